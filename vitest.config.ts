@@ -1,0 +1,52 @@
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { defineConfig } from "vitest/config";
+
+/**
+ * Two projects: `workers` runs inside workerd with the bindings of wrangler.toml, `node` drives
+ * the local chain and the running service from outside. One local chain serves both
+ * (test/global-setup.ts).
+ */
+export default defineConfig({
+  test: {
+    // The service's own log lines: tests that fail things on purpose would bury everything else.
+    onConsoleLog: (text) => !text.startsWith('{"'),
+    projects: [
+      {
+        plugins: [
+          cloudflareTest(async ({ inject }) => ({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: {
+              bindings: {
+                TEST_MIGRATIONS: await readD1Migrations("./migrations"),
+                DEVNET_URL: inject("devnetUrl"),
+                LOOPBACK_ORIGINS: inject("devnetUrl"),
+                API_KEY_SECRET: "test-only-api-key-secret-0123456789",
+                SEALING_KEYS: "k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+                ADMIN_KEY: "test-only-admin-key",
+                BLOCKFROST_URL_PREPROD: inject("devnetUrl"),
+                // The local chain has no quota; what the budget does is tested at the usual one.
+                PROVIDER_CALLS_PER_SECOND: "10000",
+              },
+            },
+          })),
+        ],
+        test: {
+          name: "workers",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/devnet/**", "test/e2e/**"],
+          globalSetup: ["./test/global-setup.ts"],
+          setupFiles: ["./test/setup.ts"],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: "node",
+          include: ["test/devnet/**/*.test.ts", "test/e2e/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
