@@ -1,0 +1,31 @@
+import type { Funds } from "./network.ts";
+
+/** The smallest collateral, in native minor units, that an output giving it back could hold. */
+export const MIN_COLLATERAL = 1_435_230n;
+
+/**
+ * Whether an escrow output holds what was agreed: every token exactly, and of the native coin at
+ * least the agreed amount on top of the collateral, which is nothing or no less than
+ * `MIN_COLLATERAL`.
+ */
+export function amountsMatch(expected: Funds[], actual: Funds[], collateral: bigint): boolean {
+  if (collateral !== 0n && collateral < MIN_COLLATERAL) return false;
+  const free = totalOf(actual, "") - collateral;
+  if (free < 0n) return false;
+  return [...new Set(expected.map(({ unit }) => unit))].every((unit) => {
+    const amount = totalOf(expected, unit);
+    return unit === "" ? amount <= free : amount === totalOf(actual, unit);
+  });
+}
+
+function totalOf(funds: Funds[], unit: string): bigint {
+  return funds.reduce((total, one) => (one.unit === unit ? total + one.amount : total), 0n);
+}
+
+/** Splits a fee (minor units) in `count` equal shares; the first takes what is left over. */
+export function splitFee(fee: bigint, count: number): bigint[] {
+  if (count < 1) return [];
+  const share = fee / BigInt(count);
+  const first = fee - share * BigInt(count - 1);
+  return Array.from({ length: count }, (_, position) => (position === 0 ? first : share));
+}

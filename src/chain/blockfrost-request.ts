@@ -1,0 +1,164 @@
+import type { z } from "zod";
+import { type CallBudget, ProviderError } from "./provider.ts";
+
+export interface RequesterOptions {
+  /** With its path prefix, such as `https://host/api/v0`. */
+  baseUrl: string;
+  /** The provider key. Secret: it is sent in a header and stands in no error. */
+  projectId: string;
+  /** Asked before every call, retries included. Default: calls are not limited. */
+  budget?: CallBudget;
+  /** For one call, its body included. Default 8 s. */
+  timeoutMs?: number;
+  fetch?: typeof globalThis.fetch;
+  /** Resolves after some milliseconds: the pause before a retry. */
+  wait?: (ms: number) => Promise<void>;
+  /** Epoch milliseconds. */
+  now?: () => number;
+}
+
+/** Reads a path and checks the answer's shape. Null: the provider answered 404. */
+export type Requester = <T>(path: string, shape: z.ZodType<T>) => Promise<T | null>;
+
+const TIMEOUT_MS = 8000;
+/** One call and its retries; beyond this no further retry starts. */
+const ATTEMPTS = 3;
+const RETRY_BUDGET_MS = 15_000;
+const FIRST_PAUSE_MS = 250;
+/** A page of 100 rows and the largest transaction stay far below. */
+const LONGEST_BODY = 4 * 1024 * 1024;
+
+/** Checked here because the error of a runtime that refuses a header quotes it. */
+const HEADER_VALUE = /^[\x21-\x7e]*$/;
+
+const REFUSALS = [402, 418, 429] as const;
+type Refusal = (typeof REFUSALS)[number];
+const DAY_MS = 24 * 60 * 60_000;
+const BAN_MS = 60 * 60_000;
+const RATE_LIMIT_MS = 10_000;
+
+/**
+ * Makes the GET of a client: checked, bounded in time and size, retried with growing pauses when
+ * the network or the service fails (never when it refuses).
+ *
+ * What it returns throws a ProviderError: with `retryAt` when the provider refuses more calls
+ * (402, 418, 429), `permanent` when a retry cannot help (another 4xx, a redirect).
+ */
+export function createRequester(options: RequesterOptions): Requester {
+  const { wait = pause, now = Date.now } = options;
+  return async (path, shape) => {
+    if (!HEADER_VALUE.test(options.projectId))
+      throw new ProviderError("provider key: has characters that no header can carry", {
+        permanent: true,
+      });
+    const started = now();
+    for (let attempt = 1; ; attempt++) {
+      await options.budget?.take();
+      const outcome = await getOnce(options, path);
+      if (outcome.ok) return outcome.text === null ? null : parse(path, outcome.text, shape);
+      if (attempt === ATTEMPTS || now() - started > RETRY_BUDGET_MS) throw outcome.error;
+      const longest = FIRST_PAUSE_MS * 2 ** attempt;
+      await wait(longest / 2 + (Math.random() * longest) / 2);
+    }
+  };
+}
+
+/** `text` null: 404. Not ok: a failure that may pass. What cannot pass is thrown. */
+type Outcome = { ok: true; text: string | null } | { ok: false; error: ProviderError };
+
+async function getOnce(options: RequesterOptions, path: string): Promise<Outcome> {
+  const { baseUrl, projectId, timeoutMs = TIMEOUT_MS } = options;
+  let response: Response;
+  let text: string | null;
+  try {
+    const init = {
+      headers: { project_id: projectId, accept: "application/json" },
+      // A redirect would carry the key to another host.
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs),
+    } as const;
+    // Called as a method: the runtime's fetch refuses to run without its global object.
+    const url = baseUrl.replace(/\/+$/, "") + path;
+    response = await (options.fetch ? options.fetch(url, init) : globalThis.fetch(url, init));
+    text = await readText(response);
+  } catch (cause) {
+    const timedOut = cause instanceof Error && cause.name === "TimeoutError";
+    const problem = timedOut ? `no answer within ${timeoutMs} ms` : "connection failed";
+    return { ok: false, error: new ProviderError(`provider: GET ${path}: ${problem}`, { cause }) };
+  }
+  const { status } = response;
+  if (text === null)
+    throw new ProviderError(`provider: GET ${path}: answer is too large`, { status });
+  if (status === 200) return { ok: true, text };
+  if (status === 404) return { ok: true, text: null };
+  const message = `provider: GET ${path}: status ${status}`;
+  const refusal = REFUSALS.find((one) => one === status);
+  if (refusal !== undefined) throw await refused(options, refusal, response, message);
+  if (status < 500) throw new ProviderError(message, { status, permanent: true });
+  return { ok: false, error: new ProviderError(message, { status }) };
+}
+
+/** Tells everyone who uses the key, and says when to come back. */
+async function refused(
+  { budget, now = Date.now }: RequesterOptions,
+  status: Refusal,
+  response: Response,
+  message: string,
+): Promise<ProviderError> {
+  const at = now();
+  const retryAfter = retryAfterSeconds(response.headers.get("retry-after"), at);
+  await budget?.refused(status, retryAfter);
+  const retryAt = retryAfter === null ? defaultRetryAt(status, at) : at + retryAfter * 1000;
+  return new ProviderError(message, { status, retryAt });
+}
+
+function defaultRetryAt(status: Refusal, now: number): number {
+  // The daily quota (402) is counted from midnight UTC.
+  if (status === 402) return (Math.floor(now / DAY_MS) + 1) * DAY_MS;
+  return now + (status === 418 ? BAN_MS : RATE_LIMIT_MS);
+}
+
+/** `Retry-After` is a number of seconds or a date (RFC 9110 §10.2.3). */
+function retryAfterSeconds(header: string | null, now: number): number | null {
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000));
+}
+
+/** The body; null when it is larger than any answer we could want. */
+async function readText(response: Response): Promise<string | null> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let [text, length] = ["", 0];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    length += value.length;
+    if (length > LONGEST_BODY) {
+      await reader.cancel();
+      return null;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** A wrong answer may be a proxy's, so it is not permanent; asking again at once will not help. */
+function parse<T>(path: string, text: string, shape: z.ZodType<T>): T {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw new ProviderError(`provider: GET ${path}: answer is not JSON`, { status: 200, cause });
+  }
+  const result = shape.safeParse(json);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue?.path.join(".") || "answer";
+  throw new ProviderError(`provider: GET ${path}: ${where}: ${issue?.message}`, { status: 200 });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,140 @@
+/** COSE_Sign1 (RFC 9052) as wallets make it when they sign data (CIP-8, CIP-30). */
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { addressToBytes } from "./address.ts";
+import {
+  CborError,
+  type CborNode,
+  encodeArray,
+  encodeBoolean,
+  encodeBytes,
+  encodeInt,
+  encodeMap,
+  encodeText,
+  readCbor,
+} from "./cbor.ts";
+import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
+import { signExtended, type WalletKeys } from "./keys.ts";
+
+export interface CoseSignature {
+  /** COSE_Sign1, hex. */
+  signature: string;
+  /** COSE_Key, hex. */
+  key: string;
+}
+
+/** A COSE_Sign1 taken apart with its COSE_Key; whether it is genuine is not yet known. */
+export interface CoseParts {
+  /** Protected headers as they were signed: CBOR of a map. */
+  headers: Uint8Array;
+  payload: Uint8Array;
+  /** 64 bytes. */
+  signature: Uint8Array;
+  /** 32 bytes. */
+  publicKey: Uint8Array;
+  /** From the protected headers: a claim of the signer, proven by nothing but the key's hash. */
+  address: Uint8Array | null;
+}
+
+const ALGORITHM = 1n;
+const KEY_ID = 4n;
+const EDDSA = -8n;
+const KEY_TYPE = 1n;
+const KEY_ALGORITHM = 3n;
+const OCTET_KEY_PAIR = 1n;
+const CURVE = -1n;
+const ED25519 = 6n;
+const PUBLIC_KEY = -2n;
+const PUBLIC_KEY_LENGTH = 32;
+const SIGNATURE_LENGTH = 64;
+
+/** Takes a signature apart and checks it. Null when the bytes are not COSE. */
+export function verifyCoseSign1(cose: CoseSignature): (CoseParts & { valid: boolean }) | null {
+  const parts = readCoseSign1(cose);
+  return parts && { ...parts, valid: isCoseValid(parts) };
+}
+
+/** Takes a signature apart, which is cheap. Null when the bytes are not COSE. */
+export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | null {
+  const coseKey = readHex(key);
+  const sign1 = readHex(signature);
+  if (coseKey === null || sign1?.kind !== "array" || sign1.items.length !== 4) return null;
+  // Only the public key is read: older signers numbered the curve's label otherwise.
+  const publicKey = bytesAt(coseKey, PUBLIC_KEY);
+  const [headers, , payload, signed] = sign1.items;
+  if (headers?.kind !== "bytes" || payload?.kind !== "bytes" || signed?.kind !== "bytes")
+    return null;
+  if (publicKey?.length !== PUBLIC_KEY_LENGTH || signed.value.length !== SIGNATURE_LENGTH)
+    return null;
+  const headerMap = read(headers.value);
+  if (headerMap === null) return null;
+  return {
+    headers: headers.value,
+    payload: payload.value,
+    signature: signed.value,
+    publicKey,
+    address: bytesAt(headerMap, "address"),
+  };
+}
+
+/** Whether the key signed the payload together with the protected headers. Takes a millisecond. */
+export function isCoseValid({ headers, payload, signature, publicKey }: CoseParts): boolean {
+  return ed25519.verify(signature, signedBytes(headers, payload), publicKey, { zip215: false });
+}
+
+/** Signs as a wallet does that is asked to sign data with its payment key (CIP-30). */
+export function signCoseSign1(
+  payload: Uint8Array,
+  { address, paymentKey, paymentPublicKey }: WalletKeys,
+): CoseSignature {
+  const headers = encodeMap([
+    [encodeInt(ALGORITHM), encodeInt(EDDSA)],
+    [encodeInt(KEY_ID), encodeBytes(paymentPublicKey)],
+    [encodeText("address"), encodeBytes(addressToBytes(address))],
+  ]);
+  const signature = signExtended(paymentKey, signedBytes(headers, payload));
+  const sign1 = encodeArray([
+    encodeBytes(headers),
+    encodeMap([[encodeText("hashed"), encodeBoolean(false)]]),
+    encodeBytes(payload),
+    encodeBytes(signature),
+  ]);
+  const key = encodeMap([
+    [encodeInt(KEY_TYPE), encodeInt(OCTET_KEY_PAIR)],
+    [encodeInt(KEY_ALGORITHM), encodeInt(EDDSA)],
+    [encodeInt(CURVE), encodeInt(ED25519)],
+    [encodeInt(PUBLIC_KEY), encodeBytes(paymentPublicKey)],
+  ]);
+  return { signature: bytesToHex(sign1), key: bytesToHex(key) };
+}
+
+/** `Sig_structure` of RFC 9052 §4.4, without external data. */
+function signedBytes(headers: Uint8Array, payload: Uint8Array): Uint8Array {
+  return encodeArray([
+    encodeText("Signature1"),
+    encodeBytes(headers),
+    encodeBytes(new Uint8Array(0)),
+    encodeBytes(payload),
+  ]);
+}
+
+function readHex(hex: string): CborNode | null {
+  return isHex(hex) ? read(hexToBytes(hex)) : null;
+}
+
+function read(bytes: Uint8Array): CborNode | null {
+  try {
+    return readCbor(bytes);
+  } catch (error) {
+    if (error instanceof CborError) return null;
+    throw error;
+  }
+}
+
+/** The byte string at a label of a map; null when there is none. */
+function bytesAt(map: CborNode, label: bigint | string): Uint8Array | null {
+  if (map.kind !== "map") return null;
+  const entry = map.entries.find(
+    ([key]) => (key.kind === "int" || key.kind === "text") && key.value === label,
+  );
+  return entry?.[1].kind === "bytes" ? entry[1].value : null;
+}

@@ -1,0 +1,206 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import lz from "lz-string";
+import { isCoseValid, readCoseSign1, signCoseSign1 } from "./cose.ts";
+import { type EscrowDatum, SELLER_NONCE_LENGTH } from "./escrow-datum.ts";
+import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
+import { keyHash, type WalletKeys } from "./keys.ts";
+import type { Funds } from "./network.ts";
+
+/** What a `blockchainIdentifier` is made of; all but the address is lower-case hex. */
+export interface IdentifierSegments {
+  /** The seller's nonce, 64 characters, and behind it the agent identifier. */
+  sellerId: string;
+  buyerNonce: string;
+  /** COSE_Sign1 over the terms. */
+  signature: string;
+  /** COSE_Key of the seller. */
+  key: string;
+  /** Null in identifiers of Web3ChainV1, which do not name the contract. */
+  contractAddress: string | null;
+}
+
+export interface DecodedIdentifier extends IdentifierSegments {
+  agentIdentifier: string | null;
+}
+
+/** Compressed text can unfold to the square of its length; real identifiers take some 1,200. */
+const LONGEST_IDENTIFIER = 16_384;
+const LONGEST_ADDRESS = 250;
+
+/** The identifier that buyer, seller and contract know an escrow by: lower-case hex. */
+export function encodeBlockchainIdentifier(segments: IdentifierSegments): string {
+  const { sellerId, buyerNonce, signature, key, contractAddress } = segments;
+  const parts = [sellerId, buyerNonce, signature, key];
+  if (contractAddress !== null) parts.push(contractAddress);
+  return bytesToHex(lz.compressToUint8Array(parts.join(".")));
+}
+
+/** Takes an identifier apart; null when the text is none. No signature is checked. */
+export function decodeBlockchainIdentifier(hex: string): DecodedIdentifier | null {
+  if (hex === "" || hex.length > LONGEST_IDENTIFIER || !isHex(hex)) return null;
+  const text: string | null = lz.decompressFromUint8Array(hexToBytes(hex));
+  const [sellerId, buyerNonce, signature, key, contractAddress, ...rest] = (text ?? "").split(".");
+  if (sellerId === undefined || buyerNonce === undefined) return null;
+  if (signature === undefined || key === undefined || rest.length > 0) return null;
+  if (!isHex(sellerId) || !isHex(buyerNonce)) return null;
+  if (contractAddress !== undefined && !isAddressLike(contractAddress)) return null;
+  return {
+    sellerId,
+    buyerNonce,
+    signature,
+    key,
+    contractAddress: contractAddress ?? null,
+    agentIdentifier: sellerId.slice(SELLER_NONCE_LENGTH) || null,
+  };
+}
+
+function isAddressLike(text: string): boolean {
+  return text.startsWith("addr") && text.length <= LONGEST_ADDRESS;
+}
+
+/** The identifier of the escrow that a datum belongs to. */
+export function identifierOfDatum(datum: EscrowDatum, contractAddress: string): string {
+  return encodeBlockchainIdentifier({
+    sellerId: sellerIdOf(datum),
+    buyerNonce: datum.buyerNonce,
+    signature: datum.referenceSignature,
+    key: datum.referenceKey,
+    contractAddress: datum.version === "Web3ChainV1" ? null : contractAddress,
+  });
+}
+
+function sellerIdOf({ sellerNonce, agentIdentifier }: Terms): string {
+  return sellerNonce + (agentIdentifier ?? "");
+}
+
+/** The part of a datum that the seller signs. */
+export type Terms = Pick<
+  EscrowDatum,
+  | "version"
+  | "inputHash"
+  | "agentIdentifier"
+  | "buyerNonce"
+  | "sellerNonce"
+  | "payByTime"
+  | "submitResultTime"
+  | "unlockTime"
+  | "externalDisputeUnlockTime"
+  | "seller"
+  | "sellerReturnAddress"
+>;
+
+/** What the seller signs besides, and the datum does not hold. */
+export interface TermsContext {
+  contractAddress: string;
+  /** Null: the price is the one that the agent's registration fixes. */
+  requestedFunds: Funds[] | null;
+  /** Position among the registration's payment sources (Web3ChainV2); older sellers leave it out. */
+  supportedPaymentSourceIndex?: number;
+}
+
+/** The canonical JSON text of the terms, and its SHA-256: the payload of the seller's signature. */
+export function signedTerms(
+  terms: Terms,
+  { contractAddress, requestedFunds, supportedPaymentSourceIndex }: TermsContext,
+): { text: string; hash: Uint8Array } {
+  // Canonical: no space, and keys in the order of their code units.
+  const text = JSON.stringify({
+    RequestedFunds:
+      requestedFunds?.map(({ unit, amount }) => ({ amount: String(amount), unit })) ?? null,
+    agentIdentifier: terms.agentIdentifier,
+    externalDisputeUnlockTime: String(terms.externalDisputeUnlockTime),
+    inputHash: terms.inputHash,
+    payByTime: String(terms.payByTime),
+    purchaserIdentifier: terms.buyerNonce,
+    sellerAddress: terms.seller,
+    sellerIdentifier: sellerIdOf(terms),
+    ...(terms.version === "Web3ChainV2" && {
+      sellerReturnAddress: terms.sellerReturnAddress,
+      smartContractAddress: contractAddress,
+    }),
+    submitResultTime: String(terms.submitResultTime),
+    ...(terms.version === "Web3ChainV2" && { supportedPaymentSourceIndex }),
+    unlockTime: String(terms.unlockTime),
+  });
+  return { text, hash: sha256(utf8ToBytes(text)) };
+}
+
+/** Signs terms as a seller's service does: what the datum and the identifier then carry. */
+export function signIdentifier(
+  terms: Terms,
+  context: TermsContext,
+  keys: WalletKeys,
+): { referenceSignature: string; referenceKey: string; blockchainIdentifier: string } {
+  const { signature, key } = signCoseSign1(signedTerms(terms, context).hash, keys);
+  const blockchainIdentifier = encodeBlockchainIdentifier({
+    sellerId: sellerIdOf(terms),
+    buyerNonce: terms.buyerNonce,
+    signature,
+    key,
+    contractAddress: terms.version === "Web3ChainV1" ? null : context.contractAddress,
+  });
+  return { referenceSignature: signature, referenceKey: key, blockchainIdentifier };
+}
+
+/**
+ * Whether the seller that a datum names signed its terms. The datum lacks two things that were
+ * signed, so each of their possible values is tried: the requested funds (none for a fixed price,
+ * else what was locked less the collateral, in any order), and the payment source's position.
+ * Takes a few milliseconds; the costly check of the signature comes last.
+ *
+ * @param lockedFunds - what the output holds that locked the escrow
+ */
+export function verifySellerSignature(
+  datum: EscrowDatum,
+  { contractAddress, lockedFunds }: { contractAddress: string; lockedFunds: Funds[] },
+): { ok: true } | { ok: false; reason: string } {
+  if (datum.sellerNonce.length !== SELLER_NONCE_LENGTH)
+    return { ok: false, reason: "the seller's nonce is not 32 bytes" };
+  const cose = readCoseSign1({ signature: datum.referenceSignature, key: datum.referenceKey });
+  if (cose === null) return { ok: false, reason: "the seller's signature is not COSE" };
+  if (keyHash(cose.publicKey) !== datum.sellerVkey)
+    return { ok: false, reason: "the signing key is not the seller's" };
+  const payload = bytesToHex(cose.payload);
+  const signed = possibleContexts(datum, contractAddress, lockedFunds).some(
+    (context) => bytesToHex(signedTerms(datum, context).hash) === payload,
+  );
+  if (!signed) return { ok: false, reason: "the seller signed other terms" };
+  return isCoseValid(cose)
+    ? { ok: true }
+    : { ok: false, reason: "the seller's signature is wrong" };
+}
+
+/** A registration has at most 25 payment sources. */
+const PAYMENT_SOURCE_INDEXES = [undefined, ...Array.from({ length: 25 }, (_, index) => index)];
+/** Beyond this many assets not every order is tried. */
+const MOST_PERMUTED = 4;
+
+function possibleContexts(
+  datum: EscrowDatum,
+  contractAddress: string,
+  lockedFunds: Funds[],
+): TermsContext[] {
+  const price = lockedFunds
+    .map(({ unit, amount }) => ({
+      unit,
+      amount: unit === "" ? amount - datum.collateralReturn : amount,
+    }))
+    .filter(({ amount }) => amount > 0n);
+  const orders = price.length <= MOST_PERMUTED ? permutations(price) : [price];
+  const indexes = datum.version === "Web3ChainV1" ? [undefined] : PAYMENT_SOURCE_INDEXES;
+  return [null, ...orders].flatMap((requestedFunds) =>
+    indexes.map((index) => ({
+      contractAddress,
+      requestedFunds,
+      ...(index !== undefined && { supportedPaymentSourceIndex: index }),
+    })),
+  );
+}
+
+function permutations<T>(items: T[]): T[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item, i) =>
+    permutations(items.toSpliced(i, 1)).map((others) => [item, ...others]),
+  );
+}

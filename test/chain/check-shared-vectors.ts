@@ -1,0 +1,142 @@
+/// <reference types="vite/types/importMeta.d.ts" />
+/*
+ * Vectors of the services we are compatible with. They are kept outside this repository; a clone
+ * without them tests the same code with the vectors in `test/vectors`.
+ */
+import { describe, expect, it } from "vitest";
+import { isAddressOn, parseAddress } from "../../src/chain/address.ts";
+import { amountsMatch } from "../../src/chain/amounts.ts";
+import { bytesToHex } from "../../src/chain/hex.ts";
+import { keysFromMnemonic } from "../../src/chain/keys.ts";
+import type { OnChainState } from "../../src/chain/network.ts";
+import {
+  feePayer,
+  nextPaymentAction,
+  nextPurchaseAction,
+  stateAfter,
+} from "../../src/escrow/transitions.ts";
+import {
+  checkDatums,
+  checkIdentifiers,
+  checkRedeemers,
+  checkSlots,
+  type DatumVector,
+  type IdentifierVector,
+} from "./check-vectors.ts";
+
+type MatrixRow = [action: string, state: OnChainState, next: string, isError: boolean];
+type FundsRow = [unit: string, amount: string];
+
+interface SharedVectors {
+  wallets: {
+    peer_mnemonic_vector: {
+      mnemonic: string;
+      paymentPublicKey: string;
+      walletVkey: string;
+      stakeKeyHash: string;
+      preprodBaseAddress: string;
+    };
+    address_pairs: { rows: { address: string; paymentKeyHash: string; stakeKeyHash?: string }[] };
+  };
+  scripts: {
+    defaults: Record<
+      "v1" | "v2",
+      { appliedScriptHash: string; preprodAddress: string; mainnetAddress: string }
+    >;
+  };
+  blockchainIdentifiers: { generated: IdentifierVector[] };
+  datums: { rows: DatumVector[] };
+  redeemers: Parameters<typeof checkRedeemers>[0];
+  txSync: {
+    feeAttribution: { redeemer: number; share: string; seller: string; buyer: string }[];
+    redeemerToState: {
+      r: number;
+      new: { state: OnChainState; resultHash: string | null } | null;
+      match: boolean;
+      state: OnChainState | null;
+    }[];
+    amountsMatch: { expected: FundsRow[]; actual: FundsRow[]; collateral: string; ok: boolean }[];
+  };
+  transitionMatrix: { payment: MatrixRow[]; purchasing: MatrixRow[] };
+  slots: Parameters<typeof checkSlots>[0];
+}
+
+/** Registers the checks; where the vectors are missing, it says so and registers nothing. */
+export function checkSharedVectors(): void {
+  const found = import.meta.glob<SharedVectors>("../../../shared/vectors/chain.json", {
+    eager: true,
+    import: "default",
+  });
+  const [shared] = Object.values(found);
+  if (shared) describe("shared vectors", () => check(shared));
+  else console.info("../shared/vectors/chain.json is not here: not checked");
+}
+
+function check(shared: SharedVectors): void {
+  const { v1, v2 } = shared.scripts.defaults;
+  checkIdentifiers(shared.blockchainIdentifiers.generated, v1.preprodAddress);
+  checkDatums(shared.datums.rows, { V1: v1.preprodAddress, V2: v2.preprodAddress });
+  checkRedeemers(shared.redeemers);
+  checkSlots(shared.slots);
+
+  it("derives keys and address of a wallet from its words", () => {
+    const wallet = shared.wallets.peer_mnemonic_vector;
+    const keys = keysFromMnemonic(wallet.mnemonic, "Preprod");
+    expect(bytesToHex(keys.paymentPublicKey)).toBe(wallet.paymentPublicKey);
+    expect(keys.vkey).toBe(wallet.walletVkey);
+    expect(keys.stakeVkey).toBe(wallet.stakeKeyHash);
+    expect(keys.address).toBe(wallet.preprodBaseAddress);
+  });
+
+  it.each(shared.wallets.address_pairs.rows)("takes $address apart", (row) => {
+    const parsed = parseAddress(row.address);
+    expect(parsed?.payment).toEqual({ kind: "key", hash: row.paymentKeyHash });
+    expect(parsed?.stake?.hash).toBe(row.stakeKeyHash);
+  });
+
+  it.each([v1, v2])("knows the contract $appliedScriptHash on both networks", (contract) => {
+    for (const address of [contract.preprodAddress, contract.mainnetAddress])
+      expect(parseAddress(address)?.payment).toEqual({
+        kind: "script",
+        hash: contract.appliedScriptHash,
+      });
+    expect(isAddressOn("Preprod", contract.preprodAddress)).toBe(true);
+    expect(isAddressOn("Mainnet", contract.mainnetAddress)).toBe(true);
+    expect(isAddressOn("Preprod", contract.mainnetAddress)).toBe(false);
+  });
+
+  it.each(shared.txSync.feeAttribution)("the fee of redeemer $redeemer", (row) => {
+    const payer = feePayer(row.redeemer);
+    expect(row.seller).toBe(payer === "seller" ? row.share : "0");
+    expect(row.buyer).toBe(payer === "buyer" ? row.share : "0");
+  });
+
+  it.each(shared.txSync.redeemerToState)("redeemer $r with $new leads to $state", (row) => {
+    expect(stateAfter(row.r, row.new, row.match)).toBe(row.state);
+  });
+
+  it.each(shared.txSync.amountsMatch)("amounts of $actual for $expected: $ok", (row) => {
+    expect(amountsMatch(fundsOf(row.expected), fundsOf(row.actual), BigInt(row.collateral))).toBe(
+      row.ok,
+    );
+  });
+
+  it.each([
+    ["payments", nextPaymentAction, shared.transitionMatrix.payment, 100],
+    ["purchases", nextPurchaseAction, shared.transitionMatrix.purchasing, 140],
+  ] as const)("every cell of the matrix of %s", (_, decide, rows, count) => {
+    expect(rows).toHaveLength(count);
+    const ours = rows.map(([action, state]) => {
+      const next = decide(action, state);
+      return [action, state, next.action, next.error !== null];
+    });
+    expect(ours).toEqual(rows);
+  });
+}
+
+function fundsOf(rows: FundsRow[]) {
+  return rows.map(([unit, amount]) => ({
+    unit: unit === "lovelace" ? "" : unit,
+    amount: BigInt(amount),
+  }));
+}
