@@ -1,0 +1,130 @@
+/**
+ * The actors as control actions of the local chain, for tests that run in another process.
+ *
+ * `POST /_control/{chain}/act` with `{steps: Step[]}` plays the steps in order and answers with one
+ * `StepResult` for each. Escrows and tokens are known by name for as long as their chain lives.
+ * `POST /_control/{chain}/wallets` tells the wallets, with their words, and the contracts.
+ */
+import { z } from "zod";
+import type { Chain } from "../chain.ts";
+import { CONTRACTS, contractOf } from "../contracts/index.ts";
+import type { Devnet } from "../server.ts";
+import { actAll, lockAll } from "./actions.ts";
+import type { Escrow } from "./escrow.ts";
+import { burnToken, mintToken, type Token } from "./registry.ts";
+import { Step } from "./steps.ts";
+import { failToSpend, lockAgain, lockRaw } from "./strangers.ts";
+import { WALLETS } from "./wallets.ts";
+
+/** What a step came to. */
+export interface StepResult {
+  txHash: string;
+  /** Height of the tip after the step: of its block, where each transaction gets one at once. */
+  blockHeight: number;
+  /** The escrows that the step made or moved. */
+  escrows: { as?: string; identifier: string; index: number | null; state: string }[];
+  /** Policy id and asset name of the token that it minted, hex. */
+  unit?: string;
+}
+
+interface Cast {
+  escrows: Map<string, Escrow>;
+  tokens: Map<string, Token>;
+}
+
+const ActBody = z.object({ steps: z.array(Step) });
+
+/** Registers the actions `act` and `wallets`. */
+export function registerActors(devnet: Devnet): void {
+  const casts = new WeakMap<Chain, Cast>();
+  devnet.onControl("act", async (chain, body) => {
+    const cast = casts.get(chain) ?? { escrows: new Map(), tokens: new Map() };
+    casts.set(chain, cast);
+    return ActBody.parse(body).steps.map((step) => play(chain, cast, step));
+  });
+  devnet.onControl("wallets", async () => ({
+    wallets: WALLETS.map(({ name, mnemonic, address, vkey }) => ({
+      name,
+      mnemonic,
+      address,
+      vkey,
+    })),
+    contracts: CONTRACTS,
+  }));
+}
+
+function play(chain: Chain, cast: Cast, step: Step): StepResult {
+  switch (step.do) {
+    case "lock":
+    case "lockAll": {
+      const orders = step.do === "lock" ? [step] : step.orders;
+      const names = orders.map(({ as }) => as);
+      return escrowResult(chain, cast, names, lockAll(chain, orders));
+    }
+    case "lockRaw": {
+      const locks = step.locks.map(({ version, ...rest }) => ({
+        ...rest,
+        contract: contractOf(version),
+      }));
+      return transactionResult(chain, lockRaw(chain, locks));
+    }
+    case "lockAgain": {
+      const again = lockAgain(chain, named(cast.escrows, step.on), step.payer);
+      return escrowResult(chain, cast, [step.as], [again]);
+    }
+    case "failToSpend":
+      return transactionResult(chain, failToSpend(chain, named(cast.escrows, step.on)));
+    case "mint": {
+      const contract = contractOf(step.version);
+      const token = mintToken(chain, contract, step.holder, step.metadata, step.assetName);
+      cast.tokens.set(step.as, token);
+      return { ...transactionResult(chain, token.txHash), unit: token.unit };
+    }
+    case "burn":
+      return transactionResult(chain, burnToken(chain, named(cast.tokens, step.on)));
+    case "actAll":
+      return playMoves(chain, cast, step.moves);
+    default: {
+      const { do: action, ...move } = step;
+      return playMoves(chain, cast, [{ ...move, action }]);
+    }
+  }
+}
+
+function playMoves(
+  chain: Chain,
+  cast: Cast,
+  moves: Extract<Step, { do: "actAll" }>["moves"],
+): StepResult {
+  const names = moves.map(({ on, as }) => as ?? on);
+  const moved = actAll(
+    chain,
+    moves.map(({ on, as: _, ...move }) => ({ ...move, escrow: named(cast.escrows, on) })),
+  );
+  return escrowResult(chain, cast, names, moved);
+}
+
+function escrowResult(
+  chain: Chain,
+  cast: Cast,
+  names: readonly (string | undefined)[],
+  escrows: readonly Escrow[],
+): StepResult {
+  const shownEscrows = escrows.map((escrow, position) => {
+    const as = names[position];
+    if (as !== undefined) cast.escrows.set(as, escrow);
+    const { identifier, index, datum } = escrow;
+    return { ...(as !== undefined && { as }), identifier, index, state: datum.state };
+  });
+  return { ...transactionResult(chain, escrows[0]?.txHash ?? ""), escrows: shownEscrows };
+}
+
+function transactionResult(chain: Chain, txHash: string): StepResult {
+  return { txHash, blockHeight: chain.tip().height, escrows: [] };
+}
+
+function named<T>(known: Map<string, T>, name: string): T {
+  const found = known.get(name);
+  if (!found) throw new RangeError(`no step has made "${name}"`);
+  return found;
+}

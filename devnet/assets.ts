@@ -1,0 +1,14 @@
+/**
+ * Puts the static files of the API reference (`src/http/reference.ts`) into `public/`, where
+ * wrangler takes them from. Run after an install and before anything that starts the Worker.
+ */
+import { copyFile, mkdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+const root = new URL("../", import.meta.url);
+const renderer = new URL("node_modules/rapidoc/dist/", root);
+const target = new URL("public/docs/", root);
+
+await mkdir(fileURLToPath(target), { recursive: true });
+for (const name of ["rapidoc-min.js", "rapidoc-min.js.LICENSE.txt"])
+  await copyFile(new URL(name, renderer), new URL(name, target));

@@ -1,0 +1,109 @@
+/**
+ * Runs the built Worker in workerd, with the bindings of `wrangler.toml` simulated by miniflare.
+ * `npm start`, the end-to-end tests and the benchmarks all run the service this way, so what they
+ * see is the bundle that would be deployed.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { D1Database } from "@cloudflare/workers-types";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import {
+  unstable_getMiniflareWorkerOptions,
+  unstable_readConfig,
+  unstable_splitSqlQuery,
+} from "wrangler";
+import { DIST } from "./build.ts";
+
+const configPath = fileURLToPath(new URL("../wrangler.toml", import.meta.url));
+const migrationsPath = new URL("../migrations/", import.meta.url);
+
+export interface HostOptions {
+  /** Variables and secrets, laid over those of `wrangler.toml`. */
+  bindings: Record<string, string>;
+  /** TCP port on 127.0.0.1; a free one when omitted. */
+  port?: number;
+  /** Folder in which D1 and Durable Objects live on; they are forgotten when omitted. */
+  persistTo?: string;
+  /** The ES module to run; `dist/worker.js` when omitted. */
+  bundle?: string;
+}
+
+/** A running Worker. */
+export interface Host {
+  /** Origin without a trailing slash. */
+  url: string;
+  /** The database behind the binding `DB`, reachable past the Worker. */
+  d1: D1Database;
+  /** Fires the cron handler once and resolves when it has finished. */
+  scheduled(cron?: string): Promise<void>;
+  /** Stops workerd. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the built Worker and applies `migrations/` to its database.
+ *
+ * @throws when the port is taken, the bundle does not start or a migration fails.
+ */
+export async function startHost(options: HostOptions): Promise<Host> {
+  const script = options.bundle ?? join(DIST, "worker.js");
+  // Its note on which files it reads would stand between the lines of whoever starts a host.
+  process.env.WRANGLER_LOG ??= "warn";
+  const config = unstable_readConfig({ config: configPath });
+  // The module rules are the bundler's business; the bundle is one module.
+  const { modulesRules: _, ...workerOptions } =
+    unstable_getMiniflareWorkerOptions(config).workerOptions;
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      ...workerOptions,
+      modules: true,
+      scriptPath: script,
+      modulesRoot: dirname(script),
+      // Not `workerOptions.bindings`, which hold what happens to stand in `.dev.vars`.
+      bindings: { ...config.vars, ...options.bindings },
+      host: "127.0.0.1",
+      port: options.port ?? 0,
+      // The request's `cf` object would otherwise be fetched from the internet.
+      cf: false,
+      log: new Log(LogLevel.WARN),
+      ...(options.persistTo === undefined ? {} : { resourcePersistencePath: options.persistTo }),
+    }),
+  );
+  try {
+    const url = (await miniflare.ready).origin;
+    const d1 = await miniflare.getD1Database("DB");
+    await applyMigrations(d1);
+    const worker = await miniflare.getWorker();
+    return {
+      url,
+      d1,
+      async scheduled(cron = "* * * * *") {
+        const { outcome } = await worker.scheduled({ cron, scheduledTime: new Date() });
+        if (outcome !== "ok") throw new Error(`the cron handler ended with outcome ${outcome}`);
+      },
+      close: () => miniflare.dispose(),
+    };
+  } catch (error) {
+    await miniflare.dispose();
+    throw error;
+  }
+}
+
+/** Applies the migration files in order of their names, each once, remembering them in the database. */
+async function applyMigrations(d1: D1Database): Promise<void> {
+  await d1.exec("CREATE TABLE IF NOT EXISTS devnet_migrations (name TEXT PRIMARY KEY NOT NULL)");
+  const { results } = await d1
+    .prepare("SELECT name FROM devnet_migrations")
+    .all<{ name: string }>();
+  const applied = new Set(results.map((row) => row.name));
+  const files = readdirSync(migrationsPath).filter((file) => file.endsWith(".sql"));
+  for (const name of files.sort()) {
+    if (applied.has(name)) continue;
+    const sql = readFileSync(new URL(name, migrationsPath), "utf8");
+    await d1.batch([
+      ...unstable_splitSqlQuery(sql).map((statement) => d1.prepare(statement)),
+      d1.prepare("INSERT INTO devnet_migrations (name) VALUES (?)").bind(name),
+    ]);
+  }
+}
