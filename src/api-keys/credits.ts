@@ -1,0 +1,60 @@
+import { type Statement, statement, violates } from "../db/client.ts";
+import type { SqlExpression } from "../db/clock.ts";
+import type { Caller } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { COSTS, type MeteredOperation } from "./costs.ts";
+
+/**
+ * Charges a metered call, for the batch (on the primary) of its query or of the row it creates.
+ * Beyond the key's limit the whole batch aborts; see `throwIfOutOfCredits`.
+ *
+ * @param onlyIf - an SQL condition, such as that a record exists: else nothing is charged
+ * @returns no statement for a key without a limit
+ */
+export function charge(
+  caller: Caller,
+  operation: MeteredOperation,
+  onlyIf: SqlExpression = { sql: "TRUE", params: [] },
+): Statement[] {
+  if (!caller.usageLimited) return [];
+  return [
+    statement(
+      `UPDATE api_key SET accumulated_usage_credits = accumulated_usage_credits + ?
+       WHERE id = ? AND usage_limited = 1 AND (${onlyIf.sql})`,
+      COSTS[operation],
+      caller.id,
+      ...onlyIf.params,
+    ),
+  ];
+}
+
+/**
+ * Gives a charge back, for the batch that records the failure.
+ *
+ * @param onlyIf - an SQL condition that holds once, such as that the failed row is still flagged
+ *   as charged; put this before the statement that clears the flag
+ */
+export function refund(
+  caller: Caller,
+  operation: MeteredOperation,
+  onlyIf: SqlExpression,
+): Statement[] {
+  if (!caller.usageLimited) return [];
+  return [
+    statement(
+      `UPDATE api_key SET accumulated_usage_credits = max(accumulated_usage_credits - ?, 0)
+       WHERE id = ? AND (${onlyIf.sql})`,
+      COSTS[operation],
+      caller.id,
+      ...onlyIf.params,
+    ),
+  ];
+}
+
+/** @throws ApiError 402 when a batch was aborted by its charge, else the error itself */
+export function throwIfOutOfCredits(error: unknown): never {
+  const text = error instanceof Error ? `${error.message} ${String(error.cause ?? "")}` : "";
+  if (violates(error, "CHECK") && text.includes("api_key_credits"))
+    throw new ApiError(402, "The API key has no usage credits left");
+  throw error;
+}

@@ -1,0 +1,80 @@
+import { db } from "../db/client.ts";
+import type { Env } from "../env.ts";
+import type { Caller, FindCaller } from "../http/context.ts";
+import { hashToken } from "./token.ts";
+
+/** The id of the key in the secret `ADMIN_KEY`. */
+export const ENV_ADMIN_ID = "env-admin";
+
+const MIN_ADMIN_KEY_LENGTH = 15;
+/** A revocation holds everywhere after this. */
+const CACHED_MS = 10_000;
+const CACHED_KEYS = 10_000;
+
+/** Active keys by token hash. Unknown and revoked ones are never in it, so a new key works at once. */
+const cache = new Map<string, { caller: Caller; until: number }>();
+
+/**
+ * Finds the active key of a token: that of the environment, or one of the table, read from the
+ * primary and remembered in this isolate for ten seconds.
+ *
+ * @throws Error when `ADMIN_KEY` is set but too short
+ */
+export const findKey: FindCaller = async (env, token, deadline) => {
+  // Taken before the read: what is read later than this is newer than the cache believes.
+  const now = Date.now();
+  const hash = await hashToken(env, token);
+  if (await isAdminKey(env, hash)) return ENV_ADMIN;
+
+  const cached = cache.get(hash);
+  if (cached && cached.until > now) return cached.caller;
+  cache.delete(hash);
+
+  const caller = await readKey(env, hash, deadline);
+  if (caller) {
+    if (cache.size >= CACHED_KEYS) cache.clear();
+    cache.set(hash, { caller, until: now + CACHED_MS });
+  }
+  return caller;
+};
+
+const ENV_ADMIN: Caller = {
+  id: ENV_ADMIN_ID,
+  permission: "Admin",
+  canPay: true,
+  networkLimit: null,
+  usageLimited: false,
+};
+
+/** Compares hashes of equal length in constant time, so that timing tells nothing of the key. */
+async function isAdminKey(env: Env, hash: string): Promise<boolean> {
+  if (env.ADMIN_KEY === undefined || env.ADMIN_KEY === "") return false;
+  if (env.ADMIN_KEY.length < MIN_ADMIN_KEY_LENGTH)
+    throw new Error(`ADMIN_KEY must have at least ${MIN_ADMIN_KEY_LENGTH} characters`);
+  const adminHash = await hashToken(env, env.ADMIN_KEY);
+  return crypto.subtle.timingSafeEqual(Buffer.from(hash, "hex"), Buffer.from(adminHash, "hex"));
+}
+
+async function readKey(env: Env, hash: string, deadline: number): Promise<Caller | null> {
+  const [row] = await db(env, undefined, { deadline }).all<{
+    id: string;
+    permission: "Admin" | "User";
+    canPay: number;
+    networkLimit: string;
+    usageLimited: number;
+  }>(
+    `SELECT id, permission, can_pay AS canPay, network_limit AS networkLimit,
+       usage_limited AS usageLimited
+     FROM api_key WHERE token_hash = ? AND status = 'Active'`,
+    hash,
+  );
+  if (!row) return null;
+  const isAdmin = row.permission === "Admin";
+  return {
+    id: row.id,
+    permission: row.permission,
+    canPay: isAdmin || row.canPay === 1,
+    networkLimit: isAdmin ? null : JSON.parse(row.networkLimit),
+    usageLimited: row.usageLimited === 1,
+  };
+}

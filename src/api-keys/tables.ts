@@ -1,0 +1,37 @@
+import { sql } from "drizzle-orm";
+import { check, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+
+/**
+ * An API key. Its token is not here: only what recognises it, and its last four characters. Core.
+ */
+export const apiKey = sqliteTable(
+  "api_key",
+  {
+    id: text("id").primaryKey(),
+    /** HMAC-SHA-256 of the token under `API_KEY_SECRET`, hex. */
+    tokenHash: text("token_hash").notNull(),
+    /** `*****` and the token's last four characters. */
+    maskedToken: text("masked_token").notNull(),
+    permission: text("permission", { enum: ["Admin", "User"] }).notNull(),
+    status: text("status", { enum: ["Active", "Revoked"] }).notNull(),
+    canPay: integer("can_pay", { mode: "boolean" }).notNull(),
+    /** JSON array of networks and CAIP-2 ids; not looked at for an Admin. */
+    networkLimit: text("network_limit").notNull(),
+    usageLimited: integer("usage_limited", { mode: "boolean" }).notNull(),
+    maxUsageCredits: integer("max_usage_credits").notNull(),
+    accumulatedUsageCredits: integer("accumulated_usage_credits").notNull(),
+    createdById: text("created_by_id").notNull(),
+    /** Epoch milliseconds, as all times. */
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    deletedAt: integer("deleted_at"),
+  },
+  (table) => [
+    uniqueIndex("api_key_token_hash").on(table.tokenHash),
+    // A charge beyond the limit aborts its batch by this name; see credits.ts.
+    check(
+      "api_key_credits",
+      sql`${table.accumulatedUsageCredits} BETWEEN 0 AND ${table.maxUsageCredits}`,
+    ),
+  ],
+);

@@ -1,0 +1,41 @@
+const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz";
+const RANDOM_CHARACTERS = 32;
+const MIN_SECRET_LENGTH = 32;
+
+/** A new token: `apk_`, or `apk_admin_` for an Admin, and 32 random characters (165 bits). */
+export function newToken(permission: "Admin" | "User"): string {
+  let random = "";
+  while (random.length < RANDOM_CHARACTERS) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(RANDOM_CHARACTERS))) {
+      // 252 is the largest multiple of 36 in a byte: beyond it characters would not be even.
+      if (byte < 252 && random.length < RANDOM_CHARACTERS) random += ALPHABET[byte % 36];
+    }
+  }
+  return `${permission === "Admin" ? "apk_admin_" : "apk_"}${random}`;
+}
+
+/** What a token is shown as once it was given out: `*****` and its last four characters. */
+export function maskToken(token: string): string {
+  return `*****${token.slice(-4)}`;
+}
+
+/**
+ * What a token is stored and found by: HMAC-SHA-256 under `API_KEY_SECRET`, hex. Tokens are
+ * random, so a slow password hash would only cost time.
+ *
+ * @throws Error when the secret is missing or too short
+ */
+export async function hashToken(env: { API_KEY_SECRET: string }, token: string): Promise<string> {
+  if ((env.API_KEY_SECRET ?? "").length < MIN_SECRET_LENGTH)
+    throw new Error(`API_KEY_SECRET must have at least ${MIN_SECRET_LENGTH} characters`);
+  const encoder = new TextEncoder();
+  const key = await crypto.subtle.importKey(
+    "raw",
+    encoder.encode(env.API_KEY_SECRET),
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    ["sign"],
+  );
+  const hash = await crypto.subtle.sign("HMAC", key, encoder.encode(token));
+  return Buffer.from(hash).toString("hex");
+}

@@ -1,0 +1,229 @@
+import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
+import type { Network } from "../chain/network.ts";
+
+/** D1 did not answer, or gave an answer that says nothing about our statement. Becomes a 503. */
+export class DatabaseUnavailable extends Error {
+  override name = "DatabaseUnavailable";
+  /** Seconds a caller should wait before it asks again. */
+  readonly retryAfter = 2;
+}
+
+export interface DatabaseOptions {
+  /**
+   * `once` (default): a write whose outcome is unknown is not sent again. `idempotent`: the caller
+   * made every write safe to repeat (by an operation key, a client-made id or a monotonic
+   * condition), so it is.
+   */
+  writes?: "once" | "idempotent";
+  /** Epoch milliseconds after which nothing is tried any more. Default: 10 s from now. */
+  deadline?: number;
+  /**
+   * Where reads may go: the primary (default), any replica, or a replica at least as new as a
+   * bookmark. Writes always go to the primary.
+   */
+  reads?: "primary" | "replica" | { bookmark: string };
+}
+
+/** D1 behind timeouts, retries and a deadline. */
+export interface Database {
+  /** Typed queries over the feature's tables. */
+  orm: DrizzleD1Database;
+  /** Rows of one statement. Parameters are bound, never spliced. */
+  all<Row>(sql: string, ...params: unknown[]): Promise<Row[]>;
+  /** One SQL transaction: all statements apply, or none. */
+  batch(statements: Statement[]): Promise<D1Result[]>;
+  /** Where this session stands, for `x-d1-bookmark`; null before its first query. */
+  bookmark(): string | null;
+}
+
+/** A statement of a batch: SQL text and its parameters. */
+export interface Statement {
+  sql: string;
+  params: unknown[];
+}
+
+/** What `batch` takes, from SQL text and parameters. */
+export function statement(sql: string, ...params: unknown[]): Statement {
+  return { sql, params };
+}
+
+const ATTEMPTS = 3;
+const DEFAULT_DEADLINE_MS = 10_000;
+
+/**
+ * The only way to D1. `db(env, network)` is the ledger database of a network (records, cursors,
+ * events), `db(env)` the core one (keys, source settings, endpoints); both are one D1 today, and no
+ * statement joins tables of the two.
+ */
+export function db(
+  env: { DB: D1Database },
+  _network?: Network,
+  options: DatabaseOptions = {},
+): Database {
+  const reads = options.reads ?? "primary";
+  const session =
+    reads === "primary"
+      ? env.DB
+      : env.DB.withSession(reads === "replica" ? "first-unconstrained" : reads.bookmark);
+  const guard = new Guard(
+    options.writes === "idempotent",
+    options.deadline ?? Date.now() + DEFAULT_DEADLINE_MS,
+  );
+  const d1 = new GuardedD1(session, guard);
+  return {
+    orm: drizzle(d1 as unknown as D1Database),
+    all: async (sql, ...params) =>
+      (
+        await d1
+          .prepare(sql)
+          .bind(...params)
+          .all()
+      ).results as never[],
+    batch: (statements) =>
+      d1.batch(statements.map(({ sql, params }) => d1.prepare(sql).bind(...params))),
+    bookmark: () => ("getBookmark" in session ? session.getBookmark() : null),
+  };
+}
+
+/**
+ * What an error of D1 says about the statement it came for. `refused`: a constraint or a mistake,
+ * nothing was applied. `unknown`: it may or may not have been applied, a repeat may help.
+ * `overloaded`: a repeat makes it worse.
+ */
+export function classifyError(error: unknown): "refused" | "unknown" | "overloaded" {
+  const text = error instanceof Error ? error.message : String(error);
+  if (error instanceof AttemptTimeout) return "unknown";
+  if (OVERLOADED.some((part) => text.includes(part))) return "overloaded";
+  if (UNKNOWN_OUTCOME.some((part) => text.includes(part))) return "unknown";
+  return "refused";
+}
+
+/** Whether an error is the violation of a constraint on `table.column`, which aborted the batch. */
+export function violates(error: unknown, column: `${string}.${string}` | "CHECK"): boolean {
+  const text = error instanceof Error ? `${error.message} ${String(error.cause ?? "")}` : "";
+  return column === "CHECK"
+    ? text.includes("CHECK constraint failed")
+    : new RegExp(
+        `(NOT NULL|UNIQUE) constraint failed: [^:]*\\b${column.replace(".", "\\.")}\\b`,
+      ).test(text);
+}
+
+// Texts of D1 (docs/d1/observability/debug-d1) and of the runtime under it.
+const UNKNOWN_OUTCOME = [
+  "Network connection lost",
+  "storage caused object to be reset",
+  "reset because its code was updated",
+  "Cannot resolve D1 DB due to transient issue",
+  "Can't read from request stream",
+  "storage operation exceeded timeout",
+  "Replica disconnected from primary",
+];
+const OVERLOADED = [
+  "D1 DB is overloaded",
+  "Too many requests queued",
+  "exceeded its memory limit",
+  "exceeded its CPU time limit",
+  "Currently processing a long-running export",
+  "7429",
+];
+
+class AttemptTimeout extends Error {
+  override name = "AttemptTimeout";
+}
+
+/** Runs attempts of one call until one answers, the error is final, or the deadline passes. */
+class Guard {
+  readonly #repeatWrites: boolean;
+  readonly #deadline: number;
+
+  constructor(repeatWrites: boolean, deadline: number) {
+    this.#repeatWrites = repeatWrites;
+    this.#deadline = deadline;
+  }
+
+  async run<T>(readsOnly: boolean, call: () => Promise<T>): Promise<T> {
+    const mayRepeat = readsOnly || this.#repeatWrites;
+    const budget = this.#deadline - Date.now();
+    // A third of what is left each, so that a stalled attempt leaves time for two more.
+    const attemptMs = mayRepeat ? Math.max(budget / ATTEMPTS, 1) : budget;
+    for (let attempt = 1; ; attempt++) {
+      if (Date.now() >= this.#deadline) throw new DatabaseUnavailable("deadline passed");
+      try {
+        return await within(attemptMs, call());
+      } catch (error) {
+        const kind = classifyError(error);
+        if (kind === "refused") throw error;
+        if (kind === "overloaded" || !mayRepeat || attempt === ATTEMPTS)
+          throw new DatabaseUnavailable("database unavailable", { cause: error });
+        await new Promise((done) => setTimeout(done, Math.random() * 50 * 2 ** attempt));
+      }
+    }
+  }
+}
+
+/** The call itself goes on when time is up; only its answer is no longer waited for. */
+async function within<T>(ms: number, call: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new AttemptTimeout(`no answer in ${Math.round(ms)} ms`)), ms);
+  });
+  try {
+    return await Promise.race([call, timeout]);
+  } finally {
+    if (timer !== undefined) clearTimeout(timer);
+  }
+}
+
+/** The part of `D1Database` that drizzle and we use, with every call guarded. */
+class GuardedD1 {
+  readonly #inner: Pick<D1Database, "prepare" | "batch">;
+  readonly #guard: Guard;
+
+  constructor(inner: Pick<D1Database, "prepare" | "batch">, guard: Guard) {
+    this.#inner = inner;
+    this.#guard = guard;
+  }
+
+  prepare(sql: string): GuardedStatement {
+    return new GuardedStatement(this.#inner.prepare(sql), sql, this.#guard);
+  }
+
+  batch(statements: GuardedStatement[]): Promise<D1Result[]> {
+    const readsOnly = statements.every((one) => one.readsOnly);
+    return this.#guard.run(readsOnly, () => this.#inner.batch(statements.map((one) => one.inner)));
+  }
+}
+
+class GuardedStatement {
+  readonly inner: D1PreparedStatement;
+  readonly readsOnly: boolean;
+  readonly #sql: string;
+  readonly #guard: Guard;
+
+  constructor(inner: D1PreparedStatement, sql: string, guard: Guard) {
+    this.inner = inner;
+    this.#sql = sql;
+    this.readsOnly = /^\s*(select|with)\b/i.test(sql) && !/\b(insert|update|delete)\b/i.test(sql);
+    this.#guard = guard;
+  }
+
+  bind(...params: unknown[]): GuardedStatement {
+    return new GuardedStatement(this.inner.bind(...params), this.#sql, this.#guard);
+  }
+
+  all(): Promise<D1Result<unknown>> {
+    return this.#guard.run(this.readsOnly, () => this.inner.all());
+  }
+
+  run(): Promise<D1Result<unknown>> {
+    return this.#guard.run(this.readsOnly, () => this.inner.run());
+  }
+
+  raw(): Promise<unknown[][]> {
+    return this.#guard.run(this.readsOnly, () => this.inner.raw());
+  }
+
+  first(): Promise<unknown> {
+    return this.#guard.run(this.readsOnly, () => this.inner.first());
+  }
+}

@@ -1,0 +1,49 @@
+import type { Network } from "../chain/network.ts";
+import { type Statement, statement } from "./client.ts";
+
+/** A stream of changes that clients page through; each network has a clock of its own per feed. */
+export type Feed = "escrow" | "registry" | "inbox";
+
+/** SQL and parameters, to be spliced into a larger statement of the same batch. */
+export interface SqlExpression {
+  sql: string;
+  params: unknown[];
+}
+
+/** Callers whose clock runs ahead of the database's by more than this are refused. */
+const MAX_AHEAD_MS = 60_000;
+
+/**
+ * Reserves `count` change stamps of a feed: unique and strictly increasing in commit order, so a
+ * client that pages by stamp misses nothing. Put it before the statements of the batch that use
+ * `stamp`. A `now` more than a minute ahead of the database aborts the batch, since it would push
+ * every later stamp ahead with it.
+ *
+ * @param now - epoch milliseconds
+ */
+export function reserveStamps(feed: Feed, network: Network, count: number, now: number): Statement {
+  return statement(
+    `INSERT INTO clock (feed, t)
+     VALUES (?1, iif(?2 > unixepoch('subsec') * 1000 + ${MAX_AHEAD_MS}, NULL, ?2) + ?3 - 1)
+     ON CONFLICT (feed) DO UPDATE SET t = max(clock.t + 1, ?2) + ?3 - 1`,
+    `${feed}:${network}`,
+    now,
+    count,
+  );
+}
+
+/**
+ * The stamp of item `index` (0-based, an SQL expression such as `key` of `json_each`) among the
+ * `count` just reserved in the same batch. Epoch milliseconds.
+ */
+export function stamp(feed: Feed, network: Network, count: number, index: string): SqlExpression {
+  return {
+    sql: `((SELECT t FROM clock WHERE feed = ?) - ? + 1 + ${index})`,
+    params: [`${feed}:${network}`, count],
+  };
+}
+
+/** SQL that prints epoch milliseconds as `YYYY-MM-DDTHH:mm:ss.sssZ`, as `Date.toISOString` does. */
+export function isoText(milliseconds: string): string {
+  return `strftime('%Y-%m-%dT%H:%M:%fZ', ${milliseconds} / 1000.0, 'unixepoch')`;
+}

@@ -1,0 +1,115 @@
+/**
+ * Encrypted columns. A sealed value is `v1.<key id>.<base64url of IV, ciphertext and tag>`:
+ * AES-256-GCM under a key derived by HKDF-SHA-256 (RFC 5869) from one of `SEALING_KEYS` for that
+ * table and column, bound to its row by the associated data.
+ */
+
+/** The place a secret is stored at; it opens nowhere else. */
+export interface SealedPlace {
+  table: string;
+  /** The row's id. */
+  id: string;
+  column: string;
+}
+
+interface SealingEnv {
+  /** See `Env.SEALING_KEYS`. */
+  SEALING_KEYS: string;
+}
+
+/** A value could not be sealed or opened. Names the key, never the value. */
+export class SealError extends Error {
+  override name = "SealError";
+}
+
+const VERSION = "v1";
+const IV_BYTES = 12;
+const KEY_BYTES = 32;
+
+/**
+ * Encrypts a secret for its place, under the first of the keys.
+ *
+ * @throws SealError when `SEALING_KEYS` is malformed
+ */
+export async function seal(
+  env: SealingEnv,
+  place: SealedPlace,
+  plaintext: string,
+): Promise<string> {
+  const [key] = sealingKeys(env);
+  if (!key) throw new SealError("SEALING_KEYS: there is no key");
+  const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+  const ciphertext = await crypto.subtle.encrypt(
+    { name: "AES-GCM", iv, additionalData: associatedData(place) },
+    await derivedKey(key.secret, place),
+    new TextEncoder().encode(plaintext),
+  );
+  const bytes = Buffer.concat([iv, new Uint8Array(ciphertext)]);
+  return `${VERSION}.${key.id}.${bytes.toString("base64url")}`;
+}
+
+/**
+ * Decrypts what `seal` made for the same place.
+ *
+ * @throws SealError when its key is missing, or is another than the one it was sealed with, or
+ *   the value was altered or belongs to another place
+ */
+export async function open(env: SealingEnv, place: SealedPlace, sealed: string): Promise<string> {
+  const [version, keyId, data, ...rest] = sealed.split(".");
+  if (version !== VERSION || !keyId || !data || rest.length > 0)
+    throw new SealError(`${place.table}.${place.column}: not a sealed value`);
+  const key = sealingKeys(env).find(({ id }) => id === keyId);
+  if (!key) throw new SealError(`SEALING_KEYS: key ${keyId} is missing`);
+  const bytes = Buffer.from(data, "base64url");
+  try {
+    const plaintext = await crypto.subtle.decrypt(
+      {
+        name: "AES-GCM",
+        iv: bytes.subarray(0, IV_BYTES),
+        additionalData: associatedData(place),
+      },
+      await derivedKey(key.secret, place),
+      bytes.subarray(IV_BYTES),
+    );
+    return new TextDecoder().decode(plaintext);
+  } catch (cause) {
+    throw new SealError(
+      `${place.table}.${place.column}: does not open with key ${keyId}: another key under that id, or another row's value`,
+      { cause },
+    );
+  }
+}
+
+function sealingKeys(env: SealingEnv): { id: string; secret: Uint8Array }[] {
+  return (env.SEALING_KEYS ?? "")
+    .split(",")
+    .filter((entry) => entry.trim() !== "")
+    .map((entry, index) => {
+      const [id = "", encoded = ""] = entry.trim().split(":");
+      const secret = Buffer.from(encoded, "base64");
+      if (!/^[\w-]{1,32}$/.test(id) || secret.length !== KEY_BYTES)
+        throw new SealError(`SEALING_KEYS: entry ${index + 1} is not id:base64 of 32 bytes`);
+      return { id, secret };
+    });
+}
+
+function associatedData({ table, id, column }: SealedPlace): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify([table, id, column]));
+}
+
+async function derivedKey(secret: Uint8Array, { table, column }: SealedPlace): Promise<CryptoKey> {
+  const master = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveKey"]);
+  return crypto.subtle.deriveKey(
+    {
+      name: "HKDF",
+      hash: "SHA-256",
+      // The secret is random, so RFC 5869 §3.1 asks for no salt; the purpose goes into `info`.
+      salt: new Uint8Array(),
+      info: new TextEncoder().encode(`sealed ${VERSION} ${table}.${column}`),
+    },
+    master,
+    { name: "AES-GCM", length: 256 },
+    false,
+    ["encrypt", "decrypt"],
+  );
+}

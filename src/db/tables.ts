@@ -1,0 +1,44 @@
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+/**
+ * One row per feed and network (`escrow:Preprod`): the last change stamp given out, in epoch
+ * milliseconds. Moved only by `clock.ts`. WITHOUT ROWID (see the migration).
+ */
+export const clock = sqliteTable("clock", {
+  feed: text("feed").primaryKey(),
+  t: integer("t").notNull(),
+});
+
+/** Who changed what: one row per Admin or +PAY mutation, written in its batch. No secret in it. */
+export const audit = sqliteTable("audit", {
+  id: text("id").primaryKey(),
+  at: integer("at").notNull(),
+  apiKeyId: text("api_key_id").notNull(),
+  requestId: text("request_id").notNull(),
+  action: text("action").notNull(),
+  target: text("target").notNull(),
+  /** JSON, or null. */
+  detail: text("detail"),
+});
+
+/**
+ * Answers of POSTs that create or spend, kept 24 hours per API key and `Idempotency-Key`.
+ * Written in the batch of the effect, so the effect and its answer exist together or not at all.
+ */
+export const idempotency = sqliteTable(
+  "idempotency",
+  {
+    apiKeyId: text("api_key_id").notNull(),
+    key: text("key").notNull(),
+    /** SHA-256 of method, path and body, hex: the same key with another request is refused. */
+    requestHash: text("request_hash").notNull(),
+    /** The answer's body, sealed, since it may hold a token or a mnemonic. */
+    sealedAnswer: text("sealed_answer").notNull(),
+    /** Epoch milliseconds. */
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.apiKeyId, table.key] }),
+    index("idempotency_created_at").on(table.createdAt),
+  ],
+);

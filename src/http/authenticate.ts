@@ -1,0 +1,39 @@
+import type { AppContext, Caller } from "./context.ts";
+import { ApiError } from "./errors.ts";
+
+/** What an endpoint asks of a key; `none`: it needs no key. */
+export type Access = "none" | "User" | "+PAY" | "Admin";
+
+/** No token we ever made is longer; a longer header is not worth a look-up. */
+const MAX_TOKEN_LENGTH = 256;
+
+/**
+ * Finds the caller by the header `token`.
+ *
+ * @throws ApiError 401
+ */
+export async function authenticate(c: AppContext): Promise<Caller> {
+  const token = c.req.header("token");
+  if (!token) throw new ApiError(401, "token: an API key is required in this header");
+  const caller =
+    token.length > MAX_TOKEN_LENGTH ? null : await c.var.findCaller(c.env, token, c.var.deadline);
+  if (!caller) throw new ApiError(401, "token: the API key is unknown or revoked");
+  return caller;
+}
+
+/** @throws ApiError 403 when the key lacks the access */
+export function permit(caller: Caller, access: Exclude<Access, "none">): void {
+  if (access === "Admin" && caller.permission !== "Admin")
+    throw new ApiError(403, "This needs an API key with the permission Admin");
+  if (access === "+PAY" && !caller.canPay)
+    throw new ApiError(403, "This needs an API key with +PAY access");
+}
+
+/**
+ * @param network - a network's name or a CAIP-2 id
+ * @throws ApiError 403 when the key is limited to other networks
+ */
+export function permitNetwork(caller: Caller, network: string): void {
+  if (caller.networkLimit !== null && !caller.networkLimit.includes(network))
+    throw new ApiError(403, `network: the API key is not valid for ${network}`);
+}

@@ -1,0 +1,32 @@
+import type { AppContext } from "./context.ts";
+import { ApiError } from "./errors.ts";
+
+const DEFAULT_DEADLINE_MS = 10_000;
+
+/**
+ * Runs a request under a deadline, so that no connection hangs on something we wait for. What was
+ * begun goes on in the background: a write may still apply, and `Idempotency-Key` tells.
+ *
+ * @param allowedMs - milliseconds; default: `REQUEST_DEADLINE_MS`, else 10 s
+ * @throws ApiError 503 with Retry-After when time is up
+ */
+export async function withDeadline<T>(
+  c: AppContext,
+  allowedMs: number | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const ms = allowedMs ?? (Number(c.env.REQUEST_DEADLINE_MS) || DEFAULT_DEADLINE_MS);
+  c.set("deadline", Date.now() + ms);
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  const timeUp = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new ApiError(503, "The request took too long", { retryAfter: 2 })),
+      ms,
+    );
+  });
+  try {
+    return await Promise.race([work(), timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,146 @@
+import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { type Access, authenticate, permit } from "./authenticate.ts";
+import { readJson } from "./body.ts";
+import type { AppContext, AppEnv } from "./context.ts";
+import { withDeadline } from "./deadline.ts";
+import { envelope, type SuccessStatus } from "./envelope.ts";
+import { brake } from "./rate-limit.ts";
+import { validate } from "./validation.ts";
+
+/** An endpoint, declared once: this validates it, types its handler and documents it. */
+export interface Endpoint<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType> {
+  method: "get" | "post" | "patch" | "delete";
+  /** Without the prefix of its router and without a trailing slash; it answers with one too. */
+  path: string;
+  access: Access;
+  /** The feature, under which the reference lists it. */
+  tag: string;
+  summary: string;
+  description?: string;
+  /** Of GET. */
+  query?: Query;
+  /** Of every other method. */
+  body?: Body;
+  /** Whether it reads `Idempotency-Key`; see `idempotency.ts`. */
+  idempotent?: boolean;
+  data: Data;
+  status?: SuccessStatus;
+  /** Errors beyond those that every endpoint can answer, with their reason. */
+  errors?: Record<number, string>;
+  /** Milliseconds; default 10 s. */
+  deadlineMs?: number;
+}
+
+/** Answers with the endpoint's data, or with a whole response it has put together itself. */
+export type Handler<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType> = (
+  c: AppContext,
+  input: { query: z.output<Query>; body: z.output<Body> },
+) => Promise<z.input<Data> | Response>;
+
+/** A router for one feature's endpoints; paths answer with and without a trailing slash. */
+export function createRouter(): OpenAPIHono<AppEnv> {
+  return new OpenAPIHono<AppEnv>({ strict: false });
+}
+
+/**
+ * Serves an endpoint. The order of checks is that of decisions §1: key (401), permission (403),
+ * rate (429), then what was sent (400, 413); the rest is the handler's.
+ *
+ * @example
+ * serve(router, {
+ *   method: "get", path: "/things", access: "User", tag: "Things", summary: "Lists things",
+ *   query: z.object(page), data: z.object({ Things: z.array(thing) }),
+ * }, async (c, { query }) => ({ Things: await listThings(c.env, query) }));
+ */
+export function serve<
+  Data extends z.ZodType,
+  Query extends z.ZodType = z.ZodUndefined,
+  Body extends z.ZodType = z.ZodUndefined,
+>(
+  router: OpenAPIHono<AppEnv>,
+  endpoint: Endpoint<Query, Body, Data>,
+  handler: Handler<Query, Body, Data>,
+): void {
+  router.openAPIRegistry.registerPath(documentation(endpoint));
+  const nothing = z.undefined();
+
+  const answer = async (c: AppContext): Promise<Response> => {
+    if (endpoint.access !== "none") {
+      c.set("caller", await authenticate(c));
+      permit(c.var.caller, endpoint.access);
+      brake(c);
+    }
+    const query = endpoint.query && queryObject(c);
+    const body = endpoint.body && (await readJson(c));
+    const result = await handler(c, {
+      query: (await validate(endpoint.query ?? nothing, query, "query")) as z.output<Query>,
+      body: (await validate(endpoint.body ?? nothing, body, "body")) as z.output<Body>,
+    });
+    if (result instanceof Response) return result;
+    return c.json(envelope(result, endpoint.status) as object, 200);
+  };
+
+  router.on([endpoint.method.toUpperCase()], [endpoint.path], (c) =>
+    withDeadline(c, endpoint.deadlineMs, () => answer(c)),
+  );
+}
+
+/** A parameter that was sent more than once becomes a list, which no schema takes. */
+function queryObject(c: AppContext): Record<string, string | string[]> {
+  return Object.fromEntries(
+    Object.entries(c.req.queries()).map(([name, values]) => {
+      const [first] = values;
+      return [name, values.length === 1 && first !== undefined ? first : values];
+    }),
+  );
+}
+
+const errorBody = z
+  .object({ status: z.literal("error"), error: z.object({ message: z.string() }) })
+  .openapi("Error");
+
+const COMMON_ERRORS: Record<number, string> = {
+  400: "What was sent is missing, malformed or out of bounds; the message names the field.",
+  401: "The API key is missing, unknown or revoked.",
+  403: "The API key lacks the permission or the network.",
+  413: "The body is larger than 1 MiB.",
+  429: "Too many calls; see Retry-After.",
+  500: "Internal Server Error.",
+  503: "A dependency is unavailable or the request took too long; see Retry-After.",
+};
+
+type Documentation = Parameters<OpenAPIHono["openAPIRegistry"]["registerPath"]>[0];
+
+function documentation(endpoint: Endpoint<z.ZodType, z.ZodType, z.ZodType>): Documentation {
+  const { query, body, access } = endpoint;
+  const answer = z.object({ status: z.literal(endpoint.status ?? "success"), data: endpoint.data });
+  const errors = { ...COMMON_ERRORS, ...endpoint.errors };
+  if (access === "none") for (const status of [401, 403, 429]) delete errors[status];
+  if (!body) delete errors[413];
+  if (!body && !query) delete errors[400];
+  const idempotencyKey = z.object({ "Idempotency-Key": z.string().max(255).optional() });
+  return {
+    method: endpoint.method,
+    path: endpoint.path,
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    description: [endpoint.description, access !== "none" && `Access: ${access}.`]
+      .filter(Boolean)
+      .join("\n\n"),
+    security: access === "none" ? [] : [{ token: [] }],
+    request: {
+      ...(query && { query: query as z.ZodObject }),
+      ...(body && { body: { required: true, content: { "application/json": { schema: body } } } }),
+      ...(endpoint.idempotent && { headers: idempotencyKey }),
+    },
+    responses: {
+      200: { description: "Success.", content: { "application/json": { schema: answer } } },
+      ...Object.fromEntries(
+        Object.entries(errors).map(([status, description]) => [
+          status,
+          { description, content: { "application/json": { schema: errorBody } } },
+        ]),
+      ),
+    },
+  };
+}

@@ -1,0 +1,21 @@
+/**
+ * `status` of an answer. `Success` is what the interface prints for the webhook list and update,
+ * the payment diffs and the monthly invoice; everything else says `success`.
+ */
+export type SuccessStatus = "success" | "Success";
+
+/** The envelope of every answer under /api/v1. */
+export interface Envelope<Data> {
+  status: SuccessStatus;
+  data: Data;
+}
+
+/** Puts data into its envelope. */
+export function envelope<Data>(data: Data, status: SuccessStatus = "success"): Envelope<Data> {
+  return { status, data };
+}
+
+/** A point in time as the interface prints it: `YYYY-MM-DDTHH:mm:ss.sssZ`. From epoch milliseconds. */
+export function isoTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

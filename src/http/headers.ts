@@ -1,0 +1,44 @@
+import type { MiddlewareHandler } from "hono";
+import { cors } from "hono/cors";
+import { newId } from "../db/id.ts";
+import type { AppEnv } from "./context.ts";
+
+/** Names the request and says so in `x-request-id`. A caller's own id is not taken over. */
+export const requestId: MiddlewareHandler<AppEnv> = async (c, next) => {
+  c.set("requestId", newId(Date.now()));
+  await next();
+  c.res.headers.set("x-request-id", c.var.requestId);
+};
+
+/** Any origin may call: what counts is the API key, and no cookie is ever read. */
+export const openCors: MiddlewareHandler<AppEnv> = cors({
+  origin: "*",
+  allowMethods: ["GET", "POST", "PATCH", "DELETE", "OPTIONS"],
+  allowHeaders: ["token", "authorization", "content-type", "x-d1-bookmark", "idempotency-key"],
+  exposeHeaders: ["x-request-id", "retry-after", "x-d1-bookmark"],
+  maxAge: 86_400,
+});
+
+const SECURITY_HEADERS = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "cross-origin",
+  "referrer-policy": "no-referrer",
+  "strict-transport-security": "max-age=31536000; includeSubDomains",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+/** Nothing is cached, framed or sniffed, unless the answer itself says otherwise. */
+export const securityHeaders: MiddlewareHandler<AppEnv> = async (c, next) => {
+  await next();
+  for (const [name, value] of Object.entries(SECURITY_HEADERS))
+    if (!c.res.headers.has(name)) c.res.headers.set(name, value);
+};
+
+/** Lets go of a body that nobody read, for an unread body holds the connection. */
+export const releaseBody: MiddlewareHandler<AppEnv> = async (c, next) => {
+  await next();
+  const { raw } = c.req;
+  if (raw.body && !raw.bodyUsed) await raw.body.cancel();
+};

@@ -1,0 +1,112 @@
+import { type Database, type Statement, statement, violates } from "../db/client.ts";
+import { open, seal } from "../db/sealed.ts";
+import type { AppContext } from "./context.ts";
+import { ApiError } from "./errors.ts";
+
+const KEPT_MS = 24 * 60 * 60 * 1000;
+const MAX_KEY_LENGTH = 255;
+/** Rows of others that have expired, dropped along the way: the table needs no job of its own. */
+const EXPIRED_PER_BATCH = 50;
+
+/** The statements that remember an answer, for the effect's batch; none without a key. */
+export type Remember = (answer: unknown) => Promise<Statement[]>;
+
+/**
+ * Runs the effect of a POST once per `Idempotency-Key` and API key, for 24 hours: a repeat gets the
+ * first answer again. Errors are not remembered, so a repeat after one tries again.
+ *
+ * @param work - makes the effect in one batch that begins with `await remember(answer)`, before any
+ *   statement that a second run of the effect would violate, and returns that answer
+ * @param now - epoch milliseconds
+ * @throws ApiError 400 for a key that is too long, 422 for another request under a used key
+ *
+ * @example
+ * return idempotently(c, database, now, async (remember) => {
+ *   const answer = { id };
+ *   await commitAudited(c, database, { action: "thing.create", target: id, now }, [
+ *     ...(await remember(answer)),
+ *     insertThing(id),
+ *   ]);
+ *   return answer;
+ * });
+ */
+export async function idempotently<Answer>(
+  c: AppContext,
+  database: Database,
+  now: number,
+  work: (remember: Remember) => Promise<Answer>,
+): Promise<Answer> {
+  const key = c.req.header("idempotency-key");
+  if (key === undefined) return work(async () => []);
+  if (key.length === 0 || key.length > MAX_KEY_LENGTH)
+    throw new ApiError(400, `Idempotency-Key: must have 1 to ${MAX_KEY_LENGTH} characters`);
+
+  const request = { apiKeyId: c.var.caller.id, key, hash: await requestHash(c) };
+  const place = { table: "idempotency", id: `${request.apiKeyId} ${key}`, column: "sealed_answer" };
+  const earlierAnswer = async (): Promise<{ answer: Answer } | null> => {
+    const sealed = await find(database, request, now);
+    return sealed === null ? null : { answer: JSON.parse(await open(c.env, place, sealed)) };
+  };
+
+  const earlier = await earlierAnswer();
+  if (earlier) return earlier.answer;
+  try {
+    return await work(async (answer) =>
+      store(request, await seal(c.env, place, JSON.stringify(answer)), now),
+    );
+  } catch (error) {
+    // The same request was sent twice at once, and the other one was first.
+    const winner = violates(error, "idempotency.key") ? await earlierAnswer() : null;
+    if (winner) return winner.answer;
+    throw error;
+  }
+}
+
+interface KeyedRequest {
+  apiKeyId: string;
+  key: string;
+  hash: string;
+}
+
+async function find(database: Database, request: KeyedRequest, now: number) {
+  const [row] = await database.all<{ requestHash: string; sealedAnswer: string }>(
+    `SELECT request_hash AS requestHash, sealed_answer AS sealedAnswer FROM idempotency
+     WHERE api_key_id = ? AND key = ? AND created_at > ?`,
+    request.apiKeyId,
+    request.key,
+    now - KEPT_MS,
+  );
+  if (!row) return null;
+  if (row.requestHash !== request.hash)
+    throw new ApiError(422, "Idempotency-Key: was used for another request");
+  return row.sealedAnswer;
+}
+
+function store(request: KeyedRequest, sealedAnswer: string, now: number): Statement[] {
+  return [
+    statement(
+      `DELETE FROM idempotency WHERE created_at <= ?1 AND
+         ((api_key_id = ?2 AND key = ?3) OR (api_key_id, key) IN
+           (SELECT api_key_id, key FROM idempotency ORDER BY created_at LIMIT ${EXPIRED_PER_BATCH}))`,
+      now - KEPT_MS,
+      request.apiKeyId,
+      request.key,
+    ),
+    statement(
+      `INSERT INTO idempotency (api_key_id, key, request_hash, sealed_answer, created_at)
+       VALUES (?, ?, ?, ?, ?)`,
+      request.apiKeyId,
+      request.key,
+      request.hash,
+      sealedAnswer,
+      now,
+    ),
+  ];
+}
+
+/** SHA-256 of method, path and body, hex. */
+async function requestHash(c: AppContext): Promise<string> {
+  const path = c.req.path.replace(/\/$/, "");
+  const bytes = new TextEncoder().encode(`${c.req.method} ${path}\n${c.var.bodyText}`);
+  return Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("hex");
+}

@@ -1,0 +1,27 @@
+import type { NotFoundHandler } from "hono";
+import type { AppEnv } from "./context.ts";
+import { ApiError, errorResponse } from "./errors.ts";
+
+/**
+ * Answers what no endpoint answers: 405 with `Allow` when the path is known, else 404.
+ *
+ * @param routes - those of the app, read at each call since features are mounted after this
+ */
+export function notFound(
+  routes: () => readonly { method: string; path: string }[],
+): NotFoundHandler<AppEnv> {
+  return (c) => {
+    const path = c.req.path.replace(/(.)\/$/, "$1");
+    const methods = new Set(
+      routes()
+        .filter((route) => route.path === path && route.method !== "ALL")
+        .map((route) => route.method),
+    );
+    if (methods.size === 0)
+      return errorResponse(new ApiError(404, `Cannot ${c.req.method} ${c.req.path}`), c);
+    if (methods.has("GET")) methods.add("HEAD");
+    const allow = [...methods, "OPTIONS"];
+    const message = `${c.req.method} is not allowed here; allowed: ${allow.join(", ")}`;
+    return errorResponse(new ApiError(405, message, { allow }), c);
+  };
+}

@@ -1,0 +1,11 @@
+/**
+ * One structured line per noteworthy thing. `fields` never hold a secret: no token, key, mnemonic
+ * or webhook URL.
+ */
+export function log(
+  level: "info" | "warn" | "error",
+  event: string,
+  fields: Record<string, unknown> = {},
+): void {
+  console[level](JSON.stringify({ event, ...fields }));
+}

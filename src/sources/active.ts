@@ -1,0 +1,26 @@
+import { and, eq, isNull } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { managedWallet, paymentSource } from "./tables.ts";
+
+/** Ids of the payment sources that are followed. */
+export async function activeSourceIds(core: Database): Promise<string[]> {
+  const rows = await core.orm
+    .select({ id: paymentSource.id })
+    .from(paymentSource)
+    .where(isNull(paymentSource.deletedAt));
+  return rows.map(({ id }) => id);
+}
+
+/** A followed source with the wallets in use, its provider key still sealed; null when deleted. */
+export async function activeSource(core: Database, id: string) {
+  const [source] = await core.orm
+    .select()
+    .from(paymentSource)
+    .where(and(eq(paymentSource.id, id), isNull(paymentSource.deletedAt)));
+  if (!source) return null;
+  const wallets = await core.orm
+    .select()
+    .from(managedWallet)
+    .where(and(eq(managedWallet.sourceId, id), isNull(managedWallet.deletedAt)));
+  return { ...source, wallets };
+}

@@ -1,0 +1,75 @@
+import { parseAddress } from "../chain/address.ts";
+import type { Network } from "../chain/network.ts";
+import { type Provider, ProviderError, type TransactionPosition } from "../chain/provider.ts";
+import { ApiError } from "../http/errors.ts";
+
+/**
+ * A contract's address in the case the chain writes it in, with its script hash (hex).
+ *
+ * @throws ApiError 400 when it is no contract's address on that network
+ */
+export function contractAt(
+  network: Network,
+  text: string,
+): { address: string; scriptHash: string } {
+  const parsed = parseAddress(text);
+  if (parsed?.payment.kind !== "script" || parsed.network !== network)
+    throw new ApiError(400, `smartContractAddress: must be a contract's address on ${network}`);
+  return { address: parsed.bech32, scriptHash: parsed.payment.hash };
+}
+
+/**
+ * An address in the case the chain writes it in.
+ *
+ * @param field - where the request has it
+ * @throws ApiError 400 naming the field
+ */
+export function addressOn(network: Network, field: string, text: string): string {
+  const parsed = parseAddress(text);
+  if (parsed?.network !== network)
+    throw new ApiError(400, `${field}: must be an address on ${network}`);
+  return parsed.bech32;
+}
+
+/**
+ * Asks the provider for its tip, which it gives to valid keys only.
+ *
+ * @throws ApiError 400 when it refuses the key; ProviderError when it cannot be asked
+ */
+export async function checkProviderKey(provider: Provider): Promise<void> {
+  try {
+    await provider.latestBlock();
+  } catch (error) {
+    if (error instanceof ProviderError && (error.status === 401 || error.status === 403))
+      throw new ApiError(
+        400,
+        "PaymentSourceConfig.rpcProviderApiKey: the provider refuses this key on this network",
+      );
+    throw error;
+  }
+}
+
+/**
+ * Where a transaction of a contract stands.
+ *
+ * @throws ApiError 400 when the provider does not know it, or it has nothing to do with the
+ *   contract; ProviderError when the provider cannot be asked
+ */
+export async function findContractTransaction(
+  provider: Provider,
+  contractAddress: string,
+  hash: string,
+): Promise<TransactionPosition> {
+  const refused = new ApiError(
+    400,
+    "lastIdentifierChecked: must be the hash of a transaction of this contract",
+  );
+  if (!/^[0-9a-f]{64}$/.test(hash)) throw refused;
+  const [position, utxos] = await Promise.all([
+    provider.transaction(hash),
+    provider.transactionUtxos(hash),
+  ]);
+  const touched = [...(utxos?.inputs ?? []), ...(utxos?.outputs ?? [])];
+  if (!position || !touched.some(({ address }) => address === contractAddress)) throw refused;
+  return position;
+}

@@ -1,0 +1,116 @@
+import { db } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import { seal } from "../db/sealed.ts";
+import { commitAudited } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { idempotently } from "../http/idempotency.ts";
+import { addressOn, checkProviderKey, contractAt, findContractTransaction } from "./checks.ts";
+import { initialCursor } from "./cursor.ts";
+import { refuseMixingWithDevelopment } from "./local-contracts.ts";
+import { providerFor } from "./provider.ts";
+import { NEVER_SYNCED, providerKeyPlace, render, type SourceRow } from "./record.ts";
+import type { CreateBody, PaymentSourceRecord } from "./schemas.ts";
+import { managedWallet, paymentSource } from "./tables.ts";
+import { conflictOf, deriveWallets, refuseRepeated } from "./wallets.ts";
+
+/**
+ * Creates a payment source with its wallets and its cursor, in one batch.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 409, 422; ProviderError when the provider cannot be asked
+ */
+export async function createSource(
+  c: AppContext,
+  body: CreateBody,
+  now: number,
+): Promise<PaymentSourceRecord> {
+  const { network } = body;
+  const creator = c.var.caller.id;
+  const source = await newSource(c, body, now);
+  const wallets = [
+    ...(await deriveWallets(
+      c.env,
+      source,
+      "PurchasingWallets",
+      body.PurchasingWallets,
+      creator,
+      now,
+    )),
+    ...(await deriveWallets(c.env, source, "SellingWallets", body.SellingWallets, creator, now)),
+  ];
+  refuseRepeated(wallets);
+  const rows = wallets.map(({ row }) => row);
+
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  return idempotently(c, database, now, async (remember) => {
+    const { rpcProviderApiKey } = body.PaymentSourceConfig;
+    const provider = await providerFor(c.env, network, rpcProviderApiKey);
+    await checkProviderKey(provider);
+    const first = body.lastIdentifierChecked;
+    const after =
+      first === null
+        ? null
+        : await findContractTransaction(provider, source.contractAddress, first);
+
+    const status = { ...NEVER_SYNCED, lastIdentifierChecked: first };
+    const record = render(source, rows, rpcProviderApiKey, status);
+    const detail = {
+      network,
+      contractAddress: source.contractAddress,
+      wallets: rows.map(({ id }) => id),
+    };
+    try {
+      await commitAudited(
+        c,
+        database,
+        { action: "payment-source.create", target: source.id, detail, now },
+        [
+          ...(await remember(record)),
+          database.orm.insert(paymentSource).values(source).toSQL(),
+          ...rows.map((row) => database.orm.insert(managedWallet).values(row).toSQL()),
+          ...initialCursor(source, after),
+        ],
+      );
+    } catch (error) {
+      throw await conflictOf(error, database, network, wallets);
+    }
+    return record;
+  });
+}
+
+/** The row of the new source. */
+async function newSource(c: AppContext, body: CreateBody, now: number): Promise<SourceRow> {
+  const { network, AdminWallets, FeeReceiverNetworkWallet: feeReceiver } = body;
+  const contract = contractAt(network, body.smartContractAddress);
+  refuseMixingWithDevelopment(c.env, { network, scriptHash: contract.scriptHash });
+  const adminWallets = AdminWallets.map(({ walletAddress }, order) => ({
+    walletAddress: addressOn(network, `AdminWallets[${order}].walletAddress`, walletAddress),
+    order,
+  }));
+  if ((body.requiredAdminSignatures ?? 0) > adminWallets.length)
+    throw new ApiError(400, "requiredAdminSignatures: must be at most the number of AdminWallets");
+
+  const id = newId(now);
+  const { rpcProvider, rpcProviderApiKey } = body.PaymentSourceConfig;
+  return {
+    id,
+    network,
+    type: body.paymentSourceType,
+    contractAddress: contract.address,
+    policyId: body.policyId,
+    adminWallets: JSON.stringify(adminWallets),
+    feeRatePermille: body.feeRatePermille,
+    feeReceiverAddress:
+      feeReceiver &&
+      addressOn(network, "FeeReceiverNetworkWallet.walletAddress", feeReceiver.walletAddress),
+    requiredAdminSignatures: body.requiredAdminSignatures,
+    cooldownTime: body.cooldownTime,
+    rpcProvider,
+    rpcProviderApiKey: await seal(c.env, providerKeyPlace(id), rpcProviderApiKey),
+    createdById: c.var.caller.id,
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: null,
+  };
+}

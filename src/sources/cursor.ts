@@ -1,0 +1,163 @@
+import type { Network } from "../chain/network.ts";
+import type { TransactionPosition } from "../chain/provider.ts";
+import { type Database, type Statement, statement } from "../db/client.ts";
+import type { Env } from "../env.ts";
+
+/** Where a transaction stands on the chain: block height, index in the block, hash. */
+export type Position = [height: number, txIndex: number, txHash: string];
+
+/** The row of `source_cursor`, parsed. */
+export interface Cursor {
+  sourceId: string;
+  network: Network;
+  version: number;
+  lastOp: string | null;
+  position: Position | null;
+  /** See `tables.ts`; whatever lies before its first item is none of our business. */
+  recent: Position[];
+  complete: boolean;
+  tipHash: string | null;
+}
+
+/** What operators see of a source's sync. Times are epoch milliseconds. */
+export interface SyncStatus {
+  lastCheckedAt: number | null;
+  lastIdentifierChecked: string | null;
+  syncInProgress: boolean;
+  error: string | null;
+}
+
+/**
+ * The cursor of a new source, for the batch that creates the source.
+ *
+ * @param after - the transaction to begin after; null for the contract's first
+ */
+export function initialCursor(
+  source: { id: string; network: Network },
+  after: TransactionPosition | null,
+): Statement[] {
+  const start = after && JSON.stringify(positionOf(after));
+  return [
+    statement(
+      `INSERT INTO source_cursor
+         (source_id, network, version, position, recent, start, complete, ignored_locks)
+       VALUES (?1, ?2, 0, ?3, ?4, ?3, ?5, 0)`,
+      source.id,
+      source.network,
+      start,
+      start ? `[${start}]` : "[]",
+      start ? 0 : 1,
+    ),
+    ...firstCheckpoint(source.id, after),
+  ];
+}
+
+/**
+ * Lets sync go on after another transaction of the contract (null: from its first). Nothing is
+ * undone, and what was applied before is not applied again. A pass under way loses its batch.
+ */
+export function moveCursor(sourceId: string, after: TransactionPosition | null): Statement[] {
+  if (after === null)
+    return [
+      statement(
+        `UPDATE source_cursor SET version = version + 1, position = NULL, recent = '[]',
+           start = NULL, complete = 1, ignored_locks = 0, tip_hash = NULL
+         WHERE source_id = ?`,
+        sourceId,
+      ),
+    ];
+  const position = JSON.stringify(positionOf(after));
+  return [
+    statement(
+      `UPDATE source_cursor SET version = version + 1, position = ?2, recent = ?3, tip_hash = NULL,
+         complete = iif(complete = 1 AND position IS NOT NULL AND
+           (position->>0, position->>1) >= (?4, ?5), 1, 0)
+       WHERE source_id = ?1`,
+      sourceId,
+      position,
+      `[${position}]`,
+      after.blockHeight,
+      after.txIndex,
+    ),
+    ...firstCheckpoint(sourceId, after),
+  ];
+}
+
+/**
+ * Sends the cursor back to where the source began, so that a wallet added now gets its past. What
+ * is known already is recognised and skipped.
+ */
+export function rewindCursor(sourceId: string): Statement {
+  return statement(
+    `UPDATE source_cursor SET version = version + 1, position = start,
+       recent = iif(start IS NULL, '[]', json_array(json(start))), tip_hash = NULL
+     WHERE source_id = ?`,
+    sourceId,
+  );
+}
+
+/** Sync status per source id; a source without a cursor is left out. */
+export async function syncStatus(
+  ledger: Database,
+  sourceIds: string[],
+  now: number,
+): Promise<Map<string, SyncStatus>> {
+  const rows = await ledger.all<{
+    id: string;
+    lastCheckedAt: number | null;
+    tx: string | null;
+    leaseUntil: number | null;
+    unread: number;
+    error: string | null;
+  }>(
+    `SELECT source_id AS id, last_checked_at AS lastCheckedAt, position->>2 AS tx,
+       lease_until AS leaseUntil, tip_hash IS NULL AS unread, error
+     FROM source_cursor WHERE source_id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(sourceIds),
+  );
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      {
+        lastCheckedAt: row.lastCheckedAt,
+        lastIdentifierChecked: row.tx,
+        // A cursor that was just moved has a pass coming, even before it holds the lease.
+        syncInProgress: (row.leaseUntil ?? 0) > now || (row.unread === 1 && row.error === null),
+        error: row.error,
+      },
+    ]),
+  );
+}
+
+/** Asks the source's object for a pass; returns before it runs. The cron asks again every minute. */
+export async function wakeCursor(
+  env: Pick<Env, "SOURCE_CURSOR">,
+  sourceId: string,
+  requestId: string,
+): Promise<void> {
+  const { SOURCE_CURSOR } = env;
+  const object = SOURCE_CURSOR.get(SOURCE_CURSOR.idFromName(sourceId)) as unknown as {
+    tick(sourceId: string, requestId: string): Promise<void>;
+  };
+  await object.tick(sourceId, requestId);
+}
+
+function positionOf(at: TransactionPosition): Position {
+  return [at.blockHeight, at.txIndex, at.hash];
+}
+
+/** Binds the starting point to its block, so that a rollback of it is noticed. */
+function firstCheckpoint(sourceId: string, at: TransactionPosition | null): Statement[] {
+  if (at === null) return [];
+  return [
+    statement(
+      `INSERT INTO checkpoint (source_id, height, block_hash, tx_index, tx_hash)
+       VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      sourceId,
+      at.blockHeight,
+      at.blockHash,
+      at.txIndex,
+      at.hash,
+    ),
+  ];
+}

@@ -1,0 +1,91 @@
+import { z } from "@hono/zod-openapi";
+import { NETWORKS } from "../chain/network.ts";
+import type { AppContext } from "../http/context.ts";
+import { createRouter, serve } from "../http/endpoint.ts";
+import { page } from "../http/parameters.ts";
+import { log } from "../log.ts";
+import { createSource } from "./create.ts";
+import { wakeCursor } from "./cursor.ts";
+import { listSources } from "./record.ts";
+import { createBody, paymentSourceRecord, updateBody } from "./schemas.ts";
+import { updateSource } from "./update.ts";
+
+const ERRORS = {
+  409: "The contract or a wallet is in use already, or the network does not fit the environment.",
+  502: "The chain provider failed.",
+  504: "The chain provider did not answer in time.",
+};
+
+/** `/payment-source-extended` of the interface. */
+export function paymentSourceRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      method: "get",
+      path: "/payment-source-extended",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Lists payment sources, newest first",
+      query: z.object({ ...page, network: z.enum(NETWORKS).optional() }),
+      data: z.object({ ExtendedPaymentSources: z.array(paymentSourceRecord) }),
+    },
+    async (c, { query }) => ({
+      ExtendedPaymentSources: await listSources(c.env, query, c.var.deadline),
+    }),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      path: "/payment-source-extended",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Creates a payment source",
+      description: "Its contract is followed from its first transaction, or after the one given.",
+      body: createBody,
+      idempotent: true,
+      data: paymentSourceRecord,
+      errors: { ...ERRORS, 422: "The Idempotency-Key was used for another request." },
+    },
+    async (c, { body }) => {
+      const record = await createSource(c, body, Date.now());
+      await wake(c, record.id);
+      return record;
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "patch",
+      path: "/payment-source-extended",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Updates a payment source",
+      description: "What is left out is kept. A wallet that is added gets its past.",
+      body: updateBody,
+      data: paymentSourceRecord,
+      errors: { ...ERRORS, 404: "There is no such payment source, or it has no such wallet." },
+    },
+    async (c, { body }) => {
+      const record = await updateSource(c, body, Date.now());
+      await wake(c, record.id);
+      return record;
+    },
+  );
+
+  return router;
+}
+
+/** The change is made: when its object cannot be woken, the cron does it within a minute. */
+async function wake(c: AppContext, sourceId: string): Promise<void> {
+  const { requestId } = c.var;
+  try {
+    await wakeCursor(c.env, sourceId, requestId);
+  } catch (error) {
+    log("warn", "cursor not woken", { requestId, sourceId, error: String(error) });
+  }
+}

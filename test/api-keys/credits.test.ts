@@ -1,0 +1,96 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { COSTS, type MeteredOperation } from "../../src/api-keys/costs.ts";
+import { charge, refund, throwIfOutOfCredits } from "../../src/api-keys/credits.ts";
+import { db, statement } from "../../src/db/client.ts";
+import type { Caller } from "../../src/http/context.ts";
+import { emptyTables } from "../support/app.ts";
+import { insertKey } from "../support/keys.ts";
+
+const CALLER: Caller = {
+  id: "limited",
+  permission: "User",
+  canPay: true,
+  networkLimit: null,
+  usageLimited: true,
+};
+const MARK = statement("INSERT INTO clock (feed, t) VALUES ('mark', 1)");
+
+async function used(id = CALLER.id): Promise<number | null> {
+  return env.DB.prepare("SELECT accumulated_usage_credits FROM api_key WHERE id = ?")
+    .bind(id)
+    .first<number>("accumulated_usage_credits");
+}
+
+async function marks(): Promise<number> {
+  return (await db(env).all("SELECT 1 FROM clock WHERE feed = 'mark'")).length;
+}
+
+beforeEach(async () => {
+  await emptyTables();
+  await insertKey({ id: CALLER.id, usageLimited: true, maxUsageCredits: 2 });
+});
+
+describe("charge", () => {
+  it.each(Object.keys(COSTS) as MeteredOperation[])("takes the price of %s", async (operation) => {
+    await db(env).batch(charge(CALLER, operation));
+    expect(await used()).toBe(COSTS[operation]);
+  });
+
+  it("aborts the whole batch beyond the limit, which is a 402", async () => {
+    const spend = () => db(env).batch([...charge(CALLER, "x402-settle"), MARK]);
+    await db(env).batch(charge(CALLER, "x402-settle"));
+    await db(env).batch(charge(CALLER, "x402-settle"));
+    const refused = await spend().catch((error: unknown) => error);
+    expect(() => throwIfOutOfCredits(refused)).toThrow(expect.objectContaining({ status: 402 }));
+    expect(await used()).toBe(2);
+    expect(await marks()).toBe(0);
+  });
+
+  it("is undone when the rest of its batch fails", async () => {
+    const failing = statement("INSERT INTO clock (feed, t) VALUES ('x', NULL)");
+    await expect(db(env).batch([...charge(CALLER, "x402-settle"), failing])).rejects.toThrow();
+    expect(await used()).toBe(0);
+  });
+
+  it("never lets calls at once spend more than there is", async () => {
+    const calls = Array.from({ length: 5 }, () => db(env).batch(charge(CALLER, "x402-settle")));
+    const outcomes = await Promise.allSettled(calls);
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
+    expect(await used()).toBe(2);
+  });
+
+  it("depends on its condition", async () => {
+    const known = { sql: "EXISTS (SELECT 1 FROM clock WHERE feed = ?)", params: ["mark"] };
+    await db(env).batch(charge(CALLER, "payment-information", known));
+    expect(await used()).toBe(0);
+    await db(env).batch([MARK, ...charge(CALLER, "payment-information", known)]);
+    expect(await used()).toBe(1);
+  });
+
+  it("leaves a key without a limit alone", async () => {
+    expect(charge({ ...CALLER, usageLimited: false }, "x402-settle")).toEqual([]);
+  });
+});
+
+describe("refund", () => {
+  it("gives a charge back once", async () => {
+    const charged = { sql: "EXISTS (SELECT 1 FROM clock WHERE feed = 'mark')", params: [] };
+    const fail = [
+      ...refund(CALLER, "x402-settle", charged),
+      statement("DELETE FROM clock WHERE feed = 'mark'"),
+    ];
+    await db(env).batch([...charge(CALLER, "x402-settle"), MARK]);
+    await db(env).batch(fail);
+    await db(env).batch(charge(CALLER, "x402-settle"));
+    await db(env).batch(fail);
+    expect(await used()).toBe(1);
+  });
+});
+
+describe("throwIfOutOfCredits", () => {
+  it("throws any other error as it is", () => {
+    const other = new Error("CHECK constraint failed: something_else");
+    expect(() => throwIfOutOfCredits(other)).toThrow(other);
+  });
+});

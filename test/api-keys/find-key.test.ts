@@ -1,0 +1,110 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ENV_ADMIN_ID, findKey } from "../../src/api-keys/find-key.ts";
+import { hashToken, maskToken, newToken } from "../../src/api-keys/token.ts";
+import { emptyTables } from "../support/app.ts";
+import { countingD1 } from "../support/d1.ts";
+import { insertKey } from "../support/keys.ts";
+
+const find = (token: string, using = env) => findKey(using, token, Date.now() + 5_000);
+
+async function revoke(token: string): Promise<void> {
+  await env.DB.prepare("UPDATE api_key SET status = 'Revoked' WHERE token_hash = ?")
+    .bind(await hashToken(env, token))
+    .run();
+}
+
+beforeEach(emptyTables);
+afterEach(() => vi.useRealTimers());
+
+describe("a token", () => {
+  it("has 32 random characters after its prefix", () => {
+    expect(newToken("User")).toMatch(/^apk_[0-9a-z]{32}$/);
+    expect(newToken("Admin")).toMatch(/^apk_admin_[0-9a-z]{32}$/);
+    expect(newToken("User")).not.toBe(newToken("User"));
+  });
+
+  it("is shown by its last four characters", () => {
+    expect(maskToken("apk_0123456789")).toBe("*****6789");
+  });
+
+  it("is not stored", async () => {
+    const token = await insertKey({});
+    const rows = await env.DB.prepare("SELECT * FROM api_key").all();
+    expect(JSON.stringify(rows.results)).not.toContain(token);
+  });
+
+  it("cannot be hashed under a secret that is too short", async () => {
+    await expect(hashToken({ API_KEY_SECRET: "short" }, "token")).rejects.toThrow("API_KEY_SECRET");
+  });
+});
+
+describe("findKey", () => {
+  it("knows a key with its permission, networks and limit", async () => {
+    const token = await insertKey({ canPay: true, networkLimit: ["Preprod"], usageLimited: true });
+    expect(await find(token)).toMatchObject({
+      permission: "User",
+      canPay: true,
+      networkLimit: ["Preprod"],
+      usageLimited: true,
+    });
+  });
+
+  it("lets an Admin pay and use every network", async () => {
+    const token = await insertKey({ permission: "Admin", canPay: false, networkLimit: [] });
+    expect(await find(token)).toMatchObject({ canPay: true, networkLimit: null });
+  });
+
+  it("knows no other token", async () => {
+    const token = await insertKey({});
+    expect(await find(`${token}x`)).toBeNull();
+    expect(await find(token.slice(0, -1))).toBeNull();
+  });
+
+  it("knows a key as soon as it is created, though it was asked for before", async () => {
+    const token = newToken("User");
+    expect(await find(token)).toBeNull();
+    await insertKey({ token });
+    expect(await find(token)).not.toBeNull();
+  });
+
+  it("asks the database once in ten seconds", async () => {
+    const token = await insertKey({});
+    const { d1, rowsRead } = countingD1(env.DB);
+    await find(token, { ...env, DB: d1 });
+    const afterFirst = rowsRead();
+    expect(afterFirst).toBeGreaterThan(0);
+    await find(token, { ...env, DB: d1 });
+    expect(rowsRead()).toBe(afterFirst);
+  });
+
+  it("forgets a revoked key within ten seconds", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const token = await insertKey({});
+    expect(await find(token)).not.toBeNull();
+    await revoke(token);
+    vi.setSystemTime(Date.now() + 10_000);
+    expect(await find(token)).toBeNull();
+  });
+});
+
+describe("ADMIN_KEY", () => {
+  it("is an Admin key with a fixed id", async () => {
+    expect(await find(env.ADMIN_KEY ?? "")).toMatchObject({
+      id: ENV_ADMIN_ID,
+      permission: "Admin",
+      canPay: true,
+    });
+  });
+
+  it("does not exist when it is not set", async () => {
+    const { ADMIN_KEY: _, ...withoutKey } = env;
+    expect(await find(env.ADMIN_KEY ?? "", withoutKey as typeof env)).toBeNull();
+    expect(await find("", { ...env, ADMIN_KEY: "" })).toBeNull();
+  });
+
+  it("is an error of the operator when it is too short", async () => {
+    const short = { ...env, ADMIN_KEY: "14 characters." };
+    await expect(find("14 characters.", short)).rejects.toThrow("ADMIN_KEY");
+  });
+});

@@ -1,0 +1,119 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import {
+  classifyError,
+  type DatabaseOptions,
+  DatabaseUnavailable,
+  db,
+  statement,
+  violates,
+} from "../../src/db/client.ts";
+import { wrapD1 } from "../support/d1.ts";
+
+const RETRYABLE = [
+  "D1_ERROR: D1 DB reset because its code was updated.",
+  "D1_ERROR: Internal error while starting up D1 DB storage caused object to be reset.",
+  "D1_ERROR: Internal error in D1 DB storage caused object to be reset.",
+  "D1_ERROR: Network connection lost.",
+  "D1_ERROR: Cannot resolve D1 DB due to transient issue on remote node.",
+  "D1_ERROR: Can't read from request stream because client disconnected.",
+  "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.",
+];
+const OVERLOADED = [
+  "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
+  "D1_ERROR: D1 DB is overloaded. Too many requests queued.",
+  "D1_ERROR: D1 DB's isolate exceeded its memory limit and was reset.",
+  "D1_ERROR: D1 DB exceeded its CPU time limit and was reset.",
+];
+
+/** A database whose first `times` calls fail with a text, before or after they were applied. */
+function failing(
+  text: string,
+  when: "before" | "after",
+  times: number,
+  options: DatabaseOptions = {},
+) {
+  let calls = 0;
+  const d1 = wrapD1(env.DB, async (_, run) => {
+    const fails = ++calls <= times;
+    if (fails && when === "before") throw new Error(text);
+    const result = await run();
+    if (fails) throw new Error(text);
+    return result;
+  });
+  return { database: db({ DB: d1 }, undefined, options), calls: () => calls };
+}
+
+beforeAll(async () => {
+  await env.DB.exec("CREATE TABLE note (id TEXT PRIMARY KEY, version INTEGER NOT NULL)");
+});
+
+describe.each(["before", "after"] as const)("an error %s the statement applied", (when) => {
+  it.each(RETRYABLE)("repeats a read: %s", async (text) => {
+    const { database, calls } = failing(text, when, 2);
+    expect(await database.all("SELECT 7 AS n")).toEqual([{ n: 7 }]);
+    expect(calls()).toBe(3);
+  });
+
+  it.each(RETRYABLE)("leaves an idempotent batch applied once: %s", async (text) => {
+    const id = crypto.randomUUID();
+    const { database } = failing(text, when, 2, { writes: "idempotent" });
+    await database.batch([
+      statement("INSERT INTO note VALUES (?, 1) ON CONFLICT (id) DO NOTHING", id),
+    ]);
+    expect(await database.all("SELECT version FROM note WHERE id = ?", id)).toEqual([
+      { version: 1 },
+    ]);
+  });
+
+  it.each(RETRYABLE)("never repeats a write that is not declared idempotent: %s", async (text) => {
+    const { database, calls } = failing(text, when, 1);
+    const write = database.batch([
+      statement("INSERT INTO note VALUES (?, 1)", crypto.randomUUID()),
+    ]);
+    await expect(write).rejects.toThrow(DatabaseUnavailable);
+    expect(calls()).toBe(1);
+  });
+
+  it.each(OVERLOADED)("does not add load: %s", async (text) => {
+    const { database, calls } = failing(text, when, 1, { writes: "idempotent" });
+    await expect(database.all("SELECT 1")).rejects.toThrow(DatabaseUnavailable);
+    expect(calls()).toBe(1);
+  });
+});
+
+it("a mistake in a statement is thrown as it is, at once", async () => {
+  const { database, calls } = failing("", "before", 0);
+  await expect(database.all("SELECT nothing FROM nowhere")).rejects.toThrow(/no such table/);
+  expect(calls()).toBe(1);
+});
+
+it("a database that never answers is unavailable by the deadline", async () => {
+  const hung = wrapD1(env.DB, () => new Promise(() => {}));
+  const begun = Date.now();
+  const read = db({ DB: hung }, undefined, { deadline: begun + 300 }).all("SELECT 1");
+  await expect(read).rejects.toThrow(DatabaseUnavailable);
+  expect(Date.now() - begun).toBeLessThan(2_000);
+});
+
+it("a batch is all or nothing, and a violated guard is recognised by its column", async () => {
+  const database = db(env);
+  const id = crypto.randomUUID();
+  await database.batch([statement("INSERT INTO note VALUES (?, 1)", id)]);
+  const stale = database
+    .batch([
+      statement("INSERT INTO note VALUES (?, 1)", `${id}-second`),
+      statement("UPDATE note SET version = iif(version = 5, 6, NULL) WHERE id = ?", id),
+    ])
+    .catch((error: unknown) => error);
+  const error = await stale;
+  expect(violates(error, "note.version")).toBe(true);
+  expect(violates(error, "note.id")).toBe(false);
+  expect(classifyError(error)).toBe("refused");
+  expect(await database.all("SELECT * FROM note WHERE id = ?", `${id}-second`)).toEqual([]);
+
+  const repeated = await database
+    .batch([statement("INSERT INTO note VALUES (?, 1)", id)])
+    .catch((thrown: unknown) => thrown);
+  expect(violates(repeated, "note.id")).toBe(true);
+});

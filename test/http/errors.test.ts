@@ -1,0 +1,94 @@
+import { Hono } from "hono";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ProviderError } from "../../src/chain/provider.ts";
+import { DatabaseUnavailable } from "../../src/db/client.ts";
+import type { AppEnv } from "../../src/http/context.ts";
+import { ApiError, errorResponse } from "../../src/http/errors.ts";
+import { requestId } from "../../src/http/headers.ts";
+
+async function answerTo(error: Error) {
+  const app = new Hono<AppEnv>();
+  app.use(requestId);
+  app.onError(errorResponse);
+  app.get("/", () => {
+    throw error;
+  });
+  const answer = await app.request("/");
+  const body = (await answer.json()) as { status: string; error: { message: string } };
+  return { answer, body };
+}
+
+const wrapped = (cause: Error) => new Error("Failed query: insert params: a secret", { cause });
+
+describe("an error", () => {
+  const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+  afterEach(() => logged.mockClear());
+
+  it.each([
+    ["ours", new ApiError(409, "id: is taken"), 409, "id: is taken", null],
+    ["of the database", new DatabaseUnavailable("x"), 503, "The database is unavailable", "2"],
+    [
+      "of the database inside a wrapper",
+      wrapped(new DatabaseUnavailable("x")),
+      503,
+      "The database is unavailable",
+      "2",
+    ],
+    [
+      "of the provider",
+      new ProviderError("x", { status: 500 }),
+      502,
+      "The chain provider failed",
+      null,
+    ],
+    [
+      "of the provider that came too late",
+      new ProviderError("x", { cause: new DOMException("slow", "TimeoutError") }),
+      504,
+      "The chain provider did not answer in time",
+      "5",
+    ],
+    [
+      "of the provider's limit",
+      new ProviderError("x", { status: 402 }),
+      503,
+      "The chain provider takes no calls at the moment",
+      "60",
+    ],
+    ["that nobody foresaw", new TypeError("secret detail"), 500, "Internal Server Error", null],
+  ])(
+    "%s is answered with its status, message and Retry-After",
+    async (_, error, status, message, retryAfter) => {
+      const { answer, body } = await answerTo(error);
+      expect(answer.status).toBe(status);
+      expect(body).toEqual({ status: "error", error: { message } });
+      expect(answer.headers.get("retry-after")).toBe(retryAfter);
+      expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-z]{26}$/);
+    },
+  );
+
+  it("of the provider's limit says when to come back", async () => {
+    const retryAt = Date.now() + 90_000;
+    const { answer } = await answerTo(new ProviderError("x", { status: 429, retryAt }));
+    const seconds = Number(answer.headers.get("retry-after"));
+    expect(seconds).toBeGreaterThan(85);
+    expect(seconds).toBeLessThanOrEqual(90);
+  });
+
+  it("of ours is not logged, one of the service is, with the request's id", async () => {
+    await answerTo(new ApiError(404, "no such thing"));
+    expect(logged).not.toHaveBeenCalled();
+    const { answer } = await answerTo(new TypeError("detail for us"));
+    const line = JSON.parse(String(logged.mock.calls[0]?.[0]));
+    expect(line).toMatchObject({
+      requestId: answer.headers.get("x-request-id"),
+      error: "TypeError",
+      message: "detail for us",
+    });
+  });
+
+  it("is logged without the parameters that a wrapper repeats", async () => {
+    await answerTo(wrapped(new Error("D1_ERROR: no such table")));
+    expect(String(logged.mock.calls[0]?.[0])).not.toContain("a secret");
+  });
+});

@@ -1,0 +1,41 @@
+import { env } from "cloudflare:workers";
+import { apiKey } from "../../src/api-keys/tables.ts";
+import { hashToken, maskToken, newToken } from "../../src/api-keys/token.ts";
+import { db } from "../../src/db/client.ts";
+import { newId } from "../../src/db/id.ts";
+
+interface KeyOptions {
+  id?: string;
+  token?: string;
+  permission?: "Admin" | "User";
+  status?: "Active" | "Revoked";
+  canPay?: boolean;
+  networkLimit?: string[];
+  usageLimited?: boolean;
+  maxUsageCredits?: number;
+}
+
+/** Writes an API key straight into the table, and returns its token. */
+export async function insertKey(options: KeyOptions): Promise<string> {
+  const now = Date.now();
+  const { token = newToken("User"), networkLimit = ["Preprod", "Mainnet"], ...rest } = options;
+  await db(env)
+    .orm.insert(apiKey)
+    .values({
+      id: newId(now),
+      permission: "User",
+      status: "Active",
+      canPay: false,
+      usageLimited: false,
+      maxUsageCredits: 0,
+      ...rest,
+      networkLimit: JSON.stringify(networkLimit),
+      tokenHash: await hashToken(env, token),
+      maskedToken: maskToken(token),
+      accumulatedUsageCredits: 0,
+      createdById: "env-admin",
+      createdAt: now,
+      updatedAt: now,
+    });
+  return token;
+}
