@@ -1,0 +1,93 @@
+import {
+  type AddressTransaction,
+  type Block,
+  type Provider,
+  ProviderError,
+} from "../chain/provider.ts";
+import type { Cursor, Position } from "../sources/cursor.ts";
+
+/** The provider does not show what it showed before: it lags, so we wait. Never a reason to undo. */
+export class ProviderLags extends ProviderError {
+  override name = "ProviderLags";
+}
+
+/** What is left to do at a contract, in chain order. */
+export interface Listing {
+  pending: AddressTransaction[];
+  /** Whether the provider has more after these. */
+  more: boolean;
+}
+
+const PAGE = 100;
+
+/**
+ * Lists the contract's transactions after the cursor. The listing starts some blocks before it and
+ * is held against what was done there: a transaction that the provider did not show in time is
+ * found, and everything after it is done again (which changes nothing where nothing was missed).
+ *
+ * @param threshold - confirmations a transaction needs, the tip itself being one
+ * @throws ProviderLags when a transaction that was done is missing
+ */
+export async function listPending(
+  provider: Provider,
+  address: string,
+  cursor: Cursor,
+  tip: Block,
+  threshold: number,
+): Promise<Listing> {
+  const first = cursor.recent[0] ?? null;
+  const done = new Set(cursor.recent.map(nameOf));
+  const newest = tip.height - threshold + 1;
+
+  const listed: AddressTransaction[] = [];
+  let unseen = 0;
+  let more = true;
+  for (let page = 1; more && unseen < PAGE; page++) {
+    const from = first === null ? {} : { from: first[0] };
+    const rows = await provider.addressTransactions(address, { ...from, page, count: PAGE });
+    if (rows === null) {
+      if (cursor.position !== null)
+        throw new ProviderLags("provider: does not know the contract any more");
+      return { pending: [], more: false };
+    }
+    more = rows.length === PAGE;
+    for (const row of rows) {
+      // A provider that ignores `from` repeats the past; what lies before `first` is not ours.
+      if (first !== null && compare(row, first) < 0) continue;
+      const last = listed.at(-1);
+      if (last !== undefined && compare(row, positionOf(last)) <= 0)
+        throw new ProviderError("provider: the listing is not in ascending order");
+      listed.push(row);
+      if (!done.has(nameOf(positionOf(row)))) unseen++;
+    }
+  }
+
+  requireDone(cursor.recent, listed, more);
+  const begin = listed.findIndex((row) => !done.has(nameOf(positionOf(row))));
+  const pending = begin < 0 ? [] : listed.slice(begin);
+  const settled = pending.filter(({ blockHeight }) => blockHeight <= newest);
+  return { pending: settled, more: more && settled.length === pending.length };
+}
+
+/** Everything done before must still be listed, at the same place. */
+function requireDone(recent: Position[], listed: AddressTransaction[], cut: boolean): void {
+  const shown = new Set(listed.map((row) => nameOf(positionOf(row))));
+  const last = listed.at(-1);
+  for (const position of recent) {
+    const beyond = cut && last !== undefined && compare(last, position) < 0;
+    if (!beyond && !shown.has(nameOf(position)))
+      throw new ProviderLags(`provider: does not list transaction ${position[2]} any more`);
+  }
+}
+
+export function positionOf({ blockHeight, txIndex, txHash }: AddressTransaction): Position {
+  return [blockHeight, txIndex, txHash];
+}
+
+function nameOf(position: Position): string {
+  return position.join(":");
+}
+
+function compare(row: AddressTransaction, [height, txIndex]: Position): number {
+  return row.blockHeight - height || row.txIndex - txIndex;
+}

@@ -1,0 +1,173 @@
+import type { EscrowRecord, NextAction, StoredFunds, TransactionRecord } from "./record.ts";
+
+/** Raised whenever the text of `render` changes; rows with another one are rendered when read. */
+export const DOC_VERSION = 1;
+
+/**
+ * Control characters stand for what is only known later. `JSON.stringify` escapes them, so no text
+ * of a stranger can contain one.
+ */
+const HEIGHT = "\u0001";
+/** Becomes the change stamp, in the statement that assigns it. */
+export const STAMP = "\u0002";
+
+/** Which of the record's stamps the batch being written moves. */
+export interface MovedStamps {
+  chain: boolean;
+  action: boolean;
+}
+
+/**
+ * The record as the interface shows it, without histories: JSON text, but for the placeholders of
+ * stamps that move now and of confirmations. `withHistories` and `withConfirmations` finish it.
+ */
+export function render(
+  record: EscrowRecord,
+  moved: MovedStamps = { chain: false, action: false },
+): string {
+  const { side, terms, state } = record;
+  const payment = side === "payment";
+  const stamp = (isMoved: boolean, at: number) => (isMoved ? `"${STAMP}"` : time(at));
+  const [own, other] = payment
+    ? [state.sellerCooldown, state.buyerCooldown]
+    : [state.buyerCooldown, state.sellerCooldown];
+  return object({
+    id: json(record.id),
+    createdAt: time(record.createdAt),
+    updatedAt: time(record.updatedAt),
+    blockchainIdentifier: json(record.blockchainIdentifier),
+    agentIdentifier: json(terms.agentIdentifier),
+    pricingType: json(terms.pricingType),
+    lastCheckedAt: record.lastCheckedAt === null ? "null" : time(record.lastCheckedAt),
+    payByTime: json(terms.payByTime),
+    submitResultTime: json(terms.submitResultTime),
+    unlockTime: json(terms.unlockTime),
+    externalDisputeUnlockTime: json(terms.externalDisputeUnlockTime),
+    totalBuyerChainFees: wholeCoins(state.buyerFees),
+    totalSellerChainFees: wholeCoins(state.sellerFees),
+    nextActionOrOnChainStateOrResultLastChangedAt: stamp(
+      moved.chain || moved.action,
+      record.changedAt,
+    ),
+    nextActionLastChangedAt: stamp(moved.action, record.actionChangedAt),
+    onChainStateOrResultLastChangedAt: stamp(moved.chain, record.chainChangedAt),
+    requestedById: json(record.requestedById),
+    onChainState: json(state.onChainState),
+    collateralReturnMinorUnit: json(terms.collateralReturn),
+    buyerReturnAddress: json(terms.buyerReturnAddress),
+    sellerReturnAddress: json(terms.sellerReturnAddress),
+    cooldownTime: own,
+    cooldownTimeOtherParty: other,
+    inputHash: json(terms.inputHash),
+    resultHash: json(state.resultHash),
+    NextAction: nextAction(state.nextAction, payment),
+    CurrentTransaction: state.transaction ? renderTransaction(state.transaction) : "null",
+    [payment ? "RequestedFunds" : "PaidFunds"]: funds(terms.funds),
+    WithdrawnForSeller: funds(state.withdrawnForSeller),
+    WithdrawnForBuyer: funds(state.withdrawnForBuyer),
+    PaymentSource: json({
+      id: record.sourceId,
+      network: record.network,
+      paymentSourceType: record.sourceType,
+      smartContractAddress: record.contractAddress,
+      policyId: record.policyId,
+    }),
+    ...(payment
+      ? { BuyerWallet: counterparty(record, terms.buyerVkey) }
+      : { SellerWallet: counterparty(record, terms.sellerVkey) }),
+    SmartContractWallet: json({
+      id: terms.wallet.id,
+      walletVkey: terms.wallet.vkey,
+      walletAddress: terms.wallet.address,
+    }),
+    metadata: "null",
+  });
+}
+
+/** A transaction record as the interface shows it, with the placeholder of its confirmations. */
+export function renderTransaction(transaction: TransactionRecord): string {
+  return object({
+    id: json(transaction.id),
+    createdAt: time(transaction.createdAt),
+    updatedAt: time(transaction.updatedAt),
+    txHash: json(transaction.txHash),
+    status: json(transaction.status),
+    fees: json(transaction.fees),
+    blockHeight: String(transaction.blockHeight),
+    blockTime: String(transaction.blockTime),
+    previousOnChainState: json(transaction.previousOnChainState),
+    newOnChainState: json(transaction.newOnChainState),
+    confirmations:
+      transaction.status === "Confirmed" ? `${HEIGHT}${transaction.blockHeight}${HEIGHT}` : "null",
+  });
+}
+
+/** An entry of a purchase's `ActionHistory`. `until` is epoch milliseconds. */
+export function renderPastAction(id: string, action: NextAction, until: number): string {
+  return object({
+    id: json(id),
+    createdAt: time(action.since),
+    updatedAt: time(until),
+    requestedAction: json(action.requestedAction),
+    errorType: json(action.errorType),
+    errorNote: json(action.errorNote),
+  });
+}
+
+/** Completes a record with its histories: the text between the brackets of each. */
+export function withHistories(
+  doc: string,
+  side: EscrowRecord["side"],
+  transactions = "",
+  actions = "",
+): string {
+  const history = `${doc.slice(0, -1)},"TransactionHistory":[${transactions}]`;
+  return side === "purchase" ? `${history},"ActionHistory":[${actions}]}` : `${history}}`;
+}
+
+/**
+ * Fills in every `confirmations`: the blocks from the transaction's to the tip, both counted. A
+ * tip that lags behind the transaction counts as its block.
+ */
+export function withConfirmations(text: string, tipHeight: number): string {
+  return text.replace(CONFIRMATIONS, (_, height: string) =>
+    String(Math.max(tipHeight - Number(height) + 1, 1)),
+  );
+}
+
+const CONFIRMATIONS = new RegExp(`${HEIGHT}(\\d+)${HEIGHT}`, "g");
+
+function object(fields: Record<string, string>): string {
+  return `{${Object.entries(fields)
+    .map(([name, text]) => `"${name}":${text}`)
+    .join(",")}}`;
+}
+
+function json(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+function time(milliseconds: number): string {
+  return `"${new Date(milliseconds).toISOString()}"`;
+}
+
+/** Minor units as an exact decimal number of whole coins (10^6 minor units): `168317` → `0.168317`. */
+function wholeCoins(minorUnits: string): string {
+  const digits = minorUnits.padStart(7, "0");
+  const fraction = digits.slice(-6).replace(/0+$/, "");
+  return fraction ? `${digits.slice(0, -6)}.${fraction}` : digits.slice(0, -6);
+}
+
+function funds(entries: StoredFunds[]): string {
+  return json(entries.map(({ amount, unit }) => ({ amount, unit })));
+}
+
+function nextAction(action: NextAction, payment: boolean): string {
+  const { requestedAction, errorType, errorNote, resultHash } = action;
+  return json({ requestedAction, errorType, errorNote, ...(payment && { resultHash }) });
+}
+
+/** The other party has no row of its own: its id is made from who it is to this source. */
+function counterparty(record: EscrowRecord, vkey: string): string {
+  return json({ id: `${record.sourceId.slice(-10)}${vkey.slice(0, 30)}`, walletVkey: vkey });
+}

@@ -1,0 +1,207 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { db } from "../../src/db/client.ts";
+import { emptyTables } from "../support/app.ts";
+import { TestChain } from "../support/chain.ts";
+import { createSource, leftBehind, parseDoc, runPass, settle } from "../support/sync.ts";
+
+const V1 = "Web3ChainV1";
+const lock = (as: string) => ({ do: "lock", as, version: V1 });
+const act = (on: string, action: string) => ({ do: action, on });
+
+/** What a sync that never saw the fork leaves, to hold against what this one left. */
+async function expectAsIfNeverForked(chain: TestChain, source: string): Promise<void> {
+  const undone = await comparable(source);
+  await emptyTables();
+  const fresh = await createSource(chain, V1);
+  await settle(chain, fresh);
+  expect(undone).toEqual(await comparable(fresh));
+}
+
+/** Stamps, ids, event sequences and rolled-back history may differ; a lost lock leaves its record. */
+async function comparable(source: string): Promise<unknown> {
+  const { escrows, steps, actions, cursor } = await leftBehind(source);
+  const text = JSON.stringify(
+    {
+      escrows: escrows.filter(
+        ({ doc }) => (doc as { onChainState: unknown }).onChainState !== null,
+      ),
+      steps,
+      actions,
+      position: cursor?.position,
+    },
+    (key, value: unknown) =>
+      /^(PaymentSource|SmartContractWallet|SellerWallet|BuyerWallet)$/.test(key)
+        ? undefined
+        : value,
+  );
+  return JSON.parse(text);
+}
+
+beforeEach(emptyTables);
+
+describe("a rollback", () => {
+  it.each([1, 3, 20])("of %i blocks ends as if the fork had never been", async (blocks) => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    await chain.act([lock("a"), lock("b"), act("a", "submitResult")]);
+    await settle(chain, source);
+    for (let i = 0; i < blocks - 1; i++) await chain.act([lock(`c${i}`)]);
+    await chain.act([act("a", "withdraw")]);
+    await settle(chain, source);
+
+    await chain.rollback(blocks);
+    await chain.act([act("b", "submitResult")]);
+    await chain.mine(blocks);
+    await settle(chain, source);
+    await expectAsIfNeverForked(chain, source);
+  });
+
+  it("whose transactions come again in other blocks ends as if it had never been", async () => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    await chain.act([lock("a"), act("a", "submitResult"), act("a", "requestRefund")]);
+    await settle(chain, source);
+    await chain.rollback(2, true);
+    await chain.mine(3);
+    await settle(chain, source);
+    await expectAsIfNeverForked(chain, source);
+  });
+
+  it("of a withdraw brings back the state before it, and shows the step as RolledBack", async () => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    await chain.act([lock("a"), act("a", "submitResult"), act("a", "withdraw")]);
+    await settle(chain, source);
+    await chain.rollback(1);
+    await chain.mine(2);
+    await settle(chain, source);
+    const { escrows } = await leftBehind(source);
+    for (const { doc } of escrows)
+      expect(doc).toMatchObject({
+        onChainState: "ResultSubmitted",
+        NextAction: { requestedAction: "WaitingForExternalAction", errorType: null },
+      });
+    const steps = await db(env).all<{ status: string; n: number }>(
+      "SELECT status, count(*) AS n FROM escrow_transaction GROUP BY status ORDER BY status",
+    );
+    expect(steps).toEqual([
+      { status: "Confirmed", n: 4 },
+      { status: "RolledBack", n: 2 },
+    ]);
+  });
+
+  it("of a lock leaves the record without a state, and takes it up again when the lock returns", async () => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    await chain.act([lock("a")]);
+    await settle(chain, source);
+    const [before] = await db(env).all<{ id: string; stamp: number }>(
+      "SELECT id, chain_changed_at AS stamp FROM escrow ORDER BY id",
+    );
+    const gone = await chain.rollback(1);
+    await chain.mine(2);
+    await settle(chain, source);
+    const [without] = await db(env).all<{ id: string; stamp: number; doc: string }>(
+      "SELECT id, chain_changed_at AS stamp, doc FROM escrow ORDER BY id",
+    );
+    expect(without?.id).toBe(before?.id);
+    expect(without?.stamp).toBeGreaterThan(before?.stamp ?? Number.POSITIVE_INFINITY);
+    expect(parseDoc(without?.doc ?? "")).toMatchObject({
+      onChainState: null,
+      CurrentTransaction: null,
+      NextAction: { requestedAction: "WaitingForExternalAction" },
+    });
+
+    await chain.replay(gone);
+    await settle(chain, source);
+    const [again] = await db(env).all<{ id: string; doc: string }>(
+      "SELECT id, doc FROM escrow ORDER BY id",
+    );
+    expect(again?.id).toBe(before?.id);
+    expect(parseDoc(again?.doc ?? "")).toMatchObject({ onChainState: "FundsLocked" });
+    await expectAsIfNeverForked(chain, source);
+  });
+
+  it("across the border of a page of 100 transactions ends as if it had never been", async () => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    await chain.act(Array.from({ length: 97 }, (_, i) => lock(`a${i}`)));
+    await settle(chain, source);
+    await chain.act(Array.from({ length: 8 }, (_, i) => lock(`b${i}`)));
+    await settle(chain, source);
+    await chain.rollback(6);
+    await chain.act([act("a5", "submitResult"), act("b0", "submitResult")]);
+    await chain.mine(6);
+    await settle(chain, source);
+    await expectAsIfNeverForked(chain, source);
+  }, 60_000);
+
+  it("deeper than every checkpoint but the oldest undoes all above that", async () => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    for (const as of ["a", "b", "c", "d"]) {
+      await chain.act([lock(as)]);
+      await settle(chain, source);
+    }
+    await chain.rollback(3);
+    await chain.act([act("a", "submitResult")]);
+    await chain.mine(4);
+    await settle(chain, source);
+    await expectAsIfNeverForked(chain, source);
+  });
+});
+
+describe("a provider that lags is waited for: nothing undone, nothing lost", () => {
+  it.each([
+    ["an older tip", { behind: 2 }],
+    ["an older listing", { match: "transactions", behind: 2 }],
+    ["a listing without its last rows", { match: "transactions", dropRows: 1 }],
+    ["an unknown contract", { match: "/addresses/", status: 404 }],
+    ["unknown transactions", { match: "^/txs/", status: 404 }],
+    ["an unknown block", { match: "^/blocks/\\d+", status: 404 }],
+    ["errors", { status: 500 }],
+    ["half a body", { truncate: true }],
+    ["dropped connections", { match: "^/txs/", reset: true }],
+    ["a listing from its beginning", { match: "transactions", ignore: ["from"] }],
+  ])("%s", async (_, fault) => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    await chain.act([lock("a"), lock("b"), act("a", "submitResult")]);
+    await settle(chain, source);
+    const before = await leftBehind(source);
+
+    await chain.act([act("a", "withdraw"), act("b", "requestRefund")]);
+    await chain.faults(fault);
+    for (let i = 0; i < 2; i++) await runPass(chain, source);
+    const during = await leftBehind(source);
+    const steps = await db(env).all("SELECT 1 FROM escrow_transaction WHERE status = 'RolledBack'");
+    expect(steps).toEqual([]);
+    expect(during.steps.length).toBeGreaterThanOrEqual(before.steps.length);
+
+    await chain.faults();
+    await chain.mine();
+    await settle(chain, source);
+    const after = await leftBehind(source);
+    expect(after.cursor?.error).toBeNull();
+    await expectAsIfNeverForked(chain, source);
+  });
+
+  it("a chain that switches between two pages is not mixed into one", async () => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    await chain.act(Array.from({ length: 104 }, (_, i) => lock(`a${i}`)));
+    await chain.rollback(8);
+    await chain.act([lock("x"), lock("y")]);
+    await chain.mine(8);
+    // The first page and the tip come from the fork that was given up, the rest from the chain.
+    await chain.faults(
+      { match: "blocks/latest", fork: 0, times: 1 },
+      { match: "page=1", fork: 0, times: 1 },
+    );
+    await runPass(chain, source);
+    await chain.faults();
+    await settle(chain, source);
+    await expectAsIfNeverForked(chain, source);
+  }, 60_000);
+});
