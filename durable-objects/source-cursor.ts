@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { ProviderError } from "../src/chain/provider.ts";
-import { db } from "../src/db/client.ts";
-import { open } from "../src/db/sealed.ts";
+import { DatabaseUnavailable, db } from "../src/db/client.ts";
+import { open, SealError } from "../src/db/sealed.ts";
 import type { Env } from "../src/env.ts";
 import { StaleCursor } from "../src/escrow/commit.ts";
 import { recordFailure, syncSource } from "../src/escrow/sync.ts";
@@ -14,6 +14,9 @@ import { wakeDispatcher } from "../src/webhooks/outbox.ts";
 const WORK_MS = 20_000;
 /** A single statement of a pass may take this long, retries included. */
 const DATABASE_MS = 30_000;
+
+/** Errors whose message is meant for operators; any other may hold what nobody should read. */
+const REPORTED = [ProviderError, SealError, DatabaseUnavailable];
 
 /**
  * Follows one payment source. The platform runs one alarm of an object at a time, so there is one
@@ -74,8 +77,11 @@ export class SourceCursor extends DurableObject<Env> {
     // Somebody else was faster: not a failure, read again.
     if (error instanceof StaleCursor) return Date.now();
     log("error", "sync.failed", { source: sourceId, requestId, error: String(error) });
+    const reason = REPORTED.some((kind) => error instanceof kind)
+      ? (error as Error).message
+      : `internal error, see the log of request ${requestId}`;
     try {
-      await recordFailure(db(this.env, undefined, { writes: "idempotent" }), sourceId, error);
+      await recordFailure(db(this.env, undefined, { writes: "idempotent" }), sourceId, reason);
     } catch (unrecorded) {
       log("error", "sync.failure_unrecorded", { source: sourceId, error: String(unrecorded) });
     }

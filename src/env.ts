@@ -1,5 +1,3 @@
-import type { EventsWake } from "./webhooks/outbox.ts";
-
 /** Bindings, variables and secrets of the Worker; see `wrangler.toml` and docs/operators.md. */
 export interface Env {
   /** The ledger and the core database; one D1 today, told apart by `db/client.ts`. */
@@ -37,4 +35,11 @@ export interface Env {
    * (devnet, receivers). Refused while any source is on Mainnet.
    */
   LOOPBACK_ORIGINS?: string;
+}
+
+/** The queue's message: it only wakes the dispatcher, since the events themselves are in D1. */
+export interface EventsWake {
+  /** Version of the message: two versions of the code run at once during a rollout. */
+  v: 1;
+  requestId: string;
 }

@@ -1,7 +1,6 @@
 import { createApp } from "./app.ts";
-import type { Env } from "./env.ts";
+import type { Env, EventsWake } from "./env.ts";
 import { runSchedule } from "./schedule.ts";
-import type { EventsWake } from "./webhooks/outbox.ts";
 
 export { ProviderBudget } from "../durable-objects/provider-budget.ts";
 export { SourceCursor } from "../durable-objects/source-cursor.ts";

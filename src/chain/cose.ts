@@ -66,7 +66,7 @@ export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | nu
   if (publicKey?.length !== PUBLIC_KEY_LENGTH || signed.value.length !== SIGNATURE_LENGTH)
     return null;
   const headerMap = read(headers.value);
-  if (headerMap === null) return null;
+  if (headerMap?.kind !== "map") return null;
   return {
     headers: headers.value,
     payload: payload.value,

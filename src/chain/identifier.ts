@@ -38,7 +38,8 @@ export function encodeBlockchainIdentifier(segments: IdentifierSegments): string
 
 /** Takes an identifier apart; null when the text is none. No signature is checked. */
 export function decodeBlockchainIdentifier(hex: string): DecodedIdentifier | null {
-  if (hex === "" || hex.length > LONGEST_IDENTIFIER || !isHex(hex)) return null;
+  // The compression writes units of two bytes.
+  if (hex.length % 4 !== 0 || hex.length > LONGEST_IDENTIFIER || !isHex(hex)) return null;
   const text: string | null = lz.decompressFromUint8Array(hexToBytes(hex));
   const [sellerId, buyerNonce, signature, key, contractAddress, ...rest] = (text ?? "").split(".");
   if (sellerId === undefined || buyerNonce === undefined) return null;

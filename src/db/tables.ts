@@ -2,7 +2,7 @@ import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlit
 
 /**
  * One row per feed and network (`escrow:Preprod`): the last change stamp given out, in epoch
- * milliseconds. Moved only by `clock.ts`. WITHOUT ROWID (see the migration).
+ * milliseconds. Moved only by `clock.ts`.
  */
 export const clock = sqliteTable("clock", {
   feed: text("feed").primaryKey(),

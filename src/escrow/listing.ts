@@ -11,19 +11,13 @@ export class ProviderLags extends ProviderError {
   override name = "ProviderLags";
 }
 
-/** What is left to do at a contract, in chain order. */
-export interface Listing {
-  pending: AddressTransaction[];
-  /** Whether the provider has more after these. */
-  more: boolean;
-}
-
 const PAGE = 100;
 
 /**
  * Lists the contract's transactions after the cursor. The listing starts some blocks before it and
  * is held against what was done there: a transaction that the provider did not show in time is
  * found, and everything after it is done again (which changes nothing where nothing was missed).
+ * At least the next hundred are in it, if there are so many.
  *
  * @param threshold - confirmations a transaction needs, the tip itself being one
  * @throws ProviderLags when a transaction that was done is missing
@@ -34,7 +28,7 @@ export async function listPending(
   cursor: Cursor,
   tip: Block,
   threshold: number,
-): Promise<Listing> {
+): Promise<AddressTransaction[]> {
   const first = cursor.recent[0] ?? null;
   const done = new Set(cursor.recent.map(nameOf));
   const newest = tip.height - threshold + 1;
@@ -48,7 +42,7 @@ export async function listPending(
     if (rows === null) {
       if (cursor.position !== null)
         throw new ProviderLags("provider: does not know the contract any more");
-      return { pending: [], more: false };
+      return [];
     }
     more = rows.length === PAGE;
     for (const row of rows) {
@@ -65,8 +59,7 @@ export async function listPending(
   requireDone(cursor.recent, listed, more);
   const begin = listed.findIndex((row) => !done.has(nameOf(positionOf(row))));
   const pending = begin < 0 ? [] : listed.slice(begin);
-  const settled = pending.filter(({ blockHeight }) => blockHeight <= newest);
-  return { pending: settled, more: more && settled.length === pending.length };
+  return pending.filter(({ blockHeight }) => blockHeight <= newest);
 }
 
 /** Everything done before must still be listed, at the same place. */

@@ -52,13 +52,13 @@ export async function syncSource(context: SyncContext, deadline: number): Promis
   await undoRolledBack(db, provider, cursor, tip, context.now(), context.now() + LEASE_MS);
 
   for (;;) {
-    const listing = await listPending(provider, source.contractAddress, cursor, tip, threshold);
-    if (listing.pending.length === 0) {
+    const pending = await listPending(provider, source.contractAddress, cursor, tip, threshold);
+    if (pending.length === 0) {
       await finish(context, cursor, tip, threshold > 1 ? null : tip.hash);
       return false;
     }
     await holdLease(context);
-    let reads = await readTransactions(provider, listing.pending);
+    let reads = await readTransactions(provider, pending);
     while (reads.length > 0) {
       reads = await applyRun(context, cursor, tip, reads);
       await context.committed();
@@ -186,13 +186,12 @@ async function finish(
   ]);
 }
 
-/** Records why a pass did not complete, for operators. */
-export async function recordFailure(db: Database, sourceId: string, error: unknown): Promise<void> {
-  const text = error instanceof Error ? error.message : String(error);
+/** Records why a pass did not complete, for operators; monitors without a key see it too. */
+export async function recordFailure(db: Database, sourceId: string, reason: string): Promise<void> {
   await db.batch([
     statement(
       "UPDATE source_cursor SET error = ?, lease_until = NULL WHERE source_id = ?",
-      text.slice(0, 500),
+      reason.slice(0, 500),
       sourceId,
     ),
   ]);

@@ -3,7 +3,6 @@ import { newId } from "../db/id.ts";
 import { seal } from "../db/sealed.ts";
 import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
-import { ApiError } from "../http/errors.ts";
 import { idempotently } from "../http/idempotency.ts";
 import { addressOn, checkProviderKey, contractAt, findContractTransaction } from "./checks.ts";
 import { initialCursor } from "./cursor.ts";
@@ -88,8 +87,6 @@ async function newSource(c: AppContext, body: CreateBody, now: number): Promise<
     walletAddress: addressOn(network, `AdminWallets[${order}].walletAddress`, walletAddress),
     order,
   }));
-  if ((body.requiredAdminSignatures ?? 0) > adminWallets.length)
-    throw new ApiError(400, "requiredAdminSignatures: must be at most the number of AdminWallets");
 
   const id = newId(now);
   const { rpcProvider, rpcProviderApiKey } = body.PaymentSourceConfig;

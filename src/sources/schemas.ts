@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { validateMnemonic } from "../chain/keys.ts";
 import { NETWORKS, PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import { text } from "../http/parameters.ts";
 
@@ -14,7 +15,12 @@ const config = z.object({
 
 const newWallet = z
   .object({
-    walletMnemonic: text(1500).openapi({ description: "Never returned." }),
+    walletMnemonic: text(1500)
+      .superRefine((words, problems) => {
+        const mnemonic = validateMnemonic(words);
+        if (!mnemonic.ok) problems.addIssue(mnemonic.problem);
+      })
+      .openapi({ description: "12, 15, 18, 21 or 24 words (BIP-39). Never returned." }),
     note: text(250, 0).default(""),
     collectionAddress: text()
       .nullable()
@@ -28,33 +34,42 @@ export type NewWallet = z.output<typeof newWallet>;
 const address = z.object({ walletAddress: text() });
 const walletId = z.object({ id: text() });
 
-export const createBody = z.object({
-  network: z.enum(NETWORKS),
-  paymentSourceType: z.enum(PAYMENT_SOURCE_TYPES).default("Web3ChainV1"),
-  smartContractAddress: text(),
-  policyId: z
-    .string()
-    .regex(/^[0-9a-fA-F]{56}$/, "must be 56 hex digits")
-    .transform((hex) => hex.toLowerCase())
-    .openapi({ type: "string", pattern: "^[0-9a-fA-F]{56}$" }),
-  PaymentSourceConfig: config,
-  AdminWallets: z.array(address).min(1).max(50),
-  feeRatePermille: z.int().min(0).max(1000),
-  FeeReceiverNetworkWallet: address.nullable().default(null),
-  requiredAdminSignatures: z.int().min(1).max(50).nullable().default(null),
-  cooldownTime: z
-    .int()
-    .min(0)
-    .max(30 * 24 * 60 * MINUTE_MS)
-    .default(7 * MINUTE_MS)
-    .openapi({ description: "Milliseconds." }),
-  lastIdentifierChecked: text().nullable().default(null).openapi({
-    description:
-      "Hash of the contract's transaction to begin after; null: its first transaction is read.",
-  }),
-  PurchasingWallets: z.array(newWallet).max(50).default([]),
-  SellingWallets: z.array(newWallet).max(50).default([]),
-});
+export const createBody = z
+  .object({
+    network: z.enum(NETWORKS),
+    paymentSourceType: z.enum(PAYMENT_SOURCE_TYPES).default("Web3ChainV1"),
+    smartContractAddress: text(),
+    policyId: z
+      .string()
+      .regex(/^[0-9a-fA-F]{56}$/, "must be 56 hex digits")
+      .transform((hex) => hex.toLowerCase())
+      .openapi({ type: "string", pattern: "^[0-9a-fA-F]{56}$" }),
+    PaymentSourceConfig: config,
+    AdminWallets: z.array(address).min(1).max(50),
+    feeRatePermille: z.int().min(0).max(1000),
+    FeeReceiverNetworkWallet: address.nullable().default(null),
+    requiredAdminSignatures: z.int().min(1).max(50).nullable().default(null),
+    cooldownTime: z
+      .int()
+      .min(0)
+      .max(30 * 24 * 60 * MINUTE_MS)
+      .default(7 * MINUTE_MS)
+      .openapi({ description: "Milliseconds." }),
+    lastIdentifierChecked: text().nullable().default(null).openapi({
+      description:
+        "Hash of the contract's transaction to begin after; null: its first transaction is read.",
+    }),
+    PurchasingWallets: z.array(newWallet).max(50).default([]),
+    SellingWallets: z.array(newWallet).max(50).default([]),
+  })
+  .refine(
+    ({ requiredAdminSignatures, AdminWallets }) =>
+      (requiredAdminSignatures ?? 0) <= AdminWallets.length,
+    {
+      path: ["requiredAdminSignatures"],
+      error: "must be at most the number of AdminWallets",
+    },
+  );
 
 export type CreateBody = z.output<typeof createBody>;
 

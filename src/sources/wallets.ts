@@ -1,4 +1,4 @@
-import { keysFromMnemonic, validateMnemonic } from "../chain/keys.ts";
+import { keysFromMnemonic } from "../chain/keys.ts";
 import type { Network } from "../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
@@ -7,8 +7,6 @@ import { ApiError } from "../http/errors.ts";
 import { addressOn } from "./checks.ts";
 import type { WalletRow } from "./record.ts";
 import type { NewWallet } from "./schemas.ts";
-
-export type WalletRole = "Purchasing" | "Selling";
 
 /** A new wallet's row, and where the request has it: `SellingWallets[0]`. */
 export interface NewWalletRow {
@@ -21,7 +19,7 @@ export interface NewWalletRow {
  *
  * @param field - the list's name in the request, which says the role too
  * @param now - epoch milliseconds
- * @throws ApiError 400 naming the wallet, never repeating its words
+ * @throws ApiError 400 for a collection address of another network
  */
 export async function deriveWallets(
   env: { SEALING_KEYS: string },
@@ -36,8 +34,6 @@ export async function deriveWallets(
   for (const [index, wallet] of wallets.entries()) {
     const at = `${field}[${index}]`;
     const mnemonic = wallet.walletMnemonic;
-    const valid = validateMnemonic(mnemonic);
-    if (!valid.ok) throw new ApiError(400, `${at}.walletMnemonic: ${valid.problem}`);
     const { collectionAddress: collection } = wallet;
     const collectionAddress =
       collection && addressOn(source.network, `${at}.collectionAddress`, collection);

@@ -11,12 +11,6 @@ export type RecordEventKind =
   | "PURCHASE_ON_ERROR"
   | "PAYMENT_ON_ERROR";
 
-/** The queue message: it only wakes the dispatcher, the events are in D1. */
-export interface EventsWake {
-  v: 1;
-  requestId: string;
-}
-
 /** An event about a record, as it is written with the change that caused it. */
 export interface RecordEvent {
   id: string;

@@ -170,6 +170,23 @@ describe("strangers on the chain", () => {
     expect(payment?.onChainState).toBe("FundsLocked");
   });
 
+  it("a V2 lock that could never be paid out, or with a negative number, is passed over", async () => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V2);
+    const { contracts } = await chain.wallets();
+    const address = contracts.find(({ type }) => type === V2)?.address;
+    await chain.act([
+      { ...LOCK, as: "b", version: V2, datum: { buyerReturnAddress: address } },
+      { ...LOCK, as: "c", version: V2, datum: { sellerReturnAddress: address } },
+      { ...LOCK, as: "d", version: V2, datum: { collateralReturn: "-1" } },
+      { ...LOCK, as: "e", version: V2, datum: { unlockTime: "-5" } },
+      { ...LOCK, as: "f", version: V2, datum: { payByTime: String(2n ** 80n) } },
+      { ...LOCK, version: V2 },
+    ]);
+    await settle(chain, source);
+    expect(await countRows("escrow")).toBe(2);
+  });
+
   it("a forged lock in our wallets' name is counted and leaves no record", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain);
