@@ -13,14 +13,7 @@ const migrations = new URL("migrations/", root);
  * Small rows found by their key alone: without a rowid a row is written once, not twice. A table
  * whose rows hold a document is better off with one.
  */
-const WITHOUT_ROWID = [
-  "audit",
-  "chain_tip",
-  "checkpoint",
-  "clock",
-  "escrow_action",
-  "idempotency",
-];
+const WITHOUT_ROWID = ["audit", "chain_tip", "checkpoint", "clock", "escrow_action", "idempotency"];
 
 const before = new Set(sqlFiles());
 execFileSync(

@@ -25,6 +25,11 @@ export interface HostOptions {
   port?: number;
   /** Folder in which D1 and Durable Objects live on; they are forgotten when omitted. */
   persistTo?: string;
+  /**
+   * The caller closes the host on SIGINT and SIGTERM. Otherwise these end the process at once, and
+   * workerd with it.
+   */
+  leaveSignals?: boolean;
   /** The ES module to run; `dist/worker.js` when omitted. */
   bundle?: string;
 }
@@ -54,22 +59,24 @@ export async function startHost(options: HostOptions): Promise<Host> {
   // The module rules are the bundler's business; the bundle is one module.
   const { modulesRules: _, ...workerOptions } =
     unstable_getMiniflareWorkerOptions(config).workerOptions;
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      ...workerOptions,
-      modules: true,
-      scriptPath: script,
-      modulesRoot: dirname(script),
-      // Not `workerOptions.bindings`, which hold what happens to stand in `.dev.vars`.
-      bindings: { ...config.vars, ...options.bindings },
-      host: "127.0.0.1",
-      port: options.port ?? 0,
-      // The request's `cf` object would otherwise be fetched from the internet.
-      cf: false,
-      log: new Log(LogLevel.WARN),
-      ...(options.persistTo === undefined ? {} : { resourcePersistencePath: options.persistTo }),
-    }),
-  );
+  const create = () =>
+    new Miniflare(
+      convertV4MiniflareOptions({
+        ...workerOptions,
+        modules: true,
+        scriptPath: script,
+        modulesRoot: dirname(script),
+        // Not `workerOptions.bindings`, which hold what happens to stand in `.dev.vars`.
+        bindings: { ...config.vars, ...options.bindings },
+        host: "127.0.0.1",
+        port: options.port ?? 0,
+        // The request's `cf` object would otherwise be fetched from the internet.
+        cf: false,
+        log: new Log(LogLevel.WARN),
+        ...(options.persistTo !== undefined && { resourcePersistencePath: options.persistTo }),
+      }),
+    );
+  const miniflare = options.leaveSignals ? withoutSignalHandlers(create) : create();
   try {
     const url = (await miniflare.ready).origin;
     const d1 = await miniflare.getD1Database("DB");
@@ -88,6 +95,19 @@ export async function startHost(options: HostOptions): Promise<Host> {
     await miniflare.dispose();
     throw error;
   }
+}
+
+/** Runs a function and takes away the signal handlers that it left behind. */
+function withoutSignalHandlers<T>(run: () => T): T {
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  const before = signals.map((signal) => process.listeners(signal));
+  const result = run();
+  for (const [i, signal] of signals.entries()) {
+    for (const listener of process.listeners(signal)) {
+      if (!before[i]?.includes(listener)) process.removeListener(signal, listener);
+    }
+  }
+  return result;
 }
 
 /** Applies the migration files in order of their names, each once, remembering them in the database. */

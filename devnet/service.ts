@@ -29,7 +29,8 @@ const CHAIN_NAME = "demo";
 
 /**
  * Starts everything and creates a payment source for each contract, whose managed wallets are the
- * actors' wallets. The cron of `wrangler.toml` fires every two seconds.
+ * actors' wallets. The cron fires every two seconds. The caller handles SIGINT and SIGTERM:
+ * nothing is closed on its own.
  *
  * @throws when a part does not start; the others are stopped then.
  */
@@ -48,8 +49,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         BLOCKFROST_URL_PREPROD: url,
         LOOPBACK_ORIGINS: devnet.url,
       },
-      ...(options.port === undefined ? {} : { port: options.port }),
-      ...(options.bundle === undefined ? {} : { bundle: options.bundle }),
+      leaveSignals: true,
+      ...(options.port !== undefined && { port: options.port }),
+      ...(options.bundle !== undefined && { bundle: options.bundle }),
     });
     closers.push(() => host.close());
     for (const contract of CONTRACTS) await createSource(host.url, options.variables, contract);
@@ -98,7 +100,10 @@ function startCron(host: Host): () => Promise<void> {
   const stop = new AbortController();
   const running = (async () => {
     for await (const _ of setInterval(CRON_EVERY_MS, null, { signal: stop.signal })) {
-      await host.scheduled().catch((error: unknown) => console.error(error));
+      await host.scheduled().catch((error: unknown) => {
+        // On Ctrl-C workerd may be gone before the run in progress has ended.
+        if (!stop.signal.aborted) console.error(error);
+      });
     }
   })().catch((error: unknown) => {
     if (!stop.signal.aborted) throw error;

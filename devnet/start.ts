@@ -16,6 +16,7 @@ import { developmentSecrets } from "./secrets.ts";
 import { type Service, startService } from "./service.ts";
 
 const DEFAULT_PORT = "8787";
+const ORPHAN_CHECK_MS = 500;
 const DIFF = "/api/v1/purchase/diff/onchain-state-or-result?network=Preprod";
 
 const { values: flags } = parseArgs({ options: { "no-demo": { type: "boolean" } } });
@@ -54,15 +55,25 @@ async function freePort(text: string): Promise<number> {
 
 const started = start();
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, async () => {
-    if (stopping) process.exit(130);
-    stopping = true;
-    // What is still starting cannot be stopped half-way; its outcome no longer matters.
-    await started.catch(() => undefined);
-    await service?.close();
-    process.exit(0);
-  });
+async function stop(): Promise<void> {
+  if (stopping) process.exit(130);
+  stopping = true;
+  // What is still starting cannot be stopped half-way; its outcome no longer matters.
+  await started.catch(() => undefined);
+  await service?.close();
+  process.exit(0);
+}
+process.on("SIGINT", stop);
+process.on("SIGTERM", stop);
+
+// The shell between npm and this process dies of a signal without passing it on.
+if (process.env.npm_lifecycle_event === "start") {
+  const shell = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(watch);
+    stop();
+  }, ORPHAN_CHECK_MS);
 }
 
 try {
@@ -70,7 +81,6 @@ try {
 } catch (error) {
   if (!stopping) {
     console.error(error instanceof Error ? error.message : error);
-    await service?.close();
     process.exit(1);
   }
 }

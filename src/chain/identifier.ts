@@ -40,8 +40,8 @@ export function encodeBlockchainIdentifier(segments: IdentifierSegments): string
 export function decodeBlockchainIdentifier(hex: string): DecodedIdentifier | null {
   // The compression writes units of two bytes.
   if (hex.length % 4 !== 0 || hex.length > LONGEST_IDENTIFIER || !isHex(hex)) return null;
-  const text: string | null = lz.decompressFromUint8Array(hexToBytes(hex));
-  const [sellerId, buyerNonce, signature, key, contractAddress, ...rest] = (text ?? "").split(".");
+  const [sellerId, buyerNonce, signature, key, contractAddress, ...rest] =
+    decompress(hex).split(".");
   if (sellerId === undefined || buyerNonce === undefined) return null;
   if (signature === undefined || key === undefined || rest.length > 0) return null;
   if (!isHex(sellerId) || !isHex(buyerNonce)) return null;
@@ -54,6 +54,15 @@ export function decodeBlockchainIdentifier(hex: string): DecodedIdentifier | nul
     contractAddress: contractAddress ?? null,
     agentIdentifier: sellerId.slice(SELLER_NONCE_LENGTH) || null,
   };
+}
+
+/** The empty text stands for what does not unfold: the library then answers null, or fails. */
+function decompress(hex: string): string {
+  try {
+    return lz.decompressFromUint8Array(hexToBytes(hex)) ?? "";
+  } catch {
+    return "";
+  }
 }
 
 function isAddressLike(text: string): boolean {

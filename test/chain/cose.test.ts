@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addressToBytes } from "../../src/chain/address.ts";
 import { signCoseSign1, verifyCoseSign1 } from "../../src/chain/cose.ts";
-import { bytesToHex, hexToBytes } from "../../src/chain/hex.ts";
+import { bytesToHex } from "../../src/chain/hex.ts";
 import { keysFromMnemonic } from "../../src/chain/keys.ts";
 
 const KEYS = keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
@@ -40,17 +40,9 @@ describe("COSE_Sign1", () => {
   });
 
   it("takes a key whose curve stands under an older label", () => {
-    const older = SIGNED.key.replace("2006", "0620");
-    expect(older).toBe(`a401010327${"0620"}2158${SIGNED.key.slice(20)}`);
-    const { signature } = SIGNED;
-    expect(verifyCoseSign1({ signature, key: SIGNED.key.replace("2006", "0621") })?.valid).toBe(
-      true,
-    );
-  });
-
-  it("takes headers that carry no address", () => {
-    const empty = hexToBytes("845840");
-    expect(empty).toHaveLength(3);
+    const older = SIGNED.key.replace("2006", "0621");
+    expect(older).not.toBe(SIGNED.key);
+    expect(verifyCoseSign1({ ...SIGNED, key: older })?.valid).toBe(true);
   });
 
   it.each([
