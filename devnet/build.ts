@@ -1,6 +1,6 @@
 /** Builds the Worker bundle into `dist/` and prints its size; see `npm run build`. */
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -25,8 +25,6 @@ export interface Bundle {
  * @throws with the bundler's messages when the build fails.
  */
 export async function buildWorker(folder = DIST): Promise<Bundle> {
-  // The bundler insists on the folder of static files, which is not under version control.
-  mkdirSync(join(root, "public"), { recursive: true });
   const wrangler = fileURLToPath(
     new URL("bin/wrangler.js", import.meta.resolve("wrangler/package.json")),
   );

@@ -10,8 +10,8 @@ const SCARCE = 50;
 const SCARCE_LEASE = 10;
 const LONGEST_WAIT_MS = 10_000;
 
-const STOP_429_MS = 10_000;
-const STOP_418_MS = 60 * 60_000;
+/** A provider that names a later time is asked again after a day all the same. */
+const LONGEST_STOP_MS = 24 * 60 * 60_000;
 
 interface State {
   /** Calls left at `at`; negative when calls are promised for later. */
@@ -43,19 +43,14 @@ export class ProviderBudget extends DurableObject<Env> implements BudgetRpc {
     return { granted, waitMs, retryAt: null };
   }
 
-  /** Stops everyone until the time the provider named, or the next sensible one. */
-  async refuse(status: 402 | 418 | 429, retryAfterSeconds: number | null): Promise<void> {
+  /** Stops everyone until then; a shorter refusal never shortens a longer one. */
+  async refuse(until: number): Promise<void> {
     const now = Date.now();
     const state = await this.#read(now);
-    const until =
-      retryAfterSeconds !== null
-        ? now + retryAfterSeconds * 1000
-        : status === 402
-          ? nextUtcMidnight(now)
-          : now + (status === 418 ? STOP_418_MS : STOP_429_MS);
+    const bounded = Math.min(until, now + LONGEST_STOP_MS);
     await this.ctx.storage.put<State>("state", {
       ...state,
-      stoppedUntil: Math.max(state.stoppedUntil, until),
+      stoppedUntil: Math.max(state.stoppedUntil, bounded),
     });
   }
 
@@ -72,10 +67,4 @@ export class ProviderBudget extends DurableObject<Env> implements BudgetRpc {
   #callsPerSecond(): number {
     return Number(this.env.PROVIDER_CALLS_PER_SECOND) || DEFAULT_CALLS_PER_SECOND;
   }
-}
-
-/** The daily quota (402) is counted from midnight UTC. */
-function nextUtcMidnight(now: number): number {
-  const day = 24 * 60 * 60_000;
-  return (Math.floor(now / day) + 1) * day;
 }

@@ -3,7 +3,8 @@ import { encodeEscrowDatum } from "../../src/chain/escrow-datum.ts";
 import type { Chain } from "../chain.ts";
 import { draftEscrow, type Escrow, type LockOrder } from "./escrow.ts";
 import { continuingDatum, type Move, payouts, redeemerOf, signerOf } from "./moves.ts";
-import { buildTransaction, type PlannedOutput, type PlannedSpend } from "./transaction.ts";
+import type { PlannedOutput, PlannedSpend } from "./plan.ts";
+import { buildTransaction } from "./transaction.ts";
 
 /** Room for clock differences on both sides of a validity interval. */
 const VALIDITY_MS = 5 * 60_000;

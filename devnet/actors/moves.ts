@@ -5,7 +5,7 @@ import type { Funds } from "../../src/chain/network.ts";
 import type { PlutusData } from "../../src/chain/plutus-data.ts";
 import { encodeRedeemer, ownReferenceDatum, REDEEMERS } from "../../src/chain/redeemer.ts";
 import type { Escrow } from "./escrow.ts";
-import type { PlannedOutput } from "./transaction.ts";
+import type { PlannedOutput } from "./plan.ts";
 import { fundsOf, sumOf } from "./value.ts";
 import { ADMIN, type Wallet } from "./wallets.ts";
 

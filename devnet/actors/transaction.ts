@@ -15,73 +15,13 @@ import {
   encodeTag,
 } from "../../src/chain/cbor.ts";
 import { signExtended } from "../../src/chain/keys.ts";
-import type { Funds } from "../../src/chain/network.ts";
 import { slotAt } from "../blocks.ts";
 import type { Chain } from "../chain.ts";
 import COST_MODELS from "../cost-models.json" with { type: "json" };
-import type { AssetQuantity } from "../transaction.ts";
-import { encodeMetadata, type Metadata } from "./metadata.ts";
-import { add, encodeMultiAsset, encodeValue, sumOf, type Value } from "./value.ts";
-import type { Wallet } from "./wallets.ts";
-
-export interface PlannedOutput {
-  address: string;
-  /** The native coin has the unit `""`. */
-  funds: Funds[];
-  /** CBOR of an inline datum. */
-  datum?: Uint8Array;
-  /** A Plutus V3 script that the output carries: `scriptCbor` of a contract, hex. */
-  referenceScript?: string;
-}
-
-/** An output of a contract that is spent. */
-export interface PlannedSpend {
-  txHash: string;
-  index: number;
-  funds: Funds[];
-  /** CBOR of the redeemer. */
-  redeemer: Uint8Array;
-}
-
-export interface PlannedMint {
-  policyId: string;
-  /** Hex. */
-  assetName: string;
-  /** Negative: a burn. */
-  quantity: bigint;
-  /** CBOR of the redeemer. */
-  redeemer: Uint8Array;
-}
-
-export interface TransactionPlan {
-  /** Pays the fee, is the required signer and receives the change. */
-  payer: Wallet;
-  outputs?: PlannedOutput[];
-  spends?: PlannedSpend[];
-  /** At most one asset per policy. */
-  mints?: PlannedMint[];
-  /** `scriptCbor` (hex) of every contract that runs. */
-  scripts?: string[];
-  metadata?: Metadata;
-  /** Unix milliseconds. */
-  validity?: { from: number; to: number };
-  /** False claims that a script fails: the ledger then takes the collateral only. */
-  isValid?: boolean;
-}
-
-interface Input {
-  txHash: string;
-  index: number;
-  /** Of a contract's output only: CBOR. */
-  redeemer?: Uint8Array;
-}
-
-/** Inputs in the ledger's order, and what they bring in. */
-interface Selection {
-  inputs: Input[];
-  value: Value;
-  collateral: { input: Input; native: bigint } | null;
-}
+import { encodeMetadata } from "./metadata.ts";
+import { mintedFunds, type PlannedMint, type PlannedOutput, type TransactionPlan } from "./plan.ts";
+import { FEE_BOUND, type Input, type Selection, selectInputs } from "./selection.ts";
+import { add, encodeMultiAsset, encodeValue, fundsOf, sumOf, type Value } from "./value.ts";
 
 /** Far more than the contracts of the local chain use (about 14,000 and 4.2 million). */
 const EX_UNITS = { memory: 40_000n, steps: 12_000_000n };
@@ -90,15 +30,30 @@ const FEE_PER_SCRIPT = 3_174n;
 /** The protocol's 155,381, and room for reference scripts on inputs, at 15 a byte. */
 const FEE_CONSTANT = 175_381n;
 const FEE_PER_BYTE = 44n;
-/** More than any transaction of the permitted size can cost; takes as many bytes as a real fee. */
-const FEE_BOUND = 1_500_000n;
 const COLLATERAL = 5_000_000n;
-const MIN_CHANGE = 3_000_000n;
-const SPEND = 0;
-const MINT = 1;
-/** Language number of Plutus V3 in cost models and script references. */
+
+// Numbers of the ledger's CDDL, Conway era.
+const BODY = {
+  inputs: 0,
+  outputs: 1,
+  fee: 2,
+  validTo: 3,
+  auxiliaryDataHash: 7,
+  validFrom: 8,
+  mint: 9,
+  scriptDataHash: 11,
+  collateral: 13,
+  requiredSigners: 14,
+  collateralReturn: 16,
+  totalCollateral: 17,
+} as const;
+const WITNESS = { vkeys: 0, redeemers: 5, plutusV3Scripts: 7 } as const;
+const OUTPUT = { address: 0, value: 1, datum: 2, scriptReference: 3 } as const;
+const REDEEMER = { spend: 0, mint: 1 } as const;
+const INLINE_DATUM = encodeInt(1n);
+const PLUTUS_V3_REFERENCE = encodeInt(3n);
+/** Plutus V3 among the cost models, which count from V1. */
 const PLUTUS_V3_LANGUAGE = 2;
-const PLUTUS_V3_REFERENCE = 3;
 const NO_AUXILIARY_DATA = Uint8Array.of(0xf6);
 
 /**
@@ -107,9 +62,9 @@ const NO_AUXILIARY_DATA = Uint8Array.of(0xf6);
  * @throws when the payer's outputs do not cover the plan.
  */
 export function buildTransaction(chain: Chain, plan: TransactionPlan): Uint8Array {
-  const selection = select(chain, plan);
+  const selection = selectInputs(chain, plan);
   const redeemers = encodeRedeemers(selection.inputs, plan.mints ?? []);
-  const auxiliary = plan.metadata && encodeMetadata(plan.metadata);
+  const auxiliary = plan.metadata ? encodeMetadata(plan.metadata) : null;
   const assemble = (body: Uint8Array, signature: Uint8Array) =>
     encodeArray([
       body,
@@ -117,6 +72,7 @@ export function buildTransaction(chain: Chain, plan: TransactionPlan): Uint8Arra
       encodeBoolean(plan.isValid ?? true),
       auxiliary ?? NO_AUXILIARY_DATA,
     ]);
+  // Of the final size: the bound takes as many bytes as any fee, and so do all signatures.
   const draft = assemble(
     transactionBody(plan, selection, FEE_BOUND, redeemers, auxiliary),
     new Uint8Array(64),
@@ -127,122 +83,55 @@ export function buildTransaction(chain: Chain, plan: TransactionPlan): Uint8Arra
   return assemble(body, signExtended(plan.payer.keys.paymentKey, hash256(body)));
 }
 
-/** Adds the payer's outputs, largest first, until the plan, its fee and some change are covered. */
-function select(chain: Chain, plan: TransactionPlan): Selection {
-  const spends = plan.spends ?? [];
-  const mints = plan.mints ?? [];
-  const value = sumOf(
-    ...spends.map((spend) => spend.funds),
-    mints.map(({ policyId, assetName, quantity }) => ({
-      unit: policyId + assetName,
-      amount: quantity,
-    })),
-  );
-  add(value, "", -FEE_BOUND - MIN_CHANGE);
-  for (const { funds } of plan.outputs ?? []) {
-    for (const { unit, amount } of funds) add(value, unit, -amount);
-  }
-
-  const wallet = chain
-    .utxosAt(plan.payer.address)
-    .map(({ txHash, index, amount }) => ({ txHash, index, value: sumOf(amount.map(toFunds)) }))
-    .sort((a, b) => Number((b.value.get("") ?? 0n) - (a.value.get("") ?? 0n)));
-  const inputs: Input[] = spends.map(({ txHash, index, redeemer }) => ({
-    txHash,
-    index,
-    redeemer,
-  }));
-  for (const utxo of wallet) {
-    const helps = [...value].some(([unit, amount]) => amount < 0n && utxo.value.has(unit));
-    // The first input is taken in any case: without one there is no change and no seed.
-    if (!helps && inputs.length > spends.length) continue;
-    inputs.push({ txHash: utxo.txHash, index: utxo.index });
-    for (const [unit, amount] of utxo.value) add(value, unit, amount);
-  }
-  const missing = [...value].find(([, amount]) => amount < 0n);
-  if (missing) throw new Error(`${plan.payer.name} lacks ${-missing[1]} of "${missing[0]}"`);
-
-  const pure = wallet.find((utxo) => utxo.value.size === 1);
-  const needsCollateral = spends.length + mints.length > 0;
-  if (needsCollateral && !pure) throw new Error(`${plan.payer.name} has no collateral`);
-  add(value, "", FEE_BOUND + MIN_CHANGE);
-  return {
-    inputs: inputs.sort(byReference),
-    value,
-    collateral: needsCollateral && pure ? { input: pure, native: pure.value.get("") ?? 0n } : null,
-  };
-}
-
-/** `value` is what is left of the inputs (and mints) after the outputs: the fee and the change. */
 function transactionBody(
-  plan: TransactionPlan,
-  { inputs, value, collateral }: Selection,
+  { payer, outputs = [], mints = [], validity }: TransactionPlan,
+  { inputs, rest, collateral }: Selection,
   fee: bigint,
   redeemers: Uint8Array | null,
-  auxiliary: Uint8Array | undefined,
+  auxiliary: Uint8Array | null,
 ): Uint8Array {
-  const change = new Map(value);
+  const toPayer = (value: Value) => ({ address: payer.address, funds: fundsOf(value) });
+  const change = new Map(rest);
   add(change, "", -fee);
-  const fields: [number, Uint8Array][] = [
-    [0, encodeSet(inputs.map(encodeReference))],
-    [
-      1,
-      encodeArray([
-        ...(plan.outputs ?? []).map(encodeOutput),
-        encodeMap([
-          [encodeInt(0n), encodeBytes(addressToBytes(plan.payer.address))],
-          [encodeInt(1n), encodeValue(change)],
-        ]),
-      ]),
-    ],
-    [2, encodeInt(fee)],
-  ];
-  if (plan.validity) fields.push([3, encodeInt(BigInt(slotAt(plan.validity.to)))]);
-  if (auxiliary) fields.push([7, encodeBytes(hash256(auxiliary))]);
-  if (plan.validity) fields.push([8, encodeInt(BigInt(slotAt(plan.validity.from)))]);
-  if (plan.mints?.length) fields.push([9, encodeMultiAsset(mintedBy(plan.mints))]);
-  if (redeemers) fields.push([11, encodeBytes(scriptDataHash(redeemers))]);
-  if (collateral) fields.push([13, encodeSet([encodeReference(collateral.input)])]);
-  fields.push([14, encodeSet([encodeBytes(hexToBytes(plan.payer.vkey))])]);
-  if (collateral) {
-    const rest = new Map([["", collateral.native - COLLATERAL]]);
-    fields.push(
-      [
-        16,
-        encodeMap([
-          [encodeInt(0n), encodeBytes(addressToBytes(plan.payer.address))],
-          [encodeInt(1n), encodeValue(rest)],
-        ]),
-      ],
-      [17, encodeInt(COLLATERAL)],
-    );
-  }
-  return encodeMap(fields.map(([key, item]) => [encodeInt(BigInt(key)), item]));
+  const returned = collateral && new Map([["", collateral.native - COLLATERAL]]);
+  return encodeFields({
+    [BODY.inputs]: encodeSet(inputs.map(encodeReference)),
+    [BODY.outputs]: encodeArray([...outputs, toPayer(change)].map(encodeOutput)),
+    [BODY.fee]: encodeInt(fee),
+    [BODY.validTo]: validity ? encodeInt(BigInt(slotAt(validity.to))) : null,
+    [BODY.auxiliaryDataHash]: auxiliary && encodeBytes(hash256(auxiliary)),
+    [BODY.validFrom]: validity ? encodeInt(BigInt(slotAt(validity.from))) : null,
+    [BODY.mint]: mints.length > 0 ? encodeMultiAsset(sumOf(mints.map(mintedFunds))) : null,
+    [BODY.scriptDataHash]: redeemers && encodeBytes(scriptDataHash(redeemers)),
+    [BODY.collateral]: collateral && encodeSet([encodeReference(collateral.input)]),
+    [BODY.requiredSigners]: encodeSet([encodeBytes(hexToBytes(payer.vkey))]),
+    [BODY.collateralReturn]: returned && encodeOutput(toPayer(returned)),
+    [BODY.totalCollateral]: collateral && encodeInt(COLLATERAL),
+  });
 }
 
 function witnessSet(
-  plan: TransactionPlan,
+  { payer, scripts = [] }: TransactionPlan,
   redeemers: Uint8Array | null,
   signature: Uint8Array,
 ): Uint8Array {
-  const vkeyWitness = encodeArray([
-    encodeBytes(plan.payer.keys.paymentPublicKey),
-    encodeBytes(signature),
-  ]);
-  const fields: [number, Uint8Array][] = [[0, encodeSet([vkeyWitness])]];
-  if (redeemers) {
-    fields.push([5, redeemers]);
-    fields.push([7, encodeSet((plan.scripts ?? []).map((hex) => encodeBytes(hexToBytes(hex))))]);
-  }
-  return encodeMap(fields.map(([key, item]) => [encodeInt(BigInt(key)), item]));
+  const vkeyWitness = [encodeBytes(payer.keys.paymentPublicKey), encodeBytes(signature)];
+  const scriptBytes = scripts.map((hex) => encodeBytes(hexToBytes(hex)));
+  return encodeFields({
+    [WITNESS.vkeys]: encodeSet([encodeArray(vkeyWitness)]),
+    [WITNESS.redeemers]: redeemers,
+    [WITNESS.plutusV3Scripts]: scriptBytes.length > 0 ? encodeSet(scriptBytes) : null,
+  });
 }
 
 /** The map form of the Conway era: `{[purpose, index]: [data, [memory, steps]]}`. */
 function encodeRedeemers(inputs: Input[], mints: PlannedMint[]): Uint8Array | null {
   const sortedMints = [...mints].sort((a, b) => (a.policyId < b.policyId ? -1 : 1));
   const entries = [
-    ...inputs.flatMap(({ redeemer }, index) => (redeemer ? [{ tag: SPEND, index, redeemer }] : [])),
-    ...sortedMints.map(({ redeemer }, index) => ({ tag: MINT, index, redeemer })),
+    ...inputs.flatMap(({ redeemer }, index) =>
+      redeemer ? [{ tag: REDEEMER.spend, index, redeemer }] : [],
+    ),
+    ...sortedMints.map(({ redeemer }, index) => ({ tag: REDEEMER.mint, index, redeemer })),
   ];
   if (entries.length === 0) return null;
   const units = encodeArray([encodeInt(EX_UNITS.memory), encodeInt(EX_UNITS.steps)]);
@@ -262,40 +151,30 @@ function scriptDataHash(redeemers: Uint8Array): Uint8Array {
 }
 
 function encodeOutput({ address, funds, datum, referenceScript }: PlannedOutput): Uint8Array {
-  const fields: [Uint8Array, Uint8Array][] = [
-    [encodeInt(0n), encodeBytes(addressToBytes(address))],
-    [encodeInt(1n), encodeValue(sumOf(funds))],
-  ];
-  if (datum) {
-    fields.push([encodeInt(2n), encodeArray([encodeInt(1n), encodeTag(24, encodeBytes(datum))])]);
-  }
-  if (referenceScript !== undefined) {
-    const script = encodeArray([
-      encodeInt(BigInt(PLUTUS_V3_REFERENCE)),
-      encodeBytes(hexToBytes(referenceScript)),
-    ]);
-    fields.push([encodeInt(3n), encodeTag(24, encodeBytes(script))]);
-  }
-  return encodeMap(fields);
+  const script = referenceScript === undefined ? null : encodeScriptReference(referenceScript);
+  return encodeFields({
+    [OUTPUT.address]: encodeBytes(addressToBytes(address)),
+    [OUTPUT.value]: encodeValue(sumOf(funds)),
+    [OUTPUT.datum]: datum ? encodeArray([INLINE_DATUM, encodeEmbedded(datum)]) : null,
+    [OUTPUT.scriptReference]: script && encodeEmbedded(script),
+  });
 }
 
-function mintedBy(mints: PlannedMint[]): Value {
-  return sumOf(
-    mints.map(({ policyId, assetName, quantity }) => ({
-      unit: policyId + assetName,
-      amount: quantity,
-    })),
+function encodeScriptReference(scriptCbor: string): Uint8Array {
+  return encodeArray([PLUTUS_V3_REFERENCE, encodeBytes(hexToBytes(scriptCbor))]);
+}
+
+/** A map with numbers as keys, in ascending order, without those that are `null`. */
+function encodeFields(fields: Record<number, Uint8Array | null>): Uint8Array {
+  const present = Object.entries(fields).flatMap(([key, item]) =>
+    item ? [[encodeInt(BigInt(key)), item] as const] : [],
   );
+  return encodeMap(present);
 }
 
-/** The provider's name of the native coin is `lovelace`; ours is `""`. */
-const toFunds = ({ unit, quantity }: AssetQuantity): Funds => ({
-  unit: unit === "lovelace" ? "" : unit,
-  amount: quantity,
-});
 const encodeReference = ({ txHash, index }: Input) =>
   encodeArray([encodeBytes(hexToBytes(txHash)), encodeInt(BigInt(index))]);
+/** CBOR inside CBOR. */
+const encodeEmbedded = (cbor: Uint8Array) => encodeTag(24, encodeBytes(cbor));
 const encodeSet = (items: Uint8Array[]) => encodeTag(258, encodeArray(items));
 const hash256 = (bytes: Uint8Array) => blake2b(bytes, { dkLen: 32 });
-const byReference = (a: Input, b: Input) =>
-  a.txHash === b.txHash ? a.index - b.index : a.txHash < b.txHash ? -1 : 1;

@@ -18,29 +18,29 @@ export interface Wallet {
   vkey: string;
 }
 
-function wallet(name: string): Wallet {
+async function wallet(name: string): Promise<Wallet> {
   const entropy = sha256(utf8ToBytes(`local chain wallet ${name}`));
   const mnemonic = entropyToMnemonic(entropy, wordlist);
-  const keys = keysFromMnemonic(mnemonic, "Preprod");
+  const keys = await keysFromMnemonic(mnemonic, "Preprod");
   return { name, mnemonic, keys, address: keys.address, vkey: keys.vkey };
 }
 
 export const SELLERS = [
-  wallet("seller-0"),
-  wallet("seller-1"),
-  wallet("seller-2"),
-  wallet("seller-3"),
+  await wallet("seller-0"),
+  await wallet("seller-1"),
+  await wallet("seller-2"),
+  await wallet("seller-3"),
 ] as const;
 export const BUYERS = [
-  wallet("buyer-0"),
-  wallet("buyer-1"),
-  wallet("buyer-2"),
-  wallet("buyer-3"),
+  await wallet("buyer-0"),
+  await wallet("buyer-1"),
+  await wallet("buyer-2"),
+  await wallet("buyer-3"),
 ] as const;
 /** Settles disputes, receives the fees and stands as the admin wallet of the payment sources. */
-export const ADMIN = wallet("admin");
+export const ADMIN = await wallet("admin");
 /** Belongs to nobody whom the service knows. */
-export const STRANGER = wallet("stranger");
+export const STRANGER = await wallet("stranger");
 
 export const WALLETS: readonly Wallet[] = [...SELLERS, ...BUYERS, ADMIN, STRANGER];
 

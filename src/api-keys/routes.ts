@@ -4,7 +4,6 @@ import { db } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { commitAudited } from "../http/audit.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { ApiError } from "../http/errors.ts";
 import { idempotently } from "../http/idempotency.ts";
 import { apiKey } from "./tables.ts";
 import { hashToken, maskToken, newToken } from "./token.ts";
@@ -66,11 +65,6 @@ export function apiKeyRoutes() {
     async (c, { body }) => {
       const now = Date.now();
       const isAdmin = body.permission === "Admin";
-      if (isAdmin && body.usageLimited)
-        throw new ApiError(400, "usageLimited: an Admin key cannot be limited");
-      if (isAdmin && body.canPay === false)
-        throw new ApiError(400, "canPay: an Admin key always has +PAY access");
-
       const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
       return idempotently(c, database, now, async (remember) => {
         const record: ApiKeyRecord = {

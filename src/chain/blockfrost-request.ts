@@ -107,8 +107,8 @@ async function refused(
 ): Promise<ProviderError> {
   const at = now();
   const retryAfter = retryAfterSeconds(response.headers.get("retry-after"), at);
-  await budget?.refused(status, retryAfter);
   const retryAt = retryAfter === null ? defaultRetryAt(status, at) : at + retryAfter * 1000;
+  await budget?.refused(retryAt);
   return new ProviderError(message, { status, retryAt });
 }
 

@@ -11,7 +11,7 @@ export function createBlockfrost(options: RequesterOptions): Provider {
   return {
     async latestBlock() {
       const block = await get("/blocks/latest", BLOCK);
-      if (block === null) throw new ProviderError("provider: GET /blocks/latest: status 404");
+      if (block === null) throw new ProviderError("provider: has no block at all", { status: 404 });
       return blockOf(block);
     },
 

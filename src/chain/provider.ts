@@ -95,6 +95,6 @@ export class ProviderError extends Error {
 export interface CallBudget {
   /** Resolves when one call may be made; throws a `ProviderError` with `retryAt` when none may. */
   take(): Promise<void>;
-  /** Reports an answer that stops everyone using the same key: 402, 418 or 429. */
-  refused(status: 402 | 418 | 429, retryAfterSeconds: number | null): Promise<void>;
+  /** Reports a refusal (402, 418, 429): nobody who uses the same key calls before `until`. */
+  refused(until: number): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { parseAddress } from "../chain/address.ts";
-import { splitFee } from "../chain/amounts.ts";
+import { MIN_COLLATERAL, splitFee } from "../chain/amounts.ts";
 import { decodeEscrowDatum, type EscrowDatum } from "../chain/escrow-datum.ts";
 import { identifierOfDatum, verifySellerSignature } from "../chain/identifier.ts";
 import type { Funds } from "../chain/network.ts";
@@ -26,9 +26,6 @@ export interface EscrowOutput {
   datum: EscrowDatum;
   output: TransactionOutput;
 }
-
-/** The smallest collateral a contract can give back: below it the return output is too small. */
-const MIN_COLLATERAL = 1_435_230n;
 
 /**
  * The outputs of a transaction at the contract that carry an escrow datum. Anyone can pay to the

@@ -16,7 +16,8 @@ export interface Lease {
 /** The RPC of `durable-objects/provider-budget.ts`. */
 export interface BudgetRpc {
   lease(calls: number): Promise<Lease>;
-  refuse(status: 402 | 418 | 429, retryAfterSeconds: number | null): Promise<void>;
+  /** @param until - epoch milliseconds */
+  refuse(until: number): Promise<void>;
 }
 
 /**
@@ -75,9 +76,9 @@ function leasedBudget(rpc: BudgetRpc): CallBudget {
       }
       left--;
     },
-    async refused(status, retryAfterSeconds) {
+    async refused(until) {
       left = 0;
-      await rpc.refuse(status, retryAfterSeconds);
+      await rpc.refuse(until);
     },
   };
 }

@@ -37,7 +37,7 @@ export async function deriveWallets(
     const { collectionAddress: collection } = wallet;
     const collectionAddress =
       collection && addressOn(source.network, `${at}.collectionAddress`, collection);
-    const { vkey, address } = keysFromMnemonic(mnemonic, source.network);
+    const { vkey, address } = await keysFromMnemonic(mnemonic, source.network);
     const id = newId(now);
     const place = { table: "managed_wallet", id, column: "mnemonic" };
     rows.push({

@@ -79,9 +79,9 @@ function check(shared: SharedVectors): void {
   checkRedeemers(shared.redeemers);
   checkSlots(shared.slots);
 
-  it("derives keys and address of a wallet from its words", () => {
+  it("derives keys and address of a wallet from its words", async () => {
     const wallet = shared.wallets.peer_mnemonic_vector;
-    const keys = keysFromMnemonic(wallet.mnemonic, "Preprod");
+    const keys = await keysFromMnemonic(wallet.mnemonic, "Preprod");
     expect(bytesToHex(keys.paymentPublicKey)).toBe(wallet.paymentPublicKey);
     expect(keys.vkey).toBe(wallet.walletVkey);
     expect(keys.stakeVkey).toBe(wallet.stakeKeyHash);

@@ -6,7 +6,7 @@ import { signCoseSign1, verifyCoseSign1 } from "../../src/chain/cose.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import { keysFromMnemonic } from "../../src/chain/keys.ts";
 
-const KEYS = keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const KEYS = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
 const PAYLOAD = utf8ToBytes("terms");
 const SIGNED = signCoseSign1(PAYLOAD, KEYS);
 
@@ -33,8 +33,8 @@ describe("COSE_Sign1", () => {
     expect(verifyCoseSign1(forged)?.valid).toBe(false);
   });
 
-  it("is not valid under another key", () => {
-    const other = keysFromMnemonic(`${"abandon ".repeat(11)}about`, "Preprod");
+  it("is not valid under another key", async () => {
+    const other = await keysFromMnemonic(`${"abandon ".repeat(11)}about`, "Preprod");
     const { key } = signCoseSign1(PAYLOAD, other);
     expect(verifyCoseSign1({ ...SIGNED, key })?.valid).toBe(false);
   });

@@ -1,0 +1,269 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { newToken } from "../src/api-keys/token.ts";
+import { createApp } from "../src/app.ts";
+import { MAX_BODY_BYTES } from "../src/http/body.ts";
+import { emptyTables } from "./support/app.ts";
+import { ENDPOINTS, type EndpointCase } from "./support/endpoints.ts";
+import { insertKey } from "./support/keys.ts";
+
+const app = createApp();
+const ADMIN = env.ADMIN_KEY ?? "";
+const METHODS = ["GET", "POST", "PATCH", "DELETE", "PUT"];
+
+let tokens: Record<"user" | "payer" | "revoked", string>;
+
+beforeAll(async () => {
+  await emptyTables();
+  tokens = {
+    user: await insertKey({}),
+    payer: await insertKey({ canPay: true }),
+    revoked: await insertKey({ status: "Revoked", permission: "Admin" }),
+  };
+});
+
+interface Sent {
+  token?: string | null;
+  method?: string;
+  path?: string;
+  fields?: Record<string, unknown>;
+  /** In place of the fields. */
+  body?: BodyInit;
+}
+
+function send(endpoint: EndpointCase, sent: Sent = {}): Promise<Response> {
+  const { token = ADMIN, method = endpoint.method, path = endpoint.path } = sent;
+  const fields = sent.fields ?? endpoint.valid;
+  const query = new URLSearchParams();
+  if (endpoint.method === "GET")
+    for (const [name, value] of Object.entries(fields)) query.append(name, String(value));
+  const body = sent.body ?? JSON.stringify(fields);
+  const init = {
+    method,
+    headers: token === null ? {} : { token },
+    ...(method !== "GET" && { body }),
+  };
+  return Promise.resolve(app.request(`/api/v1${path}?${query}`, init, env));
+}
+
+/** Every row of every table: two of these are equal when nothing was written between them. */
+async function databaseContent(): Promise<string> {
+  const { results } = await env.DB.prepare(
+    `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%cf_%'`,
+  ).all<{ name: string }>();
+  const tables = await env.DB.batch(
+    results.map(({ name }) => env.DB.prepare(`SELECT * FROM "${name}"`)),
+  );
+  return JSON.stringify(tables.map((table) => table.results));
+}
+
+/** Expects an error in the shape of the interface, and that nothing was written. */
+async function expectRefused(answering: () => Promise<Response>, status: number): Promise<string> {
+  const before = await databaseContent();
+  const answer = await answering();
+  const body = (await answer.json()) as { error?: { message?: string } };
+  const message = body.error?.message ?? "";
+  expect({ status: answer.status, body }).toEqual({
+    status,
+    body: { status: "error", error: { message: expect.stringMatching(/\S/) } },
+  });
+  expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
+  expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-z]{26}$/);
+  expect(await databaseContent()).toBe(before);
+  return message;
+}
+
+/** The fields with one of them, at a dotted path, replaced; `undefined` leaves it out. */
+function withField(
+  fields: Record<string, unknown>,
+  path: string,
+  value: unknown,
+): Record<string, unknown> {
+  const [name = "", ...rest] = path.split(".");
+  const inner = (fields[name] ?? VALID_INNER[name]) as Record<string, unknown>;
+  return {
+    ...fields,
+    [name]: rest.length === 0 ? value : withField(inner, rest.join("."), value),
+  };
+}
+
+/** What an optional object holds when one of its fields is put to the test. */
+const VALID_INNER: Record<string, object> = {
+  PaymentSourceConfig: { rpcProviderApiKey: "key", rpcProvider: "Blockfrost" },
+};
+
+const name = ({ method, path }: EndpointCase) => `${method} ${path}`;
+const KEYED = ENDPOINTS.filter(({ access }) => access !== "none");
+const WITH_BODY = ENDPOINTS.filter(({ method }) => method !== "GET");
+
+describe("the table of endpoints", () => {
+  it("has every operation of the OpenAPI document, and no other", async () => {
+    const answer = await app.request("/api/v1/openapi.json", {}, env);
+    const { paths } = (await answer.json()) as { paths: Record<string, object> };
+    const served = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(ENDPOINTS.map((one) => `${one.method} /api/v1${one.path}`).sort()).toEqual(
+      served.sort(),
+    );
+  });
+});
+
+describe.each(KEYED.map((endpoint) => ({ title: name(endpoint), endpoint })))(
+  "$title, asked with",
+  ({ endpoint }) => {
+    it.each([
+      ["no key", () => null],
+      ["an empty key", () => ""],
+      ["an unknown key", () => newToken("Admin")],
+      ["a key of a thousand characters", () => "k".repeat(1000)],
+      ["a revoked key", () => tokens.revoked],
+    ])("%s answers 401", async (_, token) => {
+      await expectRefused(() => send(endpoint, { token: token() }), 401);
+    });
+  },
+);
+
+describe.each(
+  KEYED.filter(({ access }) => access !== "User").map((endpoint) => ({
+    title: name(endpoint),
+    endpoint,
+  })),
+)("$title, asked without the permission", ({ endpoint }) => {
+  it("answers 403 before it looks at the body", async () => {
+    const lacking = endpoint.access === "Admin" ? [tokens.user, tokens.payer] : [tokens.user];
+    for (const token of lacking) {
+      await expectRefused(() => send(endpoint, { token }), 403);
+      if (endpoint.method !== "GET")
+        await expectRefused(() => send(endpoint, { token, body: "{" }), 403);
+    }
+  });
+});
+
+describe.each(
+  ENDPOINTS.filter(({ fields }) => fields.length > 0).map((endpoint) => ({
+    title: name(endpoint),
+    endpoint,
+  })),
+)("$title, asked wrongly, answers 400 and names", ({ endpoint }) => {
+  const missing = endpoint.fields.filter(({ required }) => required);
+
+  it.each(missing.map((field) => [field.name]))("%s when it is missing", async (path) => {
+    const fields = withField(endpoint.valid, path, undefined);
+    const { [path]: _, ...rest } = fields;
+    const message = await expectRefused(
+      () => send(endpoint, { fields: path.includes(".") ? fields : rest }),
+      400,
+    );
+    expect(message).toContain(`${path}: is required`);
+  });
+
+  it.each(endpoint.fields.map((field) => [field.name, field]))(
+    "%s when it is mistyped or out of bounds",
+    async (path, field) => {
+      for (const value of field.refused) {
+        const fields = withField(endpoint.valid, path, value);
+        const message = await expectRefused(() => send(endpoint, { fields }), 400);
+        expect(message, JSON.stringify(value)?.slice(0, 60)).toContain(path);
+      }
+    },
+  );
+});
+
+describe.each(
+  ENDPOINTS.filter(({ method }) => method === "GET").map((endpoint) => ({
+    title: name(endpoint),
+    endpoint,
+  })),
+)("$title, asked rightly", ({ endpoint }) => {
+  it("answers 200 with and without a trailing slash, and writes nothing", async () => {
+    const before = await databaseContent();
+    for (const path of [endpoint.path, `${endpoint.path}/`]) {
+      const answer = await send(endpoint, { path });
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toMatchObject({
+        status: expect.stringMatching(/^[sS]uccess$/),
+        data: expect.any(Object),
+      });
+    }
+    expect(await databaseContent()).toBe(before);
+  });
+});
+
+describe.each(WITH_BODY.map((endpoint) => ({ title: name(endpoint), endpoint })))(
+  "$title, sent a body that is",
+  ({ endpoint }) => {
+    it.each([
+      ["missing", ""],
+      ["malformed", '{"id": "a",}'],
+      ["cut off", '{"id": "a'],
+      ["a list", "[]"],
+      ["null", "null"],
+      ["text", '"text"'],
+      ["a number", "5"],
+    ])("%s answers 400", async (_, body) => {
+      const message = await expectRefused(() => send(endpoint, { body }), 400);
+      expect(message).toMatch(/^body: /);
+    });
+
+    it("larger than 1 MiB answers 413", async () => {
+      const body = JSON.stringify({ ...endpoint.valid, pad: "x".repeat(MAX_BODY_BYTES) });
+      await expectRefused(() => send(endpoint, { body }), 413);
+    });
+  },
+);
+
+describe.each([...new Set(ENDPOINTS.map(({ path }) => path))])("%s", (path) => {
+  const served = ENDPOINTS.filter((endpoint) => endpoint.path === path);
+  const allowed: string[] = served.map(({ method }) => method);
+
+  it.each(METHODS.filter((method) => !allowed.includes(method)))(
+    "asked by %s answers 405 and names the methods it has, key or no key",
+    async (method) => {
+      for (const token of [ADMIN, null]) {
+        const init = { method, headers: token === null ? {} : { token } };
+        const answer = await app.request(`/api/v1${path}`, init, env);
+        const allow = answer.headers.get("allow")?.split(", ") ?? [];
+        expect(METHODS.filter((one) => allow.includes(one)).sort()).toEqual([...allowed].sort());
+        await expectRefused(() => Promise.resolve(app.request(`/api/v1${path}/`, init, env)), 405);
+      }
+    },
+  );
+});
+
+describe("an unknown path", () => {
+  it.each([
+    "/",
+    "/api/v1",
+    "/api/v1/",
+    "/api/v1/nothing",
+    "/api/v1/purchase/nothing",
+    "/api/v1//health",
+    "/api/v2/health",
+    "/v1/admin",
+    "/health",
+    "/api/v1/%2e%2e/health",
+    "/api/v1/health%00",
+  ])("%s answers 404, key or no key", async (path) => {
+    for (const headers of [{ token: ADMIN }, {}] as Record<string, string>[])
+      await expectRefused(() => Promise.resolve(app.request(path, { headers }, env)), 404);
+  });
+});
+
+describe("a key that is limited to networks", () => {
+  it.each(
+    KEYED.filter(({ access, valid }) => access === "User" && "network" in valid).map(
+      (endpoint) => ({
+        title: name(endpoint),
+        endpoint,
+      }),
+    ),
+  )("answers 403 for another one at $title", async ({ endpoint }) => {
+    const own = String(endpoint.valid.network);
+    const token = await insertKey({ networkLimit: [own] });
+    expect((await send(endpoint, { token })).status).toBe(200);
+    const network = own === "Preprod" ? "Mainnet" : "Preprod";
+    const fields = { ...endpoint.valid, network };
+    await expectRefused(() => send(endpoint, { token, fields }), 403);
+  });
+});
