@@ -1,0 +1,101 @@
+/**
+ * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
+ *
+ *     npm run bench -- [startup] [diff] [paging] [rows] [sync] [--quick] [--json <path>]
+ *
+ * Without a part's name all of them run. Any answer that is not 2xx, any failed connection and any
+ * figure beyond its limit ends it with exit code 1.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { buildWorker } from "../devnet/build.ts";
+import { benchDiffs } from "./diff.ts";
+import { benchPaging } from "./paging.ts";
+import { loadRecords } from "./records.ts";
+import { benchRowsRead } from "./rows.ts";
+import { type BenchContext, startBenchService } from "./service.ts";
+import { measureStartup, STARTUP_LIMIT_MS } from "./startup.ts";
+import { benchSync } from "./sync.ts";
+import { formatTable, type Row } from "./table.ts";
+
+const PARTS = ["startup", "diff", "paging", "rows", "sync"] as const;
+type Part = (typeof PARTS)[number];
+
+/** The tables that are printed. */
+const TITLES = {
+  startup: "Start-up, CPU ms",
+  diff: "Diff pages, 16 connections, median of three rounds",
+  paging: "Paging through all changed payments",
+  rows: "Most D1 rows read by a diff page: limit of records",
+  sync: "Chain sync",
+  calls: "Provider calls of the chain sync",
+};
+type Table = keyof typeof TITLES;
+
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean" }, json: { type: "string" } },
+});
+const unknown = positionals.filter((name) => !PARTS.some((part) => part === name));
+if (unknown.length > 0) throw new Error(`no such part: ${unknown.join(", ")}`);
+const isWanted = (part: Part) => positionals.length === 0 || positionals.includes(part);
+
+const results: Partial<Record<Table, Row[]>> = {};
+function report(table: Table, rows: Row[]): void {
+  results[table] = rows;
+  console.log(formatTable(TITLES[table], rows));
+}
+
+async function run(context: BenchContext): Promise<void> {
+  if (isWanted("startup")) {
+    const startup = await measureStartup(context.bundle);
+    report("startup", [{ ...startup, limit: STARTUP_LIMIT_MS }]);
+    if (startup.difference > STARTUP_LIMIT_MS) throw new Error("start-up is above its limit");
+  }
+  if (isWanted("diff") || isWanted("paging")) await runReads(context);
+  if (isWanted("rows")) {
+    const { rows, excesses } = await benchRowsRead(context);
+    report("rows", rows);
+    if (excesses.length > 0) throw new Error(excesses.join("\n"));
+  }
+  if (isWanted("sync")) {
+    const { rows, calls } = await benchSync(context);
+    report("sync", rows);
+    report("calls", calls);
+  }
+}
+
+/** The parts that read the same records. */
+async function runReads(context: BenchContext): Promise<void> {
+  const perSide = context.quick ? 500 : 10_000;
+  const service = await startBenchService(context);
+  try {
+    const begun = performance.now();
+    await loadRecords(service.host.d1, perSide);
+    const seconds = ((performance.now() - begun) / 1000).toFixed(0);
+    console.log(`\nloaded ${perSide} payments and ${perSide} purchases in ${seconds} s`);
+    if (isWanted("diff")) report("diff", await benchDiffs(service, context.quick));
+    if (isWanted("paging")) report("paging", await benchPaging(service, perSide));
+  } finally {
+    await service.host.close();
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), "bench-"));
+try {
+  const { path: bundle } = await buildWorker(folder);
+  const [cpu] = cpus();
+  const [load = 0] = loadavg();
+  const machine = `${cpus().length} × ${cpu?.model ?? "unknown CPU"}, Node ${process.version}`;
+  const quick = flags.quick ?? false;
+  console.log(`${machine}, load average ${load}${quick ? ", quick: the figures say nothing" : ""}`);
+  await run({ bundle, folder, quick });
+  if (flags.json !== undefined) {
+    const measured = { at: new Date().toISOString(), machine, load, quick, results };
+    writeFileSync(flags.json, `${JSON.stringify(measured, null, 2)}\n`);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,96 @@
+/**
+ * What the bundle costs before it does anything: CPU time of workerd until it has started and
+ * answered one request, next to that of a Worker that does nothing.
+ *
+ *     node bench/startup.ts [bundle]
+ *
+ * prints it for `dist/worker.js` or the given bundle, and fails above the limit. `npm run build`
+ * runs it in a process of its own.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DIST } from "../devnet/build.ts";
+import { startHost } from "../devnet/host.ts";
+import { canReadCpu, cpuMs, workerdPid } from "./process-cpu.ts";
+import { median } from "./statistics.ts";
+
+/** CPU milliseconds that the bundle may cost more than an empty Worker. */
+export const STARTUP_LIMIT_MS = 400;
+
+const ROUNDS = 3;
+
+const CONFIGURATION = new URL("../wrangler.toml", import.meta.url);
+
+/** CPU milliseconds, each the median of all rounds. */
+export interface StartupCpu {
+  bundle: number;
+  empty: number;
+  /** How much more the bundle took than the empty Worker in the same round. */
+  difference: number;
+}
+
+/**
+ * Starts an empty Worker and the bundle in turns, so that a busy machine slows both.
+ *
+ * @param bundle - path of the ES module that was built
+ * @throws when one does not start or does not answer
+ */
+export async function measureStartup(bundle: string): Promise<StartupCpu> {
+  const folder = mkdtempSync(join(tmpdir(), "startup-"));
+  try {
+    const emptyWorker = join(folder, "worker.js");
+    writeFileSync(emptyWorker, emptyModule());
+    const rounds: StartupCpu[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const empty = await startAndAnswer(emptyWorker);
+      const ours = await startAndAnswer(bundle);
+      rounds.push({ empty, bundle: ours, difference: ours - empty });
+    }
+    const medianOf = (name: keyof StartupCpu) => median(rounds.map((round) => round[name]));
+    return {
+      bundle: medianOf("bundle"),
+      empty: medianOf("empty"),
+      difference: medianOf("difference"),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** One line of text for `measureStartup`. */
+export function formatStartup({ bundle, empty, difference }: StartupCpu): string {
+  return `start-up: ${difference} ms CPU more than an empty Worker (${bundle} ms, ${empty} ms; limit ${STARTUP_LIMIT_MS} ms)`;
+}
+
+/** Does nothing, but has the objects that the configuration names: both get the same bindings. */
+function emptyModule(): string {
+  const names = readFileSync(CONFIGURATION, "utf8").matchAll(/^class_name = "(\w+)"$/gm);
+  return [
+    `import { DurableObject } from "cloudflare:workers";`,
+    ...[...names].map(([, name]) => `export class ${name} extends DurableObject {}`),
+    `export default { fetch: () => new Response(), scheduled() {}, queue() {} };`,
+  ].join("\n");
+}
+
+async function startAndAnswer(bundle: string): Promise<number> {
+  const host = await startHost({ bindings: { ADMIN_KEY: "a key for the bench" }, bundle });
+  try {
+    const response = await fetch(`${host.url}/api/v1/health`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`GET /api/v1/health: ${response.status} ${text}`);
+    return cpuMs(workerdPid());
+  } finally {
+    await host.close();
+  }
+}
+
+if (import.meta.main) {
+  if (canReadCpu) {
+    const measured = await measureStartup(process.argv[2] ?? join(DIST, "worker.js"));
+    console.log(formatStartup(measured));
+    if (measured.difference > STARTUP_LIMIT_MS) process.exitCode = 1;
+  } else {
+    console.log(`start-up: not measured, ${process.platform} has no /proc`);
+  }
+}

@@ -1,0 +1,182 @@
+/** How fast a payment source is followed, and what that asks of the provider. */
+import { setTimeout as wait } from "node:timers/promises";
+import { act, lock } from "../devnet/actors/actions.ts";
+import { ACTOR_FUNDS, ADMIN, BUYERS, SELLERS, type Wallet } from "../devnet/actors/wallets.ts";
+import type { Chain } from "../devnet/chain.ts";
+import { contractOf } from "../devnet/contracts/index.ts";
+import type { DevnetNode } from "../devnet/node.ts";
+import { startDevnet } from "../devnet/server.ts";
+import { type BenchContext, type BenchService, call, startBenchService } from "./service.ts";
+import type { Row } from "./table.ts";
+
+const TRANSACTIONS_PER_BLOCK = 4;
+const POLL_MS = 50;
+/** So long for one step means that the sync has stopped. */
+const STOPPED_AFTER_S = 120;
+const CONTRACT = contractOf("Web3ChainV1");
+
+export interface SyncFigures {
+  /** For each thousand transactions. */
+  rows: Row[];
+  /** Calls of the provider in all, by path. */
+  calls: Row[];
+}
+
+/**
+ * Makes a chain of transactions first, then creates a source, fires the cron once and watches the
+ * source's own object read, decode and write them all. Both parties of every escrow are managed, so
+ * each transaction changes two records.
+ */
+export async function benchSync(context: BenchContext): Promise<SyncFigures> {
+  const [count, step] = context.quick ? [300, 100] : [10_000, 1_000];
+  const devnet = await startDevnet();
+  try {
+    const node = devnet.createChain("bench", { funds: ACTOR_FUNDS });
+    makeTransactions(node.chain, count);
+    const service = await startBenchService(context, {
+      BLOCKFROST_URL_PREPROD: node.url,
+      LOOPBACK_ORIGINS: devnet.url,
+      // As of a provider that has no limit: else its limit would be all that is measured.
+      PROVIDER_CALLS_PER_SECOND: "1000000",
+    });
+    try {
+      await createSource(service);
+      const rows = await follow(service, node, count, step);
+      await checkRecords(service, count);
+      const calls = [...node.calls].map(([path, calls]) => ({
+        "provider call": path,
+        calls,
+        "per transaction": calls / count,
+      }));
+      return { rows, calls };
+    } finally {
+      await service.host.close();
+    }
+  } finally {
+    await devnet.close();
+  }
+}
+
+/** Lives of three transactions: lock, result, withdrawal. Everybody's turn comes. */
+function makeTransactions(chain: Chain, count: number): void {
+  let made = 0;
+  const done = () => {
+    made++;
+    if (made % TRANSACTIONS_PER_BLOCK === 0 || made === count) chain.mine();
+    return made === count;
+  };
+  for (let turn = 0; made < count; turn++) {
+    const seller = SELLERS[turn % SELLERS.length] ?? SELLERS[0];
+    const buyer = BUYERS[turn % BUYERS.length] ?? BUYERS[0];
+    const locked = lock(chain, { version: CONTRACT.type, seller, buyer });
+    if (done()) return;
+    const finished = act(chain, locked, "submitResult");
+    if (done()) return;
+    act(chain, finished, "withdraw");
+    if (done()) return;
+  }
+}
+
+const managed = ({ name, mnemonic }: Wallet) => ({
+  walletMnemonic: mnemonic,
+  note: name,
+  collectionAddress: null,
+});
+
+async function createSource(service: BenchService): Promise<void> {
+  await call(service, "/api/v1/payment-source-extended", {
+    method: "POST",
+    body: {
+      network: "Preprod",
+      paymentSourceType: CONTRACT.type,
+      smartContractAddress: CONTRACT.address,
+      policyId: CONTRACT.policyId,
+      PaymentSourceConfig: { rpcProviderApiKey: "local-chain", rpcProvider: "Blockfrost" },
+      AdminWallets: [{ walletAddress: ADMIN.address }],
+      FeeReceiverNetworkWallet: { walletAddress: ADMIN.address },
+      feeRatePermille: 50,
+      SellingWallets: SELLERS.map(managed),
+      PurchasingWallets: BUYERS.map(managed),
+    },
+  });
+}
+
+/** Where the source was at a moment. */
+interface Sample {
+  transactions: number;
+  seconds: number;
+  calls: number;
+  cpuMs: number;
+}
+
+/** @returns a row for each `step` transactions; a batch more, as they are done in batches */
+async function follow(
+  service: BenchService,
+  node: DevnetNode,
+  count: number,
+  step: number,
+): Promise<Row[]> {
+  const listed = node.chain.view().addresses.get(CONTRACT.address)?.transactions ?? [];
+  if (listed.length !== count) throw new Error(`${listed.length} of ${count} transactions exist`);
+  const order = new Map(listed.map(({ tx }, i) => [tx.hash, i + 1]));
+
+  node.calls.clear();
+  const begun = performance.now();
+  const sample = async (): Promise<Sample> => ({
+    transactions: order.get((await readCursor(service)) ?? "") ?? 0,
+    seconds: (performance.now() - begun) / 1000,
+    calls: [...node.calls.values()].reduce((sum, calls) => sum + calls, 0),
+    cpuMs: service.cpuMs(),
+  });
+
+  let last = await sample();
+  await service.host.scheduled();
+  const rows: Row[] = [];
+  while (last.transactions < count) {
+    const target = Math.min(last.transactions + step, count);
+    let now = await sample();
+    while (now.transactions < target) {
+      if (now.seconds - last.seconds > STOPPED_AFTER_S)
+        throw new Error(`the sync stopped after ${now.transactions} of ${count} transactions`);
+      await wait(POLL_MS);
+      now = await sample();
+    }
+    const transactions = now.transactions - last.transactions;
+    const seconds = now.seconds - last.seconds;
+    rows.push({
+      "up to transaction": now.transactions,
+      seconds,
+      "transactions/s": transactions / seconds,
+      "record changes/s": (2 * transactions) / seconds,
+      "CPU ms/transaction": (now.cpuMs - last.cpuMs) / transactions,
+      "calls/transaction": (now.calls - last.calls) / transactions,
+    });
+    last = now;
+  }
+  return rows;
+}
+
+/**
+ * @returns hash of the last transaction done
+ * @throws when the sync has failed
+ */
+async function readCursor({ host }: BenchService): Promise<string | null> {
+  const row = await host.d1
+    .prepare("SELECT position->>2 AS tx, error FROM source_cursor")
+    .first<{ tx: string | null; error: string | null }>();
+  if (row?.error) throw new Error(`the sync failed: ${row.error}`);
+  return row?.tx ?? null;
+}
+
+/** A sync that did something else than what was measured must not count. */
+async function checkRecords({ host }: BenchService, count: number): Promise<void> {
+  const row = await host.d1
+    .prepare(
+      `SELECT (SELECT count(*) FROM escrow_transaction) AS changes,
+         (SELECT count(*) FROM escrow
+          WHERE state->'nextAction'->>'errorType' IS NOT NULL) AS errors`,
+    )
+    .first<{ changes: number; errors: number }>();
+  if (row?.changes !== 2 * count || row.errors > 0)
+    throw new Error(`the sync wrote ${row?.changes} changes, ${row?.errors} records with errors`);
+}

@@ -1,0 +1,11 @@
+/** What is global in the Worker and named in the types of `src/`, for programs that run in Node. */
+import type * as Workers from "@cloudflare/workers-types";
+
+declare global {
+  type D1Database = Workers.D1Database;
+  type D1PreparedStatement = Workers.D1PreparedStatement;
+  type D1Result<T = unknown> = Workers.D1Result<T>;
+  type DurableObjectNamespace = Workers.DurableObjectNamespace;
+  type Fetcher = Workers.Fetcher;
+  type Queue<Body = unknown> = Workers.Queue<Body>;
+}
