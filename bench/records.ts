@@ -62,7 +62,6 @@ export async function loadRecords(d1: D1Database, perSide: number): Promise<void
     sourceId: source.id,
     network: source.network,
     version: 0,
-    lastOp: null,
     position: null,
     recent: [],
     complete: true,

@@ -81,7 +81,9 @@ export async function applyLocks(
       log("warn", "sync.lock_ignored", { tx: read.tx.hash, index: lock.index, reason: doubt });
       continue;
     }
-    const fee = splitFee(read.tx.fee, outputCount)[position] ?? 0n;
+    // A transaction that moves escrows too has its whole fee split among those.
+    const share = splitFee(read.tx.fee, outputCount)[position] ?? 0n;
+    const fee = read.tx.spendRedeemers.length > 0 ? 0n : share;
     for (const { side, wallet } of open) {
       const terms = termsOf(lock, wallet);
       const record =

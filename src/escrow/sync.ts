@@ -125,13 +125,12 @@ async function readCursor(db: Database, sourceId: string): Promise<Cursor | null
   const [row] = await db.all<{
     network: Cursor["network"];
     version: number;
-    last_op: string | null;
     position: string | null;
     recent: string;
     complete: number;
     tip_hash: string | null;
   }>(
-    `SELECT network, version, last_op, position, recent, complete, tip_hash
+    `SELECT network, version, position, recent, complete, tip_hash
      FROM source_cursor WHERE source_id = ?`,
     sourceId,
   );
@@ -140,7 +139,6 @@ async function readCursor(db: Database, sourceId: string): Promise<Cursor | null
     sourceId,
     network: row.network,
     version: row.version,
-    lastOp: row.last_op,
     position: row.position === null ? null : (JSON.parse(row.position) as Position),
     recent: JSON.parse(row.recent) as Position[],
     complete: row.complete === 1,

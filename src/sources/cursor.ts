@@ -11,7 +11,6 @@ export interface Cursor {
   sourceId: string;
   network: Network;
   version: number;
-  lastOp: string | null;
   position: Position | null;
   /** See `tables.ts`; whatever lies before its first item is none of our business. */
   recent: Position[];
@@ -90,7 +89,8 @@ export function moveCursor(sourceId: string, after: TransactionPosition | null):
 export function rewindCursor(sourceId: string): Statement {
   return statement(
     `UPDATE source_cursor SET version = version + 1, position = start,
-       recent = iif(start IS NULL, '[]', json_array(json(start))), tip_hash = NULL
+       recent = iif(start IS NULL, '[]', json_array(json(start))), tip_hash = NULL,
+       complete = iif(start IS NULL, 1, complete)
      WHERE source_id = ?`,
     sourceId,
   );

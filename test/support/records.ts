@@ -70,7 +70,6 @@ export class Writer {
       sourceId,
       network: "Preprod",
       version: 0,
-      lastOp: null,
       position: null,
       recent: [],
       complete: true,
