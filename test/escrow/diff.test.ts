@@ -62,7 +62,8 @@ describe.each(SIDES)("GET /%s/diff/onchain-state-or-result, paged by the rules",
           });
           for (const item of items) seen.set(item.id, item.resultHash);
           const last = items.at(-1);
-          const moved = last !== undefined && last.id !== at?.cursorId;
+          const stamp = last?.onChainStateOrResultLastChangedAt;
+          const moved = last !== undefined && (last.id !== at?.cursorId || stamp !== at.lastUpdate);
           if (last && cursorId === undefined)
             at = { lastUpdate: last.onChainStateOrResultLastChangedAt, cursorId: last.id };
           return moved;
