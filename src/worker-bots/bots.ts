@@ -1,0 +1,124 @@
+import { and, desc, eq, lt } from "drizzle-orm";
+import type { z } from "zod";
+import { type Database, db, statement, violates } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import { commitAudited } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import { isoTime } from "../http/envelope.ts";
+import { ApiError } from "../http/errors.ts";
+import { idempotently } from "../http/idempotency.ts";
+import type { BotRecord, botBody, botQuery } from "./schemas.ts";
+import { workerBot } from "./tables.ts";
+import { unknownVersion } from "./versions.ts";
+
+type BotRow = typeof workerBot.$inferSelect;
+
+/**
+ * @param now - epoch milliseconds
+ * @throws ApiError 422 `unknown_version`
+ */
+export async function createBot(
+  c: AppContext,
+  body: z.output<typeof botBody>,
+  now: number,
+): Promise<BotRecord> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  return idempotently(c, database, now, async (remember) => {
+    const row: BotRow = {
+      id: newId(now),
+      ...body,
+      status: "Active",
+      createdById: c.var.caller.id,
+      createdAt: now,
+      updatedAt: now,
+    };
+    const record = toRecord(row);
+    const detail = { versionId: row.versionId };
+    try {
+      await commitAudited(
+        c,
+        database,
+        { action: "worker-bot.create", target: row.id, detail, now },
+        [
+          ...(await remember(record)),
+          // A version that is gone, or goes at this moment, is NULL and aborts the batch.
+          statement(
+            `INSERT INTO worker_bot
+               (id, name, version_id, status, created_by_id, created_at, updated_at)
+             VALUES (?, ?, (SELECT id FROM worker_bot_version WHERE id = ? AND status = 'Active'),
+               ?, ?, ?, ?)`,
+            row.id,
+            row.name,
+            row.versionId,
+            row.status,
+            row.createdById,
+            row.createdAt,
+            row.updatedAt,
+          ),
+        ],
+      );
+    } catch (error) {
+      if (violates(error, "worker_bot.version_id"))
+        throw unknownVersion("versionId", row.versionId);
+      throw error;
+    }
+    return record;
+  });
+}
+
+/** One page of bots, newest first, and one more; archived ones too. */
+export async function listBots(
+  c: AppContext,
+  query: z.output<typeof botQuery>,
+): Promise<BotRecord[]> {
+  const rows = await db(c.env, undefined, { deadline: c.var.deadline })
+    .orm.select()
+    .from(workerBot)
+    .where(
+      and(
+        query.cursorId === undefined ? undefined : lt(workerBot.id, query.cursorId),
+        query.versionId === undefined ? undefined : eq(workerBot.versionId, query.versionId),
+        query.status === undefined ? undefined : eq(workerBot.status, query.status),
+      ),
+    )
+    .orderBy(desc(workerBot.id))
+    .limit(query.limit + 1);
+  return rows.map(toRecord);
+}
+
+/**
+ * Takes a bot out of the fleet: no migration moves it any more.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 404; 409 when it is archived already
+ */
+export async function archiveBot(c: AppContext, id: string, now: number): Promise<BotRecord> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  await findBot(database, id);
+  try {
+    await commitAudited(c, database, { action: "worker-bot.archive", target: id, now }, [
+      statement(
+        `UPDATE worker_bot SET status = iif(status = 'Active', 'Archived', NULL), updated_at = ?
+         WHERE id = ?`,
+        now,
+        id,
+      ),
+    ]);
+  } catch (error) {
+    if (violates(error, "worker_bot.status"))
+      throw new ApiError(409, `id: worker bot ${id} is archived already`);
+    throw error;
+  }
+  // Read again: a migration may have moved it between the first look and the archiving.
+  return toRecord(await findBot(database, id));
+}
+
+async function findBot(database: Database, id: string): Promise<BotRow> {
+  const [row] = await database.orm.select().from(workerBot).where(eq(workerBot.id, id));
+  if (!row) throw new ApiError(404, `id: there is no worker bot ${id}`);
+  return row;
+}
+
+function toRecord({ createdById: _, ...row }: BotRow): BotRecord {
+  return { ...row, createdAt: isoTime(row.createdAt), updatedAt: isoTime(row.updatedAt) };
+}

@@ -1,0 +1,158 @@
+import { type Database, db, statement, violates } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import { commitAudited } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { log } from "../log.ts";
+import { type Failure, type Migration, moveBots } from "./move-bots.ts";
+import { MAX_FAILURES, type MigrateBody, type MigrateResult } from "./schemas.ts";
+import { findVersion, unknownVersion } from "./versions.ts";
+
+/** So many bots are moved by one call; what is left is told, and moved by the next. */
+const MAX_BOTS = 10_000;
+/** Bots of one D1 batch. */
+const CHUNK = 500;
+
+/**
+ * Moves the bots of the fleet that are not archived, or those of them on `fromVersionId`, to a
+ * version. A bot that cannot be moved stops no other. Running it again moves what is left, also after
+ * a run that died: which bots those are follows from the bots alone.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 422 `unknown_version`; 409 while another migration runs
+ */
+export async function migrateBots(
+  c: AppContext,
+  body: MigrateBody,
+  now: number,
+): Promise<MigrateResult> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  await checkVersions(database, body);
+  const migration: Migration = {
+    id: newId(now),
+    toVersionId: body.toVersionId,
+    requestId: c.var.requestId,
+  };
+  await begin(c, database, migration, body, now);
+  try {
+    return await moveFleet(database, migration, body.fromVersionId ?? null);
+  } finally {
+    await release(database, migration);
+  }
+}
+
+async function checkVersions(database: Database, body: MigrateBody): Promise<void> {
+  const to = await findVersion(database, body.toVersionId);
+  if (to?.status !== "Active") throw unknownVersion("toVersionId", body.toVersionId);
+  const from = body.fromVersionId;
+  if (from !== undefined && !(await findVersion(database, from)))
+    throw unknownVersion("fromVersionId", from);
+}
+
+/**
+ * Takes the lock and writes down who asked for what. The lease is the request's own deadline,
+ * since nothing is sent to the database after it; a batch that is still under way then aborts when
+ * another migration has the lock.
+ */
+async function begin(
+  c: AppContext,
+  database: Database,
+  migration: Migration,
+  body: MigrateBody,
+  now: number,
+): Promise<void> {
+  const { toVersionId, fromVersionId = null, reason } = body;
+  const detail = { migrationId: migration.id, fromVersionId, reason };
+  try {
+    await commitAudited(
+      c,
+      database,
+      { action: "worker-bot.migrate", target: toVersionId, detail, now },
+      [
+        statement(
+          `INSERT INTO worker_bot_lock (name, migration_id, lease_until) VALUES ('migration', ?, ?)
+           ON CONFLICT (name) DO UPDATE SET lease_until = excluded.lease_until,
+             migration_id = iif(worker_bot_lock.lease_until > ?, NULL, excluded.migration_id)`,
+          migration.id,
+          c.var.deadline,
+          now,
+        ),
+        statement(
+          `INSERT INTO worker_bot_migration (id, to_version_id, from_version_id, reason,
+             requested_by_id, request_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+          migration.id,
+          toVersionId,
+          fromVersionId,
+          reason,
+          c.var.caller.id,
+          migration.requestId,
+          now,
+        ),
+      ],
+    );
+  } catch (error) {
+    if (violates(error, "worker_bot_lock.migration_id"))
+      throw new ApiError(409, "Another migration is running; run this one when it has ended", {
+        retryAfter: 5,
+      });
+    throw error;
+  }
+}
+
+async function moveFleet(
+  database: Database,
+  migration: Migration,
+  fromVersionId: string | null,
+): Promise<MigrateResult> {
+  const { toMove, alreadyOnVersion, ids } = await readFleet(database, migration, fromVersionId);
+  const failures: Failure[] = [];
+  for (let first = 0; first < ids.length; first += CHUNK)
+    failures.push(...(await moveBots(database, migration, ids.slice(first, first + CHUNK), first)));
+  return {
+    total: toMove + alreadyOnVersion,
+    moved: ids.length - failures.length,
+    alreadyOnVersion,
+    failed: failures.length,
+    failures: failures.slice(0, MAX_FAILURES),
+    remaining: toMove - ids.length,
+  };
+}
+
+/** The bots that match, counted and named as of one moment. */
+async function readFleet(
+  database: Database,
+  { toVersionId }: Migration,
+  fromVersionId: string | null,
+): Promise<{ toMove: number; alreadyOnVersion: number; ids: string[] }> {
+  const matching = "status = 'Active' AND (?1 IS NULL OR version_id = ?1)";
+  const [counted, named] = await database.batch([
+    statement(
+      `SELECT count(*) FILTER (WHERE version_id <> ?2) AS toMove,
+         count(*) FILTER (WHERE version_id = ?2) AS alreadyOnVersion
+       FROM worker_bot WHERE ${matching}`,
+      fromVersionId,
+      toVersionId,
+    ),
+    statement(
+      `SELECT id FROM worker_bot WHERE ${matching} AND version_id <> ?2
+       ORDER BY id LIMIT ${MAX_BOTS}`,
+      fromVersionId,
+      toVersionId,
+    ),
+  ]);
+  const [counts] = (counted?.results ?? []) as { toMove: number; alreadyOnVersion: number }[];
+  if (!counts || !named) throw new Error("a batch of two reads has answered less");
+  return { ...counts, ids: (named.results as { id: string }[]).map(({ id }) => id) };
+}
+
+/** The lock that cannot be given back ends by itself with its lease. */
+async function release(database: Database, migration: Migration): Promise<void> {
+  try {
+    await database.batch([
+      statement("UPDATE worker_bot_lock SET lease_until = 0 WHERE migration_id = ?", migration.id),
+    ]);
+  } catch (error) {
+    const { requestId } = migration;
+    log("warn", "worker_bots.lock_not_released", { requestId, error: String(error) });
+  }
+}

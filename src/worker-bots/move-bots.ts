@@ -1,0 +1,157 @@
+import {
+  type Database,
+  DatabaseUnavailable,
+  type Statement,
+  statement,
+  violates,
+} from "../db/client.ts";
+import { ApiError } from "../http/errors.ts";
+import { log } from "../log.ts";
+import { unknownVersion } from "./versions.ts";
+
+/** A run of the migration. */
+export interface Migration {
+  id: string;
+  toVersionId: string;
+  requestId: string;
+}
+
+export interface Failure {
+  workerBotId: string;
+  message: string;
+}
+
+const ARCHIVED = "The worker bot was archived while the migration ran";
+const REFUSED = "The database refused the move";
+
+/**
+ * Moves bots in one batch with their audit rows. When the database refuses the batch, halves of it
+ * are tried, until what stands alone and is refused is a bot that cannot be moved.
+ *
+ * @param first - place of the first of these bots in the migration, from 0
+ * @returns the bots that were not moved; an audit row says so of each
+ * @throws ApiError 409 when another migration has taken the lock, 422 when the version is gone
+ */
+export async function moveBots(
+  database: Database,
+  migration: Migration,
+  ids: readonly string[],
+  first: number,
+): Promise<Failure[]> {
+  try {
+    return await moveTogether(database, migration, ids, first);
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof DatabaseUnavailable) throw error;
+    const [id] = ids;
+    if (id !== undefined && ids.length === 1)
+      return [await recordRefusal(database, migration, id, first, error)];
+    const half = Math.ceil(ids.length / 2);
+    return [
+      ...(await moveBots(database, migration, ids.slice(0, half), first)),
+      ...(await moveBots(database, migration, ids.slice(half), first + half)),
+    ];
+  }
+}
+
+async function moveTogether(
+  database: Database,
+  migration: Migration,
+  ids: readonly string[],
+  first: number,
+): Promise<Failure[]> {
+  const bots = JSON.stringify(ids);
+  const now = Date.now();
+  const failed = statement(
+    `SELECT worker_bot_id AS workerBotId, message FROM worker_bot_move
+     WHERE id BETWEEN ? AND ? AND outcome = 'Failed' ORDER BY id`,
+    moveId(migration, first),
+    moveId(migration, first + ids.length - 1),
+  );
+  const results = await commit(database, migration, [
+    holdLock(migration),
+    statement(
+      `INSERT INTO worker_bot_move
+         (id, migration_id, worker_bot_id, from_version_id, outcome, message, created_at)
+       SELECT ?1 || printf('%05d', ?2 + key), ?1, bot.id, bot.version_id,
+         iif(bot.status = 'Active', 'Moved', 'Failed'), iif(bot.status = 'Active', NULL, ?3), ?4
+       FROM json_each(?5) JOIN worker_bot AS bot ON bot.id = value`,
+      migration.id,
+      first,
+      ARCHIVED,
+      now,
+      bots,
+    ),
+    statement(
+      `UPDATE worker_bot SET updated_at = ?1, version_id =
+         (SELECT id FROM worker_bot_version WHERE id = ?2 AND status = 'Active')
+       WHERE status = 'Active' AND id IN (SELECT value FROM json_each(?3))`,
+      now,
+      migration.toVersionId,
+      bots,
+    ),
+    failed,
+  ]);
+  if (results) return results.at(-1)?.results as Failure[];
+  return database.all<Failure>(failed.sql, ...failed.params);
+}
+
+/** Writes the audit row of a bot that stands alone and was refused. */
+async function recordRefusal(
+  database: Database,
+  migration: Migration,
+  workerBotId: string,
+  place: number,
+  reason: unknown,
+): Promise<Failure> {
+  const { requestId } = migration;
+  log("error", "worker_bots.move_refused", { requestId, workerBotId, error: String(reason) });
+  await commit(database, migration, [
+    holdLock(migration),
+    statement(
+      `INSERT INTO worker_bot_move
+         (id, migration_id, worker_bot_id, from_version_id, outcome, message, created_at)
+       SELECT ?, ?, id, version_id, 'Failed', ?, ? FROM worker_bot WHERE id = ?`,
+      moveId(migration, place),
+      migration.id,
+      REFUSED,
+      Date.now(),
+      workerBotId,
+    ),
+  ]);
+  return { workerBotId, message: REFUSED };
+}
+
+/**
+ * Commits a batch that writes audit rows, whose ids are its operation key.
+ *
+ * @returns null when an earlier attempt had applied it and only its answer was lost
+ * @throws ApiError 409 when another migration has taken the lock, 422 when the version is gone
+ */
+async function commit(
+  database: Database,
+  migration: Migration,
+  statements: Statement[],
+): Promise<D1Result[] | null> {
+  try {
+    return await database.batch(statements);
+  } catch (error) {
+    if (violates(error, "worker_bot_move.id")) return null;
+    if (violates(error, "worker_bot_lock.migration_id"))
+      throw new ApiError(409, "Another migration has begun; run this one again when it has ended");
+    if (violates(error, "worker_bot.version_id"))
+      throw unknownVersion("toVersionId", migration.toVersionId);
+    throw error;
+  }
+}
+
+/** Aborts the batch when another migration holds the lock. */
+function holdLock(migration: Migration): Statement {
+  return statement(
+    "UPDATE worker_bot_lock SET migration_id = iif(migration_id = ?, migration_id, NULL)",
+    migration.id,
+  );
+}
+
+function moveId(migration: Migration, place: number): string {
+  return `${migration.id}${String(place).padStart(5, "0")}`;
+}

@@ -1,0 +1,118 @@
+import { and, desc, eq, lt } from "drizzle-orm";
+import type { z } from "zod";
+import { type Database, db, statement, violates } from "../db/client.ts";
+import { commitAudited } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import { isoTime } from "../http/envelope.ts";
+import { ApiError } from "../http/errors.ts";
+import { idempotently } from "../http/idempotency.ts";
+import type { VersionRecord, versionBody, versionQuery } from "./schemas.ts";
+import { workerBotVersion } from "./tables.ts";
+
+type VersionRow = typeof workerBotVersion.$inferSelect;
+
+/** The error for a version that does not exist or, where bots are to run it, is archived. */
+export function unknownVersion(field: string, id: string): ApiError {
+  return new ApiError(422, `${field}: there is no version ${id} that bots can run`, {
+    kind: "unknown_version",
+  });
+}
+
+/** @returns null when there is none */
+export async function findVersion(database: Database, id: string): Promise<VersionRow | null> {
+  const [row] = await database.orm
+    .select()
+    .from(workerBotVersion)
+    .where(eq(workerBotVersion.id, id));
+  return row ?? null;
+}
+
+/**
+ * @param now - epoch milliseconds
+ * @throws ApiError 409 when the id is taken
+ */
+export async function createVersion(
+  c: AppContext,
+  body: z.output<typeof versionBody>,
+  now: number,
+): Promise<VersionRecord> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  return idempotently(c, database, now, async (remember) => {
+    const row: VersionRow = {
+      ...body,
+      status: "Active",
+      createdById: c.var.caller.id,
+      createdAt: now,
+      updatedAt: now,
+    };
+    const record = toRecord(row);
+    try {
+      await commitAudited(
+        c,
+        database,
+        { action: "worker-bot-version.create", target: row.id, now },
+        [...(await remember(record)), database.orm.insert(workerBotVersion).values(row).toSQL()],
+      );
+    } catch (error) {
+      if (violates(error, "worker_bot_version.id"))
+        throw new ApiError(409, `id: there is a version ${row.id} already`);
+      throw error;
+    }
+    return record;
+  });
+}
+
+/** One page of versions, by id descending, and one more; archived ones too. */
+export async function listVersions(
+  c: AppContext,
+  query: z.output<typeof versionQuery>,
+): Promise<VersionRecord[]> {
+  const rows = await db(c.env, undefined, { deadline: c.var.deadline })
+    .orm.select()
+    .from(workerBotVersion)
+    .where(
+      and(
+        query.cursorId === undefined ? undefined : lt(workerBotVersion.id, query.cursorId),
+        query.status === undefined ? undefined : eq(workerBotVersion.status, query.status),
+      ),
+    )
+    .orderBy(desc(workerBotVersion.id))
+    .limit(query.limit + 1);
+  return rows.map(toRecord);
+}
+
+/**
+ * Takes a version out of use.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 404; 409 when it is archived already, or bots run it
+ */
+export async function archiveVersion(
+  c: AppContext,
+  id: string,
+  now: number,
+): Promise<VersionRecord> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const row = await findVersion(database, id);
+  if (!row) throw new ApiError(404, `id: there is no version ${id}`);
+  try {
+    await commitAudited(c, database, { action: "worker-bot-version.archive", target: id, now }, [
+      statement(
+        `UPDATE worker_bot_version SET updated_at = ?1, status = iif(status = 'Active' AND NOT EXISTS
+           (SELECT 1 FROM worker_bot WHERE version_id = ?2 AND status = 'Active'), 'Archived', NULL)
+         WHERE id = ?2`,
+        now,
+        id,
+      ),
+    ]);
+  } catch (error) {
+    if (violates(error, "worker_bot_version.status"))
+      throw new ApiError(409, `id: version ${id} is archived already, or worker bots run it`);
+    throw error;
+  }
+  return toRecord({ ...row, status: "Archived", updatedAt: now });
+}
+
+function toRecord({ createdById: _, ...row }: VersionRow): VersionRecord {
+  return { ...row, createdAt: isoTime(row.createdAt), updatedAt: isoTime(row.updatedAt) };
+}
