@@ -1,0 +1,50 @@
+import type { Currency } from "./money.ts";
+
+/** Codes that have a name but are no country of ISO 3166-1. */
+const NO_COUNTRIES = ["AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN"];
+const NOT_ASSIGNED = /^(A?A|Q[M-Z]|X[A-Z]|ZZ)$/;
+
+/** ISO 3166-1 alpha-2 codes by name, in English and German, lower-case; made when first needed. */
+let codes: Map<string, string> | null = null;
+
+function codesByName(): Map<string, string> {
+  const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+  const languages = ["en", "de"].map(
+    (locale) => new Intl.DisplayNames(locale, { type: "region", fallback: "none" }),
+  );
+  const found = new Map<string, string>();
+  for (const code of letters.flatMap((first) => letters.map((second) => first + second))) {
+    if (NO_COUNTRIES.includes(code) || NOT_ASSIGNED.test(code)) continue;
+    // A country that is no more is an alias of what came after it.
+    if (new Intl.Locale(`und-${code}`).region !== code) continue;
+    for (const names of languages) {
+      const name = names.of(code);
+      if (name === undefined) continue;
+      found.set(code.toLowerCase(), code);
+      found.set(name.toLowerCase(), code);
+    }
+  }
+  return found;
+}
+
+/** The ISO 3166-1 alpha-2 code of a country, given that or its name in English or German. */
+export function countryCode(country: string): string | null {
+  codes ??= codesByName();
+  return codes.get(country.trim().toLowerCase()) ?? null;
+}
+
+const EURO_AREA = "AT BE BG CY DE EE ES FI FR GR HR IE IT LT LU LV MC MT NL PT SI SK".split(" ");
+
+/** The currency that VAT is owed in, when it is one of those an invoice can be made out in. */
+export function taxCurrency(code: string): Currency | null {
+  if (EURO_AREA.includes(code)) return "eur";
+  const others: Record<string, Currency> = {
+    AE: "aed",
+    CH: "chf",
+    GB: "gbp",
+    JP: "jpy",
+    LI: "chf",
+    US: "usd",
+  };
+  return others[code] ?? null;
+}

@@ -1,0 +1,56 @@
+import type { Language } from "./content.ts";
+import type { Currency } from "./money.ts";
+
+/** Writes numbers and dates as a reader of the language expects them. */
+export interface Formats {
+  /** An amount, with the currency's sign. At most ten digits behind the point, none dropped. */
+  money(decimal: string): string;
+  /** A whole number. */
+  count(decimal: string): string;
+  /** A decimal, with all its digits. */
+  decimal(text: string): string;
+  /** A fraction as a percentage. */
+  percent(fraction: string): string;
+  /** `YYYY-MM-DD`. */
+  date(day: string): string;
+  /** `YYYY-MM`. */
+  month(month: string): string;
+}
+
+const LOCALES: Record<Language, string> = { "en-us": "en-US", "en-gb": "en-GB", de: "de-DE" };
+
+/**
+ * @param digits - of the currency's minor unit
+ * @param language - whose words name a month
+ */
+export function formatsOf(
+  format: Language,
+  language: Language,
+  currency: Currency,
+  digits: number,
+): Formats {
+  const locale = LOCALES[format];
+  const number = (options: Intl.NumberFormatOptions) => {
+    const formatter = new Intl.NumberFormat(locale, options);
+    // Decimal text is formatted exactly; a JavaScript number would not be.
+    return (text: string) => formatter.format(text as `${number}`);
+  };
+  const date = (of: string, options: Intl.DateTimeFormatOptions) => {
+    const formatter = new Intl.DateTimeFormat(of, { timeZone: "UTC", ...options });
+    return (day: string) => formatter.format(new Date(`${day}T00:00:00Z`));
+  };
+  const monthOf = date(LOCALES[language], { month: "long", year: "numeric" });
+  return {
+    money: number({
+      style: "currency",
+      currency: currency.toUpperCase(),
+      minimumFractionDigits: digits,
+      maximumFractionDigits: 10,
+    }),
+    count: number({ maximumFractionDigits: 0 }),
+    decimal: number({ maximumFractionDigits: 100 }),
+    percent: number({ style: "percent", maximumFractionDigits: 4 }),
+    date: date(locale, { day: "numeric", month: "short", year: "numeric" }),
+    month: (month) => monthOf(`${month}-01`),
+  };
+}

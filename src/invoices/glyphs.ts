@@ -1,0 +1,56 @@
+import { ApiError } from "../http/errors.ts";
+import type { FontFiles } from "./fonts.ts";
+
+/** Text as it is set: composed letters, plain spaces, no line ends but `\n`. */
+export function printable(text: string): string {
+  return text
+    .normalize("NFC")
+    .replace(/\r\n?/g, "\n")
+    .replace(/[\t\u2028\u2029]/g, " ")
+    .trim();
+}
+
+/**
+ * What is right when glyphs stand one after the other. Other scripts, and marks that compose with no
+ * letter, need shaping.
+ */
+const SET_PLAINLY = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]$/u;
+const INVISIBLE = /^[\p{Cc}\p{Cf}]$/u;
+
+/**
+ * Refuses text that the fonts have no glyph for: it would be printed as blanks or boxes.
+ *
+ * @param fields - text by the name of the field it came in
+ * @throws ApiError 400 naming the field and the character
+ */
+export async function requireGlyphs(
+  fields: Iterable<readonly [field: string, text: string]>,
+  fonts: FontFiles,
+): Promise<void> {
+  const known = await characterSet(fonts.regular);
+  for (const [field, text] of fields) {
+    for (const character of printable(text)) {
+      const code = character.codePointAt(0) ?? 0;
+      if (
+        character === "\n" ||
+        (SET_PLAINLY.test(character) && !INVISIBLE.test(character) && known.has(code))
+      )
+        continue;
+      const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+      throw new ApiError(400, `${field}: has a character that cannot be printed (${name})`);
+    }
+  }
+}
+
+let remembered: { font: Uint8Array; characters: Set<number> } | null = null;
+
+/** The code points of a font; both faces have the same. */
+async function characterSet(font: Uint8Array): Promise<Set<number>> {
+  if (remembered?.font !== font) {
+    const fontkit = await import("fontkit");
+    const parsed = fontkit.create(font as Parameters<typeof fontkit.create>[0]);
+    if (!("characterSet" in parsed)) throw new Error("a font collection is no font");
+    remembered = { font, characters: new Set(parsed.characterSet) };
+  }
+  return remembered.characters;
+}

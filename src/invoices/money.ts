@@ -1,0 +1,87 @@
+/**
+ * Exact arithmetic of invoices: fractions of bigints, rounded once, where a number is printed.
+ * Nothing here is a JavaScript number but the counts of digits.
+ */
+
+/** A fraction; the denominator is positive. */
+export interface Fraction {
+  numerator: bigint;
+  denominator: bigint;
+}
+
+/** Currencies an invoice can be made out in, with the digits of their minor unit (ISO 4217). */
+export const CURRENCIES = { usd: 2, eur: 2, gbp: 2, jpy: 0, chf: 2, aed: 2 } as const;
+export type Currency = keyof typeof CURRENCIES;
+
+/** Decimals that a net unit price is rounded to: quantity × price then gives the line. */
+export const PRICE_DIGITS = 10;
+
+const DECIMAL = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i;
+
+/**
+ * Reads a decimal that is not negative: `0.19`, `4.5e-7` (the shortest text of a JSON number).
+ *
+ * @throws RangeError when the text is anything else
+ */
+export function parseDecimal(text: string): Fraction {
+  const match = DECIMAL.exec(text);
+  if (!match) throw new RangeError(`not a decimal: ${text}`);
+  const [, whole = "", fraction = "", exponent = "0"] = match;
+  const scale = fraction.length - Number(exponent);
+  const digits = BigInt(whole + fraction);
+  return scale >= 0
+    ? { numerator: digits, denominator: 10n ** BigInt(scale) }
+    : { numerator: digits * 10n ** BigInt(-scale), denominator: 1n };
+}
+
+/** Decimal text of a number of units of 10^-digits: `12345` with 2 digits is `123.45`. */
+export function formatDecimal(units: bigint, digits: number): string {
+  const sign = units < 0n ? "-" : "";
+  const text = (units < 0n ? -units : units).toString().padStart(digits + 1, "0");
+  if (digits === 0) return sign + text;
+  return `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
+}
+
+/** Decimal text without zeros at its end, keeping at least `least` digits behind the point. */
+export function trimDecimal(text: string, least: number): string {
+  const [whole = "", fraction = ""] = text.split(".");
+  const kept = fraction.replace(/0+$/, "").padEnd(least, "0");
+  return kept === "" ? whole : `${whole}.${kept}`;
+}
+
+/**
+ * Decimal text without an exponent: `4.5e-7` is `0.00000045`.
+ *
+ * @throws RangeError when the text is no decimal
+ */
+export function plainDecimal(text: string): string {
+  const { numerator, denominator } = parseDecimal(text);
+  const digits = denominator.toString().length - 1;
+  return trimDecimal(formatDecimal(numerator, digits), 0);
+}
+
+/** `a × b`. */
+export function times(a: Fraction, b: Fraction): Fraction {
+  return { numerator: a.numerator * b.numerator, denominator: a.denominator * b.denominator };
+}
+
+/** `a ÷ b`; `b` is not zero. */
+export function dividedBy(a: Fraction, b: Fraction): Fraction {
+  return { numerator: a.numerator * b.denominator, denominator: a.denominator * b.numerator };
+}
+
+/** `1 + a`. */
+export function onePlus(a: Fraction): Fraction {
+  return { numerator: a.denominator + a.numerator, denominator: a.denominator };
+}
+
+/** A whole number as a fraction. */
+export function whole(value: bigint): Fraction {
+  return { numerator: value, denominator: 1n };
+}
+
+/** Units of 10^-digits nearest to a fraction that is not negative; a half goes up. */
+export function roundHalfUp({ numerator, denominator }: Fraction, digits: number): bigint {
+  const scaled = numerator * 10n ** BigInt(digits);
+  return (scaled * 2n + denominator) / (denominator * 2n);
+}

@@ -1,0 +1,102 @@
+import { z } from "@hono/zod-openapi";
+import { ApiError } from "../http/errors.ts";
+import { fetchPublic, PublicFetchError } from "../http/fetch-public.ts";
+import { log } from "../log.ts";
+import { loopbackOrigins } from "../sources/development.ts";
+import {
+  type Currency,
+  dividedBy,
+  formatDecimal,
+  parseDecimal,
+  roundHalfUp,
+  trimDecimal,
+  whole,
+} from "./money.ts";
+import { dayOf, type Month } from "./month.ts";
+import type { Rate } from "./rates.ts";
+
+/** Variables of the price source; it is off unless the first two are set. See docs/invoices.md. */
+export interface PriceSourceEnv {
+  DB: D1Database;
+  LOOPBACK_ORIGINS?: string;
+  PRICE_SOURCE_URL?: string;
+  PRICE_SOURCE_COINS?: string;
+  PRICE_SOURCE_KEY?: string;
+}
+
+const TIMEOUT_MS = 4_000;
+const MAX_BYTES = 256 * 1024;
+/** Digits of a rate: prices have some ten, and the smallest unit of a token up to eighteen more. */
+const RATE_DIGITS = 30;
+
+const coinsSchema = z.record(
+  z.string(),
+  z.object({ id: z.string().min(1).max(100), decimals: z.int().min(0).max(18) }),
+);
+
+const answerSchema = z.object({
+  market_data: z.object({ current_price: z.record(z.string(), z.number().positive()) }),
+});
+
+/**
+ * The rate of a unit at the end of a month: the price at the first midnight (UTC) of the next one,
+ * from an API of the form `GET {base}/coins/{id}/history?date=DD-MM-YYYY`, per smallest unit. Null
+ * when the source is off or does not know the unit.
+ *
+ * @throws ApiError 502 or 504 when the source fails; Error when its variables are malformed
+ */
+export async function endOfMonthRate(
+  env: PriceSourceEnv,
+  unit: string,
+  { currency, month }: { currency: Currency; month: Month },
+): Promise<Rate | null> {
+  const { PRICE_SOURCE_URL: base, PRICE_SOURCE_COINS: text } = env;
+  if (!base || !text) return null;
+  const coins = coinsSchema.parse(JSON.parse(text));
+  const coin = Object.hasOwn(coins, unit) ? coins[unit] : undefined;
+  if (!coin) return null;
+  const price = await priceOf(env, base, coin.id, currency, month);
+  if (price === null) return null;
+  const perUnit = dividedBy(parseDecimal(price), whole(10n ** BigInt(coin.decimals)));
+  const rate = trimDecimal(formatDecimal(roundHalfUp(perUnit, RATE_DIGITS), RATE_DIGITS), 0);
+  return { unit, currency, month: month.text, rate, source: new URL(base).hostname };
+}
+
+/** Decimal text of the price of a whole coin; null when there is none. */
+async function priceOf(
+  env: PriceSourceEnv,
+  base: string,
+  coin: string,
+  currency: Currency,
+  month: Month,
+): Promise<string | null> {
+  const [year, monthOfYear, day] = dayOf(month.end).split("-");
+  const url = `${base}/coins/${encodeURIComponent(coin)}/history?date=${day}-${monthOfYear}-${year}&localization=false`;
+  try {
+    const { status, body } = await fetchPublic(url, {
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+      headers: {
+        accept: "application/json",
+        ...(env.PRICE_SOURCE_KEY && { "x-cg-pro-api-key": env.PRICE_SOURCE_KEY }),
+      },
+      loopbackOrigins: await loopbackOrigins(env, Date.now() + TIMEOUT_MS),
+    });
+    if (status === 404) return null;
+    if (status !== 200) throw failed(`status ${status}`);
+    const answer = answerSchema.safeParse(JSON.parse(new TextDecoder().decode(body)));
+    const price = answer.data?.market_data.current_price[currency];
+    return price === undefined ? null : String(price);
+  } catch (error) {
+    if (error instanceof PublicFetchError && error.reason === "timeout")
+      throw new ApiError(504, "The price source did not answer in time", { retryAfter: 5 });
+    if (error instanceof PublicFetchError || error instanceof SyntaxError)
+      throw failed(error.message);
+    throw error;
+  }
+}
+
+function failed(why: string): ApiError {
+  log("error", "invoices.price_source_failed", { why });
+  return new ApiError(502, "The price source failed");
+}

@@ -1,0 +1,212 @@
+import { charge, throwIfOutOfCredits } from "../api-keys/credits.ts";
+import type { Network } from "../chain/network.ts";
+import { type Database, type Statement, statement, violates } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import { commitAudited } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import type { Remember } from "../http/idempotency.ts";
+import { coverPayments } from "./billing.ts";
+import { cancellationOf, type InvoiceContent, reasonsFor } from "./content.ts";
+import {
+  DOCUMENT_COLUMNS,
+  type DocumentRow,
+  documentOfRow,
+  type IssuedDocument,
+  sellerMark,
+} from "./documents.ts";
+import { dayOf, type Month } from "./month.ts";
+
+/** Ids of the papers that a request led to. */
+export interface Issued {
+  invoiceId: string;
+  /** Null when nothing was cancelled for it. */
+  cancellationId: string | null;
+}
+
+/** What there is of a buyer's month with a seller. */
+export interface Base {
+  id: string;
+  version: number;
+  /** The invoice that stands. */
+  active: IssuedDocument | null;
+  /** Payments that it covers. */
+  covered: string[];
+}
+
+/** Reads the base of a subject; null before its first invoice. */
+export async function readBase(
+  database: Database,
+  subject: { network: Network; buyerVkey: string; sellerVkey: string; month: Month },
+): Promise<Base | null> {
+  const [row] = await database.all<{ id: string; version: number; covered: string }>(
+    `SELECT id, version, (SELECT json_group_array(payment_id) FROM invoiced_payment
+       WHERE base_id = invoice_base.id) AS covered
+     FROM invoice_base WHERE network = ? AND buyer_vkey = ? AND seller_vkey = ? AND month = ?`,
+    subject.network,
+    subject.buyerVkey,
+    subject.sellerVkey,
+    subject.month.text,
+  );
+  if (!row) return null;
+  const [active] = await database.all<DocumentRow>(
+    `SELECT ${DOCUMENT_COLUMNS} FROM invoice_document
+     WHERE base_id = ? AND kind = 'Invoice' ORDER BY revision DESC LIMIT 1`,
+    row.id,
+  );
+  return {
+    id: row.id,
+    version: row.version,
+    active: active ? documentOfRow(active) : null,
+    covered: JSON.parse(row.covered) as string[],
+  };
+}
+
+/** A revision to be issued. */
+export interface Revision {
+  network: Network;
+  base: Base | null;
+  content: InvoiceContent;
+  /** Of its number. */
+  prefix: string | null;
+  /** Payments that it covers. */
+  ids: string[];
+  fingerprint: string;
+}
+
+/**
+ * Issues a revision, and the cancellation of the one that stood, in one batch.
+ *
+ * @param now - epoch milliseconds
+ * @returns `stale` when somebody else issued this month, or billed one of its payments, since it was
+ *   read: nothing was written
+ * @throws ApiError 402
+ */
+export async function commitRevision(
+  c: AppContext,
+  database: Database,
+  revision: Revision,
+  remember: Remember,
+  now: number,
+): Promise<Issued | "stale"> {
+  const { network, base, content, prefix, ids, fingerprint } = revision;
+  const { buyerVkey, sellerVkey, month } = content;
+  const active = base?.active ?? null;
+  const baseId = base?.id ?? newId(now);
+  const issued: Issued = {
+    invoiceId: newId(now),
+    cancellationId: active === null ? null : newId(now),
+  };
+  const common = { baseId, network, prefix, createdById: c.var.caller.id, now };
+  const papers: Statement[] = [];
+  if (active !== null && issued.cancellationId !== null) {
+    const reasons = reasonsFor(
+      { content: active.content, payments: base?.covered ?? [] },
+      { content, payments: ids },
+    );
+    papers.push(
+      ...insertDocument({
+        ...common,
+        id: issued.cancellationId,
+        kind: "Cancellation",
+        revision: active.revision,
+        content: cancellationOf(active.content, active.number, dayOf(now), reasons),
+        fingerprint: active.fingerprint,
+      }),
+    );
+  }
+  papers.push(
+    ...insertDocument({
+      ...common,
+      id: issued.invoiceId,
+      kind: "Invoice",
+      revision: (active?.revision ?? 0) + 1,
+      content,
+      fingerprint,
+    }),
+  );
+  const detail = { base: baseId, month, cancellation: issued.cancellationId };
+  try {
+    await commitAudited(
+      c,
+      database,
+      { action: "invoice.issue", target: issued.invoiceId, detail, now },
+      [
+        ...(await remember(issued)),
+        statement(
+          `INSERT INTO invoice_base (id, network, buyer_vkey, seller_vkey, month, version, created_at)
+           VALUES (?1, ?2, ?3, ?4, ?5, 1, ?7)
+           ON CONFLICT (network, buyer_vkey, seller_vkey, month)
+           DO UPDATE SET version = iif(version = ?6, version + 1, NULL)`,
+          baseId,
+          network,
+          buyerVkey,
+          sellerVkey,
+          month,
+          base?.version ?? 0,
+          now,
+        ),
+        ...papers,
+        ...coverPayments(baseId, ids),
+        ...charge(c.var.caller, "invoice-monthly"),
+      ],
+    );
+  } catch (error) {
+    const isStale =
+      violates(error, "invoice_base.version") || violates(error, "invoiced_payment.base_id");
+    if (isStale) return "stale";
+    throwIfOutOfCredits(error);
+  }
+  return issued;
+}
+
+interface NewDocument {
+  id: string;
+  baseId: string;
+  kind: "Invoice" | "Cancellation";
+  revision: number;
+  network: Network;
+  content: InvoiceContent;
+  fingerprint: string;
+  /** Of the number. */
+  prefix: string | null;
+  createdById: string;
+  now: number;
+}
+
+/**
+ * Takes the next number of the seller's year and writes the paper with it. The batch is the only
+ * one that moves the series, so no number is lost with it or given out twice.
+ */
+function insertDocument(document: NewDocument): Statement[] {
+  const { network, content, prefix } = document;
+  const { sellerVkey } = content;
+  const year = Number(content.issueDate.slice(0, 4));
+  const start = `${prefix === null ? "" : `${prefix}-`}${year}-${sellerMark(network, sellerVkey)}-`;
+  return [
+    statement(
+      `INSERT INTO invoice_series (network, seller_vkey, year, last) VALUES (?, ?, ?, 1)
+       ON CONFLICT (network, seller_vkey, year) DO UPDATE SET last = last + 1`,
+      network,
+      sellerVkey,
+      year,
+    ),
+    statement(
+      `INSERT INTO invoice_document (id, base_id, kind, revision, network, seller_vkey, year,
+         sequence, number, content, fingerprint, created_by_id, created_at)
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, last, ?8 || printf('%04d', last), ?9, ?10, ?11, ?12
+       FROM invoice_series WHERE network = ?5 AND seller_vkey = ?6 AND year = ?7`,
+      document.id,
+      document.baseId,
+      document.kind,
+      document.revision,
+      network,
+      sellerVkey,
+      year,
+      start,
+      JSON.stringify(content),
+      document.fingerprint,
+      document.createdById,
+      document.now,
+    ),
+  ];
+}

@@ -1,0 +1,174 @@
+import { z } from "@hono/zod-openapi";
+import { db } from "../db/client.ts";
+import { commitAudited } from "../http/audit.ts";
+import { permitNetwork } from "../http/authenticate.ts";
+import type { AppContext } from "../http/context.ts";
+import { createRouter, serve } from "../http/endpoint.ts";
+import { isoTime } from "../http/envelope.ts";
+import { idempotently } from "../http/idempotency.ts";
+import { issueMonthly } from "./issue.ts";
+import { listInvoices, listUninvoiced } from "./list.ts";
+import { listRates, storeRate } from "./rates.ts";
+import {
+  internalBody,
+  invoiceRecord,
+  issuedInvoice,
+  listQuery,
+  missingQuery,
+  monthlyBody,
+  PARTY_FIELDS,
+  rateBody,
+  rateRecord,
+  ratesQuery,
+  uninvoicedPayment,
+} from "./schemas.ts";
+import { verifyBuyer } from "./signature.ts";
+
+const ERRORS = {
+  402: "The API key has no usage credits left.",
+  404: "There is nothing to bill for this month and wallet.",
+  409: "The buyer bought from several sellers and none is named, or there is too much for one invoice.",
+  422: "The Idempotency-Key was used for another request.",
+  502: "The price source failed.",
+  504: "The price source did not answer in time.",
+};
+
+/** `/invoice` of the interface. */
+export function invoiceRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      method: "post",
+      path: "/invoice/monthly",
+      access: "+PAY",
+      tag: "Invoices",
+      summary: "Generates the invoice of a buyer wallet for a month",
+      description:
+        "Only the owner of the buyer wallet gets it: it signs the request. Asked again, the same PDF comes back, unless something changed: then a new revision, with the cancellation of the one before.",
+      body: monthlyBody,
+      idempotent: true,
+      data: issuedInvoice,
+      status: "Success",
+      errors: ERRORS,
+    },
+    async (c, { body }) => {
+      const now = Date.now();
+      const network = verifyBuyer(body, buyerAsSent(c), now);
+      permitNetwork(c.var.caller, network);
+      return issueMonthly(c, network, body, now);
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      path: "/invoice/monthly/internal",
+      access: "Admin",
+      tag: "Invoices",
+      summary: "Generates an invoice for the operator's own books, without the buyer's signature",
+      body: internalBody,
+      idempotent: true,
+      data: issuedInvoice,
+      status: "Success",
+      errors: ERRORS,
+    },
+    async (c, { body }) => issueMonthly(c, body.network, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      path: "/invoice/monthly",
+      access: "+PAY",
+      tag: "Invoices",
+      summary: "Lists the invoices of a month, newest first",
+      description: "A key that is no Admin sees the invoices that it asked for itself.",
+      query: listQuery,
+      data: z.object({ Invoices: z.array(invoiceRecord) }),
+    },
+    async (c, { query }) => {
+      permitNetwork(c.var.caller, query.network);
+      const { deadline } = c.var;
+      const database = db(c.env, query.network, { writes: "idempotent", deadline });
+      return { Invoices: await listInvoices(database, c.var.caller, query) };
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      path: "/invoice/monthly/missing",
+      access: "+PAY",
+      tag: "Invoices",
+      summary: "Lists payments of a month that are on no invoice, newest first",
+      query: missingQuery,
+      data: z.object({ UninvoicedPayments: z.array(uninvoicedPayment) }),
+    },
+    async (c, { query }) => {
+      permitNetwork(c.var.caller, query.network);
+      const database = db(c.env, query.network, { deadline: c.var.deadline });
+      return { UninvoicedPayments: await listUninvoiced(database, query, Date.now()) };
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      path: "/invoice/rates",
+      access: "Admin",
+      tag: "Invoices",
+      summary: "Lists the stored end-of-month rates of a month",
+      query: ratesQuery,
+      data: z.object({ Rates: z.array(rateRecord) }),
+    },
+    async (c, { query }) => ({
+      Rates: await listRates(db(c.env, undefined, { deadline: c.var.deadline }), query),
+    }),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      path: "/invoice/rates",
+      access: "Admin",
+      tag: "Invoices",
+      summary: "Stores the end-of-month rate of a unit, in place of an earlier one",
+      body: rateBody,
+      idempotent: true,
+      data: rateRecord,
+      errors: { 422: ERRORS[422] },
+    },
+    async (c, { body }) => {
+      const now = Date.now();
+      const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+      return idempotently(c, database, now, async (remember) => {
+        const record = { ...body, updatedAt: isoTime(now) };
+        const target = `${body.month} ${body.currency} ${body.unit}`;
+        await commitAudited(
+          c,
+          database,
+          { action: "invoice-rate.store", target, detail: body, now },
+          [...(await remember(record)), storeRate(body, now)],
+        );
+        return record;
+      });
+    },
+  );
+
+  return router;
+}
+
+/** The buyer as it was sent: its signature covers that, restricted to the members of a party. */
+function buyerAsSent(c: AppContext): object {
+  const { Buyer } = JSON.parse(c.var.bodyText) as { Buyer: Record<string, unknown> };
+  return Object.fromEntries(
+    Object.entries(Buyer).filter(([member]) => PARTY_FIELDS.includes(member)),
+  );
+}

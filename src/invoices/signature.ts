@@ -1,0 +1,122 @@
+/** Proof that the buyer asks for its own invoices: a signature of its wallet's payment key. */
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { blake2b } from "@noble/hashes/blake2.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
+import { addressToBytes, type ParsedAddress, parseAddress } from "../chain/address.ts";
+import { isCoseValid, readCoseSign1 } from "../chain/cose.ts";
+import { isHex } from "../chain/hex.ts";
+import { keyHash } from "../chain/keys.ts";
+import type { Network } from "../chain/network.ts";
+import { ApiError } from "../http/errors.ts";
+import { canonicalJson } from "./canonical-json.ts";
+
+export const RETRIEVE_ACTION = "RetrieveMonthlyInvoices";
+
+/** A signature is good for at most this long. */
+export const LONGEST_VALIDITY_MS = 2 * 60 * 60 * 1000;
+
+/** The parts of a request that are signed, or sign it. */
+export interface SignedRequest {
+  /** COSE_Sign1 (CIP-8, CIP-30) in hex, or a bare ed25519 signature: 64 bytes in hex. */
+  signature: string;
+  /** COSE_Key in hex, or a bare public key: 32 bytes in hex. */
+  key: string;
+  /** Of the buyer, bech32. */
+  walletAddress: string;
+  /** Epoch milliseconds. */
+  validUntil: number;
+  action: typeof RETRIEVE_ACTION;
+  /** Payment key hash, hex. */
+  buyerWalletVkey: string;
+  /** `YYYY-MM`. */
+  month: string;
+}
+
+/**
+ * The text that the buyer signs: canonical JSON of the action, the expiry, and the SHA-256 of the
+ * canonical JSON of buyer, key hash and month.
+ *
+ * @param buyer - the party object as it was sent, restricted to its known members
+ */
+export function signedMessage(
+  request: Pick<SignedRequest, "action" | "validUntil" | "buyerWalletVkey" | "month">,
+  buyer: object,
+): string {
+  const { action, validUntil, buyerWalletVkey, month } = request;
+  const inner = canonicalJson({ Buyer: buyer, buyerWalletVkey, month });
+  return canonicalJson({ action, hash: bytesToHex(sha256(utf8ToBytes(inner))), validUntil });
+}
+
+/**
+ * Checks that the owner of the payment key `buyerWalletVkey` signed this request and that the
+ * signature still holds. The stake credential of an address never counts: whoever made the address
+ * can put any stake key beside somebody else's payment key.
+ *
+ * @param buyer - see `signedMessage`
+ * @param now - epoch milliseconds
+ * @returns the network of the wallet
+ * @throws ApiError 400, naming what does not fit
+ */
+export function verifyBuyer(request: SignedRequest, buyer: object, now: number): Network {
+  if (request.validUntil < now) throw new ApiError(400, "validUntil: the signature has expired");
+  if (request.validUntil > now + LONGEST_VALIDITY_MS)
+    throw new ApiError(400, "validUntil: must be at most two hours ahead");
+
+  const address = parseAddress(request.walletAddress);
+  if (!address) throw new ApiError(400, "walletAddress: is not a payment address in bech32");
+  if (address.payment.kind !== "key")
+    throw new ApiError(400, "walletAddress: belongs to a script, which cannot sign");
+  if (address.payment.hash !== request.buyerWalletVkey.toLowerCase())
+    throw new ApiError(400, "walletAddress: is not an address of buyerWalletVkey");
+
+  const message = utf8ToBytes(signedMessage(request, buyer));
+  const isBare = isHexOf(64, request.signature) && isHexOf(32, request.key);
+  if (isBare) verifyBare(request, message);
+  else verifyCose(request, message, address);
+  return address.network;
+}
+
+function verifyBare(request: SignedRequest, message: Uint8Array): void {
+  const publicKey = hexToBytes(request.key);
+  requireKeyOf(request.buyerWalletVkey, publicKey);
+  const signature = hexToBytes(request.signature);
+  if (!ed25519.verify(signature, message, publicKey, { zip215: false }))
+    throw new ApiError(400, "signature: does not fit the key and this request");
+}
+
+function verifyCose(request: SignedRequest, message: Uint8Array, address: ParsedAddress): void {
+  const cose = readCoseSign1(request);
+  if (cose === null)
+    throw new ApiError(
+      400,
+      "signature: signature and key must be COSE_Sign1 and COSE_Key, or 64 and 32 bytes, in hex",
+    );
+  requireKeyOf(request.buyerWalletVkey, cose.publicKey);
+  if (cose.address === null)
+    throw new ApiError(400, "signature: its protected headers name no address");
+  if (!equal(cose.address, addressToBytes(address.bech32)))
+    throw new ApiError(400, "signature: was made for another address than walletAddress");
+  if (equal(cose.payload, blake2b(message, { dkLen: 28 })))
+    throw new ApiError(400, "signature: its payload is hashed, the plain message must be signed");
+  if (!equal(cose.payload, message))
+    throw new ApiError(
+      400,
+      "signature: signs something else than this action, validUntil, Buyer, buyerWalletVkey and month",
+    );
+  if (!isCoseValid(cose)) throw new ApiError(400, "signature: does not fit the key");
+}
+
+function requireKeyOf(vkey: string, publicKey: Uint8Array): void {
+  if (keyHash(publicKey) !== vkey.toLowerCase())
+    throw new ApiError(400, "key: is not the payment key of buyerWalletVkey");
+}
+
+function isHexOf(bytes: number, text: string): boolean {
+  return text.length === 2 * bytes && isHex(text);
+}
+
+/** Nothing compared here is secret, so the time it takes may show. */
+function equal(a: Uint8Array, b: Uint8Array): boolean {
+  return bytesToHex(a) === bytesToHex(b);
+}

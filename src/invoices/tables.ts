@@ -1,0 +1,107 @@
+import {
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
+
+/** What one buyer bought from one seller in one month: the subject of its invoices. Ledger. */
+export const invoiceBase = sqliteTable(
+  "invoice_base",
+  {
+    id: text("id").primaryKey(),
+    network: text("network", { enum: ["Preprod", "Mainnet"] }).notNull(),
+    /** Payment key hashes, hex. */
+    buyerVkey: text("buyer_vkey").notNull(),
+    sellerVkey: text("seller_vkey").notNull(),
+    /** `YYYY-MM`, UTC. */
+    month: text("month").notNull(),
+    /** Guards every batch that issues: whoever read an older one aborts. 1 with the first revision. */
+    version: integer("version").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [
+    uniqueIndex("invoice_base_subject").on(
+      table.network,
+      table.buyerVkey,
+      table.sellerVkey,
+      table.month,
+    ),
+    index("invoice_base_month").on(table.network, table.month, table.id),
+  ],
+);
+
+/** The last number given out: gapless per seller and calendar year of the issue date. Ledger. */
+export const invoiceSeries = sqliteTable(
+  "invoice_series",
+  {
+    network: text("network", { enum: ["Preprod", "Mainnet"] }).notNull(),
+    sellerVkey: text("seller_vkey").notNull(),
+    year: integer("year").notNull(),
+    last: integer("last").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.network, table.sellerVkey, table.year] })],
+);
+
+/** An issued paper: an invoice, or the cancellation of one. Never changed but for `pdf`. Ledger. */
+export const invoiceDocument = sqliteTable(
+  "invoice_document",
+  {
+    id: text("id").primaryKey(),
+    baseId: text("base_id").notNull(),
+    kind: text("kind", { enum: ["Invoice", "Cancellation"] }).notNull(),
+    /** 1, 2, 3 … per base; a cancellation has that of the invoice it cancels. */
+    revision: integer("revision").notNull(),
+    network: text("network", { enum: ["Preprod", "Mainnet"] }).notNull(),
+    sellerVkey: text("seller_vkey").notNull(),
+    year: integer("year").notNull(),
+    sequence: integer("sequence").notNull(),
+    number: text("number").notNull(),
+    /** `InvoiceContent` as JSON: all that is printed, but for the numbers. */
+    content: text("content").notNull(),
+    /** SHA-256 of everything the invoice was made from, hex: an equal request gets this paper. */
+    fingerprint: text("fingerprint").notNull(),
+    createdById: text("created_by_id").notNull(),
+    createdAt: integer("created_at").notNull(),
+    /** Base64. Rendered from the other columns; null until that was first done. */
+    pdf: text("pdf"),
+  },
+  (table) => [
+    uniqueIndex("invoice_document_revision").on(table.baseId, table.revision, table.kind),
+    uniqueIndex("invoice_document_number").on(
+      table.network,
+      table.sellerVkey,
+      table.year,
+      table.sequence,
+    ),
+  ],
+);
+
+/** Which base a payment is billed in: one and no other. Ledger. */
+export const invoicedPayment = sqliteTable(
+  "invoiced_payment",
+  {
+    paymentId: text("payment_id").primaryKey(),
+    baseId: text("base_id").notNull(),
+  },
+  (table) => [index("invoiced_payment_base").on(table.baseId)],
+);
+
+/** End-of-month rates: invoice currency per one of the unit that amounts are counted in. Core. */
+export const invoiceRate = sqliteTable(
+  "invoice_rate",
+  {
+    month: text("month").notNull(),
+    currency: text("currency").notNull(),
+    /** `""` is the native coin. */
+    unit: text("unit").notNull(),
+    /** Decimal text. */
+    rate: text("rate").notNull(),
+    /** Where it is from, as the invoice prints it. */
+    source: text("source").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.month, table.currency, table.unit] })],
+);

@@ -1,0 +1,341 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { emptyTables } from "../support/app.ts";
+import { insertKey } from "../support/keys.ts";
+import {
+  ask,
+  BUYER,
+  documents,
+  IN_MONTH,
+  MONTH,
+  pay,
+  SELLER,
+  SELLER_VKEY,
+  send,
+  signed,
+} from "./support.ts";
+
+beforeEach(emptyTables);
+
+/** Lines of the invoice that stands, as quantity × unit price. */
+async function billed(month = MONTH): Promise<string[]> {
+  const answer = await ask({ month });
+  if (answer.status !== 200) return [`${answer.status} ${answer.message}`];
+  const content = JSON.parse((await documents()).at(-1)?.content ?? "{}") as {
+    lines: { quantity: string; unitPrice: string }[];
+  };
+  return content.lines.map(({ quantity, unitPrice }) => `${quantity} × ${unitPrice}`);
+}
+
+const NOTHING = ["404 No billable payments were found for this month and wallet"];
+const second = (iso: string) => Date.parse(iso) / 1000;
+
+describe("POST /invoice/monthly 200", () => {
+  it("answers with a PDF, numbered from 1, and with the same bytes when asked again", async () => {
+    await pay({}, {});
+    const first = await send("POST", "monthly", signed());
+    expect(first).toMatchObject({ status: 200, envelope: "Success" });
+    expect(Object.keys(first.data)).toEqual(["invoice"]);
+    expect(atob(first.data.invoice)).toMatch(/^%PDF-1\.7/);
+    const again = await send("POST", "monthly", signed());
+    expect(again.data).toEqual(first.data);
+    const number = expect.stringMatching(/^2025-[0-9A-F]{6}-0001$/);
+    expect(await documents()).toMatchObject([
+      { kind: "Invoice", revision: 1, sequence: 1, rendered: 1, number },
+    ]);
+  });
+
+  it("keeps the bytes when the date of issue is left open and days pass", async () => {
+    await pay({});
+    const first = await ask({ Invoice: {} });
+    await env.DB.prepare(
+      `UPDATE invoice_document SET content = json_set(content, '$.issueDate', '2025-10-01')`,
+    ).run();
+    expect((await ask({ Invoice: {} })).data).toEqual(first.data);
+  });
+
+  it("makes a revision and a cancellation of a changed request, in one gapless series", async () => {
+    await pay({});
+    const first = await ask();
+    const changed = await ask({ Buyer: { ...BUYER, city: "Kiel" } });
+    expect(changed.data.invoice).not.toBe(first.data.invoice);
+    expect(changed.data.cancellationInvoice).toBeDefined();
+    const all = await documents();
+    expect(all.map(({ kind, revision }) => `${kind} ${revision}`).sort()).toEqual([
+      "Cancellation 1",
+      "Invoice 1",
+      "Invoice 2",
+    ]);
+    const cancellation = all.find(({ kind }) => kind === "Cancellation");
+    expect(JSON.parse(cancellation?.content ?? "")).toMatchObject({
+      buyer: BUYER,
+      cancels: { number: all[0]?.number, issueDate: "2025-10-02", reasons: ["buyer"] },
+    });
+  });
+
+  it("bills later payments of the month in a revision that holds the earlier ones too", async () => {
+    await pay({});
+    expect(await billed()).toEqual(["1 × 8.4033613445"]);
+    await pay({}, { funds: [{ unit: "", amount: "4000000" }] });
+    expect(await billed()).toEqual(["2 × 8.4033613445", "1 × 16.8067226891"]);
+  });
+
+  it("makes a new revision of unchanged data when it is forced to", async () => {
+    await pay({});
+    await ask();
+    const forced = await ask({ forceRegenerate: true });
+    expect(forced.data.cancellationInvoice).toBeDefined();
+    const [cancellation] = (await documents()).filter(({ kind }) => kind === "Cancellation");
+    expect(JSON.parse(cancellation?.content ?? "").cancels.reasons).toEqual(["requested"]);
+  });
+
+  it("answers a repeat under one Idempotency-Key with the same papers, forced or not", async () => {
+    await pay({});
+    await ask();
+    const body = { forceRegenerate: true };
+    const first = await ask(body, { key: "a" });
+    expect((await ask(body, { key: "a" })).data).toEqual(first.data);
+    expect(await documents()).toHaveLength(3);
+  });
+
+  it("counts the series of each seller and each year of issue by itself", async () => {
+    await pay({}, { sellerVkey: "33".repeat(28) });
+    await ask({ sellerWalletVkey: SELLER_VKEY });
+    await ask({ sellerWalletVkey: "33".repeat(28) });
+    await ask({ sellerWalletVkey: SELLER_VKEY, Invoice: { date: "2026-01-05", idPrefix: "AG" } });
+    const numbers = (await documents()).map(({ year, sequence, number }) => ({
+      year,
+      sequence,
+      number: number.replace(/[0-9A-F]{6}/, "x"),
+    }));
+    expect(numbers).toEqual([
+      { year: 2025, sequence: 1, number: "2025-x-0001" },
+      { year: 2025, sequence: 1, number: "2025-x-0001" },
+      { year: 2026, sequence: 1, number: "AG-2026-x-0001" },
+      { year: 2026, sequence: 2, number: "AG-2026-x-0002" },
+    ]);
+  });
+});
+
+describe("what is billed", () => {
+  it("groups equal payments to an agent, one line for each of several units", async () => {
+    const funds = [
+      { unit: "aa".repeat(28), amount: "3" },
+      { unit: "", amount: "2000000" },
+    ];
+    await pay({ funds }, { funds: [...funds].reverse() }, { agentIdentifier: "cd".repeat(30) });
+    await ask({ CurrencyConversion: { "": 0.000005, ["aa".repeat(28)]: 1 }, vatRate: 0 });
+    const [{ content = "" } = {}] = await documents();
+    expect(JSON.parse(content).lines).toEqual([
+      { name: "Agent: ababab…abababababab (1/2)", quantity: "2", unitPrice: "10.00", net: "20.00" },
+      { name: "Agent: ababab…abababababab (2/2)", quantity: "2", unitPrice: "3.00", net: "6.00" },
+      { name: "Agent: cdcdcd…cdcdcdcdcdcd", quantity: "1", unitPrice: "10.00", net: "10.00" },
+    ]);
+  });
+
+  it("is a payment by the block of its withdrawal: from the month's first to its last second", async () => {
+    await pay(
+      { blockTime: second("2025-08-31T23:59:59Z"), funds: [{ unit: "", amount: "1" }] },
+      { blockTime: second("2025-09-01T00:00:00Z") },
+      { blockTime: second("2025-09-30T23:59:59Z") },
+      { blockTime: second("2025-10-01T00:00:00Z"), funds: [{ unit: "", amount: "1" }] },
+    );
+    expect(await billed()).toEqual(["2 × 8.4033613445"]);
+  });
+
+  it("is a submitted result from its unlock time on, in the month of that", async () => {
+    const blockTime = second("2025-08-20T00:00:00Z");
+    await pay({ state: "ResultSubmitted", blockTime, unlockTime: Date.parse("2025-09-02") });
+    expect(await billed("2025-08")).toEqual(NOTHING);
+    expect(await billed()).toEqual(["1 × 8.4033613445"]);
+  });
+
+  it("is nothing before its unlock time", async () => {
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+    await pay({ state: "ResultSubmitted", unlockTime: Date.parse(tomorrow) });
+    expect(await billed(tomorrow.slice(0, 7))).toEqual(NOTHING);
+  });
+
+  it("is the seller's share of a dispute, and nothing when it got none", async () => {
+    const withdrawnForSeller = [
+      { unit: "", amount: "1000000" },
+      { unit: "aa".repeat(28), amount: "-5" },
+    ];
+    await pay(
+      { state: "DisputedWithdrawn", withdrawnForSeller },
+      { state: "DisputedWithdrawn", withdrawnForSeller: [{ unit: "", amount: "-170000" }] },
+      { state: "DisputedWithdrawn" },
+    );
+    expect(await billed()).toEqual(["1 × 4.2016806723"]);
+  });
+
+  it.each([
+    "FundsLocked",
+    "RefundRequested",
+    "Disputed",
+    "WithdrawAuthorized",
+    "RefundAuthorized",
+    "RefundWithdrawn",
+    "FundsOrDatumInvalid",
+  ] as const)("is never a payment in %s", async (state) => {
+    await pay({ state });
+    expect(await billed()).toEqual(NOTHING);
+  });
+
+  it("is never billed twice: a payment that is on an invoice stays there", async () => {
+    const [id] = await pay({ state: "ResultSubmitted", unlockTime: IN_MONTH * 1000 });
+    expect(await billed()).toEqual(["1 × 8.4033613445"]);
+    await env.DB.prepare(
+      `UPDATE escrow SET on_chain_state = 'Withdrawn',
+         state = json_set(state, '$.transaction.blockTime', ?) WHERE id = ?`,
+    )
+      .bind(second("2025-10-05T00:00:00Z"), id)
+      .run();
+    expect(await billed("2025-10")).toEqual(NOTHING);
+    expect(await documents()).toHaveLength(1);
+    expect(await billed()).toEqual(["1 × 8.4033613445"]);
+    expect(await documents()).toHaveLength(1);
+  });
+
+  it("leaves out, in a revision, a payment that a rollback took back", async () => {
+    const [id] = await pay({}, { agentIdentifier: "cd".repeat(30) });
+    await ask();
+    await env.DB.prepare("UPDATE escrow SET on_chain_state = 'Disputed' WHERE id = ?")
+      .bind(id)
+      .run();
+    expect(await billed()).toEqual(["1 × 8.4033613445"]);
+    const covered = await env.DB.prepare("SELECT payment_id FROM invoiced_payment").all();
+    expect(covered.results).toHaveLength(1);
+  });
+});
+
+describe("POST /invoice/monthly refuses, and changes nothing", () => {
+  const REFUSED: [string, Record<string, unknown>, number, string][] = [
+    [
+      "VAT without the seller's id",
+      { Seller: { ...SELLER, vatNumber: null } },
+      400,
+      "Seller.vatNumber",
+    ],
+    ["reverse charge without the buyer's id", { reverseCharge: true }, 400, "Buyer.vatNumber"],
+    ["a unit without a rate", { CurrencyConversion: {} }, 400, 'for the unit ""'],
+    ["a month that is none", { month: "2025-13" }, 400, "month"],
+    [
+      "a party without a name",
+      { Buyer: { ...BUYER, name: " " } },
+      400,
+      "Buyer: companyName or name",
+    ],
+    [
+      "letters it cannot print",
+      { Buyer: { ...BUYER, name: "東京" } },
+      400,
+      "Buyer.name: has a character that cannot be printed (U+6771)",
+    ],
+    [
+      "marks it cannot place",
+      { Invoice: { terms: "x\u0335" } },
+      400,
+      "Invoice.terms: has a character",
+    ],
+    ["a date that is none", { Invoice: { date: "2025-02-30" } }, 400, "Invoice.date"],
+    ["an unknown seller", { sellerWalletVkey: "44".repeat(28) }, 404, "No billable payments"],
+  ];
+
+  it.each(REFUSED)("%s", async (_, overrides, status, message) => {
+    await pay({});
+    const answer = await ask(overrides);
+    expect(answer.message).toContain(message);
+    expect(answer.status).toBe(status);
+    expect(await documents()).toEqual([]);
+  });
+
+  it("409 when the buyer bought from several sellers and none is named", async () => {
+    await pay({}, { sellerVkey: "33".repeat(28) });
+    const answer = await ask();
+    expect(answer.status).toBe(409);
+    expect(answer.message).toContain("sellerWalletVkey");
+    expect((await ask({ sellerWalletVkey: "33".repeat(28) })).status).toBe(200);
+  });
+
+  it("402 when the key has no credits left; what is issued is charged once, what stands is not", async () => {
+    await pay({});
+    const key = { canPay: true, usageLimited: true };
+    const none = await insertKey({ ...key, maxUsageCredits: 0 });
+    expect((await send("POST", "monthly", signed(), { token: none })).status).toBe(402);
+    expect(await documents()).toEqual([]);
+    const one = await insertKey({ ...key, maxUsageCredits: 1, id: "one" });
+    for (let i = 0; i < 3; i++)
+      expect((await send("POST", "monthly", signed(), { token: one })).status).toBe(200);
+    const row = await env.DB.prepare(
+      "SELECT accumulated_usage_credits AS used FROM api_key WHERE id = 'one'",
+    ).first();
+    expect(row).toEqual({ used: 1 });
+  });
+
+  it("403 without +PAY, for another network, and internally without Admin", async () => {
+    await pay({});
+    const user = await insertKey({});
+    const mainnet = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
+    expect((await send("POST", "monthly", signed(), { token: user })).status).toBe(403);
+    expect((await send("POST", "monthly", signed(), { token: mainnet })).status).toBe(403);
+    expect((await ask({}, { token: mainnet })).status).toBe(403);
+  });
+});
+
+describe("GET /invoice/monthly", () => {
+  const LIST = `monthly?network=Preprod&month=${MONTH}`;
+
+  it("lists the invoices that stand, all papers of a base on request, PDFs only when asked", async () => {
+    await pay({});
+    const { data } = await ask();
+    await ask({ Buyer: { ...BUYER, city: "Kiel" } });
+    const standing = (await send("GET", LIST)).data.Invoices as Record<string, unknown>[];
+    expect(standing).toMatchObject([
+      {
+        kind: "Invoice",
+        revisionNumber: 2,
+        isCancelled: false,
+        netTotal: "8.40",
+        vatTotal: "1.60",
+        grossTotal: "10.00",
+        Buyer: { city: "Kiel" },
+      },
+    ]);
+    expect(standing[0]).not.toHaveProperty("pdf");
+    const base = standing[0]?.invoiceBaseId;
+    const all = (await send("GET", `${LIST}&invoiceBaseId=${base}&includePdf=true`)).data
+      .Invoices as Record<string, unknown>[];
+    expect(all.map(({ kind, isCancelled }) => [kind, isCancelled])).toHaveLength(3);
+    const old = all.find(({ revisionNumber, kind }) => revisionNumber === 1 && kind === "Invoice");
+    expect(old).toMatchObject({ isCancelled: true, pdf: data.invoice });
+  });
+
+  it("shows a key that is no Admin only what it asked for", async () => {
+    await pay({});
+    await ask();
+    const token = await insertKey({ canPay: true });
+    expect((await send("GET", LIST, undefined, { token })).data.Invoices).toEqual([]);
+    const Invoice = { language: "de" };
+    expect((await send("POST", "monthly", signed({ Invoice }), { token })).status).toBe(200);
+    expect((await send("GET", LIST, undefined, { token })).data.Invoices).toHaveLength(1);
+  });
+});
+
+describe("GET /invoice/monthly/missing", () => {
+  it("lists billable payments that no invoice holds, page by page", async () => {
+    const ids = await pay({}, {}, { state: "FundsLocked" }, { sellerVkey: "33".repeat(28) });
+    const list = async (more = "") =>
+      (
+        (await send("GET", `monthly/missing?network=Preprod&month=${MONTH}${more}`)).data
+          .UninvoicedPayments as { id: string; billableAt: string }[]
+      ).map(({ id }) => id);
+    const billable = [ids[0], ids[1], ids[3]].sort().reverse();
+    expect(await list()).toEqual(billable);
+    expect(await list("&limit=1")).toEqual(billable.slice(0, 1));
+    expect(await list(`&cursorId=${billable[0]}`)).toEqual(billable.slice(1));
+    await ask({ sellerWalletVkey: SELLER_VKEY });
+    expect(await list()).toEqual([ids[3]]);
+    expect(await list(`&buyerWalletVkey=${"ff".repeat(28)}`)).toEqual([]);
+  });
+});
