@@ -1,15 +1,13 @@
 import type { Network } from "../chain/network.ts";
 import { type Statement, statement } from "../db/client.ts";
 import { isoText, type SqlExpression } from "../db/clock.ts";
+import { newId } from "../db/id.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
+import type { EventKind } from "./kinds.ts";
 
-/** Event kinds that a change of a record can cause. */
-export type RecordEventKind =
-  | "PURCHASE_ON_CHAIN_STATUS_CHANGED"
-  | "PAYMENT_ON_CHAIN_STATUS_CHANGED"
-  | "PURCHASE_ON_ERROR"
-  | "PAYMENT_ON_ERROR";
+/** Event kinds that a change of a payment or purchase can cause. */
+export type RecordEventKind = Extract<EventKind, `${"PURCHASE" | "PAYMENT"}_ON_${string}`>;
 
 /** An event about a record, as it is written with the change that caused it. */
 export interface RecordEvent {
@@ -26,6 +24,7 @@ export interface RecordEvent {
 
 /**
  * Writes events in the batch of the change they tell of, so that neither exists without the other.
+ * The batch must carry an operation key: events alone do not refuse to be written twice.
  *
  * @param stamp - SQL of the stamp, given the SQL of an event's `stampIndex`
  * @param now - epoch milliseconds
@@ -51,6 +50,54 @@ export function writeEvents(
       JSON.stringify(events),
     ),
   ];
+}
+
+/** An event of a record that carries no change stamp. */
+export interface PlainEvent {
+  kind: Exclude<EventKind, RecordEventKind>;
+  /** A network's name or a CAIP-2 id: who may learn of the event follows from it. */
+  network: string;
+  /** The payment source it belongs to; with null only endpoints for all sources get it. */
+  sourceId: string | null;
+  /** What it tells of, such as an attempt or a wallet. */
+  recordId: string;
+  /** 1, 2, 3 … per record. */
+  sequence: number;
+  /** What receivers get as `data`; amounts are decimal text. No secret in it. */
+  data: object;
+}
+
+/**
+ * Writes one event in the batch of the change it tells of, which must carry an operation key.
+ *
+ * @param now - epoch milliseconds
+ * @param onlyIf - an SQL condition, such as that the change was made: else nothing is written
+ *
+ * @example
+ * await database.batch([
+ *   moveAttempt(attempt),
+ *   writeEvent({ kind: "X402_PAYMENT_SETTLED", network: "eip155:8453", … }, now),
+ * ]);
+ * await wakeDispatcher(env, requestId);
+ */
+export function writeEvent(
+  event: PlainEvent,
+  now: number,
+  onlyIf: SqlExpression = { sql: "TRUE", params: [] },
+): Statement {
+  return statement(
+    `INSERT INTO event (id, kind, network, source_id, record_id, sequence, data, created_at)
+     SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE (${onlyIf.sql})`,
+    newId(now),
+    event.kind,
+    event.network,
+    event.sourceId,
+    event.recordId,
+    event.sequence,
+    JSON.stringify(event.data),
+    now,
+    ...onlyIf.params,
+  );
 }
 
 /**

@@ -1,0 +1,191 @@
+/** From the commit of an event to its receivers: how many a second, how late, and rows written. */
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { type Receiver, startReceiver } from "../devnet/receiver.ts";
+import { developmentSecrets } from "../devnet/secrets.ts";
+import { newId } from "../src/db/id.ts";
+import type { DeliveryMessage, Env } from "../src/env.ts";
+import { deliver } from "../src/webhooks/deliver.ts";
+import { dispatchEvents } from "../src/webhooks/dispatch.ts";
+import { purge } from "../src/webhooks/sweep.ts";
+import { countingWrites } from "../test/support/d1.ts";
+import { type BenchContext, type BenchService, call, startBenchService } from "./service.ts";
+import { percentile } from "./statistics.ts";
+import type { Row } from "./table.ts";
+
+/** What the bill allows, purge included. */
+const ROWS_PER_DELIVERY = 6;
+const ROWS_PER_EVENT = 3;
+const KIND = "X402_PAYMENT_SETTLED";
+/** About what a payment with its histories takes. */
+const DATA = JSON.stringify({ record: "x".repeat(4_000) });
+const POLL_MS = 10;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const STOPPED_AFTER_S = 120;
+
+export interface WebhookFigures {
+  rows: Row[];
+  writes: Row[];
+  excesses: string[];
+}
+
+/** Measures the service with 1, 10 and 100 endpoints, all at one receiver that answers at once. */
+export async function benchWebhooks(context: BenchContext): Promise<WebhookFigures> {
+  const plan = context.quick
+    ? ([
+        [1, 50],
+        [10, 20],
+      ] as const)
+    : ([
+        [1, 2_000],
+        [10, 500],
+        [100, 100],
+      ] as const);
+  const rows: Row[] = [];
+  const writes: Row[] = [];
+  for (const [endpoints, events] of plan) {
+    const receiver = await startReceiver();
+    const service = await startBenchService(context, { LOOPBACK_ORIGINS: receiver.url });
+    try {
+      await createEndpoints(service, receiver, endpoints);
+      // First, while the tables hold nothing else that could be purged.
+      writes.push(await rowsWritten(service, context, receiver, endpoints));
+      const { perSecond, cpuMs } = await throughput(service, receiver, endpoints, events);
+      const lags = await lag(service, receiver, endpoints, context.quick ? 5 : 40);
+      rows.push({
+        endpoints,
+        events,
+        "events/s": perSecond,
+        "deliveries/s": perSecond * endpoints,
+        "CPU ms/delivery": cpuMs / (events * endpoints),
+        "lag p50 ms": percentile(lags, 0.5),
+        "lag p99 ms": percentile(lags, 0.99),
+      });
+    } finally {
+      await service.host.close();
+      await receiver.close();
+    }
+  }
+  const excesses = writes.flatMap((row) =>
+    Number(row["per event"]) > ROWS_PER_EVENT || Number(row["per delivery"]) > ROWS_PER_DELIVERY
+      ? [`too many rows written: ${JSON.stringify(row)}`]
+      : [],
+  );
+  return { rows, writes, excesses };
+}
+
+async function createEndpoints(
+  service: BenchService,
+  receiver: Receiver,
+  count: number,
+): Promise<void> {
+  for (let i = 0; i < count; i++)
+    await call(service, "/api/v1/webhooks", {
+      method: "POST",
+      body: { url: `${receiver.url}/${i}`, Events: [KIND] },
+    });
+}
+
+/** Commits events as a change would, in one batch, and says when that was. */
+async function commit(d1: D1Database, count: number): Promise<number> {
+  const rows = Array.from({ length: count }, () => ({ id: newId(Date.now()) }));
+  await d1
+    .prepare(
+      `INSERT INTO event (id, kind, network, source_id, record_id, sequence, data, created_at)
+       SELECT value->>'id', ?, 'Preprod', NULL, value->>'id', 1, ?, ? FROM json_each(?)`,
+    )
+    .bind(KIND, DATA, Date.now(), JSON.stringify(rows))
+    .run();
+  return performance.now();
+}
+
+const arrived = (receiver: Receiver, endpoints: number) =>
+  Array.from({ length: endpoints }, (_, i) => receiver.arrivals(`/${i}`).length);
+
+/** Waits until every endpoint has received so many. */
+async function until(receiver: Receiver, endpoints: number, each: number): Promise<void> {
+  const begun = performance.now();
+  while (arrived(receiver, endpoints).some((count) => count < each)) {
+    if (performance.now() - begun > STOPPED_AFTER_S * 1000)
+      throw new Error(`only ${arrived(receiver, endpoints)} of ${each} events arrived`);
+    await wait(POLL_MS);
+  }
+}
+
+/** All events are there at once; what counts is how long the last of them takes. */
+async function throughput(
+  service: BenchService,
+  receiver: Receiver,
+  endpoints: number,
+  events: number,
+): Promise<{ perSecond: number; cpuMs: number }> {
+  const cpuBefore = service.cpuMs();
+  let begun = 0;
+  for (let left = events; left > 0; left -= 200) {
+    const at = await commit(service.host.d1, Math.min(left, 200));
+    begun ||= at;
+  }
+  const before = receiver.arrivals("/0").length;
+  await service.host.scheduled();
+  await until(receiver, endpoints, before + events);
+  const seconds = (performance.now() - begun) / 1000;
+  return { perSecond: events / seconds, cpuMs: service.cpuMs() - cpuBefore };
+}
+
+/** One event at a time: milliseconds from its commit to each receiver. */
+async function lag(
+  service: BenchService,
+  receiver: Receiver,
+  endpoints: number,
+  events: number,
+): Promise<number[]> {
+  const lags: number[] = [];
+  for (let sent = 0; sent < events; sent++) {
+    const before = receiver.arrivals("/0").length;
+    await commit(service.host.d1, 1);
+    const committed = Date.now();
+    await service.host.scheduled();
+    await until(receiver, endpoints, before + 1);
+    for (let i = 0; i < endpoints; i++) {
+      const last = receiver.arrivals(`/${i}`).at(-1);
+      if (last) lags.push(Math.max(last.at - committed, 0));
+    }
+  }
+  return lags;
+}
+
+/**
+ * Rows that twenty events cost when they come one by one, which is the worst case: the service's own
+ * statements, run from here so that D1's counts can be read.
+ */
+async function rowsWritten(
+  service: BenchService,
+  { folder }: BenchContext,
+  receiver: Receiver,
+  endpoints: number,
+): Promise<Row> {
+  const events = 20;
+  const counting = countingWrites(service.host.d1);
+  const waiting: DeliveryMessage[] = [];
+  const env = {
+    ...developmentSecrets(join(folder, ".dev.vars")),
+    DB: counting.d1,
+    LOOPBACK_ORIGINS: receiver.url,
+    DELIVERIES: {
+      sendBatch: async (messages: { body: DeliveryMessage }[]) => {
+        waiting.push(...messages.map(({ body }) => body));
+      },
+    },
+  } as unknown as Env;
+  for (let sent = 0; sent < events; sent++) {
+    await commit(counting.d1, 1);
+    await dispatchEvents(env, "bench");
+    while (waiting.length > 0) await deliver(env, waiting.splice(0, 10));
+  }
+  await purge(env, Date.now() + 40 * DAY_MS);
+  return {
+    endpoints,
+    "per event": counting.rowsWritten(/(INTO|UPDATE|FROM) event/) / events,
+    "per delivery": counting.rowsWritten(/(INTO|UPDATE|FROM) webhook_/) / (events * endpoints),
+  };
+}

@@ -1,0 +1,96 @@
+import { type Database, db, type Statement, statement } from "../db/client.ts";
+import type { Env } from "../env.ts";
+import { enqueue } from "./messages.ts";
+import { wakeDispatcher } from "./outbox.ts";
+import { ENDPOINTS_WITH_CREATOR, mayReceive } from "./scope.ts";
+
+/** Deliveries that one statement may write, as far as that is known before. */
+const MAX_DELIVERIES = 1_000;
+const MAX_EVENTS = 100;
+/** What is left after so many passes is for the next invocation. */
+const MAX_PASSES = 20;
+
+/** What the fan-out knows of an event: not the record, which stays in the ledger. */
+interface PendingEvent {
+  seq: number;
+  id: string;
+  kind: string;
+  network: string;
+  sourceId: string | null;
+}
+
+/**
+ * Fans out the events that were written since the last time: a delivery for each endpoint that may
+ * receive it, and a message for each delivery. Any number of these may run at once, and each may
+ * stop anywhere: a delivery is written once, by its key, and the cursor only moves forward, after
+ * the deliveries are there. Messages that were not sent are for the sweep.
+ *
+ * @param requestId - goes on with the messages
+ */
+export async function dispatchEvents(env: Env, requestId: string): Promise<void> {
+  const core = db(env, undefined, { writes: "idempotent" });
+  // Events of the ledger and of the core stand in one table for as long as both are one database.
+  const outbox = core;
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
+    const events = await pendingEvents(outbox, await eventsPerPass(core));
+    const last = events.at(-1);
+    if (!last) return;
+    const [written] = await core.batch([fanOut(env, events, Date.now())]);
+    await outbox.batch([moveCursor(last.seq)]);
+    await enqueue(
+      env,
+      ((written?.results ?? []) as { endpointId: string; eventId: string }[]).map((delivery) => ({
+        v: 1,
+        requestId,
+        ...delivery,
+      })),
+    );
+  }
+  await wakeDispatcher(env, requestId);
+}
+
+/** Few events at once when many endpoints may want each, so that a statement stays small. */
+async function eventsPerPass(core: Database): Promise<number> {
+  const [row] = await core.all<{ n: number }>(
+    "SELECT count(*) AS n FROM webhook_endpoint WHERE is_active = 1",
+  );
+  return Math.min(Math.max(Math.floor(MAX_DELIVERIES / (row?.n || 1)), 1), MAX_EVENTS);
+}
+
+function pendingEvents(outbox: Database, limit: number): Promise<PendingEvent[]> {
+  return outbox.all<PendingEvent>(
+    `SELECT seq, id, kind, network, source_id AS sourceId FROM event
+     WHERE seq > ifnull((SELECT seq FROM event_cursor WHERE id = 1), 0) ORDER BY seq LIMIT ?`,
+    limit,
+  );
+}
+
+function fanOut(env: Env, events: PendingEvent[], now: number): Statement {
+  const allowed = mayReceive(env, {
+    kind: "v->>'kind'",
+    network: "v->>'network'",
+    sourceId: "v->>'sourceId'",
+  });
+  return statement(
+    `INSERT INTO webhook_delivery (endpoint_id, event_id, event_seq, kind, network, source_id,
+       status, attempt, failed_attempts, due_at, claimed_until, created_at)
+     SELECT e.id, v->>'id', v->>'seq', v->>'kind', v->>'network', v->>'sourceId',
+       'Pending', 0, 0, ?, 0, ?
+     FROM (SELECT value AS v FROM json_each(?)) JOIN ${ENDPOINTS_WITH_CREATOR}
+     WHERE ${allowed.sql}
+     ON CONFLICT DO NOTHING
+     RETURNING endpoint_id AS endpointId, event_id AS eventId`,
+    now,
+    now,
+    JSON.stringify(events),
+    ...allowed.params,
+  );
+}
+
+function moveCursor(seq: number): Statement {
+  return statement(
+    `INSERT INTO event_cursor (id, seq) VALUES (1, ?)
+     ON CONFLICT (id) DO UPDATE SET seq = max(event_cursor.seq, excluded.seq)`,
+    seq,
+  );
+}
