@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+import {Permit2, PermitTransferFrom, SignatureTransferDetails} from "./Permit2.sol";
+
+/// The spender that x402 names for Permit2 payments, written after its interface: it can only send
+/// the permitted amount to the recipient that the payer has signed as a witness.
+contract X402ExactPermit2Proxy {
+    struct Witness {
+        address to;
+        uint256 validAfter;
+    }
+
+    error InvalidDestination();
+    error InvalidOwner();
+    error PaymentTooEarly();
+
+    Permit2 public constant PERMIT2 = Permit2(0x000000000022D473030F116dDEE9F6B43aC78BA3);
+
+    string private constant WITNESS_TYPE =
+        "Witness witness)TokenPermissions(address token,uint256 amount)Witness(address to,uint256 validAfter)";
+
+    function settle(
+        PermitTransferFrom calldata permit,
+        address owner,
+        Witness calldata witness,
+        bytes calldata signature
+    ) external {
+        if (owner == address(0)) revert InvalidOwner();
+        if (witness.to == address(0)) revert InvalidDestination();
+        if (block.timestamp < witness.validAfter) revert PaymentTooEarly();
+        bytes32 witnessHash = keccak256(
+            abi.encode(
+                keccak256("Witness(address to,uint256 validAfter)"), witness.to, witness.validAfter
+            )
+        );
+        PERMIT2.permitWitnessTransferFrom(
+            permit,
+            SignatureTransferDetails(witness.to, permit.permitted.amount),
+            owner,
+            witnessHash,
+            WITNESS_TYPE,
+            signature
+        );
+    }
+}

@@ -1,0 +1,146 @@
+/**
+ * A real EVM node on this machine: anvil, with the contracts that x402 needs in their places and a
+ * token of our own.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { encodeAbiParameters, getContractAddress, type Hex } from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+import compiled from "./contracts/compiled.json" with { type: "json" };
+
+/** Where the contracts stand on every public chain. */
+export const PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
+export const PERMIT2_PROXY = "0x402085c248EeA27D92E8b30b2C58ed07f9E20001";
+export const MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11";
+
+/** The words anvil is known for; its accounts have 10,000 of the native coin each. */
+const MNEMONIC = "test test test test test test test test test test test junk";
+const READY_WITHIN_MS = 15_000;
+/** A token that keeps one percent of what it moves. */
+const FEE_BASIS_POINTS = 100n;
+
+/** The account with an index: 0 deploys the contracts, the others are for whoever needs one. */
+export function evmAccount(index: number) {
+  return mnemonicToAccount(MNEMONIC, { addressIndex: index });
+}
+
+/** Contracts of a node, the same on each: they follow from the deployer's first nonces. */
+export interface EvmContracts {
+  /** ERC-20 with EIP-3009: name `Test Dollar`, version `1`, 6 decimals; anybody may mint. */
+  token: Hex;
+  /** The same, but one percent less arrives. */
+  feeToken: Hex;
+  /** Deploys ERC-1271 wallets: `deploy(address owner)`, `addressOf(address owner)`. */
+  walletFactory: Hex;
+}
+
+export interface EvmNode extends EvmContracts {
+  /** JSON-RPC endpoint, http. */
+  url: string;
+  chainId: number;
+  /** Sends one JSON-RPC call; throws when it is refused. */
+  rpc<T>(method: string, params?: unknown[]): Promise<T>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a node. It makes a block for each transaction until told otherwise (`evm_setAutomine`).
+ *
+ * @throws when there is no anvil for this platform, or it does not answer in time
+ */
+export async function startEvmNode(chainId: number): Promise<EvmNode> {
+  const port = await freePort();
+  const args = ["--port", String(port), "--chain-id", String(chainId), "--silent"];
+  const anvil = spawn(anvilPath(), args, { stdio: "ignore" });
+  const url = `http://127.0.0.1:${port}`;
+  const rpc = <T>(method: string, params: unknown[] = []) => call<T>(url, method, params);
+  const close = async () => {
+    if (anvil.exitCode !== null || anvil.signalCode !== null) return;
+    anvil.kill();
+    await once(anvil, "exit");
+  };
+  try {
+    await answering(anvil, rpc);
+    return { url, chainId, rpc, close, ...(await deploy(rpc)) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function anvilPath(): string {
+  const platform = `${process.platform}-${process.arch === "x64" ? "amd64" : process.arch}`;
+  const manifest = createRequire(import.meta.url).resolve(
+    `@foundry-rs/anvil-${platform}/package.json`,
+  );
+  return join(dirname(manifest), "bin", process.platform === "win32" ? "anvil.exe" : "anvil");
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await once(probe.listen(0, "127.0.0.1"), "listening");
+  const address = probe.address();
+  await new Promise((done) => probe.close(done));
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}
+
+async function answering(
+  anvil: ChildProcess,
+  rpc: (method: string) => Promise<unknown>,
+): Promise<void> {
+  const until = Date.now() + READY_WITHIN_MS;
+  for (;;) {
+    if (anvil.exitCode !== null) throw new Error(`anvil ended with code ${anvil.exitCode}`);
+    try {
+      await rpc("eth_chainId");
+      return;
+    } catch (error) {
+      if (Date.now() > until) throw new Error("anvil does not answer", { cause: error });
+      await wait(20);
+    }
+  }
+}
+
+async function deploy(rpc: EvmNode["rpc"]): Promise<EvmContracts> {
+  const from = evmAccount(0).address;
+  const create = async (data: string) => {
+    const hash = await rpc<string>("eth_sendTransaction", [{ from, data, gas: "0x4c4b40" }]);
+    if ((await receiptOf(rpc, hash)).status !== "0x1")
+      throw new Error("a contract of the local node does not deploy");
+  };
+  const fee = (basisPoints: bigint) =>
+    encodeAbiParameters([{ type: "uint256" }], [basisPoints]).slice(2);
+  await create(compiled.TestDollar.bytecode + fee(0n));
+  await create(compiled.TestDollar.bytecode + fee(FEE_BASIS_POINTS));
+  await create(compiled.SmartWalletFactory.bytecode);
+  const address = (nonce: bigint) => getContractAddress({ from, nonce });
+  await rpc("anvil_setCode", [MULTICALL3, compiled.Multicall3.deployedBytecode]);
+  await rpc("anvil_setCode", [PERMIT2, compiled.Permit2.deployedBytecode]);
+  await rpc("anvil_setCode", [PERMIT2_PROXY, compiled.X402ExactPermit2Proxy.deployedBytecode]);
+  return { token: address(0n), feeToken: address(1n), walletFactory: address(2n) };
+}
+
+/** A block is made right after its transaction is accepted, which may be after the answer. */
+async function receiptOf(rpc: EvmNode["rpc"], hash: string): Promise<{ status: Hex }> {
+  for (;;) {
+    const receipt = await rpc<{ status: Hex } | null>("eth_getTransactionReceipt", [hash]);
+    if (receipt) return receipt;
+    await wait(5);
+  }
+}
+
+async function call<T>(url: string, method: string, params: unknown[]): Promise<T> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  });
+  const answer = (await response.json()) as { result?: T; error?: { message: string } };
+  if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
+  return answer.result as T;
+}

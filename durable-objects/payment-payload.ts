@@ -1,0 +1,397 @@
+import { DurableObject } from "cloudflare:workers";
+import { throwIfOutOfCredits } from "../src/api-keys/credits.ts";
+import { DatabaseUnavailable, db } from "../src/db/client.ts";
+import type { Env } from "../src/env.ts";
+import { ApiError } from "../src/http/errors.ts";
+import { log } from "../src/log.ts";
+import { wakeDispatcher } from "../src/webhooks/outbox.ts";
+import {
+  AlreadyClaimed,
+  type Outcome,
+  recordOutcome,
+  recordRefused,
+  recordVerified,
+  withdraw,
+} from "../src/x402/attempts.ts";
+import { NoRail, railOf } from "../src/x402/networks.ts";
+import { RpcUnavailable } from "../src/x402/rpc.ts";
+import {
+  type Job,
+  type PaymentPayloadRpc,
+  type SettleAnswer,
+  type SettleOrder,
+  walletObject,
+} from "../src/x402/settlement.ts";
+
+/** A payment as this object remembers it. */
+interface Payment {
+  order: SettleOrder;
+  /**
+   * `claimed`: judged next, nothing is written elsewhere. `verified`: the wallet may have it.
+   * `refused`: failed before the wallet had it. `ended`: decided, see `outcome`.
+   */
+  phase: "claimed" | "verified" | "refused" | "ended";
+  payer: string | null;
+  wallet: { id: string; caip2Id: string; address: string } | null;
+  job: Job | null;
+  outcome: Outcome | null;
+  /** Outcomes that D1 has. */
+  version: number;
+  isRecorded: boolean;
+  isFinal: boolean;
+  /** Whether anybody was told of the success. */
+  isTold: boolean;
+}
+
+/** One turn of work; the alarm takes the next. */
+const WORK_MS = 25_000;
+const RETRY_MS = 5_000;
+/** A beginning that nobody came back for is given up. */
+const ABANDONED_MS = 60_000;
+/** How often a settled payment is compared with the chain until no reorganisation can touch it. */
+const WATCH_MS = 60_000;
+/** Left of the caller's time when the wallet must have signed, or must not any more. */
+const SIGN_MARGIN_MS = 500;
+const RUN_PAUSE_MS = 200;
+
+const KEY = "payment";
+
+/**
+ * One on-chain authorization, and so at most one transfer. The claim is stored here before anything
+ * is asked of the chain; D1 is told, and repeats of the same payload get what became of the first.
+ */
+export class PaymentPayload extends DurableObject<Env> implements PaymentPayloadRpc {
+  #running: Promise<SettleAnswer | null> | null = null;
+
+  async settle(order: SettleOrder): Promise<SettleAnswer> {
+    const deadline = Date.now() + order.waitMs;
+    for (;;) {
+      const payment = await this.#claimed(order);
+      if (!isSamePayment(payment.order, order))
+        return { kind: "conflict", attemptId: payment.order.attemptId };
+      if (payment.phase === "ended") return this.#told(payment, order);
+
+      const answer = await this.#runUntil(deadline);
+      if (answer?.kind === "settled") return this.#told(this.#read() ?? payment, order);
+      if (answer && "replay" in answer) return { ...answer, replay: !isOwn(payment, order) };
+      if (answer) return answer;
+      if (Date.now() >= deadline) return this.#pending(this.#read() ?? payment, order);
+    }
+  }
+
+  async wake(): Promise<void> {
+    if (this.#read()) await this.ctx.storage.setAlarm(Date.now());
+  }
+
+  /** The payment that holds the authorization: this one from now on, when there is none. */
+  async #claimed(order: SettleOrder): Promise<Payment> {
+    const known = this.#read();
+    if (known && (known.phase !== "claimed" || this.#running)) return known;
+    if (known && !isSamePayment(known.order, order)) return known;
+    // A beginning that failed half-way is begun again under the same attempt.
+    const attemptId = known?.order.attemptId ?? order.attemptId;
+    const payment = this.#write(claim({ ...order, attemptId }));
+    await this.ctx.storage.setAlarm(Date.now() + ABANDONED_MS);
+    return payment;
+  }
+
+  /** Null: time is up, or the run ended without an outcome. */
+  async #runUntil(deadline: number): Promise<SettleAnswer | null> {
+    try {
+      return await within(this.#run(deadline), deadline);
+    } catch (error) {
+      // The wallet's object may be moving house; what was begun is on its books or here.
+      log("warn", "x402.run_failed", { error: String(error) });
+      await scheduler.wait(RUN_PAUSE_MS);
+      return null;
+    }
+  }
+
+  /** Never throws: after six failures the platform forgets an alarm. */
+  override async alarm(): Promise<void> {
+    try {
+      const payment = this.#read();
+      if (!payment) return;
+      if (payment.phase === "claimed")
+        await this.#exclusively(() => this.#giveUp(payment.order).then(() => null));
+      else if (payment.phase === "ended" && payment.isRecorded) await this.#watch(payment);
+      else await this.#run(Date.now() + WORK_MS);
+    } catch (error) {
+      log("error", "x402.payment_alarm_failed", { error: String(error) });
+    }
+    const payment = this.#read();
+    if (payment && !(payment.isRecorded && payment.isFinal))
+      await this.ctx.storage.setAlarm(Date.now() + (payment.isRecorded ? WATCH_MS : RETRY_MS));
+  }
+
+  #read(): Payment | undefined {
+    return this.ctx.storage.kv.get<Payment>(KEY);
+  }
+
+  #write(payment: Payment): Payment {
+    this.ctx.storage.kv.put(KEY, payment);
+    return payment;
+  }
+
+  /** What a decided payment is answered with. Its success is news to one caller only. */
+  #told(payment: Payment, order: SettleOrder): SettleAnswer {
+    const own = isOwn(payment, order);
+    const first = own || !payment.isTold;
+    if (payment.outcome?.success && !payment.isTold) this.#write({ ...payment, isTold: true });
+    return answerOf(payment, { replay: !own, first });
+  }
+
+  async #pending(payment: Payment, order: SettleOrder): Promise<SettleAnswer> {
+    const { wallet } = payment;
+    const status = wallet
+      ? await walletObject(this.env, wallet.caip2Id, wallet.address)
+          .wait(payment.order.attemptId, 0)
+          .catch(() => null)
+      : null;
+    return {
+      kind: "pending",
+      attemptId: payment.order.attemptId,
+      replay: !isOwn(payment, order),
+      transaction: status?.transaction ?? "",
+      payer: payment.payer,
+      errorReason: "settlement_pending",
+      errorMessage:
+        "The transaction is not in a block yet; send the same payment again to learn more",
+      first: false,
+    };
+  }
+
+  /** Carries the payment on from where it stands; several callers share one run. */
+  #run(deadline: number): Promise<SettleAnswer | null> {
+    return this.#exclusively(() => this.#advance(deadline));
+  }
+
+  #exclusively(work: () => Promise<SettleAnswer | null>): Promise<SettleAnswer | null> {
+    this.#running ??= work().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  /** @returns the answer, null when it is not decided yet */
+  async #advance(deadline: number): Promise<SettleAnswer | null> {
+    let payment = this.#read();
+    if (!payment) return null;
+    if (payment.phase === "claimed") {
+      const begun = await this.#begin(payment, deadline);
+      if ("kind" in begun) return begun;
+      payment = begun;
+    }
+    if (payment.phase === "verified") {
+      const ended = await this.#settleOnChain(payment, Math.max(deadline, Date.now() + RETRY_MS));
+      if (!ended) return null;
+      payment = ended;
+    }
+    const answer = answerOf(payment, { replay: false, first: true });
+    await this.#record(payment);
+    return answer;
+  }
+
+  /** Judges the payment and writes the attempt. Until that is done, nothing has been sent. */
+  async #begin(payment: Payment, deadline: number): Promise<Payment | SettleAnswer> {
+    const { order } = payment;
+    try {
+      const rail = await railOf(this.env, order.requirements.network, deadline);
+      const { judge } = await import("../src/x402/judge.ts");
+      const judged = await judge(rail, order, Date.now(), deadline - SIGN_MARGIN_MS);
+      if (!judged.isValid) {
+        const { payer, invalidReason, invalidMessage = null } = judged;
+        const outcome = {
+          ...FAILED,
+          payer,
+          errorReason: invalidReason,
+          errorMessage: invalidMessage,
+        };
+        return this.#write({ ...payment, phase: "refused", payer, outcome });
+      }
+      const core = db(this.env, undefined, { writes: "idempotent", deadline });
+      await recordVerified(core, order, judged.payer, Date.now()).catch(throwIfOutOfCredits);
+      if (Date.now() >= deadline - SIGN_MARGIN_MS) {
+        await this.#giveUp(order);
+        return { kind: "refused", status: 504, message: "The chain did not answer in time" };
+      }
+      const { facilitator } = rail;
+      const wallet = {
+        id: facilitator.id,
+        caip2Id: facilitator.caip2Id,
+        address: facilitator.address,
+      };
+      const { payer, job } = judged;
+      const verified = this.#write({ ...payment, phase: "verified", payer, wallet, job });
+      await this.ctx.storage.setAlarm(Date.now() + WORK_MS + RETRY_MS);
+      return verified;
+    } catch (error) {
+      if (error instanceof AlreadyClaimed) {
+        log("error", "x402.claim_lost", { holder: error.attemptId, attempt: order.attemptId });
+        await this.#forget();
+        return { kind: "conflict", attemptId: error.attemptId };
+      }
+      // What D1 may have written after all stays claimed, for the repeat or the alarm.
+      if (!(error instanceof DatabaseUnavailable)) await this.#forget();
+      return refusalOf(error);
+    }
+  }
+
+  async #settleOnChain(payment: Payment, deadline: number): Promise<Payment | null> {
+    const { wallet, job, order } = payment;
+    if (!wallet || !job) throw new Error("a verified payment has a wallet and a job");
+    const object = walletObject(this.env, wallet.caip2Id, wallet.address);
+    await object.submit(wallet.id, job);
+    const status = await object.wait(order.attemptId, Math.max(deadline - Date.now(), 0));
+    if (status.state !== "settled" && status.state !== "failed") return null;
+    return this.#write({
+      ...payment,
+      phase: "ended",
+      isFinal: status.isFinal,
+      outcome: {
+        success: status.state === "settled",
+        transaction: status.transaction,
+        payer: payment.payer,
+        errorReason: status.reason,
+        errorMessage: status.message,
+      },
+    });
+  }
+
+  /** Tells D1. What fails here is done by the alarm; the answer does not wait for it. */
+  async #record(payment: Payment): Promise<void> {
+    const { order, outcome, phase, version } = payment;
+    if (!outcome) return;
+    const core = db(this.env, undefined, { writes: "idempotent" });
+    try {
+      const now = Date.now();
+      if (phase === "refused") await recordRefused(core, order, outcome, now);
+      else await recordOutcome(core, order, outcome, version, now);
+    } catch (error) {
+      log("error", "x402.outcome_unrecorded", { attempt: order.attemptId, error: String(error) });
+      await this.ctx.storage.setAlarm(Date.now() + RETRY_MS);
+      return;
+    }
+    await wakeDispatcher(this.env, order.requestId);
+    if (!outcome.success) return this.#forget();
+    const { isTold } = this.#read() ?? payment;
+    this.#write({ ...payment, isTold, isRecorded: true, version: version + 1 });
+    await this.ctx.storage.setAlarm(Date.now() + WATCH_MS);
+  }
+
+  /** Compares a settled payment with the chain, which may have been reorganised. */
+  async #watch(payment: Payment): Promise<void> {
+    const { wallet, order, outcome } = payment;
+    if (!wallet || !outcome) return;
+    const object = walletObject(this.env, wallet.caip2Id, wallet.address);
+    const status = await object.wait(order.attemptId, 0);
+    if (status.state === "pending") return;
+    // The wallet forgets what has long been final.
+    const isUnchanged = status.state === "settled" && status.transaction === outcome.transaction;
+    if (status.state === "unknown" || isUnchanged) {
+      this.#write({ ...payment, isFinal: status.isFinal || status.state === "unknown" });
+      return;
+    }
+    const changed = this.#write({
+      ...payment,
+      isFinal: status.isFinal,
+      isRecorded: false,
+      outcome: {
+        ...outcome,
+        success: status.state === "settled",
+        transaction: status.transaction,
+        errorReason: status.reason,
+        errorMessage: status.message,
+      },
+    });
+    await this.#record(changed);
+  }
+
+  /** Ends a beginning that came to nothing. */
+  async #giveUp(order: SettleOrder): Promise<void> {
+    await withdraw(db(this.env, undefined, { writes: "idempotent" }), order, Date.now());
+    await this.#forget();
+  }
+
+  /** Nothing of this payment can reach the chain: the next one begins anew. */
+  async #forget(): Promise<void> {
+    await this.ctx.storage.deleteAlarm();
+    this.ctx.storage.kv.delete(KEY);
+  }
+}
+
+const FAILED: Outcome = {
+  success: false,
+  transaction: "",
+  payer: null,
+  errorReason: null,
+  errorMessage: null,
+};
+
+function claim(order: SettleOrder): Payment {
+  return {
+    order,
+    phase: "claimed",
+    payer: null,
+    wallet: null,
+    job: null,
+    outcome: null,
+    version: 0,
+    isRecorded: false,
+    isFinal: false,
+    isTold: false,
+  };
+}
+
+function isSamePayment(a: SettleOrder, b: SettleOrder): boolean {
+  return a.payloadHash === b.payloadHash && a.paymentSourceId === b.paymentSourceId;
+}
+
+function isOwn(payment: Payment, order: SettleOrder): boolean {
+  return payment.order.requestId === order.requestId;
+}
+
+function answerOf(
+  { order, outcome, payer }: Payment,
+  how: { replay: boolean; first: boolean },
+): SettleAnswer {
+  const { success, transaction, errorReason, errorMessage } = outcome ?? FAILED;
+  return {
+    kind: success ? "settled" : "failed",
+    attemptId: order.attemptId,
+    ...how,
+    transaction,
+    payer: outcome?.payer ?? payer,
+    errorReason,
+    errorMessage,
+  };
+}
+
+function refusalOf(error: unknown): SettleAnswer {
+  const refused = (status: 402 | 404 | 502 | 503 | 504, message: string): SettleAnswer => ({
+    kind: "refused",
+    status,
+    message,
+  });
+  if (error instanceof NoRail) return refused(404, error.message);
+  if (error instanceof ApiError && error.status === 402) return refused(402, error.message);
+  if (error instanceof RpcUnavailable)
+    return error.timedOut
+      ? refused(504, "The RPC node did not answer in time")
+      : refused(502, "The RPC node failed");
+  if (!(error instanceof DatabaseUnavailable))
+    log("error", "x402.settle_failed", { error: String(error) });
+  return refused(503, "The settlement could not be begun");
+}
+
+async function within<T>(work: Promise<T>, deadline: number): Promise<T | null> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeUp = new Promise<null>((done) => {
+    timer = setTimeout(() => done(null), Math.max(deadline - Date.now(), 0));
+  });
+  try {
+    return await Promise.race([work, timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,315 @@
+import { sql } from "drizzle-orm";
+import { charge, refund } from "../api-keys/credits.ts";
+import { type Database, type Statement, statement, violates } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import { isoTime } from "../http/envelope.ts";
+import { writeEvent } from "../webhooks/outbox.ts";
+import type { SettleOrder } from "./settlement.ts";
+import { x402Attempt, type x402Settlement } from "./tables.ts";
+
+/** How an attempt ended. */
+export interface Outcome {
+  success: boolean;
+  /** Transaction hash; empty when there is none. */
+  transaction: string;
+  payer: string | null;
+  errorReason: string | null;
+  errorMessage: string | null;
+}
+
+/** D1 knows of another attempt that holds the same payment: the object's memory was lost. */
+export class AlreadyClaimed extends Error {
+  override name = "AlreadyClaimed";
+  readonly attemptId: string;
+
+  constructor(attemptId: string) {
+    super(`the attempt ${attemptId} holds this payment`);
+    this.attemptId = attemptId;
+  }
+}
+
+/**
+ * Writes the attempt that is about to be settled, and takes the credit for it. Safe to repeat: the
+ * attempt's id is the operation key.
+ *
+ * @param now - epoch milliseconds
+ * @throws AlreadyClaimed; ApiError 402 by `throwIfOutOfCredits` of what it throws
+ */
+export async function recordVerified(
+  core: Database,
+  order: SettleOrder,
+  payer: string,
+  now: number,
+): Promise<void> {
+  const row = attemptRow(order, { status: "Verified", payer }, now);
+  try {
+    await core.batch([
+      core.orm.insert(x402Attempt).values(row).toSQL(),
+      ...charge(order.caller, "x402-settle"),
+    ]);
+  } catch (error) {
+    if (violates(error, "x402_payment_attempt.id")) return;
+    if (
+      violates(error, "x402_payment_attempt.claim") ||
+      violates(error, "x402_payment_attempt.payment_payload_hash")
+    ) {
+      // A repeat violates these too, and SQLite names whichever it looks at first.
+      const holder = await holderOf(core, order);
+      if (holder === order.attemptId) return;
+      throw new AlreadyClaimed(holder);
+    }
+    throw error;
+  }
+}
+
+async function holderOf(core: Database, order: SettleOrder): Promise<string> {
+  const [row] = await core.all<{ id: string }>(
+    `SELECT id FROM x402_payment_attempt
+     WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')
+       AND (claim = ? OR payment_payload_hash = ?)`,
+    order.claim,
+    order.payloadHash,
+  );
+  return row?.id ?? "";
+}
+
+/** Writes an attempt that failed before anything was sent, with its event. Safe to repeat. */
+export async function recordRefused(
+  core: Database,
+  order: SettleOrder,
+  outcome: Outcome,
+  now: number,
+): Promise<void> {
+  const { payer, errorReason, errorMessage } = outcome;
+  const row = attemptRow(order, { status: "Failed", payer, errorReason, errorMessage }, now);
+  try {
+    await core.batch([
+      core.orm.insert(x402Attempt).values(row).toSQL(),
+      outcomeEvent(order, outcome, 1, now),
+    ]);
+  } catch (error) {
+    if (!violates(error, "x402_payment_attempt.id")) throw error;
+  }
+}
+
+/**
+ * Writes how a verified attempt ended: status, settlement, event, and the credit of a failure.
+ * Safe to repeat: `version` is the operation key.
+ *
+ * @param version - how many outcomes were written before: 0, and more after reorganisations
+ */
+export async function recordOutcome(
+  core: Database,
+  order: SettleOrder,
+  outcome: Outcome,
+  version: number,
+  now: number,
+): Promise<void> {
+  const { attemptId, caller } = order;
+  const { success, transaction, payer, errorReason, errorMessage } = outcome;
+  const isCharged = {
+    sql: "EXISTS (SELECT 1 FROM x402_payment_attempt WHERE id = ? AND charged = 1)",
+    params: [attemptId],
+  };
+  try {
+    await core.batch([
+      ...(success ? [] : refund(caller, "x402-settle", isCharged)),
+      statement(
+        `UPDATE x402_payment_attempt SET status = ?, payer = ?, error_reason = ?,
+           error_message = ?, charged = charged AND ?, updated_at = ?,
+           version = iif(version = ?, version + 1, NULL)
+         WHERE id = ?`,
+        success ? "Settled" : "Failed",
+        payer,
+        errorReason,
+        errorMessage,
+        success ? 1 : 0,
+        now,
+        version,
+        attemptId,
+      ),
+      ...settlement(order, outcome, now),
+      outcomeEvent(order, outcome, version + 1, now),
+    ]);
+  } catch (error) {
+    if (!violates(error, "x402_payment_attempt.version")) throw error;
+    // One object writes an attempt: a version beyond ours means that our own batch had applied.
+    const written = await versionOf(core, attemptId);
+    if (written === null || written <= version) throw error;
+  }
+
+  function settlement({ requirements }: SettleOrder, result: Outcome, at: number): Statement[] {
+    if (transaction === "") return [];
+    return [
+      statement(
+        `INSERT INTO x402_settlement (id, attempt_id, success, tx_hash, amount, payer, created_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (attempt_id) DO UPDATE SET success = excluded.success,
+           tx_hash = excluded.tx_hash`,
+        newId(at),
+        attemptId,
+        result.success ? 1 : 0,
+        transaction,
+        requirements.amount,
+        payer ?? "",
+        at,
+      ),
+    ];
+  }
+}
+
+async function versionOf(core: Database, attemptId: string): Promise<number | null> {
+  const [row] = await core.all<{ version: number }>(
+    "SELECT version FROM x402_payment_attempt WHERE id = ?",
+    attemptId,
+  );
+  return row?.version ?? null;
+}
+
+/**
+ * Fails an attempt whose beginning was given up, when it was written at all; the credit goes back.
+ * It is written as failed even when it was not, so that a write which is still under way finds its
+ * id taken. Safe to repeat.
+ */
+export async function withdraw(core: Database, order: SettleOrder, now: number): Promise<void> {
+  const failed = {
+    status: "Failed",
+    payer: null,
+    errorReason: "unexpected_settle_error",
+    errorMessage: "The settlement was given up before anything was sent",
+  } as const;
+  const isCharged = {
+    sql: "EXISTS (SELECT 1 FROM x402_payment_attempt WHERE id = ? AND charged = 1)",
+    params: [order.attemptId],
+  };
+  await core.batch([
+    ...refund(order.caller, "x402-settle", isCharged),
+    core.orm
+      .insert(x402Attempt)
+      .values(attemptRow(order, failed, now))
+      .onConflictDoUpdate({
+        target: x402Attempt.id,
+        set: { ...failed, charged: false, version: 1, updatedAt: now },
+        setWhere: sql`status = 'Verified' AND version = 0`,
+      })
+      .toSQL(),
+  ]);
+}
+
+/** The attempt that a repeat of a settled payment leaves; it shows the settlement of the original. */
+export function replayedAttempt(
+  core: Database,
+  order: SettleOrder,
+  original: string,
+  payer: string | null,
+  now: number,
+): Statement[] {
+  const row = attemptRow(order, { status: "Replayed", payer, replayOf: original }, now);
+  return [core.orm.insert(x402Attempt).values(row).toSQL()];
+}
+
+type AttemptInsert = typeof x402Attempt.$inferInsert;
+
+function attemptRow(
+  order: SettleOrder,
+  how: Pick<AttemptInsert, "status" | "payer"> & Partial<AttemptInsert>,
+  now: number,
+): AttemptInsert {
+  const { requirements, caller } = order;
+  return {
+    id: order.attemptId,
+    direction: "InboundSettle",
+    apiKeyId: caller.id,
+    evmWalletId: null,
+    registryRequestId: order.registryRequestId,
+    supportedPaymentSourceId: order.paymentSourceId,
+    caip2Id: requirements.network,
+    asset: requirements.asset.toLowerCase(),
+    amount: requirements.amount,
+    payTo: requirements.payTo.toLowerCase(),
+    resource: order.resource,
+    paymentPayloadHash: order.payloadHash,
+    claim: order.claim === "" ? null : order.claim,
+    paymentIdentifier: order.paymentIdentifier,
+    errorReason: null,
+    errorMessage: null,
+    replayOf: null,
+    charged: how.status === "Verified" && caller.usageLimited,
+    version: 0,
+    createdAt: now,
+    updatedAt: now,
+    ...how,
+  };
+}
+
+/** X402_PAYMENT_SETTLED or X402_PAYMENT_FAILED. */
+function outcomeEvent(
+  order: SettleOrder,
+  outcome: Outcome,
+  sequence: number,
+  now: number,
+): Statement {
+  const { requirements } = order;
+  return writeEvent(
+    {
+      kind: outcome.success ? "X402_PAYMENT_SETTLED" : "X402_PAYMENT_FAILED",
+      network: requirements.network,
+      sourceId: null,
+      recordId: order.attemptId,
+      sequence,
+      data: {
+        attemptId: order.attemptId,
+        paymentPayloadHash: order.payloadHash,
+        supportedPaymentSourceId: order.paymentSourceId,
+        registryRequestId: order.registryRequestId,
+        caip2Network: requirements.network,
+        asset: requirements.asset.toLowerCase(),
+        amount: requirements.amount,
+        payTo: requirements.payTo.toLowerCase(),
+        payer: outcome.payer,
+        txHash: outcome.transaction === "" ? null : outcome.transaction,
+        success: outcome.success,
+        errorReason: outcome.errorReason,
+        errorMessage: outcome.errorMessage,
+        settledAt: outcome.success ? isoTime(now) : null,
+      },
+    },
+    now,
+  );
+}
+
+/** Writes what a verification found, which settles nothing and is not charged. */
+export async function recordVerification(
+  core: Database,
+  order: SettleOrder,
+  found: { payer: string | null; errorReason: string | null; errorMessage: string | null },
+  now: number,
+): Promise<void> {
+  const status = found.errorReason === null ? "Verified" : "Failed";
+  const row = attemptRow(order, { status, ...found, charged: false }, now);
+  const insert = core.orm
+    .insert(x402Attempt)
+    .values({ ...row, direction: "InboundVerify" })
+    .onConflictDoNothing({ target: x402Attempt.id });
+  await core.batch([insert.toSQL()]);
+}
+
+/** The settlement of each attempt, under the id of the attempt; replays show the one they repeat. */
+export async function settlementsOf(
+  core: Database,
+  attempts: { id: string; replayOf: string | null }[],
+): Promise<Map<string, typeof x402Settlement.$inferSelect>> {
+  const rows = await core.all<typeof x402Settlement.$inferSelect>(
+    `SELECT id, attempt_id AS attemptId, success, tx_hash AS txHash, amount, payer,
+       created_at AS createdAt
+     FROM x402_settlement WHERE attempt_id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(attempts.map(({ id, replayOf }) => replayOf ?? id)),
+  );
+  const byAttempt = new Map(rows.map((row) => [row.attemptId, row]));
+  return new Map(
+    attempts.flatMap(({ id, replayOf }) => {
+      const row = byAttempt.get(replayOf ?? id);
+      return row ? [[id, { ...row, success: Boolean(row.success) }] as const] : [];
+    }),
+  );
+}

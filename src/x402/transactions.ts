@@ -1,0 +1,163 @@
+import { type Hex, keccak256 } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import type { Rpc } from "./rpc.ts";
+import { RpcRefusal, RpcUnavailable } from "./rpc.ts";
+
+/** What the chain says of itself and of the wallet, read in one request. Amounts are wei. */
+export interface ChainView {
+  chainId: number;
+  block: number;
+  /** Unix seconds of that block. */
+  time: number;
+  /** Nonce of the next transaction to be mined, and of the next the node would take. */
+  nonce: number;
+  pendingNonce: number;
+  balance: bigint;
+  fees: Fees;
+  receipts: Map<string, Receipt>;
+}
+
+/** EIP-1559 fees per unit of gas; a chain without a base fee takes `maxFee` as its gas price. */
+export interface Fees {
+  maxFee: bigint;
+  tip: bigint;
+  isLegacy: boolean;
+}
+
+export interface Receipt {
+  hash: string;
+  block: number;
+  succeeded: boolean;
+  logs: readonly Log[];
+}
+
+export interface Log {
+  address: string;
+  topics: readonly string[];
+  data: string;
+  transactionHash: string;
+}
+
+const DEFAULT_TIP = 1_000_000_000n;
+
+/** @throws RpcUnavailable when any of it cannot be told */
+export async function readChain(
+  rpc: Rpc,
+  wallet: string,
+  hashes: readonly string[],
+): Promise<ChainView> {
+  const [chainId, block, nonce, pendingNonce, balance, gasPrice, tip, ...receipts] = await rpc.many(
+    [
+      { method: "eth_chainId", params: [] },
+      { method: "eth_getBlockByNumber", params: ["latest", false] },
+      { method: "eth_getTransactionCount", params: [wallet, "latest"] },
+      { method: "eth_getTransactionCount", params: [wallet, "pending"] },
+      { method: "eth_getBalance", params: [wallet, "latest"] },
+      { method: "eth_gasPrice", params: [] },
+      { method: "eth_maxPriorityFeePerGas", params: [] },
+      ...hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
+    ],
+  );
+  const { number, timestamp, baseFeePerGas } = given<BlockJson>(block);
+  return {
+    chainId: Number(given<string>(chainId)),
+    block: Number(number),
+    time: Number(timestamp),
+    nonce: Number(given<string>(nonce)),
+    pendingNonce: Number(given<string>(pendingNonce)),
+    balance: BigInt(given<string>(balance)),
+    fees: feesFrom(baseFeePerGas, tip, BigInt(given<string>(gasPrice))),
+    receipts: new Map(
+      receipts
+        .map((receipt) => readReceipt(given<ReceiptJson | null>(receipt)))
+        .filter((receipt) => receipt !== null)
+        .map((receipt) => [receipt.hash, receipt]),
+    ),
+  };
+}
+
+/** Twice the base fee stands five full blocks in a row. */
+function feesFrom(baseFee: string | undefined, tip: unknown, gasPrice: bigint): Fees {
+  if (baseFee === undefined) return { maxFee: gasPrice, tip: gasPrice, isLegacy: true };
+  // Not every node knows the method; the default is what others fall back to.
+  const wanted = tip instanceof RpcRefusal ? DEFAULT_TIP : BigInt(given<string>(tip));
+  return { maxFee: 2n * BigInt(baseFee) + wanted, tip: wanted, isLegacy: false };
+}
+
+interface BlockJson {
+  number: string;
+  timestamp: string;
+  baseFeePerGas?: string;
+}
+
+interface ReceiptJson {
+  transactionHash: string;
+  blockNumber: string | null;
+  status: string;
+  logs: Log[];
+}
+
+/** A node that says no to a plain question cannot be relied on for the answer. */
+function given<T>(result: unknown): T {
+  if (result instanceof RpcRefusal)
+    throw new RpcUnavailable(`the RPC node refuses: ${result.message}`, { cause: result });
+  return result as T;
+}
+
+function readReceipt(receipt: ReceiptJson | null): Receipt | null {
+  if (receipt === null || receipt.blockNumber === null) return null;
+  return {
+    hash: receipt.transactionHash,
+    block: Number(receipt.blockNumber),
+    succeeded: receipt.status === "0x1",
+    logs: receipt.logs,
+  };
+}
+
+/** Reads one receipt; null when the transaction is in no block. */
+export async function receiptOf(rpc: Rpc, hash: string): Promise<Receipt | null> {
+  return readReceipt(await rpc.call<ReceiptJson | null>("eth_getTransactionReceipt", hash));
+}
+
+export interface UnsignedTransaction {
+  chainId: number;
+  nonce: number;
+  to: string;
+  data: string;
+  gas: bigint;
+  fees: Fees;
+}
+
+/** Signs a transaction; its hash is known before any node has seen it. */
+export async function signTransaction(
+  privateKey: string,
+  { chainId, nonce, to, data, gas, fees }: UnsignedTransaction,
+): Promise<{ raw: Hex; hash: Hex }> {
+  const account = privateKeyToAccount(privateKey as Hex);
+  const common = { chainId, nonce, to: to as Hex, data: data as Hex, gas, value: 0n };
+  const raw = await account.signTransaction(
+    fees.isLegacy
+      ? { ...common, type: "legacy", gasPrice: fees.maxFee }
+      : {
+          ...common,
+          type: "eip1559",
+          maxFeePerGas: fees.maxFee,
+          maxPriorityFeePerGas: fees.tip,
+        },
+  );
+  return { raw, hash: keccak256(raw) };
+}
+
+/** What a node's answer to a broadcast says. Whatever is not plainly a refusal counts as sent. */
+export type BroadcastOutcome = "sent" | "unfunded" | "underpriced" | "refused";
+
+export function broadcastOutcome(answer: unknown): BroadcastOutcome {
+  if (!(answer instanceof RpcRefusal)) return "sent";
+  const { message } = answer;
+  if (/insufficient funds|exceeds? (the )?(account )?balance/i.test(message)) return "unfunded";
+  if (/less than block base fee|fee cap.*(too low|less)|transaction underpriced/i.test(message))
+    return /replacement/i.test(message) ? "sent" : "underpriced";
+  return /intrinsic gas|exceeds block gas limit|invalid (sender|chain)|gas limit/i.test(message)
+    ? "refused"
+    : "sent";
+}
