@@ -11,7 +11,7 @@ import { CONTRACTS, contractOf } from "../contracts/index.ts";
 import type { Devnet } from "../server.ts";
 import { actAll, lockAll } from "./actions.ts";
 import type { Escrow } from "./escrow.ts";
-import { burnToken, mintToken, type Token } from "./registry.ts";
+import { burnToken, mintToken, mintTokens, sendToken, type Token } from "./registry.ts";
 import { Step } from "./steps.ts";
 import { failToSpend, lockAgain, lockRaw } from "./strangers.ts";
 import { WALLETS } from "./wallets.ts";
@@ -25,6 +25,8 @@ export interface StepResult {
   escrows: { as?: string; identifier: string; index: number | null; state: string }[];
   /** Policy id and asset name of the token that it minted, hex. */
   unit?: string;
+  /** Of several tokens minted at once. */
+  units?: string[];
 }
 
 interface Cast {
@@ -82,6 +84,26 @@ function play(chain: Chain, cast: Cast, step: Step): StepResult {
     }
     case "burn":
       return transactionResult(chain, burnToken(chain, named(cast.tokens, step.on)));
+    case "mintAll": {
+      const tokensOf = (names: string[]) => names.map((name) => named(cast.tokens, name));
+      const tokens = mintTokens(chain, contractOf(step.version), step.holder, step.tokens, {
+        references: tokensOf(step.references),
+        carries: tokensOf(step.carries),
+        burns: tokensOf(step.burns),
+        ...(step.collateral !== undefined && { collateral: named(cast.tokens, step.collateral) }),
+      });
+      for (const [i, token] of tokens.entries()) {
+        const as = step.tokens[i]?.as;
+        if (as !== undefined) cast.tokens.set(as, token);
+      }
+      const units = tokens.map(({ unit }) => unit);
+      return { ...transactionResult(chain, tokens[0]?.txHash ?? ""), units };
+    }
+    case "send": {
+      const token = sendToken(chain, named(cast.tokens, step.on), step.to);
+      cast.tokens.set(step.on, token);
+      return transactionResult(chain, token.txHash);
+    }
     case "actAll":
       return playMoves(chain, cast, step.moves);
     default: {

@@ -4,6 +4,7 @@ import type { EscrowDatum } from "../../src/chain/escrow-datum.ts";
 import type { Funds } from "../../src/chain/network.ts";
 import type { PlutusData } from "../../src/chain/plutus-data.ts";
 import { encodeRedeemer, ownReferenceDatum, REDEEMERS } from "../../src/chain/redeemer.ts";
+import { POLICY_ID_LENGTH } from "../transaction.ts";
 import type { Escrow } from "./escrow.ts";
 import type { PlannedOutput } from "./plan.ts";
 import { fundsOf, sumOf } from "./value.ts";
@@ -156,7 +157,6 @@ function minus(funds: Funds[], less: Funds[]): Funds[] {
 
 /** Plutus data of a value: policy id to asset name to quantity, the native coin under empty names. */
 function toPlutus(funds: Funds[]): PlutusData {
-  const POLICY_ID_LENGTH = 56;
   const policies = Map.groupBy(funds, ({ unit }) => unit.slice(0, POLICY_ID_LENGTH));
   return {
     entries: [...policies].map(([policyId, assets]) => [

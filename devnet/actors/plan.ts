@@ -37,8 +37,12 @@ export interface TransactionPlan {
   payer: Wallet;
   outputs?: PlannedOutput[];
   spends?: PlannedSpend[];
-  /** At most one asset per policy. */
+  /** Those of one policy share the redeemer of the first. */
   mints?: PlannedMint[];
+  /** Outputs that are looked at and not spent. */
+  references?: { txHash: string; index: number }[];
+  /** The collateral is the payer's output that holds this token; one without tokens otherwise. */
+  collateralUnit?: string;
   /** `scriptCbor` (hex) of every contract that runs. */
   scripts?: string[];
   metadata?: Metadata;

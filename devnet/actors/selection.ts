@@ -17,8 +17,8 @@ export interface Selection {
   inputs: Input[];
   /** What is left of inputs and mints after the planned outputs: the fee and the change. */
   rest: Value;
-  /** An output without tokens that is at stake should a script fail; `null` when none runs. */
-  collateral: { input: Input; native: bigint } | null;
+  /** The output that is at stake should a script fail; `null` when none runs. */
+  collateral: { input: Input; value: Value } | null;
 }
 
 /** More than any transaction of the permitted size can cost. */
@@ -54,9 +54,12 @@ export function selectInputs(chain: Chain, plan: TransactionPlan): Selection {
 
   const inputs = [...spends, ...taken].map(toInput).sort(byReference);
   if (spends.length + mints.length === 0) return { inputs, rest, collateral: null };
-  const pure = wallet.find(({ value }) => value.size === 1);
-  if (!pure) throw new Error(`${payer.name} has no collateral`);
-  return { inputs, rest, collateral: { input: pure, native: pure.value.get("") ?? 0n } };
+  const { collateralUnit } = plan;
+  const stake = wallet.find(({ value }) =>
+    collateralUnit === undefined ? value.size === 1 : value.has(collateralUnit),
+  );
+  if (!stake) throw new Error(`${payer.name} has no collateral`);
+  return { inputs, rest, collateral: { input: stake, value: stake.value } };
 }
 
 const toInput = ({ txHash, index, redeemer }: Input): Input => ({

@@ -114,5 +114,23 @@ export const Step = z.discriminatedUnion("do", [
     metadata: metadatum,
   }),
   z.strictObject({ do: z.literal("burn"), on: z.string() }),
+  /** Several mints in one transaction, which may also touch tokens known by name; see `Beside`. */
+  z.strictObject({
+    do: z.literal("mintAll"),
+    version,
+    holder: seller,
+    tokens: z.array(
+      z.strictObject({
+        as: z.string().exactOptional(),
+        assetName: hex.exactOptional(),
+        metadata: metadatum.exactOptional(),
+      }),
+    ),
+    references: z.array(z.string()).default([]),
+    carries: z.array(z.string()).default([]),
+    collateral: z.string().exactOptional(),
+    burns: z.array(z.string()).default([]),
+  }),
+  z.strictObject({ do: z.literal("send"), on: z.string(), to: wallet(BUYERS) }),
 ]);
 export type Step = z.infer<typeof Step>;

@@ -46,6 +46,7 @@ const BODY = {
   requiredSigners: 14,
   collateralReturn: 16,
   totalCollateral: 17,
+  references: 18,
 } as const;
 const WITNESS = { vkeys: 0, redeemers: 5, plutusV3Scripts: 7 } as const;
 const OUTPUT = { address: 0, value: 1, datum: 2, scriptReference: 3 } as const;
@@ -84,7 +85,7 @@ export function buildTransaction(chain: Chain, plan: TransactionPlan): Uint8Arra
 }
 
 function transactionBody(
-  { payer, outputs = [], mints = [], validity }: TransactionPlan,
+  { payer, outputs = [], mints = [], validity, references = [] }: TransactionPlan,
   { inputs, rest, collateral }: Selection,
   fee: bigint,
   redeemers: Uint8Array | null,
@@ -93,7 +94,8 @@ function transactionBody(
   const toPayer = (value: Value) => ({ address: payer.address, funds: fundsOf(value) });
   const change = new Map(rest);
   add(change, "", -fee);
-  const returned = collateral && new Map([["", collateral.native - COLLATERAL]]);
+  const returned = collateral && new Map(collateral.value);
+  if (returned) add(returned, "", -COLLATERAL);
   return encodeFields({
     [BODY.inputs]: encodeSet(inputs.map(encodeReference)),
     [BODY.outputs]: encodeArray([...outputs, toPayer(change)].map(encodeOutput)),
@@ -107,6 +109,7 @@ function transactionBody(
     [BODY.requiredSigners]: encodeSet([encodeBytes(hexToBytes(payer.vkey))]),
     [BODY.collateralReturn]: returned && encodeOutput(toPayer(returned)),
     [BODY.totalCollateral]: collateral && encodeInt(COLLATERAL),
+    [BODY.references]: references.length > 0 ? encodeSet(references.map(encodeReference)) : null,
   });
 }
 
@@ -126,7 +129,8 @@ function witnessSet(
 
 /** The map form of the Conway era: `{[purpose, index]: [data, [memory, steps]]}`. */
 function encodeRedeemers(inputs: Input[], mints: PlannedMint[]): Uint8Array | null {
-  const sortedMints = [...mints].sort((a, b) => (a.policyId < b.policyId ? -1 : 1));
+  const perPolicy = new Map(mints.toReversed().map((mint) => [mint.policyId, mint]));
+  const sortedMints = [...perPolicy.values()].sort((a, b) => (a.policyId < b.policyId ? -1 : 1));
   const entries = [
     ...inputs.flatMap(({ redeemer }, index) =>
       redeemer ? [{ tag: REDEEMER.spend, index, redeemer }] : [],

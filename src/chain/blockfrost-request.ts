@@ -20,6 +20,16 @@ export interface RequesterOptions {
 /** Reads a path and checks the answer's shape. Null: the provider answered 404. */
 export type Requester = <T>(path: string, shape: z.ZodType<T>) => Promise<T | null>;
 
+/** What a POST carries. */
+export interface Payload {
+  /** Content type. */
+  type: string;
+  body: string | Uint8Array<ArrayBuffer>;
+}
+
+/** Posts to a path, once. `status` is 200 or 400: whoever asked judges what a 400 means. */
+export type Sender = (path: string, payload: Payload) => Promise<{ status: number; text: string }>;
+
 const TIMEOUT_MS = 8000;
 /** One call and its retries; beyond this no further retry starts. */
 const ATTEMPTS = 3;
@@ -47,14 +57,11 @@ const RATE_LIMIT_MS = 10_000;
 export function createRequester(options: RequesterOptions): Requester {
   const { wait = pause, now = Date.now } = options;
   return async (path, shape) => {
-    if (!HEADER_VALUE.test(options.projectId))
-      throw new ProviderError("provider key: has characters that no header can carry", {
-        permanent: true,
-      });
+    checkKey(options);
     const started = now();
     for (let attempt = 1; ; attempt++) {
       await options.budget?.take();
-      const outcome = await getOnce(options, path);
+      const outcome = await callOnce(options, path);
       if (outcome.ok) return outcome.text === null ? null : parse(path, outcome.text, shape);
       if (attempt === ATTEMPTS || now() - started > RETRY_BUDGET_MS) throw outcome.error;
       const longest = FIRST_PAUSE_MS * 2 ** attempt;
@@ -63,16 +70,53 @@ export function createRequester(options: RequesterOptions): Requester {
   };
 }
 
-/** `text` null: 404. Not ok: a failure that may pass. What cannot pass is thrown. */
-type Outcome = { ok: true; text: string | null } | { ok: false; error: ProviderError };
+/**
+ * Makes the POST of a client: checked and bounded as a GET, and never retried here, since only the
+ * caller knows whether it may be sent twice.
+ *
+ * What it returns throws a ProviderError for everything but 200 and 400.
+ */
+export function createSender(options: RequesterOptions): Sender {
+  return async (path, payload) => {
+    checkKey(options);
+    await options.budget?.take();
+    const outcome = await callOnce(options, path, payload);
+    if (!outcome.ok) throw outcome.error;
+    if (outcome.text !== null) return { status: outcome.status, text: outcome.text };
+    throw new ProviderError(`provider: POST ${path}: status 404`, { status: 404, permanent: true });
+  };
+}
 
-async function getOnce(options: RequesterOptions, path: string): Promise<Outcome> {
+function checkKey({ projectId }: RequesterOptions): void {
+  if (!HEADER_VALUE.test(projectId))
+    throw new ProviderError("provider key: has characters that no header can carry", {
+      permanent: true,
+    });
+}
+
+/** `text` null: 404. Not ok: a failure that may pass. What cannot pass is thrown. */
+type Outcome =
+  | { ok: true; status: number; text: string | null }
+  | { ok: false; error: ProviderError };
+
+async function callOnce(
+  options: RequesterOptions,
+  path: string,
+  payload?: Payload,
+): Promise<Outcome> {
   const { baseUrl, projectId, timeoutMs = TIMEOUT_MS } = options;
+  const call = `${payload ? "POST" : "GET"} ${path}`;
   let response: Response;
   let text: string | null;
   try {
     const init = {
-      headers: { project_id: projectId, accept: "application/json" },
+      method: payload ? "POST" : "GET",
+      headers: {
+        project_id: projectId,
+        accept: "application/json",
+        ...(payload && { "content-type": payload.type }),
+      },
+      ...(payload && { body: payload.body }),
       // A redirect would carry the key to another host.
       redirect: "manual",
       signal: AbortSignal.timeout(timeoutMs),
@@ -84,14 +128,13 @@ async function getOnce(options: RequesterOptions, path: string): Promise<Outcome
   } catch (cause) {
     const timedOut = cause instanceof Error && cause.name === "TimeoutError";
     const problem = timedOut ? `no answer within ${timeoutMs} ms` : "connection failed";
-    return { ok: false, error: new ProviderError(`provider: GET ${path}: ${problem}`, { cause }) };
+    return { ok: false, error: new ProviderError(`provider: ${call}: ${problem}`, { cause }) };
   }
   const { status } = response;
-  if (text === null)
-    throw new ProviderError(`provider: GET ${path}: answer is too large`, { status });
-  if (status === 200) return { ok: true, text };
-  if (status === 404) return { ok: true, text: null };
-  const message = `provider: GET ${path}: status ${status}`;
+  if (text === null) throw new ProviderError(`provider: ${call}: answer is too large`, { status });
+  if (status === 200 || (payload && status === 400)) return { ok: true, status, text };
+  if (status === 404) return { ok: true, status, text: null };
+  const message = `provider: ${call}: status ${status}`;
   const refusal = REFUSALS.find((one) => one === status);
   if (refusal !== undefined) throw await refused(options, refusal, response, message);
   if (status < 500) throw new ProviderError(message, { status, permanent: true });

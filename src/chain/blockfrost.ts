@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { createRequester, type RequesterOptions } from "./blockfrost-request.ts";
+import { createAssetCalls } from "./blockfrost-assets.ts";
+import { createRequester, createSender, type RequesterOptions } from "./blockfrost-request.ts";
+import { createTransactionCalls } from "./blockfrost-transactions.ts";
 import { type Block, type Provider, ProviderError, type ProviderUtxo } from "./provider.ts";
 
 /**
@@ -9,6 +11,9 @@ import { type Block, type Provider, ProviderError, type ProviderUtxo } from "./p
 export function createBlockfrost(options: RequesterOptions): Provider {
   const get = createRequester(options);
   return {
+    ...createAssetCalls(get),
+    ...createTransactionCalls(get, createSender(options)),
+
     async latestBlock() {
       const block = await get("/blocks/latest", BLOCK);
       if (block === null) throw new ProviderError("provider: has no block at all", { status: 404 });

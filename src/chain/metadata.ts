@@ -1,4 +1,13 @@
-import { CborError, type CborNode, readCbor } from "./cbor.ts";
+import {
+  CborError,
+  type CborNode,
+  encodeArray,
+  encodeBytes,
+  encodeInt,
+  encodeMap,
+  encodeText,
+  readCbor,
+} from "./cbor.ts";
 
 /** A value of transaction metadata. Map keys may be any metadatum; texts are the usual ones. */
 export type Metadatum = string | bigint | Uint8Array | Metadatum[] | Map<Metadatum, Metadatum>;
@@ -34,4 +43,40 @@ function metadatumOf(node: CborNode, depth: number): Metadatum {
     default:
       throw new CborError(`no metadata at ${node.start}`);
   }
+}
+
+/** CBOR of a metadatum. The ledger takes no text and no byte string beyond 64 bytes. */
+export function encodeMetadatum(value: Metadatum): Uint8Array {
+  if (typeof value === "string") return encodeText(value);
+  if (typeof value === "bigint") return encodeInt(value);
+  if (value instanceof Uint8Array) return encodeBytes(value);
+  if (Array.isArray(value)) return encodeArray(value.map(encodeMetadatum));
+  return encodeMap(
+    [...value].map(([key, item]) => [encodeMetadatum(key), encodeMetadatum(item)] as const),
+  );
+}
+
+/** CBOR of a transaction's auxiliary data in its simplest form: a map of labels. */
+export function encodeLabels(labels: ReadonlyMap<bigint, Metadatum>): Uint8Array {
+  return encodeMap(
+    [...labels].map(([label, value]) => [encodeInt(label), encodeMetadatum(value)] as const),
+  );
+}
+
+const PIECE_BYTES = 60;
+
+/** A text in pieces of at most 60 UTF-8 bytes that split no character; `""` has no piece. */
+export function piecesOf(text: string): string[] {
+  const pieces: string[] = [];
+  let [piece, size] = ["", 0];
+  for (const character of text) {
+    const length = new TextEncoder().encode(character).length;
+    if (size + length > PIECE_BYTES) {
+      pieces.push(piece);
+      [piece, size] = ["", 0];
+    }
+    piece += character;
+    size += length;
+  }
+  return piece === "" ? pieces : [...pieces, piece];
 }

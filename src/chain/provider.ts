@@ -2,7 +2,7 @@
  * The one door to the chain. Implemented by `blockfrost.ts`; everything above knows only this.
  * Hashes are lower-case hex, heights and indexes are numbers, times are Unix seconds.
  */
-export interface Provider {
+export interface Provider extends AssetProvider, TransactionProvider {
   /** The block at the tip as this provider sees it now. */
   latestBlock(): Promise<Block>;
   /** The block at a height or with a hash; `null` when the provider does not have it. */
@@ -21,6 +21,80 @@ export interface Provider {
   transactionCbor(hash: string): Promise<string | null>;
   /** Inputs and outputs with addresses and amounts; `null` when the provider does not have it. */
   transactionUtxos(hash: string): Promise<TransactionUtxos | null>;
+}
+
+/** What the provider tells of minting policies and tokens. */
+export interface AssetProvider {
+  /**
+   * One page of a script's redeemers in ascending chain order, failed transactions included: every
+   * mint and burn of a policy has one. `null` when the provider has never seen the script.
+   */
+  scriptRedeemers(
+    scriptHash: string,
+    page: { page: number; count: number },
+  ): Promise<{ txHash: string; purpose: string }[] | null>;
+  /** Who holds a token, the latest first; `null` when the provider has never seen it. */
+  assetHolders(unit: string): Promise<{ address: string; quantity: string }[] | null>;
+  /**
+   * What the last minting said of a token under label 721, as JSON; `null` when the provider has
+   * never seen it. `onchainMetadata` is null where there is none, or it is not indexed yet.
+   */
+  assetMetadata(unit: string): Promise<{ onchainMetadata: unknown } | null>;
+  /** What lies at an address; `null` when the provider has never seen it. */
+  addressFunds(address: string): Promise<{ unit: string; quantity: string }[] | null>;
+}
+
+/** What building and sending a transaction takes. */
+export interface TransactionProvider {
+  /** All unspent outputs of an address, in no order to rely on; none when it was never seen. */
+  addressUtxos(address: string): Promise<ProviderUtxo[]>;
+  /** A Plutus script as witnesses carry it, hex; `null` when the provider has never seen it. */
+  scriptCbor(scriptHash: string): Promise<string | null>;
+  /** The parameters in force. */
+  protocolParameters(): Promise<ProtocolParameters>;
+  /**
+   * Runs the scripts of a transaction that need not be signed.
+   *
+   * @returns what each redeemer used, by purpose and index, such as `mint:0`
+   * @throws ScriptFailed when one of them fails, or the transaction makes no sense to the node
+   */
+  evaluate(cbor: Uint8Array): Promise<Map<string, ExecutionUnits>>;
+  /**
+   * Hands a signed transaction to the network, once. When it throws, nobody knows whether the
+   * network has it.
+   *
+   * @returns the reason when the node refused it, `null` when it took it
+   */
+  submit(cbor: Uint8Array): Promise<{ refused: string } | null>;
+}
+
+/** What a script may use, or has used. */
+export interface ExecutionUnits {
+  memory: bigint;
+  steps: bigint;
+}
+
+/** What fees, deposits and script data follow from. Amounts are native minor units. */
+export interface ProtocolParameters {
+  /** Per byte of a transaction, and for each transaction. */
+  feePerByte: bigint;
+  feeConstant: bigint;
+  /** Price of a unit: decimal text, exact. */
+  priceMemory: string;
+  priceSteps: string;
+  /** Of the fee. */
+  collateralPercent: bigint;
+  /** Deposit for a byte of an output. */
+  coinsPerByte: bigint;
+  /** Bytes. */
+  maxTransactionSize: number;
+  /** Cost model of Plutus V3. */
+  plutusV3Costs: readonly bigint[];
+}
+
+/** The node ran the scripts of a transaction, and says that it cannot stand. */
+export class ScriptFailed extends Error {
+  override name = "ScriptFailed";
 }
 
 export interface Block {

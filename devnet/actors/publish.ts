@@ -1,0 +1,22 @@
+import type { Chain } from "../chain.ts";
+import { CONTRACTS } from "../contracts/index.ts";
+import { buildTransaction } from "./transaction.ts";
+import { ADMIN } from "./wallets.ts";
+
+/** Enough for an output that carries a script of a few hundred bytes. */
+const HELD_WITH_SCRIPT = 10_000_000n;
+
+/**
+ * Puts every contract's script on the chain, as whoever deploys a contract does: from then on the
+ * provider can show the script to those who know its hash.
+ *
+ * @throws LedgerRejection when the ledger refuses it.
+ */
+export function publishScripts(chain: Chain): string {
+  const outputs = CONTRACTS.map(({ scriptCbor }) => ({
+    address: ADMIN.address,
+    funds: [{ unit: "", amount: HELD_WITH_SCRIPT }],
+    referenceScript: scriptCbor,
+  }));
+  return chain.submit(buildTransaction(chain, { payer: ADMIN, outputs }));
+}

@@ -1,0 +1,150 @@
+/**
+ * A few agents' HTTP servers in one, for the demo and the tests: `GET /{agent}/availability`
+ * answers as an agent does, until the agent is told to behave otherwise. Beside them, for the tests,
+ * a resolver of names.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+const AVAILABLE = { status: "available", type: "masumi-agent", message: "" };
+const RESTLESS_MS = 20_000;
+const SLOW_CHUNK_MS = 200;
+const HUGE_CHUNK = "x".repeat(64 * 1024);
+
+/** How an agent answers. */
+const BEHAVIOURS: Record<string, (response: ServerResponse, argument: string) => void> = {
+  available: (response) => json(response, 200, AVAILABLE),
+  /** Names an agent: the one whose identifier is the argument. */
+  named: (response, agentIdentifier) => json(response, 200, { agentIdentifier }),
+  unavailable: (response) => json(response, 200, { ...AVAILABLE, status: "unavailable" }),
+  /** Something answers there, but no agent. */
+  other: (response) => json(response, 200, { hello: "world" }),
+  down: (response) => json(response, 503, { error: "down for maintenance" }),
+  /** Down for a while, and up again for as long. */
+  restless: (response) =>
+    BEHAVIOURS[Math.floor(Date.now() / RESTLESS_MS) % 2 ? "down" : "available"]?.(response, ""),
+  html: (response) => response.end("<html></html>"),
+  redirect: (response, location) => response.writeHead(302, { location }).end(),
+  /** Never answers. */
+  silent: () => {},
+  /** A body without an end, as fast as it is read. */
+  huge(response) {
+    const write = () => {
+      while (!response.destroyed && response.write(HUGE_CHUNK));
+    };
+    response.on("drain", write);
+    write();
+  },
+  /** A body without an end, a few bytes at a time. */
+  slow(response) {
+    const timer = setInterval(() => response.write(" "), SLOW_CHUNK_MS);
+    response.on("close", () => clearInterval(timer));
+  },
+};
+
+export interface Agents {
+  /** Origin without a trailing slash; an agent's `apiBaseUrl` is this, a slash and its name. */
+  url: string;
+  /** @throws RangeError when there is no such behaviour. */
+  behave(agent: string, behaviour: string, argument?: string): void;
+  /** The longest time between two questions to one agent since the last call, milliseconds. */
+  longestGapMs(): number;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the agents on a free port of 127.0.0.1. Tests in other processes tell them how to behave
+ * with `POST /_control` and `{agent, behaviour, argument?}`, and learn with `GET /_control` how
+ * often each was asked.
+ */
+export async function startAgents(): Promise<Agents> {
+  const behaviours = new Map<string, { behaviour: string; argument: string }>();
+  const asked = new Map<string, number>();
+  const lastAsked = new Map<string, number>();
+  let longestGap = 0;
+
+  function behave(agent: string, behaviour: string, argument = ""): void {
+    if (!BEHAVIOURS[behaviour]) throw new RangeError(`no behaviour ${behaviour}`);
+    behaviours.set(agent, { behaviour, argument });
+  }
+
+  async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === "POST") {
+      const { agent, behaviour, argument } = JSON.parse(await textOf(request));
+      behave(agent, behaviour, argument);
+    }
+    json(response, 200, Object.fromEntries(asked));
+  }
+
+  const server = createServer((request, response) => {
+    const [, agent = "", path] = (request.url ?? "").split("/");
+    if (agent === "_control") {
+      control(request, response).catch((error: unknown) =>
+        json(response, 400, { error: String(error) }),
+      );
+      return;
+    }
+    if (agent === "_dns") {
+      resolve(request, response);
+      return;
+    }
+    if (path !== "availability") {
+      json(response, 404, {});
+      return;
+    }
+    asked.set(agent, (asked.get(agent) ?? 0) + 1);
+    const now = Date.now();
+    longestGap = Math.max(longestGap, now - (lastAsked.get(agent) ?? now));
+    lastAsked.set(agent, now);
+    const { behaviour, argument } = behaviours.get(agent) ?? {
+      behaviour: "available",
+      argument: "",
+    };
+    BEHAVIOURS[behaviour]?.(response, argument);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    behave,
+    longestGapMs() {
+      const gap = longestGap;
+      longestGap = 0;
+      return gap;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/**
+ * A resolver (DNS over HTTPS, JSON form) to whom all names have the same addresses: those in the
+ * path, comma separated. `/_dns/none` knows no name.
+ */
+function resolve(request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? "", "http://resolver");
+  const [, , listed = ""] = url.pathname.split("/");
+  if (listed === "none") {
+    json(response, 200, { Status: 3 });
+    return;
+  }
+  const isAsked = (address: string) =>
+    address.includes(":") === (url.searchParams.get("type") === "AAAA");
+  const type = url.searchParams.get("type") === "AAAA" ? 28 : 1;
+  const addresses = decodeURIComponent(listed).split(",").filter(isAsked);
+  const alias = { name: url.searchParams.get("name"), type: 5, data: "alias.example.com." };
+  json(response, 200, { Status: 0, Answer: [alias, ...addresses.map((data) => ({ type, data }))] });
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,138 @@
+/**
+ * The demo's registrations: agents and an inbox agent that come onto the chain, and one that leaves
+ * it again, through the service's API, as an agent's owner would have it.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { CASTS, type Wallet } from "./actors/wallets.ts";
+import type { Agents } from "./agents.ts";
+import type { InboxProvider } from "./inbox-provider.ts";
+import type { Administered } from "./sources.ts";
+
+const TYPE = "Web3ChainV1";
+const POLL_MS = 500;
+const INBOX_SLUG = "demo-inbox";
+
+interface Registration {
+  id: string;
+  state: string;
+  error: string | null;
+  agentIdentifier: string | null;
+}
+
+/** What the registrations of the demo are made with. */
+export interface RegistrationScene extends Administered {
+  agents: Agents;
+  inbox: InboxProvider;
+}
+
+/**
+ * Asks for the registrations. They come about in the background: each takes a block or two.
+ *
+ * @returns the rest of the play, which waits for them: the inbox agent's provider publishes it, and
+ *   one agent is deregistered. It ends quietly when the signal aborts.
+ * @throws when the service refuses.
+ */
+export async function playRegistrations(
+  scene: RegistrationScene,
+): Promise<(signal: AbortSignal) => Promise<void>> {
+  const [first, second] = CASTS[TYPE].sellers;
+  if (!first || !second) throw new Error("the demo's payment source lacks a wallet");
+  await ask(scene, "POST", "/registry", agent(scene, "Registered adviser", first));
+  const leaving = await ask<Registration>(
+    scene,
+    "POST",
+    "/registry",
+    agent(scene, "Short-lived adviser", second),
+  );
+  const inbox = await ask<Registration>(scene, "POST", "/inbox-agents", {
+    network: "Preprod",
+    sellingWalletVkey: second.vkey,
+    name: "Demo inbox",
+    description: "An inbox agent of the local chain's demo.",
+    agentSlug: INBOX_SLUG,
+  });
+
+  return async (signal) => {
+    try {
+      const confirmed = await confirmation(scene, "/registry", leaving.id, signal);
+      await ask(scene, "DELETE", "/registry", {
+        network: "Preprod",
+        agentIdentifier: confirmed.agentIdentifier,
+      });
+      const { agentIdentifier } = await confirmation(scene, "/inbox-agents", inbox.id, signal);
+      scene.inbox.publish(INBOX_SLUG, {
+        body: { agentIdentifier, linkedEmail: "inbox@example.com", signingPublicKey: "demo key" },
+      });
+      await refreshed(scene, { network: "Preprod", agentIdentifier }, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  };
+}
+
+function agent({ agents }: RegistrationScene, name: string, { vkey }: Wallet) {
+  return {
+    network: "Preprod",
+    sellingWalletVkey: vkey,
+    name,
+    description: "An agent that was registered through the service's API.",
+    apiBaseUrl: `${agents.url}/${name.toLowerCase().replaceAll(" ", "-")}`,
+    Tags: ["demo", "advice"],
+    Capability: { name: "advice", version: "1.0.0" },
+    Author: { name: "The demo" },
+    AgentPricing: { pricingType: "Fixed", Pricing: [{ unit: "", amount: "5000000" }] },
+  };
+}
+
+/** Waits until a registration is on the chain. @throws when it fails, or the signal aborts. */
+async function confirmation(
+  scene: RegistrationScene,
+  path: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<Registration> {
+  for (;;) {
+    const list = `${path}?network=Preprod&searchQuery=${id}`;
+    const { Assets } = await ask<{ Assets: Registration[] }>(scene, "GET", list);
+    const found = Assets[0];
+    if (found?.state === "RegistrationConfirmed") return found;
+    if (!found || found.state === "RegistrationFailed")
+      throw new Error(`registration ${id}: ${found?.error ?? "is gone"}`);
+    await wait(POLL_MS, undefined, { signal });
+  }
+}
+
+/** Has a registration verified as soon as the service has seen it on the chain. */
+async function refreshed(
+  { url, adminKey }: Administered,
+  body: object,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const response = await fetch(`${url}/api/v1/inbox-agent-registration-refresh`, {
+      method: "POST",
+      headers: { token: adminKey },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (response.ok) return;
+    if (response.status !== 404) throw new Error(`refresh: ${response.status} ${text}`);
+    await wait(POLL_MS, undefined, { signal });
+  }
+}
+
+async function ask<Data = unknown>(
+  { url, adminKey }: Administered,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Data> {
+  const response = await fetch(`${url}/api/v1${path}`, {
+    method,
+    headers: { token: adminKey, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return (JSON.parse(text) as { data: Data }).data;
+}

@@ -1,0 +1,54 @@
+import { hexToBytes } from "./hex.ts";
+import { decodeMetadatum, type Metadatum } from "./metadata.ts";
+
+/** Label of token metadata in a minting transaction (CIP-25). */
+export const TOKEN_METADATA_LABEL = "721";
+
+/**
+ * What a minting transaction says of one of its tokens, as JSON has it: byte strings are `0x…`,
+ * integers are numbers, or decimal text beyond what a number holds. CIP-25 names policy and token
+ * by text in version 1 (the token by its hex as well as by its UTF-8 text) and by bytes in 2.
+ *
+ * @param label - CBOR of what stands under label 721
+ * @param assetName - hex
+ * @returns undefined when nothing is said of the token
+ * @throws CborError when the bytes are no metadata
+ */
+export function tokenMetadata(label: Uint8Array, policyId: string, assetName: string): unknown {
+  const policies = decodeMetadatum(label);
+  const tokens =
+    member(policies, policyId) ?? member(policies, hexToBytes(policyId)) ?? new Map<never, never>();
+  const nameBytes = hexToBytes(assetName);
+  const found =
+    member(tokens, assetName) ??
+    member(tokens, nameBytes) ??
+    member(tokens, new TextDecoder().decode(nameBytes));
+  return found === undefined ? undefined : jsonOf(found);
+}
+
+function member(map: Metadatum, key: string | Uint8Array): Metadatum | undefined {
+  if (!(map instanceof Map)) return undefined;
+  for (const [name, value] of map) if (isSame(name, key)) return value;
+  return undefined;
+}
+
+function isSame(name: Metadatum, key: string | Uint8Array): boolean {
+  if (typeof key === "string") return name === key;
+  return name instanceof Uint8Array && Buffer.from(name).equals(key);
+}
+
+function jsonOf(value: Metadatum): unknown {
+  if (typeof value === "string") return value;
+  if (typeof value === "bigint") {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : String(value);
+  }
+  if (value instanceof Uint8Array) return `0x${Buffer.from(value).toString("hex")}`;
+  if (Array.isArray(value)) return value.map(jsonOf);
+  return Object.fromEntries(
+    [...value].map(([key, item]) => [
+      typeof key === "string" ? key : String(jsonOf(key)),
+      jsonOf(item),
+    ]),
+  );
+}

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { checkPublicUrl, PublicFetchError } from "../http/fetch-public.ts";
+import { slugProblem } from "./slug.ts";
+
+/** What an inbox agent's token says of it. */
+export interface InboxMetadata {
+  name: string;
+  description: string | null;
+  agentSlug: string;
+  /** Without a trailing slash. */
+  providerUrl: string | null;
+  metadataVersion: number;
+}
+
+/** The writers of both generations; see `registry/registration-metadata.ts`. */
+const TYPE = /^MasumiInboxV[12]$/;
+const SLUG_LENGTH = 80;
+
+/** One text, or the list of its pieces. */
+const text = z
+  .union([z.string(), z.array(z.string())])
+  .transform((value) => (Array.isArray(value) ? value.join("") : value));
+
+const metadata = z.object({
+  type: text.refine((type) => TYPE.test(type)),
+  name: text.pipe(z.string().trim().min(1).max(120)),
+  description: text.pipe(z.string().trim().max(500)).nullish(),
+  agentslug: text.pipe(
+    z
+      .string()
+      .max(SLUG_LENGTH)
+      .refine((slug) => slugProblem(slug) === null),
+  ),
+  provider_url: text.pipe(z.string().refine(isProviderUrl)).nullish(),
+  metadata_version: z.coerce.number().pipe(z.literal(1)),
+});
+
+/**
+ * Reads the metadata of an inbox agent's token. Null when it is none, or breaks a rule: then there is
+ * no inbox that it could be found at.
+ *
+ * @param value - what stands under label 721 for the token, as JSON
+ */
+export function readInboxMetadata(value: unknown): InboxMetadata | null {
+  const parsed = metadata.safeParse(value);
+  if (!parsed.success) return null;
+  const { name, description, agentslug, provider_url, metadata_version } = parsed.data;
+  return {
+    name,
+    description: description || null,
+    agentSlug: agentslug,
+    providerUrl: provider_url?.replace(/\/$/, "") ?? null,
+    metadataVersion: metadata_version,
+  };
+}
+
+/** Whether a text is an URL that a path can be put behind; the address is judged when it is used. */
+function isProviderUrl(text: string): boolean {
+  try {
+    const url = checkPublicUrl(text, { allowHttp: true, loopbackOrigins: [originOf(text)] });
+    return url.search === "" && url.hash === "";
+  } catch (error) {
+    if (error instanceof PublicFetchError) return false;
+    throw error;
+  }
+}
+
+const originOf = (text: string) => (URL.canParse(text) ? new URL(text).origin : "");

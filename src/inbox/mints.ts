@@ -1,0 +1,156 @@
+import type { Network } from "../chain/network.ts";
+import { TOKEN_METADATA_LABEL, tokenMetadata } from "../chain/token-metadata.ts";
+import type { ChainTransaction } from "../chain/transaction.ts";
+import { type Database, type Statement, statement } from "../db/client.ts";
+import { reserveStamps, stamp } from "../db/clock.ts";
+import { newId } from "../db/id.ts";
+import { log } from "../log.ts";
+import { readInboxMetadata } from "./metadata.ts";
+
+/** A policy that is followed; see `registry/cursor.ts`. */
+export interface MintSource {
+  id: string;
+  network: Network;
+  policyId: string;
+  url: string | null;
+}
+
+/** A transaction that minted or burned under the policy. */
+export interface Mint {
+  tx: ChainTransaction;
+  at: { blockHeight: number };
+}
+
+/**
+ * What a run of minting transactions does to inbox registrations, for the batch that moves the
+ * cursor over them. To apply a transaction again changes nothing: a token is minted once and burned
+ * once, since its name follows from an output that can be spent once.
+ *
+ * @param now - epoch milliseconds
+ */
+export function writeInboxMints(
+  source: MintSource,
+  mints: readonly Mint[],
+  now: number,
+): Statement[] {
+  const minted = mints.flatMap((mint) => mintedBy(source, mint, now));
+  const burned = mints.flatMap((mint) => burnedBy(source, mint));
+  const count = minted.length + burned.length;
+  if (count === 0) return [];
+  const { id, network, policyId, url } = source;
+  const mintedAt = stamp("inbox", network, count, "item.key");
+  const burnedAt = stamp("inbox", network, count, `${minted.length} + item.key`);
+  return [
+    reserveStamps("inbox", network, count, now),
+    statement(
+      `INSERT INTO inbox_registration (id, network, source_id, policy_id, source_url,
+         agent_identifier, name, description, agent_slug, provider_url, metadata_version, status,
+         minted_height, due_at, created_at, updated_at, status_updated_at, rev)
+       SELECT v->>'id', ?, ?, ?, ?, v->>'agentIdentifier', v->>'name', v->>'description',
+         v->>'agentSlug', v->>'providerUrl', v->>'metadataVersion', 'Pending', v->>'mintedHeight',
+         ?, ?, ?, at, 0
+       FROM (SELECT item.value AS v, ${mintedAt.sql} AS at FROM json_each(?) AS item)
+       WHERE true
+       ON CONFLICT (agent_identifier, source_id) DO UPDATE SET
+         status = 'Pending', minted_height = excluded.minted_height, burned_height = NULL,
+         due_at = excluded.due_at, updated_at = excluded.updated_at,
+         status_updated_at = excluded.status_updated_at, rev = inbox_registration.rev + 1
+       WHERE inbox_registration.minted_height IS NULL`,
+      network,
+      id,
+      policyId,
+      url,
+      now,
+      now,
+      now,
+      ...mintedAt.params,
+      JSON.stringify(minted),
+    ),
+    statement(
+      `UPDATE inbox_registration SET status = 'Deregistered', burned_height = v->>'burnedHeight',
+         due_at = NULL, updated_at = ?, status_updated_at = at, rev = rev + 1
+       FROM (SELECT item.value AS v, ${burnedAt.sql} AS at FROM json_each(?) AS item)
+       WHERE agent_identifier = v->>'agentIdentifier' AND source_id = ? AND burned_height IS NULL`,
+      now,
+      ...burnedAt.params,
+      JSON.stringify(burned),
+      id,
+    ),
+  ];
+}
+
+/**
+ * Undoes what stood on blocks above a height, for a batch of the registry's rollback. A token that
+ * was never minted stays as `Deregistered`, so that followers learn of it; one that was not burned
+ * after all is verified anew.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function undoInboxMints(
+  db: Database,
+  { id, network }: Pick<MintSource, "id" | "network">,
+  above: number,
+  now: number,
+): Promise<Statement[]> {
+  const rows = await db.all<{ id: string }>(
+    `SELECT id FROM inbox_registration
+     WHERE source_id = ?1 AND (minted_height > ?2 OR burned_height > ?2) ORDER BY id`,
+    id,
+    above,
+  );
+  if (rows.length === 0) return [];
+  const at = stamp("inbox", network, rows.length, "item.key");
+  return [
+    reserveStamps("inbox", network, rows.length, now),
+    statement(
+      `UPDATE inbox_registration SET
+         status = iif(minted_height > above, 'Deregistered', 'Pending'),
+         due_at = iif(minted_height > above, NULL, now),
+         minted_height = iif(minted_height > above, NULL, minted_height),
+         burned_height = iif(burned_height > above, NULL, burned_height),
+         updated_at = now, status_updated_at = at, rev = rev + 1
+       FROM (SELECT item.value AS touched, ${at.sql} AS at, ? AS above, ? AS now
+             FROM json_each(?) AS item)
+       WHERE id = touched`,
+      ...at.params,
+      above,
+      now,
+      JSON.stringify(rows.map((row) => row.id)),
+    ),
+  ];
+}
+
+function mintedBy({ policyId }: MintSource, { tx, at }: Mint, now: number) {
+  return tokensOf(policyId, tx, (quantity) => quantity > 0n).flatMap((assetName) => {
+    const found = metadataOf(tx, policyId, assetName);
+    if (found === null) return [];
+    const agentIdentifier = policyId + assetName;
+    return [{ id: newId(now), agentIdentifier, mintedHeight: at.blockHeight, ...found }];
+  });
+}
+
+function burnedBy({ policyId }: MintSource, { tx, at }: Mint) {
+  return tokensOf(policyId, tx, (quantity) => quantity < 0n).map((assetName) => ({
+    agentIdentifier: policyId + assetName,
+    burnedHeight: at.blockHeight,
+  }));
+}
+
+/** One that failed phase 2 minted nothing. */
+function tokensOf(policyId: string, tx: ChainTransaction, wanted: (quantity: bigint) => boolean) {
+  if (!tx.isValid) return [];
+  return tx.mint
+    .filter((one) => one.policyId === policyId && wanted(one.quantity))
+    .map(({ assetName }) => assetName);
+}
+
+function metadataOf(tx: ChainTransaction, policyId: string, assetName: string) {
+  const label = tx.metadata.get(TOKEN_METADATA_LABEL);
+  if (label === undefined) return null;
+  try {
+    return readInboxMetadata(tokenMetadata(label, policyId, assetName));
+  } catch (error) {
+    log("warn", "inbox.metadata_unreadable", { tx: tx.hash, error: String(error) });
+    return null;
+  }
+}

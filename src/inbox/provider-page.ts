@@ -1,0 +1,135 @@
+import { z } from "zod";
+import { fetchPublic, PublicFetchError, type PublicFetchOptions } from "../http/fetch-public.ts";
+
+/** What an inbox provider publishes of an agent. */
+export interface Published {
+  linkedEmail: string | null;
+  encryptionPublicKey: string | null;
+  encryptionKeyVersion: string | null;
+  signingPublicKey: string | null;
+  signingKeyVersion: string | null;
+}
+
+/**
+ * What a look-up came to. `absent`: the provider does not know the slug, or names no agent there.
+ * `other`: it names other agents. `unknown`: it did not answer, so nothing follows.
+ */
+export type LookUp =
+  | { kind: "ours"; published: Published }
+  | { kind: "absent" | "other" | "unknown" };
+
+/** Which addresses guarded fetches may reach, and how names are resolved. */
+export type Outbound = Pick<PublicFetchOptions, "loopbackOrigins" | "resolverUrl" | "resolve">;
+
+const MAX_BYTES = 64 * 1024;
+const MAX_DEPTH = 32;
+const IDENTIFIER_FIELDS = ["agentIdentifier", "masumiAgentIdentifier"];
+const NO_SUCH_PAGE = 404;
+
+/**
+ * Asks the page that an inbox provider publishes for a slug, `<provider>/<slug>/public`.
+ *
+ * @param providerUrl - without a trailing slash
+ * @param timeoutMs - for everything, the body included
+ */
+export async function lookUp(
+  providerUrl: string,
+  agentSlug: string,
+  agentIdentifier: string,
+  outbound: Outbound,
+  timeoutMs: number,
+): Promise<LookUp> {
+  try {
+    const { status, body } = await fetchPublic(
+      `${providerUrl}/${encodeURIComponent(agentSlug)}/public`,
+      {
+        ...outbound,
+        allowHttp: true,
+        headers: { accept: "application/json" },
+        timeoutMs,
+        maxBytes: MAX_BYTES,
+      },
+    );
+    if (status === NO_SUCH_PAGE) return { kind: "absent" };
+    if (status < 200 || status > 299) return { kind: "unknown" };
+    return judge(JSON.parse(new TextDecoder().decode(body)), agentIdentifier);
+  } catch (error) {
+    // No answer, or none in JSON.
+    if (error instanceof PublicFetchError || error instanceof SyntaxError)
+      return { kind: "unknown" };
+    throw error;
+  }
+}
+
+/**
+ * What a page says of one agent. The keys are taken only from the object that names the agent: a
+ * page may hold several agents, or a stranger's text.
+ */
+export function judge(page: unknown, agentIdentifier: string): LookUp {
+  let namesAny = false;
+  for (const object of objectsIn(page)) {
+    const named = IDENTIFIER_FIELDS.flatMap((field) => textsIn(object[field], 0));
+    if (named.length === 0) continue;
+    namesAny = true;
+    if (named.includes(agentIdentifier)) return { kind: "ours", published: publishedIn(object) };
+  }
+  return { kind: namesAny ? "other" : "absent" };
+}
+
+type JsonObject = Record<string, unknown>;
+
+/** All objects of a JSON value, the outer ones first. */
+function objectsIn(page: unknown): JsonObject[] {
+  const found: JsonObject[] = [];
+  let level: unknown[] = [page];
+  for (let depth = 0; level.length > 0 && depth < MAX_DEPTH; depth++) {
+    for (const value of level) if (isObject(value)) found.push(value);
+    level = level.flatMap((value) =>
+      Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [],
+    );
+  }
+  return found;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A text, or the texts of nested lists. */
+function textsIn(value: unknown, depth: number): string[] {
+  if (typeof value === "string") return value.trim() === "" ? [] : [value.trim()];
+  if (!Array.isArray(value) || depth > MAX_DEPTH) return [];
+  return value.flatMap((item) => textsIn(item, depth + 1));
+}
+
+function publishedIn(object: JsonObject): Published {
+  return {
+    linkedEmail: textOf(object.linkedEmail, 320),
+    encryptionPublicKey: keyOf(object.encryptionPublicKey),
+    encryptionKeyVersion: textOf(object.encryptionKeyVersion, 250),
+    signingPublicKey: keyOf(object.signingPublicKey),
+    signingKeyVersion: textOf(object.signingKeyVersion, 250),
+  };
+}
+
+const LONGEST_KEY = 4000;
+
+/** A key is a text, or a JWK (RFC 7517), which is kept as canonical JSON text. */
+function keyOf(value: unknown): string | null {
+  const key = isObject(value) ? canonicalJson(value) : value;
+  return textOf(key, LONGEST_KEY);
+}
+
+function textOf(value: unknown, longest: number): string | null {
+  const parsed = z.string().trim().min(1).max(longest).safeParse(value);
+  return parsed.success ? parsed.data : null;
+}
+
+/** JSON without blanks, the members of objects in the order of their names. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) =>
+    isObject(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
+}

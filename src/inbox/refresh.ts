@@ -1,0 +1,50 @@
+import { and, desc, eq, sql } from "drizzle-orm";
+import { charge, throwIfOutOfCredits } from "../api-keys/credits.ts";
+import type { Network } from "../chain/network.ts";
+import { db } from "../db/client.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { outboundOf, usualProviders } from "./providers.ts";
+import { inboxRegistration as inbox } from "./tables.ts";
+import { type InboxRow, resetRegistration, verify } from "./verification.ts";
+
+const TIMEOUT_MS = 6_000;
+
+/**
+ * Verifies one registration anew, an invalid one from the beginning.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 402, 404
+ */
+export async function refreshInbox(
+  c: AppContext,
+  { network, agentIdentifier }: { network: Network; agentIdentifier: string },
+  now: number,
+): Promise<InboxRow> {
+  const { deadline, caller } = c.var;
+  const ledger = db(c.env, network, { writes: "idempotent", deadline });
+  const [row] = await ledger.orm
+    .select()
+    .from(inbox)
+    .where(and(eq(inbox.agentIdentifier, agentIdentifier), eq(inbox.network, network)))
+    // A source that was removed and added again has the token twice; the one that is alive counts.
+    .orderBy(sql`${inbox.status} = 'Deregistered'`, desc(inbox.id))
+    .limit(1);
+  if (!row) throw new ApiError(404, "agentIdentifier: there is no such inbox registration");
+  const charges = charge(caller, "inbox-registration-refresh");
+  if (charges.length > 0)
+    await db(c.env, undefined, { deadline }).batch(charges).catch(throwIfOutOfCredits);
+
+  if (row.status === "Deregistered") return row;
+  const fresh = row.status === "Invalid" ? await resetRegistration(ledger, row, now) : row;
+  return verify(
+    {
+      db: ledger,
+      outbound: await outboundOf(c.env, deadline),
+      usualProviders: usualProviders(c.env),
+      timeoutMs: TIMEOUT_MS,
+      now: Date.now,
+    },
+    fresh,
+  );
+}

@@ -1,0 +1,23 @@
+const RESERVED: readonly string[] = ["favicon.ico", "robots.txt", "sitemap.xml"].map(normalSlug);
+
+/**
+ * The one form of a slug: without marks, lower-case, words of `a-z0-9` joined by single hyphens. An
+ * inbox is found by it, so two names with one form are the same inbox.
+ */
+export function normalSlug(text: string): string {
+  return text
+    .normalize("NFKD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .trim()
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
+}
+
+/** Why a text is no slug; null when it is one. */
+export function slugProblem(text: string): string | null {
+  const normal = normalSlug(text);
+  if (normal !== text || text === "")
+    return normal === "" ? "must have letters or digits" : `must be written as ${normal}`;
+  return RESERVED.includes(text) ? "is reserved" : null;
+}

@@ -1,0 +1,120 @@
+import { eq } from "drizzle-orm";
+import type { Network } from "../chain/network.ts";
+import { type Database, type Statement, statement, violates } from "../db/client.ts";
+import { reserveStamps, stamp } from "../db/clock.ts";
+import { type LookUp, lookUp, type Outbound, type Published } from "./provider-page.ts";
+import { inboxRegistration } from "./tables.ts";
+
+export type InboxRow = typeof inboxRegistration.$inferSelect;
+
+/** What verification works with. */
+export interface VerificationContext {
+  /** With `writes: "idempotent"`. */
+  db: Database;
+  outbound: Outbound;
+  /** Base URLs of the providers that tokens without one of their own mean; none: "". */
+  usualProviders: Record<Network, string>;
+  /** Milliseconds that a provider has to answer. */
+  timeoutMs: number;
+  /** Epoch milliseconds. */
+  now(): number;
+}
+
+const MINUTE_MS = 60_000;
+/** When a provider is asked again. One that names another agent is asked when somebody wants it. */
+const AGAIN_MS = { Pending: 5 * MINUTE_MS, Verified: 30 * MINUTE_MS } as const;
+
+const NOTHING: Published = {
+  linkedEmail: null,
+  encryptionPublicKey: null,
+  encryptionKeyVersion: null,
+  signingPublicKey: null,
+  signingKeyVersion: null,
+};
+
+/** Where an agent's page is asked for; null: nowhere. */
+export function providerUrlOf(
+  { providerUrl, network }: Pick<InboxRow, "providerUrl" | "network">,
+  usualProviders: Record<Network, string>,
+): string | null {
+  return providerUrl ?? (usualProviders[network].replace(/\/$/, "") || null);
+}
+
+/**
+ * Asks the provider of a registration and writes what it says. A registration that was changed
+ * meanwhile, such as by a burn, stays as it is then.
+ *
+ * @returns the registration afterwards
+ */
+export async function verify(context: VerificationContext, row: InboxRow): Promise<InboxRow> {
+  const { db, outbound, usualProviders, timeoutMs, now } = context;
+  if (row.status === "Deregistered") return row;
+  const url = providerUrlOf(row, usualProviders);
+  const found: LookUp =
+    url === null
+      ? { kind: "unknown" }
+      : await lookUp(url, row.agentSlug, row.agentIdentifier, outbound, timeoutMs);
+  return changeRegistration(db, row, after(row, found), now());
+}
+
+/** Clears what an `Invalid` registration was judged by, and makes it `Pending`. */
+export function resetRegistration(db: Database, row: InboxRow, now: number): Promise<InboxRow> {
+  return changeRegistration(db, row, { ...NOTHING, status: "Pending" }, now);
+}
+
+type Judgement = Partial<Published> & Pick<InboxRow, "status">;
+
+/** A provider that does not answer changes nothing. */
+function after({ status }: InboxRow, found: LookUp): Judgement {
+  if (found.kind === "ours") return { ...found.published, status: "Verified" };
+  if (found.kind === "unknown") return { status };
+  return { ...NOTHING, status: found.kind === "other" ? "Invalid" : "Pending" };
+}
+
+async function changeRegistration(
+  db: Database,
+  row: InboxRow,
+  judgement: Judgement,
+  now: number,
+): Promise<InboxRow> {
+  const next = { ...row, ...judgement };
+  const again = next.status in AGAIN_MS ? AGAIN_MS[next.status as keyof typeof AGAIN_MS] : null;
+  const dueAt = again === null ? null : now + again;
+  try {
+    await db.batch(changeStatements({ ...next, dueAt }, row, now));
+  } catch (error) {
+    // A burn, a rollback or another verification was first, or our own answer was lost.
+    if (!violates(error, "inbox_registration.rev")) throw error;
+  }
+  const [current] = await db.orm
+    .select()
+    .from(inboxRegistration)
+    .where(eq(inboxRegistration.id, row.id));
+  return current ?? row;
+}
+
+function changeStatements(next: InboxRow, row: InboxRow, now: number): Statement[] {
+  const isMove = next.status !== row.status;
+  const at = stamp("inbox", row.network, 1, "0");
+  return [
+    ...(isMove ? [reserveStamps("inbox", row.network, 1, now)] : []),
+    statement(
+      `UPDATE inbox_registration SET rev = iif(rev = ?, rev + 1, NULL), status = ?,
+         linked_email = ?, encryption_public_key = ?, encryption_key_version = ?,
+         signing_public_key = ?, signing_key_version = ?, due_at = ?, updated_at = ?,
+         status_updated_at = ${isMove ? at.sql : "status_updated_at"}
+       WHERE id = ?`,
+      row.rev,
+      next.status,
+      next.linkedEmail,
+      next.encryptionPublicKey,
+      next.encryptionKeyVersion,
+      next.signingPublicKey,
+      next.signingKeyVersion,
+      next.dueAt,
+      now,
+      ...(isMove ? at.params : []),
+      row.id,
+    ),
+  ];
+}

@@ -1,0 +1,175 @@
+import type { Network } from "../chain/network.ts";
+import { type Database, type Statement, statement, violates } from "../db/client.ts";
+import { reserveStamps, stamp } from "../db/clock.ts";
+import { type Availability, askAvailability, judge, type Outbound } from "./availability.ts";
+import type { Health } from "./entry.ts";
+
+/** What a run of health checks works with. */
+export interface HealthContext {
+  db: Database;
+  network: Network;
+  sourceId: string;
+  outbound: Outbound;
+  /** How often an agent is checked that answers as before. */
+  intervalMs: number;
+  /** Epoch milliseconds. */
+  now(): number;
+}
+
+/** An agent that is due. */
+interface DueAgent {
+  id: string;
+  agent_identifier: string;
+  api_base_url: string;
+  health: Health;
+  rev: number;
+  failures: number;
+}
+
+interface Outcome {
+  agent: DueAgent;
+  result: Health;
+}
+
+/** Agents checked between two writes. */
+const CHUNK = 60;
+/** Checks under way at once: an invocation has six connections. */
+const PARALLEL = 6;
+/** Failed checks in a row after which an agent that was online no longer is. */
+const STRIKES = 3;
+/** The pause before a failed check is repeated, until it is clear what it was. */
+const RETRY_MS = 60_000;
+/** How much longer the pause grows for an agent that stays `Invalid`: up to 32 intervals, 16 h. */
+const MAX_BACK_OFF = 5;
+
+/**
+ * Checks the agents of a source that are due, those that are well first, so that ones that do not
+ * answer cannot hold them up. Every agent comes again, whatever it answered.
+ *
+ * @param deadline - epoch milliseconds after which no further agents are taken
+ * @returns whether more are due
+ */
+export async function checkHealth(context: HealthContext, deadline: number): Promise<boolean> {
+  for (;;) {
+    const agents = await dueAgents(context);
+    if (agents.length === 0) return false;
+    await writeOutcomes(context, await checkAll(agents, context.outbound));
+    if (agents.length < CHUNK) return false;
+    if (context.now() >= deadline) return true;
+  }
+}
+
+function dueAgents({ db, sourceId, now }: HealthContext): Promise<DueAgent[]> {
+  return db.all<DueAgent>(
+    `SELECT e.id, e.agent_identifier, e.api_base_url, e.health, e.rev, h.failures
+     FROM (SELECT entry_id, failures, due_at FROM registry_health
+           WHERE source_id = ?1 AND due_at <= ?2
+           ORDER BY failures >= ${STRIKES}, due_at LIMIT ${CHUNK}) AS h
+     JOIN registry_entry AS e ON e.id = h.entry_id`,
+    sourceId,
+    now(),
+  );
+}
+
+/** Agents that share an address are asked once. */
+async function checkAll(agents: DueAgent[], outbound: Outbound): Promise<Outcome[]> {
+  const byUrl = [...Map.groupBy(agents, (agent) => agent.api_base_url)];
+  const answers = new Map<string, Availability>();
+  const next = byUrl.values();
+  const work = async () => {
+    for (const [url] of next) answers.set(url, await askAvailability(url, outbound));
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+  return agents.map((agent) => ({
+    agent,
+    result: judge(answers.get(agent.api_base_url) ?? { failed: "Offline" }, agent.agent_identifier),
+  }));
+}
+
+/**
+ * Writes counters, and the status of agents whose health changed. What a transaction did to an
+ * agent meanwhile wins: then only the counters are written, and the next check decides again.
+ */
+async function writeOutcomes(context: HealthContext, outcomes: Outcome[]): Promise<void> {
+  const { db } = context;
+  const now = context.now();
+  const checks = outcomes.map(({ agent, result }) =>
+    judged(agent, result, now, context.intervalMs),
+  );
+  const changed = checks.filter(({ before, health }) => health !== before);
+  const counters = writeCounters(context.sourceId, checks, now);
+  try {
+    await db.batch([...writeHealth(context.network, changed, now), counters]);
+  } catch (error) {
+    if (!violates(error, "registry_entry.rev")) throw error;
+    await db.batch([counters]);
+  }
+}
+
+interface Judged {
+  entryId: string;
+  rev: number;
+  before: Health;
+  health: Health;
+  isSuccess: boolean;
+  failures: number;
+  /** Epoch milliseconds. */
+  dueAt: number;
+}
+
+/** One success brings an agent back; it takes three failures in a row to lose it. */
+function judged(agent: DueAgent, result: Health, now: number, intervalMs: number): Judged {
+  const isSuccess = result === "Online";
+  const failures = isSuccess ? 0 : agent.failures + 1;
+  const health = isSuccess || failures >= STRIKES ? result : agent.health;
+  return {
+    entryId: agent.id,
+    rev: agent.rev,
+    before: agent.health,
+    health,
+    isSuccess,
+    failures,
+    dueAt: now + pauseAfter(health, failures, intervalMs),
+  };
+}
+
+/** Milliseconds until the next check; a little random, so that checks spread over time. */
+function pauseAfter(health: Health, failures: number, intervalMs: number): number {
+  const isUnclear = failures > 0 && failures < STRIKES;
+  const backOff =
+    health === "Invalid" ? 2 ** Math.min(Math.max(failures - STRIKES, 0), MAX_BACK_OFF) : 1;
+  const longest = isUnclear ? Math.min(RETRY_MS, intervalMs) : intervalMs * backOff;
+  return Math.round(longest * (0.9 + 0.1 * Math.random()));
+}
+
+function writeHealth(network: Network, changed: Judged[], now: number): Statement[] {
+  if (changed.length === 0) return [];
+  const at = stamp("registry", network, changed.length, "item.key");
+  return [
+    reserveStamps("registry", network, changed.length, now),
+    statement(
+      `UPDATE registry_entry SET
+         rev = iif(registry_entry.rev = v->>'rev', registry_entry.rev + 1, NULL),
+         health = v->>'health', status = v->>'health', updated_at = ?, status_updated_at = at
+       FROM (SELECT item.value AS v, ${at.sql} AS at FROM json_each(?) AS item)
+       WHERE registry_entry.id = v->>'entryId'`,
+      now,
+      ...at.params,
+      JSON.stringify(changed),
+    ),
+  ];
+}
+
+/** An agent that was burned meanwhile has no next check, and gets none by this. */
+function writeCounters(sourceId: string, checks: Judged[], now: number): Statement {
+  return statement(
+    `UPDATE registry_health SET checks = checks + 1, successes = successes + (v->>'isSuccess'),
+       failures = v->>'failures', last_check_at = ?,
+       due_at = iif(due_at IS NULL, NULL, v->>'dueAt')
+     FROM (SELECT item.value AS v FROM json_each(?) AS item)
+     WHERE source_id = ? AND entry_id = v->>'entryId'`,
+    now,
+    JSON.stringify(checks),
+    sourceId,
+  );
+}

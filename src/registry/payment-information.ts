@@ -1,0 +1,68 @@
+import { NETWORKS, type Network } from "../chain/network.ts";
+import { db, type Statement, statement } from "../db/client.ts";
+import { open } from "../db/sealed.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { providerFor } from "../sources/provider.ts";
+import { type SellerWallet, sellerWallet } from "./holder.ts";
+import { chargeCall } from "./metered.ts";
+import { pageSql, pageText } from "./page.ts";
+import type { ShownRow } from "./render.ts";
+import { activeRegistrySource, providerKeyPlace } from "./source-record.ts";
+
+/**
+ * The payment information of an agent: its entry, and who holds its token and is paid. Charged
+ * only when all of it was found.
+ *
+ * @returns JSON text of the record
+ * @throws ApiError 404 when there is no such agent, its source was removed, or nobody holds its
+ *   token; ProviderError
+ */
+export async function paymentInformation(c: AppContext, agentIdentifier: string): Promise<string> {
+  const row = await findEntry(c, agentIdentifier);
+  if (row === undefined) throw new ApiError(404, "agentIdentifier: there is no such agent");
+  const wallet = await holderOf(c, row);
+  if (wallet === null)
+    throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");
+  await chargeCall(c, "payment-information");
+  const text = await pageText(db(c.env, row.network, { deadline: c.var.deadline }), [row]);
+  return `${text.slice(0, -1)},"sellerWallet":${JSON.stringify(wallet)}}`;
+}
+
+/** The agent's entry on a network the key may use; one that is registered before one that is not. */
+async function findEntry(c: AppContext, agentIdentifier: string): Promise<ShownRow | undefined> {
+  const { networkLimit } = c.var.caller;
+  const networks = NETWORKS.filter((one) => networkLimit === null || networkLimit.includes(one));
+  const found = await Promise.all(
+    networks.map((network) => {
+      const { sql, params } = agentEntry(network, agentIdentifier);
+      return db(c.env, network, { deadline: c.var.deadline }).all<ShownRow>(sql, ...params);
+    }),
+  );
+  const rows = found.flat();
+  return rows.find(({ status }) => status !== "Deregistered") ?? rows[0];
+}
+
+/** The entry of an agent on one network. */
+export function agentEntry(network: Network, agentIdentifier: string): Statement {
+  return statement(
+    pageSql(
+      "e.agent_identifier = ?1 AND e.network = ?2",
+      "ORDER BY e.status = 'Deregistered', e.id DESC LIMIT 1",
+    ),
+    agentIdentifier,
+    network,
+  );
+}
+
+async function holderOf(c: AppContext, row: ShownRow): Promise<SellerWallet | null> {
+  const source = await activeRegistrySource(
+    db(c.env, undefined, { deadline: c.var.deadline }),
+    row.source_id,
+  );
+  if (source === null)
+    throw new ApiError(404, "agentIdentifier: the registry of this agent was removed");
+  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, row.network, key);
+  return sellerWallet(provider, source.id, row.network, row.agent_identifier);
+}

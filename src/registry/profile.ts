@@ -1,0 +1,258 @@
+import { z } from "zod";
+
+/** An amount of a price: decimal text of minor units; `unit` is `""` for the native coin. */
+export interface PriceAmount {
+  amount: string;
+  unit: string;
+}
+
+export const PRICING_TYPES = ["Fixed", "Free", "Dynamic"] as const;
+export const PAYMENT_TYPES = ["Web3ChainV1", "Web3ChainV2", "None"] as const;
+
+/** What an agent's token says of it. */
+export interface AgentProfile {
+  name: string;
+  description: string | null;
+  apiBaseUrl: string;
+  image: string;
+  tags: string[];
+  capability: { name: string; version: string } | null;
+  author: {
+    name: string;
+    organization: string | null;
+    contactEmail: string | null;
+    contactOther: string | null;
+  };
+  legal: { privacyPolicy: string | null; terms: string | null; other: string | null };
+  exampleOutputs: { name: string; mimeType: string; url: string }[];
+  pricing: { type: (typeof PRICING_TYPES)[number]; amounts: PriceAmount[] };
+  paymentType: (typeof PAYMENT_TYPES)[number];
+  metadataVersion: 1 | 2;
+}
+
+export type ProfileResult = { ok: true; profile: AgentProfile } | { ok: false; reason: string };
+
+const MAX_PRICES = 25;
+/** More problems than this say nothing more. */
+const LISTED_PROBLEMS = 5;
+/** The ledger's name in `supported_payment_sources` of metadata version 2. */
+const LEDGER = "Cardano";
+
+/**
+ * Reads an agent's metadata, versions 1 and 2, as registries write it: a text is one string, or
+ * a list of its pieces. Unknown fields are ignored.
+ *
+ * @param value - what stands under label 721 for the token, as JSON; undefined when nothing does
+ * @returns the profile, or why there is none, for operators: `author.name: is missing; …`
+ */
+export function readProfile(value: unknown): ProfileResult {
+  if (value === undefined) return { ok: false, reason: "metadata: is missing" };
+  const version = record({ metadata_version: VERSION }).safeParse(value);
+  if (!version.success) return { ok: false, reason: reasonOf(version.error) };
+  const parsed = (version.data.metadata_version === 1 ? VERSION_1 : VERSION_2).safeParse(value);
+  return parsed.success
+    ? { ok: true, profile: parsed.data }
+    : { ok: false, reason: reasonOf(parsed.error) };
+}
+
+/** Whether a token's metadata is an inbox agent's, which is not one of the agents here. */
+export function isInboxMetadata(value: unknown): boolean {
+  const type = z.object({ type: z.string() }).safeParse(value);
+  return type.success && /^MasumiInboxV\d+$/.test(type.data.type);
+}
+
+function reasonOf({ issues }: z.ZodError): string {
+  const listed = issues
+    .slice(0, LISTED_PROBLEMS)
+    .map(({ path, message }) => `${path.join(".") || "metadata"}: ${message}`)
+    .join("; ");
+  const rest = issues.length - LISTED_PROBLEMS;
+  return rest > 0 ? `${listed}; and ${rest} more` : listed;
+}
+
+/** The joined text of one string or a list of strings; undefined when there is nothing. */
+function joined(value: unknown, problems: z.RefinementCtx): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  const pieces = Array.isArray(value) ? value : [value];
+  if (pieces.every((piece): piece is string => typeof piece === "string")) return pieces.join("");
+  problems.addIssue("must be a text or a list of texts");
+  return undefined;
+}
+
+/** A text that may be left out, or empty: both are null. */
+const OPTIONAL_TEXT = z
+  .unknown()
+  .optional()
+  .transform((value, problems) => joined(value, problems) || null);
+
+/** A text that must be there and not be empty. */
+const TEXT = z.unknown().transform((value, problems): string => {
+  const before = problems.issues.length;
+  const text = joined(value, problems);
+  if (text) return text;
+  if (problems.issues.length === before)
+    problems.addIssue(text === undefined ? "is missing" : "must not be empty");
+  return z.NEVER;
+});
+
+/** The writer cuts texts into pieces, and of the empty unit nothing is left but an empty list. */
+const UNIT = z
+  .unknown()
+  .optional()
+  .transform((value, problems): string => {
+    const text = joined(value, problems) ?? "";
+    return text === "lovelace" ? "" : text;
+  });
+
+const VERSION = z.unknown().transform((value, problems): 1 | 2 => {
+  const version = Number(Array.isArray(value) ? value.join("") : value);
+  if (version === 1 || version === 2) return version;
+  problems.addIssue(value === undefined ? "is missing" : "must be 1 or 2");
+  return z.NEVER;
+});
+
+const AMOUNT = z.unknown().transform((value, problems): string => {
+  const text = Array.isArray(value) ? value.join("") : String(value);
+  if (/^\d{1,30}$/.test(text) && BigInt(text) > 0n) return String(BigInt(text));
+  problems.addIssue("must be a whole number above 0");
+  return z.NEVER;
+});
+
+/** An object; `what` is missing when it is something else. */
+function record<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.object(shape, {
+    error: ({ input }) => (input === undefined ? "is missing" : "must be a map"),
+  });
+}
+
+function list<Item extends z.ZodType>(item: Item, min: number, max: number) {
+  return z
+    .array(item, { error: ({ input }) => (input === undefined ? "is missing" : "must be a list") })
+    .min(min, `must have at least ${min}`)
+    .max(max, `must have at most ${max}`);
+}
+
+const BASE = {
+  name: TEXT,
+  description: OPTIONAL_TEXT,
+  api_base_url: TEXT,
+  image: TEXT,
+  tags: list(TEXT, 1, 1000),
+  example_output: list(record({ name: TEXT, mime_type: TEXT, url: TEXT }), 0, 1000).optional(),
+  capability: record({ name: OPTIONAL_TEXT, version: OPTIONAL_TEXT }).optional(),
+  author: record({
+    name: TEXT,
+    organization: OPTIONAL_TEXT,
+    contact_email: OPTIONAL_TEXT,
+    contact_other: OPTIONAL_TEXT,
+  }),
+  legal: record({
+    privacy_policy: OPTIONAL_TEXT,
+    terms: OPTIONAL_TEXT,
+    other: OPTIONAL_TEXT,
+  }).optional(),
+};
+
+const PRICING_TYPE = z.unknown().transform((value, problems) => {
+  const text = joined(value, problems);
+  const found = PRICING_TYPES.find((type) => type === text);
+  if (found !== undefined) return found;
+  problems.addIssue(`must be one of ${PRICING_TYPES.join(", ")}`);
+  return z.NEVER;
+});
+
+/** `{pricingType, <list>: [{amount, <unit>}]}`: the two versions name the inner fields differently. */
+function pricing(listName: string, unitName: string) {
+  return record({ pricingType: PRICING_TYPE, [listName]: z.unknown().optional() }).transform(
+    (value, problems): AgentProfile["pricing"] => {
+      const type = value.pricingType as AgentProfile["pricing"]["type"];
+      if (type !== "Fixed") return { type, amounts: [] };
+      const price = record({ amount: AMOUNT, [unitName]: UNIT });
+      const parsed = list(price, 1, MAX_PRICES).safeParse(value[listName]);
+      if (parsed.success)
+        return {
+          type,
+          amounts: parsed.data.map((one) => ({
+            amount: String(one.amount),
+            unit: String(one[unitName]),
+          })),
+        };
+      for (const { path, message } of parsed.error.issues)
+        problems.addIssue({ code: "custom", path: [listName, ...path], message });
+      return z.NEVER;
+    },
+  );
+}
+
+type Base = z.output<z.ZodObject<typeof BASE>>;
+
+function profileOf(
+  base: Base,
+  price: AgentProfile["pricing"],
+  metadataVersion: 1 | 2,
+): AgentProfile {
+  const { author, legal, capability } = base;
+  const named = capability?.name && capability.version;
+  return {
+    name: base.name,
+    description: base.description,
+    apiBaseUrl: base.api_base_url,
+    image: base.image,
+    tags: base.tags,
+    capability: named ? { name: capability.name ?? "", version: named } : null,
+    author: {
+      name: author.name,
+      organization: author.organization,
+      contactEmail: author.contact_email,
+      contactOther: author.contact_other,
+    },
+    legal: {
+      privacyPolicy: legal?.privacy_policy ?? null,
+      terms: legal?.terms ?? null,
+      other: legal?.other ?? null,
+    },
+    exampleOutputs: (base.example_output ?? []).map(({ name, mime_type, url }) => ({
+      name,
+      mimeType: mime_type,
+      url,
+    })),
+    pricing: price,
+    paymentType:
+      price.type === "Free" ? "None" : metadataVersion === 1 ? "Web3ChainV1" : "Web3ChainV2",
+    metadataVersion,
+  };
+}
+
+const VERSION_1 = record({ ...BASE, agentPricing: pricing("fixedPricing", "unit") }).transform(
+  (value) => profileOf(value, value.agentPricing, 1),
+);
+
+/** One without an address is none that could be paid to. */
+const SETTLEMENT = record({ address: TEXT });
+
+const PAYMENT_SOURCE = record({
+  chain: TEXT,
+  settlement: z.unknown().optional(),
+  pricing: z.unknown().optional(),
+});
+
+/** The price is that of the first payment source on our ledger; without one the agent is free. */
+const VERSION_2 = record({
+  ...BASE,
+  supported_payment_sources: list(PAYMENT_SOURCE, 1, MAX_PRICES),
+}).transform((value, problems): AgentProfile => {
+  const position = value.supported_payment_sources.findIndex(
+    ({ chain, settlement }) => chain === LEDGER && SETTLEMENT.safeParse(settlement).success,
+  );
+  const source = value.supported_payment_sources[position];
+  if (!source) return profileOf(value, { type: "Free", amounts: [] }, 2);
+  const price = pricing("fixed", "asset").safeParse(source.pricing);
+  if (price.success) return profileOf(value, price.data, 2);
+  for (const { path, message } of price.error.issues)
+    problems.addIssue({
+      code: "custom",
+      path: ["supported_payment_sources", position, "pricing", ...path],
+      message,
+    });
+  return z.NEVER;
+});

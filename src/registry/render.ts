@@ -1,0 +1,98 @@
+import type { Network } from "../chain/network.ts";
+import type { EntryRecord } from "./entry.ts";
+import type { AgentProfile } from "./profile.ts";
+
+/** Raised when `render` changes: rows of another version are rendered when they are read. */
+export const DOC_VERSION = 1;
+
+/** What an entry shows when its metadata cannot be read (decisions §6). */
+const UNREADABLE: Omit<AgentProfile, "name"> = {
+  description: "",
+  apiBaseUrl: "",
+  image: "",
+  tags: [],
+  capability: null,
+  author: { name: "", organization: "", contactEmail: "", contactOther: "" },
+  legal: { privacyPolicy: "", terms: "", other: "" },
+  exampleOutputs: [],
+  pricing: { type: "Fixed", amounts: [] },
+  paymentType: "Web3ChainV1",
+  metadataVersion: 1,
+};
+
+const POLICY_LENGTH = 56;
+
+/**
+ * The registry entry of the interface as JSON text, without what changes while the metadata does
+ * not: status, times and counters, which `shownEntry` puts in front.
+ */
+export function render(entry: EntryRecord): string {
+  const { agentIdentifier, policyId, sourceId, sourceUrl: url, state } = entry;
+  const profile: AgentProfile = state.profile ?? {
+    ...UNREADABLE,
+    name: agentIdentifier.slice(POLICY_LENGTH),
+  };
+  const { author, legal, pricing } = profile;
+  return JSON.stringify({
+    name: profile.name,
+    description: profile.description,
+    statusReason: state.reason,
+    authorName: author.name,
+    authorContactEmail: author.contactEmail,
+    authorContactOther: author.contactOther,
+    authorOrganization: author.organization,
+    image: profile.image,
+    otherLegal: legal.other,
+    privacyPolicy: legal.privacyPolicy,
+    termsAndCondition: legal.terms,
+    tags: profile.tags,
+    apiBaseUrl: profile.apiBaseUrl,
+    paymentType: profile.paymentType,
+    agentIdentifier,
+    metadataVersion: profile.metadataVersion,
+    RegistrySource: { id: sourceId, policyId, type: "Web3ChainV1", url },
+    Capability: profile.capability,
+    AgentPricing:
+      pricing.type === "Fixed"
+        ? { pricingType: "Fixed", FixedPricing: { Amounts: pricing.amounts } }
+        : { pricingType: pricing.type },
+    ExampleOutput: profile.exampleOutputs,
+  });
+}
+
+/** What a page reads of an entry. Times are epoch milliseconds. */
+export interface ShownRow {
+  id: string;
+  network: Network;
+  source_id: string;
+  policy_id: string;
+  agent_identifier: string;
+  status: string;
+  created_at: number;
+  updated_at: number;
+  status_updated_at: number;
+  doc_version: number;
+  doc: string;
+  checks: number | null;
+  successes: number | null;
+  last_check_at: number | null;
+}
+
+/** The entry as text: what changes often, then the stored rest. Nothing is parsed. */
+export function shownEntry(row: ShownRow): string {
+  const head = JSON.stringify({
+    id: row.id,
+    createdAt: iso(row.created_at),
+    updatedAt: iso(row.updated_at),
+    status: row.status,
+    statusUpdatedAt: iso(row.status_updated_at),
+    uptimeCheckCount: row.checks ?? 0,
+    uptimeCount: row.successes ?? 0,
+    lastUptimeCheck: row.last_check_at === null ? null : iso(row.last_check_at),
+  });
+  return `${head.slice(0, -1)},${row.doc.slice(1)}`;
+}
+
+function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

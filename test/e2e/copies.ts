@@ -1,0 +1,127 @@
+/** Copies of the service, started as a terminal starts them and driven from outside. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import { expect, vi } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const READY = /^ready: (http:\/\/127\.0\.0\.1:\d+) · admin key: (\S+)$/gm;
+const DIFF = "diff/onchain-state-or-result?network=Preprod&limit=100";
+const START_TIMEOUT_MS = 60_000;
+
+/** What `npm start` runs, in a process group of its own. */
+export interface Copy {
+  process: ChildProcess;
+  stdout: string;
+  stderr: string;
+}
+
+/** Where a copy is reached. */
+export interface Address {
+  url: string;
+  adminKey: string;
+}
+
+export interface LedgerRecord {
+  blockchainIdentifier: string;
+  onChainState: string;
+  NextAction: { requestedAction: string; errorType: string | null };
+}
+
+const copies: Copy[] = [];
+
+export function start(port: number, ...flags: string[]): Copy {
+  return run(process.execPath, ["devnet/start.ts", ...flags], { PORT: String(port) });
+}
+
+export function run(command: string, args: string[], env: Record<string, string>): Copy {
+  const options = { cwd: root, detached: true, env: { ...process.env, ...env } };
+  const child = spawn(command, args, options);
+  const copy: Copy = { process: child, stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => {
+    copy.stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    copy.stderr += chunk;
+  });
+  copies.push(copy);
+  return copy;
+}
+
+/** Each of the ready lines that a copy has printed. */
+export function readyLines(copy: Copy): Address[] {
+  return [...copy.stdout.matchAll(READY)].map(([, url = "", adminKey = ""]) => ({ url, adminKey }));
+}
+
+/** Waits for the ready line. */
+export function ready(copy: Copy): Promise<Address> {
+  const line = () => {
+    if (copy.process.exitCode !== null) throw new Error(`it stopped:\n${copy.stderr}`);
+    return readyLines(copy)[0];
+  };
+  return vi.waitUntil(line, { timeout: START_TIMEOUT_MS, interval: 100 });
+}
+
+/** Sends a signal to the whole process group, as Ctrl-C does, and waits for the exit code. */
+export async function stop({ process: child }: Copy, signal: NodeJS.Signals = "SIGINT") {
+  const exit = once(child, "exit");
+  process.kill(-(child.pid ?? Number.NaN), signal);
+  return (await exit)[0];
+}
+
+/** Whether any process of the copy lives, workerd included: none lives, so none listens. */
+export function isGroupAlive({ process: { pid = Number.NaN } }: Copy): boolean {
+  try {
+    return process.kill(-pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Ends whatever a test left running. */
+export function killCopies(): void {
+  for (const copy of copies.splice(0)) {
+    if (isGroupAlive(copy)) process.kill(-(copy.process.pid ?? Number.NaN), "SIGKILL");
+  }
+}
+
+/**
+ * A port that nothing listens on. It lies below those that the system gives out by itself, so that
+ * no other server gets it before the copy does.
+ */
+export async function freePort(): Promise<number> {
+  const port = randomInt(10_000, 30_000);
+  const server = createServer();
+  try {
+    await once(server.listen(port, "127.0.0.1"), "listening");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    return freePort();
+  }
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** All records of one side, as the diff shows them from the beginning. */
+export async function records(
+  { url, adminKey }: Address,
+  side: "payment" | "purchase",
+): Promise<LedgerRecord[]> {
+  const response = await fetch(`${url}/api/v1/${side}/${DIFF}`, { headers: { token: adminKey } });
+  const { data } = (await response.json()) as { data: Record<string, LedgerRecord[]> };
+  expect(response.status).toBe(200);
+  return data[side === "payment" ? "Payments" : "Purchases"] ?? [];
+}
+
+/** The on-chain states of both sides, each in alphabetical order. */
+export async function states(address: Address): Promise<Record<"payment" | "purchase", string[]>> {
+  const [payment, purchase] = await Promise.all([
+    records(address, "payment"),
+    records(address, "purchase"),
+  ]);
+  const statesOf = (found: LedgerRecord[]) => found.map(({ onChainState }) => onChainState).sort();
+  return { payment: statesOf(payment), purchase: statesOf(purchase) };
+}

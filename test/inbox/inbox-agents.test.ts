@@ -1,0 +1,194 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { emptyTables } from "../support/app.ts";
+import { openInbox, registeredInbox } from "../support/inbox.ts";
+import { insertKey } from "../support/keys.ts";
+import type { ShownRegistration } from "../support/registration.ts";
+
+beforeEach(emptyTables);
+
+const NOBODY = {
+  linkedEmail: null,
+  encryptionPublicKey: null,
+  encryptionKeyVersion: null,
+  signingPublicKey: null,
+  signingKeyVersion: null,
+};
+
+describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an inbox agent of %s", (type) => {
+  it("is registered, verified, found wrong, refreshed, deregistered and gone", async () => {
+    const inbox = await openInbox(type);
+    const asked = await inbox.register();
+    expect(asked).toMatchObject({
+      status: 200,
+      data: { state: "RegistrationRequested", agentSlug: inbox.slug, metadataVersion: 1 },
+    });
+    const { id } = asked.data;
+    await inbox.desk.settle();
+    const shown = () => inbox.desk.shown(id, "/inbox-agents");
+    const { agentIdentifier } = await shown();
+    expect(await shown()).toMatchObject({ state: "RegistrationConfirmed", error: null });
+
+    await inbox.sync();
+    expect(await inbox.listed()).toMatchObject([
+      {
+        agentIdentifier,
+        status: "Pending",
+        name: "An inbox",
+        description: "Takes letters",
+        ...NOBODY,
+      },
+    ]);
+
+    await inbox.publish({ agentIdentifier: "another agent's" });
+    await inbox.verify();
+    expect(await inbox.diff()).toMatchObject([{ status: "Invalid", ...NOBODY }]);
+    // What is invalid is not asked again on its own.
+    const key = { kty: "OKP", x: "abc", crv: "X25519" };
+    await inbox.publish({
+      agentIdentifier,
+      linkedEmail: "inbox@example.com",
+      encryptionPublicKey: key,
+      encryptionKeyVersion: "enc-1",
+      signingPublicKey: "text key",
+      signingKeyVersion: "sig-1",
+    });
+    await inbox.verify();
+    expect(await inbox.diff()).toMatchObject([{ status: "Invalid" }]);
+
+    const before = (await inbox.diff())[0]?.statusUpdatedAt ?? "";
+    const refreshed = await inbox.refresh(agentIdentifier);
+    expect(refreshed).toMatchObject({
+      status: "Verified",
+      linkedEmail: "inbox@example.com",
+      encryptionPublicKey: '{"crv":"X25519","kty":"OKP","x":"abc"}',
+      encryptionKeyVersion: "enc-1",
+      signingPublicKey: "text key",
+      signingKeyVersion: "sig-1",
+      providerUrl: env.INBOX_URL,
+    });
+    // Invalid to Pending and Pending to Verified are a stamp each.
+    expect(Date.parse(refreshed.statusUpdatedAt ?? "")).toBeGreaterThan(Date.parse(before) + 1);
+
+    expect(await inbox.deregister(agentIdentifier)).toMatchObject({
+      status: 200,
+      data: { id, state: "DeregistrationRequested" },
+    });
+    await inbox.desk.settle();
+    expect(await shown()).toMatchObject({ state: "DeregistrationConfirmed" });
+    await inbox.sync();
+    expect(await inbox.diff()).toMatchObject([{ agentIdentifier, status: "Deregistered" }]);
+    expect(await inbox.listed()).toEqual([]);
+    expect(await inbox.refresh(agentIdentifier)).toMatchObject({ status: "Deregistered" });
+    expect(await inbox.desk.tokens()).toEqual({ minted: 1, burned: 1, held: [] });
+
+    expect((await inbox.desk.ask("DELETE", "/inbox-agents", { id })).status).toBe(200);
+    expect((await inbox.desk.ask("DELETE", "/inbox-agents", { id })).status).toBe(404);
+  });
+});
+
+describe("POST /inbox-agent-registration-refresh/", () => {
+  it("answers Pending when the provider of an invalid registration does not answer", async () => {
+    const inbox = await registeredInbox();
+    await inbox.publish({ agentIdentifier: "other" });
+    await inbox.verify();
+    await inbox.publish({}, 502);
+    expect(await inbox.refresh(inbox.agentIdentifier)).toMatchObject({
+      status: "Pending",
+      ...NOBODY,
+    });
+  });
+
+  it("keeps what is verified while the provider fails, and takes it back when it says so", async () => {
+    const inbox = await registeredInbox();
+    const { agentIdentifier } = inbox;
+    await inbox.publish({ pages: [{ agentIdentifier: [agentIdentifier], linkedEmail: "a@b.c" }] });
+    expect(await inbox.refresh(agentIdentifier)).toMatchObject({ status: "Verified" });
+    for (const [page, status] of [
+      [{}, 500],
+      ["not an object", 200],
+    ] as const) {
+      await inbox.publish(page as object, status);
+      const { status: now, linkedEmail } = await inbox.refresh(agentIdentifier);
+      if (status === 500)
+        expect({ now, linkedEmail }).toEqual({ now: "Verified", linkedEmail: "a@b.c" });
+      else expect({ now, linkedEmail }).toEqual({ now: "Pending", linkedEmail: null });
+    }
+  });
+
+  it("takes keys only from the object that names the agent", async () => {
+    const inbox = await registeredInbox();
+    const { agentIdentifier } = inbox;
+    await inbox.publish({
+      linkedEmail: "stranger@example.com",
+      inner: { masumiAgentIdentifier: agentIdentifier, signingPublicKey: "mine" },
+      other: { agentIdentifier: "another", encryptionPublicKey: "not mine" },
+    });
+    expect(await inbox.refresh(agentIdentifier)).toMatchObject({
+      status: "Verified",
+      linkedEmail: null,
+      signingPublicKey: "mine",
+      encryptionPublicKey: null,
+    });
+  });
+
+  it("costs a credit, and none for a registration that does not exist", async () => {
+    const inbox = await registeredInbox();
+    await inbox.publish({ agentIdentifier: inbox.agentIdentifier });
+    const token = await insertKey({ usageLimited: true, maxUsageCredits: 1 });
+    const desk = inbox.desk;
+    const unknown = await desk.ask(
+      "POST",
+      "/inbox-agent-registration-refresh",
+      { network: "Preprod", agentIdentifier: "ab".repeat(60) },
+      { token },
+    );
+    expect(unknown.status).toBe(404);
+    expect(await inbox.refresh(inbox.agentIdentifier, { token })).toMatchObject({
+      status: "Verified",
+    });
+    expect((await inbox.refresh(inbox.agentIdentifier, { token })).code).toBe(402);
+  });
+});
+
+describe("POST /inbox-agents", () => {
+  it.each([
+    ["Ünïcode Inbox", "unicode-inbox"],
+    ["two--hyphens", "two-hyphens"],
+    ["robots-txt", "reserved"],
+    ["---", "letters or digits"],
+  ])("refuses the slug %s and says why", async (agentSlug, reason) => {
+    const inbox = await openInbox();
+    const answer = await inbox.register({ agentSlug });
+    expect(answer).toMatchObject({ status: 400, message: expect.stringContaining(reason) });
+    expect(answer.message).toMatch(/^agentSlug: /);
+  });
+
+  it("is the same as POST /registry-inbox", async () => {
+    const inbox = await openInbox();
+    const { id } = (await inbox.register()).data;
+    const { data } = await inbox.desk.ask<{ Assets: ShownRegistration[] }>(
+      "GET",
+      "/registry-inbox?network=Preprod",
+    );
+    expect(data.Assets.map((one) => one.id)).toEqual([id]);
+  });
+});
+
+describe("POST /inbox-agents/deregister", () => {
+  it("answers 403 to the key of somebody else and 409 in other states", async () => {
+    const inbox = await openInbox();
+    const owner = { token: await insertKey({ canPay: true }) };
+    const other = { token: await insertKey({ canPay: true }) };
+    const { id } = (await inbox.register({}, owner)).data;
+    expect((await inbox.desk.ask("DELETE", "/inbox-agents", { id })).status).toBe(409);
+    await inbox.desk.settle();
+    const { agentIdentifier } = await inbox.desk.shown(id, "/inbox-agents");
+    expect((await inbox.deregister(agentIdentifier, other)).status).toBe(403);
+    expect((await inbox.deregister(agentIdentifier, owner)).status).toBe(200);
+    expect((await inbox.deregister(agentIdentifier, owner)).status).toBe(409);
+    // An agent's endpoint does not know inbox agents, nor removes them.
+    expect((await inbox.desk.deregister(agentIdentifier)).status).toBe(404);
+    expect((await inbox.desk.ask("DELETE", "/registry", { id })).status).toBe(404);
+  });
+});

@@ -1,0 +1,281 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { call, emptyTables } from "../support/app.ts";
+import { TestChain } from "../support/chain.ts";
+import { insertKey } from "../support/keys.ts";
+import {
+  ask,
+  createRegistrySource,
+  diff,
+  metadataOf,
+  runJob,
+  type ShownEntry,
+  settleRegistry,
+  V1,
+} from "../support/registry.ts";
+import { EntryWriter, registered } from "../support/registry-entries.ts";
+import { createSource } from "../support/sync.ts";
+
+beforeEach(async () => {
+  await emptyTables();
+  await env.SEARCH_DB.batch(
+    ["search_position", "search_entry", "search_text"].map((table) =>
+      env.SEARCH_DB.prepare(`DELETE FROM ${table}`),
+    ),
+  );
+});
+
+const names = (entries: ShownEntry[]) => entries.map(({ name }) => name);
+
+async function setStatus(status: string, ...agents: string[]): Promise<void> {
+  await env.DB.prepare(
+    `UPDATE registry_entry SET status = ?
+     WHERE doc->>'name' IN (SELECT value FROM json_each(?))`,
+  )
+    .bind(status, JSON.stringify(agents))
+    .run();
+}
+
+describe("POST /registry-entry", () => {
+  let writer: EntryWriter;
+
+  beforeEach(async () => {
+    writer = await EntryWriter.create();
+    await writer.write({ a: registered("a", { tags: ["maps"] }) });
+    await writer.write({ b: registered("b", { agentPricing: { pricingType: "Free" } }) });
+    await writer.write({ c: registered("c", { capability: { name: "x", version: "2" } }) });
+    await writer.write({ d: { supply: "1", profile: null, reason: "name: is missing" } });
+    await setStatus("Online", "a", "b", "c");
+  });
+
+  it("lists agents that are online, newest first, and pages after the cursor", async () => {
+    const first = await ask("/registry-entry", { limit: 2 });
+    expect(names(first)).toEqual(["c", "b"]);
+    const cursorId = first[1]?.id;
+    expect(names(await ask("/registry-entry", { limit: 2, cursorId }))).toEqual(["a"]);
+  });
+
+  it.each([
+    [{ status: ["Invalid"] }, ["64"]],
+    [{ status: ["Online", "Invalid"] }, ["64", "c", "b", "a"]],
+    [{ paymentTypes: ["None"] }, ["b"]],
+    [{ tags: ["maps", "other"] }, ["a"]],
+    [{ capability: { name: "x" } }, ["c"]],
+    [{ capability: { name: "x", version: "2" } }, ["c"]],
+    [{ capability: { name: "x", version: "1" } }, []],
+    [{ policyId: "00".repeat(28) }, []],
+  ])("filters by %j", async (filter, expected) => {
+    expect(names(await ask("/registry-entry", { filter }))).toEqual(expected);
+  });
+
+  it("filters by identifier, and by when an agent was last checked", async () => {
+    const assetIdentifier = writer.identifier("b");
+    expect(names(await ask("/registry-entry", { filter: { assetIdentifier } }))).toEqual(["b"]);
+    await env.DB.prepare("UPDATE registry_health SET last_check_at = 1700000000000").run();
+    const since = (minHealthCheckDate: string) => ask("/registry-entry", { minHealthCheckDate });
+    expect(await since("2023-11-01")).toHaveLength(3);
+    expect(await since("2023-12-01")).toHaveLength(0);
+  });
+});
+
+describe("POST /registry-entry-search", () => {
+  let writer: EntryWriter;
+  const index = () => runJob({ kind: "search", network: "Preprod" }, "");
+  const search = async (query: string, more: object = {}) =>
+    names(await ask("/registry-entry-search", { query, ...more }));
+
+  beforeEach(async () => {
+    writer = await EntryWriter.create();
+    await writer.write({ a: registered("Translator", { tags: ["Übersetzung"] }) });
+    await writer.write({ b: registered("Weather_50%", { description: ['rain "and" sun'] }) });
+    await setStatus("Online", "Translator", "Weather_50%");
+    await index();
+  });
+
+  it.each([
+    ["a part of a word, whatever its case", "ANSLAT", ["Translator"]],
+    ["a tag", "übersetz", ["Translator"]],
+    ["white space of any kind", 'rain \t "and"', ["Weather_50%"]],
+    ["what would be a wildcard", "50%", ["Weather_50%"]],
+    ["two characters", "_5", ["Weather_50%"]],
+    ["a wildcard alone", "%", ["Weather_50%"]],
+    ["what both have", "answering", ["Weather_50%", "Translator"]],
+    ["what would be syntax", '" OR "', []],
+    ["something else", "NEAR(rain sun)", []],
+  ])("finds %s", async (_, query, expected) => {
+    expect(await search(query)).toEqual(expected);
+  });
+
+  it("pages after the cursor, and follows what changes", async () => {
+    const [first] = await ask("/registry-entry-search", { query: "answering", limit: 1 });
+    expect(first?.name).toBe("Weather_50%");
+    expect(await search("answering", { cursorId: first?.id })).toEqual(["Translator"]);
+    await writer.write({ a: { ...registered("Translator"), supply: "0" } });
+    // The ledger's status counts, even before the index knows it.
+    expect(await search("translator")).toEqual([]);
+    await index();
+    const burned = { filter: { status: ["Deregistered"] } };
+    expect(await search("translator", burned)).toEqual(["Translator"]);
+    expect(await search("übersetz", burned)).toEqual([]);
+  });
+
+  it("filters what it finds as the list does", async () => {
+    const tagged = { filter: { tags: ["Übersetzung"] } };
+    expect(await search("answering", tagged)).toEqual(["Translator"]);
+    expect(await search("answering", { filter: { paymentTypes: ["None"] } })).toEqual([]);
+  });
+
+  it("is rebuilt from the ledger when the index is lost", async () => {
+    await env.SEARCH_DB.batch(
+      ["search_position", "search_entry", "search_text"].map((table) =>
+        env.SEARCH_DB.prepare(`DELETE FROM ${table}`),
+      ),
+    );
+    expect(await search("answering")).toEqual([]);
+    await index();
+    expect(await search("answering")).toEqual(["Weather_50%", "Translator"]);
+  });
+});
+
+describe("GET /capability", () => {
+  it("lists each capability that an agent offers now once, and pages after the cursor", async () => {
+    const writer = await EntryWriter.create();
+    const offering = (name: string, version: string) =>
+      registered(`${name}${version}`, { capability: { name, version } });
+    await writer.write({
+      a: offering("x", "1"),
+      b: offering("x", "2"),
+      c: offering("y", "1"),
+      d: offering("z", "1"),
+    });
+    await writer.write({ e: registered("x1", { capability: { name: "x", version: "1" } }) });
+    await setStatus("Online", "x1", "x2", "y1");
+    const list = async (query: string) => {
+      const answer = await call(`/api/v1/capability?network=Preprod&${query}`);
+      const { data } = (await answer.json()) as {
+        data: { capabilities: { id: string; name: string; version: string }[] };
+      };
+      return data.capabilities;
+    };
+    const all = await list("limit=10");
+    expect(all.map(({ name, version }) => name + version).sort()).toEqual(["x1", "x2", "y1"]);
+    const [first, ...rest] = all;
+    expect(await list(`cursorId=${first?.id}`)).toEqual(rest);
+  });
+});
+
+describe("GET /payment-information/ and GET /registry/wallet", () => {
+  let chain: TestChain;
+  let unit: string;
+
+  beforeEach(async () => {
+    chain = await TestChain.create();
+    const source = await createRegistrySource(chain);
+    const mint = (as: string, metadata: object) => ({ do: "mint", as, version: V1, metadata });
+    const [alpha] = await chain.act([
+      mint("alpha", metadataOf("alpha")),
+      mint("broken", metadataOf("broken", { author: {} })),
+      mint("inbox", { type: "MasumiInboxV1", name: "inbox" }),
+    ]);
+    unit = alpha?.unit ?? "";
+    await settleRegistry(chain, source);
+  });
+
+  const get = async (path: string, token = env.ADMIN_KEY ?? "") => {
+    const answer = await createApp().request(
+      `/api/v1${path}`,
+      { headers: { token } },
+      { ...env, BLOCKFROST_URL_PREPROD: chain.url },
+    );
+    const body = (await answer.json()) as { data?: Record<string, unknown> };
+    return { status: answer.status, data: body.data };
+  };
+  const information = (token?: string) =>
+    get(`/payment-information/?agentIdentifier=${unit}`, token);
+
+  it("name the wallet that holds the agent's token, and is paid", async () => {
+    const { wallets } = await chain.wallets();
+    const seller = wallets.find(({ name }) => name === "seller-0");
+    const { status, data } = await information();
+    expect(status).toBe(200);
+    const [entry] = (await diff()).filter(({ name }) => name === "alpha");
+    expect(data).toEqual({
+      ...entry,
+      sellerWallet: { address: seller?.address, vkey: seller?.vkey },
+    });
+  });
+
+  it("follow the token to another wallet", async () => {
+    await chain.act([{ do: "send", on: "alpha", to: "stranger" }]);
+    const { wallets } = await chain.wallets();
+    const stranger = wallets.find(({ name }) => name === "stranger");
+    const { data } = await information();
+    expect(data).toMatchObject({ sellerWallet: { vkey: stranger?.vkey } });
+  });
+
+  it("ask the provider once for many callers, a while long", async () => {
+    await information();
+    await chain.stats();
+    for (let i = 0; i < 3; i++) await information();
+    expect((await chain.stats()).total).toBe(0);
+  });
+
+  it("answer 404 for an agent that is burned, unknown, or of a registry that is gone", async () => {
+    expect((await get(`/payment-information?agentIdentifier=${"ab".repeat(40)}`)).status).toBe(404);
+    await chain.act([{ do: "burn", on: "alpha" }]);
+    expect((await information()).status).toBe(404);
+    await env.DB.prepare("UPDATE registry_source SET deleted_at = 1").run();
+    expect((await information()).status).toBe(404);
+  });
+
+  it("answer 404 to a key of the other network, and 402 to one without credits", async () => {
+    expect((await information(await insertKey({ networkLimit: ["Mainnet"] }))).status).toBe(404);
+    const token = await insertKey({ usageLimited: true, maxUsageCredits: 1 });
+    expect((await information(token)).status).toBe(200);
+    expect((await information(token)).status).toBe(402);
+  });
+
+  it("list what a managed wallet holds, less what cannot be read", async () => {
+    const paymentSource = await createSource(chain);
+    const { wallets, contracts } = await chain.wallets();
+    const [contract] = contracts.filter(({ type }) => type === V1);
+    const vkey = wallets.find(({ name }) => name === "seller-0")?.vkey;
+    const expected = {
+      Assets: [
+        {
+          policyId: unit.slice(0, 56),
+          assetName: unit.slice(56),
+          agentIdentifier: unit,
+          Metadata: {
+            name: "alpha",
+            description: "Answers questions of any kind",
+            apiBaseUrl: "https://alpha.agents.example.com",
+            image: "ipfs://image",
+            Tags: ["answers", "text"],
+            Capability: { name: "answering", version: "1.0.0" },
+            ExampleOutputs: [
+              { name: "sample", mimeType: "text/plain", url: "https://example.com/sample" },
+            ],
+            Author: {
+              name: "An author",
+              organization: null,
+              contactEmail: "author@example.com",
+              contactOther: null,
+            },
+            Legal: { privacyPolicy: null, terms: "https://example.com/terms", other: null },
+            AgentPricing: { pricingType: "Fixed", Pricing: [{ unit: "", amount: "5000000" }] },
+            metadataVersion: 1,
+          },
+        },
+      ],
+    };
+    const wallet = (query: string) => get(`/registry/wallet?network=Preprod&${query}`);
+    expect((await wallet(`walletVKey=${vkey}`)).data).toEqual(expected);
+    const at = `smartContractAddress=${contract?.address}`;
+    expect((await wallet(`walletVkey=${vkey}&${at}`)).data).toEqual(expected);
+    expect((await wallet(`walletVKey=${vkey}&smartContractAddress=other`)).status).toBe(404);
+    expect((await wallet(`walletVKey=${"00".repeat(28)}`)).status).toBe(404);
+    expect(paymentSource).toMatch(/./);
+  });
+});
