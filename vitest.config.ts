@@ -16,10 +16,24 @@ export default defineConfig({
           cloudflareTest(async ({ inject }) => ({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
+              // Tests ask more often than a key may; what the limits do is tested with small ones.
+              ratelimits: {
+                RATE_LIMIT: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } },
+                SMALL_RATE_LIMIT: { namespace_id: "2", simple: { limit: 3, period: 60 } },
+                SMALL_RATE_LIMIT_BURST: { namespace_id: "3", simple: { limit: 2, period: 10 } },
+              },
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations("./migrations"),
+                TEST_SEARCH_MIGRATIONS: await readD1Migrations("./migrations-search"),
                 DEVNET_URL: inject("devnetUrl"),
-                LOOPBACK_ORIGINS: inject("devnetUrl"),
+                RECEIVER_URL: inject("receiverUrl"),
+                AGENTS_URL: inject("agentsUrl"),
+                INBOX_URL: inject("inboxUrl"),
+                PRICES_URL: inject("pricesUrl"),
+                EVM_URL: inject("evmUrl"),
+                // No test asks the internet for a name.
+                DNS_OVER_HTTPS_URL: `${inject("agentsUrl")}/_dns/none`,
+                LOOPBACK_ORIGINS: `${inject("devnetUrl")},${inject("evmUrl")}`,
                 API_KEY_SECRET: "test-only-api-key-secret-0123456789",
                 SEALING_KEYS: "k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
                 ADMIN_KEY: "test-only-admin-key",

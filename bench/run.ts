@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [diff] [paging] [rows] [sync] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [--quick] [--json <path>]
  *
  * Without a part's name all of them run. Any answer that is not 2xx, any failed connection and any
  * figure beyond its limit ends it with exit code 1.
@@ -12,15 +12,31 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildWorker } from "../devnet/build.ts";
 import { benchDiffs } from "./diff.ts";
+import { benchInvoices } from "./invoices.ts";
 import { benchPaging } from "./paging.ts";
 import { loadRecords } from "./records.ts";
+import { benchRegistration } from "./registration.ts";
+import { benchRegistry } from "./registry.ts";
 import { benchRowsRead } from "./rows.ts";
 import { type BenchContext, startBenchService } from "./service.ts";
 import { measureStartup, STARTUP_LIMIT_MS } from "./startup.ts";
 import { benchSync } from "./sync.ts";
 import { formatTable, type Row } from "./table.ts";
+import { benchWebhooks } from "./webhooks.ts";
+import { benchWorkerBots } from "./worker-bots.ts";
 
-const PARTS = ["startup", "diff", "paging", "rows", "sync"] as const;
+const PARTS = [
+  "startup",
+  "diff",
+  "paging",
+  "rows",
+  "sync",
+  "worker-bots",
+  "invoices",
+  "registry",
+  "registration",
+  "webhooks",
+] as const;
 type Part = (typeof PARTS)[number];
 
 /** The tables that are printed. */
@@ -31,6 +47,13 @@ const TITLES = {
   rows: "Most D1 rows read by a diff page: limit of records",
   sync: "Chain sync",
   calls: "Provider calls of the chain sync",
+  registry: "Registry, 16 connections",
+  health: "Health checks of all agents",
+  registration: "From the request to the signed transaction",
+  workerBots: "Migration of worker bots",
+  webhooks: "Events, from their commit to every receiver",
+  webhookWrites: "D1 rows written for events that come one by one, purge included",
+  invoices: "Making one invoice",
 };
 type Table = keyof typeof TITLES;
 
@@ -65,6 +88,20 @@ async function run(context: BenchContext): Promise<void> {
     report("sync", rows);
     report("calls", calls);
   }
+  if (isWanted("registry")) {
+    const { reads, health } = await benchRegistry(context);
+    report("registry", reads);
+    report("health", health);
+  }
+  if (isWanted("registration")) report("registration", await benchRegistration(context));
+  if (isWanted("webhooks")) {
+    const { rows, writes, excesses } = await benchWebhooks(context);
+    report("webhooks", rows);
+    report("webhookWrites", writes);
+    if (excesses.length > 0) throw new Error(excesses.join("\n"));
+  }
+  if (isWanted("worker-bots")) report("workerBots", await benchWorkerBots(context));
+  if (isWanted("invoices")) report("invoices", await benchInvoices(context));
 }
 
 /** The parts that read the same records. */

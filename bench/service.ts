@@ -29,7 +29,8 @@ export async function startBenchService(
 ): Promise<BenchService> {
   const secrets = developmentSecrets(join(folder, ".dev.vars"));
   const host = await startHost({
-    bindings: { ...secrets, RATE_LIMIT_PER_MINUTE: "1000000000", ...bindings },
+    bindings: { ...secrets, ...bindings },
+    rateLimits: false,
     bundle,
   });
   const pid = workerdPid();

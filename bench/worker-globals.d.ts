@@ -8,4 +8,12 @@ declare global {
   type DurableObjectNamespace = Workers.DurableObjectNamespace;
   type Fetcher = Workers.Fetcher;
   type Queue<Body = unknown> = Workers.Queue<Body>;
+  type RateLimit = Workers.RateLimit;
+  interface SubtleCrypto {
+    timingSafeEqual(a: ArrayBuffer | ArrayBufferView, b: ArrayBuffer | ArrayBufferView): boolean;
+  }
+  interface Scheduler {
+    /** Resolves after some milliseconds. */
+    wait(milliseconds: number): Promise<void>;
+  }
 }

@@ -1,5 +1,8 @@
-/** Builds the Worker bundle into `dist/` and prints its size; see `npm run build`. */
-import { execFile } from "node:child_process";
+/**
+ * Builds the Worker bundle into `dist/`, prints its size and what its start costs, and fails when
+ * that is too much; see `npm run build`.
+ */
+import { execFile, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -45,4 +48,6 @@ if (import.meta.main) {
   const { bytes, gzipBytes } = await buildWorker();
   const kib = (n: number) => `${(n / 1024).toFixed(0)} KiB`;
   console.log(`dist/worker.js: ${kib(bytes)}, gzip ${kib(gzipBytes)}`);
+  const startup = join(root, "bench/startup.ts");
+  process.exitCode = spawnSync(process.execPath, [startup], { stdio: "inherit" }).status ?? 1;
 }

@@ -1,30 +1,29 @@
 /**
- * A chain in memory: the emulator decides what the ledger accepts, blocks record what it accepted.
+ * A Preprod chain in memory: the emulator decides what the ledger accepts, blocks record what it accepted.
  */
 import { type Block, genesisBlock, nextBlock, slotAt } from "./blocks.ts";
-import COST_MODELS from "./cost-models.json" with { type: "json" };
-import { Emulator, encodeUtxoSet, PREPROD_SLOTS, Scalus, scalusText } from "./emulator.ts";
+import { type Evaluation, evaluateScripts, type Ledger, openLedger } from "./emulator.ts";
 import { type GenesisFunds, genesisOutputs } from "./genesis.ts";
-import { LedgerRejection, ledgerRejection } from "./rejection.ts";
+import type { ChainEvent, Journal } from "./journal.ts";
+import { LedgerRejection } from "./rejection.ts";
 import {
   type AssetQuantity,
   type LedgerOutput,
   type LedgerTransaction,
   type OutputReference,
-  type RedeemerPurpose,
   readTransaction,
 } from "./transaction.ts";
 import { LedgerView, outputKey } from "./view.ts";
 
 export interface DevnetChainOptions {
-  /** Slots, addresses and protocol parameters are those of Preprod; there is no other. */
-  network?: "Preprod";
   /** What the chain starts with. */
   funds: GenesisFunds[];
   /** Chains of different seeds never share a transaction or block hash. Default `""`. */
   seed?: string;
   /** Puts each accepted transaction into a block of its own at once. Default false. */
   autoMine?: boolean;
+  /** What has happened to the chain before, which it takes up, and where it notes what happens. */
+  journal?: Journal;
 }
 
 /** An output that nobody has spent. */
@@ -36,14 +35,6 @@ export interface Utxo extends OutputReference {
   inlineDatum: string | null;
   /** The output as the ledger's CBOR has it. */
   cbor: Uint8Array;
-}
-
-/** What running one script costs. */
-export interface Evaluation {
-  tag: RedeemerPurpose;
-  index: number;
-  memory: number;
-  steps: number;
 }
 
 export interface Replay {
@@ -101,46 +92,79 @@ export interface Chain {
   view(options?: ViewOptions): LedgerView;
 }
 
-/** Makes a chain whose genesis block is its tip. */
+/**
+ * Makes a chain whose genesis block is its tip, or the chain that a journal tells of.
+ *
+ * @throws when the journal does not fit the options.
+ */
 export function createChain(options: DevnetChainOptions): Chain {
-  const { seed = "", autoMine = false } = options;
+  const { seed = "", autoMine = false, journal } = options;
   const genesis = genesisOutputs(seed, options.funds);
+  const [began, ...past] = journal?.events() ?? [];
   let offset = 0;
   const now = () => Date.now() + offset;
 
-  const firstBlock = genesisBlock(seed, slotAt(now()));
-  let view = new LedgerView(genesis, [firstBlock]);
+  const firstSlot = began?.kind === "began" ? began.slot : slotAt(now());
+  let view = new LedgerView(genesis, [genesisBlock(seed, firstSlot)]);
   let mempool: LedgerTransaction[] = [];
-  const utxoSet = genesis.map((entry) => ({ ...entry, cbor: entry.output.cbor }));
-  let emulator = new Emulator(encodeUtxoSet(utxoSet), PREPROD_SLOTS);
+  let ledger: Ledger = openLedger(genesis.map((entry) => ({ ...entry, cbor: entry.output.cbor })));
   /** The ledger after each block, by height. A snapshot shares its data with its neighbours. */
-  let snapshots = [emulator.snapshot()];
+  let snapshots = [ledger.snapshot()];
   /** The blocks, from genesis, that each rollback left behind; the latest first. */
   const abandoned: Block[][] = [];
   /** Slot of the first acceptance, for `replay`. */
   const acceptedAt = new Map<string, number>();
   /** The view that was last asked for and is not the current one. */
   let otherView = view;
+  /** The past is in the journal already, so nothing is noted until it has been taken up. */
+  let note: (event: ChainEvent) => void = () => {};
 
   function accept(cbor: Uint8Array, slot: number): LedgerTransaction {
     const tx = decode(cbor);
-    emulator.setSlot(slot);
-    const refusal = submitTo(emulator, cbor);
-    if (refusal !== null) throw ledgerRejection(refusal, "ApplyTxError");
+    ledger.submit(cbor, slot);
     acceptedAt.set(tx.hash, acceptedAt.get(tx.hash) ?? slot);
     mempool.push(tx);
+    note({ kind: "accepted", slot, cbor });
     return tx;
   }
 
-  function mine(): Block {
-    const parent = view.tip;
-    // Blocks of the same second share a slot; a chain that waited would run ahead of its clock.
-    const slot = Math.max(parent.slot, slotAt(now()));
-    const block = nextBlock(parent, mempool, slot, abandoned.length);
+  /** Blocks of the same second share a slot; a chain that waited would run ahead of its clock. */
+  function mine(slot = Math.max(view.tip.slot, slotAt(now()))): Block {
+    const block = nextBlock(view.tip, mempool, slot, abandoned.length);
     view.append(block);
-    snapshots.push(emulator.snapshot());
+    snapshots.push(ledger.snapshot());
     mempool = [];
+    note({ kind: "mined", slot, hash: block.hash });
     return block;
+  }
+
+  function rollback(blocks: number): Uint8Array[] {
+    const height = view.tip.height - blocks;
+    if (!Number.isInteger(blocks) || blocks < 0 || height < 0) {
+      throw new RangeError(`Cannot take back ${blocks} of ${view.tip.height} blocks`);
+    }
+    const gone = [...view.blocks.slice(height + 1).flatMap((block) => block.txs), ...mempool];
+    abandoned.unshift([...view.blocks]);
+    view = new LedgerView(genesis, upTo(view.blocks, height));
+    snapshots = snapshots.slice(0, height + 1);
+    ledger = snapshots[height]?.snapshot() ?? ledger;
+    mempool = [];
+    note({ kind: "rolledBack", blocks });
+    return gone.map((tx) => tx.cbor);
+  }
+
+  function advance(milliseconds: number): void {
+    if (!(milliseconds >= 0)) throw new RangeError("The ledger's clock only moves forward");
+    offset += milliseconds;
+    note({ kind: "advanced", milliseconds });
+  }
+
+  function repeat(event: ChainEvent): void {
+    if (event.kind === "accepted") accept(event.cbor, event.slot);
+    if (event.kind === "rolledBack") rollback(event.blocks);
+    if (event.kind === "advanced") advance(event.milliseconds);
+    if (event.kind === "mined" && mine(event.slot).hash !== event.hash)
+      throw new Error(`block ${view.tip.height} has become another one`);
   }
 
   /** An output of a block or of the mempool, whether spent or not. */
@@ -151,9 +175,20 @@ export function createChain(options: DevnetChainOptions): Chain {
     return maker?.produced.find(({ index }) => index === reference.index)?.output;
   }
 
+  try {
+    for (const event of past) repeat(event);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`the chain that was kept does not fit this version: ${reason}`);
+  }
+  if (journal) note = (event) => journal.append(event);
+  if (!began) note({ kind: "began", slot: firstSlot });
+
   return {
     now,
-    mine,
+    mine: () => mine(),
+    rollback,
+    advance,
     tip: () => view.tip,
 
     submit(cbor) {
@@ -171,13 +206,7 @@ export function createChain(options: DevnetChainOptions): Chain {
         if (!output) throw new LedgerRejection("BadInputsUTxO", `${outputKey(reference)} unknown`);
         return { ...reference, cbor: output.cbor };
       });
-      const redeemers = runScripts(cbor, encodeUtxoSet(utxos));
-      return redeemers.map(({ tag, index, budget }) => ({
-        tag: evaluationTag(tag),
-        index,
-        memory: Number(budget.memory),
-        steps: Number(budget.steps),
-      }));
+      return evaluateScripts(cbor, utxos);
     },
 
     utxosAt(address) {
@@ -201,20 +230,6 @@ export function createChain(options: DevnetChainOptions): Chain {
         }));
     },
 
-    rollback(count) {
-      const height = view.tip.height - count;
-      if (!Number.isInteger(count) || count < 0 || height < 0) {
-        throw new RangeError(`Cannot take back ${count} of ${view.tip.height} blocks`);
-      }
-      const gone = [...view.blocks.slice(height + 1).flatMap((block) => block.txs), ...mempool];
-      abandoned.unshift([...view.blocks]);
-      view = new LedgerView(genesis, upTo(view.blocks, height));
-      snapshots = snapshots.slice(0, height + 1);
-      emulator = snapshots[height]?.snapshot() ?? emulator;
-      mempool = [];
-      return gone.map((tx) => tx.cbor);
-    },
-
     replay(transactions) {
       const replay: Replay = { accepted: [], rejected: [] };
       for (const cbor of transactions) {
@@ -229,11 +244,6 @@ export function createChain(options: DevnetChainOptions): Chain {
         }
       }
       return replay;
-    },
-
-    advance(milliseconds) {
-      if (!(milliseconds >= 0)) throw new RangeError("The ledger's clock only moves forward");
-      offset += milliseconds;
     },
 
     view({ behind = 0, fork } = {}) {
@@ -262,28 +272,4 @@ function decode(cbor: Uint8Array): LedgerTransaction {
     const detail = error instanceof Error ? error.message : String(error);
     throw new LedgerRejection("DecoderFailure", detail);
   }
-}
-
-/** @returns the emulator's reason when it refuses the transaction. */
-function submitTo(emulator: Emulator, cbor: Uint8Array): string | null {
-  try {
-    const { isSuccess, error } = emulator.submitTx(cbor);
-    return isSuccess ? null : (error ?? "The emulator gave no reason");
-  } catch (thrown) {
-    return scalusText(thrown);
-  }
-}
-
-function runScripts(cbor: Uint8Array, utxoSet: Uint8Array) {
-  try {
-    return Scalus.evalPlutusScripts(cbor, utxoSet, PREPROD_SLOTS, COST_MODELS);
-  } catch (thrown) {
-    throw ledgerRejection(scalusText(thrown), "PlutusFailure");
-  }
-}
-
-function evaluationTag(tag: string): RedeemerPurpose {
-  const lower = tag.toLowerCase();
-  if (lower === "spend" || lower === "mint") return lower;
-  throw new Error(`No script of purpose ${tag} is evaluated here`);
 }

@@ -13,7 +13,26 @@ const migrations = new URL("migrations/", root);
  * Small rows found by their key alone: without a rowid a row is written once, not twice. A table
  * whose rows hold a document is better off with one.
  */
-const WITHOUT_ROWID = ["audit", "chain_tip", "checkpoint", "clock", "escrow_action", "idempotency"];
+const WITHOUT_ROWID = [
+  "audit",
+  "chain_tip",
+  "checkpoint",
+  "clock",
+  "escrow_action",
+  "idempotency",
+  "invoice_rate",
+  "invoice_series",
+  "invoiced_payment",
+  "job",
+  "registry_health",
+  "registry_step",
+  "webhook_delivery",
+  "worker_bot",
+  "worker_bot_lock",
+  "worker_bot_migration",
+  "worker_bot_move",
+  "worker_bot_version",
+];
 
 const before = new Set(sqlFiles());
 execFileSync(

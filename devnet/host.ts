@@ -17,6 +17,7 @@ import { DIST } from "./build.ts";
 
 const configPath = fileURLToPath(new URL("../wrangler.toml", import.meta.url));
 const migrationsPath = new URL("../migrations/", import.meta.url);
+const searchMigrationsPath = new URL("../migrations-search/", import.meta.url);
 
 export interface HostOptions {
   /** Variables and secrets, laid over those of `wrangler.toml`. */
@@ -30,6 +31,8 @@ export interface HostOptions {
    * workerd with it.
    */
   leaveSignals?: boolean;
+  /** False: no key is braked. The simulated limits cost more than the real ones. */
+  rateLimits?: false;
   /** The ES module to run; `dist/worker.js` when omitted. */
   bundle?: string;
 }
@@ -40,6 +43,8 @@ export interface Host {
   url: string;
   /** The database behind the binding `DB`, reachable past the Worker. */
   d1: D1Database;
+  /** The database behind the binding `SEARCH_DB`. */
+  searchD1: D1Database;
   /** Fires the cron handler once and resolves when it has finished. */
   scheduled(cron?: string): Promise<void>;
   /** Stops workerd. */
@@ -47,7 +52,7 @@ export interface Host {
 }
 
 /**
- * Starts the built Worker and applies `migrations/` to its database.
+ * Starts the built Worker and applies `migrations/` and `migrations-search/` to its databases.
  *
  * @throws when the port is taken, the bundle does not start or a migration fails.
  */
@@ -56,15 +61,15 @@ export async function startHost(options: HostOptions): Promise<Host> {
   // Its note on which files it reads would stand between the lines of whoever starts a host.
   process.env.WRANGLER_LOG ??= "warn";
   const config = unstable_readConfig({ config: configPath });
-  // The module rules are the bundler's business; the bundle is one module.
+  // The module rules are the bundler's business; the bundle is one module, and fonts beside it.
   const { modulesRules: _, ...workerOptions } =
     unstable_getMiniflareWorkerOptions(config).workerOptions;
   const create = () =>
     new Miniflare(
       convertV4MiniflareOptions({
         ...workerOptions,
-        modules: true,
-        scriptPath: script,
+        ...(options.rateLimits === false && { ratelimits: {} }),
+        modules: modulesOf(script),
         modulesRoot: dirname(script),
         // Not `workerOptions.bindings`, which hold what happens to stand in `.dev.vars`.
         bindings: { ...config.vars, ...options.bindings },
@@ -80,11 +85,14 @@ export async function startHost(options: HostOptions): Promise<Host> {
   try {
     const url = (await miniflare.ready).origin;
     const d1 = await miniflare.getD1Database("DB");
-    await applyMigrations(d1);
+    await applyMigrations(d1, migrationsPath);
+    const searchD1 = await miniflare.getD1Database("SEARCH_DB");
+    await applyMigrations(searchD1, searchMigrationsPath);
     const worker = await miniflare.getWorker();
     return {
       url,
       d1,
+      searchD1,
       async scheduled(cron = "* * * * *") {
         const { outcome } = await worker.scheduled({ cron, scheduledTime: new Date() });
         if (outcome !== "ok") throw new Error(`the cron handler ended with outcome ${outcome}`);
@@ -95,6 +103,16 @@ export async function startHost(options: HostOptions): Promise<Host> {
     await miniflare.dispose();
     throw error;
   }
+}
+
+/** The bundle, and the fonts that the bundler put beside it. */
+function modulesOf(script: string) {
+  const folder = dirname(script);
+  const fonts = readdirSync(folder).filter((name) => name.endsWith(".ttf"));
+  return [
+    { type: "ESModule" as const, path: script },
+    ...fonts.map((name) => ({ type: "Data" as const, path: join(folder, name) })),
+  ];
 }
 
 /** Runs a function and takes away the signal handlers that it left behind. */
@@ -111,16 +129,16 @@ function withoutSignalHandlers<T>(run: () => T): T {
 }
 
 /** Applies the migration files in order of their names, each once, remembering them in the database. */
-async function applyMigrations(d1: D1Database): Promise<void> {
+async function applyMigrations(d1: D1Database, folder: URL): Promise<void> {
   await d1.exec("CREATE TABLE IF NOT EXISTS devnet_migrations (name TEXT PRIMARY KEY NOT NULL)");
   const { results } = await d1
     .prepare("SELECT name FROM devnet_migrations")
     .all<{ name: string }>();
   const applied = new Set(results.map((row) => row.name));
-  const files = readdirSync(migrationsPath).filter((file) => file.endsWith(".sql"));
+  const files = readdirSync(folder).filter((file) => file.endsWith(".sql"));
   for (const name of files.sort()) {
     if (applied.has(name)) continue;
-    const sql = readFileSync(new URL(name, migrationsPath), "utf8");
+    const sql = readFileSync(new URL(name, folder), "utf8");
     await d1.batch([
       ...unstable_splitSqlQuery(sql).map((statement) => d1.prepare(statement)),
       d1.prepare("INSERT INTO devnet_migrations (name) VALUES (?)").bind(name),

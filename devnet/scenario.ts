@@ -75,6 +75,8 @@ export interface PlayedLife {
   /** The `blockchainIdentifier` of its payment and purchase. */
   identifier: string;
   ends: OnChainState;
+  seller: Wallet;
+  buyer: Wallet;
 }
 
 /**
@@ -89,7 +91,7 @@ export async function playDemo(chain: Chain): Promise<PlayedLife[]> {
     const parties = { seller: atTurn(sellers, turn), buyer: atTurn(buyers, turn) };
     let escrow = lock(chain, { version, ...parties, ...terms });
     for (const action of steps) escrow = act(chain, escrow, action);
-    played.push({ version, identifier: escrow.identifier, ends });
+    played.push({ version, identifier: escrow.identifier, ends, ...parties });
     // The ledger runs in this process: let the provider's API answer in between.
     await setImmediate();
   }

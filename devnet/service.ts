@@ -1,10 +1,17 @@
 /** The whole service on one machine: a local chain, the built Worker, its cron, its sources. */
+import { join } from "node:path";
 import { setInterval } from "node:timers/promises";
-import { ACTOR_FUNDS, ADMIN, CASTS, type Wallet } from "./actors/wallets.ts";
+import { ACTOR_FUNDS } from "./actors/wallets.ts";
+import { type Agents, startAgents } from "./agents.ts";
 import type { Chain } from "./chain.ts";
-import { CONTRACTS, type DevnetContract } from "./contracts/index.ts";
 import { type Host, startHost } from "./host.ts";
+import { type InboxProvider, startInboxProvider } from "./inbox-provider.ts";
+import { openJournal } from "./journal.ts";
+import { type Receiver, startReceiver } from "./receiver.ts";
+import { ensureRegistrySource } from "./registry.ts";
 import { startDevnet } from "./server.ts";
+import { ensureSources } from "./sources.ts";
+import { ensureWebhook } from "./webhooks.ts";
 
 export interface ServiceOptions {
   /** Variables and secrets of the Worker; `ADMIN_KEY` among them. */
@@ -13,6 +20,11 @@ export interface ServiceOptions {
   port?: number;
   /** The built Worker; `dist/worker.js` when omitted. */
   bundle?: string;
+  /**
+   * Folder in which the chain and the Worker's state live on; both are forgotten when omitted. So
+   * whatever `startService` makes may be there already.
+   */
+  keep?: string;
 }
 
 export interface Service {
@@ -20,17 +32,22 @@ export interface Service {
   url: string;
   chain: Chain;
   host: Host;
+  agents: Agents;
+  inbox: InboxProvider;
+  /** Where the events arrive. */
+  receiver: Receiver;
   /** Stops the cron, the Worker and the chain. */
   close(): Promise<void>;
 }
 
 const CRON_EVERY_MS = 2_000;
 const CHAIN_NAME = "demo";
+/** Seconds: the agents of the demo come and go. */
+const CHECK_EVERY_S = "3";
 
 /**
- * Starts everything and creates a payment source for each contract, whose managed wallets are the
- * actors' wallets. The cron fires every two seconds. The caller handles SIGINT and SIGTERM:
- * nothing is closed on its own.
+ * Starts everything, with a payment source for each contract. The cron fires every two seconds. The
+ * caller handles SIGINT and SIGTERM: nothing is closed on its own.
  *
  * @throws when a part does not start; the others are stopped then.
  */
@@ -40,60 +57,45 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     for (const closer of closers.splice(0).reverse()) await closer();
   };
   try {
+    const journal = options.keep && openJournal(join(options.keep, "chain.sqlite"));
+    if (journal) closers.push(async () => journal.close());
     const devnet = await startDevnet();
     closers.push(() => devnet.close());
-    const { chain, url } = devnet.createChain(CHAIN_NAME, { funds: ACTOR_FUNDS, autoMine: true });
+    const { chain, url } = devnet.createChain(CHAIN_NAME, {
+      funds: ACTOR_FUNDS,
+      autoMine: true,
+      ...(journal && { journal }),
+    });
+    const agents = await startAgents();
+    closers.push(() => agents.close());
+    const inbox = await startInboxProvider();
+    closers.push(() => inbox.close());
+    const receiver = await startReceiver();
+    closers.push(() => receiver.close());
     const host = await startHost({
       bindings: {
         ...options.variables,
         BLOCKFROST_URL_PREPROD: url,
-        LOOPBACK_ORIGINS: devnet.url,
+        LOOPBACK_ORIGINS: [devnet.url, agents.url, inbox.url, receiver.url].join(","),
+        HEALTH_CHECK_INTERVAL_S: CHECK_EVERY_S,
+        INBOX_PROVIDER_URL_PREPROD: inbox.url,
       },
       leaveSignals: true,
       ...(options.port !== undefined && { port: options.port }),
       ...(options.bundle !== undefined && { bundle: options.bundle }),
+      ...(options.keep !== undefined && { persistTo: join(options.keep, "worker") }),
     });
     closers.push(() => host.close());
-    for (const contract of CONTRACTS) await createSource(host.url, options.variables, contract);
+    await ensureRegistrySource({ url: host.url, adminKey: options.variables.ADMIN_KEY });
+    await ensureSources({ url: host.url, adminKey: options.variables.ADMIN_KEY });
+    await ensureWebhook({ url: host.url, adminKey: options.variables.ADMIN_KEY }, receiver);
     closers.push(startCron(host));
-    return { url: host.url, chain, host, close };
+    return { url: host.url, chain, host, agents, inbox, receiver, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
-
-async function createSource(
-  url: string,
-  { ADMIN_KEY }: { ADMIN_KEY: string },
-  contract: DevnetContract,
-): Promise<void> {
-  const response = await fetch(`${url}/api/v1/payment-source-extended`, {
-    method: "POST",
-    headers: { token: ADMIN_KEY, "content-type": "application/json" },
-    body: JSON.stringify({
-      network: "Preprod",
-      paymentSourceType: contract.type,
-      smartContractAddress: contract.address,
-      policyId: contract.policyId,
-      PaymentSourceConfig: { rpcProviderApiKey: "local-chain", rpcProvider: "Blockfrost" },
-      AdminWallets: [{ walletAddress: ADMIN.address }],
-      FeeReceiverNetworkWallet: { walletAddress: ADMIN.address },
-      feeRatePermille: 50,
-      SellingWallets: CASTS[contract.type].sellers.map(managed),
-      PurchasingWallets: CASTS[contract.type].buyers.map(managed),
-    }),
-  });
-  if (!response.ok) {
-    throw new Error(`POST /payment-source-extended: ${response.status} ${await response.text()}`);
-  }
-}
-
-const managed = ({ name, mnemonic }: Wallet) => ({
-  walletMnemonic: mnemonic,
-  note: name,
-  collectionAddress: null,
-});
 
 /** Fires the cron one run at a time. The returned function waits for the run in progress. */
 function startCron(host: Host): () => Promise<void> {

@@ -1,39 +1,67 @@
 /**
  * `npm start`: the service on a local chain, for development and demonstration. Its state is
- * forgotten on exit.
+ * forgotten on exit, unless a folder is given to keep it in.
  *
- *     PORT=8787 npm start -- [--no-demo]
+ *     PORT=8787 npm start -- [--no-demo] [--keep | --keep=FOLDER]
  */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { publishScripts } from "./actors/publish.ts";
 import { buildWorker } from "./build.ts";
-import { playDemo } from "./scenario.ts";
+import { invoiceCommand } from "./invoice-command.ts";
+import { playRegistrations } from "./registrations.ts";
+import { registerAgents } from "./registry.ts";
+import { type PlayedLife, playDemo } from "./scenario.ts";
 import { developmentSecrets } from "./secrets.ts";
 import { type Service, startService } from "./service.ts";
 
 const DEFAULT_PORT = "8787";
 const ORPHAN_CHECK_MS = 500;
 const DIFF = "/api/v1/purchase/diff/onchain-state-or-result?network=Preprod";
+const DEFAULT_FOLDER = fileURLToPath(new URL("../.local-state", import.meta.url));
 
-const { values: flags } = parseArgs({ options: { "no-demo": { type: "boolean" } } });
+const { values: flags } = parseArgs({
+  // An option of parseArgs takes a value always or never.
+  args: process.argv.slice(2).map((arg) => (arg === "--keep" ? `--keep=${DEFAULT_FOLDER}` : arg)),
+  options: { "no-demo": { type: "boolean" }, keep: { type: "string" } },
+});
 /** A bundle of its own: another copy may be building at this moment. */
 const folder = mkdtempSync(join(tmpdir(), "agent-payment-service-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 let service: Service | undefined;
+/** Ends what the demo still plays once the service is ready. */
+const curtain = new AbortController();
+let epilogue: Promise<void> | undefined;
 let stopping = false;
 
 async function start(): Promise<void> {
   const port = await freePort(process.env.PORT ?? DEFAULT_PORT);
   const variables = developmentSecrets();
   const { path: bundle } = await buildWorker(folder);
-  service = await startService({ variables, port, bundle });
-  if (!flags["no-demo"]) await playDemo(service.chain);
+  const keep = flags.keep && { keep: resolve(flags.keep) };
+  service = await startService({ variables, port, bundle, ...keep });
+  // A chain that was kept has had its demo; one that was stopped in the middle of it stays so.
+  const isNew = service.chain.tip().height === 0;
+  if (isNew) publishScripts(service.chain);
+  let played: PlayedLife[] = [];
+  if (isNew && !flags["no-demo"]) {
+    registerAgents(service.chain, service.agents);
+    played = await playDemo(service.chain);
+    // From here on the service spends from the same wallets, so this comes last.
+    const play = await playRegistrations({ ...service, adminKey: variables.ADMIN_KEY });
+    epilogue = play(curtain.signal).catch((error: unknown) => console.error(error));
+  }
   console.log(`ready: ${service.url} · admin key: ${variables.ADMIN_KEY}`);
   console.log(`curl -s -H 'token: ${variables.ADMIN_KEY}' '${service.url}${DIFF}'`);
+  console.log(`webhooks arrive at: ${service.receiver.url}`);
+  const paid = played.findLast(({ ends }) => ends === "Withdrawn");
+  const access = { url: service.url, token: variables.ADMIN_KEY };
+  if (paid) console.log(invoiceCommand(access, paid, Date.now()));
 }
 
 /** @throws with one clear line when it is no port, or one that something else listens on. */
@@ -60,6 +88,8 @@ async function stop(): Promise<void> {
   stopping = true;
   // What is still starting cannot be stopped half-way; its outcome no longer matters.
   await started.catch(() => undefined);
+  curtain.abort();
+  await epilogue;
   await service?.close();
   process.exit(0);
 }

@@ -11,6 +11,9 @@ export interface OutputReference {
   index: number;
 }
 
+/** Hex characters of the policy id with which an asset's unit begins. */
+export const POLICY_ID_LENGTH = 56;
+
 /** `unit` is `lovelace`, or policy id and asset name in hex. */
 export interface AssetQuantity {
   unit: string;

@@ -4,10 +4,11 @@ import { DatabaseUnavailable, db } from "../src/db/client.ts";
 import { open, SealError } from "../src/db/sealed.ts";
 import type { Env } from "../src/env.ts";
 import { StaleCursor } from "../src/escrow/commit.ts";
-import { recordFailure, syncSource } from "../src/escrow/sync.ts";
+import { readCursor, recordFailure, syncSource } from "../src/escrow/sync.ts";
 import { log } from "../src/log.ts";
 import { activeSource } from "../src/sources/active.ts";
 import { providerFor } from "../src/sources/provider.ts";
+import { providerKeyPlace } from "../src/sources/record.ts";
 import { wakeDispatcher } from "../src/webhooks/outbox.ts";
 
 /** How long one alarm works before it lets go and sets the next. */
@@ -48,26 +49,24 @@ export class SourceCursor extends DurableObject<Env> {
 
   async #pass(sourceId: string, requestId: string): Promise<boolean> {
     const { env } = this;
-    const source = await activeSource(db(env), sourceId);
-    if (source === null) return false;
-    const apiKey = await open(
-      env,
-      { table: "payment_source", id: sourceId, column: "rpc_provider_api_key" },
-      source.rpcProviderApiKey,
-    );
     const deadline = Date.now() + WORK_MS;
+    const network = (await activeSource(db(env), sourceId))?.network;
+    const ledger = db(env, network, { writes: "idempotent", deadline: deadline + DATABASE_MS });
+    const cursor = await readCursor(ledger, sourceId);
+    // After the cursor: see `syncSource`.
+    const source = await activeSource(db(env), sourceId);
+    if (source === null || cursor === null) return false;
+    const apiKey = await open(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
     return syncSource(
       {
-        db: db(env, source.network, {
-          writes: "idempotent",
-          deadline: deadline + DATABASE_MS,
-        }),
+        db: ledger,
         provider: await providerFor(env, source.network, apiKey),
         source,
         threshold: Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1),
         now: Date.now,
         committed: () => wakeDispatcher(env, requestId),
       },
+      cursor,
       deadline,
     );
   }

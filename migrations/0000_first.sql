@@ -42,6 +42,12 @@ CREATE TABLE `idempotency` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `idempotency_created_at` ON `idempotency` (`created_at`);--> statement-breakpoint
+CREATE TABLE `job` (
+	`name` text PRIMARY KEY NOT NULL,
+	`subject` text NOT NULL,
+	`done_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `escrow` (
 	`id` text PRIMARY KEY NOT NULL,
 	`side` text NOT NULL,
@@ -78,6 +84,7 @@ CREATE INDEX `escrow_contract_changed` ON `escrow` (`side`,`network`,`contract_a
 CREATE INDEX `escrow_newest` ON `escrow` (`side`,`network`,`id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `escrow_identifier` ON `escrow` (`identifier_hash`,`side`,`source_id`);--> statement-breakpoint
 CREATE INDEX `escrow_utxo` ON `escrow` (`source_id`,`utxo`);--> statement-breakpoint
+CREATE INDEX `escrow_billable` ON `escrow` (`network`,terms->>'buyerVkey') WHERE side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn');--> statement-breakpoint
 CREATE TABLE `escrow_action` (
 	`record_id` text NOT NULL,
 	`id` text NOT NULL,
@@ -101,6 +108,167 @@ CREATE TABLE `escrow_transaction` (
 );
 --> statement-breakpoint
 CREATE INDEX `escrow_transaction_height` ON `escrow_transaction` (`source_id`,`block_height`);--> statement-breakpoint
+CREATE TABLE `inbox_registration` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text NOT NULL,
+	`policy_id` text NOT NULL,
+	`source_url` text,
+	`agent_identifier` text NOT NULL,
+	`name` text NOT NULL,
+	`description` text,
+	`agent_slug` text NOT NULL,
+	`provider_url` text,
+	`metadata_version` integer NOT NULL,
+	`status` text NOT NULL,
+	`linked_email` text,
+	`encryption_public_key` text,
+	`encryption_key_version` text,
+	`signing_public_key` text,
+	`signing_key_version` text,
+	`minted_height` integer,
+	`burned_height` integer,
+	`due_at` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`status_updated_at` integer NOT NULL,
+	`rev` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `inbox_registration_token` ON `inbox_registration` (`agent_identifier`,`source_id`);--> statement-breakpoint
+CREATE INDEX `inbox_registration_changed` ON `inbox_registration` (`network`,`status_updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `inbox_registration_newest` ON `inbox_registration` (`network`,`id`);--> statement-breakpoint
+CREATE INDEX `inbox_registration_slug` ON `inbox_registration` (`agent_slug`,`network`,`id`);--> statement-breakpoint
+CREATE INDEX `inbox_registration_due` ON `inbox_registration` (`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `invoice_base` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`buyer_vkey` text NOT NULL,
+	`seller_vkey` text NOT NULL,
+	`month` text NOT NULL,
+	`version` integer NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `invoice_base_subject` ON `invoice_base` (`network`,`buyer_vkey`,`seller_vkey`,`month`);--> statement-breakpoint
+CREATE INDEX `invoice_base_month` ON `invoice_base` (`network`,`month`,`id`);--> statement-breakpoint
+CREATE TABLE `invoice_document` (
+	`id` text PRIMARY KEY NOT NULL,
+	`base_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`revision` integer NOT NULL,
+	`network` text NOT NULL,
+	`seller_vkey` text NOT NULL,
+	`year` integer NOT NULL,
+	`sequence` integer NOT NULL,
+	`number` text NOT NULL,
+	`content` text NOT NULL,
+	`fingerprint` text NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`pdf` text
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `invoice_document_revision` ON `invoice_document` (`base_id`,`revision`,`kind`);--> statement-breakpoint
+CREATE UNIQUE INDEX `invoice_document_number` ON `invoice_document` (`network`,`seller_vkey`,`year`,`sequence`);--> statement-breakpoint
+CREATE TABLE `invoice_rate` (
+	`month` text NOT NULL,
+	`currency` text NOT NULL,
+	`unit` text NOT NULL,
+	`rate` text NOT NULL,
+	`source` text NOT NULL,
+	`updated_at` integer NOT NULL,
+	PRIMARY KEY(`month`, `currency`, `unit`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `invoice_series` (
+	`network` text NOT NULL,
+	`seller_vkey` text NOT NULL,
+	`year` integer NOT NULL,
+	`last` integer NOT NULL,
+	PRIMARY KEY(`network`, `seller_vkey`, `year`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `invoiced_payment` (
+	`payment_id` text PRIMARY KEY NOT NULL,
+	`base_id` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `invoiced_payment_base` ON `invoiced_payment` (`base_id`);--> statement-breakpoint
+CREATE TABLE `registry_cursor` (
+	`source_id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`version` integer NOT NULL,
+	`last_op` text,
+	`recent` text NOT NULL,
+	`tip_hash` text,
+	`last_checked_at` integer,
+	`error` text,
+	`removed_at` integer
+);
+--> statement-breakpoint
+CREATE TABLE `registry_entry` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text NOT NULL,
+	`policy_id` text NOT NULL,
+	`source_url` text,
+	`agent_identifier` text NOT NULL,
+	`state` text NOT NULL,
+	`health` text NOT NULL,
+	`status` text NOT NULL,
+	`api_base_url` text NOT NULL,
+	`payment_type` text NOT NULL,
+	`tags` text NOT NULL,
+	`capability_id` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`status_updated_at` integer NOT NULL,
+	`rev` integer NOT NULL,
+	`doc_version` integer NOT NULL,
+	`doc` text NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `registry_entry_changed` ON `registry_entry` (`network`,`status_updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `registry_entry_newest` ON `registry_entry` (`network`,`status`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `registry_entry_token` ON `registry_entry` (`agent_identifier`,`source_id`);--> statement-breakpoint
+CREATE INDEX `registry_entry_source` ON `registry_entry` (`source_id`,`id`);--> statement-breakpoint
+CREATE INDEX `registry_entry_capability` ON `registry_entry` (`capability_id`,`network`) WHERE status = 'Online' AND capability_id IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `registry_health` (
+	`source_id` text NOT NULL,
+	`entry_id` text NOT NULL,
+	`due_at` integer,
+	`checks` integer NOT NULL,
+	`successes` integer NOT NULL,
+	`failures` integer NOT NULL,
+	`last_check_at` integer,
+	PRIMARY KEY(`source_id`, `entry_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `registry_source` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`policy_id` text NOT NULL,
+	`url` text,
+	`note` text,
+	`rpc_provider_api_key` text NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `registry_source_policy` ON `registry_source` (`network`,`policy_id`) WHERE deleted_at IS NULL;--> statement-breakpoint
+CREATE TABLE `registry_step` (
+	`source_id` text NOT NULL,
+	`block_height` integer NOT NULL,
+	`tx_index` integer NOT NULL,
+	`tx_hash` text NOT NULL,
+	`entry_id` text NOT NULL,
+	`before` text NOT NULL,
+	PRIMARY KEY(`source_id`, `block_height`, `tx_index`, `tx_hash`, `entry_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `chain_tip` (
 	`network` text PRIMARY KEY NOT NULL,
 	`height` integer NOT NULL
@@ -115,6 +283,23 @@ CREATE TABLE `checkpoint` (
 	PRIMARY KEY(`source_id`, `height`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `low_balance_rule` (
+	`id` text PRIMARY KEY NOT NULL,
+	`wallet_id` text NOT NULL,
+	`unit` text NOT NULL,
+	`threshold` text NOT NULL,
+	`enabled` integer NOT NULL,
+	`status` text NOT NULL,
+	`balance` text,
+	`checked_at` integer,
+	`sequence` integer NOT NULL,
+	`version` integer NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `low_balance_rule_unit` ON `low_balance_rule` (`wallet_id`,`unit`);--> statement-breakpoint
 CREATE TABLE `managed_wallet` (
 	`id` text PRIMARY KEY NOT NULL,
 	`source_id` text NOT NULL,
@@ -162,6 +347,7 @@ CREATE TABLE `source_cursor` (
 	`start` text,
 	`complete` integer NOT NULL,
 	`ignored_locks` integer NOT NULL,
+	`backfill` text,
 	`tip_hash` text,
 	`last_checked_at` integer,
 	`lease_until` integer,
@@ -169,15 +355,263 @@ CREATE TABLE `source_cursor` (
 );
 --> statement-breakpoint
 CREATE TABLE `event` (
-	`id` text PRIMARY KEY NOT NULL,
+	`seq` integer PRIMARY KEY NOT NULL,
+	`id` text NOT NULL,
 	`kind` text NOT NULL,
 	`network` text NOT NULL,
 	`source_id` text,
 	`record_id` text NOT NULL,
 	`sequence` integer NOT NULL,
 	`data` text NOT NULL,
-	`created_at` integer NOT NULL,
-	`dispatched_at` integer
+	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE INDEX `event_undispatched` ON `event` (`id`) WHERE dispatched_at IS NULL;
+CREATE TABLE `event_cursor` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`seq` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `webhook_delivery` (
+	`endpoint_id` text NOT NULL,
+	`event_id` text NOT NULL,
+	`event_seq` integer NOT NULL,
+	`kind` text NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text,
+	`status` text NOT NULL,
+	`attempt` integer NOT NULL,
+	`failed_attempts` integer NOT NULL,
+	`due_at` integer,
+	`claimed_until` integer NOT NULL,
+	`last_attempt_at` integer,
+	`response_status` integer,
+	`error` text,
+	`duration_ms` integer,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`endpoint_id`, `event_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `webhook_delivery_due` ON `webhook_delivery` (`endpoint_id`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `webhook_endpoint` (
+	`id` text PRIMARY KEY NOT NULL,
+	`url` text NOT NULL,
+	`target_hash` text NOT NULL,
+	`name` text NOT NULL,
+	`format` text NOT NULL,
+	`events` text NOT NULL,
+	`source_id` text,
+	`auth_token` text,
+	`secret` text NOT NULL,
+	`previous_secret` text,
+	`previous_secret_until` integer,
+	`is_active` integer NOT NULL,
+	`failure_count` integer NOT NULL,
+	`last_success_at` integer,
+	`disabled_at` integer,
+	`disabled_reason` text,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `webhook_endpoint_target` ON `webhook_endpoint` (`target_hash`) WHERE deleted_at IS NULL;--> statement-breakpoint
+CREATE TABLE `worker_bot` (
+	`id` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`version_id` text NOT NULL,
+	`status` text NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `worker_bot_version_bots` ON `worker_bot` (`version_id`,`id`);--> statement-breakpoint
+CREATE TABLE `worker_bot_lock` (
+	`name` text PRIMARY KEY NOT NULL,
+	`migration_id` text NOT NULL,
+	`lease_until` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `worker_bot_migration` (
+	`id` text PRIMARY KEY NOT NULL,
+	`to_version_id` text NOT NULL,
+	`from_version_id` text,
+	`reason` text NOT NULL,
+	`requested_by_id` text NOT NULL,
+	`request_id` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `worker_bot_move` (
+	`id` text PRIMARY KEY NOT NULL,
+	`migration_id` text NOT NULL,
+	`worker_bot_id` text NOT NULL,
+	`from_version_id` text NOT NULL,
+	`outcome` text NOT NULL,
+	`message` text,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `worker_bot_move_bot` ON `worker_bot_move` (`worker_bot_id`,`id`);--> statement-breakpoint
+CREATE INDEX `worker_bot_move_failed` ON `worker_bot_move` (`id`) WHERE outcome = 'Failed';--> statement-breakpoint
+CREATE TABLE `worker_bot_version` (
+	`id` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`summary` text,
+	`status` text NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `x402_payment_attempt` (
+	`id` text PRIMARY KEY NOT NULL,
+	`direction` text NOT NULL,
+	`status` text NOT NULL,
+	`api_key_id` text,
+	`evm_wallet_id` text,
+	`registry_request_id` text,
+	`supported_payment_source_id` text,
+	`caip2_id` text NOT NULL,
+	`asset` text NOT NULL,
+	`amount` text NOT NULL,
+	`pay_to` text NOT NULL,
+	`payer` text,
+	`resource` text,
+	`payment_payload_hash` text NOT NULL,
+	`claim` text,
+	`payment_identifier` text,
+	`error_reason` text,
+	`error_message` text,
+	`replay_of` text,
+	`charged` integer NOT NULL,
+	`version` integer NOT NULL,
+	`last_op` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `x402_attempt_api_key` ON `x402_payment_attempt` (`api_key_id`,`id`);--> statement-breakpoint
+CREATE INDEX `x402_attempt_identifier` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE payment_identifier IS NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_attempt_signed_once` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE direction = 'OutboundPayment' AND payment_identifier IS NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_attempt_hash` ON `x402_payment_attempt` (`payment_payload_hash`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_attempt_claim` ON `x402_payment_attempt` (`claim`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint
+CREATE TABLE `x402_balance_rule` (
+	`id` text PRIMARY KEY NOT NULL,
+	`evm_wallet_id` text NOT NULL,
+	`asset` text NOT NULL,
+	`threshold` text NOT NULL,
+	`state` text NOT NULL,
+	`version` integer NOT NULL,
+	`checked_at` integer,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_balance_rule_scope` ON `x402_balance_rule` (`evm_wallet_id`,`asset`);--> statement-breakpoint
+CREATE TABLE `x402_budget` (
+	`id` text PRIMARY KEY NOT NULL,
+	`api_key_id` text NOT NULL,
+	`evm_wallet_id` text NOT NULL,
+	`asset` text NOT NULL,
+	`remaining_amount` text NOT NULL,
+	`spent_amount` text NOT NULL,
+	`is_enabled` integer NOT NULL,
+	`version` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_budget_scope` ON `x402_budget` (`api_key_id`,`evm_wallet_id`,`asset`);--> statement-breakpoint
+CREATE TABLE `x402_network` (
+	`id` text PRIMARY KEY NOT NULL,
+	`caip2_id` text NOT NULL,
+	`display_name` text NOT NULL,
+	`rpc_url` text NOT NULL,
+	`is_testnet` integer NOT NULL,
+	`is_enabled` integer NOT NULL,
+	`default_asset` text,
+	`facilitator_wallet_id` text,
+	`eip6492_factories` text NOT NULL,
+	`created_by_id` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_network_caip2` ON `x402_network` (`caip2_id`);--> statement-breakpoint
+CREATE TABLE `x402_payment_source` (
+	`id` text PRIMARY KEY NOT NULL,
+	`url` text NOT NULL,
+	`description` text,
+	`caip2_id` text NOT NULL,
+	`asset` text NOT NULL,
+	`amount` text NOT NULL,
+	`pay_to` text NOT NULL,
+	`max_timeout_seconds` integer NOT NULL,
+	`asset_name` text,
+	`asset_version` text,
+	`asset_decimals` integer NOT NULL,
+	`registry_request_id` text,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE TABLE `x402_settlement` (
+	`id` text PRIMARY KEY NOT NULL,
+	`attempt_id` text NOT NULL,
+	`success` integer NOT NULL,
+	`tx_hash` text NOT NULL,
+	`amount` text NOT NULL,
+	`payer` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_settlement_attempt` ON `x402_settlement` (`attempt_id`);--> statement-breakpoint
+CREATE TABLE `x402_wallet` (
+	`id` text PRIMARY KEY NOT NULL,
+	`caip2_id` text NOT NULL,
+	`address` text NOT NULL,
+	`type` text NOT NULL,
+	`private_key` text NOT NULL,
+	`note` text,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_wallet_address` ON `x402_wallet` (`caip2_id`,`address`) WHERE deleted_at IS NULL;--> statement-breakpoint
+CREATE TABLE `registration` (
+	`id` text PRIMARY KEY NOT NULL,
+	`kind` text NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text NOT NULL,
+	`source_type` text NOT NULL,
+	`contract_address` text NOT NULL,
+	`policy_id` text NOT NULL,
+	`profile` text NOT NULL,
+	`name` text NOT NULL,
+	`state` text NOT NULL,
+	`error` text,
+	`agent_identifier` text,
+	`wallet` text NOT NULL,
+	`wallet_vkey` text NOT NULL,
+	`recipient` text,
+	`send_funding` text,
+	`seed` text,
+	`tx` text,
+	`tx_cbor` text,
+	`failures` integer NOT NULL,
+	`due_at` integer,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`last_checked_at` integer,
+	`rev` integer NOT NULL,
+	`last_op` text
+);
+--> statement-breakpoint
+CREATE INDEX `registration_newest` ON `registration` (`kind`,`network`,`id`);--> statement-breakpoint
+CREATE INDEX `registration_identifier` ON `registration` (`agent_identifier`);--> statement-breakpoint
+CREATE INDEX `registration_open` ON `registration` (`network`,`wallet_vkey`,`due_at`) WHERE due_at IS NOT NULL;

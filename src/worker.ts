@@ -1,8 +1,13 @@
 import { createApp } from "./app.ts";
-import type { Env, EventsWake } from "./env.ts";
+import type { Env } from "./env.ts";
 import { runSchedule } from "./schedule.ts";
+import { consumeQueue } from "./webhooks/queue.ts";
 
+export { FacilitatorWallet } from "../durable-objects/facilitator-wallet.ts";
+export { HotWallet } from "../durable-objects/hot-wallet.ts";
+export { PaymentPayload } from "../durable-objects/payment-payload.ts";
 export { ProviderBudget } from "../durable-objects/provider-budget.ts";
+export { RegistryCursor } from "../durable-objects/registry-cursor.ts";
 export { SourceCursor } from "../durable-objects/source-cursor.ts";
 
 const app = createApp();
@@ -14,8 +19,7 @@ export default {
     await runSchedule(env);
   },
 
-  /** A message only wakes: the events are in D1, so one that is lost or doubled changes nothing. */
-  async queue(batch) {
-    batch.ackAll();
+  async queue(batch, env) {
+    await consumeQueue(batch, env);
   },
-} satisfies ExportedHandler<Env, EventsWake>;
+} satisfies ExportedHandler<Env>;

@@ -97,12 +97,15 @@ const KEYED = ENDPOINTS.filter(({ access }) => access !== "none");
 const WITH_BODY = ENDPOINTS.filter(({ method }) => method !== "GET");
 
 describe("the table of endpoints", () => {
-  it("has every operation of the OpenAPI document, and no other", async () => {
+  it("has every operation of the OpenAPI document under /api/v1, and no other", async () => {
     const answer = await app.request("/api/v1/openapi.json", {}, env);
     const { paths } = (await answer.json()) as { paths: Record<string, object> };
-    const served = Object.entries(paths).flatMap(([path, operations]) =>
-      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
-    );
+    // Those under /v1 have a door and errors of their own: test/worker-bots/endpoints.test.ts.
+    const served = Object.entries(paths)
+      .filter(([path]) => path.startsWith("/api/v1/"))
+      .flatMap(([path, operations]) =>
+        Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+      );
     expect(ENDPOINTS.map((one) => `${one.method} /api/v1${one.path}`).sort()).toEqual(
       served.sort(),
     );
@@ -171,17 +174,17 @@ describe.each(
 });
 
 describe.each(
-  ENDPOINTS.filter(({ method }) => method === "GET").map((endpoint) => ({
-    title: name(endpoint),
-    endpoint,
-  })),
+  ENDPOINTS.filter(({ method, finds }) => method === "GET" && finds === undefined).map(
+    (endpoint) => ({ title: name(endpoint), endpoint }),
+  ),
 )("$title, asked rightly", ({ endpoint }) => {
   it("answers 200 with and without a trailing slash, and writes nothing", async () => {
     const before = await databaseContent();
     for (const path of [endpoint.path, `${endpoint.path}/`]) {
       const answer = await send(endpoint, { path });
       expect(answer.status).toBe(200);
-      expect(await answer.json()).toMatchObject({
+      const body = (await answer.json()) as object;
+      expect(endpoint.isPlain ? { status: "success", data: body } : body).toMatchObject({
         status: expect.stringMatching(/^[sS]uccess$/),
         data: expect.any(Object),
       });
@@ -240,7 +243,6 @@ describe("an unknown path", () => {
     "/api/v1/purchase/nothing",
     "/api/v1//health",
     "/api/v2/health",
-    "/v1/admin",
     "/health",
     "/api/v1/%2e%2e/health",
     "/api/v1/health%00",
@@ -261,7 +263,7 @@ describe("a key that is limited to networks", () => {
   )("answers 403 for another one at $title", async ({ endpoint }) => {
     const own = String(endpoint.valid.network);
     const token = await insertKey({ networkLimit: [own] });
-    expect((await send(endpoint, { token })).status).toBe(200);
+    expect((await send(endpoint, { token })).status).toBe(endpoint.finds ?? 200);
     const network = own === "Preprod" ? "Mainnet" : "Preprod";
     const fields = { ...endpoint.valid, network };
     await expectRefused(() => send(endpoint, { token, fields }), 403);

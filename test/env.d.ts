@@ -6,8 +6,23 @@ declare global {
     /** The Worker's bindings, and what vitest.config.ts adds to them. */
     interface Env extends WorkerEnv {
       TEST_MIGRATIONS: D1Migration[];
+      TEST_SEARCH_MIGRATIONS: D1Migration[];
+      /** Three calls a minute. */
+      SMALL_RATE_LIMIT: RateLimit;
+      /** Two calls in ten seconds. */
+      SMALL_RATE_LIMIT_BURST: RateLimit;
       /** Origin of the local chain's server. */
       DEVNET_URL: string;
+      /** Origin of EVM nodes, by name. */
+      EVM_URL: string;
+      /** Origin of a webhook receiver; see devnet/receiver.ts. */
+      RECEIVER_URL: string;
+      /** Origin of agents; see devnet/agents.ts. */
+      AGENTS_URL: string;
+      /** Origin of an inbox provider. */
+      INBOX_URL: string;
+      /** Origin of a price API; see devnet/price-source.ts. */
+      PRICES_URL: string;
     }
     /** What makes `exports.default` of `cloudflare:workers` the Worker's own. */
     interface GlobalProps {

@@ -1,6 +1,11 @@
 import type { TestProject } from "vitest/node";
 import { registerActors } from "../devnet/actors/control.ts";
 import { ACTOR_FUNDS } from "../devnet/actors/wallets.ts";
+import { startAgents } from "../devnet/agents.ts";
+import { startEvmServer } from "../devnet/evm/server.ts";
+import { startInboxProvider } from "../devnet/inbox-provider.ts";
+import { startPriceSource } from "../devnet/price-source.ts";
+import { startReceiver } from "../devnet/receiver.ts";
 import { startDevnet } from "../devnet/server.ts";
 
 declare module "vitest" {
@@ -10,6 +15,16 @@ declare module "vitest" {
      * `POST /_control/create`, where every actor's wallet is funded unless the request says else.
      */
     devnetUrl: string;
+    /** Origin of a receiver of webhooks; a test takes a path of its own there. */
+    receiverUrl: string;
+    /** Origin of agents that can be asked whether they are available; see devnet/agents.ts. */
+    agentsUrl: string;
+    /** Origin of an inbox provider; see devnet/inbox-provider.ts. */
+    inboxUrl: string;
+    /** Origin of EVM nodes, one for each name a test asks for; see devnet/evm/server.ts. */
+    evmUrl: string;
+    /** Origin of a price API with recorded answers; see devnet/price-source.ts. */
+    pricesUrl: string;
   }
 }
 
@@ -18,5 +33,22 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const devnet = await startDevnet({ funds: ACTOR_FUNDS });
   registerActors(devnet);
   project.provide("devnetUrl", devnet.url);
-  return () => devnet.close();
+  const receiver = await startReceiver();
+  project.provide("receiverUrl", receiver.url);
+  const agents = await startAgents();
+  project.provide("agentsUrl", agents.url);
+  const inbox = await startInboxProvider();
+  project.provide("inboxUrl", inbox.url);
+  const prices = await startPriceSource();
+  project.provide("pricesUrl", prices.url);
+  const evm = await startEvmServer();
+  project.provide("evmUrl", evm.url);
+  return async () => {
+    await evm.close();
+    await prices.close();
+    await inbox.close();
+    await agents.close();
+    await receiver.close();
+    await devnet.close();
+  };
 }

@@ -1,3 +1,4 @@
+import { POLICY_ID_LENGTH } from "../transaction.ts";
 import type { AssetAccount } from "../view.ts";
 import { assetFingerprint } from "./fingerprint.ts";
 import { onchainMetadata } from "./onchain-metadata.ts";
@@ -10,8 +11,6 @@ import {
   param,
 } from "./request.ts";
 import { transactionRow } from "./shapes.ts";
-
-const POLICY_LENGTH = 56;
 
 export const assetHandlers: Record<string, Handler> = {
   "GET /assets/policy/{policy_id}": (request) => {
@@ -33,8 +32,8 @@ export const assetHandlers: Record<string, Handler> = {
     if (!first) throw new Error(`Asset ${unit} exists but was never minted`);
     return {
       asset: unit,
-      policy_id: unit.slice(0, POLICY_LENGTH),
-      asset_name: unit.slice(POLICY_LENGTH) || null,
+      policy_id: unit.slice(0, POLICY_ID_LENGTH),
+      asset_name: unit.slice(POLICY_ID_LENGTH) || null,
       fingerprint: assetFingerprint(unit),
       quantity: String(supply(asset)),
       initial_mint_tx_hash: first.txHash,

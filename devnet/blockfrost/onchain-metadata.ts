@@ -1,6 +1,6 @@
+import { POLICY_ID_LENGTH } from "../transaction.ts";
 import type { AssetAccount, LedgerView } from "../view.ts";
 
-const POLICY_LENGTH = 56;
 const CIP25_LABEL = "721";
 
 /**
@@ -11,8 +11,8 @@ export function onchainMetadata(view: LedgerView, unit: string, asset: AssetAcco
   const minting = asset.mints.findLast(({ quantity }) => quantity > 0n);
   const metadata = minting && view.transactions.get(minting.txHash)?.tx.metadata;
   const document = metadata?.find(({ label }) => label === CIP25_LABEL)?.json;
-  const policy = unit.slice(0, POLICY_LENGTH);
-  const name = unit.slice(POLICY_LENGTH);
+  const policy = unit.slice(0, POLICY_ID_LENGTH);
+  const name = unit.slice(POLICY_ID_LENGTH);
   const byText = member(member(document, policy), Buffer.from(name, "hex").toString("utf8"));
   const byHex = member(member(document, policy), name);
   const byBytes = member(member(document, `0x${policy}`), `0x${name}`);

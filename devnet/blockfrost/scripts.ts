@@ -1,6 +1,8 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { LedgerScript } from "../transaction.ts";
+import { paged } from "./paging.ts";
 import { type BlockfrostRequest, type Handler, notFound, param } from "./request.ts";
+import { redeemerRows } from "./transactions.ts";
 
 export const scriptHandlers: Record<string, Handler> = {
   "GET /scripts/{script_hash}": (request) => {
@@ -15,6 +17,17 @@ export const scriptHandlers: Record<string, Handler> = {
   "GET /scripts/{script_hash}/cbor": (request) => {
     const { type, cbor } = scriptOf(request);
     return { cbor: type === "timelock" ? null : bytesToHex(cbor) };
+  },
+
+  "GET /scripts/{script_hash}/redeemers": (request) => {
+    const { hash } = scriptOf(request);
+    const { view } = request;
+    const rows = [...view.transactions.values()].flatMap(({ tx }) =>
+      redeemerRows(view, tx).flatMap(({ script_hash, ...row }) =>
+        script_hash === hash ? [{ tx_hash: tx.hash, ...row }] : [],
+      ),
+    );
+    return paged(request, rows);
   },
 
   "GET /scripts/datum/{datum_hash}/cbor": (request) => {

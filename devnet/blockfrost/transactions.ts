@@ -1,7 +1,12 @@
 import { blake2b } from "@noble/hashes/blake2.js";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { parseAddress } from "../../src/chain/address.ts";
-import type { LedgerRedeemer, LedgerTransaction, OutputReference } from "../transaction.ts";
+import {
+  type LedgerRedeemer,
+  type LedgerTransaction,
+  type OutputReference,
+  POLICY_ID_LENGTH,
+} from "../transaction.ts";
 import { type LedgerView, outputKey, type PlacedOutput, type PlacedTransaction } from "../view.ts";
 import { executionFee } from "./parameters.ts";
 import {
@@ -92,24 +97,29 @@ export const transactionHandlers: Record<string, Handler> = {
 
   "GET /txs/{hash}/redeemers": (request) => {
     const { tx } = placed(request);
-    return tx.redeemers.map((redeemer) => {
-      const hash = bytesToHex(blake2b(hexToBytes(redeemer.data), { dkLen: 32 }));
-      return {
-        tx_index: redeemer.index,
-        purpose: redeemer.purpose,
-        script_hash: scriptOf(request.view, tx, redeemer),
-        redeemer_data_hash: hash,
-        datum_hash: hash,
-        unit_mem: String(redeemer.memory),
-        unit_steps: String(redeemer.steps),
-        fee: String(executionFee(redeemer.memory, redeemer.steps)),
-      };
-    });
+    return redeemerRows(request.view, tx);
   },
 
   "GET /txs/{hash}/required_signers": (request) =>
     placed(request).tx.requiredSigners.map((hash) => ({ witness_hash: hash })),
 };
+
+/** The redeemers of a transaction, each with the script that it is for. */
+export function redeemerRows(view: LedgerView, tx: LedgerTransaction) {
+  return tx.redeemers.map((redeemer) => {
+    const hash = bytesToHex(blake2b(hexToBytes(redeemer.data), { dkLen: 32 }));
+    return {
+      tx_index: redeemer.index,
+      purpose: redeemer.purpose,
+      script_hash: scriptOf(view, tx, redeemer),
+      redeemer_data_hash: hash,
+      datum_hash: hash,
+      unit_mem: String(redeemer.memory),
+      unit_steps: String(redeemer.steps),
+      fee: String(executionFee(redeemer.memory, redeemer.steps)),
+    };
+  });
+}
 
 function placed(request: BlockfrostRequest): PlacedTransaction {
   const hash = param(request, "hash");
@@ -139,7 +149,7 @@ function feePaid(view: LedgerView, tx: LedgerTransaction): bigint {
 /** The script that a redeemer is for: it counts through sorted inputs, or sorted policies. */
 function scriptOf(view: LedgerView, tx: LedgerTransaction, { purpose, index }: LedgerRedeemer) {
   if (purpose === "mint") {
-    const policies = new Set(tx.mint.map(({ unit }) => unit.slice(0, 56)));
+    const policies = new Set(tx.mint.map(({ unit }) => unit.slice(0, POLICY_ID_LENGTH)));
     const policy = [...policies].sort()[index];
     if (!policy) throw new Error(`No policy for redeemer mint:${index}`);
     return policy;

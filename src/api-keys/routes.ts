@@ -1,51 +1,26 @@
 import { z } from "@hono/zod-openapi";
-import { NETWORKS } from "../chain/network.ts";
-import { db } from "../db/client.ts";
-import { newId } from "../db/id.ts";
-import { commitAudited } from "../http/audit.ts";
+import { type Database, db } from "../db/client.ts";
+import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { idempotently } from "../http/idempotency.ts";
-import { apiKey } from "./tables.ts";
-import { hashToken, maskToken, newToken } from "./token.ts";
+import { ApiError } from "../http/errors.ts";
+import { page } from "../http/parameters.ts";
+import { deleteKey, updateKey } from "./change.ts";
+import { createKey } from "./create.ts";
+import { ENV_ADMIN_ID } from "./find-key.ts";
+import { envAdminRecord, listKeys, readKeyRow, toRecord } from "./record.ts";
+import {
+  type ApiKeyRecord,
+  apiKeyRecord,
+  createBody,
+  createdApiKey,
+  deleteBody,
+  updateBody,
+} from "./schemas.ts";
 
-const MAX_CREDITS = 1_000_000;
+const UNKNOWN = "There is no such API key.";
+const UNCHANGEABLE = "It is the last active Admin key, or the one of the environment.";
 
-const NETWORK_OR_CAIP2 = /^(Preprod|Mainnet|[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32})$/;
-
-const networkId = z
-  .string()
-  .regex(NETWORK_OR_CAIP2, "must be Preprod, Mainnet or a CAIP-2 id")
-  .openapi({ description: "Preprod, Mainnet or a CAIP-2 id such as `eip155:8453`." });
-
-const createBody = z.object({
-  permission: z.enum(["Admin", "User"]).default("User"),
-  usageLimited: z.boolean().default(false),
-  maxUsageCredits: z.int().min(0).max(MAX_CREDITS).default(0),
-  canPay: z.boolean().optional().openapi({ description: "+PAY access; an Admin always has it." }),
-  networkLimit: z
-    .array(networkId)
-    .max(50)
-    .optional()
-    .openapi({ description: "Default: both networks. An Admin is not limited." }),
-});
-
-const apiKeyRecord = z
-  .object({
-    id: z.string(),
-    status: z.enum(["Active", "Revoked"]),
-    token: z.string().openapi({ description: "Shown here and never again." }),
-    permission: z.enum(["Admin", "User"]),
-    usageLimited: z.boolean(),
-    maxUsageCredits: z.number(),
-    accumulatedUsageCredits: z.number(),
-    canPay: z.boolean(),
-    networkLimit: z.array(z.string()),
-  })
-  .openapi("ApiKey");
-
-type ApiKeyRecord = z.infer<typeof apiKeyRecord>;
-
-/** `/api-key` of the interface. */
+/** `/api-key` of the interface, and `/api-key-status`. */
 export function apiKeyRoutes() {
   const router = createRouter();
 
@@ -59,45 +34,86 @@ export function apiKeyRoutes() {
       summary: "Creates a new API key",
       body: createBody,
       idempotent: true,
-      data: apiKeyRecord,
+      data: createdApiKey,
       errors: { 422: "The Idempotency-Key was used for another request." },
     },
-    async (c, { body }) => {
-      const now = Date.now();
-      const isAdmin = body.permission === "Admin";
-      const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-      return idempotently(c, database, now, async (remember) => {
-        const record: ApiKeyRecord = {
-          id: newId(now),
-          status: "Active",
-          token: newToken(body.permission),
-          permission: body.permission,
-          usageLimited: body.usageLimited,
-          maxUsageCredits: body.maxUsageCredits,
-          accumulatedUsageCredits: 0,
-          canPay: isAdmin || (body.canPay ?? false),
-          networkLimit: isAdmin ? [...NETWORKS] : (body.networkLimit ?? [...NETWORKS]),
-        };
-        const { token, ...stored } = record;
-        const row: typeof apiKey.$inferInsert = {
-          ...stored,
-          networkLimit: JSON.stringify(stored.networkLimit),
-          tokenHash: await hashToken(c.env, token),
-          maskedToken: maskToken(token),
-          createdById: c.var.caller.id,
-          createdAt: now,
-          updatedAt: now,
-        };
-        await commitAudited(
-          c,
-          database,
-          { action: "api-key.create", target: record.id, detail: stored, now },
-          [...(await remember(record)), database.orm.insert(apiKey).values(row).toSQL()],
-        );
-        return record;
-      });
+    (c, { body }) => createKey(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      path: "/api-key",
+      access: "Admin",
+      tag: "API keys",
+      summary: "Lists API keys, newest first",
+      query: z.object(page),
+      data: z.object({ ApiKeys: z.array(apiKeyRecord) }),
     },
+    async (c, { query }) => ({ ApiKeys: await listKeys(c.env, primary(c), query) }),
+  );
+
+  serve(
+    router,
+    {
+      method: "patch",
+      path: "/api-key",
+      access: "Admin",
+      tag: "API keys",
+      summary: "Changes an API key",
+      description: "What is left out is kept. A change holds everywhere within ten seconds.",
+      body: updateBody,
+      data: apiKeyRecord,
+      errors: { 404: UNKNOWN, 409: `${UNCHANGEABLE} Or more credits are used than allowed now.` },
+    },
+    (c, { body }) => updateKey(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "delete",
+      path: "/api-key",
+      access: "Admin",
+      tag: "API keys",
+      summary: "Revokes an API key for good and hides it",
+      body: deleteBody,
+      data: apiKeyRecord,
+      errors: { 404: UNKNOWN, 409: UNCHANGEABLE },
+    },
+    (c, { body }) => deleteKey(c, body.id, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      path: "/api-key-status",
+      access: "User",
+      tag: "API keys",
+      summary: "Shows the API key of the request, with the credits it has used",
+      data: apiKeyRecord,
+    },
+    (c) => ownKey(c),
   );
 
   return router;
+}
+
+/** Credits are read from the primary, always. */
+function primary(c: AppContext): Database {
+  return db(c.env, undefined, { deadline: c.var.deadline });
+}
+
+async function ownKey(c: AppContext): Promise<ApiKeyRecord> {
+  const { id } = c.var.caller;
+  if (id === ENV_ADMIN_ID) {
+    const envAdmin = envAdminRecord(c.env);
+    if (envAdmin) return envAdmin;
+  }
+  const row = await readKeyRow(primary(c), id);
+  // This isolate still remembered a key that was deleted meanwhile.
+  if (!row) throw new ApiError(401, "token: the API key is unknown or revoked");
+  return toRecord(row);
 }

@@ -7,8 +7,20 @@ const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
  * @param now - epoch milliseconds
  */
 export function newId(now: number): string {
-  const random = crypto.getRandomValues(new Uint8Array(10));
-  let bits = BigInt(now) << 80n;
+  return encode(now, crypto.getRandomValues(new Uint8Array(10)));
+}
+
+/**
+ * The smallest id that a record made at that time can have: ids from a time on are `>=` it.
+ *
+ * @param at - epoch milliseconds
+ */
+export function firstIdAt(at: number): string {
+  return encode(Math.max(at, 0), new Uint8Array(10));
+}
+
+function encode(time: number, random: Uint8Array): string {
+  let bits = BigInt(time) << 80n;
   for (const [i, byte] of random.entries()) bits |= BigInt(byte) << BigInt(8 * (9 - i));
   let id = "";
   for (let shift = 125n; shift >= 0n; shift -= 5n) id += ALPHABET[Number((bits >> shift) & 31n)];

@@ -3,8 +3,9 @@
  * AES-256-GCM under a key derived by HKDF-SHA-256 (RFC 5869) from one of `SEALING_KEYS` for that
  * table and column, bound to its row by the associated data.
  */
+import { SEALED_COLUMNS } from "./sealed-columns.ts";
 
-/** The place a secret is stored at; it opens nowhere else. */
+/** The place a secret is stored at, one of `SEALED_COLUMNS`; it opens nowhere else. */
 export interface SealedPlace {
   table: string;
   /** The row's id. */
@@ -12,7 +13,7 @@ export interface SealedPlace {
   column: string;
 }
 
-interface SealingEnv {
+export interface SealingEnv {
   /** See `Env.SEALING_KEYS`. */
   SEALING_KEYS: string;
 }
@@ -29,15 +30,18 @@ const KEY_BYTES = 32;
 /**
  * Encrypts a secret for its place, under the first of the keys.
  *
- * @throws SealError when `SEALING_KEYS` is malformed
+ * @throws SealError when `SEALING_KEYS` is malformed, or a rotation would not reach the place
  */
 export async function seal(
   env: SealingEnv,
   place: SealedPlace,
   plaintext: string,
 ): Promise<string> {
-  const [key] = sealingKeys(env);
-  if (!key) throw new SealError("SEALING_KEYS: there is no key");
+  const isListed = SEALED_COLUMNS.some(
+    ({ table, column, boundTo = column }) => table === place.table && boundTo === place.column,
+  );
+  if (!isListed) throw new SealError(`${place.table}.${place.column}: is not in SEALED_COLUMNS`);
+  const key = firstKey(env);
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const ciphertext = await crypto.subtle.encrypt(
     { name: "AES-GCM", iv, additionalData: associatedData(place) },
@@ -80,24 +84,42 @@ export async function open(env: SealingEnv, place: SealedPlace, sealed: string):
   }
 }
 
-function sealingKeys(env: SealingEnv): { id: string; secret: Uint8Array }[] {
+/**
+ * The id of the key that seals: the first of the keys.
+ *
+ * @throws SealError when `SEALING_KEYS` is malformed
+ */
+export function sealingKeyId(env: SealingEnv): string {
+  return firstKey(env).id;
+}
+
+function firstKey(env: SealingEnv) {
+  const [key] = sealingKeys(env);
+  if (!key) throw new SealError("SEALING_KEYS: there is no key");
+  return key;
+}
+
+function sealingKeys(env: SealingEnv): { id: string; secret: Uint8Array<ArrayBuffer> }[] {
   return (env.SEALING_KEYS ?? "")
     .split(",")
     .filter((entry) => entry.trim() !== "")
     .map((entry, index) => {
       const [id = "", encoded = ""] = entry.trim().split(":");
-      const secret = Buffer.from(encoded, "base64");
+      const secret = Uint8Array.from(Buffer.from(encoded, "base64"));
       if (!/^[\w-]{1,32}$/.test(id) || secret.length !== KEY_BYTES)
         throw new SealError(`SEALING_KEYS: entry ${index + 1} is not id:base64 of 32 bytes`);
       return { id, secret };
     });
 }
 
-function associatedData({ table, id, column }: SealedPlace): Uint8Array {
+function associatedData({ table, id, column }: SealedPlace) {
   return new TextEncoder().encode(JSON.stringify([table, id, column]));
 }
 
-async function derivedKey(secret: Uint8Array, { table, column }: SealedPlace): Promise<CryptoKey> {
+async function derivedKey(
+  secret: Uint8Array<ArrayBuffer>,
+  { table, column }: SealedPlace,
+): Promise<CryptoKey> {
   const master = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveKey"]);
   return crypto.subtle.deriveKey(
     {

@@ -42,3 +42,12 @@ export const idempotency = sqliteTable(
     index("idempotency_created_at").on(table.createdAt),
   ],
 );
+
+/** When a job of the cron was done last; one that is not in here was never done. */
+export const job = sqliteTable("job", {
+  name: text("name").primaryKey(),
+  /** What it was done for, such as the id of a sealing key. */
+  subject: text("subject").notNull(),
+  /** Epoch milliseconds. */
+  doneAt: integer("done_at").notNull(),
+});

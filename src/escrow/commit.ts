@@ -1,7 +1,7 @@
 import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import { isoText, reserveStamps, type SqlExpression, stamp } from "../db/clock.ts";
 import { newId } from "../db/id.ts";
-import type { Cursor, Position } from "../sources/cursor.ts";
+import type { Backfill, Cursor, Position } from "../sources/cursor.ts";
 import { writeEvents } from "../webhooks/outbox.ts";
 import type { ChangeSet } from "./changes.ts";
 import type { TransactionRecord } from "./record.ts";
@@ -16,8 +16,10 @@ export class StaleCursor extends Error {
 export interface CursorMove {
   position: Position | null;
   recent: Position[];
-  /** Epoch milliseconds until which this pass holds the source. */
-  leaseUntil: number;
+  /** Epoch milliseconds until which this pass holds the source; null: no longer. */
+  leaseUntil: number | null;
+  /** How far the past of added wallets was read; null: all of it. Left out: as far as before. */
+  backfill?: Backfill | null;
 }
 
 /** A transaction that a rollback took away, as it is shown from now on. */
@@ -60,6 +62,8 @@ export async function commit(
   cursor.version++;
   cursor.position = move.position;
   cursor.recent = move.recent;
+  if (move.backfill === null) delete cursor.backfill;
+  else if (move.backfill) cursor.backfill = move.backfill;
 }
 
 /** Marks transactions as rolled back, and takes back the action history they made. */
@@ -93,9 +97,11 @@ function moveStatement(
   changes: ChangeSet,
   op: string,
 ): Statement {
+  const backfill = move.backfill === undefined ? (cursor.backfill ?? null) : move.backfill;
   return statement(
     `UPDATE source_cursor SET version = iif(version = ?2, version + 1, NULL), last_op = ?3,
-       position = ?4, recent = ?5, lease_until = ?6, ignored_locks = ignored_locks + ?7
+       position = ?4, recent = ?5, lease_until = ?6, ignored_locks = ignored_locks + ?7,
+       backfill = ?8
      WHERE source_id = ?1`,
     cursor.sourceId,
     cursor.version,
@@ -104,6 +110,7 @@ function moveStatement(
     JSON.stringify(move.recent),
     move.leaseUntil,
     changes.ignoredLocks,
+    backfill && JSON.stringify(backfill),
   );
 }
 

@@ -4,12 +4,8 @@ import {
   type Provider,
   ProviderError,
 } from "../chain/provider.ts";
+import { ProviderBehind } from "../sources/checkpoints.ts";
 import type { Cursor, Position } from "../sources/cursor.ts";
-
-/** The provider does not show what it showed before: it lags, so we wait. Never a reason to undo. */
-export class ProviderLags extends ProviderError {
-  override name = "ProviderLags";
-}
 
 const PAGE = 100;
 
@@ -20,7 +16,7 @@ const PAGE = 100;
  * At least the next hundred are in it, if there are so many.
  *
  * @param threshold - confirmations a transaction needs, the tip itself being one
- * @throws ProviderLags when a transaction that was done is missing
+ * @throws ProviderBehind when a transaction that was done is missing
  */
 export async function listPending(
   provider: Provider,
@@ -41,7 +37,7 @@ export async function listPending(
     const rows = await provider.addressTransactions(address, { ...from, page, count: PAGE });
     if (rows === null) {
       if (cursor.position !== null)
-        throw new ProviderLags("provider: does not know the contract any more");
+        throw new ProviderBehind("provider: does not know the contract any more");
       return [];
     }
     more = rows.length === PAGE;
@@ -69,7 +65,7 @@ function requireDone(recent: Position[], listed: AddressTransaction[], cut: bool
   for (const position of recent) {
     const beyond = cut && last !== undefined && compare(last, position) < 0;
     if (!beyond && !shown.has(nameOf(position)))
-      throw new ProviderLags(`provider: does not list transaction ${position[2]} any more`);
+      throw new ProviderBehind(`provider: does not list transaction ${position[2]} any more`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { type AddressTransaction, type Provider, ProviderError } from "../chain/provider.ts";
 import { type ChainTransaction, decodeTransaction } from "../chain/transaction.ts";
 import { log } from "../log.ts";
-import { ProviderLags } from "./listing.ts";
+import { ProviderBehind } from "../sources/checkpoints.ts";
 import type { ReadTransaction } from "./source.ts";
 
 /** Requests under way at once: an invocation has six connections, and D1 wants one. */
@@ -36,12 +36,13 @@ async function readTransaction(
   at: AddressTransaction,
 ): Promise<ReadTransaction> {
   const cbor = await provider.transactionCbor(at.txHash);
-  if (cbor === null) throw new ProviderLags(`provider: does not have transaction ${at.txHash}`);
+  if (cbor === null) throw new ProviderBehind(`provider: does not have transaction ${at.txHash}`);
   const tx = decode(at, cbor);
   let utxos: ReturnType<ReadTransaction["utxos"]> | null = null;
   const readUtxos = async () => {
     const found = await provider.transactionUtxos(at.txHash);
-    if (found === null) throw new ProviderLags(`provider: does not have transaction ${at.txHash}`);
+    if (found === null)
+      throw new ProviderBehind(`provider: does not have transaction ${at.txHash}`);
     return found;
   };
   return {

@@ -97,17 +97,27 @@ async function findSpends(
   const ours = spends.filter(({ outpoint }) => atContract.has(outpoint));
   for (const spend of ours) {
     const datum = atContract.get(spend.outpoint);
-    if (spend.records.length === 0 && datum) spend.records = recordsOfDatum(changes, source, datum);
+    if (spend.records.length === 0 && datum)
+      spend.records = recordsOfDatum(changes, source, read, datum);
   }
   return { spends: ours, count: ours.length };
 }
 
-function recordsOfDatum(changes: ChangeSet, source: EscrowSource, cbor: string): EscrowRecord[] {
+/** The records of a spent datum that have not come as far as this transaction yet. */
+function recordsOfDatum(
+  changes: ChangeSet,
+  source: EscrowSource,
+  { at }: ReadTransaction,
+  cbor: string,
+): EscrowRecord[] {
   const hash = identifierHash(source, cbor);
   if (hash === null) return [];
   return (["payment", "purchase"] as const).flatMap((side) => {
     const record = changes.find(side, hash);
-    return record && record.state.utxo !== null ? [record] : [];
+    const isOpen = record !== undefined && record.state.utxo !== null;
+    // A cursor that was moved back reads steps again that are long applied.
+    const isAhead = (record?.state.transaction?.blockHeight ?? 0) < at.blockHeight;
+    return isOpen && isAhead ? [record] : [];
   });
 }
 

@@ -1,13 +1,15 @@
-import type { Block, Provider } from "../chain/provider.ts";
+import type { AddressTransaction, Block, Provider } from "../chain/provider.ts";
 import { type Database, statement } from "../db/client.ts";
-import type { Cursor, Position } from "../sources/cursor.ts";
+import { ProviderBehind, writeCheckpoint } from "../sources/checkpoints.ts";
+import { type Backfill, type Cursor, isAfter, type Position } from "../sources/cursor.ts";
 import { applyTransaction } from "./apply.ts";
 import { ChangeSet } from "./changes.ts";
 import { commit } from "./commit.ts";
 import { loadKnown } from "./known.ts";
-import { listPending, ProviderLags, positionOf } from "./listing.ts";
+import { listPending, positionOf } from "./listing.ts";
 import { readTransactions } from "./read.ts";
-import { undoRolledBack, writeCheckpoint } from "./rollback.ts";
+import { undoRolledBack } from "./rollback.ts";
+import { scopeOf } from "./scope.ts";
 import type { EscrowSource, ReadTransaction } from "./source.ts";
 
 /** What a pass works with. */
@@ -33,38 +35,109 @@ const LEASE_MS = 60_000;
 
 /**
  * One pass over a source: what the chain took back is undone, then its new transactions are applied
- * in order, one batch after another, until there are none or `deadline` passes. Safe to stop
- * anywhere and to run again: a batch either moved the cursor with all it wrote, or did nothing.
+ * in order, one batch after another, until there are none or `deadline` passes; then the past of
+ * wallets that were added later. Safe to stop anywhere and to run again: a batch either moved the
+ * cursor with all it wrote, or did nothing.
  *
+ * @param cursor - read before `context.source` was: a wallet added later makes it stale, so no pass
+ *   reads the past without the wallet it reads it for
  * @param deadline - epoch milliseconds after which no further batch is begun
  * @returns whether there is more to do
- * @throws ProviderError, ProviderLags, StaleCursor, DatabaseUnavailable: nothing is lost by any
+ * @throws ProviderError, ProviderBehind, StaleCursor, DatabaseUnavailable: nothing is lost by any
  */
-export async function syncSource(context: SyncContext, deadline: number): Promise<boolean> {
-  const { db, provider, source, threshold } = context;
-  const cursor = await readCursor(db, source.id);
-  if (cursor === null) return false;
+export async function syncSource(
+  context: SyncContext,
+  cursor: Cursor,
+  deadline: number,
+): Promise<boolean> {
+  const { db, provider } = context;
   const tip = await provider.latestBlock();
-  if (tip.hash === cursor.tipHash) {
-    await finish(context, cursor, tip, tip.hash);
-    return false;
+  if (tip.hash === cursor.tipHash) await finish(context, cursor, tip, tip.hash);
+  else {
+    await undoRolledBack(db, provider, cursor, tip, context.now(), context.now() + LEASE_MS);
+    if (await applyNew(context, cursor, tip, deadline)) return true;
   }
-  await undoRolledBack(db, provider, cursor, tip, context.now(), context.now() + LEASE_MS);
+  return cursor.backfill !== undefined && applyPast(context, cursor, tip, deadline);
+}
 
+/** @returns whether there is more to do */
+async function applyNew(
+  context: SyncContext,
+  cursor: Cursor,
+  tip: Block,
+  deadline: number,
+): Promise<boolean> {
+  const { provider, source, threshold } = context;
   for (;;) {
     const pending = await listPending(provider, source.contractAddress, cursor, tip, threshold);
     if (pending.length === 0) {
       await finish(context, cursor, tip, threshold > 1 ? null : tip.hash);
       return false;
     }
-    await holdLease(context);
-    let reads = await readTransactions(provider, pending);
-    while (reads.length > 0) {
-      reads = await applyRun(context, cursor, tip, reads);
-      await context.committed();
-      if (context.now() >= deadline) return true;
-    }
+    if (await applyAll(context, cursor, tip, pending, "new", deadline)) return true;
   }
+}
+
+/**
+ * Reads the past of added wallets up to where the cursor stands. The batch that comes as far hands
+ * the wallets over to what is new: nothing of theirs was applied beyond it, and nothing is missing.
+ *
+ * @returns whether there is more to do
+ */
+async function applyPast(
+  context: SyncContext,
+  cursor: Cursor,
+  tip: Block,
+  deadline: number,
+): Promise<boolean> {
+  const { db, provider, source, threshold } = context;
+  for (let past = cursor.backfill; past; past = cursor.backfill) {
+    const { position } = past;
+    const { position: end } = cursor;
+    if (end === null || (position !== null && !isAfter(end, position))) {
+      const changes = new ChangeSet([], context.now(), tip.height);
+      const { recent } = cursor;
+      await commit(db, cursor, changes, {
+        position: end,
+        recent,
+        leaseUntil: null,
+        backfill: null,
+      });
+      return false;
+    }
+    const recent = position === null ? [] : [position];
+    const listed = await listPending(
+      provider,
+      source.contractAddress,
+      { ...cursor, position, recent },
+      tip,
+      threshold,
+    );
+    const pending = listed.filter((row) => !isAfter(positionOf(row), end));
+    if (pending.length === 0)
+      throw new ProviderBehind(`provider: does not list transaction ${end[2]} any more`);
+    if (await applyAll(context, cursor, tip, pending, "past", deadline)) return true;
+  }
+  return false;
+}
+
+/** @returns whether the deadline has passed */
+async function applyAll(
+  context: SyncContext,
+  cursor: Cursor,
+  tip: Block,
+  pending: AddressTransaction[],
+  part: "past" | "new",
+  deadline: number,
+): Promise<boolean> {
+  await holdLease(context);
+  let reads = await readTransactions(context.provider, pending);
+  while (reads.length > 0) {
+    reads = await applyRun(context, cursor, tip, reads, part);
+    await context.committed();
+    if (context.now() >= deadline) return true;
+  }
+  return false;
 }
 
 /** Applies as many of the transactions as fit one batch, commits them, and returns the others. */
@@ -73,13 +146,15 @@ async function applyRun(
   cursor: Cursor,
   tip: Block,
   reads: ReadTransaction[],
+  part: "past" | "new",
 ): Promise<ReadTransaction[]> {
   const { db, source } = context;
+  const scope = scopeOf(source, cursor, part);
   const known = await loadKnown(db, source, reads, cursor.complete);
-  const changes = new ChangeSet(known, context.now(), tip.height);
+  const changes = new ChangeSet(known.filter(scope.has), context.now(), tip.height);
   const done: ReadTransaction[] = [];
   for (const read of reads) {
-    await applyTransaction(changes, source, read, cursor.complete);
+    await applyTransaction(changes, scope.source, read, cursor.complete);
     done.push(read);
     if (changes.records.size >= MAX_RECORDS || changes.transactions.length >= MAX_STEPS) break;
   }
@@ -87,13 +162,22 @@ async function applyRun(
   if (!last) return [];
 
   const checkpoint = await confirmChain(context.provider, last, tip);
+  const leaseUntil = context.now() + LEASE_MS;
   const position = positionOf(last.at);
-  const recent = mergeRecent(
-    cursor.recent,
-    done.map(({ at }) => positionOf(at)),
-  );
-  const move = { position, recent, leaseUntil: context.now() + LEASE_MS };
-  await commit(db, cursor, changes, move, writeCheckpoint(source.id, checkpoint, tip));
+  if (part === "past") {
+    const isDone = cursor.position === null || !isAfter(cursor.position, position);
+    const backfill = isDone ? null : { wallets: cursor.backfill?.wallets ?? [], position };
+    await commit(db, cursor, changes, {
+      position: cursor.position,
+      recent: cursor.recent,
+      leaseUntil: isDone ? null : leaseUntil,
+      backfill,
+    });
+  } else {
+    const positions = done.map(({ at }) => positionOf(at));
+    const move = { position, recent: mergeRecent(cursor.recent, positions), leaseUntil };
+    await commit(db, cursor, changes, move, writeCheckpoint(source.id, checkpoint, tip));
+  }
   return reads.slice(done.length);
 }
 
@@ -104,10 +188,10 @@ async function applyRun(
 async function confirmChain(provider: Provider, { at }: ReadTransaction, tip: Block) {
   const found = await provider.transaction(at.txHash);
   if (found?.blockHeight !== at.blockHeight || found.txIndex !== at.txIndex)
-    throw new ProviderLags(`provider: transaction ${at.txHash} is not where it was listed`);
+    throw new ProviderBehind(`provider: transaction ${at.txHash} is not where it was listed`);
   const again = await provider.block(tip.height);
   if (again?.hash !== tip.hash)
-    throw new ProviderLags(`provider: block ${tip.height} changed while it was read`);
+    throw new ProviderBehind(`provider: block ${tip.height} changed while it was read`);
   return found;
 }
 
@@ -121,7 +205,8 @@ function mergeRecent(recent: Position[], done: Position[]): Position[] {
   return merged.slice(Math.max(firstKept - 1, 0));
 }
 
-async function readCursor(db: Database, sourceId: string): Promise<Cursor | null> {
+/** Where a source's sync stands; null when there is no such source. */
+export async function readCursor(db: Database, sourceId: string): Promise<Cursor | null> {
   const [row] = await db.all<{
     network: Cursor["network"];
     version: number;
@@ -129,8 +214,9 @@ async function readCursor(db: Database, sourceId: string): Promise<Cursor | null
     recent: string;
     complete: number;
     tip_hash: string | null;
+    backfill: string | null;
   }>(
-    `SELECT network, version, position, recent, complete, tip_hash
+    `SELECT network, version, position, recent, complete, tip_hash, backfill
      FROM source_cursor WHERE source_id = ?`,
     sourceId,
   );
@@ -143,6 +229,7 @@ async function readCursor(db: Database, sourceId: string): Promise<Cursor | null
     recent: JSON.parse(row.recent) as Position[],
     complete: row.complete === 1,
     tipHash: row.tip_hash,
+    ...(row.backfill !== null && { backfill: JSON.parse(row.backfill) as Backfill }),
   };
 }
 

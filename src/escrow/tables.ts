@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import {
   type AnySQLiteColumn,
   index,
@@ -71,6 +72,12 @@ export const escrow = sqliteTable(
       index("escrow_newest").on(table.side, table.network, table.id),
       uniqueIndex("escrow_identifier").on(table.identifierHash, table.side, table.sourceId),
       index("escrow_utxo").on(table.sourceId, table.utxo),
+      // What a monthly invoice looks for: a buyer's payments that can be billed.
+      index("escrow_billable")
+        .on(table.network, sql`terms->>'buyerVkey'`)
+        .where(
+          sql`side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn')`,
+        ),
     ];
   },
 );

@@ -15,9 +15,25 @@ const MAX_TOKEN_LENGTH = 256;
 export async function authenticate(c: AppContext): Promise<Caller> {
   const token = c.req.header("token");
   if (!token) throw new ApiError(401, "token: an API key is required in this header");
+  return findByToken(c, "token", token);
+}
+
+/**
+ * Finds the caller by `Authorization: Bearer <API key>` (RFC 6750 §2.1), as the paths under /v1
+ * have it.
+ *
+ * @throws ApiError 401
+ */
+export async function authenticateBearer(c: AppContext): Promise<Caller> {
+  const [, token] = /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "") ?? [];
+  if (!token) throw new ApiError(401, "authorization: a bearer API key is required in this header");
+  return findByToken(c, "authorization", token);
+}
+
+async function findByToken(c: AppContext, header: string, token: string): Promise<Caller> {
   const caller =
     token.length > MAX_TOKEN_LENGTH ? null : await c.var.findCaller(c.env, token, c.var.deadline);
-  if (!caller) throw new ApiError(401, "token: the API key is unknown or revoked");
+  if (!caller) throw new ApiError(401, `${header}: the API key is unknown or revoked`);
   return caller;
 }
 

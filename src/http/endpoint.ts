@@ -25,6 +25,8 @@ export interface Endpoint<Query extends z.ZodType, Body extends z.ZodType, Data 
   idempotent?: boolean;
   data: Data;
   status?: SuccessStatus;
+  /** Answers with the data alone, where another protocol says what a body looks like. */
+  isPlain?: boolean;
   /** Errors beyond those that every endpoint can answer, with their reason. */
   errors?: Record<number, string>;
   /** Milliseconds; default 10 s. */
@@ -68,7 +70,7 @@ export function serve<
     if (endpoint.access !== "none") {
       c.set("caller", await authenticate(c));
       permit(c.var.caller, endpoint.access);
-      brake(c);
+      await brake(c);
     }
     const query = endpoint.query && queryObject(c);
     const body = endpoint.body && (await readJson(c));
@@ -77,7 +79,8 @@ export function serve<
       body: (await validate(endpoint.body ?? nothing, body, "body")) as z.output<Body>,
     });
     if (result instanceof Response) return result;
-    return c.json(envelope(result, endpoint.status) as object, 200);
+    const plain = endpoint.isPlain ? result : envelope(result, endpoint.status);
+    return c.json(plain as object, 200);
   };
 
   router.on([endpoint.method.toUpperCase()], [endpoint.path], (c) =>
@@ -85,8 +88,11 @@ export function serve<
   );
 }
 
-/** A parameter that was sent more than once becomes a list, which no schema takes. */
-function queryObject(c: AppContext): Record<string, string | string[]> {
+/**
+ * The query's parameters by name. One that was sent more than once becomes a list, which no schema
+ * takes.
+ */
+export function queryObject(c: AppContext): Record<string, string | string[]> {
   return Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => {
       const [first] = values;
@@ -113,7 +119,9 @@ type Documentation = Parameters<OpenAPIHono["openAPIRegistry"]["registerPath"]>[
 
 function documentation(endpoint: Endpoint<z.ZodType, z.ZodType, z.ZodType>): Documentation {
   const { query, body, access } = endpoint;
-  const answer = z.object({ status: z.literal(endpoint.status ?? "success"), data: endpoint.data });
+  const answer = endpoint.isPlain
+    ? endpoint.data
+    : z.object({ status: z.literal(endpoint.status ?? "success"), data: endpoint.data });
   const errors = { ...COMMON_ERRORS, ...endpoint.errors };
   if (access === "none") for (const status of [401, 403, 429]) delete errors[status];
   if (!body) delete errors[413];

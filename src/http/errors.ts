@@ -2,6 +2,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ProviderError } from "../chain/provider.ts";
 import { DatabaseUnavailable } from "../db/client.ts";
 import { log } from "../log.ts";
+import { type AdminErrorKind, adminErrorResponse, isAdminPath } from "./admin-errors.ts";
 import type { AppContext } from "./context.ts";
 
 /** An error that the caller is told about: the message goes out as it is, so no secret in it. */
@@ -9,15 +10,18 @@ export class ApiError extends Error {
   override name = "ApiError";
   readonly status: ContentfulStatusCode;
   readonly headers: Readonly<Record<string, string>>;
+  /** What a path under /v1 says of it; null: what follows from the status. */
+  readonly kind: AdminErrorKind | null;
 
-  /** @param options - `retryAfter`: seconds; `allow`: the methods of a 405 */
+  /** @param options - `retryAfter`: seconds; `allow`: the methods of a 405; `kind`: under /v1 */
   constructor(
     status: ContentfulStatusCode,
     message: string,
-    options: { retryAfter?: number; allow?: readonly string[] } = {},
+    options: { retryAfter?: number; allow?: readonly string[]; kind?: AdminErrorKind } = {},
   ) {
     super(message);
     this.status = status;
+    this.kind = options.kind ?? null;
     this.headers = {
       ...(options.retryAfter !== undefined && { "retry-after": String(options.retryAfter) }),
       ...(options.allow && { allow: options.allow.join(", ") }),
@@ -29,7 +33,7 @@ export class ApiError extends Error {
 export function errorResponse(error: unknown, c: AppContext): Response {
   const known = asApiError(error);
   if (known.status >= 500) report(error, known.status, c);
-  // Every path is answered in the shape of /api/v1; the admin operation under /v1 has its own.
+  if (isAdminPath(c.req.path)) return adminErrorResponse(known, c);
   const body = { status: "error", error: { message: known.message } };
   return c.json(body, known.status, known.headers);
 }

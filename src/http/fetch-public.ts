@@ -1,4 +1,5 @@
 import { isPublicAddress, isPublicName } from "./public-address.ts";
+import { DEFAULT_RESOLVER_URL, dnsOverHttps, type Resolver } from "./resolve.ts";
 
 /** Why a guarded fetch gave nothing; the message may be shown to whoever chose the URL. */
 export class PublicFetchError extends Error {
@@ -46,9 +47,6 @@ function isAllowedLoopback(url: URL, origins: readonly string[]): boolean {
   return isLoopback && /^https?:$/.test(url.protocol) && origins.includes(url.origin);
 }
 
-/** Gives the IP addresses of a host; a host that resolves to one that is not public is refused. */
-export type Resolver = (hostname: string, signal: AbortSignal) => Promise<string[]>;
-
 export interface PublicFetchOptions extends PublicUrlRules {
   method?: string;
   headers?: Record<string, string>;
@@ -59,7 +57,9 @@ export interface PublicFetchOptions extends PublicUrlRules {
   maxBytes: number;
   /** `refuse` (default) fails on a larger body, `cut` returns its beginning. */
   whenLarger?: "refuse" | "cut";
-  /** Without one, only the name is judged. */
+  /** The DNS-over-HTTPS resolver that is asked; see `Env.DNS_OVER_HTTPS_URL`. */
+  resolverUrl?: string;
+  /** In place of the resolver. */
   resolve?: Resolver;
   /** Ends the fetch from outside. */
   signal?: AbortSignal;
@@ -74,8 +74,9 @@ export interface PublicResponse {
 
 /**
  * Fetches an URL that others chose: an agent, an inbox provider, a webhook receiver, an RPC node.
- * The only way out to such addresses. Sends no cookie, follows no redirect, reads no more than it
- * must, and is over in time.
+ * The only way out to such addresses. A name must resolve to public addresses only, and is asked for
+ * each time; the runtime resolves it once more when it connects, which `global_fetch_strictly_public`
+ * covers. Sends no cookie, follows no redirect, reads no more than it must, and is over in time.
  *
  * @throws PublicFetchError
  */
@@ -87,8 +88,10 @@ export async function fetchPublic(
   const timeout = AbortSignal.timeout(options.timeoutMs);
   const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
   try {
-    if (options.resolve && !isAllowedLoopback(url, options.loopbackOrigins ?? []))
-      await refusePrivateAddresses(options.resolve, url.hostname, signal);
+    if (!isAllowedLoopback(url, options.loopbackOrigins ?? [])) {
+      const resolve = options.resolve ?? dnsOverHttps(options.resolverUrl ?? DEFAULT_RESOLVER_URL);
+      await refusePrivateAddresses(resolve, url.hostname, signal);
+    }
     const response = await globalThis.fetch(url, {
       method: options.method ?? "GET",
       headers: options.headers ?? {},
@@ -133,5 +136,5 @@ async function readUpTo(
     if (whenLarger === "cut") break;
     throw new PublicFetchError("too-large", `the answer is larger than ${maxBytes} bytes`);
   }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+  return Buffer.concat(chunks);
 }

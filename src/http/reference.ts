@@ -8,7 +8,9 @@ const OVERVIEW = `Payments and purchases of agent services, tracked on the chain
 
 * Bodies are JSON. Paths answer with and without a trailing slash.
 * Every endpoint takes an API key in the header \`token\`, except where it says otherwise.
-* An answer is \`{status, data}\`; an error is \`{"status":"error","error":{"message":"…"}}\`.
+* The administration under \`/v1\` takes an Admin key as \`Authorization: Bearer …\`; its answers are
+  \`{data, meta}\`, its errors \`{error, message, kind, meta}\`.
+* Any other answer is \`{status, data}\`; an error is \`{"status":"error","error":{"message":"…"}}\`.
 * Every answer carries \`x-request-id\`.
 * A POST that creates takes \`Idempotency-Key\`: sent again within 24 hours it gets the first answer.`;
 
@@ -24,6 +26,11 @@ export function referenceRoutes(app: OpenAPIHono<AppEnv>): OpenAPIHono<AppEnv> {
     type: "apiKey",
     in: "header",
     name: "token",
+  });
+  app.openAPIRegistry.registerComponent("securitySchemes", "bearer", {
+    type: "http",
+    scheme: "bearer",
+    description: "An Admin API key.",
   });
 
   // The document is the same for everyone, so an isolate puts it together once.

@@ -59,9 +59,16 @@ function describe(issue: z.core.$ZodRawIssue): string {
       return `must ${bound("at least", issue.origin, Number(issue.minimum))}`;
     case "too_big":
       return `must ${bound("at most", issue.origin, Number(issue.maximum))}`;
+    case "unrecognized_keys":
+      return `has no field ${issue.keys.map(quoted).slice(0, LISTED_PROBLEMS).join(", ")}`;
     default:
       return "has the wrong form";
   }
+}
+
+/** A name that a caller made up, at a length that can be printed. */
+function quoted(name: string): string {
+  return JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name);
 }
 
 function bound(which: string, origin: string, size: number): string {

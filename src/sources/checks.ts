@@ -34,18 +34,22 @@ export function addressOn(network: Network, field: string, text: string): string
 /**
  * Asks the provider for its tip, which it gives to valid keys only.
  *
- * @throws ApiError 400 when it refuses the key; ProviderError when it cannot be asked
+ * @param field - where the request has the key
+ * @throws ApiError 400 when it refuses the key, 502 with what it answered; ProviderError when it does
+ *   not answer, or wants to be asked later
  */
-export async function checkProviderKey(provider: Provider): Promise<void> {
+export async function checkProviderKey(
+  provider: Provider,
+  field = "PaymentSourceConfig.rpcProviderApiKey",
+): Promise<void> {
   try {
     await provider.latestBlock();
   } catch (error) {
-    if (error instanceof ProviderError && (error.status === 401 || error.status === 403))
-      throw new ApiError(
-        400,
-        "PaymentSourceConfig.rpcProviderApiKey: the provider refuses this key on this network",
-      );
-    throw error;
+    if (!(error instanceof ProviderError)) throw error;
+    if (error.status === 401 || error.status === 403)
+      throw new ApiError(400, `${field}: the provider refuses this key on this network`);
+    if (error.status === null || error.retryAt !== null) throw error;
+    throw new ApiError(502, `The chain provider failed: it answered ${error.status}`);
   }
 }
 

@@ -6,6 +6,12 @@ import type { Env } from "../env.ts";
 /** Where a transaction stands on the chain: block height, index in the block, hash. */
 export type Position = [height: number, txIndex: number, txHash: string];
 
+/** Whether a transaction stands after another; null is before the first. */
+export function isAfter([height, txIndex]: Position, other: Position | null): boolean {
+  if (other === null) return true;
+  return height > other[0] || (height === other[0] && txIndex > other[1]);
+}
+
 /** The row of `source_cursor`, parsed. */
 export interface Cursor {
   sourceId: string;
@@ -16,6 +22,27 @@ export interface Cursor {
   recent: Position[];
   complete: boolean;
   tipHash: string | null;
+  /** The past of wallets that were added later; absent when all of it was read. */
+  backfill?: Backfill;
+}
+
+/** The past of wallets, read beside what is new until it has come as far. */
+export interface Backfill {
+  /** `walletName` of the wallets. What is new of theirs waits for the past, so that it is in order. */
+  wallets: string[];
+  /** The last transaction done; null before the contract's first. */
+  position: Position | null;
+}
+
+/** What a wallet is to a source: its role and its payment key hash. */
+export function walletName({
+  role,
+  vkey,
+}: {
+  role: "Purchasing" | "Selling";
+  vkey: string;
+}): string {
+  return `${role}:${vkey}`;
 }
 
 /** What operators see of a source's sync. Times are epoch milliseconds. */
@@ -60,7 +87,7 @@ export function moveCursor(sourceId: string, after: TransactionPosition | null):
     return [
       statement(
         `UPDATE source_cursor SET version = version + 1, position = NULL, recent = '[]',
-           start = NULL, complete = 1, ignored_locks = 0, tip_hash = NULL
+           start = NULL, complete = 1, ignored_locks = 0, tip_hash = NULL, backfill = NULL
          WHERE source_id = ?`,
         sourceId,
       ),
@@ -83,14 +110,29 @@ export function moveCursor(sourceId: string, after: TransactionPosition | null):
 }
 
 /**
- * Sends the cursor back to where the source began, so that a wallet added now gets its past. What
- * is known already is recognised and skipped.
+ * Lets wallets that are added now get their past, from where the source began. What is new of the
+ * other wallets goes on meanwhile; where wallets are waited for already, theirs begins anew with it.
  */
-export function rewindCursor(sourceId: string): Statement {
+export function startBackfill(
+  sourceId: string,
+  wallets: Parameters<typeof walletName>[0][],
+): Statement {
   return statement(
-    `UPDATE source_cursor SET version = version + 1, position = start,
-       recent = iif(start IS NULL, '[]', json_array(json(start))), tip_hash = NULL,
-       complete = iif(start IS NULL, 1, complete)
+    `UPDATE source_cursor SET version = version + 1, backfill = json_object(
+       'wallets', (SELECT json_group_array(value) FROM (
+         SELECT value FROM json_each(source_cursor.backfill, '$.wallets')
+         UNION SELECT value FROM json_each(?2))),
+       'position', json(ifnull(start, 'null')))
+     WHERE source_id = ?1`,
+    sourceId,
+    JSON.stringify(wallets.map(walletName)),
+  );
+}
+
+/** The source is followed no more. A pass under way loses its batch. */
+export function stopCursor(sourceId: string): Statement {
+  return statement(
+    `UPDATE source_cursor SET version = version + 1, lease_until = NULL, error = NULL
      WHERE source_id = ?`,
     sourceId,
   );
@@ -108,10 +150,12 @@ export async function syncStatus(
     tx: string | null;
     leaseUntil: number | null;
     unread: number;
+    backfilling: number;
     error: string | null;
   }>(
     `SELECT source_id AS id, last_checked_at AS lastCheckedAt, position->>2 AS tx,
-       lease_until AS leaseUntil, tip_hash IS NULL AS unread, error
+       lease_until AS leaseUntil, tip_hash IS NULL AS unread,
+       backfill IS NOT NULL AS backfilling, error
      FROM source_cursor WHERE source_id IN (SELECT value FROM json_each(?))`,
     JSON.stringify(sourceIds),
   );
@@ -122,7 +166,10 @@ export async function syncStatus(
         lastCheckedAt: row.lastCheckedAt,
         lastIdentifierChecked: row.tx,
         // A cursor that was just moved has a pass coming, even before it holds the lease.
-        syncInProgress: (row.leaseUntil ?? 0) > now || (row.unread === 1 && row.error === null),
+        syncInProgress:
+          row.backfilling === 1 ||
+          (row.leaseUntil ?? 0) > now ||
+          (row.unread === 1 && row.error === null),
         error: row.error,
       },
     ]),

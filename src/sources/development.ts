@@ -12,7 +12,9 @@ export async function loopbackOrigins(
 ): Promise<string[]> {
   if (!env.LOOPBACK_ORIGINS) return [];
   const mainnet = await db(env, undefined, { deadline }).all(
-    "SELECT 1 FROM payment_source WHERE network = 'Mainnet' AND deleted_at IS NULL LIMIT 1",
+    `SELECT 1 FROM payment_source WHERE network = 'Mainnet' AND deleted_at IS NULL
+     UNION ALL SELECT 1 FROM registry_source WHERE network = 'Mainnet' AND deleted_at IS NULL
+     LIMIT 1`,
   );
   if (mainnet.length > 0) return [];
   return env.LOOPBACK_ORIGINS.split(",").map((origin) => origin.trim());

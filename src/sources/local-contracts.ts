@@ -14,12 +14,14 @@ export const LOCAL_CONTRACTS: readonly string[] = [
  * Keeps development and real money apart: no contract of the local chain without the variable
  * `LOOPBACK_ORIGINS`, no Mainnet source with it.
  *
- * @param scriptHash - payment credential of the contract's address, hex
+ * @param scriptHash - payment credential of the contract's address, or policy id, hex
+ * @param field - where the request has it
  * @throws ApiError 400, 409
  */
 export function refuseMixingWithDevelopment(
   env: { LOOPBACK_ORIGINS?: string },
   source: { network: Network; scriptHash: string },
+  field = "smartContractAddress",
 ): void {
   const isDevelopment = Boolean(env.LOOPBACK_ORIGINS);
   if (isDevelopment && source.network === "Mainnet")
@@ -27,6 +29,6 @@ export function refuseMixingWithDevelopment(
   if (!isDevelopment && LOCAL_CONTRACTS.includes(source.scriptHash))
     throw new ApiError(
       400,
-      "smartContractAddress: is the permissive contract of the local chain, which protects nothing",
+      `${field}: is the permissive contract of the local chain, which protects nothing`,
     );
 }

@@ -1,22 +1,50 @@
-import { and, asc, desc, eq, inArray, isNull, lt } from "drizzle-orm";
-import type { Network } from "../chain/network.ts";
+import { and, asc, desc, inArray, isNull, lt } from "drizzle-orm";
+import { NETWORKS, type Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
 import { open } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import { isoTime } from "../http/envelope.ts";
 import { type SyncStatus, syncStatus } from "./cursor.ts";
-import type { PaymentSourceRecord } from "./schemas.ts";
+import type { PaymentSourceRecord, PublicSourceRecord } from "./schemas.ts";
 import { managedWallet, paymentSource } from "./tables.ts";
 
 export type SourceRow = typeof paymentSource.$inferSelect;
 export type WalletRow = typeof managedWallet.$inferSelect;
 
+/** Which sources a list shows. */
+export interface SourceQuery {
+  limit: number;
+  cursorId?: string | undefined;
+  /** Of these networks only; all when left out. */
+  networks?: readonly Network[] | undefined;
+}
+
 /** One page of sources as the interface shows them to an Admin, newest first. */
 export async function listSources(
   env: Env,
-  query: { limit: number; cursorId?: string | undefined; network?: Network | undefined },
+  query: SourceQuery,
   deadline: number,
 ): Promise<PaymentSourceRecord[]> {
+  const page = await readPage(env, query, deadline);
+  return Promise.all(
+    page.map(async ({ source, wallets, status }) => {
+      const apiKey = await open(env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+      return render(source, wallets, apiKey, status);
+    }),
+  );
+}
+
+/** One page of sources as everybody with a key sees them, newest first. */
+export async function listPublicSources(
+  env: Env,
+  query: SourceQuery,
+  deadline: number,
+): Promise<PublicSourceRecord[]> {
+  const page = await readPage(env, query, deadline);
+  return page.map(({ source, wallets, status }) => renderPublic(source, wallets, status));
+}
+
+async function readPage(env: Env, { limit, cursorId, networks }: SourceQuery, deadline: number) {
   const core = db(env, undefined, { deadline });
   const sources = await core.orm
     .select()
@@ -24,19 +52,40 @@ export async function listSources(
     .where(
       and(
         isNull(paymentSource.deletedAt),
-        query.cursorId === undefined ? undefined : lt(paymentSource.id, query.cursorId),
-        query.network === undefined ? undefined : eq(paymentSource.network, query.network),
+        cursorId === undefined ? undefined : lt(paymentSource.id, cursorId),
+        networks === undefined ? undefined : inArray(paymentSource.network, [...networks]),
       ),
     )
     .orderBy(desc(paymentSource.id))
-    .limit(query.limit);
+    .limit(limit);
   const ids = sources.map(({ id }) => id);
   const wallets = await core.orm
     .select()
     .from(managedWallet)
     .where(and(inArray(managedWallet.sourceId, ids), isNull(managedWallet.deletedAt)))
     .orderBy(asc(managedWallet.createdAt), asc(managedWallet.id));
-  return Promise.all(sources.map((source) => toRecord(env, source, wallets, deadline)));
+  const statuses = await statusOf(env, sources, deadline);
+  return sources.map((source) => ({
+    source,
+    wallets,
+    status: statuses.get(source.id) ?? NEVER_SYNCED,
+  }));
+}
+
+/** Sync status by source id, asked once per network. */
+async function statusOf(
+  env: Env,
+  sources: SourceRow[],
+  deadline: number,
+): Promise<Map<string, SyncStatus>> {
+  const now = Date.now();
+  const parts = await Promise.all(
+    NETWORKS.map((network) => {
+      const ids = sources.filter((source) => source.network === network).map(({ id }) => id);
+      return ids.length > 0 ? syncStatus(db(env, network, { deadline }), ids, now) : new Map();
+    }),
+  );
+  return new Map(parts.flatMap((part) => [...part]));
 }
 
 /** A source as the interface shows it to an Admin, with its provider key. */
@@ -46,8 +95,7 @@ export async function toRecord(
   wallets: WalletRow[],
   deadline: number,
 ): Promise<PaymentSourceRecord> {
-  const ledger = db(env, source.network, { deadline });
-  const status = (await syncStatus(ledger, [source.id], Date.now())).get(source.id);
+  const status = (await statusOf(env, [source], deadline)).get(source.id);
   const apiKey = await open(env, providerKeyPlace(source.id), source.rpcProviderApiKey);
   return render(source, wallets, apiKey, status ?? NEVER_SYNCED);
 }
@@ -72,16 +120,23 @@ export function render(
   rpcProviderApiKey: string,
   status: SyncStatus,
 ): PaymentSourceRecord {
+  return {
+    ...renderPublic(source, wallets, status),
+    error: status.error,
+    PaymentSourceConfig: { rpcProviderApiKey, rpcProvider: source.rpcProvider },
+  };
+}
+
+/** The record without what only operators may know. */
+function renderPublic(
+  source: SourceRow,
+  wallets: WalletRow[],
+  status: SyncStatus,
+): PublicSourceRecord {
   const own = (role: WalletRow["role"]) =>
     wallets
       .filter((wallet) => wallet.sourceId === source.id && wallet.role === role)
-      .map(({ id, vkey, address, note, collectionAddress }) => ({
-        id,
-        walletVkey: vkey,
-        walletAddress: address,
-        note,
-        collectionAddress,
-      }));
+      .map(renderWallet);
   return {
     id: source.id,
     createdAt: isoTime(source.createdAt),
@@ -91,7 +146,6 @@ export function render(
     paymentType: source.type,
     paymentSourceType: source.type,
     syncInProgress: status.syncInProgress,
-    error: status.error,
     smartContractAddress: source.contractAddress,
     policyId: source.policyId,
     AdminWallets: JSON.parse(source.adminWallets),
@@ -101,8 +155,12 @@ export function render(
     requiredAdminSignatures: source.requiredAdminSignatures,
     cooldownTime: source.cooldownTime,
     lastIdentifierChecked: status.lastIdentifierChecked,
-    PaymentSourceConfig: { rpcProviderApiKey, rpcProvider: source.rpcProvider },
     PurchasingWallets: own("Purchasing"),
     SellingWallets: own("Selling"),
   };
+}
+
+/** A wallet entry of the interface. */
+export function renderWallet({ id, vkey, address, note, collectionAddress }: WalletRow) {
+  return { id, walletVkey: vkey, walletAddress: address, note, collectionAddress };
 }

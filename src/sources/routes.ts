@@ -1,13 +1,21 @@
 import { z } from "@hono/zod-openapi";
-import { NETWORKS } from "../chain/network.ts";
-import type { AppContext } from "../http/context.ts";
+import { NETWORKS, type Network } from "../chain/network.ts";
+import { permitNetwork } from "../http/authenticate.ts";
+import type { AppContext, Caller } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { page } from "../http/parameters.ts";
 import { log } from "../log.ts";
 import { createSource } from "./create.ts";
 import { wakeCursor } from "./cursor.ts";
-import { listSources } from "./record.ts";
-import { createBody, paymentSourceRecord, updateBody } from "./schemas.ts";
+import { listPublicSources, listSources } from "./record.ts";
+import { removeSource } from "./remove.ts";
+import {
+  createBody,
+  deleteBody,
+  paymentSourceRecord,
+  publicSourceRecord,
+  updateBody,
+} from "./schemas.ts";
 import { updateSource } from "./update.ts";
 
 const ERRORS = {
@@ -31,8 +39,12 @@ export function paymentSourceRoutes() {
       query: z.object({ ...page, network: z.enum(NETWORKS).optional() }),
       data: z.object({ ExtendedPaymentSources: z.array(paymentSourceRecord) }),
     },
-    async (c, { query }) => ({
-      ExtendedPaymentSources: await listSources(c.env, query, c.var.deadline),
+    async (c, { query: { network, ...page } }) => ({
+      ExtendedPaymentSources: await listSources(
+        c.env,
+        { ...page, networks: network && [network] },
+        c.var.deadline,
+      ),
     }),
   );
 
@@ -68,7 +80,11 @@ export function paymentSourceRoutes() {
       description: "What is left out is kept. A wallet that is added gets its past.",
       body: updateBody,
       data: paymentSourceRecord,
-      errors: { ...ERRORS, 404: "There is no such payment source, or it has no such wallet." },
+      errors: {
+        ...ERRORS,
+        404: "There is no such payment source, or it has no such wallet.",
+        409: `${ERRORS[409]} Or a wallet to remove has an open transaction.`,
+      },
     },
     async (c, { body }) => {
       const record = await updateSource(c, body, Date.now());
@@ -77,7 +93,51 @@ export function paymentSourceRoutes() {
     },
   );
 
+  serve(
+    router,
+    {
+      method: "delete",
+      path: "/payment-source-extended",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Removes a payment source",
+      description:
+        "Its contract is followed no more. Its provider key and its wallets' mnemonics are destroyed; its payments and purchases stay readable.",
+      body: deleteBody,
+      data: paymentSourceRecord,
+      errors: {
+        404: "There is no such payment source.",
+        409: "A wallet of it has an open transaction.",
+      },
+    },
+    (c, { body }) => removeSource(c, body.id, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      path: "/payment-source",
+      access: "User",
+      tag: "Payment sources",
+      summary: "Lists the payment sources of the key's networks, newest first",
+      query: z.object({ ...page, network: z.enum(NETWORKS).optional() }),
+      data: z.object({ PaymentSources: z.array(publicSourceRecord) }),
+    },
+    async (c, { query: { network, ...page } }) => {
+      if (network) permitNetwork(c.var.caller, network);
+      const networks = network ? [network] : networksOf(c.var.caller);
+      return {
+        PaymentSources: await listPublicSources(c.env, { ...page, networks }, c.var.deadline),
+      };
+    },
+  );
+
   return router;
+}
+
+function networksOf({ networkLimit }: Caller): Network[] {
+  return NETWORKS.filter((network) => networkLimit === null || networkLimit.includes(network));
 }
 
 /** The change is made: when its object cannot be woken, the cron does it within a minute. */

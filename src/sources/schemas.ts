@@ -87,7 +87,9 @@ export const updateBody = z.object({
 
 export type UpdateBody = z.output<typeof updateBody>;
 
-const wallet = z
+export const deleteBody = z.object({ id: text() });
+
+export const walletEntry = z
   .object({
     id: z.string(),
     walletVkey: z.string(),
@@ -97,9 +99,10 @@ const wallet = z
   })
   .openapi("ManagedWallet");
 
-const timestamp = z.string().openapi({ format: "date-time" });
+export const timestamp = z.string().openapi({ format: "date-time" });
 
-export const paymentSourceRecord = z
+/** A source as everybody with a key sees it. */
+export const publicSourceRecord = z
   .object({
     id: z.string(),
     createdAt: timestamp,
@@ -109,7 +112,6 @@ export const paymentSourceRecord = z
     paymentType: z.enum(PAYMENT_SOURCE_TYPES),
     paymentSourceType: z.enum(PAYMENT_SOURCE_TYPES),
     syncInProgress: z.boolean(),
-    error: z.string().nullable().openapi({ description: "Why the last sync did not complete." }),
     smartContractAddress: z.string(),
     policyId: z.string(),
     AdminWallets: z.array(z.object({ walletAddress: z.string(), order: z.int() })),
@@ -118,12 +120,21 @@ export const paymentSourceRecord = z
     requiredAdminSignatures: z.int().nullable(),
     cooldownTime: z.int(),
     lastIdentifierChecked: z.string().nullable(),
+    PurchasingWallets: z.array(walletEntry),
+    SellingWallets: z.array(walletEntry),
+  })
+  .openapi("PublicPaymentSource");
+
+export type PublicSourceRecord = z.infer<typeof publicSourceRecord>;
+
+/** A source as an Admin sees it. */
+export const paymentSourceRecord = publicSourceRecord
+  .extend({
+    error: z.string().nullable().openapi({ description: "Why the last sync did not complete." }),
     PaymentSourceConfig: z.object({
       rpcProviderApiKey: z.string(),
       rpcProvider: z.enum(["Blockfrost"]),
     }),
-    PurchasingWallets: z.array(wallet),
-    SellingWallets: z.array(wallet),
   })
   .openapi("PaymentSource");
 

@@ -65,6 +65,37 @@ export const managedWallet = sqliteTable(
 );
 
 /**
+ * Tells when a wallet holds less of a unit than an operator wants it to. Core.
+ *
+ * `version` guards the batch of a check: one that read an older row aborts, so each way down makes
+ * one event.
+ */
+export const lowBalanceRule = sqliteTable(
+  "low_balance_rule",
+  {
+    id: text("id").primaryKey(),
+    walletId: text("wallet_id").notNull(),
+    /** `""` for the native coin, else policy id and asset name in hex. */
+    unit: text("unit").notNull(),
+    /** Minor units, decimal text: less than this is low. */
+    threshold: text("threshold").notNull(),
+    enabled: integer("enabled", { mode: "boolean" }).notNull(),
+    /** `Unknown` until the first check after it was created or changed. */
+    status: text("status", { enum: ["Unknown", "Healthy", "Low"] }).notNull(),
+    /** Minor units, decimal text, at the last check; null before it. */
+    balance: text("balance"),
+    checkedAt: integer("checked_at"),
+    /** Events written so far. */
+    sequence: integer("sequence").notNull(),
+    version: integer("version").notNull(),
+    createdById: text("created_by_id").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [uniqueIndex("low_balance_rule_unit").on(table.walletId, table.unit)],
+);
+
+/**
  * How far a source has been read. Ledger: it moves in the batch that writes what was read.
  *
  * `version` guards every batch that moves the cursor: a repeated, stale or late batch violates NOT
@@ -89,6 +120,8 @@ export const sourceCursor = sqliteTable("source_cursor", {
   complete: integer("complete").notNull(),
   /** Locks that named our wallets but failed a check that a stranger can fail for free. */
   ignoredLocks: integer("ignored_locks").notNull(),
+  /** `Backfill` as JSON: the past of wallets added later, still being read; null when none is. */
+  backfill: text("backfill"),
   /** Hash of the tip seen by the last complete tick: unchanged means there is nothing to read. */
   tipHash: text("tip_hash"),
   /** Epoch milliseconds of the last complete tick; null before the first. */

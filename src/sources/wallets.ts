@@ -72,13 +72,17 @@ export function refuseRepeated(wallets: NewWalletRow[]): void {
   }
 }
 
-/** Takes a wallet away from its source and destroys its mnemonic. */
-export function removeWallet(id: string, now: number): Statement {
-  return statement(
-    `UPDATE managed_wallet SET deleted_at = ?2, mnemonic = '' WHERE id = ?1 AND deleted_at IS NULL`,
-    id,
-    now,
-  );
+/** Takes a wallet away from its source, with its rules, and destroys its mnemonic. */
+export function removeWallet(id: string, now: number): Statement[] {
+  return [
+    statement(
+      `UPDATE managed_wallet SET deleted_at = ?2, mnemonic = ''
+       WHERE id = ?1 AND deleted_at IS NULL`,
+      id,
+      now,
+    ),
+    statement("DELETE FROM low_balance_rule WHERE wallet_id = ?", id),
+  ];
 }
 
 /** A 409 that names which of the wallets is managed already, after a batch failed over it. */

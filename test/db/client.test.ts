@@ -8,23 +8,7 @@ import {
   statement,
   violates,
 } from "../../src/db/client.ts";
-import { wrapD1 } from "../support/d1.ts";
-
-const RETRYABLE = [
-  "D1_ERROR: D1 DB reset because its code was updated.",
-  "D1_ERROR: Internal error while starting up D1 DB storage caused object to be reset.",
-  "D1_ERROR: Internal error in D1 DB storage caused object to be reset.",
-  "D1_ERROR: Network connection lost.",
-  "D1_ERROR: Cannot resolve D1 DB due to transient issue on remote node.",
-  "D1_ERROR: Can't read from request stream because client disconnected.",
-  "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.",
-];
-const OVERLOADED = [
-  "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
-  "D1_ERROR: D1 DB is overloaded. Too many requests queued.",
-  "D1_ERROR: D1 DB's isolate exceeded its memory limit and was reset.",
-  "D1_ERROR: D1 DB exceeded its CPU time limit and was reset.",
-];
+import { failingD1, OVERLOAD_ERRORS, RETRYABLE_ERRORS, wrapD1 } from "../support/d1.ts";
 
 /** A database whose first `times` calls fail with a text, before or after they were applied. */
 function failing(
@@ -33,15 +17,8 @@ function failing(
   times: number,
   options: DatabaseOptions = {},
 ) {
-  let calls = 0;
-  const d1 = wrapD1(env.DB, async (_, run) => {
-    const fails = ++calls <= times;
-    if (fails && when === "before") throw new Error(text);
-    const result = await run();
-    if (fails) throw new Error(text);
-    return result;
-  });
-  return { database: db({ DB: d1 }, undefined, options), calls: () => calls };
+  const { d1, calls } = failingD1(env.DB, text, when, (n) => n <= times);
+  return { database: db({ DB: d1 }, undefined, options), calls };
 }
 
 beforeAll(async () => {
@@ -49,13 +26,13 @@ beforeAll(async () => {
 });
 
 describe.each(["before", "after"] as const)("an error %s the statement applied", (when) => {
-  it.each(RETRYABLE)("repeats a read: %s", async (text) => {
+  it.each(RETRYABLE_ERRORS)("repeats a read: %s", async (text) => {
     const { database, calls } = failing(text, when, 2);
     expect(await database.all("SELECT 7 AS n")).toEqual([{ n: 7 }]);
     expect(calls()).toBe(3);
   });
 
-  it.each(RETRYABLE)("leaves an idempotent batch applied once: %s", async (text) => {
+  it.each(RETRYABLE_ERRORS)("leaves an idempotent batch applied once: %s", async (text) => {
     const id = crypto.randomUUID();
     const { database } = failing(text, when, 2, { writes: "idempotent" });
     await database.batch([
@@ -66,16 +43,19 @@ describe.each(["before", "after"] as const)("an error %s the statement applied",
     ]);
   });
 
-  it.each(RETRYABLE)("never repeats a write that is not declared idempotent: %s", async (text) => {
-    const { database, calls } = failing(text, when, 1);
-    const write = database.batch([
-      statement("INSERT INTO note VALUES (?, 1)", crypto.randomUUID()),
-    ]);
-    await expect(write).rejects.toThrow(DatabaseUnavailable);
-    expect(calls()).toBe(1);
-  });
+  it.each(RETRYABLE_ERRORS)(
+    "never repeats a write that is not declared idempotent: %s",
+    async (text) => {
+      const { database, calls } = failing(text, when, 1);
+      const write = database.batch([
+        statement("INSERT INTO note VALUES (?, 1)", crypto.randomUUID()),
+      ]);
+      await expect(write).rejects.toThrow(DatabaseUnavailable);
+      expect(calls()).toBe(1);
+    },
+  );
 
-  it.each(OVERLOADED)("does not add load: %s", async (text) => {
+  it.each(OVERLOAD_ERRORS)("does not add load: %s", async (text) => {
     const { database, calls } = failing(text, when, 1, { writes: "idempotent" });
     await expect(database.all("SELECT 1")).rejects.toThrow(DatabaseUnavailable);
     expect(calls()).toBe(1);

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { act, actAll, lock, lockAll } from "../../devnet/actors/actions.ts";
-import { registerActors } from "../../devnet/actors/control.ts";
 import type { Escrow } from "../../devnet/actors/escrow.ts";
 import type { EscrowAction } from "../../devnet/actors/moves.ts";
 import { burnToken, mintToken } from "../../devnet/actors/registry.ts";
@@ -9,7 +8,6 @@ import { ACTOR_FUNDS, ADMIN, BUYERS, SELLERS, STRANGER } from "../../devnet/acto
 import { type Chain, createChain } from "../../devnet/chain.ts";
 import { contractOf } from "../../devnet/contracts/index.ts";
 import { LIVES, playDemo } from "../../devnet/scenario.ts";
-import { type Devnet, startDevnet } from "../../devnet/server.ts";
 import { decodeEscrowDatum } from "../../src/chain/escrow-datum.ts";
 import { identifierOfDatum, verifySellerSignature } from "../../src/chain/identifier.ts";
 import { ON_CHAIN_STATES, PAYMENT_SOURCE_TYPES } from "../../src/chain/network.ts";
@@ -251,60 +249,5 @@ describe("the demo", () => {
     const played = await playDemo(makeChain());
     expect(played).toHaveLength(LIVES.length);
     expect(new Set(played.map(({ ends }) => ends))).toEqual(new Set(ON_CHAIN_STATES));
-  });
-});
-
-describe("the control action act", () => {
-  let devnet: Devnet;
-  beforeAll(async () => {
-    devnet = await startDevnet({ funds: ACTOR_FUNDS });
-    registerActors(devnet);
-  });
-  afterAll(() => devnet.close());
-
-  async function control(path: string, body: object) {
-    const url = `${devnet.url}/_control/${path}`;
-    const response = await fetch(url, { method: "POST", body: JSON.stringify(body) });
-    return { status: response.status, body: await response.json() };
-  }
-
-  it("plays steps and remembers escrows and tokens by name", async () => {
-    await control("create", { name: "steps", autoMine: true });
-    const { body } = await control("steps/act", {
-      steps: [
-        { do: "lock", as: "a", version: "Web3ChainV1", seller: 1, buyer: 2, collateral: "2000000" },
-        { do: "submitResult", on: "a", as: "result" },
-        { do: "requestRefund", on: "result", datum: { buyerCooldownTime: "7" } },
-        { do: "lockAgain", on: "a" },
-        { do: "lockRaw", locks: [{ version: "Web3ChainV2", datum: "80", payer: "stranger" }] },
-        { do: "mint", as: "t", version: "Web3ChainV2", metadata: { name: "agent", count: 1 } },
-        { do: "burn", on: "t" },
-      ],
-    });
-    const states = body.map(({ escrows }: { escrows: { state: string }[] }) => escrows[0]?.state);
-    expect(states.slice(0, 4)).toEqual([
-      "FundsLocked",
-      "ResultSubmitted",
-      "Disputed",
-      "FundsLocked",
-    ]);
-    expect(body[6]).toMatchObject({ blockHeight: 7, txHash: expect.stringMatching(/^\w{64}$/) });
-  });
-
-  it("answers 400 to a step that makes no sense and 422 to one that the ledger refuses", async () => {
-    await control("create", { name: "bad", autoMine: true });
-    const lockStep = { do: "lock", as: "a", version: "Web3ChainV1" };
-    const play = (...steps: object[]) => control("bad/act", { steps });
-    expect(await play({ ...lockStep, seller: 9 })).toMatchObject({ status: 400 });
-    expect(await play({ do: "withdraw", on: "nobody" })).toMatchObject({ status: 400 });
-    await play(lockStep, { do: "submitResult", on: "a", as: "b" });
-    expect(await play({ do: "submitResult", on: "a" })).toMatchObject({ status: 422 });
-  });
-
-  it("tells wallets and contracts", async () => {
-    await control("create", { name: "who" });
-    const { body } = await control("who/wallets", {});
-    expect(body.wallets[0]).toMatchObject({ mnemonic: seller.mnemonic, address: seller.address });
-    expect(body.contracts[0]).toMatchObject({ address: contractOf("Web3ChainV1").address });
   });
 });

@@ -29,9 +29,12 @@ describe("development secrets", () => {
   });
 
   it("come with whatever else the file sets, which is left as it is", () => {
-    const file = "API_KEY_SECRET=a\nSEALING_KEYS=b\nADMIN_KEY=c\nRATE_LIMIT_PER_MINUTE=10\n";
+    const file = "API_KEY_SECRET=a\nSEALING_KEYS=b\nADMIN_KEY=c\nCONFIRMATION_THRESHOLD=10\n";
     writeFileSync(path, file);
-    expect(developmentSecrets(path)).toMatchObject({ ADMIN_KEY: "c", RATE_LIMIT_PER_MINUTE: "10" });
+    expect(developmentSecrets(path)).toMatchObject({
+      ADMIN_KEY: "c",
+      CONFIRMATION_THRESHOLD: "10",
+    });
     expect(readFileSync(path, "utf8")).toBe(file);
   });
 

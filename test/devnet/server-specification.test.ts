@@ -73,6 +73,7 @@ describe("every call that is served", () => {
       "GET /txs/{hash}/metadata": [`/txs/${sent.mint}/metadata`],
       "GET /txs/{hash}/metadata/cbor": [`/txs/${sent.mint}/metadata/cbor`],
       "GET /txs/{hash}/redeemers": [`/txs/${sent.spend}/redeemers`],
+      "GET /scripts/{script_hash}/redeemers": [`/scripts/${SCRIPT_HASH}/redeemers`],
       "GET /txs/{hash}/required_signers": [`/txs/${sent.spend}/required_signers`],
       "GET /assets/policy/{policy_id}": [`/assets/policy/${SCRIPT_HASH}`],
       "GET /assets/{asset}": [`/assets/${UNIT}`],

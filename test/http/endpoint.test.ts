@@ -1,7 +1,6 @@
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { MAX_BODY_BYTES } from "../../src/http/body.ts";
-import { app, post, send } from "../support/things.ts";
+import { post, send } from "../support/things.ts";
 
 describe("an endpoint", () => {
   it.each(["/things", "/things/", "/things?limit=10", "/things/?limit=10"])(
@@ -87,23 +86,6 @@ describe("the order of checks", () => {
       "OPTIONS",
       "POST",
     ]);
-  });
-
-  it("judges the rate after the permission and before the body", async () => {
-    const limited = { ...env, RATE_LIMIT_PER_MINUTE: "1" };
-    const headers = { token: "payer" };
-    const ask = (body: string) =>
-      app.request("/api/v1/things", { method: "POST", headers, body }, limited);
-    let answer = await ask("{");
-    for (let call = 0; call < 300 && answer.status === 400; call++) answer = await ask("{");
-    expect(answer.status).toBe(429);
-    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
-    const forbidden = await app.request(
-      "/api/v1/things",
-      { method: "DELETE", headers, body: "{" },
-      limited,
-    );
-    expect(forbidden.status).toBe(403);
   });
 });
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { checkPublicUrl, fetchPublic, PublicFetchError } from "../../src/http/fetch-public.ts";
 import { isPublicAddress } from "../../src/http/public-address.ts";
 
-const OPTIONS = { timeoutMs: 1000, maxBytes: 100 };
+const OPTIONS = { timeoutMs: 1000, maxBytes: 100, resolve: async () => ["8.8.8.8"] };
 
 describe("checkPublicUrl", () => {
   it.each([

@@ -1,48 +1,59 @@
-import { describe, expect, it } from "vitest";
-import { BURST_CALLS, RateLimiter } from "../../src/http/rate-limit.ts";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { app } from "../support/things.ts";
 
-const START = 1_700_000_000_000;
+const limited = {
+  RATE_LIMIT: env.SMALL_RATE_LIMIT,
+  RATE_LIMIT_BURST: env.SMALL_RATE_LIMIT_BURST,
+};
 
-function takeMany(limiter: RateLimiter, calls: number, perMinute: number, now: number): number {
-  let passed = 0;
-  for (let call = 0; call < calls; call++) if (limiter.take("key", perMinute, now) === 0) passed++;
-  return passed;
+/** More than two windows of both limits let through. */
+const MANY = 20;
+
+function ask(token: string, using: object, init: RequestInit = {}): Promise<Response> {
+  return Promise.resolve(
+    app.request("/api/v1/things", { ...init, headers: { token } }, { ...env, ...using }),
+  );
 }
 
-describe("RateLimiter", () => {
-  it("lets through the calls of a minute and no more", () => {
-    expect(takeMany(new RateLimiter(), 5000, 3000, START)).toBe(3000);
+async function askMany(token: string): Promise<Response[]> {
+  const answers: Response[] = [];
+  for (let call = 0; call < MANY; call++) answers.push(await ask(token, limited));
+  return answers;
+}
+
+describe("a key that calls too often", () => {
+  it("has the calls of its minute, then those of ten seconds, and is told to wait", async () => {
+    const answers = await askMany("user");
+    const [statuses, refused] = [answers.map(({ status }) => status), answers.at(-1)];
+    expect(statuses.slice(0, 5)).toEqual([200, 200, 200, 200, 200]);
+    expect(refused?.status).toBe(429);
+    expect(refused?.headers.get("retry-after")).toBe("10");
+    expect(await refused?.json()).toEqual({
+      status: "error",
+      error: { message: "Too many calls with this API key" },
+    });
   });
 
-  it("lets 300 calls through in any ten seconds, however few the minute allows", () => {
-    const limiter = new RateLimiter();
-    for (let second = 0; second < 60; second += 10)
-      expect(takeMany(limiter, 400, 10, START + second * 1000)).toBe(BURST_CALLS);
+  it("leaves other keys their calls", async () => {
+    await askMany("user");
+    expect((await ask("admin", limited)).status).toBe(200);
   });
 
-  it("lets 300 calls through after the minute was used up at once", () => {
-    const limiter = new RateLimiter();
-    takeMany(limiter, 3000, 3000, START);
-    expect(takeMany(limiter, 400, 3000, START + 10_000)).toBe(BURST_CALLS);
+  it("is judged after its permission and before what it sent", async () => {
+    await askMany("payer");
+    const sent = (method: string) => ask("payer", limited, { method, body: "{" });
+    expect((await sent("POST")).status).toBe(429);
+    expect((await sent("DELETE")).status).toBe(403);
   });
+});
 
-  it("says how long to wait until the next call passes", () => {
-    const limiter = new RateLimiter();
-    takeMany(limiter, 3000, 3000, START);
-    const wait = limiter.take("key", 3000, START + 4_000);
-    expect(wait).toBe(6_000);
-    expect(limiter.take("key", 3000, START + 4_000 + wait)).toBe(0);
-  });
-
-  it("counts every key for itself", () => {
-    const limiter = new RateLimiter();
-    takeMany(limiter, 3000, 3000, START);
-    expect(limiter.take("another", 3000, START)).toBe(0);
-  });
-
-  it("begins anew with the next minute", () => {
-    const limiter = new RateLimiter();
-    takeMany(limiter, 3000, 3000, START);
-    expect(takeMany(limiter, 3000, 3000, START + 60_000)).toBe(3000);
+describe("limits that cannot be asked", () => {
+  it("stop nobody, and are reported", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const broken = { limit: () => Promise.reject(new Error("limits are down")) };
+    expect((await ask("user", { RATE_LIMIT: broken })).status).toBe(200);
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining("rate_limit.unavailable"));
+    warn.mockRestore();
   });
 });

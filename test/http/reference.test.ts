@@ -23,11 +23,12 @@ interface Document {
 const document = async () => (await (await get("/api/v1/openapi.json")).json()) as Document;
 
 describe("GET /api/v1/openapi.json", () => {
-  it("is an OpenAPI 3.1 document with the token header", async () => {
+  it("is an OpenAPI 3.1 document with the token header and the bearer token", async () => {
     const { openapi, components } = await document();
     expect(openapi).toBe("3.1.0");
     expect(components.securitySchemes).toEqual({
       token: { type: "apiKey", in: "header", name: "token" },
+      bearer: { type: "http", scheme: "bearer", description: "An Admin API key." },
     });
   });
 
@@ -41,7 +42,8 @@ describe("GET /api/v1/openapi.json", () => {
       const open = path === "/api/v1/health";
       expect(operation.summary, `${method} ${path}`).toMatch(/\S/);
       expect(operation.tags).toHaveLength(1);
-      expect(operation.security).toEqual(open ? [] : [{ token: [] }]);
+      const scheme = path.startsWith("/v1/") ? { bearer: [] } : { token: [] };
+      expect(operation.security).toEqual(open ? [] : [scheme]);
       expect(Object.keys(operation.responses)).toEqual(
         expect.arrayContaining(open ? ["200", "500", "503"] : ["200", "401", "403", "429", "503"]),
       );

@@ -77,15 +77,15 @@ describe("PATCH /payment-source-extended 200", () => {
     expect(data.PurchasingWallets[0].id).not.toBe(source.PurchasingWallets[0].id);
   });
 
-  it("reads the past of a wallet that is added", async () => {
+  it("reads the past of a wallet that is added, beside what is new", async () => {
     const { data: source } = await api.create({ lastIdentifierChecked: api.lockHash });
-    await env.DB.prepare("UPDATE source_cursor SET start = NULL").run();
+    await env.DB.prepare("UPDATE source_cursor SET tip_hash = 'seen'").run();
     const { data } = await api.update({
       id: source.id,
       AddSellingWallets: [{ walletMnemonic: api.wallet("seller-1").mnemonic }],
     });
     expect(data.syncInProgress).toBe(true);
-    expect(data.lastIdentifierChecked).toBeNull();
+    expect(data.lastIdentifierChecked).toBe(api.lockHash);
   });
 
   it("lets sync go on after a transaction, or from the start", async () => {

@@ -19,6 +19,10 @@ export interface StepResult {
   txHash: string;
   blockHeight: number;
   escrows: { as?: string; identifier: string; index: number | null; state: string }[];
+  /** Policy id and asset name of the token that was minted. */
+  unit?: string;
+  /** Of several tokens minted at once. */
+  units?: string[];
 }
 
 /** A chain of the test's own on the local chain's server, and its provider's API at `url`. */
@@ -31,10 +35,16 @@ export class TestChain {
     this.url = url;
   }
 
-  /** @param autoMine - whether each transaction gets a block of its own at once */
-  static async create(options: { autoMine?: boolean } = {}): Promise<TestChain> {
+  /**
+   * @param autoMine - whether each transaction gets a block of its own at once
+   * @param funds - genesis outputs, minor units as text; default: every actor's wallet has plenty
+   */
+  static async create(
+    options: { autoMine?: boolean; funds?: { address: string; lovelace: string }[] } = {},
+  ): Promise<TestChain> {
     const { name, url } = await control<{ name: string; url: string }>("create", {
       autoMine: options.autoMine ?? true,
+      ...(options.funds && { funds: options.funds }),
     });
     return new TestChain(name, url);
   }

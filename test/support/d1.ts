@@ -41,6 +41,42 @@ export function wrapD1(inner: D1Database, around: Around): D1Database {
   } as unknown as D1Database;
 }
 
+/** After these nobody knows whether a statement was applied, and a repeat may help. */
+export const RETRYABLE_ERRORS = [
+  "D1_ERROR: D1 DB reset because its code was updated.",
+  "D1_ERROR: Internal error while starting up D1 DB storage caused object to be reset.",
+  "D1_ERROR: Internal error in D1 DB storage caused object to be reset.",
+  "D1_ERROR: Network connection lost.",
+  "D1_ERROR: Cannot resolve D1 DB due to transient issue on remote node.",
+  "D1_ERROR: Can't read from request stream because client disconnected.",
+  "D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.",
+];
+/** After these a repeat makes it worse. */
+export const OVERLOAD_ERRORS = [
+  "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
+  "D1_ERROR: D1 DB is overloaded. Too many requests queued.",
+  "D1_ERROR: D1 DB's isolate exceeded its memory limit and was reset.",
+  "D1_ERROR: D1 DB exceeded its CPU time limit and was reset.",
+];
+
+/** A D1 some of whose calls, counted from 1, fail before or after they were applied. */
+export function failingD1(
+  inner: D1Database,
+  text: string,
+  when: "before" | "after",
+  fails: (n: number) => boolean,
+): { d1: D1Database; calls: () => number } {
+  let calls = 0;
+  const d1 = wrapD1(inner, async (_, run) => {
+    const isFailing = fails(++calls);
+    if (isFailing && when === "before") throw new Error(text);
+    const result = await run();
+    if (isFailing) throw new Error(text);
+    return result;
+  });
+  return { d1, calls: () => calls };
+}
+
 /** A D1 that adds up the rows it read. */
 export function countingD1(inner: D1Database): { d1: D1Database; rowsRead: () => number } {
   let rows = 0;
@@ -54,4 +90,21 @@ export function countingD1(inner: D1Database): { d1: D1Database; rowsRead: () =>
     return result;
   });
   return { d1, rowsRead: () => rows };
+}
+
+/** A D1 that adds up the rows written by statements on some tables, as D1 counts them. */
+export function countingWrites(inner: D1Database): {
+  d1: D1Database;
+  rowsWritten: (tables: RegExp) => number;
+} {
+  const written: { sql: string; rows: number }[] = [];
+  const d1 = wrapD1(inner, async ({ sql }, run) => {
+    const result = await run();
+    for (const [i, one] of [result].flat().entries())
+      written.push({ sql: sql[i] ?? "", rows: (one as D1Result).meta?.rows_written ?? 0 });
+    return result;
+  });
+  const rowsWritten = (tables: RegExp) =>
+    written.filter(({ sql }) => tables.test(sql)).reduce((sum, { rows }) => sum + rows, 0);
+  return { d1, rowsWritten };
 }

@@ -1,4 +1,10 @@
 import { formatAddress } from "../../src/chain/address.ts";
+import { ADMINISTRATION_ENDPOINTS } from "./administration-endpoints.ts";
+import { INVOICE_ENDPOINTS } from "./invoice-endpoints.ts";
+import { REGISTRATION_ENDPOINTS } from "./registration-endpoints.ts";
+import { REGISTRY_ENDPOINTS } from "./registry-endpoints.ts";
+import { WEBHOOK_ENDPOINTS } from "./webhook-endpoints.ts";
+import { X402_ENDPOINTS } from "./x402-endpoints.ts";
 
 /** A field of an endpoint: values that are refused with 400, and whether it may be left out. */
 export interface Field {
@@ -17,6 +23,10 @@ export interface EndpointCase {
   /** A request whose fields are all present and well-formed: query of a GET, else the body. */
   valid: Record<string, unknown>;
   fields: readonly Field[];
+  /** What a valid request for one object answers while there is none; 200 otherwise. */
+  finds?: 404;
+  /** Answers with the data alone. */
+  isPlain?: true;
 }
 
 const long = (length: number) => "x".repeat(length + 1);
@@ -219,20 +229,10 @@ export const ENDPOINTS: readonly EndpointCase[] = [
       removals("RemoveSellingWallets"),
     ],
   },
-  {
-    method: "POST",
-    path: "/api-key",
-    access: "Admin",
-    valid: { permission: "User", usageLimited: true, maxUsageCredits: 10, canPay: true },
-    fields: [
-      { name: "permission", refused: ["", "admin", "Root", ...NOT_TEXT] },
-      { name: "usageLimited", refused: ["true", 1, null, {}] },
-      { name: "maxUsageCredits", refused: [-1, 1_000_001, 0.5, "10", null, {}] },
-      { name: "canPay", refused: ["true", 1, null, {}] },
-      {
-        name: "networkLimit",
-        refused: ["Preprod", null, {}, [5], ["Testnet"], ["eip155:"], Array(51).fill("Preprod")],
-      },
-    ],
-  },
+  ...ADMINISTRATION_ENDPOINTS,
+  ...INVOICE_ENDPOINTS,
+  ...REGISTRATION_ENDPOINTS,
+  ...REGISTRY_ENDPOINTS,
+  ...WEBHOOK_ENDPOINTS,
+  ...X402_ENDPOINTS,
 ];

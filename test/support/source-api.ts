@@ -30,8 +30,8 @@ export class SourceApi {
   readonly contracts: ChainContract[];
   /** Hash of a transaction of the V1 contract. */
   readonly lockHash: string;
+  readonly chain: TestChain;
   readonly #app = createApp();
-  readonly #chain: TestChain;
   readonly #wallets: ChainWallet[];
 
   private constructor(
@@ -39,7 +39,7 @@ export class SourceApi {
     cast: { wallets: ChainWallet[]; contracts: ChainContract[] },
     lockHash: string,
   ) {
-    this.#chain = chain;
+    this.chain = chain;
     this.#wallets = cast.wallets;
     this.contracts = cast.contracts;
     this.lockHash = lockHash;
@@ -49,6 +49,11 @@ export class SourceApi {
     const chain = await TestChain.create();
     const [lock] = await chain.act([{ do: "lock", as: "a", version: "Web3ChainV1" }]);
     return new SourceApi(chain, await chain.wallets(), lock?.txHash ?? "");
+  }
+
+  /** The variable that makes the local chain the provider. */
+  provider() {
+    return { BLOCKFROST_URL_PREPROD: this.chain.url };
   }
 
   contract(type: ChainContract["type"] = "Web3ChainV1"): ChainContract {
@@ -94,27 +99,36 @@ export class SourceApi {
     return this.#ask("PATCH", "", body, options);
   }
 
+  remove(id: string, options: AskOptions = {}): Promise<Answer> {
+    return this.#ask("DELETE", "", { id }, options);
+  }
+
   list(query = ""): Promise<Answer> {
     return this.#ask("GET", query, null, {});
   }
 
-  async #ask(
+  #ask(method: string, query: string, body: object | null, options: AskOptions): Promise<Answer> {
+    return this.ask(method, `${PATH}${query}`, body, options);
+  }
+
+  /** Asks any endpoint, with this chain for the provider. */
+  async ask(
     method: string,
-    query: string,
-    body: object | null,
-    options: AskOptions,
+    path: string,
+    body: object | null = null,
+    options: AskOptions = {},
   ): Promise<Answer> {
     const recording = cursors(async (sourceId) => {
       this.woken.push(sourceId);
     });
     const answer = await this.#app.request(
-      `${PATH}${query}`,
+      path,
       {
         method,
         headers: { token: env.ADMIN_KEY ?? "", ...options.headers },
         ...(body && { body: JSON.stringify(body) }),
       },
-      { ...env, BLOCKFROST_URL_PREPROD: this.#chain.url, ...recording, ...options.env },
+      { ...env, ...this.provider(), ...recording, ...options.env },
     );
     const json = (await answer.json()) as { data?: unknown; error?: { message: string } };
     return {

@@ -1,0 +1,123 @@
+import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
+import { commitAudited } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { ENV_ADMIN_ID } from "./find-key.ts";
+import { type ApiKeyRow, envAdminRecord, readKeyRow, toRecord } from "./record.ts";
+import type { ApiKeyRecord, UpdateBody } from "./schemas.ts";
+
+/**
+ * Changes what the body names and keeps the rest. Holds everywhere within ten seconds, for so long
+ * isolates remember keys.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 404; 409 when the last active Admin would go, or when more credits are used than
+ *   the new limit
+ */
+export async function updateKey(
+  c: AppContext,
+  { id, ...changes }: UpdateBody,
+  now: number,
+): Promise<ApiKeyRecord> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  await changeableKey(c, database, id);
+  const { status, permission, usageLimited, maxUsageCredits, canPay, networkLimit } = changes;
+  const update = statement(
+    `UPDATE api_key SET
+       updated_at = iif(deleted_at IS NULL, ?2, NULL),
+       status = ifnull(?3, status), permission = ifnull(?4, permission),
+       usage_limited = ifnull(?5, usage_limited), max_usage_credits = ifnull(?6, max_usage_credits),
+       can_pay = ifnull(?7, can_pay), network_limit = ifnull(?8, network_limit)
+     WHERE id = ?1`,
+    id,
+    now,
+    status ?? null,
+    permission ?? null,
+    asInteger(usageLimited),
+    maxUsageCredits ?? null,
+    asInteger(canPay),
+    networkLimit ? JSON.stringify(networkLimit) : null,
+  );
+  await commitChange(
+    c,
+    database,
+    { action: "api-key.update", target: id, detail: changes, now },
+    update,
+  );
+  return toRecord(await keyRow(database, id));
+}
+
+/**
+ * Revokes a key for good and takes it off the list.
+ *
+ * @param now - epoch milliseconds
+ * @returns the key as it was left
+ * @throws ApiError 404; 409 for the last active Admin
+ */
+export async function deleteKey(c: AppContext, id: string, now: number): Promise<ApiKeyRecord> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const row = await changeableKey(c, database, id);
+  const update = statement(
+    `UPDATE api_key SET updated_at = iif(deleted_at IS NULL, ?2, NULL), deleted_at = ?2,
+       status = 'Revoked'
+     WHERE id = ?1`,
+    id,
+    now,
+  );
+  await commitChange(c, database, { action: "api-key.delete", target: id, now }, update);
+  return { ...toRecord(row), status: "Revoked" };
+}
+
+async function changeableKey(c: AppContext, database: Database, id: string): Promise<ApiKeyRow> {
+  if (id === ENV_ADMIN_ID && envAdminRecord(c.env))
+    throw new ApiError(
+      409,
+      "id: is the key of the secret ADMIN_KEY, which only a deployment changes",
+    );
+  return keyRow(database, id);
+}
+
+async function keyRow(database: Database, id: string): Promise<ApiKeyRow> {
+  const row = await readKeyRow(database, id);
+  if (!row) throw noSuchKey();
+  return row;
+}
+
+function noSuchKey(): ApiError {
+  return new ApiError(404, "id: there is no such API key");
+}
+
+async function commitChange(
+  c: AppContext,
+  database: Database,
+  entry: Parameters<typeof commitAudited>[2],
+  update: Statement,
+): Promise<void> {
+  try {
+    await commitAudited(c, database, entry, [update, ...keepAnAdmin(c.env, entry.target)]);
+  } catch (error) {
+    if (violates(error, "api_key.updated_at")) throw noSuchKey();
+    if (violates(error, "api_key.status"))
+      throw new ApiError(409, "id: is the last active Admin key, and ADMIN_KEY is not set");
+    if (violates(error, "CHECK"))
+      throw new ApiError(409, "maxUsageCredits: is less than the credits already used");
+    throw error;
+  }
+}
+
+/** Aborts a batch that leaves nobody who could administer the service. */
+function keepAnAdmin(env: { ADMIN_KEY?: string }, id: string): Statement[] {
+  if (env.ADMIN_KEY) return [];
+  return [
+    statement(
+      `UPDATE api_key SET status = iif(EXISTS (SELECT 1 FROM api_key
+         WHERE permission = 'Admin' AND status = 'Active' AND deleted_at IS NULL), status, NULL)
+       WHERE id = ?`,
+      id,
+    ),
+  ];
+}
+
+function asInteger(flag: boolean | undefined): number | null {
+  return flag === undefined ? null : Number(flag);
+}

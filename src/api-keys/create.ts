@@ -1,0 +1,51 @@
+import { NETWORKS } from "../chain/network.ts";
+import { db } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import { commitAudited } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import { idempotently } from "../http/idempotency.ts";
+import { type ApiKeyRow, toRecord } from "./record.ts";
+import type { ApiKeyRecord, CreateBody } from "./schemas.ts";
+import { apiKey } from "./tables.ts";
+import { hashToken, maskToken, newToken } from "./token.ts";
+
+/**
+ * Creates a key.
+ *
+ * @param now - epoch milliseconds
+ * @returns the key with its token, which is shown this once
+ * @throws ApiError 422
+ */
+export async function createKey(
+  c: AppContext,
+  body: CreateBody,
+  now: number,
+): Promise<ApiKeyRecord> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  return idempotently(c, database, now, async (remember) => {
+    const token = newToken(body.permission);
+    const row: ApiKeyRow = {
+      id: newId(now),
+      tokenHash: await hashToken(c.env, token),
+      maskedToken: maskToken(token),
+      permission: body.permission,
+      status: "Active",
+      canPay: body.canPay ?? false,
+      networkLimit: JSON.stringify(body.networkLimit ?? NETWORKS),
+      usageLimited: body.usageLimited,
+      maxUsageCredits: body.maxUsageCredits,
+      accumulatedUsageCredits: 0,
+      createdById: c.var.caller.id,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+    };
+    const { token: _, ...detail } = toRecord(row);
+    const record = { ...toRecord(row), token };
+    await commitAudited(c, database, { action: "api-key.create", target: row.id, detail, now }, [
+      ...(await remember(record)),
+      database.orm.insert(apiKey).values(row).toSQL(),
+    ]);
+    return record;
+  });
+}

@@ -1,0 +1,70 @@
+import { and, desc, eq, isNull, lt } from "drizzle-orm";
+import { NETWORKS } from "../chain/network.ts";
+import type { Database } from "../db/client.ts";
+import { ENV_ADMIN_ID } from "./find-key.ts";
+import type { ApiKeyRecord } from "./schemas.ts";
+import { apiKey } from "./tables.ts";
+import { maskToken } from "./token.ts";
+
+export type ApiKeyRow = typeof apiKey.$inferSelect;
+
+/** A key as the interface shows it. What an Admin may follows from its permission alone. */
+export function toRecord(row: ApiKeyRow): ApiKeyRecord {
+  const isAdmin = row.permission === "Admin";
+  return {
+    id: row.id,
+    status: row.status,
+    token: row.maskedToken,
+    permission: row.permission,
+    usageLimited: row.usageLimited,
+    maxUsageCredits: row.maxUsageCredits,
+    accumulatedUsageCredits: row.accumulatedUsageCredits,
+    canPay: isAdmin || row.canPay,
+    networkLimit: isAdmin ? [...NETWORKS] : JSON.parse(row.networkLimit),
+  };
+}
+
+/** The key of the secret `ADMIN_KEY`; null when it is not set. */
+export function envAdminRecord({ ADMIN_KEY }: { ADMIN_KEY?: string }): ApiKeyRecord | null {
+  if (!ADMIN_KEY) return null;
+  return {
+    id: ENV_ADMIN_ID,
+    status: "Active",
+    token: maskToken(ADMIN_KEY),
+    permission: "Admin",
+    usageLimited: false,
+    maxUsageCredits: 0,
+    accumulatedUsageCredits: 0,
+    canPay: true,
+    networkLimit: [...NETWORKS],
+  };
+}
+
+/** A key that was not deleted; null when there is none. */
+export async function readKeyRow(database: Database, id: string): Promise<ApiKeyRow | null> {
+  const [row] = await database.orm
+    .select()
+    .from(apiKey)
+    .where(and(eq(apiKey.id, id), isNull(apiKey.deletedAt)));
+  return row ?? null;
+}
+
+/** One page of keys, newest first. The key of the environment has the largest id. */
+export async function listKeys(
+  env: { ADMIN_KEY?: string },
+  database: Database,
+  { limit, cursorId }: { limit: number; cursorId?: string | undefined },
+): Promise<ApiKeyRecord[]> {
+  const rows = await database.orm
+    .select()
+    .from(apiKey)
+    .where(
+      and(isNull(apiKey.deletedAt), cursorId === undefined ? undefined : lt(apiKey.id, cursorId)),
+    )
+    .orderBy(desc(apiKey.id))
+    .limit(limit);
+  const envAdmin = envAdminRecord(env);
+  const isFirstPage = cursorId === undefined || ENV_ADMIN_ID < cursorId;
+  const first = envAdmin && isFirstPage ? [envAdmin] : [];
+  return [...first, ...rows.map(toRecord)].slice(0, limit);
+}

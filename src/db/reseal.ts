@@ -1,0 +1,121 @@
+import { log } from "../log.ts";
+import { type Database, db, statement } from "./client.ts";
+import { open, type SealingEnv, seal, sealingKeyId } from "./sealed.ts";
+import { SEALED_COLUMNS, type SealedColumn } from "./sealed-columns.ts";
+
+const JOB = "reseal";
+/** Rows sealed again per batch. */
+const CHUNK = 50;
+/**
+ * How often all columns are looked through again. An isolate that was started before the rotation
+ * seals with the older key until it ends.
+ */
+const AGAIN_MS = 60 * 60_000;
+
+/**
+ * Seals every value again that is not sealed with the first of `SEALING_KEYS`. Where it stands is
+ * in the values themselves, so it may stop anywhere, run twice at once, and go on with the next run.
+ * A value that does not open is reported with its key id and left as it is.
+ *
+ * @param now - epoch milliseconds
+ * @param deadline - epoch milliseconds after which no further batch is begun
+ */
+export async function resealAll(
+  env: SealingEnv & { DB: D1Database },
+  now: number,
+  deadline: number,
+): Promise<void> {
+  const database = db(env, undefined, { writes: "idempotent", deadline: deadline + 10_000 });
+  const keyId = sealingKeyId(env);
+  const [done] = await database.all<{ subject: string; doneAt: number }>(
+    "SELECT subject, done_at AS doneAt FROM job WHERE name = ?",
+    JOB,
+  );
+  if (done?.subject === keyId && now - done.doneAt < AGAIN_MS) return;
+
+  for (const column of SEALED_COLUMNS)
+    if (!(await resealColumn(env, database, column, keyId, deadline))) return;
+  await database.batch([
+    statement(
+      `INSERT INTO job (name, subject, done_at) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET
+         subject = excluded.subject, done_at = excluded.done_at`,
+      JOB,
+      keyId,
+      now,
+    ),
+  ]);
+  if (done?.subject !== keyId) log("info", "reseal.done", { keyId });
+}
+
+interface SealedRow {
+  key: string;
+  value: string;
+}
+
+/** @returns whether it came to the column's end */
+async function resealColumn(
+  env: SealingEnv,
+  database: Database,
+  column: SealedColumn,
+  keyId: string,
+  deadline: number,
+): Promise<boolean> {
+  const name = `${column.table}.${column.column}`;
+  let after: string | null = null;
+  for (;;) {
+    const rows = await rowsOfOtherKeys(database, column, keyId, after);
+    const last = rows.at(-1);
+    if (!last) return true;
+    if (Date.now() >= deadline) return false;
+    const resealed = await Promise.all(rows.map((row) => resealRow(env, column, row)));
+    const updates = resealed.filter((update) => update !== null);
+    if (updates.length > 0) await database.batch(updates);
+    log("info", "reseal.progress", { column: name, keyId, resealed: updates.length });
+    after = last.key;
+  }
+}
+
+/** Rows in the order of their key, after one, whose value is sealed with another key. */
+function rowsOfOtherKeys(
+  database: Database,
+  { table, column, key }: SealedColumn,
+  keyId: string,
+  after: string | null,
+): Promise<SealedRow[]> {
+  const columns = key.join(", ");
+  const afterKey: string[] = after === null ? [] : JSON.parse(after);
+  const condition = after === null ? "TRUE" : `(${columns}) > (${key.map(() => "?").join(", ")})`;
+  return database.all<SealedRow>(
+    `SELECT json_array(${columns}) AS key, ${column} AS value FROM ${table}
+     WHERE ${condition} AND ${column} <> '' AND substr(${column}, 1, ?) <> ?
+     ORDER BY ${columns} LIMIT ${CHUNK}`,
+    ...afterKey,
+    prefix(keyId).length,
+    prefix(keyId),
+  );
+}
+
+/** What replaces a value by the same one under the first key, unless it was changed meanwhile. */
+async function resealRow(env: SealingEnv, sealedColumn: SealedColumn, row: SealedRow) {
+  const { table, column, key, boundTo } = sealedColumn;
+  const keyValues: string[] = JSON.parse(row.key);
+  const place = { table, id: keyValues.join(" "), column: boundTo ?? column };
+  let value: string;
+  try {
+    value = await seal(env, place, await open(env, place, row.value));
+  } catch (error) {
+    log("error", "reseal.unopened", { table, column, id: place.id, error: String(error) });
+    return null;
+  }
+  return statement(
+    `UPDATE ${table} SET ${column} = ?
+     WHERE ${key.map((name) => `${name} = ?`).join(" AND ")} AND ${column} = ?`,
+    value,
+    ...keyValues,
+    row.value,
+  );
+}
+
+function prefix(keyId: string): string {
+  return `v1.${keyId}.`;
+}

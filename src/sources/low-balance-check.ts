@@ -1,0 +1,122 @@
+import type { Network } from "../chain/network.ts";
+import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
+import type { Env } from "../env.ts";
+import { log } from "../log.ts";
+import { wakeDispatcher, writeEvent } from "../webhooks/outbox.ts";
+import { readBalances } from "./balances.ts";
+
+/** How long a check holds: a wallet costs one call of the provider every so often. */
+const EVERY_MS = 10 * 60_000;
+/** Rules checked per run; the rest has its turn a minute later. */
+const PER_RUN = 50;
+/** What the providers have for it. */
+const BALANCES_MS = 20_000;
+
+/** A rule that is due, with its wallet. */
+interface DueRule {
+  id: string;
+  unit: string;
+  threshold: string;
+  status: "Unknown" | "Healthy" | "Low";
+  sequence: number;
+  version: number;
+  walletId: string;
+  sourceId: string;
+  network: Network;
+  address: string;
+  vkey: string;
+}
+
+/**
+ * Checks the rules that are due. On the way below its threshold a rule writes one
+ * `WALLET_LOW_BALANCE` event, and the next one only after it was above again. A balance that cannot
+ * be read changes nothing.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function checkLowBalances(env: Env, requestId: string, now: number): Promise<void> {
+  const database = db(env, undefined, { writes: "idempotent" });
+  const rules = await dueRules(database, now);
+  if (rules.length === 0) return;
+  const wallets = new Map(rules.map((rule) => [rule.walletId, { ...rule, id: rule.walletId }]));
+  const balances = await readBalances(env, [...wallets.values()], Date.now() + BALANCES_MS);
+
+  let events = 0;
+  for (const rule of rules) {
+    const balance = balances.get(rule.walletId);
+    if (!balance) continue;
+    const held = balance.get(rule.unit) ?? 0n;
+    const isLow = held < BigInt(rule.threshold);
+    const tells = isLow && rule.status !== "Low";
+    const outcome = { status: isLow ? "Low" : "Healthy", held, tells } as const;
+    if ((await writeOutcome(database, rule, outcome, now)) && tells) events++;
+  }
+  if (events > 0) await wakeDispatcher(env, requestId);
+}
+
+/** Those never checked come first, then those whose check is oldest. */
+function dueRules(database: Database, now: number): Promise<DueRule[]> {
+  return database.all<DueRule>(
+    `SELECT rule.id, unit, threshold, status, sequence, version, wallet_id AS walletId,
+       source_id AS sourceId, network, address, vkey
+     FROM low_balance_rule AS rule JOIN managed_wallet AS wallet ON wallet.id = wallet_id
+     WHERE enabled = 1 AND wallet.deleted_at IS NULL AND ifnull(checked_at, 0) <= ?
+     ORDER BY checked_at, rule.id LIMIT ${PER_RUN}`,
+    now - EVERY_MS,
+  );
+}
+
+/** @returns false when the rule was changed, deleted or checked by somebody else meanwhile */
+async function writeOutcome(
+  database: Database,
+  rule: DueRule,
+  { status, held, tells }: { status: "Healthy" | "Low"; held: bigint; tells: boolean },
+  now: number,
+): Promise<boolean> {
+  const statements: Statement[] = [
+    statement(
+      `UPDATE low_balance_rule SET version = iif(version = ?2, version + 1, NULL), status = ?3,
+         balance = ?4, checked_at = ?5, sequence = sequence + ?6
+       WHERE id = ?1`,
+      rule.id,
+      rule.version,
+      status,
+      held.toString(),
+      now,
+      Number(tells),
+    ),
+  ];
+  if (tells)
+    statements.push(
+      writeEvent(
+        {
+          kind: "WALLET_LOW_BALANCE",
+          network: rule.network,
+          sourceId: rule.sourceId,
+          recordId: rule.id,
+          sequence: rule.sequence + 1,
+          data: {
+            ruleId: rule.id,
+            walletId: rule.walletId,
+            walletVkey: rule.vkey,
+            walletAddress: rule.address,
+            network: rule.network,
+            paymentSourceId: rule.sourceId,
+            unit: rule.unit,
+            thresholdAmount: rule.threshold,
+            balance: held.toString(),
+          },
+        },
+        now,
+        { sql: "EXISTS (SELECT 1 FROM low_balance_rule WHERE id = ?)", params: [rule.id] },
+      ),
+    );
+  try {
+    await database.batch(statements);
+    return true;
+  } catch (error) {
+    if (!violates(error, "low_balance_rule.version")) throw error;
+    log("info", "low_balance.superseded", { rule: rule.id });
+    return false;
+  }
+}

@@ -1,0 +1,27 @@
+import type { Database } from "../db/client.ts";
+import { ApiError } from "../http/errors.ts";
+
+/**
+ * Refuses to let go of wallets whose keys are still needed: those with a transaction that was sent
+ * and is not settled yet, as the `…Initiated` state of a payment, purchase or registration says.
+ *
+ * @throws ApiError 409 naming the wallets
+ */
+export async function refuseOpenTransactions(
+  ledger: Database,
+  source: { id: string },
+  wallets: { id: string; vkey: string }[],
+): Promise<void> {
+  if (wallets.length === 0) return;
+  const rows = await ledger.all<{ vkey: string }>(
+    `SELECT terms->>'$.wallet.vkey' AS vkey FROM escrow
+     WHERE source_id = ?1 AND state->>'$.nextAction.requestedAction' LIKE '%Initiated'
+     UNION
+     SELECT wallet_vkey FROM registration WHERE source_id = ?1 AND state LIKE '%Initiated'`,
+    source.id,
+  );
+  const open = new Set(rows.map(({ vkey }) => vkey));
+  const ids = wallets.filter(({ vkey }) => open.has(vkey)).map(({ id }) => id);
+  if (ids.length > 0)
+    throw new ApiError(409, `wallet ${ids.join(", ")}: has a transaction that is not settled yet`);
+}

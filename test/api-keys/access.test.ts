@@ -1,0 +1,98 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { newToken } from "../../src/api-keys/token.ts";
+import { createApp } from "../../src/app.ts";
+import { emptyTables } from "../support/app.ts";
+import { ENDPOINTS, type EndpointCase } from "../support/endpoints.ts";
+import { insertKey } from "../support/keys.ts";
+
+/** Who asks, and with which answer they are turned away; 0: they are let in. */
+const CALLERS = ["no key", "unknown", "revoked", "User", "User+PAY", "Admin"] as const;
+type CallerName = (typeof CALLERS)[number];
+
+const app = createApp();
+let tokens: Record<CallerName, string | null>;
+let elsewhere: Record<"User" | "User+PAY", string>;
+
+beforeAll(async () => {
+  await emptyTables();
+  tokens = {
+    "no key": null,
+    unknown: newToken("Admin"),
+    revoked: await insertKey({ status: "Revoked", permission: "Admin" }),
+    User: await insertKey({}),
+    "User+PAY": await insertKey({ canPay: true }),
+    Admin: await insertKey({ permission: "Admin" }),
+  };
+  elsewhere = {
+    User: await insertKey({ networkLimit: ["eip155:1"] }),
+    "User+PAY": await insertKey({ networkLimit: ["eip155:1"], canPay: true }),
+  };
+});
+
+/** Asks without a body that could do anything: who is let in is told that it is malformed. */
+async function askHarmlessly(endpoint: EndpointCase, token: string | null): Promise<number> {
+  const query = endpoint.method === "GET" ? `?${queryOf(endpoint)}` : "";
+  const answer = await app.request(
+    `/api/v1${endpoint.path}${query}`,
+    {
+      method: endpoint.method,
+      headers: token === null ? {} : { token },
+      ...(endpoint.method !== "GET" && { body: "{" }),
+    },
+    env,
+  );
+  await answer.body?.cancel();
+  return [401, 403].includes(answer.status) ? answer.status : 0;
+}
+
+function queryOf({ valid }: EndpointCase): URLSearchParams {
+  return new URLSearchParams(Object.entries(valid).map(([name, value]) => [name, String(value)]));
+}
+
+function expected(access: EndpointCase["access"], caller: CallerName): number {
+  if (access === "none") return 0;
+  if (["no key", "unknown", "revoked"].includes(caller)) return 401;
+  const allowed = {
+    User: ["User", "User+PAY", "Admin"],
+    "+PAY": ["User+PAY", "Admin"],
+    Admin: ["Admin"],
+  };
+  return allowed[access].includes(caller) ? 0 : 403;
+}
+
+describe.each(
+  ENDPOINTS.map((endpoint) => ({ title: `${endpoint.method} ${endpoint.path}`, endpoint })),
+)("$title", ({ endpoint }) => {
+  it(`lets in who has the access "${endpoint.access}", and nobody else`, async () => {
+    const answers: Partial<Record<CallerName, number>> = {};
+    const wanted: typeof answers = {};
+    for (const caller of CALLERS) {
+      answers[caller] = await askHarmlessly(endpoint, tokens[caller]);
+      wanted[caller] = expected(endpoint.access, caller);
+    }
+    expect(answers).toEqual(wanted);
+  });
+});
+
+describe("a key of another network", () => {
+  const OF_A_NETWORK = ENDPOINTS.filter(
+    ({ access, valid }) => (access === "User" || access === "+PAY") && "network" in valid,
+  );
+
+  it.each(
+    OF_A_NETWORK.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const),
+  )("is turned away by %s (403)", async (_, endpoint) => {
+    const isGet = endpoint.method === "GET";
+    const answer = await app.request(
+      `/api/v1${endpoint.path}${isGet ? `?${queryOf(endpoint)}` : ""}`,
+      {
+        method: endpoint.method,
+        headers: { token: elsewhere[endpoint.access === "+PAY" ? "User+PAY" : "User"] },
+        ...(!isGet && { body: JSON.stringify(endpoint.valid) }),
+      },
+      env,
+    );
+    expect(answer.status).toBe(403);
+  });
+});

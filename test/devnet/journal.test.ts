@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { type Chain, createChain } from "../../devnet/chain.ts";
+import { type Journal, openJournal } from "../../devnet/journal.ts";
+import { pay, payment, plainWallet } from "./hand-built.ts";
+
+const alice = plainWallet("alice");
+const bob = plainWallet("bob");
+const FUNDS = [{ address: alice.address, lovelace: 1_000_000_000n }];
+
+let folder: string;
+let journal: Journal | undefined;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "journal-"));
+});
+afterEach(() => {
+  journal?.close();
+  journal = undefined;
+  rmSync(folder, { recursive: true });
+});
+
+/** The chain that a file keeps, as the next process would find it. */
+function reopen(name = "chain.sqlite", funds = FUNDS): Chain {
+  journal?.close();
+  journal = openJournal(join(folder, name));
+  return createChain({ funds, journal });
+}
+
+/** All that can be asked of a chain. */
+function everything(chain: Chain) {
+  return {
+    blocks: chain.view().blocks,
+    utxos: [alice, bob].map(({ address }) => chain.utxosAt(address)),
+    outputs: [...chain.view().outputs],
+  };
+}
+
+it("a chain that is opened again is the same, whatever happened to it, and goes on the same", () => {
+  const happening = fc.oneof(
+    { weight: 4, arbitrary: fc.constant({ do: "pay" as const }) },
+    { weight: 4, arbitrary: fc.constant({ do: "mine" as const }) },
+    fc.record({ do: fc.constant("rollback" as const), blocks: fc.nat(3) }),
+    fc.record({ do: fc.constant("replay" as const), blocks: fc.nat(3) }),
+    fc.record({ do: fc.constant("advance" as const), ms: fc.nat(600_000) }),
+    fc.constant({ do: "reopen" as const }),
+  );
+  let runs = 0;
+  fc.assert(
+    fc.property(fc.array(happening, { maxLength: 20 }), (happenings) => {
+      const name = `${runs++}.sqlite`;
+      let chain = reopen(name);
+      for (const one of happenings) {
+        if (one.do === "pay") pay(chain, alice, bob.address);
+        if (one.do === "mine") chain.mine();
+        if (one.do === "advance") chain.advance(one.ms);
+        if (one.do === "reopen") chain = reopen(name);
+        if (one.do !== "rollback" && one.do !== "replay") continue;
+        const gone = chain.rollback(Math.min(one.blocks, chain.tip().height));
+        if (one.do === "replay") chain.replay(gone);
+      }
+      const [before, clock] = [everything(chain), chain.now()];
+      chain = reopen(name);
+      expect(everything(chain)).toEqual(before);
+      expect(chain.now()).toBeGreaterThanOrEqual(clock);
+
+      const paid = pay(chain, alice, bob.address);
+      expect(chain.mine().txs.at(-1)?.hash).toBe(paid);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+it("a chain that is opened again still knows the forks it left", () => {
+  let chain = reopen();
+  const paid = pay(chain, alice, bob.address);
+  const abandoned = chain.mine();
+  chain.rollback(1);
+  chain = reopen();
+  expect(chain.view({ fork: 0 }).tip).toEqual(abandoned);
+  const other = pay(chain, alice, bob.address);
+  expect(other).toBe(paid);
+  expect(chain.mine().hash).not.toBe(abandoned.hash);
+});
+
+it("a transaction whose validity has passed since is taken up at the slot of its time", () => {
+  let chain = reopen();
+  const { slot } = chain.tip();
+  const to = [{ address: bob.address, lovelace: 2_000_000n }];
+  const hash = chain.submit(
+    payment(chain, { from: alice, to, validFrom: slot, validTo: slot + 60 }),
+  );
+  chain.advance(3_600_000);
+  chain = reopen();
+  expect(chain.mine().txs.map((tx) => tx.hash)).toEqual([hash]);
+});
+
+it("what the ledger refuses is not kept", () => {
+  let chain = reopen();
+  const to = [{ address: bob.address, lovelace: 2_000_000n }];
+  expect(() => chain.submit(payment(chain, { from: alice, to, fee: 1n }))).toThrow(/^FeeTooSmall/);
+  expect(() => chain.rollback(1)).toThrow(RangeError);
+  chain = reopen();
+  expect(chain.tip().height).toBe(0);
+});
+
+it("a chain that began with other funds is refused in words", () => {
+  pay(reopen(), alice, bob.address);
+  const others = [{ address: bob.address, lovelace: 5_000_000n }];
+  expect(() => reopen("chain.sqlite", others)).toThrow(
+    /^the chain that was kept does not fit this version: /,
+  );
+});
+
+it("a file that is open cannot be opened a second time", () => {
+  reopen();
+  expect(() => openJournal(join(folder, "chain.sqlite"))).toThrow(
+    `${folder} is in use by another copy`,
+  );
+});

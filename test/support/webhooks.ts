@@ -1,0 +1,215 @@
+import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { Webhook } from "standardwebhooks";
+import { vi } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { db } from "../../src/db/client.ts";
+import type { DeliveryMessage, Env } from "../../src/env.ts";
+import { EVENT_KINDS, type EventKind } from "../../src/webhooks/kinds.ts";
+import { writeEvent } from "../../src/webhooks/outbox.ts";
+import { purge, sweep } from "../../src/webhooks/sweep.ts";
+import worker from "../../src/worker.ts";
+
+/** What a request to `/webhooks` came to. */
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: the assertions are what checks the answer's shape
+  data: any;
+  message: string | undefined;
+}
+
+/** What arrived at the receiver; see devnet/receiver.ts. */
+export interface Arrival {
+  at: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** The queue that the tests deliver by hand: messages wait until `drain`. */
+interface Waiting {
+  body: DeliveryMessage;
+  /** Epoch milliseconds. */
+  visibleAt: number;
+}
+
+/**
+ * The service with its queues in the test's hand: what is sent waits here, and `drain` gives it to
+ * the consumer as the platform would. Code, D1 and the receiver are real.
+ */
+export class WebhookService {
+  readonly waiting: Waiting[] = [];
+  wakes = 0;
+  readonly env: Env;
+  readonly #app = createApp();
+
+  constructor(overrides: Partial<Env> = {}) {
+    this.env = {
+      ...env,
+      LOOPBACK_ORIGINS: `${env.LOOPBACK_ORIGINS},${env.RECEIVER_URL}`,
+      WEBHOOK_TIMEOUT_MS: "400",
+      EVENTS: {
+        send: async () => {
+          this.wakes++;
+        },
+      } as unknown as Env["EVENTS"],
+      DELIVERIES: {
+        sendBatch: async (messages: { body: DeliveryMessage; delaySeconds?: number }[]) => {
+          for (const { body, delaySeconds = 0 } of messages)
+            this.waiting.push({ body, visibleAt: Date.now() + delaySeconds * 1000 });
+        },
+      } as unknown as Env["DELIVERIES"],
+      ...overrides,
+    };
+  }
+
+  /** Asks the API, as the administrator unless a token is given. */
+  async ask(
+    method: string,
+    path: string,
+    fields: object = {},
+    options: { token?: string; headers?: Record<string, string> } = {},
+  ): Promise<Answer> {
+    const isGet = method === "GET";
+    const query = isGet ? `?${new URLSearchParams(fields as Record<string, string>)}` : "";
+    const answer = await this.#app.request(
+      `/api/v1/webhooks${path}${query}`,
+      {
+        method,
+        headers: { token: options.token ?? env.ADMIN_KEY ?? "", ...options.headers },
+        ...(!isGet && { body: JSON.stringify(fields) }),
+      },
+      this.env,
+    );
+    const json = (await answer.json()) as { data?: unknown; error?: { message: string } };
+    return { status: answer.status, data: json.data, message: json.error?.message };
+  }
+
+  /** Creates an endpoint at a path of the receiver, subscribed to everything unless told else. */
+  async create(
+    path: string,
+    fields: object = {},
+    token?: string,
+  ): Promise<{ id: string; secret: string }> {
+    const { status, data, message } = await this.ask(
+      "POST",
+      "",
+      { url: `${env.RECEIVER_URL}${path}`, Events: EVENT_KINDS, ...fields },
+      token === undefined ? {} : { token },
+    );
+    if (status !== 200) throw new Error(`POST /webhooks: ${status} ${message}`);
+    return data;
+  }
+
+  /** Fires the queue of wake-ups, as after a commit. */
+  async wake(): Promise<void> {
+    await this.consume("events", [{ v: 1, requestId: "test" }]);
+  }
+
+  /** Fires the queue until no message is visible any more. */
+  async drain(batchSize = 10): Promise<void> {
+    for (;;) {
+      const now = Date.now();
+      const visible = this.waiting.filter(({ visibleAt }) => visibleAt <= now).slice(0, batchSize);
+      if (visible.length === 0) return;
+      for (const one of visible) this.waiting.splice(this.waiting.indexOf(one), 1);
+      const { retryBatch } = await this.consume(
+        "deliveries",
+        visible.map(({ body }) => body),
+      );
+      if (retryBatch.retry) throw new Error("the consumer failed");
+    }
+  }
+
+  /** Gives messages to the Worker's queue handler. */
+  async consume(queue: string, bodies: object[]) {
+    const batch = createMessageBatch(
+      queue,
+      bodies.map((body, i) => ({ id: String(i), timestamp: new Date(), attempts: 1, body })),
+    );
+    await worker.queue(batch, this.env);
+    return getQueueResult(batch, createExecutionContext());
+  }
+
+  /** What the cron does for webhooks each minute. */
+  async minute(): Promise<void> {
+    await sweep(this.env, "test");
+    await purge(this.env, Date.now());
+  }
+
+  /** Everything that is to be done now is done. */
+  async settle(): Promise<void> {
+    await this.wake();
+    await this.drain();
+  }
+
+  async deliveries(webhookId: string, filter: object = {}): Promise<Answer["data"]> {
+    const { data } = await this.ask("GET", "/deliveries", { webhookId, limit: "100", ...filter });
+    return data.Deliveries;
+  }
+
+  async listed(webhookId: string): Promise<Answer["data"]> {
+    const { data } = await this.ask("GET", "", { limit: "50" });
+    return data.Webhooks.find(({ id }: { id: string }) => id === webhookId);
+  }
+}
+
+let events = 0;
+
+/** Writes events as a change does, each of a record of its own, and returns their ids. */
+export async function happen(
+  kinds: readonly EventKind[],
+  where: { network?: string; sourceId?: string | null; data?: object } = {},
+  d1: D1Database = env.DB,
+): Promise<string[]> {
+  const { network = "Preprod", sourceId = null, data = { message: "happened" } } = where;
+  const now = Date.now();
+  await db({ DB: d1 }).batch(
+    kinds.map((kind) =>
+      writeEvent(
+        // The outbox takes any kind; its type keeps those of payments for their own writer.
+        {
+          kind: kind as never,
+          network,
+          sourceId,
+          recordId: `record-${events++}`,
+          sequence: 1,
+          data,
+        },
+        now,
+      ),
+    ),
+  );
+  const rows = await db(env).all<{ id: string }>(
+    "SELECT id FROM event ORDER BY seq DESC LIMIT ?",
+    kinds.length,
+  );
+  return rows.map(({ id }) => id).reverse();
+}
+
+/** What has arrived at a path of the receiver. */
+export async function arrivals(path: string): Promise<Arrival[]> {
+  const answer = await fetch(`${env.RECEIVER_URL}${path}`);
+  return (await answer.json()) as Arrival[];
+}
+
+/**
+ * Expects a valid signature of that very moment, and returns the body as it was verified. Clocks
+ * are those of the test.
+ */
+export function verified(arrival: Arrival | undefined, secret: string): Record<string, unknown> {
+  if (!arrival) throw new Error("nothing has arrived");
+  const now = Date.now();
+  try {
+    vi.setSystemTime(Number(arrival.headers["webhook-timestamp"]) * 1000);
+    return new Webhook(secret).verify(arrival.body, arrival.headers) as Record<string, unknown>;
+  } finally {
+    vi.setSystemTime(now);
+  }
+}
+
+let paths = 0;
+
+/** A path of the receiver that nobody else uses. */
+export function freshPath(query = ""): string {
+  return `/${crypto.randomUUID().slice(0, 8)}-${paths++}${query}`;
+}
