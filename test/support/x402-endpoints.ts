@@ -212,7 +212,7 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
     fields: [],
     isPlain: true,
   },
-  // What is wrong with a payment is told in the protocol's own words; see x402/facilitator.test.ts.
+  // What is wrong with a payment is told in the protocol's own words; see x402/differential.test.ts.
   {
     method: "POST",
     path: "/x402/facilitator/verify",
