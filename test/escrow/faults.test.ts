@@ -2,7 +2,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
-import { failingD1, OVERLOAD_ERRORS, RETRYABLE_ERRORS, wrapD1 } from "../support/d1.ts";
+import { failingD1, OVERLOAD_ERRORS, RETRYABLE_ERRORS } from "../support/d1.ts";
+import { dyingAt } from "../support/dying.ts";
 import { createSource, leftBehind, runPass, settle } from "../support/sync.ts";
 
 const V2 = "Web3ChainV2";
@@ -19,43 +20,6 @@ const STEPS = [
 ];
 
 type Left = Awaited<ReturnType<typeof leftBehind>>;
-
-const realSetTimeout = globalThis.setTimeout;
-
-/** Where the process dies: at the k-th awaited step, before or after the step took effect. */
-function dyingAt(k: number, when: "before" | "after") {
-  let steps = 0;
-  const step = async <T>(run: () => Promise<T>): Promise<T> => {
-    const n = ++steps;
-    if (n > k || (n === k && when === "before")) return die();
-    const result = await run();
-    return n === k ? die() : result;
-  };
-  /** A dead process does not wait out its pauses before it tries again. */
-  const die = (): never => {
-    vi.stubGlobal("setTimeout", (callback: () => void) => realSetTimeout(callback, 0));
-    throw new Error("the process was stopped");
-  };
-  const budget = (stub: Record<string, (...args: unknown[]) => Promise<unknown>>) => ({
-    lease: (...args: unknown[]) => step(async () => stub.lease?.(...args)),
-    refuse: (...args: unknown[]) => step(async () => stub.refuse?.(...args)),
-  });
-  const { PROVIDER_BUDGET, EVENTS } = env;
-  const overrides = {
-    storage: step,
-    env: {
-      DB: wrapD1(env.DB, (_, run) => step(run)),
-      EVENTS: { send: (body: never) => step(() => EVENTS.send(body)) } as unknown as Queue<never>,
-      PROVIDER_BUDGET: {
-        idFromName: (name: string) => PROVIDER_BUDGET.idFromName(name),
-        get: (id: DurableObjectId) => budget(PROVIDER_BUDGET.get(id) as never),
-      } as unknown as DurableObjectNamespace,
-    },
-  };
-  const realFetch = globalThis.fetch;
-  const fetch = (...args: Parameters<typeof realFetch>) => step(() => realFetch(...args));
-  return { overrides, fetch, count: () => steps };
-}
 
 let chain: TestChain;
 let expected: Left;

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
 import { wrapD1 } from "../support/d1.ts";
+import { dyingAt } from "../support/dying.ts";
 import {
   createRegistrySource,
   metadataOf,
@@ -11,41 +12,6 @@ import {
   settleRegistry,
   V1,
 } from "../support/registry.ts";
-
-const realSetTimeout = globalThis.setTimeout;
-
-/** Where the process dies: at the k-th awaited step, before or after the step took effect. */
-function dyingAt(k: number, when: "before" | "after") {
-  let steps = 0;
-  const step = async <T>(run: () => Promise<T>): Promise<T> => {
-    const n = ++steps;
-    if (n > k || (n === k && when === "before")) return die();
-    const result = await run();
-    return n === k ? die() : result;
-  };
-  /** A dead process does not wait out its pauses before it tries again. */
-  const die = (): never => {
-    vi.stubGlobal("setTimeout", (callback: () => void) => realSetTimeout(callback, 0));
-    throw new Error("the process was stopped");
-  };
-  const { PROVIDER_BUDGET } = env;
-  const overrides = {
-    storage: step,
-    env: {
-      DB: wrapD1(env.DB, (_, run) => step(run)),
-      PROVIDER_BUDGET: {
-        idFromName: (name: string) => PROVIDER_BUDGET.idFromName(name),
-        get: (id: DurableObjectId) => {
-          const stub = PROVIDER_BUDGET.get(id) as unknown as { lease(n: number): Promise<unknown> };
-          return { lease: (calls: number) => step(() => stub.lease(calls)) };
-        },
-      } as unknown as DurableObjectNamespace,
-    },
-  };
-  const realFetch = globalThis.fetch;
-  const fetch = (...args: Parameters<typeof realFetch>) => step(() => realFetch(...args));
-  return { overrides, fetch, count: () => steps };
-}
 
 let chain: TestChain;
 let expected: unknown;

@@ -1,0 +1,43 @@
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import { wrapD1 } from "./d1.ts";
+
+const realSetTimeout = globalThis.setTimeout;
+
+/**
+ * A process that dies at its k-th awaited step, before or after the step took effect: what to hand to
+ * an object in place of its own storage, D1, queue and budget, and the `fetch` to stub.
+ */
+export function dyingAt(k: number, when: "before" | "after") {
+  let steps = 0;
+  const step = async <T>(run: () => Promise<T>): Promise<T> => {
+    const n = ++steps;
+    if (n > k || (n === k && when === "before")) return die();
+    const result = await run();
+    return n === k ? die() : result;
+  };
+  /** A dead process does not wait out its pauses before it tries again. */
+  const die = (): never => {
+    vi.stubGlobal("setTimeout", (callback: () => void) => realSetTimeout(callback, 0));
+    throw new Error("the process was stopped");
+  };
+  const budget = (stub: Record<string, (...args: unknown[]) => Promise<unknown>>) => ({
+    lease: (...args: unknown[]) => step(async () => stub.lease?.(...args)),
+    refuse: (...args: unknown[]) => step(async () => stub.refuse?.(...args)),
+  });
+  const { PROVIDER_BUDGET, EVENTS } = env;
+  const overrides = {
+    storage: step,
+    env: {
+      DB: wrapD1(env.DB, (_, run) => step(run)),
+      EVENTS: { send: (body: never) => step(() => EVENTS.send(body)) } as unknown as Queue<never>,
+      PROVIDER_BUDGET: {
+        idFromName: (name: string) => PROVIDER_BUDGET.idFromName(name),
+        get: (id: DurableObjectId) => budget(PROVIDER_BUDGET.get(id) as never),
+      } as unknown as DurableObjectNamespace,
+    },
+  };
+  const realFetch = globalThis.fetch;
+  const fetch = (...args: Parameters<typeof realFetch>) => step(() => realFetch(...args));
+  return { overrides, fetch, count: () => steps };
+}
