@@ -32,7 +32,7 @@ export default defineConfig({
                 PRICES_URL: inject("pricesUrl"),
                 EVM_URL: inject("evmUrl"),
                 // No test asks the internet for a name.
-                DNS_OVER_HTTPS_URL: `${inject("agentsUrl")}/_dns/none`,
+                DNS_OVER_HTTPS_URL: `${inject("resolverUrl")}/dns-query`,
                 LOOPBACK_ORIGINS: `${inject("devnetUrl")},${inject("evmUrl")}`,
                 API_KEY_SECRET: "test-only-api-key-secret-0123456789",
                 SEALING_KEYS: "k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",

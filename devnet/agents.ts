@@ -1,7 +1,6 @@
 /**
  * A few agents' HTTP servers in one, for the demo and the tests: `GET /{agent}/availability`
- * answers as an agent does, until the agent is told to behave otherwise. Beside them, for the tests,
- * a resolver of names.
+ * answers as an agent does, until the agent is told to behave otherwise.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -85,10 +84,6 @@ export async function startAgents(): Promise<Agents> {
       );
       return;
     }
-    if (agent === "_dns") {
-      resolve(request, response);
-      return;
-    }
     if (path !== "availability") {
       json(response, 404, {});
       return;
@@ -118,25 +113,6 @@ export async function startAgents(): Promise<Agents> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-/**
- * A resolver (DNS over HTTPS, JSON form) to whom all names have the same addresses: those in the
- * path, comma separated. `/_dns/none` knows no name.
- */
-function resolve(request: IncomingMessage, response: ServerResponse): void {
-  const url = new URL(request.url ?? "", "http://resolver");
-  const [, , listed = ""] = url.pathname.split("/");
-  if (listed === "none") {
-    json(response, 200, { Status: 3 });
-    return;
-  }
-  const isAsked = (address: string) =>
-    address.includes(":") === (url.searchParams.get("type") === "AAAA");
-  const type = url.searchParams.get("type") === "AAAA" ? 28 : 1;
-  const addresses = decodeURIComponent(listed).split(",").filter(isAsked);
-  const alias = { name: url.searchParams.get("name"), type: 5, data: "alias.example.com." };
-  json(response, 200, { Status: 0, Answer: [alias, ...addresses.map((data) => ({ type, data }))] });
 }
 
 function json(response: ServerResponse, status: number, body: unknown): void {

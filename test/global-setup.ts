@@ -6,6 +6,7 @@ import { startEvmServer } from "../devnet/evm/server.ts";
 import { startInboxProvider } from "../devnet/inbox-provider.ts";
 import { startPriceSource } from "../devnet/price-source.ts";
 import { startReceiver } from "../devnet/receiver.ts";
+import { startNameResolver } from "../devnet/resolver.ts";
 import { startDevnet } from "../devnet/server.ts";
 
 declare module "vitest" {
@@ -19,6 +20,8 @@ declare module "vitest" {
     receiverUrl: string;
     /** Origin of agents that can be asked whether they are available; see devnet/agents.ts. */
     agentsUrl: string;
+    /** Origin of a DNS-over-HTTPS resolver; see devnet/resolver.ts. */
+    resolverUrl: string;
     /** Origin of an inbox provider; see devnet/inbox-provider.ts. */
     inboxUrl: string;
     /** Origin of EVM nodes, one for each name a test asks for; see devnet/evm/server.ts. */
@@ -37,6 +40,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("receiverUrl", receiver.url);
   const agents = await startAgents();
   project.provide("agentsUrl", agents.url);
+  const resolver = await startNameResolver();
+  project.provide("resolverUrl", resolver.url);
   const inbox = await startInboxProvider();
   project.provide("inboxUrl", inbox.url);
   const prices = await startPriceSource();
@@ -47,6 +52,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await evm.close();
     await prices.close();
     await inbox.close();
+    await resolver.close();
     await agents.close();
     await receiver.close();
     await devnet.close();

@@ -4,8 +4,11 @@ import { DEFAULT_RESOLVER_URL, dnsOverHttps, type Resolver } from "./resolve.ts"
 /** Why a guarded fetch gave nothing; the message may be shown to whoever chose the URL. */
 export class PublicFetchError extends Error {
   override name = "PublicFetchError";
-  /** `refused`: the URL is not allowed, and no request was sent. */
-  readonly reason: "refused" | "timeout" | "too-large" | "unreachable";
+  /**
+   * `refused`: the URL is not allowed. `unresolved`: the resolver did not say what is behind the
+   * name. With either no request was sent.
+   */
+  readonly reason: "refused" | "unresolved" | "timeout" | "too-large" | "unreachable";
 
   constructor(reason: PublicFetchError["reason"], message: string, cause?: unknown) {
     super(message, { cause });
@@ -47,7 +50,41 @@ function isAllowedLoopback(url: URL, origins: readonly string[]): boolean {
   return isLoopback && /^https?:$/.test(url.protocol) && origins.includes(url.origin);
 }
 
-export interface PublicFetchOptions extends PublicUrlRules {
+/** What is behind an URL that others chose, and how that is found out. */
+export interface PublicTargetRules extends PublicUrlRules {
+  /** The DNS-over-HTTPS resolver that is asked; see `Env.DNS_OVER_HTTPS_URL`. */
+  resolverUrl?: string | undefined;
+  /** In place of the resolver. */
+  resolve?: Resolver;
+}
+
+/**
+ * Checks an URL that others chose as `checkPublicUrl` does, and that its name resolves to public
+ * addresses only, all of them. The name may move afterwards: whoever stores the URL has it checked
+ * again by each `fetchPublic`.
+ *
+ * @param signal - ends the question to the resolver
+ * @throws PublicFetchError `refused`; `unresolved`; `unreachable` for a name without an address
+ */
+export async function checkPublicTarget(
+  text: string,
+  rules: PublicTargetRules,
+  signal: AbortSignal,
+): Promise<URL> {
+  const url = checkPublicUrl(text, rules);
+  if (isAllowedLoopback(url, rules.loopbackOrigins ?? [])) return url;
+  const resolve = rules.resolve ?? dnsOverHttps(rules.resolverUrl ?? DEFAULT_RESOLVER_URL);
+  const addresses = await resolve(url.hostname, signal).catch((error: unknown) => {
+    throw new PublicFetchError("unresolved", "the name resolver did not answer", error);
+  });
+  if (addresses.length === 0)
+    throw new PublicFetchError("unreachable", "the host name has no address");
+  if (!addresses.every(isPublicAddress))
+    throw new PublicFetchError("refused", "must resolve to public addresses only");
+  return url;
+}
+
+export interface PublicFetchOptions extends PublicTargetRules {
   method?: string;
   headers?: Record<string, string>;
   body?: string;
@@ -57,12 +94,6 @@ export interface PublicFetchOptions extends PublicUrlRules {
   maxBytes: number;
   /** `refuse` (default) fails on a larger body, `cut` returns its beginning. */
   whenLarger?: "refuse" | "cut";
-  /** The DNS-over-HTTPS resolver that is asked; see `Env.DNS_OVER_HTTPS_URL`. */
-  resolverUrl?: string;
-  /** In place of the resolver. */
-  resolve?: Resolver;
-  /** Ends the fetch from outside. */
-  signal?: AbortSignal;
 }
 
 /** The answer of a guarded fetch. Redirects are not followed: a 3xx is an answer like any other. */
@@ -74,9 +105,9 @@ export interface PublicResponse {
 
 /**
  * Fetches an URL that others chose: an agent, an inbox provider, a webhook receiver, an RPC node.
- * The only way out to such addresses. A name must resolve to public addresses only, and is asked for
- * each time; the runtime resolves it once more when it connects, which `global_fetch_strictly_public`
- * covers. Sends no cookie, follows no redirect, reads no more than it must, and is over in time.
+ * The only way out to such addresses. The URL is checked each time; the runtime resolves its name
+ * once more when it connects, which `global_fetch_strictly_public` covers. Sends no cookie, follows
+ * no redirect, reads no more than it must, and is over in time.
  *
  * @throws PublicFetchError
  */
@@ -84,14 +115,9 @@ export async function fetchPublic(
   text: string,
   options: PublicFetchOptions,
 ): Promise<PublicResponse> {
-  const url = checkPublicUrl(text, options);
-  const timeout = AbortSignal.timeout(options.timeoutMs);
-  const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
+  const signal = AbortSignal.timeout(options.timeoutMs);
+  const url = await checkPublicTarget(text, options, signal);
   try {
-    if (!isAllowedLoopback(url, options.loopbackOrigins ?? [])) {
-      const resolve = options.resolve ?? dnsOverHttps(options.resolverUrl ?? DEFAULT_RESOLVER_URL);
-      await refusePrivateAddresses(resolve, url.hostname, signal);
-    }
     const response = await globalThis.fetch(url, {
       method: options.method ?? "GET",
       headers: options.headers ?? {},
@@ -103,22 +129,10 @@ export async function fetchPublic(
     return { status: response.status, headers: response.headers, body };
   } catch (error) {
     if (error instanceof PublicFetchError) throw error;
-    if (timeout.aborted)
+    if (signal.aborted)
       throw new PublicFetchError("timeout", `no answer within ${options.timeoutMs} ms`, error);
     throw new PublicFetchError("unreachable", "the host could not be reached", error);
   }
-}
-
-async function refusePrivateAddresses(
-  resolve: Resolver,
-  hostname: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const addresses = await resolve(hostname, signal);
-  if (addresses.length === 0)
-    throw new PublicFetchError("unreachable", "the host name has no address");
-  if (!addresses.every(isPublicAddress))
-    throw new PublicFetchError("refused", "must resolve to public addresses only");
 }
 
 async function readUpTo(

@@ -6,6 +6,7 @@
 /** Names that never leave a network, or always mean the machine itself. */
 const PRIVATE_SUFFIXES = [
   "localhost",
+  "localdomain",
   "local",
   "internal",
   "intranet",
@@ -22,7 +23,8 @@ const PRIVATE_SUFFIXES = [
 /** Whether a host, as `URL.hostname` gives it, is a public name and not an address. */
 export function isPublicName(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.$/, "");
-  if (!name.includes(".") || name.includes(":")) return false;
+  // Two labels or more, none of them empty: `localhost..` is no name, whatever a resolver makes of it.
+  if (!/^[^.:]+(\.[^.:]+)+$/.test(name)) return false;
   // The URL parser has turned every decimal, octal and hex form into four decimal parts.
   if (/^\d+(\.\d+){3}$/.test(name)) return false;
   return !PRIVATE_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));

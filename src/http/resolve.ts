@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Gives the IP addresses of a host, none when the name does not exist. */
+/** Gives all IP addresses of a host, none when the name does not exist. */
 export type Resolver = (hostname: string, signal: AbortSignal) => Promise<string[]>;
 
 /** The resolver that is asked unless a variable names another. */
@@ -10,7 +10,6 @@ export const DEFAULT_RESOLVER_URL = "https://cloudflare-dns.com/dns-query";
 const ADDRESS_TYPES = { A: 1, AAAA: 28 } as const;
 const NO_ERROR = 0;
 const NO_SUCH_NAME = 3;
-const MAX_ADDRESSES = 64;
 
 /** The JSON form that public resolvers share; aliases stand in it beside the addresses. */
 const ANSWER = z.object({
@@ -29,7 +28,7 @@ export function dnsOverHttps(url: string): Resolver {
     const found = await Promise.all(
       (["A", "AAAA"] as const).map((type) => query(url, hostname, type, signal)),
     );
-    return found.flat().slice(0, MAX_ADDRESSES);
+    return found.flat();
   };
 }
 

@@ -2,6 +2,7 @@ import { type Database, type Statement, statement } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { isoTime } from "../http/envelope.ts";
 import type { DeliveryKey } from "./claim.ts";
+import type { DeliveryStatus } from "./kinds.ts";
 
 /** The 10 characters of an id that tell its time, to the millisecond; see `db/id.ts`. */
 const TIME_LENGTH = 10;
@@ -14,9 +15,6 @@ const TIME_LENGTH = 10;
 export function firstIdOf(at: number): string {
   return newId(at).slice(0, TIME_LENGTH);
 }
-
-export const DELIVERY_STATUSES = ["Pending", "Retrying", "Success", "Failed", "Cancelled"] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** Which deliveries of an endpoint; times are those of the events, epoch milliseconds. */
 export interface DeliveryFilter {

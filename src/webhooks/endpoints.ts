@@ -11,9 +11,7 @@ import { ApiError } from "../http/errors.ts";
 import { endpointPlace } from "./receiver.ts";
 import type { ListedWebhook, WebhookRecord } from "./schemas.ts";
 import { hmacSha256 } from "./signature.ts";
-import { webhookEndpoint } from "./tables.ts";
-
-export type EndpointRow = typeof webhookEndpoint.$inferSelect;
+import { type EndpointRow, webhookEndpoint } from "./tables.ts";
 
 /**
  * What a second endpoint for the same is recognised by, without the URL being readable: HMAC under

@@ -15,6 +15,10 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
+/** The states of a delivery: the first two are open, the others over. */
+export const DELIVERY_STATUSES = ["Pending", "Retrying", "Success", "Failed", "Cancelled"] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
 /** What `POST /webhooks/test` sends; nobody subscribes to it. */
 export const TEST_KIND = "WEBHOOK_TEST";
 

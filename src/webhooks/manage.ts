@@ -10,12 +10,12 @@ import { isoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { idempotently } from "../http/idempotency.ts";
 import { activeSource } from "../sources/active.ts";
-import { type EndpointRow, openUrl, ownEndpoint, renderEndpoint, targetHash } from "./endpoints.ts";
+import { openUrl, ownEndpoint, renderEndpoint, targetHash } from "./endpoints.ts";
 import { cancelOpen } from "./outcome.ts";
 import { endpointPlace } from "./receiver.ts";
 import type { CreateBody, UpdateBody, WebhookRecord } from "./schemas.ts";
 import { newSecret } from "./signature.ts";
-import { webhookEndpoint } from "./tables.ts";
+import { type EndpointRow, webhookEndpoint } from "./tables.ts";
 import { checkTarget } from "./target.ts";
 
 /** The core database, for mutations whose audit row is their operation key. */
@@ -28,7 +28,8 @@ export function coreOf(c: AppContext): Database {
  *
  * @param now - epoch milliseconds
  * @throws ApiError 400 for a URL we would not send to, 403 for a source on a network that the key
- *   lacks, 404 for an unknown source, 409 for a second endpoint for the same
+ *   lacks, 404 for an unknown source, 409 for a second endpoint for the same, 503 when the name
+ *   resolver does not answer
  */
 export async function createEndpoint(
   c: AppContext,
@@ -39,9 +40,9 @@ export async function createEndpoint(
   const core = coreOf(c);
   const sourceId = body.paymentSourceId ?? null;
   if (sourceId !== null) await permitSource(c, core, sourceId);
-  await checkTarget(env, body.url, context.deadline);
 
   return idempotently(c, core, now, async (remember) => {
+    await checkTarget(env, body.url, context.deadline);
     const id = newId(now);
     const secret = newSecret();
     const row: EndpointRow = {
@@ -91,7 +92,7 @@ async function permitSource(c: AppContext, core: Database, sourceId: string): Pr
  * forgets its failures; `false` pauses it and cancels what is open.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 400, 403, 404, 409
+ * @throws ApiError 400, 403, 404, 409; 503 when the name resolver does not answer
  */
 export async function updateEndpoint(
   c: AppContext,

@@ -1,7 +1,7 @@
 import { open, type SealedPlace } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
-import type { EndpointRow } from "./endpoints.ts";
 import type { WebhookFormat } from "./kinds.ts";
+import type { EndpointRow } from "./tables.ts";
 
 /** Where and how an endpoint is sent its events, opened: never logged, never stored. */
 export interface Receiver {

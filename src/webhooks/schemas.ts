@@ -1,7 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { limit, page, text, time } from "../http/parameters.ts";
-import { DELIVERY_STATUSES } from "./deliveries.ts";
-import { EVENT_KINDS, WEBHOOK_FORMATS } from "./kinds.ts";
+import { DELIVERY_STATUSES, EVENT_KINDS, WEBHOOK_FORMATS } from "./kinds.ts";
 
 const MAX_URL_LENGTH = 500;
 const MAX_NAME_LENGTH = 100;

@@ -52,7 +52,7 @@ export async function sendEvent(
       maxBytes: MAX_ANSWER_BYTES,
       whenLarger: "cut",
       loopbackOrigins: options.loopbackOrigins,
-      ...(options.resolverUrl !== undefined && { resolverUrl: options.resolverUrl }),
+      resolverUrl: options.resolverUrl,
     });
     const durationMs = Date.now() - begun;
     if (status >= 200 && status < 300)

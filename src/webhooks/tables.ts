@@ -7,7 +7,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import { WEBHOOK_FORMATS } from "./kinds.ts";
+import { DELIVERY_STATUSES, WEBHOOK_FORMATS } from "./kinds.ts";
 
 /**
  * Something happened to a record: written in the batch of the change itself, and fanned out to the
@@ -78,6 +78,8 @@ export const webhookEndpoint = sqliteTable(
   ],
 );
 
+export type EndpointRow = typeof webhookEndpoint.$inferSelect;
+
 /**
  * An event on its way to an endpoint. Core; the event itself is in the ledger of `network`.
  *
@@ -93,9 +95,7 @@ export const webhookDelivery = sqliteTable(
     kind: text("kind").notNull(),
     network: text("network").notNull(),
     sourceId: text("source_id"),
-    status: text("status", {
-      enum: ["Pending", "Retrying", "Success", "Failed", "Cancelled"],
-    }).notNull(),
+    status: text("status", { enum: DELIVERY_STATUSES }).notNull(),
     /** Claims so far; never goes back, so it fences. */
     attempt: integer("attempt").notNull(),
     /** Attempts of the schedule that have failed; a replay begins again at 0. */

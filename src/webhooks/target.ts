@@ -1,8 +1,6 @@
 import type { Env } from "../env.ts";
 import { ApiError } from "../http/errors.ts";
-import { checkPublicUrl, PublicFetchError } from "../http/fetch-public.ts";
-import { isPublicAddress, isPublicName } from "../http/public-address.ts";
-import { DEFAULT_RESOLVER_URL, dnsOverHttps } from "../http/resolve.ts";
+import { checkPublicTarget, PublicFetchError } from "../http/fetch-public.ts";
 import { loopbackOrigins } from "../sources/development.ts";
 
 const RESOLVER_TIMEOUT_MS = 5_000;
@@ -15,33 +13,24 @@ const RESOLVER_TIMEOUT_MS = 5_000;
  * @throws ApiError 400; 503 when the name cannot be resolved
  */
 export async function checkTarget(env: Env, text: string, deadline: number): Promise<void> {
-  const { hostname } = await parseTarget(env, text, deadline);
-  // A loopback origin of development: it passed although its host is no public name.
-  if (!isPublicName(hostname)) return;
-  const addresses = await resolve(env, hostname);
-  if (addresses.length === 0) throw new ApiError(400, "url: the host name has no address");
-  if (!addresses.every(isPublicAddress))
-    throw new ApiError(400, "url: must resolve to public addresses only");
-}
-
-async function parseTarget(env: Env, text: string, deadline: number): Promise<URL> {
+  const rules = {
+    loopbackOrigins: await loopbackOrigins(env, deadline),
+    resolverUrl: env.DNS_OVER_HTTPS_URL,
+  };
   try {
-    return checkPublicUrl(text, { loopbackOrigins: await loopbackOrigins(env, deadline) });
+    await checkPublicTarget(text, rules, AbortSignal.timeout(RESOLVER_TIMEOUT_MS));
   } catch (error) {
-    if (error instanceof PublicFetchError) throw new ApiError(400, `url: ${error.message}`);
+    if (error instanceof PublicFetchError) throw refusal(error);
     throw error;
   }
 }
 
-async function resolve(env: Env, hostname: string): Promise<string[]> {
-  try {
-    return await dnsOverHttps(env.DNS_OVER_HTTPS_URL ?? DEFAULT_RESOLVER_URL)(
-      hostname,
-      AbortSignal.timeout(RESOLVER_TIMEOUT_MS),
-    );
-  } catch (cause) {
-    const error = new ApiError(503, "url: the name resolver did not answer", { retryAfter: 5 });
-    error.cause = cause;
-    throw error;
-  }
+function refusal(cause: PublicFetchError): ApiError {
+  const message = `url: ${cause.message}`;
+  const error =
+    cause.reason === "unresolved"
+      ? new ApiError(503, message, { retryAfter: 5 })
+      : new ApiError(400, message);
+  error.cause = cause;
+  return error;
 }

@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
-import { vi } from "vitest";
+import { expect, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { db } from "../../src/db/client.ts";
 import type { DeliveryMessage, Env } from "../../src/env.ts";
@@ -16,6 +16,8 @@ export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: the assertions are what checks the answer's shape
   data: any;
   message: string | undefined;
+  /** The header, seconds. */
+  retryAfter: string | null;
 }
 
 /** What arrived at the receiver; see devnet/receiver.ts. */
@@ -81,7 +83,12 @@ export class WebhookService {
       this.env,
     );
     const json = (await answer.json()) as { data?: unknown; error?: { message: string } };
-    return { status: answer.status, data: json.data, message: json.error?.message };
+    return {
+      status: answer.status,
+      data: json.data,
+      message: json.error?.message,
+      retryAfter: answer.headers.get("retry-after"),
+    };
   }
 
   /** Creates an endpoint at a path of the receiver, subscribed to everything unless told else. */
@@ -142,6 +149,13 @@ export class WebhookService {
     await this.drain();
   }
 
+  /** Lets time pass, and then the cron and the queue do what is due. The clock is the test's. */
+  async pass(ms: number): Promise<void> {
+    vi.setSystemTime(Date.now() + ms);
+    await this.minute();
+    await this.drain();
+  }
+
   async deliveries(webhookId: string, filter: object = {}): Promise<Answer["data"]> {
     const { data } = await this.ask("GET", "/deliveries", { webhookId, limit: "100", ...filter });
     return data.Deliveries;
@@ -191,6 +205,37 @@ export async function arrivals(path: string): Promise<Arrival[]> {
   const answer = await fetch(`${env.RECEIVER_URL}${path}`);
   return (await answer.json()) as Arrival[];
 }
+
+/** The events' ids that arrived. */
+export const idsOf = (found: readonly Arrival[]) =>
+  found.map(({ headers }) => headers["webhook-id"]);
+
+/** Nine attempts of what is open have failed already, so that the next one decides. */
+export async function exhaustRetries(): Promise<void> {
+  await env.DB.prepare(
+    "UPDATE webhook_delivery SET failed_attempts = 9 WHERE due_at IS NOT NULL",
+  ).run();
+}
+
+/** The audit log, oldest first. */
+export async function audited(): Promise<unknown[]> {
+  const { results } = await env.DB.prepare(
+    "SELECT action, target, api_key_id AS key FROM audit ORDER BY id",
+  ).all();
+  return results;
+}
+
+/** All that the endpoints under `/webhooks` write, as text. */
+export async function stored(): Promise<string> {
+  const tables = ["webhook_endpoint", "webhook_delivery", "audit", "idempotency"];
+  const rows = await Promise.all(
+    tables.map((table) => env.DB.prepare(`SELECT * FROM ${table}`).all()),
+  );
+  return JSON.stringify(rows.map(({ results }) => results));
+}
+
+/** A time as the API writes it. */
+export const ISO_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
 /**
  * Expects a valid signature of that very moment, and returns the body as it was verified. Clocks

@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { emptyTables } from "../support/app.ts";
+import { insertKey } from "../support/keys.ts";
+import { publicUrl } from "../support/names.ts";
+import { insertSource } from "../support/sources.ts";
+import { audited, ISO_TIME, stored, WebhookService } from "../support/webhooks.ts";
+
+let service: WebhookService;
+let url: string;
+let token: string;
+let otherToken: string;
+
+beforeEach(async () => {
+  await emptyTables();
+  service = new WebhookService();
+  url = await publicUrl();
+  token = await insertKey({ id: "key-a", canPay: true });
+  otherToken = await insertKey({ id: "key-b", canPay: true });
+});
+
+const post = (fields: object = {}, options = {}) =>
+  service.ask("POST", "", { url, Events: ["PAYMENT_ON_ERROR"], ...fields }, options);
+
+describe("POST /webhooks 200", () => {
+  it("creates an endpoint, for everything that was not said", async () => {
+    const { status, data } = await post(
+      { Events: ["PAYMENT_ON_ERROR", "PAYMENT_ON_ERROR"] },
+      { token },
+    );
+    expect(status).toBe(200);
+    expect(data).toEqual({
+      id: expect.stringMatching(/^[0-9a-z]{26}$/),
+      url,
+      name: "",
+      format: "EXTENDED",
+      Events: ["PAYMENT_ON_ERROR"],
+      isActive: true,
+      createdAt: ISO_TIME,
+      updatedAt: ISO_TIME,
+      paymentSourceId: null,
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+    });
+    expect(await audited()).toEqual([{ action: "webhook.create", target: data.id, key: "key-a" }]);
+  });
+
+  it("stores neither URL nor secret nor token in clear, also under an Idempotency-Key", async () => {
+    const fields = { authToken: "token-of-receiver" };
+    const options = { token, headers: { "idempotency-key": "once" } };
+    const first = await post(fields, options);
+    expect(await post(fields, options)).toEqual(first);
+    const text = await stored();
+    for (const secret of [url, first.data.secret, fields.authToken])
+      expect(text).not.toContain(secret);
+    const { data } = await service.ask("GET", "");
+    expect(data.Webhooks).toHaveLength(1);
+  });
+
+  it("creates one for a payment source, in any format", async () => {
+    const sourceId = await insertSource("source-a", "Preprod");
+    for (const format of ["CHAT", "GOOGLE_CHAT", "DISCORD", "EXTENDED"])
+      expect(await post({ format, paymentSourceId: sourceId, name: "mine" })).toMatchObject({
+        status: 200,
+        data: { format, paymentSourceId: sourceId, name: "mine" },
+      });
+  });
+});
+
+describe("POST /webhooks is refused with", () => {
+  it.each([
+    ["receiver.dev", "url: must be a URL"],
+    ["http://receiver.dev/", "url: must be an https URL"],
+    ["ftp://receiver.dev/", "url: must be an https URL"],
+    ["https://user:pass@receiver.dev/", "url: must not hold a user or a password"],
+    ["https://receiver.dev:8443/", "url: must use the default port"],
+    ["https://93.184.215.14/", "url: must have a public host name"],
+    ["https://127.0.0.1/", "url: must have a public host name"],
+    ["https://2130706433/", "url: must have a public host name"],
+    ["https://0x7f000001/", "url: must have a public host name"],
+    ["https://0177.0.0.1/", "url: must have a public host name"],
+    ["https://127.1/", "url: must have a public host name"],
+    ["https://[::1]/", "url: must have a public host name"],
+    ["https://[::ffff:10.0.0.1]/", "url: must have a public host name"],
+    ["https://localhost/", "url: must have a public host name"],
+    ["https://localhost./", "url: must have a public host name"],
+    ["https://printer.local/", "url: must have a public host name"],
+    ["https://metadata.google.internal/", "url: must have a public host name"],
+  ])("400 for %s, also by PATCH", async (target, message) => {
+    expect(await post({ url: target })).toMatchObject({ status: 400, message });
+    const { data } = await post();
+    expect(await service.ask("PATCH", "", { webhookId: data.id, url: target })).toMatchObject({
+      status: 400,
+      message,
+    });
+  });
+
+  it("403 for a payment source on a network that the key lacks, 404 for none", async () => {
+    const paymentSourceId = await insertSource("source-a", "Preprod");
+    const mainnetOnly = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
+    expect(await post({ paymentSourceId }, { token: mainnetOnly })).toMatchObject({ status: 403 });
+    expect(await post({ paymentSourceId: "source-b" })).toMatchObject({
+      status: 404,
+      message: "paymentSourceId: there is no such payment source",
+    });
+    expect(await audited()).toEqual([]);
+  });
+
+  it("409 for a second one for the same, which another key may have", async () => {
+    await post({}, { token });
+    const before = await stored();
+    expect(await post({ name: "again" }, { token })).toMatchObject({
+      status: 409,
+      message: expect.stringMatching(/^url: is a webhook of this API key already/),
+    });
+    expect(await stored()).toBe(before);
+    expect((await post({ format: "CHAT" }, { token })).status).toBe(200);
+    expect((await post({}, { token: otherToken })).status).toBe(200);
+  });
+});
