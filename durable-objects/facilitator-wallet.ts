@@ -9,7 +9,8 @@ import { findNetwork, privateKeyPlace, rpcOf } from "../src/x402/networks.ts";
 import type { FacilitatorWalletRpc, Job, JobStatus } from "../src/x402/settlement.ts";
 import { x402Wallet } from "../src/x402/tables.ts";
 import { WalletLedger } from "../src/x402/wallet-ledger.ts";
-import type { PumpState, PumpWallet } from "../src/x402/wallet-pump.ts";
+import type { PumpState } from "../src/x402/wallet-pump.ts";
+import type { PumpWallet } from "../src/x402/wallet-signing.ts";
 
 /** How long one run of the pump works before the alarm takes over. */
 const WORK_MS = 25_000;
@@ -50,7 +51,7 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
   }
 
   async wait(jobId: string, waitMs: number): Promise<JobStatus> {
-    const { dropUnsigned } = await import("../src/x402/wallet-pump.ts");
+    const { dropUnsigned } = await import("../src/x402/wallet-findings.ts");
     const until = Date.now() + waitMs;
     for (;;) {
       dropUnsigned(this.#ledger, Date.now());

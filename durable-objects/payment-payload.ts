@@ -2,46 +2,32 @@ import { DurableObject } from "cloudflare:workers";
 import { throwIfOutOfCredits } from "../src/api-keys/credits.ts";
 import { DatabaseUnavailable, db } from "../src/db/client.ts";
 import type { Env } from "../src/env.ts";
-import { ApiError } from "../src/http/errors.ts";
 import { log } from "../src/log.ts";
 import { wakeDispatcher } from "../src/webhooks/outbox.ts";
 import {
   AlreadyClaimed,
-  type Outcome,
   recordOutcome,
   recordRefused,
   recordVerified,
   withdraw,
 } from "../src/x402/attempts.ts";
-import { NoRail, railOf } from "../src/x402/networks.ts";
-import { RpcUnavailable } from "../src/x402/rpc.ts";
+import { railOf } from "../src/x402/networks.ts";
 import {
-  type Job,
+  answerOf,
+  claim,
+  FAILED,
+  isOwn,
+  isSamePayment,
+  type Payment,
+  pendingAnswer,
+  refusalOf,
+} from "../src/x402/payment.ts";
+import {
   type PaymentPayloadRpc,
   type SettleAnswer,
   type SettleOrder,
   walletObject,
 } from "../src/x402/settlement.ts";
-
-/** A payment as this object remembers it. */
-interface Payment {
-  order: SettleOrder;
-  /**
-   * `claimed`: judged next, nothing is written elsewhere. `verified`: the wallet may have it.
-   * `refused`: failed before the wallet had it. `ended`: decided, see `outcome`.
-   */
-  phase: "claimed" | "verified" | "refused" | "ended";
-  payer: string | null;
-  wallet: { id: string; caip2Id: string; address: string } | null;
-  job: Job | null;
-  outcome: Outcome | null;
-  /** Outcomes that D1 has. */
-  version: number;
-  isRecorded: boolean;
-  isFinal: boolean;
-  /** Whether anybody was told of the success. */
-  isTold: boolean;
-}
 
 /** One turn of work; the alarm takes the next. */
 const WORK_MS = 25_000;
@@ -148,17 +134,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
           .wait(payment.order.attemptId, 0)
           .catch(() => null)
       : null;
-    return {
-      kind: "pending",
-      attemptId: payment.order.attemptId,
-      replay: !isOwn(payment, order),
-      transaction: status?.transaction ?? "",
-      payer: payment.payer,
-      errorReason: "settlement_pending",
-      errorMessage:
-        "The transaction is not in a block yet; send the same payment again to learn more",
-      first: false,
-    };
+    return pendingAnswer(payment, order, status?.transaction ?? "");
   }
 
   /** Carries the payment on from where it stands; several callers share one run. */
@@ -318,70 +294,6 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
     await this.ctx.storage.deleteAlarm();
     this.ctx.storage.kv.delete(KEY);
   }
-}
-
-const FAILED: Outcome = {
-  success: false,
-  transaction: "",
-  payer: null,
-  errorReason: null,
-  errorMessage: null,
-};
-
-function claim(order: SettleOrder): Payment {
-  return {
-    order,
-    phase: "claimed",
-    payer: null,
-    wallet: null,
-    job: null,
-    outcome: null,
-    version: 0,
-    isRecorded: false,
-    isFinal: false,
-    isTold: false,
-  };
-}
-
-function isSamePayment(a: SettleOrder, b: SettleOrder): boolean {
-  return a.payloadHash === b.payloadHash && a.paymentSourceId === b.paymentSourceId;
-}
-
-function isOwn(payment: Payment, order: SettleOrder): boolean {
-  return payment.order.requestId === order.requestId;
-}
-
-function answerOf(
-  { order, outcome, payer }: Payment,
-  how: { replay: boolean; first: boolean },
-): SettleAnswer {
-  const { success, transaction, errorReason, errorMessage } = outcome ?? FAILED;
-  return {
-    kind: success ? "settled" : "failed",
-    attemptId: order.attemptId,
-    ...how,
-    transaction,
-    payer: outcome?.payer ?? payer,
-    errorReason,
-    errorMessage,
-  };
-}
-
-function refusalOf(error: unknown): SettleAnswer {
-  const refused = (status: 402 | 404 | 502 | 503 | 504, message: string): SettleAnswer => ({
-    kind: "refused",
-    status,
-    message,
-  });
-  if (error instanceof NoRail) return refused(404, error.message);
-  if (error instanceof ApiError && error.status === 402) return refused(402, error.message);
-  if (error instanceof RpcUnavailable)
-    return error.timedOut
-      ? refused(504, "The RPC node did not answer in time")
-      : refused(502, "The RPC node failed");
-  if (!(error instanceof DatabaseUnavailable))
-    log("error", "x402.settle_failed", { error: String(error) });
-  return refused(503, "The settlement could not be begun");
 }
 
 async function within<T>(work: Promise<T>, deadline: number): Promise<T | null> {

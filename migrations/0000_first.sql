@@ -233,7 +233,7 @@ CREATE INDEX `registry_entry_changed` ON `registry_entry` (`network`,`status_upd
 CREATE INDEX `registry_entry_newest` ON `registry_entry` (`network`,`status`,`id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `registry_entry_token` ON `registry_entry` (`agent_identifier`,`source_id`);--> statement-breakpoint
 CREATE INDEX `registry_entry_source` ON `registry_entry` (`source_id`,`id`);--> statement-breakpoint
-CREATE INDEX `registry_entry_capability` ON `registry_entry` (`capability_id`,`network`) WHERE status = 'Online' AND capability_id IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `registry_entry_capability` ON `registry_entry` (`network`,`capability_id`,`id`) WHERE status = 'Online' AND capability_id IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `registry_health` (
 	`source_id` text NOT NULL,
 	`entry_id` text NOT NULL,
@@ -360,6 +360,7 @@ CREATE TABLE `event` (
 	`kind` text NOT NULL,
 	`network` text NOT NULL,
 	`source_id` text,
+	`owner_id` text,
 	`record_id` text NOT NULL,
 	`sequence` integer NOT NULL,
 	`data` text NOT NULL,
@@ -378,6 +379,7 @@ CREATE TABLE `webhook_delivery` (
 	`kind` text NOT NULL,
 	`network` text NOT NULL,
 	`source_id` text,
+	`owner_id` text,
 	`status` text NOT NULL,
 	`attempt` integer NOT NULL,
 	`failed_attempts` integer NOT NULL,
@@ -487,13 +489,13 @@ CREATE TABLE `x402_payment_attempt` (
 	`replay_of` text,
 	`charged` integer NOT NULL,
 	`version` integer NOT NULL,
-	`last_op` text,
 	`created_at` integer NOT NULL,
 	`updated_at` integer NOT NULL
 );
 --> statement-breakpoint
 CREATE INDEX `x402_attempt_api_key` ON `x402_payment_attempt` (`api_key_id`,`id`);--> statement-breakpoint
 CREATE INDEX `x402_attempt_identifier` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE payment_identifier IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `x402_attempt_open` ON `x402_payment_attempt` (`updated_at`) WHERE direction = 'InboundSettle' AND status = 'Verified';--> statement-breakpoint
 CREATE UNIQUE INDEX `x402_attempt_signed_once` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE direction = 'OutboundPayment' AND payment_identifier IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX `x402_attempt_hash` ON `x402_payment_attempt` (`payment_payload_hash`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint
 CREATE UNIQUE INDEX `x402_attempt_claim` ON `x402_payment_attempt` (`claim`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint
@@ -560,6 +562,7 @@ CREATE TABLE `x402_payment_source` (
 CREATE TABLE `x402_settlement` (
 	`id` text PRIMARY KEY NOT NULL,
 	`attempt_id` text NOT NULL,
+	`api_key_id` text NOT NULL,
 	`success` integer NOT NULL,
 	`tx_hash` text NOT NULL,
 	`amount` text NOT NULL,
@@ -568,6 +571,7 @@ CREATE TABLE `x402_settlement` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `x402_settlement_attempt` ON `x402_settlement` (`attempt_id`);--> statement-breakpoint
+CREATE INDEX `x402_settlement_api_key` ON `x402_settlement` (`api_key_id`,`id`);--> statement-breakpoint
 CREATE TABLE `x402_wallet` (
 	`id` text PRIMARY KEY NOT NULL,
 	`caip2_id` text NOT NULL,

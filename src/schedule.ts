@@ -11,7 +11,7 @@ import { wakeCursor } from "./sources/cursor.ts";
 import { checkLowBalances } from "./sources/low-balance-check.ts";
 import { purge, sweep } from "./webhooks/sweep.ts";
 import { wakeSettlements } from "./x402/heal.ts";
-import { checkBalances } from "./x402/low-balance.ts";
+import { checkBalances } from "./x402/low-balance-check.ts";
 
 /** How long a run of the cron seals secrets again after a rotation of keys. */
 const RESEAL_MS = 20_000;

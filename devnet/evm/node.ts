@@ -8,8 +8,9 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { encodeAbiParameters, getContractAddress, type Hex } from "viem";
+import type { Hex } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
+import { encodeAbiParameters, getContractAddress } from "viem/utils";
 import compiled from "./contracts/compiled.json" with { type: "json" };
 
 /** Where the contracts stand on every public chain. */
@@ -19,11 +20,13 @@ export const MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11";
 
 /** The words anvil is known for; its accounts have 10,000 of the native coin each. */
 const MNEMONIC = "test test test test test test test test test test test junk";
+/** Account 0, which deploys the contracts and gives money away. Deriving it would take a moment. */
+export const BANK = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const READY_WITHIN_MS = 15_000;
 /** A token that keeps one percent of what it moves. */
 const FEE_BASIS_POINTS = 100n;
 
-/** The account with an index: 0 deploys the contracts, the others are for whoever needs one. */
+/** The account with an index: 0 is `BANK`, the others are for whoever needs one. */
 export function evmAccount(index: number) {
   return mnemonicToAccount(MNEMONIC, { addressIndex: index });
 }
@@ -44,39 +47,80 @@ export interface EvmNode extends EvmContracts {
   chainId: number;
   /** Sends one JSON-RPC call; throws when it is refused. */
   rpc<T>(method: string, params?: unknown[]): Promise<T>;
+  /** Ends the process as a power cut would: what was in its pool is lost. */
+  crash(): Promise<void>;
+  /** Starts a crashed node again, with the blocks it had. */
+  restart(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** No anvil runs on this machine; the message says why. */
+export class EvmUnavailable extends Error {
+  override name = "EvmUnavailable";
 }
 
 /**
  * Starts a node. It makes a block for each transaction until told otherwise (`evm_setAutomine`).
  *
- * @throws when there is no anvil for this platform, or it does not answer in time
+ * @param dump - the chain that it goes on with, from `anvil_dumpState` (hex); omitted: a new one
+ * @throws EvmUnavailable when there is no anvil for this platform, or it does not run
  */
-export async function startEvmNode(chainId: number): Promise<EvmNode> {
+export async function startEvmNode(chainId: number, dump?: string): Promise<EvmNode> {
+  const path = anvilPath();
   const port = await freePort();
   const args = ["--port", String(port), "--chain-id", String(chainId), "--silent"];
-  const anvil = spawn(anvilPath(), args, { stdio: "ignore" });
+  const run = () => runUntilExit(path, args);
+  let anvil = run();
+  let kept = "";
   const url = `http://127.0.0.1:${port}`;
   const rpc = <T>(method: string, params: unknown[] = []) => call<T>(url, method, params);
-  const close = async () => {
-    if (anvil.exitCode !== null || anvil.signalCode !== null) return;
-    anvil.kill();
+  const end = async (signal: NodeJS.Signals) => {
+    if (anvil.pid === undefined || anvil.exitCode !== null || anvil.signalCode !== null) return;
+    anvil.kill(signal);
     await once(anvil, "exit");
+  };
+  const close = () => end("SIGTERM");
+  const crash = async () => {
+    kept = await rpc("anvil_dumpState");
+    await end("SIGKILL");
+  };
+  const restart = async () => {
+    anvil = run();
+    await answering(anvil, rpc);
+    await rpc("anvil_loadState", [kept]);
   };
   try {
     await answering(anvil, rpc);
-    return { url, chainId, rpc, close, ...(await deploy(rpc)) };
+    await (dump === undefined ? deploy(rpc) : rpc("anvil_loadState", [dump]));
+    return { url, chainId, rpc, crash, restart, close, ...CONTRACTS };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill();
+});
+
+/** Runs a program that does not outlive this process, unless that is killed. */
+function runUntilExit(path: string, args: string[]): ChildProcess {
+  const child = spawn(path, args, { stdio: "ignore" });
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  return child;
+}
+
 function anvilPath(): string {
   const platform = `${process.platform}-${process.arch === "x64" ? "amd64" : process.arch}`;
-  const manifest = createRequire(import.meta.url).resolve(
-    `@foundry-rs/anvil-${platform}/package.json`,
-  );
+  const name = `@foundry-rs/anvil-${platform}`;
+  let manifest: string;
+  try {
+    manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
+  } catch (error) {
+    throw new EvmUnavailable(`the package ${name} is not installed`, { cause: error });
+  }
   return join(dirname(manifest), "bin", process.platform === "win32" ? "anvil.exe" : "anvil");
 }
 
@@ -93,23 +137,39 @@ async function answering(
   anvil: ChildProcess,
   rpc: (method: string) => Promise<unknown>,
 ): Promise<void> {
+  let end = "";
+  once(anvil, "exit").then(
+    ([code, signal]) => {
+      end = `anvil ended (${code ?? signal})`;
+    },
+    (error: Error) => {
+      end = `anvil does not start: ${error.message}`;
+    },
+  );
   const until = Date.now() + READY_WITHIN_MS;
   for (;;) {
-    if (anvil.exitCode !== null) throw new Error(`anvil ended with code ${anvil.exitCode}`);
+    if (end !== "") throw new EvmUnavailable(end);
     try {
       await rpc("eth_chainId");
       return;
     } catch (error) {
-      if (Date.now() > until) throw new Error("anvil does not answer", { cause: error });
+      if (Date.now() > until) throw new EvmUnavailable("anvil does not answer", { cause: error });
       await wait(20);
     }
   }
 }
 
-async function deploy(rpc: EvmNode["rpc"]): Promise<EvmContracts> {
-  const from = evmAccount(0).address;
+const deployed = (nonce: bigint) => getContractAddress({ from: BANK, nonce });
+const CONTRACTS: EvmContracts = {
+  token: deployed(0n),
+  feeToken: deployed(1n),
+  walletFactory: deployed(2n),
+};
+
+/** Puts the contracts into their places on a chain without blocks. */
+async function deploy(rpc: EvmNode["rpc"]): Promise<void> {
   const create = async (data: string) => {
-    const hash = await rpc<string>("eth_sendTransaction", [{ from, data, gas: "0x4c4b40" }]);
+    const hash = await rpc<string>("eth_sendTransaction", [{ from: BANK, data, gas: "0x4c4b40" }]);
     if ((await receiptOf(rpc, hash)).status !== "0x1")
       throw new Error("a contract of the local node does not deploy");
   };
@@ -118,15 +178,16 @@ async function deploy(rpc: EvmNode["rpc"]): Promise<EvmContracts> {
   await create(compiled.TestDollar.bytecode + fee(0n));
   await create(compiled.TestDollar.bytecode + fee(FEE_BASIS_POINTS));
   await create(compiled.SmartWalletFactory.bytecode);
-  const address = (nonce: bigint) => getContractAddress({ from, nonce });
   await rpc("anvil_setCode", [MULTICALL3, compiled.Multicall3.deployedBytecode]);
   await rpc("anvil_setCode", [PERMIT2, compiled.Permit2.deployedBytecode]);
   await rpc("anvil_setCode", [PERMIT2_PROXY, compiled.X402ExactPermit2Proxy.deployedBytecode]);
-  return { token: address(0n), feeToken: address(1n), walletFactory: address(2n) };
 }
 
-/** A block is made right after its transaction is accepted, which may be after the answer. */
-async function receiptOf(rpc: EvmNode["rpc"], hash: string): Promise<{ status: Hex }> {
+/**
+ * Waits for the receipt of a transaction: a block is made right after its transaction is accepted,
+ * which may be after the answer.
+ */
+export async function receiptOf(rpc: EvmNode["rpc"], hash: string): Promise<{ status: Hex }> {
   for (;;) {
     const receipt = await rpc<{ status: Hex } | null>("eth_getTransactionReceipt", [hash]);
     if (receipt) return receipt;

@@ -12,7 +12,8 @@ export interface EvmServer {
 /**
  * Starts the server. `GET /{name}` starts a node when there is none of that name and tells of it
  * (`{chainId, token, …}`); `POST /{name}` is its JSON-RPC endpoint. The name is the chain id,
- * optionally with a suffix: `/84532-faults`.
+ * optionally with a suffix: `/84532-faults`. `DELETE /{name}` crashes the node, `PUT /{name}` starts
+ * it again.
  */
 export async function startEvmServer(): Promise<EvmServer> {
   const nodes = new Map<string, Promise<EvmNode>>();
@@ -30,6 +31,11 @@ export async function startEvmServer(): Promise<EvmServer> {
     if (request.method === "GET") {
       const { chainId, token, feeToken, walletFactory } = node;
       response.end(JSON.stringify({ chainId, token, feeToken, walletFactory }));
+      return;
+    }
+    if (request.method === "DELETE" || request.method === "PUT") {
+      await (request.method === "DELETE" ? node.crash() : node.restart());
+      response.end("{}");
       return;
     }
     const chunks: Buffer[] = [];

@@ -1,5 +1,4 @@
 import { hexToBytes } from "./hex.ts";
-import type { PaymentSourceType } from "./network.ts";
 import { encodePlutusData, type PlutusData } from "./plutus-data.ts";
 
 /** Constructor numbers of the escrow redeemers, the same in both contract generations but for 2. */
@@ -15,29 +14,6 @@ export const REDEEMERS = {
   SubmitResult: 5,
   AuthorizeRefund: 6,
 } as const;
-export type RedeemerName = keyof typeof REDEEMERS;
-
-/** Names by constructor number. */
-export const REDEEMER_NAMES: Record<PaymentSourceType, readonly RedeemerName[]> = {
-  Web3ChainV1: [
-    "Withdraw",
-    "SetRefundRequested",
-    "UnSetRefundRequested",
-    "WithdrawRefund",
-    "WithdrawDisputed",
-    "SubmitResult",
-    "AuthorizeRefund",
-  ],
-  Web3ChainV2: [
-    "Withdraw",
-    "SetRefundRequested",
-    "AuthorizeWithdrawal",
-    "WithdrawRefund",
-    "WithdrawDisputed",
-    "SubmitResult",
-    "AuthorizeRefund",
-  ],
-};
 
 /**
  * CBOR of a redeemer. Only `WithdrawDisputed` of Web3ChainV2 has fields: what the buyer gets, what

@@ -11,6 +11,12 @@ const EXPIRED_PER_BATCH = 50;
 /** The statements that remember an answer, for the effect's batch; none without a key. */
 export type Remember = (answer: unknown) => Promise<Statement[]>;
 
+/** A field of the body that names the request where the header does not. */
+export interface NamingField {
+  name: string;
+  value: string;
+}
+
 /**
  * Runs the effect of a POST once per `Idempotency-Key` and API key, for 24 hours: a repeat gets the
  * first answer again. Errors are not remembered, so a repeat after one tries again.
@@ -18,7 +24,9 @@ export type Remember = (answer: unknown) => Promise<Statement[]>;
  * @param work - makes the effect in one batch that begins with `await remember(answer)`, before any
  *   statement that a second run of the effect would violate, and returns that answer
  * @param now - epoch milliseconds
- * @throws ApiError 400 for a key that is too long, 422 for another request under a used key
+ * @param field - stands in for the header when that is absent
+ * @throws ApiError 400 for a key that is too long; 422 for another request under a used key, 409
+ *   where a field stands in for it
  *
  * @example
  * return idempotently(c, database, now, async (remember) => {
@@ -35,13 +43,12 @@ export async function idempotently<Answer>(
   database: Database,
   now: number,
   work: (remember: Remember) => Promise<Answer>,
+  field: NamingField | null = null,
 ): Promise<Answer> {
-  const key = c.req.header("idempotency-key");
-  if (key === undefined) return work(async () => []);
-  if (key.length === 0 || key.length > MAX_KEY_LENGTH)
-    throw new ApiError(400, `Idempotency-Key: must have 1 to ${MAX_KEY_LENGTH} characters`);
-
-  const request = { apiKeyId: c.var.caller.id, key, hash: await requestHash(c) };
+  const named = nameOf(c.req.header("idempotency-key"), field);
+  if (named === null) return work(async () => []);
+  const { key } = named;
+  const request = { ...named, apiKeyId: c.var.caller.id, hash: await requestHash(c) };
   const place = { table: "idempotency", id: `${request.apiKeyId} ${key}`, column: "sealed_answer" };
   const earlierAnswer = async (): Promise<{ answer: Answer } | null> => {
     const sealed = await find(database, request, now);
@@ -62,9 +69,30 @@ export async function idempotently<Answer>(
   }
 }
 
-interface KeyedRequest {
-  apiKeyId: string;
+interface Name {
   key: string;
+  /** Told to whoever uses the key for another request. */
+  conflict: ApiError;
+}
+
+function nameOf(header: string | undefined, field: NamingField | null): Name | null {
+  if (header === undefined)
+    return (
+      field && {
+        key: `${field.name} ${field.value}`,
+        conflict: new ApiError(409, `${field.name}: was used for another request`),
+      }
+    );
+  if (header.length === 0 || header.length > MAX_KEY_LENGTH)
+    throw new ApiError(400, `Idempotency-Key: must have 1 to ${MAX_KEY_LENGTH} characters`);
+  return {
+    key: header,
+    conflict: new ApiError(422, "Idempotency-Key: was used for another request"),
+  };
+}
+
+interface KeyedRequest extends Name {
+  apiKeyId: string;
   hash: string;
 }
 
@@ -77,8 +105,7 @@ async function find(database: Database, request: KeyedRequest, now: number) {
     now - KEPT_MS,
   );
   if (!row) return null;
-  if (row.requestHash !== request.hash)
-    throw new ApiError(422, "Idempotency-Key: was used for another request");
+  if (row.requestHash !== request.hash) throw request.conflict;
   return row.sealedAnswer;
 }
 

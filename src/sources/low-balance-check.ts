@@ -93,6 +93,7 @@ async function writeOutcome(
           kind: "WALLET_LOW_BALANCE",
           network: rule.network,
           sourceId: rule.sourceId,
+          ownerId: null,
           recordId: rule.id,
           sequence: rule.sequence + 1,
           data: {

@@ -44,6 +44,7 @@ export async function claimDeliveries(
     kind: "d.kind",
     network: "d.network",
     sourceId: "d.source_id",
+    ownerId: "d.owner_id",
   });
   // Sent once: a claim whose answer is lost runs out, while a second one would find nothing due.
   const [claimed, receivers] = await db(env).batch([

@@ -59,6 +59,8 @@ export interface PlainEvent {
   network: string;
   /** The payment source it belongs to; with null only endpoints for all sources get it. */
   sourceId: string | null;
+  /** The API key whose business it is, and nobody else's but an Admin's; null: that of all. */
+  ownerId: string | null;
   /** What it tells of, such as an attempt or a wallet. */
   recordId: string;
   /** 1, 2, 3 … per record. */
@@ -86,12 +88,14 @@ export function writeEvent(
   onlyIf: SqlExpression = { sql: "TRUE", params: [] },
 ): Statement {
   return statement(
-    `INSERT INTO event (id, kind, network, source_id, record_id, sequence, data, created_at)
-     SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE (${onlyIf.sql})`,
+    `INSERT INTO event
+       (id, kind, network, source_id, owner_id, record_id, sequence, data, created_at)
+     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE (${onlyIf.sql})`,
     newId(now),
     event.kind,
     event.network,
     event.sourceId,
+    event.ownerId,
     event.recordId,
     event.sequence,
     JSON.stringify(event.data),

@@ -24,6 +24,8 @@ export const event = sqliteTable("event", {
   /** A network's name or a CAIP-2 id. */
   network: text("network").notNull(),
   sourceId: text("source_id"),
+  /** The API key that it is for, besides Admins; null: all that may use the network. */
+  ownerId: text("owner_id"),
   recordId: text("record_id").notNull(),
   /** 1, 2, 3 … per record. */
   sequence: integer("sequence").notNull(),
@@ -95,6 +97,7 @@ export const webhookDelivery = sqliteTable(
     kind: text("kind").notNull(),
     network: text("network").notNull(),
     sourceId: text("source_id"),
+    ownerId: text("owner_id"),
     status: text("status", { enum: DELIVERY_STATUSES }).notNull(),
     /** Claims so far; never goes back, so it fences. */
     attempt: integer("attempt").notNull(),

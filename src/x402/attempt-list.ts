@@ -1,9 +1,13 @@
-import { and, desc, eq, inArray, lt } from "drizzle-orm";
-import { db } from "../db/client.ts";
+import { and, desc, eq, inArray, lt, sql } from "drizzle-orm";
+import { type Database, db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
-import { settlementsOf } from "./attempts.ts";
-import { type ATTEMPT_DIRECTIONS, type ATTEMPT_STATUSES, x402Attempt } from "./tables.ts";
+import {
+  type ATTEMPT_DIRECTIONS,
+  type ATTEMPT_STATUSES,
+  x402Attempt,
+  x402Settlement,
+} from "./tables.ts";
 
 export interface AttemptFilter {
   take: number;
@@ -77,6 +81,26 @@ export async function listAttempts(c: AppContext, filter: AttemptFilter) {
   });
 }
 
+/** The settlement of each attempt, under the id of the attempt; replays show the one they repeat. */
+async function settlementsOf(
+  core: Database,
+  attempts: { id: string; replayOf: string | null }[],
+): Promise<Map<string, typeof x402Settlement.$inferSelect>> {
+  // One parameter for all of them: D1 takes a hundred at most.
+  const ids = attempts.map(({ id, replayOf }) => replayOf ?? id);
+  const rows = await core.orm
+    .select()
+    .from(x402Settlement)
+    .where(sql`attempt_id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
+  const byAttempt = new Map(rows.map((row) => [row.attemptId, row]));
+  return new Map(
+    attempts.flatMap(({ id, replayOf }) => {
+      const row = byAttempt.get(replayOf ?? id);
+      return row ? [[id, row] as const] : [];
+    }),
+  );
+}
+
 /** Settlements of the caller's attempts, newest attempt first; all of them for an Admin. */
 export async function listSettlements(
   c: AppContext,
@@ -84,31 +108,28 @@ export async function listSettlements(
 ) {
   const { caller, deadline } = c.var;
   const core = db(c.env, undefined, { deadline });
-  const rows = await core.all<{
-    id: string;
-    attemptId: string;
-    success: number;
-    txHash: string;
-    amount: string;
-    payer: string;
-    createdAt: number;
-    caip2Network: string;
-    paymentPayloadHash: string;
-  }>(
-    `SELECT settlement.id, attempt_id AS attemptId, success, tx_hash AS txHash,
-       settlement.amount, settlement.payer, settlement.created_at AS createdAt,
-       caip2_id AS caip2Network, payment_payload_hash AS paymentPayloadHash
-     FROM x402_settlement AS settlement
-       JOIN x402_payment_attempt AS attempt ON attempt.id = attempt_id
-     WHERE settlement.id < ?1 AND (?2 IS NULL OR api_key_id = ?2)
-     ORDER BY settlement.id DESC LIMIT ?3`,
-    query.cursorId ?? "~",
-    caller.permission === "Admin" ? null : caller.id,
-    query.limit,
-  );
-  return rows.map((row) => ({
-    ...row,
-    success: row.success === 1,
-    createdAt: isoTime(row.createdAt),
+  const rows = await core.orm
+    .select({
+      settlement: x402Settlement,
+      caip2Network: x402Attempt.caip2Id,
+      paymentPayloadHash: x402Attempt.paymentPayloadHash,
+    })
+    .from(x402Settlement)
+    .innerJoin(x402Attempt, eq(x402Attempt.id, x402Settlement.attemptId))
+    .where(
+      and(
+        caller.permission === "Admin" ? undefined : eq(x402Settlement.apiKeyId, caller.id),
+        caller.networkLimit === null
+          ? undefined
+          : inArray(x402Attempt.caip2Id, [...caller.networkLimit]),
+        query.cursorId === undefined ? undefined : lt(x402Settlement.id, query.cursorId),
+      ),
+    )
+    .orderBy(desc(x402Settlement.id))
+    .limit(query.limit);
+  return rows.map(({ settlement: { apiKeyId: _, createdAt, ...settlement }, ...attempt }) => ({
+    ...settlement,
+    ...attempt,
+    createdAt: isoTime(createdAt),
   }));
 }

@@ -2,20 +2,9 @@ import { sql } from "drizzle-orm";
 import { charge, refund } from "../api-keys/credits.ts";
 import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
-import { isoTime } from "../http/envelope.ts";
-import { writeEvent } from "../webhooks/outbox.ts";
+import { attemptRow, type Outcome, outcomeEvent } from "./attempt-row.ts";
 import type { SettleOrder } from "./settlement.ts";
-import { x402Attempt, type x402Settlement } from "./tables.ts";
-
-/** How an attempt ended. */
-export interface Outcome {
-  success: boolean;
-  /** Transaction hash; empty when there is none. */
-  transaction: string;
-  payer: string | null;
-  errorReason: string | null;
-  errorMessage: string | null;
-}
+import { x402Attempt } from "./tables.ts";
 
 /** D1 knows of another attempt that holds the same payment: the object's memory was lost. */
 export class AlreadyClaimed extends Error {
@@ -63,10 +52,11 @@ export async function recordVerified(
 }
 
 async function holderOf(core: Database, order: SettleOrder): Promise<string> {
+  const held = `SELECT id FROM x402_payment_attempt
+    WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
   const [row] = await core.all<{ id: string }>(
-    `SELECT id FROM x402_payment_attempt
-     WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')
-       AND (claim = ? OR payment_payload_hash = ?)`,
+    // With OR, neither index would be used.
+    `${held} AND claim = ? UNION ${held} AND payment_payload_hash = ?`,
     order.claim,
     order.payloadHash,
   );
@@ -106,7 +96,7 @@ export async function recordOutcome(
   now: number,
 ): Promise<void> {
   const { attemptId, caller } = order;
-  const { success, transaction, payer, errorReason, errorMessage } = outcome;
+  const { success, payer, errorReason, errorMessage } = outcome;
   const isCharged = {
     sql: "EXISTS (SELECT 1 FROM x402_payment_attempt WHERE id = ? AND charged = 1)",
     params: [attemptId],
@@ -137,25 +127,32 @@ export async function recordOutcome(
     const written = await versionOf(core, attemptId);
     if (written === null || written <= version) throw error;
   }
+}
 
-  function settlement({ requirements }: SettleOrder, result: Outcome, at: number): Statement[] {
-    if (transaction === "") return [];
+/** What the attempt came to on the chain. One that a reorganisation undid is no success any more. */
+function settlement(order: SettleOrder, outcome: Outcome, now: number): Statement[] {
+  const { success, transaction, payer } = outcome;
+  if (transaction === "")
     return [
-      statement(
-        `INSERT INTO x402_settlement (id, attempt_id, success, tx_hash, amount, payer, created_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (attempt_id) DO UPDATE SET success = excluded.success,
-           tx_hash = excluded.tx_hash`,
-        newId(at),
-        attemptId,
-        result.success ? 1 : 0,
-        transaction,
-        requirements.amount,
-        payer ?? "",
-        at,
-      ),
+      statement("UPDATE x402_settlement SET success = 0 WHERE attempt_id = ?", order.attemptId),
     ];
-  }
+  return [
+    statement(
+      `INSERT INTO x402_settlement
+         (id, attempt_id, api_key_id, success, tx_hash, amount, payer, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (attempt_id) DO UPDATE SET success = excluded.success,
+         tx_hash = excluded.tx_hash`,
+      newId(now),
+      order.attemptId,
+      order.caller.id,
+      success ? 1 : 0,
+      transaction,
+      order.requirements.amount,
+      payer ?? "",
+      now,
+    ),
+  ];
 }
 
 async function versionOf(core: Database, attemptId: string): Promise<number | null> {
@@ -208,76 +205,6 @@ export function replayedAttempt(
   return [core.orm.insert(x402Attempt).values(row).toSQL()];
 }
 
-type AttemptInsert = typeof x402Attempt.$inferInsert;
-
-function attemptRow(
-  order: SettleOrder,
-  how: Pick<AttemptInsert, "status" | "payer"> & Partial<AttemptInsert>,
-  now: number,
-): AttemptInsert {
-  const { requirements, caller } = order;
-  return {
-    id: order.attemptId,
-    direction: "InboundSettle",
-    apiKeyId: caller.id,
-    evmWalletId: null,
-    registryRequestId: order.registryRequestId,
-    supportedPaymentSourceId: order.paymentSourceId,
-    caip2Id: requirements.network,
-    asset: requirements.asset.toLowerCase(),
-    amount: requirements.amount,
-    payTo: requirements.payTo.toLowerCase(),
-    resource: order.resource,
-    paymentPayloadHash: order.payloadHash,
-    claim: order.claim === "" ? null : order.claim,
-    paymentIdentifier: order.paymentIdentifier,
-    errorReason: null,
-    errorMessage: null,
-    replayOf: null,
-    charged: how.status === "Verified" && caller.usageLimited,
-    version: 0,
-    createdAt: now,
-    updatedAt: now,
-    ...how,
-  };
-}
-
-/** X402_PAYMENT_SETTLED or X402_PAYMENT_FAILED. */
-function outcomeEvent(
-  order: SettleOrder,
-  outcome: Outcome,
-  sequence: number,
-  now: number,
-): Statement {
-  const { requirements } = order;
-  return writeEvent(
-    {
-      kind: outcome.success ? "X402_PAYMENT_SETTLED" : "X402_PAYMENT_FAILED",
-      network: requirements.network,
-      sourceId: null,
-      recordId: order.attemptId,
-      sequence,
-      data: {
-        attemptId: order.attemptId,
-        paymentPayloadHash: order.payloadHash,
-        supportedPaymentSourceId: order.paymentSourceId,
-        registryRequestId: order.registryRequestId,
-        caip2Network: requirements.network,
-        asset: requirements.asset.toLowerCase(),
-        amount: requirements.amount,
-        payTo: requirements.payTo.toLowerCase(),
-        payer: outcome.payer,
-        txHash: outcome.transaction === "" ? null : outcome.transaction,
-        success: outcome.success,
-        errorReason: outcome.errorReason,
-        errorMessage: outcome.errorMessage,
-        settledAt: outcome.success ? isoTime(now) : null,
-      },
-    },
-    now,
-  );
-}
-
 /** Writes what a verification found, which settles nothing and is not charged. */
 export async function recordVerification(
   core: Database,
@@ -292,24 +219,4 @@ export async function recordVerification(
     .values({ ...row, direction: "InboundVerify" })
     .onConflictDoNothing({ target: x402Attempt.id });
   await core.batch([insert.toSQL()]);
-}
-
-/** The settlement of each attempt, under the id of the attempt; replays show the one they repeat. */
-export async function settlementsOf(
-  core: Database,
-  attempts: { id: string; replayOf: string | null }[],
-): Promise<Map<string, typeof x402Settlement.$inferSelect>> {
-  const rows = await core.all<typeof x402Settlement.$inferSelect>(
-    `SELECT id, attempt_id AS attemptId, success, tx_hash AS txHash, amount, payer,
-       created_at AS createdAt
-     FROM x402_settlement WHERE attempt_id IN (SELECT value FROM json_each(?))`,
-    JSON.stringify(attempts.map(({ id, replayOf }) => replayOf ?? id)),
-  );
-  const byAttempt = new Map(rows.map((row) => [row.attemptId, row]));
-  return new Map(
-    attempts.flatMap(({ id, replayOf }) => {
-      const row = byAttempt.get(replayOf ?? id);
-      return row ? [[id, { ...row, success: Boolean(row.success) }] as const] : [];
-    }),
-  );
 }

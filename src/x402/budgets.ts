@@ -1,5 +1,5 @@
 import { and, desc, eq, lt } from "drizzle-orm";
-import { db, statement } from "../db/client.ts";
+import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
@@ -20,12 +20,14 @@ export interface BudgetBody {
  * Sets what a key may still pay out of a wallet in a token. What it has spent is kept.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 404
+ * @throws ApiError 400, 404
  */
 export async function saveBudget(c: AppContext, body: BudgetBody, now: number) {
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  if (!(await findWallet(core, body.evmWalletId)))
-    throw new ApiError(404, "evmWalletId: there is no such wallet");
+  const wallet = await findWallet(core, body.evmWalletId);
+  if (!wallet) throw new ApiError(404, "evmWalletId: there is no such wallet");
+  if (wallet.type !== "Purchasing")
+    throw new ApiError(400, "evmWalletId: must be a wallet of the type Purchasing");
   const keys = await core.all("SELECT 1 FROM api_key WHERE id = ?", body.apiKeyId);
   if (keys.length === 0) throw new ApiError(404, "apiKeyId: there is no such API key");
   await commitAudited(
@@ -79,6 +81,64 @@ export async function listBudgets(
   return rows.map(render);
 }
 
-function render({ version: _, createdAt, updatedAt, ...row }: typeof x402Budget.$inferSelect) {
+export type BudgetRow = typeof x402Budget.$inferSelect;
+
+/** The budgets a key has for a wallet, by token. */
+export async function budgetsOf(
+  core: Database,
+  apiKeyId: string,
+  walletId: string,
+): Promise<Map<string, BudgetRow>> {
+  const rows = await core.orm
+    .select()
+    .from(x402Budget)
+    .where(and(eq(x402Budget.apiKeyId, apiKeyId), eq(x402Budget.evmWalletId, walletId)));
+  return new Map(rows.map((row) => [row.asset, row]));
+}
+
+/**
+ * Takes an amount out of a budget in the batch of the payment. Payments that meet at one budget go
+ * one after the other, and none is turned away while it lasts.
+ *
+ * @param budget - as it was read; null: the payment is not capped
+ * @param amount - in the token's smallest units
+ * @param now - epoch milliseconds
+ * @param write - makes the payment in one batch that ends with the debit
+ * @throws ApiError 402 when the budget does not cover the amount; what `write` throws
+ */
+export async function spend(
+  core: Database,
+  budget: BudgetRow | null,
+  amount: bigint,
+  now: number,
+  write: (debit: Statement[]) => Promise<void>,
+): Promise<void> {
+  if (!budget) return write([]);
+  if (!budget.isEnabled || BigInt(budget.remainingAmount) < amount)
+    throw new ApiError(402, "The budget does not cover the payment");
+  try {
+    await write([debit(budget, amount, now)]);
+  } catch (error) {
+    if (!violates(error, "x402_budget.version")) throw error;
+    const [current] = await core.orm.select().from(x402Budget).where(eq(x402Budget.id, budget.id));
+    if (!current) throw error;
+    await spend(core, current, amount, now, write);
+  }
+}
+
+function debit(budget: BudgetRow, amount: bigint, now: number): Statement {
+  return statement(
+    `UPDATE x402_budget SET remaining_amount = ?, spent_amount = ?, updated_at = ?,
+       version = iif(version = ?, version + 1, NULL)
+     WHERE id = ?`,
+    (BigInt(budget.remainingAmount) - amount).toString(),
+    (BigInt(budget.spentAmount) + amount).toString(),
+    now,
+    budget.version,
+    budget.id,
+  );
+}
+
+function render({ version: _, createdAt, updatedAt, ...row }: BudgetRow) {
   return { ...row, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
 }

@@ -56,6 +56,9 @@ const errorsAbi: Abi = parseAbi([
   "error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)",
 ]);
 
+/** Of what a contract says of its revert, so much is kept. */
+const MAX_REVERT_TEXT = 300;
+
 /**
  * What a reverted call says, such as `transfer amount exceeds balance` or `InvalidNonce`.
  *
@@ -63,12 +66,16 @@ const errorsAbi: Abi = parseAbi([
  * @param otherwise - what the node said of it
  */
 export function revertText(data: string | null, otherwise: string): string {
-  if (data === null) return otherwise;
+  return (decodedRevert(data) ?? otherwise).slice(0, MAX_REVERT_TEXT);
+}
+
+function decodedRevert(data: string | null): string | null {
+  if (data === null) return null;
   try {
     const { errorName, args } = decodeErrorResult({ abi: errorsAbi, data: data as `0x${string}` });
     return errorName === "Error" ? String(args?.[0]) : errorName;
   } catch {
-    return otherwise;
+    return null;
   }
 }
 

@@ -21,7 +21,7 @@ export async function wakeSettlements(env: Env, requestId: string, now: number):
        LEFT JOIN x402_network AS network ON network.caip2_id = attempt.caip2_id
        LEFT JOIN x402_wallet AS wallet ON wallet.id = network.facilitator_wallet_id
      WHERE direction = 'InboundSettle' AND status = 'Verified' AND claim IS NOT NULL
-       AND attempt.updated_at < ? LIMIT ?`,
+       AND attempt.updated_at < ? ORDER BY attempt.updated_at LIMIT ?`,
     now - OVERDUE_MS,
     WOKEN_PER_RUN,
   );

@@ -1,5 +1,5 @@
 import { asc, eq } from "drizzle-orm";
-import { db } from "../db/client.ts";
+import { db, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { open, seal } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
@@ -55,63 +55,69 @@ export async function listNetworks(env: Env, deadline: number) {
  * @throws ApiError 400, 404; 502 or 504 when the RPC node fails
  */
 export async function saveNetwork(c: AppContext, change: NetworkChange, now: number) {
-  const { deadline } = c.var;
-  const core = db(c.env, undefined, { writes: "idempotent", deadline });
-  const stored = await findNetwork(core, change.caip2Id);
-  const id = stored?.id ?? newId(now);
-  if (!stored) {
-    if (change.displayName === undefined) throw new ApiError(400, "displayName: is required");
-    if (change.rpcUrl === undefined) throw new ApiError(400, "rpcUrl: is required");
-  }
-  if (change.rpcUrl !== undefined) await checkRpcUrl(c, change.rpcUrl, change.caip2Id);
-  const walletId = change.facilitatorWalletId ?? null;
-  if (walletId !== null) checkFacilitator(await findWallet(core, walletId), change.caip2Id);
+  const { caip2Id, displayName, rpcUrl, facilitatorWalletId } = change;
+  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const stored = await findNetwork(core, caip2Id);
+  if (!stored && displayName === undefined) throw new ApiError(400, "displayName: is required");
+  if (!stored && rpcUrl === undefined) throw new ApiError(400, "rpcUrl: is required");
+  if (rpcUrl !== undefined) await checkRpcUrl(c, rpcUrl, caip2Id);
+  if (typeof facilitatorWalletId === "string")
+    checkFacilitator(await findWallet(core, facilitatorWalletId), caip2Id);
 
-  const row: NetworkRow = {
-    id,
-    caip2Id: change.caip2Id,
-    displayName: change.displayName ?? stored?.displayName ?? "",
-    rpcUrl:
-      change.rpcUrl === undefined
-        ? (stored?.rpcUrl ?? "")
-        : await seal(c.env, rpcUrlPlace(id), change.rpcUrl),
-    isTestnet: change.isTestnet ?? stored?.isTestnet ?? false,
-    isEnabled: change.isEnabled ?? stored?.isEnabled ?? true,
-    defaultAsset: keep(change.defaultAsset, stored?.defaultAsset),
-    facilitatorWalletId: keep(change.facilitatorWalletId, stored?.facilitatorWalletId),
-    eip6492Factories: change.eip6492AllowedFactories
-      ? JSON.stringify(change.eip6492AllowedFactories)
-      : (stored?.eip6492Factories ?? "[]"),
-    createdById: stored ? stored.createdById : c.var.caller.id,
-    createdAt: stored?.createdAt ?? now,
-    updatedAt: now,
-  };
-  const { id: _, caip2Id, createdAt, createdById, ...changed } = row;
-  const { rpcUrl, ...detail } = change;
-  await commitAudited(
-    c,
-    core,
-    {
-      action: "x402-network.save",
-      target: id,
-      detail: { ...detail, rpcUrl: rpcUrl !== undefined },
-      now,
-    },
-    [
-      core.orm
-        .insert(x402Network)
-        .values(row)
-        .onConflictDoUpdate({ target: x402Network.caip2Id, set: changed })
-        .toSQL(),
-    ],
-  );
+  const id = stored?.id ?? newId(now);
+  const columns = await changedColumns(c, id, change, now);
+  const write = stored
+    ? core.orm.update(x402Network).set(columns).where(eq(x402Network.id, id))
+    : core.orm.insert(x402Network).values(newNetwork(c, id, caip2Id, columns));
+  const detail = { ...change, rpcUrl: rpcUrl !== undefined };
+  try {
+    await commitAudited(c, core, { action: "x402-network.save", target: id, detail, now }, [
+      write.toSQL(),
+    ]);
+  } catch (error) {
+    // Somebody else created it at the same moment, so this changes it.
+    if (violates(error, "x402_network.caip2_id")) return saveNetwork(c, change, now);
+    throw error;
+  }
+  const row = await findNetwork(core, caip2Id);
+  if (!row) throw new Error("a network that was just written is not there");
   const facilitator =
     row.facilitatorWalletId === null ? null : await findWallet(core, row.facilitatorWalletId);
-  return render(row, facilitator, await open(c.env, rpcUrlPlace(id), row.rpcUrl));
+  return render(row, facilitator, await open(c.env, rpcUrlPlace(row.id), row.rpcUrl));
 }
 
-function keep<T>(change: T | null | undefined, stored: T | null | undefined): T | null {
-  return change === undefined ? (stored ?? null) : change;
+/** The columns that a change sets: others may be changing theirs at the same moment. */
+async function changedColumns(c: AppContext, id: string, change: NetworkChange, now: number) {
+  const { caip2Id: _, rpcUrl, eip6492AllowedFactories: factories, ...plain } = change;
+  return {
+    ...plain,
+    rpcUrl: rpcUrl === undefined ? undefined : await seal(c.env, rpcUrlPlace(id), rpcUrl),
+    eip6492Factories: factories && JSON.stringify(factories),
+    updatedAt: now,
+  };
+}
+
+function newNetwork(
+  c: AppContext,
+  id: string,
+  caip2Id: string,
+  columns: Awaited<ReturnType<typeof changedColumns>>,
+): NetworkRow {
+  const { updatedAt } = columns;
+  return {
+    id,
+    caip2Id,
+    displayName: columns.displayName ?? "",
+    rpcUrl: columns.rpcUrl ?? "",
+    isTestnet: columns.isTestnet ?? false,
+    isEnabled: columns.isEnabled ?? true,
+    defaultAsset: columns.defaultAsset ?? null,
+    facilitatorWalletId: columns.facilitatorWalletId ?? null,
+    eip6492Factories: columns.eip6492Factories ?? "[]",
+    createdById: c.var.caller.id,
+    createdAt: updatedAt,
+    updatedAt,
+  };
 }
 
 async function checkRpcUrl(c: AppContext, rpcUrl: string, caip2Id: string): Promise<void> {

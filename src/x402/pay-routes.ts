@@ -5,17 +5,14 @@ import { page, text } from "../http/parameters.ts";
 import { listBudgets, saveBudget } from "./budgets.ts";
 import { pay } from "./pay.ts";
 import { paymentIdentifier } from "./payment-identifier.ts";
-import { caip2, evmAddress, paymentRequirements, timeoutSeconds, tokenAmount } from "./schemas.ts";
+import { caip2, evmAddress, paymentRequirements, tokenAmount } from "./schemas.ts";
 
 const payBody = z.object({
   evmWalletId: text(),
   paymentRequired: z.object({
     x402Version: z.int().refine((version) => version === 2, "must be 2"),
     resource: z.looseObject({ url: text(2000) }),
-    accepts: z
-      .array(paymentRequirements.extend({ maxTimeoutSeconds: timeoutSeconds }))
-      .min(1)
-      .max(20),
+    accepts: z.array(paymentRequirements).min(1).max(20),
     extensions: z.record(z.string(), z.unknown()).nullish(),
   }),
   preferredNetwork: caip2.optional(),
@@ -48,7 +45,7 @@ export function payRoutes(router: ReturnType<typeof createRouter>): void {
       tag: "x402",
       summary: "Signs a payment for what a resource asks, within the key's budget",
       description:
-        "Needs an Idempotency-Key or a `paymentIdentifier`. `xPaymentHeader` goes into the header PAYMENT-SIGNATURE; the resource is not fetched here.",
+        "Needs an Idempotency-Key or a `paymentIdentifier`: the same request again gets the same signature. Of `accepts` the first terms are taken that the wallet can meet and the key has a budget for. `xPaymentHeader` goes into the header PAYMENT-SIGNATURE; the resource is not fetched here.",
       body: payBody,
       idempotent: true,
       data: z.object({
@@ -66,7 +63,7 @@ export function payRoutes(router: ReturnType<typeof createRouter>): void {
       errors: {
         402: "The budget or the wallet does not cover the payment.",
         404: "There is no such wallet, or no budget for it.",
-        409: "The budget was changed meanwhile, or the paymentIdentifier was used.",
+        409: "The paymentIdentifier was used for another payment.",
         422: "The Idempotency-Key was used for another request.",
       },
     },
@@ -95,6 +92,7 @@ export function payRoutes(router: ReturnType<typeof createRouter>): void {
       access: "Admin",
       tag: "x402",
       summary: "Sets what a key may still pay out of a wallet in a token",
+      description: "`spentAmount` goes on counting.",
       body: z.object({
         apiKeyId: text(),
         evmWalletId: text(),

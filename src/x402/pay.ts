@@ -1,19 +1,27 @@
-import { and, eq } from "drizzle-orm";
-import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
+import { z } from "zod";
+import { type Database, db, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { open } from "../db/sealed.ts";
 import { commitAudited } from "../http/audit.ts";
 import { permitNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
-import { idempotently } from "../http/idempotency.ts";
+import { idempotently, type NamingField, type Remember } from "../http/idempotency.ts";
 import { log } from "../log.ts";
-import { balanceOf } from "./low-balance.ts";
-import { findNetwork, findWallet, privateKeyPlace, rpcOf, type WalletRow } from "./networks.ts";
+import { balanceOf } from "./balance.ts";
+import { budgetsOf, spend } from "./budgets.ts";
+import {
+  findNetwork,
+  findWallet,
+  type NetworkRow,
+  privateKeyPlace,
+  rpcOf,
+  type WalletRow,
+} from "./networks.ts";
+import { domainOf, payableTerms } from "./payable-terms.ts";
 import { payloadHash } from "./payload-hash.ts";
-import { evmAddress, type PaymentRequirements, tokenAddress, tokenAmount } from "./schemas.ts";
-import type { TokenDomain } from "./settlement-call.ts";
-import { x402Attempt, x402Budget } from "./tables.ts";
+import { type PaymentRequirements, paymentPayload as payloadSchema } from "./schemas.ts";
+import { x402Attempt } from "./tables.ts";
 
 export interface PayBody {
   evmWalletId: string;
@@ -28,7 +36,6 @@ export interface PayBody {
   paymentIdentifier?: string | undefined;
 }
 
-type BudgetRow = typeof x402Budget.$inferSelect;
 const IDENTIFIER = "payment-identifier";
 
 /**
@@ -36,82 +43,111 @@ const IDENTIFIER = "payment-identifier";
  * after budget and attempt are written, in one batch. The resource itself is never fetched.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 400, 402, 403, 404, 409
+ * @throws ApiError 400, 402, 403, 404, 409, 422
  */
 export async function pay(c: AppContext, body: PayBody, now: number) {
-  const { paymentIdentifier = null } = body;
-  const isKeyed = c.req.header("idempotency-key") !== undefined;
-  if (!isKeyed && paymentIdentifier === null)
-    throw new ApiError(400, "Idempotency-Key: is required, or a paymentIdentifier");
-  if (paymentIdentifier !== null && !body.paymentRequired.extensions?.[IDENTIFIER])
-    throw new ApiError(400, "paymentIdentifier: the resource does not take one");
-
+  const name = nameOf(c, body);
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  return idempotently(c, core, now, async (remember) => {
-    const { wallet, budget, requirements, domain } = await authorise(c, core, body);
-    const { signPayment } = await import("./sign-payment.ts");
-    const key = await open(c.env, privateKeyPlace(wallet.id), wallet.privateKey);
-    const paymentPayload = {
-      x402Version: 2,
-      resource: body.paymentRequired.resource,
-      accepted: requirements,
-      payload: await signPayment(key, requirements, domain, now),
-      ...extensionsOf(body),
-    };
-    const hash = await payloadHash(paymentPayload);
-    const attemptId = newId(now);
-    const answer = {
-      attemptId,
-      payer: wallet.address,
-      caip2Network: wallet.caip2Id,
-      asset: requirements.asset.toLowerCase(),
-      amount: requirements.amount,
-      payTo: requirements.payTo.toLowerCase(),
-      xPaymentHeader: Buffer.from(JSON.stringify(paymentPayload)).toString("base64"),
-      paymentPayload,
-      paymentPayloadHash: hash,
-      paymentIdentifier,
-    };
-    const { caip2Network, asset, amount, payTo, payer } = answer;
-    const attempt: typeof x402Attempt.$inferInsert = {
-      id: attemptId,
-      direction: "OutboundPayment",
-      status: "Verified",
-      apiKeyId: c.var.caller.id,
-      evmWalletId: wallet.id,
-      caip2Id: caip2Network,
-      asset,
-      amount,
-      payTo,
-      payer,
-      resource: body.paymentRequired.resource.url,
-      paymentPayloadHash: hash,
-      paymentIdentifier,
-      charged: false,
-      version: 0,
-      createdAt: now,
-      updatedAt: now,
-    };
-    const detail = { evmWalletId: wallet.id, caip2Network, asset, amount, payTo };
-    try {
-      await commitAudited(c, core, { action: "x402.pay", target: attemptId, detail, now }, [
-        ...(await remember(answer)),
-        core.orm.insert(x402Attempt).values(attempt).toSQL(),
-        ...debit(budget, amount, now),
-      ]);
-    } catch (error) {
-      throw conflictOf(error);
-    }
-    return answer;
-  });
+  return idempotently(c, core, now, (remember) => payOnce(c, core, body, now, remember), name);
 }
 
-function conflictOf(error: unknown): unknown {
-  if (violates(error, "x402_budget.version"))
-    return new ApiError(409, "The budget was changed meanwhile; send the request again");
-  if (violates(error, "x402_payment_attempt.payment_identifier"))
-    return new ApiError(409, "paymentIdentifier: a payment was signed under it already");
-  return error;
+async function payOnce(
+  c: AppContext,
+  core: Database,
+  body: PayBody,
+  now: number,
+  remember: Remember,
+) {
+  const { wallet, budget, requirements } = await authorise(c, core, body);
+  const paymentPayload = await sign(c, wallet, requirements, body, now);
+  const answer = {
+    attemptId: newId(now),
+    payer: wallet.address,
+    caip2Network: wallet.caip2Id,
+    asset: requirements.asset.toLowerCase(),
+    amount: BigInt(requirements.amount).toString(),
+    payTo: requirements.payTo.toLowerCase(),
+    xPaymentHeader: Buffer.from(JSON.stringify(paymentPayload)).toString("base64"),
+    paymentPayload,
+    // Without what a settlement drops: both sides are to know the payment by one name.
+    paymentPayloadHash: await payloadHash(payloadSchema.parse(paymentPayload)),
+    paymentIdentifier: body.paymentIdentifier ?? null,
+  };
+  const { attemptId, caip2Network, asset, amount, payTo, payer } = answer;
+  const attempt: typeof x402Attempt.$inferInsert = {
+    id: attemptId,
+    direction: "OutboundPayment",
+    status: "Verified",
+    apiKeyId: c.var.caller.id,
+    evmWalletId: wallet.id,
+    caip2Id: caip2Network,
+    asset,
+    amount,
+    payTo,
+    payer,
+    resource: body.paymentRequired.resource.url,
+    paymentPayloadHash: answer.paymentPayloadHash,
+    paymentIdentifier: answer.paymentIdentifier,
+    charged: false,
+    version: 0,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const detail = { evmWalletId: wallet.id, caip2Network, asset, amount, payTo };
+  const entry = { action: "x402.pay", target: attemptId, detail, now } as const;
+  try {
+    await spend(core, budget, BigInt(amount), now, async (debit) =>
+      commitAudited(c, core, entry, [
+        ...(await remember(answer)),
+        core.orm.insert(x402Attempt).values(attempt).toSQL(),
+        ...debit,
+      ]),
+    );
+  } catch (error) {
+    if (violates(error, "x402_payment_attempt.payment_identifier"))
+      throw new ApiError(409, "paymentIdentifier: a payment was signed under it already");
+    throw error;
+  }
+  return answer;
+}
+
+/**
+ * The identifier names the request too: a repeat of it must not pay twice.
+ *
+ * @throws ApiError 400 when nothing names the request, or the identifier is not as the resource asks
+ */
+function nameOf(
+  c: AppContext,
+  { paymentIdentifier, paymentRequired }: PayBody,
+): NamingField | null {
+  const advertised = paymentRequired.extensions?.[IDENTIFIER];
+  if (paymentIdentifier !== undefined) {
+    if (!advertised) throw new ApiError(400, "paymentIdentifier: the resource does not take one");
+    return { name: "paymentIdentifier", value: paymentIdentifier };
+  }
+  if (z.object({ info: z.object({ required: z.literal(true) }) }).safeParse(advertised).success)
+    throw new ApiError(400, "paymentIdentifier: the resource requires one");
+  if (c.req.header("idempotency-key") === undefined)
+    throw new ApiError(400, "Idempotency-Key: is required, or a paymentIdentifier");
+  return null;
+}
+
+async function sign(
+  c: AppContext,
+  wallet: WalletRow,
+  requirements: PaymentRequirements,
+  body: PayBody,
+  now: number,
+) {
+  const { signPayment } = await import("./sign-payment.ts");
+  const key = await open(c.env, privateKeyPlace(wallet.id), wallet.privateKey);
+  return {
+    x402Version: 2,
+    resource: body.paymentRequired.resource,
+    accepted: requirements,
+    payload: await signPayment(key, requirements, domainOf(requirements), now),
+    ...extensionsOf(body),
+  };
 }
 
 /** Finds what to pay with and what for, and whether the caller may. */
@@ -122,51 +158,35 @@ async function authorise(c: AppContext, core: Database, body: PayBody) {
   if (!wallet) throw notFound;
   const isOwner = caller.permission === "Admin" || wallet.createdById === caller.id;
   const budgets = await budgetsOf(core, caller.id, wallet.id);
-  if (!isOwner && budgets.length === 0) throw notFound;
+  if (!isOwner && budgets.size === 0) throw notFound;
   permitNetwork(caller, wallet.caip2Id);
   if (wallet.type !== "Purchasing")
     throw new ApiError(400, "evmWalletId: must be a wallet of the type Purchasing");
   const network = await findNetwork(core, wallet.caip2Id);
   if (!network?.isEnabled) throw new ApiError(400, "evmWalletId: its network is not enabled");
 
-  const requirements = choose(body, wallet.caip2Id);
+  const payable = termsFor(body, wallet.caip2Id);
+  const requirements = payable.find(({ asset }) => isOwner || budgets.has(asset.toLowerCase()));
+  if (!requirements) throw notFound;
   const asset = requirements.asset.toLowerCase();
-  const budget = budgets.find((one) => one.asset === asset) ?? null;
-  if (!budget && !isOwner) throw notFound;
-  const amount = BigInt(requirements.amount);
-  if (budget && (!budget.isEnabled || BigInt(budget.remainingAmount) < amount))
-    throw new ApiError(402, "The budget does not cover the payment");
-  await refuseUncovered(c, wallet, asset, amount);
-  return { wallet, budget, requirements, domain: domainOf(requirements) };
+  await refuseUncovered(c, network, wallet, asset, BigInt(requirements.amount));
+  return { wallet, budget: budgets.get(asset) ?? null, requirements };
 }
 
-/** The first of the accepted terms that the wallet can meet. */
-function choose(body: PayBody, caip2Id: string): PaymentRequirements {
-  if (body.preferredNetwork !== undefined && body.preferredNetwork !== caip2Id)
+/** @throws ApiError 400 when the wallet can meet none of the accepted terms */
+function termsFor(body: PayBody, caip2Id: string): PaymentRequirements[] {
+  const { paymentRequired, preferredNetwork, preferredAsset } = body;
+  if (preferredNetwork !== undefined && preferredNetwork !== caip2Id)
     throw new ApiError(400, `preferredNetwork: the wallet is on ${caip2Id}`);
-  const found = body.paymentRequired.accepts.find(
-    ({ scheme, network, asset, amount, payTo }) =>
-      scheme === "exact" &&
-      network === caip2Id &&
-      tokenAmount().safeParse(amount).success &&
-      tokenAddress.safeParse(asset).success &&
-      evmAddress.safeParse(payTo).success &&
-      (body.preferredAsset === undefined || asset.toLowerCase() === body.preferredAsset),
+  const payable = payableTerms(paymentRequired.accepts, caip2Id).filter(
+    ({ asset }) => preferredAsset === undefined || asset.toLowerCase() === preferredAsset,
   );
-  if (!found)
+  if (payable.length === 0)
     throw new ApiError(
       400,
-      `paymentRequired.accepts: has nothing that a wallet on ${caip2Id} can pay by the scheme exact`,
+      `paymentRequired.accepts: has nothing that a wallet on ${caip2Id} can pay: exact by Permit2, or by EIP-3009 with extra.name and extra.version`,
     );
-  return found;
-}
-
-function domainOf({ extra }: PaymentRequirements): TokenDomain | null {
-  if (extra?.assetTransferMethod === "permit2") return null;
-  const { name, version } = extra ?? {};
-  if (typeof name !== "string" || typeof version !== "string")
-    throw new ApiError(400, "paymentRequired.accepts: extra.name and extra.version are missing");
-  return { name, version };
+  return payable;
 }
 
 function extensionsOf({ paymentRequired, paymentIdentifier }: PayBody) {
@@ -178,47 +198,22 @@ function extensionsOf({ paymentRequired, paymentIdentifier }: PayBody) {
   return { extensions: { ...extensions, [IDENTIFIER]: { ...advertised, info } } };
 }
 
-async function budgetsOf(core: Database, apiKeyId: string, walletId: string): Promise<BudgetRow[]> {
-  return core.orm
-    .select()
-    .from(x402Budget)
-    .where(and(eq(x402Budget.apiKeyId, apiKeyId), eq(x402Budget.evmWalletId, walletId)));
-}
-
 /** A node that gives no answer holds no payment up: the seller's facilitator looks again. */
 async function refuseUncovered(
   c: AppContext,
+  network: NetworkRow,
   wallet: WalletRow,
   asset: string,
   amount: bigint,
 ): Promise<void> {
   const { deadline, requestId } = c.var;
-  const network = await findNetwork(db(c.env, undefined, { deadline }), wallet.caip2Id);
-  if (!network) return;
-  let balance: bigint;
+  let balance: bigint | null;
   try {
     balance = await balanceOf(await rpcOf(c.env, network, deadline), wallet.address, asset);
   } catch (error) {
     log("warn", "x402.balance_unknown", { requestId, wallet: wallet.id, error: String(error) });
     return;
   }
-  if (balance < amount) throw new ApiError(402, "The wallet holds too little of the token");
-}
-
-function debit(budget: BudgetRow | null, amount: string, now: number): Statement[] {
-  if (!budget) return [];
-  const remaining = BigInt(budget.remainingAmount) - BigInt(amount);
-  const spent = BigInt(budget.spentAmount) + BigInt(amount);
-  return [
-    statement(
-      `UPDATE x402_budget SET remaining_amount = ?, spent_amount = ?, updated_at = ?,
-         version = iif(version = ?, version + 1, NULL)
-       WHERE id = ?`,
-      remaining.toString(),
-      spent.toString(),
-      now,
-      budget.version,
-      budget.id,
-    ),
-  ];
+  if (balance !== null && balance < amount)
+    throw new ApiError(402, "The wallet holds too little of the token");
 }

@@ -20,7 +20,9 @@ export function paymentIdentifierOf({ extensions }: PaymentPayload): string | nu
   const extension = extensions?.[EXTENSION];
   if (extension === undefined) return null;
   const parsed = z
-    .object({ info: z.object({ required: z.boolean().default(false), id: z.unknown() }) })
+    .object({
+      info: z.object({ required: z.boolean().default(false), id: z.unknown().optional() }),
+    })
     .safeParse(extension);
   const field = `paymentPayload.extensions.${EXTENSION}.info`;
   if (!parsed.success) throw new ApiError(400, `${field}: must be an object`);

@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, lt } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, lt } from "drizzle-orm";
 import { db } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { commitAudited } from "../http/audit.ts";
@@ -99,6 +99,9 @@ export async function listPaymentSources(
       and(
         isNull(x402PaymentSource.deletedAt),
         caller.permission === "Admin" ? undefined : eq(x402PaymentSource.createdById, caller.id),
+        caller.networkLimit === null
+          ? undefined
+          : inArray(x402PaymentSource.caip2Id, [...caller.networkLimit]),
         query.cursorId === undefined ? undefined : lt(x402PaymentSource.id, query.cursorId),
       ),
     )
@@ -107,15 +110,21 @@ export async function listPaymentSources(
   return rows.map(renderPaymentSource);
 }
 
-/** @throws ApiError 404, and 403 when the key is not valid for its network */
+/**
+ * The caller's registered resource; any for an Admin.
+ *
+ * @throws ApiError 404, and 403 when the key is not valid for its network
+ */
 export async function requirePaymentSource(c: AppContext, id: string): Promise<PaymentSourceRow> {
+  const { caller } = c.var;
   const core = db(c.env, undefined, { deadline: c.var.deadline });
   const [row] = await core.orm
     .select()
     .from(x402PaymentSource)
     .where(and(eq(x402PaymentSource.id, id), isNull(x402PaymentSource.deletedAt)));
-  if (!row) throw new ApiError(404, "supportedPaymentSourceId: there is no such payment source");
-  permitNetwork(c.var.caller, row.caip2Id);
+  if (!row || (caller.permission !== "Admin" && row.createdById !== caller.id))
+    throw new ApiError(404, "supportedPaymentSourceId: there is no such payment source");
+  permitNetwork(caller, row.caip2Id);
   return row;
 }
 

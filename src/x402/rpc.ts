@@ -15,13 +15,13 @@ export class RpcRefusal extends Error {
 
   /** Whether the call was run and reverted, rather than turned away by the node. */
   get isRevert(): boolean {
-    return (
-      this.code === 3 ||
-      this.data !== null ||
-      /revert|out of gas|invalid opcode|execution/i.test(this.message)
-    );
+    return this.code === 3 || this.data !== null || FAILED_EXECUTION.test(this.message);
   }
 }
+
+/** What nodes call a call that ran and came to no end of its own; anvil says `EVM error` first. */
+const FAILED_EXECUTION =
+  /revert|out of gas|invalid (opcode|jump)|stack (under|over)flow|EVM error|execution/i;
 
 /** There is no answer: whatever was sent may or may not have had its effect. */
 export class RpcUnavailable extends Error {
@@ -72,8 +72,8 @@ export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOpti
   let takesArrays = true;
 
   const post = async (body: unknown): Promise<unknown> => {
-    try {
-      const response = await fetchPublic(url, {
+    const send = () =>
+      fetchPublic(url, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
@@ -81,7 +81,13 @@ export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOpti
         maxBytes: MAX_BYTES,
         allowHttp: true,
         loopbackOrigins,
-        ...(resolverUrl !== undefined && { resolverUrl }),
+        resolverUrl,
+      });
+    try {
+      // A connection that was kept may be closed as it is used; every call here may be repeated.
+      const response = await send().catch((error: unknown) => {
+        if (error instanceof PublicFetchError && error.reason === "unreachable") return send();
+        throw error;
       });
       return parse(response.status, new TextDecoder().decode(response.body));
     } catch (error) {

@@ -1,4 +1,4 @@
-import { db } from "../db/client.ts";
+import { db, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -189,13 +189,12 @@ async function settledBody(
   throwRefusal(answer);
   const { kind, replay, transaction, payer, errorReason, errorMessage } = answer;
   if (kind === "pending") c.header("retry-after", String(RETRY_AFTER_SECONDS));
-  const isReplayed = kind === "settled" && replay;
-  if (isReplayed) {
-    const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-    await core.batch(replayedAttempt(core, order, answer.attemptId, payer, now));
-  }
+  const attemptId =
+    kind === "settled" && replay
+      ? await recordReplayed(c, order, answer.attemptId, payer, now)
+      : answer.attemptId;
   return {
-    attemptId: isReplayed ? order.attemptId : answer.attemptId,
+    attemptId,
     paymentPayloadHash: order.payloadHash,
     paymentIdentifier: order.paymentIdentifier,
     replay,
@@ -209,6 +208,28 @@ async function settledBody(
       ...(errorMessage !== null && { errorMessage }),
     },
   };
+}
+
+/**
+ * Writes the attempt that a repeat leaves. It has an id of its own: under that of the order another
+ * request may have settled the payment, when the object went down in between.
+ */
+async function recordReplayed(
+  c: AppContext,
+  order: SettleOrder,
+  original: string,
+  payer: string | null,
+  now: number,
+): Promise<string> {
+  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const attemptId = newId(now);
+  try {
+    await core.batch(replayedAttempt(core, { ...order, attemptId }, original, payer, now));
+  } catch (error) {
+    // The id is new: what stands under it is this very row, whose answer was lost.
+    if (!violates(error, "x402_payment_attempt.id")) throw error;
+  }
+  return attemptId;
 }
 
 /** @throws ApiError for an answer that is no outcome */

@@ -37,7 +37,12 @@ export async function simulate(rpc: Rpc, simulation: Simulation): Promise<Failur
   const { calls, sender } = simulation;
   try {
     if (calls.length > 1) {
-      const transfer = (await aggregate(rpc, calls)).at(-1);
+      const [deployment, transfer] = await aggregate(rpc, calls);
+      if (!deployment?.success)
+        return {
+          reason: "smart_wallet_deployment_failed",
+          message: revertText(deployment?.returnData ?? null, "The factory's call reverts"),
+        };
       return transfer?.success ? null : await diagnose(rpc, simulation, null);
     }
     await rpc.call("eth_call", { ...(sender && { from: sender }), ...calls[0] }, "latest");

@@ -108,9 +108,8 @@ export const x402Attempt = sqliteTable(
     replayOf: text("replay_of"),
     /** Whether a credit was taken that a failure gives back. */
     charged: integer("charged", { mode: "boolean" }).notNull(),
-    /** Guards every change: a stale or repeated one violates NOT NULL, and `lastOp` tells which. */
+    /** Guards every change: a stale or repeated one violates NOT NULL. */
     version: integer("version").notNull(),
-    lastOp: text("last_op"),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
   },
@@ -119,6 +118,10 @@ export const x402Attempt = sqliteTable(
     index("x402_attempt_identifier")
       .on(table.apiKeyId, table.paymentIdentifier)
       .where(sql`payment_identifier IS NOT NULL`),
+    // What the cron looks through: the few that are not settled yet.
+    index("x402_attempt_open")
+      .on(table.updatedAt)
+      .where(sql`direction = 'InboundSettle' AND status = 'Verified'`),
     uniqueIndex("x402_attempt_signed_once")
       .on(table.apiKeyId, table.paymentIdentifier)
       .where(sql`direction = 'OutboundPayment' AND payment_identifier IS NOT NULL`),
@@ -138,13 +141,18 @@ export const x402Settlement = sqliteTable(
   {
     id: text("id").primaryKey(),
     attemptId: text("attempt_id").notNull(),
+    /** The key of the attempt. */
+    apiKeyId: text("api_key_id").notNull(),
     success: integer("success", { mode: "boolean" }).notNull(),
     txHash: text("tx_hash").notNull(),
     amount: text("amount").notNull(),
     payer: text("payer").notNull(),
     createdAt: integer("created_at").notNull(),
   },
-  (table) => [uniqueIndex("x402_settlement_attempt").on(table.attemptId)],
+  (table) => [
+    uniqueIndex("x402_settlement_attempt").on(table.attemptId),
+    index("x402_settlement_api_key").on(table.apiKeyId, table.id),
+  ],
 );
 
 /** How much a key may still pay out of a wallet, in one token. */

@@ -9,6 +9,8 @@ export interface TokenDetails {
   decimals: number;
 }
 
+const MAX_TEXT = 200;
+
 /**
  * @returns null when there is no ERC-20 at the address
  * @throws RpcUnavailable
@@ -25,11 +27,12 @@ export async function readTokenDetails(rpc: Rpc, asset: string): Promise<TokenDe
     decode(functionName, answers[i]),
   );
   if (typeof decimals !== "number") return null;
-  return {
-    name: typeof name === "string" ? name : null,
-    version: typeof version === "string" ? version : null,
-    decimals,
-  };
+  return { name: textOf(name), version: textOf(version), decimals };
+}
+
+/** A token may say anything of itself; a text that no client would sign for is none. */
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value.length <= MAX_TEXT ? value : null;
 }
 
 function decode(functionName: string, answer: unknown): unknown {

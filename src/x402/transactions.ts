@@ -1,13 +1,13 @@
-import { type Hex, keccak256 } from "viem";
+import { type Hex, keccak256, toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import type { Rpc } from "./rpc.ts";
-import { RpcRefusal, RpcUnavailable } from "./rpc.ts";
+import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "./rpc.ts";
 
 /** What the chain says of itself and of the wallet, read in one request. Amounts are wei. */
 export interface ChainView {
   chainId: number;
+  /** Height, hash and time (Unix seconds) of the latest block. */
   block: number;
-  /** Unix seconds of that block. */
+  blockHash: string;
   time: number;
   /** Nonce of the next transaction to be mined, and of the next the node would take. */
   nonce: number;
@@ -27,6 +27,7 @@ export interface Fees {
 export interface Receipt {
   hash: string;
   block: number;
+  blockHash: string;
   succeeded: boolean;
   logs: readonly Log[];
 }
@@ -40,14 +41,18 @@ export interface Log {
 
 const DEFAULT_TIP = 1_000_000_000n;
 
+/** A trap of a token may fill a receipt with as many logs as its gas pays for. */
+const RECEIPTS_PER_REQUEST = 8;
+
 /** @throws RpcUnavailable when any of it cannot be told */
 export async function readChain(
   rpc: Rpc,
   wallet: string,
   hashes: readonly string[],
 ): Promise<ChainView> {
-  const [chainId, block, nonce, pendingNonce, balance, gasPrice, tip, ...receipts] = await rpc.many(
-    [
+  const [first = [], ...others] = chunks(hashes, RECEIPTS_PER_REQUEST);
+  const [answers, ...rest] = await Promise.all([
+    rpc.many([
       { method: "eth_chainId", params: [] },
       { method: "eth_getBlockByNumber", params: ["latest", false] },
       { method: "eth_getTransactionCount", params: [wallet, "latest"] },
@@ -55,25 +60,51 @@ export async function readChain(
       { method: "eth_getBalance", params: [wallet, "latest"] },
       { method: "eth_gasPrice", params: [] },
       { method: "eth_maxPriorityFeePerGas", params: [] },
-      ...hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [hash] })),
-    ],
-  );
-  const { number, timestamp, baseFeePerGas } = given<BlockJson>(block);
+      ...first.map(receiptCall),
+    ]),
+    ...others.map((some) => rpc.many(some.map(receiptCall))),
+  ]);
+  const [chainId, block, nonce, pendingNonce, balance, gasPrice, tip, ...receipts] = answers;
+  const { number, hash, timestamp, baseFeePerGas } = given<BlockJson>(block);
   return {
     chainId: Number(given<string>(chainId)),
     block: Number(number),
+    blockHash: hash,
     time: Number(timestamp),
     nonce: Number(given<string>(nonce)),
     pendingNonce: Number(given<string>(pendingNonce)),
     balance: BigInt(given<string>(balance)),
     fees: feesFrom(baseFeePerGas, tip, BigInt(given<string>(gasPrice))),
     receipts: new Map(
-      receipts
+      [...receipts, ...rest.flat()]
         .map((receipt) => readReceipt(given<ReceiptJson | null>(receipt)))
         .filter((receipt) => receipt !== null)
         .map((receipt) => [receipt.hash, receipt]),
     ),
   };
+}
+
+function receiptCall(hash: string): RpcCall {
+  return { method: "eth_getTransactionReceipt", params: [hash] };
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
+    items.slice(i * size, (i + 1) * size),
+  );
+}
+
+/** Hashes of the blocks at these heights; null where there is none. */
+export async function readBlockHashes(
+  rpc: Rpc,
+  heights: readonly number[],
+): Promise<Map<number, string | null>> {
+  const answers = await rpc.many(
+    heights.map((height) => ({ method: "eth_getBlockByNumber", params: [toHex(height), false] })),
+  );
+  return new Map(
+    heights.map((height, i) => [height, given<BlockJson | null>(answers[i])?.hash ?? null]),
+  );
 }
 
 /** Twice the base fee stands five full blocks in a row. */
@@ -86,6 +117,7 @@ function feesFrom(baseFee: string | undefined, tip: unknown, gasPrice: bigint): 
 
 interface BlockJson {
   number: string;
+  hash: string;
   timestamp: string;
   baseFeePerGas?: string;
 }
@@ -93,6 +125,7 @@ interface BlockJson {
 interface ReceiptJson {
   transactionHash: string;
   blockNumber: string | null;
+  blockHash: string;
   status: string;
   logs: Log[];
 }
@@ -109,6 +142,7 @@ function readReceipt(receipt: ReceiptJson | null): Receipt | null {
   return {
     hash: receipt.transactionHash,
     block: Number(receipt.blockNumber),
+    blockHash: receipt.blockHash,
     succeeded: receipt.status === "0x1",
     logs: receipt.logs,
   };

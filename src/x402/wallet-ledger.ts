@@ -24,14 +24,27 @@ export interface StoredJob {
   /** Epoch milliseconds: not signed by then, it never is. */
   signBefore: number;
   transaction: string;
-  /** Height of the block that settled it. */
+  /** Height and hash of the block that settled it. */
   block: number | null;
+  blockHash: string | null;
   reason: string | null;
   message: string | null;
   isFinal: boolean;
   /** Epoch milliseconds of the last change. */
   changedAt: number;
 }
+
+/** Where a job was settled: the transaction's hash, and height and hash of its block. */
+export interface SettledIn {
+  transaction: string;
+  block: number;
+  blockHash: string;
+}
+
+const NOWHERE = { tx: "", block: null, block_hash: null };
+
+/** `watched`: hash of the latest block when settled payments were last compared with the chain. */
+type ValueName = "wallet_id" | "nonce_floor" | "watched";
 
 const KEPT_MS = 7 * 24 * 60 * 60_000;
 
@@ -51,8 +64,8 @@ export class WalletLedger {
     sql.exec(`
       CREATE TABLE IF NOT EXISTS job (
         seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL, state TEXT NOT NULL,
-        sign_before INTEGER NOT NULL, tx TEXT NOT NULL DEFAULT '', block INTEGER, reason TEXT,
-        message TEXT, final INTEGER NOT NULL DEFAULT 0, changed_at INTEGER NOT NULL);
+        sign_before INTEGER NOT NULL, tx TEXT NOT NULL DEFAULT '', block INTEGER, block_hash TEXT,
+        reason TEXT, message TEXT, final INTEGER NOT NULL DEFAULT 0, changed_at INTEGER NOT NULL);
       CREATE INDEX IF NOT EXISTS job_open ON job (seq) WHERE final = 0;
       CREATE TABLE IF NOT EXISTS signed (
         hash TEXT PRIMARY KEY, nonce INTEGER NOT NULL, job_id TEXT, raw TEXT NOT NULL,
@@ -62,12 +75,12 @@ export class WalletLedger {
   }
 
   /** A value that is kept by name; null when there is none. */
-  get(name: "wallet_id" | "nonce_floor"): string | null {
+  get(name: ValueName): string | null {
     const [row] = this.#sql.exec("SELECT value FROM value WHERE name = ?", name).toArray();
     return row ? String(row.value) : null;
   }
 
-  set(name: "wallet_id" | "nonce_floor", value: string): void {
+  set(name: ValueName, value: string): void {
     this.#sql.exec(
       `INSERT INTO value (name, value) VALUES (?, ?)
        ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -122,6 +135,11 @@ export class WalletLedger {
     return this.#sql.exec("SELECT * FROM signed ORDER BY nonce, rowid").toArray().map(signedRow);
   }
 
+  /** Those that may yet be mined. */
+  live(): Signed[] {
+    return this.transactions().filter(({ state }) => state !== "mined");
+  }
+
   signedFor(jobId: string): Signed[] {
     return this.transactions().filter((one) => one.jobId === jobId);
   }
@@ -168,8 +186,9 @@ export class WalletLedger {
     this.#sql.exec("DELETE FROM signed WHERE nonce = ?", nonce);
   }
 
-  settle(id: string, transaction: string, block: number, now: number): void {
-    this.#move(id, { state: "settled", tx: transaction, block, reason: null, message: null }, now);
+  settle(id: string, { transaction, block, blockHash }: SettledIn, now: number): void {
+    const place = { tx: transaction, block, block_hash: blockHash };
+    this.#move(id, { state: "settled", ...place, reason: null, message: null }, now);
   }
 
   fail(id: string, reason: string, message: string | null, transaction: string, now: number): void {
@@ -181,12 +200,12 @@ export class WalletLedger {
     const found = this.find(id);
     if (!found) return;
     const expires = Number(found.job.validBefore) * 1000;
-    this.#move(id, { state: "waiting", tx: "", block: null, sign_before: expires }, now);
+    this.#move(id, { state: "waiting", ...NOWHERE, sign_before: expires }, now);
   }
 
   /** A block that held the transaction is gone: it is on its way again. */
   unsettle(id: string, now: number): void {
-    this.#move(id, { state: "signed", tx: "", block: null }, now);
+    this.#move(id, { state: "signed", ...NOWHERE }, now);
   }
 
   /** What a settled job leaves behind is not needed once no reorganisation can touch it. */
@@ -216,6 +235,7 @@ function storedJob(row: Row): StoredJob {
     signBefore: Number(row.sign_before),
     transaction: String(row.tx),
     block: row.block === null ? null : Number(row.block),
+    blockHash: row.block_hash === null ? null : String(row.block_hash),
     reason: row.reason === null ? null : String(row.reason),
     message: row.message === null ? null : String(row.message),
     isFinal: row.final === 1,

@@ -172,7 +172,7 @@ let events = 0;
 /** Writes events as a change does, each of a record of its own, and returns their ids. */
 export async function happen(
   kinds: readonly EventKind[],
-  where: { network?: string; sourceId?: string | null; data?: object } = {},
+  where: { network?: string; sourceId?: string | null; ownerId?: string; data?: object } = {},
   d1: D1Database = env.DB,
 ): Promise<string[]> {
   const { network = "Preprod", sourceId = null, data = { message: "happened" } } = where;
@@ -185,6 +185,7 @@ export async function happen(
           kind: kind as never,
           network,
           sourceId,
+          ownerId: where.ownerId ?? null,
           recordId: `record-${events++}`,
           sequence: 1,
           data,

@@ -73,6 +73,7 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       { name: "status", refused: ["", "settled", "Pending"] },
       { name: "direction", refused: ["", "Inbound"] },
       { name: "caip2Network", refused: ["", "eip155:", "1", "eip155:x"] },
+      { name: "paymentPayloadHash", refused: ["", long(64)] },
     ],
   },
   { method: "GET", path: "/x402/settlements", access: "+PAY", valid: { limit: "5" }, fields: page },
@@ -182,6 +183,7 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
         required: true,
         refused: ["x", {}, [], [{}], Array(21).fill(REQUIREMENTS)],
       },
+      { name: "paymentRequired.extensions", refused: ["x", 5, []] },
       { name: "preferredNetwork", refused: NOT_CAIP2 },
       { name: "preferredAsset", refused: [...NOT_ADDRESS, null] },
       {

@@ -65,6 +65,15 @@ describe.each(KINDS)("%s", (kind) => {
     ]);
   });
 
+  it("of one key reaches that key and Admins, and no other key", async () => {
+    const own = await endpointOf({ id: "key-own" });
+    const other = await endpointOf({ id: "key-other" });
+    const admin = await endpointOf({ permission: "Admin" });
+    await happen([kind], { ...origin(kind), ownerId: "key-own" });
+    await service.settle();
+    expect([await own.arrived(), await other.arrived(), await admin.arrived()]).toEqual([1, 0, 1]);
+  });
+
   it.each([
     ["was revoked", "status = 'Revoked'"],
     ["lost +PAY", "can_pay = 0"],

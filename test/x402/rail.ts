@@ -173,6 +173,11 @@ export class Rail {
   /** Somebody else than the facilitator settles a payment, and pays more for it. */
   async bringToChain({ accepted, payload }: Payload): Promise<void> {
     const { to, data } = settlementCall(accepted.asset, readAuthorization(payload));
+    await this.outbid(to, data);
+  }
+
+  /** Somebody's call, in the next block before any other. */
+  async outbid(to: string, data: Hex): Promise<void> {
     await this.pending(ANYBODY, to, data);
   }
 
@@ -197,8 +202,8 @@ export class Rail {
     return decodeFunctionResult({ ...call, data: answer });
   }
 
-  /** A registered resource with a payee of its own. */
-  async source(over: Record<string, unknown> = {}) {
+  /** A registered resource with a payee of its own; the administrator's unless told otherwise. */
+  async source(over: Record<string, unknown> = {}, headers: Record<string, string> = {}) {
     const payTo = privateKeyToAccount(generatePrivateKey()).address.toLowerCase();
     const source = await expectOk(
       await api<{ id: string; url: string; requirements: PaymentRequirements }>(
@@ -210,6 +215,7 @@ export class Rail {
           payTo,
           ...over,
         },
+        headers,
       ),
     );
     return { ...source, payTo };

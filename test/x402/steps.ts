@@ -1,0 +1,72 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { wrapD1 } from "../support/d1.ts";
+import type { Scene } from "./scene.ts";
+
+export type Step = <T>(run: () => Promise<T>) => Promise<T>;
+type Alarms = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">;
+
+/** Halts at the k-th step that the objects await, before or after it took effect. */
+export class Halt {
+  /** Steps so far. */
+  count = 0;
+  isReached = false;
+  /** Set by the test: whoever stands goes on. */
+  isOver = false;
+  readonly #k: number;
+  readonly #when: "before" | "after";
+
+  constructor(k: number, when: "before" | "after") {
+    this.#k = k;
+    this.#when = when;
+  }
+
+  readonly step: Step = async (run) => {
+    if (++this.count !== this.#k) return run();
+    if (this.#when === "before") await this.#stand();
+    const result = await run();
+    if (this.#when === "after") await this.#stand();
+    return result;
+  };
+
+  /** Whoever is evicted here never gets any further. */
+  async #stand(): Promise<void> {
+    this.isReached = true;
+    while (!this.isOver) await scheduler.wait(1);
+  }
+}
+
+/** Has everything that the objects await run through `step`, as long as they live. */
+export async function follow(scene: Scene, step: Step): Promise<void> {
+  scene.onRpc(({ forward }) => step(forward));
+  const { FACILITATOR_WALLET, EVENTS } = env;
+  const walletCalls = (stub: Record<string, (...args: unknown[]) => Promise<unknown>>) => ({
+    submit: (...args: unknown[]) => step(async () => stub.submit?.(...args)),
+    wait: (...args: unknown[]) => step(async () => stub.wait?.(...args)),
+  });
+  const followed = {
+    ...env,
+    DB: wrapD1(env.DB, (_, run) => step(run)),
+    EVENTS: { send: (body: never) => step(() => EVENTS.send(body)) },
+    FACILITATOR_WALLET: {
+      idFromName: (name: string) => FACILITATOR_WALLET.idFromName(name),
+      get: (id: DurableObjectId) => walletCalls(FACILITATOR_WALLET.get(id) as never),
+    },
+  };
+  for (const object of Object.values(scene.objects()))
+    await runInDurableObject(object, (instance, { storage }) => {
+      const alarms: Alarms = {
+        getAlarm: () => step(() => storage.getAlarm()),
+        setAlarm: (at) => step(() => storage.setAlarm(at)),
+        deleteAlarm: () => step(() => storage.deleteAlarm()),
+      };
+      const ctx = { storage: { kv: storage.kv, sql: storage.sql, ...alarms } };
+      Object.defineProperty(instance, "env", { value: followed, configurable: true });
+      Object.defineProperty(instance, "ctx", { value: ctx, configurable: true });
+    });
+}
+
+/** Runs with the first step that is awaited, then with the second, until there are no more. */
+export async function atEveryStep(run: (k: number) => Promise<boolean>): Promise<number> {
+  for (let k = 1; ; k++) if (!(await run(k))) return k - 1;
+}
