@@ -59,6 +59,11 @@ export interface Env {
    * (devnet, receivers). Refused while any source is on Mainnet.
    */
   LOOPBACK_ORIGINS?: string;
+  /**
+   * Development only: scripts that contracts are derived from instead of the default deployment's,
+   * JSON as `sources/templates.ts` reads it. No Mainnet source is created while it is set.
+   */
+  CONTRACT_TEMPLATES?: string;
   /** Optional: base URL of a price API, asked for end-of-month rates that are not stored. */
   PRICE_SOURCE_URL?: string;
   /** JSON: the API's coin id and the decimals of each unit, `{"": {"id": "…", "decimals": 6}}`. */

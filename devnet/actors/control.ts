@@ -3,14 +3,17 @@
  *
  * `POST /_control/{chain}/act` with `{steps: Step[]}` plays the steps in order and answers with one
  * `StepResult` for each. Escrows and tokens are known by name for as long as their chain lives.
- * `POST /_control/{chain}/wallets` tells the wallets, with their words, and the contracts.
+ * `POST /_control/{chain}/wallets` tells the wallets, with their words, the contracts, and what
+ * others are derived from.
  */
 import { z } from "zod";
 import type { Chain } from "../chain.ts";
 import { CONTRACTS, contractOf } from "../contracts/index.ts";
+import { TEMPLATES } from "../contracts/templates.ts";
 import type { Devnet } from "../server.ts";
 import { actAll, lockAll } from "./actions.ts";
 import type { Escrow } from "./escrow.ts";
+import { publishScripts } from "./publish.ts";
 import { burnToken, mintToken, mintTokens, sendToken, type Token } from "./registry.ts";
 import { Step } from "./steps.ts";
 import { failToSpend, lockAgain, lockRaw } from "./strangers.ts";
@@ -52,11 +55,14 @@ export function registerActors(devnet: Devnet): void {
       vkey,
     })),
     contracts: CONTRACTS,
+    templates: TEMPLATES,
   }));
 }
 
 function play(chain: Chain, cast: Cast, step: Step): StepResult {
   switch (step.do) {
+    case "publish":
+      return transactionResult(chain, publishScripts(chain));
     case "lock":
     case "lockAll": {
       const orders = step.do === "lock" ? [step] : step.orders;

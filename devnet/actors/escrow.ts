@@ -26,6 +26,8 @@ export interface Escrow {
 /** What to lock. Everything but the parties has a default that makes a valid lock. */
 export interface LockOrder {
   version: PaymentSourceType;
+  /** Where to lock, bech32. Default: at the contract of that version; only there can it be spent. */
+  contractAddress?: string;
   seller: Wallet;
   buyer: Wallet;
   /** The price. Default: 10 whole native coins. */
@@ -63,7 +65,8 @@ const TEN_COINS = [{ unit: "", amount: 10_000_000n }];
  */
 export function draftEscrow(order: LockOrder, now: number): Omit<Escrow, "txHash" | "index"> {
   const { version, seller, buyer, collateral = 0n } = order;
-  const contract = contractOf(version);
+  const known = contractOf(version);
+  const contract = { ...known, address: order.contractAddress ?? known.address };
   const unsigned = {
     version,
     buyer: buyer.address,

@@ -1,5 +1,6 @@
 import type { Chain } from "../chain.ts";
 import { CONTRACTS } from "../contracts/index.ts";
+import { TEMPLATE_SCRIPTS } from "../contracts/templates.ts";
 import { buildTransaction } from "./transaction.ts";
 import { ADMIN } from "./wallets.ts";
 
@@ -7,16 +8,17 @@ import { ADMIN } from "./wallets.ts";
 const HELD_WITH_SCRIPT = 10_000_000n;
 
 /**
- * Puts every contract's script on the chain, as whoever deploys a contract does: from then on the
- * provider can show the script to those who know its hash.
+ * Puts the script of every contract, and those that contracts are derived from, on the chain, as
+ * whoever deploys a contract does: from then on the provider can show it to those who know its hash.
  *
  * @throws LedgerRejection when the ledger refuses it.
  */
 export function publishScripts(chain: Chain): string {
-  const outputs = CONTRACTS.map(({ scriptCbor }) => ({
+  const scripts = [...CONTRACTS.map(({ scriptCbor }) => scriptCbor), ...TEMPLATE_SCRIPTS];
+  const outputs = scripts.map((referenceScript) => ({
     address: ADMIN.address,
     funds: [{ unit: "", amount: HELD_WITH_SCRIPT }],
-    referenceScript: scriptCbor,
+    referenceScript,
   }));
   return chain.submit(buildTransaction(chain, { payer: ADMIN, outputs }));
 }

@@ -54,6 +54,8 @@ const order = z.strictObject({
   /** The name by which later steps find the escrow. */
   as: z.string().exactOptional(),
   version,
+  /** Of a contract that was derived; that of the version when omitted. */
+  contractAddress: z.string().exactOptional(),
   seller,
   buyer,
   funds: funds.exactOptional(),
@@ -90,6 +92,8 @@ const rawLock = z.strictObject({
 });
 
 export const Step = z.discriminatedUnion("do", [
+  /** Every contract's script, as a reference. */
+  z.strictObject({ do: z.literal("publish") }),
   order.extend({ do: z.literal("lock") }),
   /** Several locks, or several moves, in one transaction. */
   z.strictObject({ do: z.literal("lockAll"), orders: z.array(order).min(1) }),

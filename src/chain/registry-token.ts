@@ -2,6 +2,7 @@ import { blake2b } from "@noble/hashes/blake2.js";
 import { concatBytes } from "@noble/hashes/utils.js";
 import { bytesToHex, hexToBytes } from "./hex.ts";
 import type { PaymentSourceType } from "./network.ts";
+import { scriptHash } from "./plutus-script.ts";
 import { encodeRedeemer } from "./redeemer.ts";
 
 /** Constructor numbers of the registry policies' redeemers; generation 2 has an update between. */
@@ -13,7 +14,6 @@ const REDEEMERS: Record<PaymentSourceType, { mint: number; burn: number }> = {
 /** Generation 2 counts the tokens of one transaction from here. */
 const FIRST_NONCE = 0x10;
 const FIRST_VERSION = [0, 0, 0];
-const PLUTUS_V3 = 3;
 
 /** CBOR of the redeemer with which a registry policy lets a token be minted or burned. */
 export function registryRedeemer(type: PaymentSourceType, does: "mint" | "burn"): Uint8Array {
@@ -41,6 +41,5 @@ export function registryAssetName(
 
 /** Whether bytes (hex, as witnesses carry them) are the Plutus V3 script of a policy. */
 export function isPolicyScript(policyId: string, scriptCbor: string): boolean {
-  const bytes = Uint8Array.of(PLUTUS_V3, ...hexToBytes(scriptCbor));
-  return bytesToHex(blake2b(bytes, { dkLen: 28 })) === policyId;
+  return scriptHash(hexToBytes(scriptCbor)) === policyId;
 }

@@ -1,4 +1,4 @@
-import { parseAddress } from "../chain/address.ts";
+import { type ParsedAddress, parseAddress } from "../chain/address.ts";
 import type { Network } from "../chain/network.ts";
 import { type Provider, ProviderError, type TransactionPosition } from "../chain/provider.ts";
 import { ApiError } from "../http/errors.ts";
@@ -25,10 +25,15 @@ export function contractAt(
  * @throws ApiError 400 naming the field
  */
 export function addressOn(network: Network, field: string, text: string): string {
+  return parsedAddressOn(network, field, text).bech32;
+}
+
+/** The same, with what is in the address. */
+export function parsedAddressOn(network: Network, field: string, text: string): ParsedAddress {
   const parsed = parseAddress(text);
   if (parsed?.network !== network)
     throw new ApiError(400, `${field}: must be an address on ${network}`);
-  return parsed.bech32;
+  return parsed;
 }
 
 /**

@@ -4,9 +4,9 @@ import { seal } from "../db/sealed.ts";
 import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { idempotently } from "../http/idempotency.ts";
-import { addressOn, checkProviderKey, contractAt, findContractTransaction } from "./checks.ts";
+import { addressOn, checkProviderKey, findContractTransaction } from "./checks.ts";
+import { contractOf } from "./contract.ts";
 import { initialCursor } from "./cursor.ts";
-import { refuseMixingWithDevelopment } from "./local-contracts.ts";
 import { providerFor } from "./provider.ts";
 import { NEVER_SYNCED, providerKeyPlace, render, type SourceRow } from "./record.ts";
 import type { CreateBody, PaymentSourceRecord } from "./schemas.ts";
@@ -17,7 +17,7 @@ import { conflictOf, deriveWallets, refuseRepeated } from "./wallets.ts";
  * Creates a payment source with its wallets and its cursor, in one batch.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 400, 409, 422; ProviderError when the provider cannot be asked
+ * @throws ApiError 400, 409, 422, 502; ProviderError when the provider cannot be asked
  */
 export async function createSource(
   c: AppContext,
@@ -26,17 +26,18 @@ export async function createSource(
 ): Promise<PaymentSourceRecord> {
   const { network } = body;
   const creator = c.var.caller.id;
-  const source = await newSource(c, body, now);
+  const findContract = contractOf(c.env, body);
+  const draft = await draftSource(c, body, now);
   const wallets = [
     ...(await deriveWallets(
       c.env,
-      source,
+      draft,
       "PurchasingWallets",
       body.PurchasingWallets,
       creator,
       now,
     )),
-    ...(await deriveWallets(c.env, source, "SellingWallets", body.SellingWallets, creator, now)),
+    ...(await deriveWallets(c.env, draft, "SellingWallets", body.SellingWallets, creator, now)),
   ];
   refuseRepeated(wallets);
   const rows = wallets.map(({ row }) => row);
@@ -46,19 +47,15 @@ export async function createSource(
     const { rpcProviderApiKey } = body.PaymentSourceConfig;
     const provider = await providerFor(c.env, network, rpcProviderApiKey);
     await checkProviderKey(provider);
+    const { address: contractAddress, policyId } = await findContract(provider);
+    const source: SourceRow = { ...draft, contractAddress, policyId };
     const first = body.lastIdentifierChecked;
     const after =
-      first === null
-        ? null
-        : await findContractTransaction(provider, source.contractAddress, first);
+      first === null ? null : await findContractTransaction(provider, contractAddress, first);
 
     const status = { ...NEVER_SYNCED, lastIdentifierChecked: first };
     const record = render(source, rows, rpcProviderApiKey, status);
-    const detail = {
-      network,
-      contractAddress: source.contractAddress,
-      wallets: rows.map(({ id }) => id),
-    };
+    const detail = { network, contractAddress, wallets: rows.map(({ id }) => id) };
     try {
       await commitAudited(
         c,
@@ -78,11 +75,13 @@ export async function createSource(
   });
 }
 
-/** The row of the new source. */
-async function newSource(c: AppContext, body: CreateBody, now: number): Promise<SourceRow> {
+/** The row of the new source, but for its contract. */
+async function draftSource(
+  c: AppContext,
+  body: CreateBody,
+  now: number,
+): Promise<Omit<SourceRow, "contractAddress" | "policyId">> {
   const { network, AdminWallets, FeeReceiverNetworkWallet: feeReceiver } = body;
-  const contract = contractAt(network, body.smartContractAddress);
-  refuseMixingWithDevelopment(c.env, { network, scriptHash: contract.scriptHash });
   const adminWallets = AdminWallets.map(({ walletAddress }, order) => ({
     walletAddress: addressOn(network, `AdminWallets[${order}].walletAddress`, walletAddress),
     order,
@@ -94,8 +93,6 @@ async function newSource(c: AppContext, body: CreateBody, now: number): Promise<
     id,
     network,
     type: body.paymentSourceType,
-    contractAddress: contract.address,
-    policyId: body.policyId,
     adminWallets: JSON.stringify(adminWallets),
     feeRatePermille: body.feeRatePermille,
     feeReceiverAddress:

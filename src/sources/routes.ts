@@ -56,11 +56,16 @@ export function paymentSourceRoutes() {
       access: "Admin",
       tag: "Payment sources",
       summary: "Creates a payment source",
-      description: "Its contract is followed from its first transaction, or after the one given.",
+      description:
+        "Its contract is followed from its first transaction, or after the one given. A contract that is not named by address and policy is derived from its parameters, with a script that the provider shows.",
       body: createBody,
       idempotent: true,
       data: paymentSourceRecord,
-      errors: { ...ERRORS, 422: "The Idempotency-Key was used for another request." },
+      errors: {
+        ...ERRORS,
+        422: "The Idempotency-Key was used for another request.",
+        502: "The chain provider failed, or does not have the script that a contract is derived from.",
+      },
     },
     async (c, { body }) => {
       const record = await createSource(c, body, Date.now());

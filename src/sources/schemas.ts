@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { validateMnemonic } from "../chain/keys.ts";
 import { NETWORKS, PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import { text } from "../http/parameters.ts";
+import { contractProblems } from "./contract-rules.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -38,11 +39,15 @@ export const createBody = z
   .object({
     network: z.enum(NETWORKS),
     paymentSourceType: z.enum(PAYMENT_SOURCE_TYPES).default("Web3ChainV1"),
-    smartContractAddress: text(),
+    smartContractAddress: text().optional().openapi({
+      description:
+        "The contract to follow, with its policyId. Both left out: they are derived from AdminWallets, requiredAdminSignatures, cooldownTime and on Web3ChainV1 the fee.",
+    }),
     policyId: z
       .string()
       .regex(/^[0-9a-fA-F]{56}$/, "must be 56 hex digits")
       .transform((hex) => hex.toLowerCase())
+      .optional()
       .openapi({ type: "string", pattern: "^[0-9a-fA-F]{56}$" }),
     PaymentSourceConfig: config,
     AdminWallets: z.array(address).min(1).max(50),
@@ -69,7 +74,11 @@ export const createBody = z
       path: ["requiredAdminSignatures"],
       error: "must be at most the number of AdminWallets",
     },
-  );
+  )
+  .superRefine((body, problems) => {
+    for (const { field, problem } of contractProblems(body))
+      problems.addIssue({ code: "custom", path: [field], message: problem });
+  });
 
 export type CreateBody = z.output<typeof createBody>;
 

@@ -4,17 +4,18 @@
  * without them tests the same code with the vectors in `test/vectors`.
  */
 import { describe, expect, it } from "vitest";
-import { isAddressOn, parseAddress } from "../../src/chain/address.ts";
+import { formatAddress, isAddressOn, parseAddress } from "../../src/chain/address.ts";
 import { amountsMatch } from "../../src/chain/amounts.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import { keysFromMnemonic } from "../../src/chain/keys.ts";
-import type { OnChainState } from "../../src/chain/network.ts";
+import type { Network, OnChainState } from "../../src/chain/network.ts";
 import {
   feePayer,
   nextPaymentAction,
   nextPurchaseAction,
   stateAfter,
 } from "../../src/escrow/transitions.ts";
+import { templatesOf } from "../../src/sources/templates.ts";
 import {
   checkDatums,
   checkIdentifiers,
@@ -26,6 +27,12 @@ import {
 
 type MatrixRow = [action: string, state: OnChainState, next: string, isError: boolean];
 type FundsRow = [unit: string, amount: string];
+
+interface DeploymentVector {
+  appliedScriptHash: string;
+  preprodAddress: string;
+  mainnetAddress: string;
+}
 
 interface SharedVectors {
   wallets: {
@@ -39,10 +46,10 @@ interface SharedVectors {
     address_pairs: { rows: { address: string; paymentKeyHash: string; stakeKeyHash?: string }[] };
   };
   scripts: {
-    defaults: Record<
-      "v1" | "v2",
-      { appliedScriptHash: string; preprodAddress: string; mainnetAddress: string }
-    >;
+    defaults: {
+      v1: DeploymentVector & { preprodRegistryPolicyId: string; mainnetRegistryPolicyId: string };
+      v2: DeploymentVector & { registryPolicyIdBothNetworks: string };
+    };
   };
   blockchainIdentifiers: { generated: IdentifierVector[] };
   datums: { rows: DatumVector[] };
@@ -78,6 +85,21 @@ function check(shared: SharedVectors): void {
   checkDatums(shared.datums.rows, { V1: v1.preprodAddress, V2: v2.preprodAddress });
   checkRedeemers(shared.redeemers);
   checkSlots(shared.slots);
+
+  it("contracts are derived from the default deployments", () => {
+    const addressOf = (network: Network, hash: string) =>
+      formatAddress({ network, payment: { kind: "script", hash }, stake: null });
+    for (const [type, network, address, policy] of [
+      ["Web3ChainV1", "Preprod", v1.preprodAddress, v1.preprodRegistryPolicyId],
+      ["Web3ChainV1", "Mainnet", v1.mainnetAddress, v1.mainnetRegistryPolicyId],
+      ["Web3ChainV2", "Preprod", v2.preprodAddress, v2.registryPolicyIdBothNetworks],
+      ["Web3ChainV2", "Mainnet", v2.mainnetAddress, v2.registryPolicyIdBothNetworks],
+    ] as const) {
+      const templates = templatesOf({}, type, network);
+      expect(addressOf(network, templates.escrow)).toBe(address);
+      expect(templates.policy).toBe(policy);
+    }
+  });
 
   it("derives keys and address of a wallet from its words", async () => {
     const wallet = shared.wallets.peer_mnemonic_vector;

@@ -73,8 +73,6 @@ describe("GET /api/v1/openapi.json", () => {
       "PaymentSourceConfig",
       "feeRatePermille",
       "network",
-      "policyId",
-      "smartContractAddress",
     ]);
   });
 

@@ -8,6 +8,9 @@ export interface ChainWallet {
   vkey: string;
 }
 
+/** What `CONTRACT_TEMPLATES` says on the local chain. */
+export type ChainTemplates = Record<ChainContract["type"], { escrow: string; policy: string }>;
+
 export interface ChainContract {
   type: "Web3ChainV1" | "Web3ChainV2";
   address: string;
@@ -54,7 +57,11 @@ export class TestChain {
     return this.#control("act", { steps });
   }
 
-  wallets(): Promise<{ wallets: ChainWallet[]; contracts: ChainContract[] }> {
+  wallets(): Promise<{
+    wallets: ChainWallet[];
+    contracts: ChainContract[];
+    templates: ChainTemplates;
+  }> {
     return this.#control("wallets", {});
   }
 

@@ -1,0 +1,248 @@
+import { Data, PlutusV3, ScriptHash, UPLC } from "@evolution-sdk/evolution";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { publishScripts } from "../../devnet/actors/publish.ts";
+import { buildTransaction } from "../../devnet/actors/transaction.ts";
+import { ACTOR_FUNDS, SELLERS } from "../../devnet/actors/wallets.ts";
+import { createChain } from "../../devnet/chain.ts";
+import { CONTRACTS, contractOf } from "../../devnet/contracts/index.ts";
+import { applyTo, type ParameterForm, TEMPLATES } from "../../devnet/contracts/templates.ts";
+import { startDevnet } from "../../devnet/server.ts";
+import { formatAddress } from "../../src/chain/address.ts";
+import { createBlockfrost } from "../../src/chain/blockfrost.ts";
+import {
+  type EscrowTerms,
+  escrowParameters,
+  policyParameters,
+  scriptLike,
+} from "../../src/chain/contract-parameters.ts";
+import { bytesToHex, hexToBytes } from "../../src/chain/hex.ts";
+import type { PaymentSourceType } from "../../src/chain/network.ts";
+import { encodePlutusData, type PlutusData } from "../../src/chain/plutus-data.ts";
+import { replaceParameters, scriptHash, scriptOfHash } from "../../src/chain/plutus-script.ts";
+import { encodeRedeemer } from "../../src/chain/redeemer.ts";
+
+/** Scripts are built here by a wallet library of others, and ours must come out the same. */
+const FORMS: readonly ParameterForm[] = ["applications", "case"];
+
+/** The parameters on a body that has arguments of its own besides, as that library writes it. */
+function scriptOf(
+  form: ParameterForm,
+  body: UPLC.Term,
+  own: readonly UPLC.Term[],
+  parameters: readonly PlutusData[],
+  version: UPLC.Program["version"] = "1.1.0",
+): Uint8Array {
+  const constants = [...own, ...parameters.map((data) => UPLC.dataConstant(toTheirs(data)))];
+  const applied =
+    form === "case"
+      ? UPLC.caseTerm(UPLC.constrTerm(0n, constants), [body])
+      : constants.reduce(UPLC.applyTerm, body);
+  const flat = UPLC.toFlatHex(new UPLC.Program({ version, body: applied }));
+  return hexToBytes(UPLC.applySingleCborEncoding(flat));
+}
+
+const programOf = (scriptCbor: string) =>
+  UPLC.fromFlatBytes(UPLC.decodeDoubleCborHexToFlat(scriptCbor));
+
+/** A term in lambdas that pass over their arguments. */
+const inLambdas = (count: number, body: UPLC.Term): UPLC.Term =>
+  count === 0 ? body : UPLC.lambdaTerm(0n, inLambdas(count - 1, body));
+
+function toTheirs(data: PlutusData): Data.Data {
+  if (typeof data === "bigint" || data instanceof Uint8Array) return data;
+  if (Array.isArray(data)) return data.map(toTheirs);
+  if ("entries" in data) throw new Error("no map is among these parameters");
+  return Data.constr(BigInt(data.index), data.fields.map(toTheirs));
+}
+
+const theirHash = (script: Uint8Array) =>
+  ScriptHash.toHex(ScriptHash.fromScript(new PlutusV3.PlutusV3({ bytes: script })));
+
+const bytes = (maxLength: number) =>
+  fc.uint8Array({ maxLength }).map((array) => Uint8Array.from(array));
+
+const { data: anyData } = fc.letrec<{ data: PlutusData }>((tie) => ({
+  data: fc.oneof(
+    { maxDepth: 3 },
+    fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }),
+    bytes(700),
+    fc.array(tie("data"), { maxLength: 3 }),
+    fc.record({ index: fc.nat(127), fields: fc.array(tie("data"), { maxLength: 3 }) }),
+  ),
+}));
+
+const dataBytes = anyData.map(encodePlutusData);
+const constant = fc.oneof(
+  fc.bigInt().map((value) => UPLC.constantTerm("Integer", value)),
+  bytes(600).map((value) => UPLC.constantTerm("ByteString", value)),
+  fc.string().map((value) => UPLC.constantTerm("String", value)),
+  fc.constant(UPLC.constantTerm("Unit", null)),
+  dataBytes.map((value) => UPLC.constantTerm("Data", value)),
+  fc
+    .array(bytes(90), { maxLength: 3 })
+    .map((items): UPLC.Term => UPLC.constantTerm({ list: "ByteString" }, { items } as never)),
+  fc.array(fc.tuple(dataBytes, fc.bigInt()), { maxLength: 3 }).map((pairs) => {
+    const items = pairs.map((pair) => ({ items: pair }));
+    return UPLC.constantTerm({ list: { pair: ["Data", "Integer"] } }, { items } as never);
+  }),
+);
+const { term: anyTerm } = fc.letrec<{ term: UPLC.Term }>((tie) => ({
+  term: fc.oneof(
+    { maxDepth: 6 },
+    constant,
+    fc.bigInt({ min: 1n, max: 400n }).map(UPLC.varTerm),
+    fc.constantFrom(...UPLC.BuiltinFunctions).map(UPLC.builtinTerm),
+    fc.constant(UPLC.errorTerm),
+    tie("term").map(UPLC.forceTerm),
+    tie("term").map(UPLC.delayTerm),
+    tie("term").map((body) => UPLC.lambdaTerm(0n, body)),
+    fc.tuple(tie("term"), tie("term")).map(([f, argument]) => UPLC.applyTerm(f, argument)),
+    fc
+      .tuple(fc.bigInt({ min: 0n, max: 2n ** 40n }), fc.array(tie("term"), { maxLength: 3 }))
+      .map(([tag, terms]) => UPLC.constrTerm(tag, terms)),
+    fc
+      .tuple(tie("term"), fc.array(tie("term"), { maxLength: 3 }))
+      .map(([scrutinee, cases]) => UPLC.caseTerm(scrutinee, cases)),
+  ),
+}));
+const anyParameters = fc.integer({ min: 1, max: 6 }).chain((length) => {
+  const list = fc.array(anyData, { minLength: length, maxLength: length });
+  return fc.tuple(list, list);
+});
+
+describe.each(FORMS)("a script whose parameters stand as %s", (form) => {
+  it("takes others in their place, and is then as their compiler makes it", () => {
+    fc.assert(
+      fc.property(
+        anyTerm,
+        fc.array(anyTerm, { maxLength: 2 }),
+        anyParameters,
+        (body, own, [before, after]) => {
+          const script = scriptOf(form, body, own, before);
+          const wanted = scriptOf(form, body, own, after);
+          const made = replaceParameters(script, after.map(encodePlutusData));
+          expect(bytesToHex(made.script)).toBe(bytesToHex(wanted));
+          expect(made.replaced).toEqual(before.map(encodePlutusData));
+          expect(scriptHash(made.script)).toBe(theirHash(wanted));
+          const back = replaceParameters(made.script, made.replaced);
+          expect(back.replaced).toEqual(after.map(encodePlutusData));
+          expect(bytesToHex(back.script)).toBe(bytesToHex(script));
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each(CONTRACTS)("runs on the ledger with others: $type", ({ scriptCbor }) => {
+    const script = applyTo(scriptCbor, [1n, [Uint8Array.of(1)]], form);
+    const { version, body } = programOf(scriptCbor);
+    const parameters = [2n ** 70n, [new Uint8Array(300), { index: 1, fields: [] }]];
+    const made = replaceParameters(script, parameters.map(encodePlutusData)).script;
+    const wanted = scriptOf(form, inLambdas(2, body), [], parameters, version);
+    expect(bytesToHex(made)).toBe(bytesToHex(wanted));
+
+    const address = formatAddress({
+      network: "Preprod",
+      payment: { kind: "script", hash: theirHash(made) },
+      stake: null,
+    });
+    const chain = createChain({ funds: ACTOR_FUNDS, autoMine: true });
+    const [payer] = SELLERS;
+    const funds = [{ unit: "", amount: 10_000_000n }];
+    const outputs = [{ address, funds, datum: Uint8Array.of(0x80) }];
+    const txHash = chain.submit(buildTransaction(chain, { payer, outputs }));
+    const spends = [{ txHash, index: 0, funds, redeemer: encodeRedeemer(0) }];
+    chain.submit(buildTransaction(chain, { payer, spends, scripts: [bytesToHex(made)] }));
+    expect(chain.utxosAt(address)).toEqual([]);
+  });
+});
+
+describe("a contract that is derived from what the provider shows", () => {
+  const hash = fc.uint8Array({ minLength: 28, maxLength: 28 }).map((raw) => bytesToHex(raw));
+  const anyTerms = fc.record({
+    requiredAdminSignatures: fc.integer({ min: 1, max: 50 }),
+    adminVkeys: fc.array(hash, { minLength: 1, maxLength: 50 }),
+    cooldownTime: fc.nat(30 * 24 * 60 * 60_000),
+    receiver: fc.tuple(hash, hash),
+    permille: fc.nat(1000),
+  });
+
+  it("has the hash and the policy that its compiler's own tools give it", async () => {
+    const devnet = await startDevnet();
+    try {
+      const node = devnet.createChain("derive", { funds: ACTOR_FUNDS, autoMine: true });
+      publishScripts(node.chain);
+      const provider = createBlockfrost({ baseUrl: node.url, projectId: "local" });
+      const shown = async (template: string) => {
+        const script = scriptOfHash(template, (await provider.scriptCbor(template)) ?? "");
+        if (!script) throw new Error(`${template} is not shown`);
+        return script;
+      };
+      const programs = {
+        Web3ChainV1: programOf(contractOf("Web3ChainV1").scriptCbor),
+        Web3ChainV2: programOf(contractOf("Web3ChainV2").scriptCbor),
+      };
+      /** Hash of a contract in lambdas, applied to parameters. */
+      const applied = (
+        type: PaymentSourceType,
+        form: ParameterForm,
+        parameters: readonly PlutusData[],
+      ) => {
+        const { version, body } = programs[type];
+        const term = inLambdas(parameters.length, body);
+        return theirHash(scriptOf(form, term, [], parameters, version));
+      };
+      const { Web3ChainV1, Web3ChainV2 } = TEMPLATES;
+      const v1Escrow = await shown(Web3ChainV1.escrow);
+      const v1Policy = await shown(Web3ChainV1.policy);
+      const v2Escrow = await shown(Web3ChainV2.escrow);
+
+      fc.assert(
+        fc.property(anyTerms, ({ receiver: [payment, stake], permille, ...rest }) => {
+          const receiver = formatAddress({
+            network: "Preprod",
+            payment: { kind: "key", hash: payment },
+            stake: { kind: "key", hash: stake },
+          });
+          const admins = rest.adminVkeys.map(hexToBytes);
+          const [required, cooldown] = [
+            BigInt(rest.requiredAdminSignatures),
+            BigInt(rest.cooldownTime),
+          ];
+          const credential = (key: string) => ({ index: 0, fields: [hexToBytes(key)] });
+          const some = (data: PlutusData) => ({ index: 0, fields: [data] });
+          const feeAddress = {
+            index: 0,
+            fields: [credential(payment), some(some(credential(stake)))],
+          };
+
+          const v1Terms: EscrowTerms = {
+            ...rest,
+            type: "Web3ChainV1",
+            fee: { receiver, permille },
+          };
+          const escrow = scriptLike(v1Escrow, "Web3ChainV1", "Preprod", escrowParameters(v1Terms));
+          const parameters = [required, admins, feeAddress, BigInt(permille), cooldown];
+          expect(scriptHash(escrow)).toBe(applied("Web3ChainV1", "case", parameters));
+          const address = formatAddress({
+            network: "Preprod",
+            payment: { kind: "script", hash: scriptHash(escrow) },
+            stake: null,
+          });
+          const policy = scriptLike(v1Policy, "policy", "Preprod", policyParameters(address));
+          const text = new TextEncoder().encode(address);
+          expect(scriptHash(policy)).toBe(applied("Web3ChainV1", "applications", [text]));
+
+          const v2Terms: EscrowTerms = { ...rest, type: "Web3ChainV2", fee: null };
+          expect(
+            scriptHash(scriptLike(v2Escrow, "Web3ChainV2", "Preprod", escrowParameters(v2Terms))),
+          ).toBe(applied("Web3ChainV2", "applications", [required, admins, cooldown]));
+        }),
+        { numRuns: 10 },
+      );
+    } finally {
+      await devnet.close();
+    }
+  });
+});
