@@ -4,6 +4,9 @@ import { setInterval } from "node:timers/promises";
 import { ACTOR_FUNDS } from "./actors/wallets.ts";
 import { type Agents, startAgents } from "./agents.ts";
 import type { Chain } from "./chain.ts";
+import { TEMPLATES } from "./contracts/templates.ts";
+import { startKeptEvmNode } from "./evm/kept.ts";
+import { type EvmNode, EvmUnavailable, startEvmNode } from "./evm/node.ts";
 import { type Host, startHost } from "./host.ts";
 import { type InboxProvider, startInboxProvider } from "./inbox-provider.ts";
 import { openJournal } from "./journal.ts";
@@ -12,6 +15,8 @@ import { ensureRegistrySource } from "./registry.ts";
 import { startDevnet } from "./server.ts";
 import { ensureSources } from "./sources.ts";
 import { ensureWebhook } from "./webhooks.ts";
+import { CHAIN_ID, ensureRail } from "./x402/rail.ts";
+import { type PaidResource, startPaidResource } from "./x402/resource.ts";
 
 export interface ServiceOptions {
   /** Variables and secrets of the Worker; `ADMIN_KEY` among them. */
@@ -21,7 +26,7 @@ export interface ServiceOptions {
   /** The built Worker; `dist/worker.js` when omitted. */
   bundle?: string;
   /**
-   * Folder in which the chain and the Worker's state live on; both are forgotten when omitted. So
+   * Folder in which both chains and the Worker's state live on; all are forgotten when omitted. So
    * whatever `startService` makes may be there already.
    */
   keep?: string;
@@ -36,8 +41,16 @@ export interface Service {
   inbox: InboxProvider;
   /** Where the events arrive. */
   receiver: Receiver;
-  /** Stops the cron, the Worker and the chain. */
+  /** What the x402 rail takes, or why there is none. */
+  x402: X402Scene | EvmUnavailable;
+  /** Stops the cron, the Worker and the chains. */
   close(): Promise<void>;
+}
+
+/** The EVM node that x402 payments are settled on, and what is paid for. */
+export interface X402Scene {
+  node: EvmNode;
+  resource: PaidResource;
 }
 
 const CRON_EVERY_MS = 2_000;
@@ -46,8 +59,9 @@ const CHAIN_NAME = "demo";
 const CHECK_EVERY_S = "3";
 
 /**
- * Starts everything, with a payment source for each contract. The cron fires every two seconds. The
- * caller handles SIGINT and SIGTERM: nothing is closed on its own.
+ * Starts everything, with a payment source for each contract; on a machine without an EVM node,
+ * everything but the x402 rail. The cron fires every two seconds. The caller handles SIGINT and
+ * SIGTERM: nothing is closed on its own.
  *
  * @throws when a part does not start; the others are stopped then.
  */
@@ -66,17 +80,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       autoMine: true,
       ...(journal && { journal }),
     });
+    const evm = await startEvm(options.keep);
+    const node = evm instanceof EvmUnavailable ? null : evm;
+    if (node) closers.push(() => node.close());
     const agents = await startAgents();
     closers.push(() => agents.close());
     const inbox = await startInboxProvider();
     closers.push(() => inbox.close());
     const receiver = await startReceiver();
     closers.push(() => receiver.close());
+    const origins = [devnet.url, agents.url, inbox.url, receiver.url, ...(node ? [node.url] : [])];
     const host = await startHost({
       bindings: {
         ...options.variables,
         BLOCKFROST_URL_PREPROD: url,
-        LOOPBACK_ORIGINS: [devnet.url, agents.url, inbox.url, receiver.url].join(","),
+        CONTRACT_TEMPLATES: JSON.stringify(TEMPLATES),
+        LOOPBACK_ORIGINS: origins.join(","),
         HEALTH_CHECK_INTERVAL_S: CHECK_EVERY_S,
         INBOX_PROVIDER_URL_PREPROD: inbox.url,
       },
@@ -89,10 +108,30 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await ensureRegistrySource({ url: host.url, adminKey: options.variables.ADMIN_KEY });
     await ensureSources({ url: host.url, adminKey: options.variables.ADMIN_KEY });
     await ensureWebhook({ url: host.url, adminKey: options.variables.ADMIN_KEY }, receiver);
+    let x402: Service["x402"];
+    if (evm instanceof EvmUnavailable) x402 = evm;
+    else {
+      const admin = { url: host.url, token: options.variables.ADMIN_KEY };
+      await ensureRail(admin, evm);
+      const resource = await startPaidResource(admin);
+      closers.push(() => resource.close());
+      x402 = { node: evm, resource };
+    }
     closers.push(startCron(host));
-    return { url: host.url, chain, host, agents, inbox, receiver, close };
+    return { url: host.url, chain, host, agents, inbox, receiver, x402, close };
   } catch (error) {
     await close();
+    throw error;
+  }
+}
+
+/** The EVM node of the service, or why this machine has none. */
+async function startEvm(keep: string | undefined): Promise<EvmNode | EvmUnavailable> {
+  try {
+    if (keep === undefined) return await startEvmNode(CHAIN_ID);
+    return await startKeptEvmNode(CHAIN_ID, join(keep, "evm-chain"));
+  } catch (error) {
+    if (error instanceof EvmUnavailable) return error;
     throw error;
   }
 }

@@ -13,16 +13,19 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { publishScripts } from "./actors/publish.ts";
 import { buildWorker } from "./build.ts";
+import { EvmUnavailable } from "./evm/node.ts";
 import { invoiceCommand } from "./invoice-command.ts";
 import { playRegistrations } from "./registrations.ts";
 import { registerAgents } from "./registry.ts";
 import { type PlayedLife, playDemo } from "./scenario.ts";
 import { developmentSecrets } from "./secrets.ts";
 import { type Service, startService } from "./service.ts";
+import { playPurchases } from "./x402/buyer.ts";
 
 const DEFAULT_PORT = "8787";
 const ORPHAN_CHECK_MS = 500;
 const DIFF = "/api/v1/purchase/diff/onchain-state-or-result?network=Preprod";
+const SETTLEMENTS = "/api/v1/x402/settlements";
 const DEFAULT_FOLDER = fileURLToPath(new URL("../.local-state", import.meta.url));
 
 const { values: flags } = parseArgs({
@@ -36,7 +39,6 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 let service: Service | undefined;
 /** Ends what the demo still plays once the service is ready. */
 const curtain = new AbortController();
-let epilogue: Promise<void> | undefined;
 let stopping = false;
 
 async function start(): Promise<void> {
@@ -47,21 +49,36 @@ async function start(): Promise<void> {
   service = await startService({ variables, port, bundle, ...keep });
   // A chain that was kept has had its demo; one that was stopped in the middle of it stays so.
   const isNew = service.chain.tip().height === 0;
+  const isPlayed = isNew && !flags["no-demo"];
   if (isNew) publishScripts(service.chain);
   let played: PlayedLife[] = [];
-  if (isNew && !flags["no-demo"]) {
+  if (isPlayed) {
     registerAgents(service.chain, service.agents);
     played = await playDemo(service.chain);
     // From here on the service spends from the same wallets, so this comes last.
     const play = await playRegistrations({ ...service, adminKey: variables.ADMIN_KEY });
-    epilogue = play(curtain.signal).catch((error: unknown) => console.error(error));
+    goOn(play(curtain.signal));
   }
   console.log(`ready: ${service.url} · admin key: ${variables.ADMIN_KEY}`);
   console.log(`curl -s -H 'token: ${variables.ADMIN_KEY}' '${service.url}${DIFF}'`);
   console.log(`webhooks arrive at: ${service.receiver.url}`);
-  const paid = played.findLast(({ ends }) => ends === "Withdrawn");
   const access = { url: service.url, token: variables.ADMIN_KEY };
+  const { x402 } = service;
+  if (x402 instanceof EvmUnavailable) console.log(`x402 is left out: ${x402.message}`);
+  else {
+    console.log(`sold by x402: curl -i '${x402.resource.url}'`);
+    console.log(`curl -s -H 'token: ${access.token}' '${service.url}${SETTLEMENTS}'`);
+    if (isPlayed) goOn(playPurchases(access, x402.node, x402.resource.url));
+  }
+  const paid = played.findLast(({ ends }) => ends === "Withdrawn");
   if (paid) console.log(invoiceCommand(access, paid, Date.now()));
+}
+
+/** Lets a part of the demo go on while the service is ready. What the curtain cuts off may fail. */
+function goOn(part: Promise<void>): void {
+  part.catch((error: unknown) => {
+    if (!curtain.signal.aborted) console.error(error);
+  });
 }
 
 /** @throws with one clear line when it is no port, or one that something else listens on. */
@@ -89,7 +106,6 @@ async function stop(): Promise<void> {
   // What is still starting cannot be stopped half-way; its outcome no longer matters.
   await started.catch(() => undefined);
   curtain.abort();
-  await epilogue;
   await service?.close();
   process.exit(0);
 }

@@ -124,8 +124,9 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
         state = await pumpRound(this.#ledger, await this.#wallet(), resend);
         pause = FIRST_PAUSE_MS;
       } catch (error) {
-        // The node may have lost, or never got, what was sent.
+        // The node may have lost, or never got, what was sent; the network may have another by now.
         this.#resend = true;
+        this.#settings = null;
         failed = true;
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
         log("warn", "x402.round_failed", { error: String(error) });
