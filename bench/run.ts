@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [x402] [--quick] [--json <path>]
  *
  * Without a part's name all of them run. Any answer that is not 2xx, any failed connection and any
  * figure beyond its limit ends it with exit code 1.
@@ -24,6 +24,7 @@ import { benchSync } from "./sync.ts";
 import { formatTable, type Row } from "./table.ts";
 import { benchWebhooks } from "./webhooks.ts";
 import { benchWorkerBots } from "./worker-bots.ts";
+import { benchX402 } from "./x402.ts";
 
 const PARTS = [
   "startup",
@@ -36,6 +37,7 @@ const PARTS = [
   "registry",
   "registration",
   "webhooks",
+  "x402",
 ] as const;
 type Part = (typeof PARTS)[number];
 
@@ -53,6 +55,8 @@ const TITLES = {
   workerBots: "Migration of worker bots",
   webhooks: "Events, from their commit to every receiver",
   webhookWrites: "D1 rows written for events that come one by one, purge included",
+  x402: "x402 settlements by one wallet; CPU, calls and requests per payment",
+  x402Writes: "D1 rows written for settlements that come one by one, purge included",
   invoices: "Making one invoice",
 };
 type Table = keyof typeof TITLES;
@@ -99,6 +103,11 @@ async function run(context: BenchContext): Promise<void> {
     report("webhooks", rows);
     report("webhookWrites", writes);
     if (excesses.length > 0) throw new Error(excesses.join("\n"));
+  }
+  if (isWanted("x402")) {
+    const { rows, writes } = await benchX402(context);
+    report("x402", rows);
+    report("x402Writes", writes);
   }
   if (isWanted("worker-bots")) report("workerBots", await benchWorkerBots(context));
   if (isWanted("invoices")) report("invoices", await benchInvoices(context));
