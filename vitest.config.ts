@@ -27,6 +27,7 @@ export default defineConfig({
                 TEST_SEARCH_MIGRATIONS: await readD1Migrations("./migrations-search"),
                 DEVNET_URL: inject("devnetUrl"),
                 RECEIVER_URL: inject("receiverUrl"),
+                BYSTANDER_URL: inject("bystanderUrl"),
                 AGENTS_URL: inject("agentsUrl"),
                 INBOX_URL: inject("inboxUrl"),
                 PRICES_URL: inject("pricesUrl"),

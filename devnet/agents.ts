@@ -55,12 +55,14 @@ export interface Agents {
 /**
  * Starts the agents on a free port of 127.0.0.1. Tests in other processes tell them how to behave
  * with `POST /_control` and `{agent, behaviour, argument?}`, and learn with `GET /_control` how
- * often each was asked.
+ * often each was asked. `GET /_control/{agent}` waits until the last answer of an agent is over, and
+ * says whether it was given in full: `{"finished": false}` when whoever asked went away before.
  */
 export async function startAgents(): Promise<Agents> {
   const behaviours = new Map<string, { behaviour: string; argument: string }>();
   const asked = new Map<string, number>();
   const lastAsked = new Map<string, number>();
+  const lastAnswers = new Map<string, Promise<{ finished: boolean }>>();
   let longestGap = 0;
 
   function behave(agent: string, behaviour: string, argument = ""): void {
@@ -68,7 +70,16 @@ export async function startAgents(): Promise<Agents> {
     behaviours.set(agent, { behaviour, argument });
   }
 
-  async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function control(
+    request: IncomingMessage,
+    response: ServerResponse,
+    answeredBy = "",
+  ): Promise<void> {
+    const answer = lastAnswers.get(answeredBy);
+    if (answer) {
+      json(response, 200, await answer);
+      return;
+    }
     if (request.method === "POST") {
       const { agent, behaviour, argument } = JSON.parse(await textOf(request));
       behave(agent, behaviour, argument);
@@ -79,7 +90,7 @@ export async function startAgents(): Promise<Agents> {
   const server = createServer((request, response) => {
     const [, agent = "", path] = (request.url ?? "").split("/");
     if (agent === "_control") {
-      control(request, response).catch((error: unknown) =>
+      control(request, response, path).catch((error: unknown) =>
         json(response, 400, { error: String(error) }),
       );
       return;
@@ -92,6 +103,10 @@ export async function startAgents(): Promise<Agents> {
     const now = Date.now();
     longestGap = Math.max(longestGap, now - (lastAsked.get(agent) ?? now));
     lastAsked.set(agent, now);
+    const over = new Promise<{ finished: boolean }>((resolve) =>
+      response.on("close", () => resolve({ finished: response.writableFinished })),
+    );
+    lastAnswers.set(agent, over);
     const { behaviour, argument } = behaviours.get(agent) ?? {
       behaviour: "available",
       argument: "",

@@ -14,7 +14,7 @@ const RECORDED: Record<string, Record<string, object>> = {
       symbol: "ntv",
       localization: { en: "Native" },
       market_data: {
-        current_price: { eur: 0.6871234567890123, jpy: 119.17, usd: 0.8065 },
+        current_price: { btc: 0, eur: 0.6871234567890123, jpy: 119.17, usd: 0.8065 },
         market_cap: { eur: 24_612_345_678.9 },
       },
     },

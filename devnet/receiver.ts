@@ -4,10 +4,15 @@
  *
  *     POST /inbox                            answers 200
  *     POST /inbox?answer=503&retryAfter=7    answers as told
+ *     POST /inbox?answer=307&location=…      answers as told, with `Location`
  *     POST /inbox?answer=redirect            answers 302; the target is another inbox, `/redirected`
- *     POST /inbox?answer=reset               cuts the connection
+ *     POST /inbox?answer=late&ms=500         answers 200 after that time
+ *     POST /inbox?answer=reset               resets the connection
  *     POST /inbox?answer=hang                never answers
+ *     POST /inbox?answer=stall               answers 200, and stops in the middle of the body
+ *     PUT  /inbox                            from now on answers by the plan in the body: see `Plan`
  *     GET  /inbox                            what has arrived there, as JSON
+ *     DELETE /inbox                          the same, and forgets it
  *     GET  /                                 the last of all that has arrived, as text
  */
 import { once } from "node:events";
@@ -21,7 +26,16 @@ export interface Arrival {
   at: number;
   headers: Record<string, string>;
   body: string;
+  /** How it was answered, as a query like those above. Empty: 200, at once. */
+  answered: string;
 }
+
+/**
+ * How an inbox answers, as queries like those above. The n-th message that is new to it, by its
+ * `webhook-id`, gets the n-th list, and the first again after the last; each time it comes it gets
+ * the next answer of its list, and 200 when there is none.
+ */
+export type Plan = readonly (readonly string[])[];
 
 export interface Receiver {
   /** Origin without a trailing slash. */
@@ -39,6 +53,7 @@ const MAX_KEPT = 100_000;
 /** Starts a receiver on a free port. */
 export async function startReceiver(): Promise<Receiver> {
   const inboxes = new Map<string, Arrival[]>();
+  const plans = new Map<string, (messageId: string) => string>();
   const secrets = new Map<string, string>();
   const shown: string[] = [];
 
@@ -51,23 +66,25 @@ export async function startReceiver(): Promise<Receiver> {
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname: path, searchParams } = new URL(request.url ?? "/", "http://receiver");
-    if (request.method !== "POST") {
-      const isOverview = path === "/";
-      response.setHeader(
-        "content-type",
-        isOverview ? "text/plain; charset=utf-8" : "application/json",
+    const { pathname: path, search } = new URL(request.url ?? "/", "http://receiver");
+    if (request.method === "POST") {
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
       );
-      response.end(isOverview ? overview(shown) : JSON.stringify(inboxes.get(path) ?? []));
-      return;
+      const body = await textOf(request);
+      const answered = plans.get(path)?.(headers["webhook-id"] ?? "") ?? search.slice(1);
+      receive(path, { at: Date.now(), headers, body, answered });
+      answer(response, new URLSearchParams(answered));
+    } else if (request.method === "PUT") {
+      plans.set(path, following(JSON.parse(await textOf(request))));
+      response.end();
+    } else if (path === "/") {
+      response.setHeader("content-type", "text/plain; charset=utf-8").end(overview(shown));
+    } else {
+      const arrivals = JSON.stringify(inboxes.get(path) ?? []);
+      if (request.method === "DELETE") inboxes.delete(path);
+      response.setHeader("content-type", "application/json").end(arrivals);
     }
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const headers = Object.fromEntries(
-      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
-    );
-    receive(path, { at: Date.now(), headers, body: Buffer.concat(chunks).toString("utf8") });
-    answer(response, searchParams);
   }
 
   const server = createServer((request, response) => {
@@ -87,16 +104,41 @@ export async function startReceiver(): Promise<Receiver> {
   };
 }
 
+/** The answer to each request of a message, by its id. */
+function following(plan: Plan): (messageId: string) => string {
+  const messages = new Map<string, { answers: readonly string[]; times: number }>();
+  return (id) => {
+    const known = messages.get(id);
+    const message = known ?? { answers: plan[messages.size % plan.length] ?? [], times: 0 };
+    messages.set(id, message);
+    return message.answers[message.times++] ?? "";
+  };
+}
+
+/** More than the first part of an answer that stalls. */
+const STALLED_LENGTH = "1000";
+
 function answer(response: ServerResponse, how: URLSearchParams): void {
   const wanted = how.get("answer") ?? "200";
-  if (wanted === "hang") return;
-  if (wanted === "reset") {
-    response.destroy();
-    return;
+  switch (wanted) {
+    case "hang":
+      return;
+    case "stall":
+      response.setHeader("content-length", STALLED_LENGTH).write("thank ");
+      return;
+    case "reset":
+      response.socket?.resetAndDestroy();
+      return;
+    case "late": {
+      const timer = setTimeout(() => response.end("thank you"), Number(how.get("ms")));
+      response.on("close", () => clearTimeout(timer));
+      return;
+    }
   }
   const retryAfter = how.get("retryAfter");
   if (retryAfter !== null) response.setHeader("retry-after", retryAfter);
-  if (wanted === "redirect") response.setHeader("location", "/redirected");
+  const location = wanted === "redirect" ? "/redirected" : how.get("location");
+  if (location !== null) response.setHeader("location", location);
   response.statusCode = wanted === "redirect" ? 302 : Number(wanted);
   response.end("thank you");
 }
@@ -138,4 +180,10 @@ function check(secret: string, headers: Record<string, string>, body: string): s
   } catch (error) {
     return `NOT VERIFIED: ${error instanceof Error ? error.message : error}`;
   }
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
 }

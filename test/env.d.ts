@@ -17,6 +17,8 @@ declare global {
       EVM_URL: string;
       /** Origin of a webhook receiver; see devnet/receiver.ts. */
       RECEIVER_URL: string;
+      /** Origin of another one, where receivers redirect to: nothing may arrive there. */
+      BYSTANDER_URL: string;
       /** Origin of agents; see devnet/agents.ts. */
       AGENTS_URL: string;
       /** Origin of an inbox provider. */

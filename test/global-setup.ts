@@ -18,6 +18,8 @@ declare module "vitest" {
     devnetUrl: string;
     /** Origin of a receiver of webhooks; a test takes a path of its own there. */
     receiverUrl: string;
+    /** Origin of another receiver, where receivers redirect to. */
+    bystanderUrl: string;
     /** Origin of agents that can be asked whether they are available; see devnet/agents.ts. */
     agentsUrl: string;
     /** Origin of a DNS-over-HTTPS resolver; see devnet/resolver.ts. */
@@ -38,6 +40,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("devnetUrl", devnet.url);
   const receiver = await startReceiver();
   project.provide("receiverUrl", receiver.url);
+  const bystander = await startReceiver();
+  project.provide("bystanderUrl", bystander.url);
   const agents = await startAgents();
   project.provide("agentsUrl", agents.url);
   const resolver = await startNameResolver();
@@ -54,6 +58,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await inbox.close();
     await resolver.close();
     await agents.close();
+    await bystander.close();
     await receiver.close();
     await devnet.close();
   };

@@ -25,6 +25,8 @@ export interface Arrival {
   at: number;
   headers: Record<string, string>;
   body: string;
+  /** How it was answered; empty: 200, at once. */
+  answered: string;
 }
 
 /** The queue that the tests deliver by hand: messages wait until `drain`. */
@@ -47,7 +49,7 @@ export class WebhookService {
   constructor(overrides: Partial<Env> = {}) {
     this.env = {
       ...env,
-      LOOPBACK_ORIGINS: `${env.LOOPBACK_ORIGINS},${env.RECEIVER_URL}`,
+      LOOPBACK_ORIGINS: [env.LOOPBACK_ORIGINS, env.RECEIVER_URL, env.BYSTANDER_URL].join(),
       WEBHOOK_TIMEOUT_MS: "400",
       EVENTS: {
         send: async () => {
@@ -201,10 +203,27 @@ export async function happen(
   return rows.map(({ id }) => id).reverse();
 }
 
-/** What has arrived at a path of the receiver. */
-export async function arrivals(path: string): Promise<Arrival[]> {
-  const answer = await fetch(`${env.RECEIVER_URL}${path}`);
+/** What has arrived at a path of the receiver, or of another one. */
+export async function arrivals(path: string, origin = env.RECEIVER_URL): Promise<Arrival[]> {
+  const answer = await fetch(`${origin}${path}`);
   return (await answer.json()) as Arrival[];
+}
+
+/** The same, which the receiver then forgets. */
+export async function takeArrivals(path: string): Promise<Arrival[]> {
+  const answer = await fetch(`${env.RECEIVER_URL}${path}`, { method: "DELETE" });
+  return (await answer.json()) as Arrival[];
+}
+
+/** Tells the receiver how a path answers from now on; see `Plan` in devnet/receiver.ts. */
+export async function planAnswers(
+  path: string,
+  plan: readonly (readonly string[])[],
+): Promise<void> {
+  const body = JSON.stringify(plan);
+  const told = await fetch(`${env.RECEIVER_URL}${path}`, { method: "PUT", body });
+  if (!told.ok) throw new Error(`the receiver answered ${told.status}`);
+  await told.body?.cancel();
 }
 
 /** The events' ids that arrived. */
