@@ -12,8 +12,8 @@ import { activeSource } from "../src/sources/active.ts";
 import { providerFor } from "../src/sources/provider.ts";
 import { providerKeyPlace } from "../src/sources/record.ts";
 
-/** A single statement of a run may take this long, retries included. */
-const DATABASE_MS = 30_000;
+/** A run, which makes a dozen calls of a provider that may be slow, and its statements. */
+const RUN_MS = 90_000;
 const AFTER_FAILURE_MS = 30_000;
 
 interface Wallet {
@@ -55,12 +55,12 @@ export class HotWallet extends DurableObject<Env> implements WalletRpc {
     const { env } = this;
     const ledger = db(env, network, {
       writes: "idempotent",
-      deadline: Date.now() + DATABASE_MS,
+      deadline: Date.now() + RUN_MS,
     });
     const next = await nextOfWallet(ledger, network, vkey);
     if (!next) return null;
     // The library that builds transactions is loaded here and nowhere at the door.
-    const { failWithoutSource, WalletGone, workWallet } = await import(
+    const { failWithoutSource, WalletGone, workNext } = await import(
       "../src/registry/registration-work.ts"
     );
     const source = await activeSource(db(env), next.sourceId);
@@ -69,11 +69,9 @@ export class HotWallet extends DurableObject<Env> implements WalletRpc {
       return Date.now();
     }
     const apiKey = await open(env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-    return workWallet({
+    const context = {
       db: ledger,
       provider: await providerFor(env, network, apiKey),
-      network,
-      vkey,
       keys: async () => {
         const found = source.wallets.find((one) => one.vkey === vkey);
         if (!found)
@@ -85,7 +83,9 @@ export class HotWallet extends DurableObject<Env> implements WalletRpc {
       },
       threshold: Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1),
       now: Date.now,
-    });
+    };
+    // One at a time: the next may belong to another source, with a provider and wallets of its own.
+    return workNext(context, next);
   }
 
   /** @returns when to try again, epoch milliseconds */

@@ -4,11 +4,12 @@ import { DatabaseUnavailable, db } from "../src/db/client.ts";
 import { open, SealError } from "../src/db/sealed.ts";
 import type { Env } from "../src/env.ts";
 import { undoInboxMints, writeInboxMints } from "../src/inbox/mints.ts";
+import { endRegistrations, forgetRegistrations } from "../src/inbox/removal.ts";
 import { log } from "../src/log.ts";
 import { StaleRegistry } from "../src/registry/commit.ts";
 import { checkHealth } from "../src/registry/health.ts";
 import { type RegistryJob, type RegistryRpc, wakeJob } from "../src/registry/jobs.ts";
-import { continueRemoval } from "../src/registry/removal.ts";
+import { continueRemoval, readRemoved } from "../src/registry/removal.ts";
 import { indexChanges } from "../src/registry/search-index.ts";
 import { activeRegistrySource, providerKeyPlace } from "../src/registry/source-record.ts";
 import { recordFailure, syncRegistry } from "../src/registry/sync.ts";
@@ -67,15 +68,12 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryRpc {
     const { env } = this;
     const { sourceId, network } = job;
     const ledger = db(env, network, { writes: "idempotent", deadline: deadline + DATABASE_MS });
-    const [cursor] = await ledger.all<{ removedAt: number | null }>(
-      "SELECT removed_at AS removedAt FROM registry_cursor WHERE source_id = ?",
-      sourceId,
-    );
-    if (!cursor) return false;
-    if (cursor.removedAt !== null) {
-      const removed = { id: sourceId, network, removedAt: cursor.removedAt };
-      return continueRemoval(ledger, removed, Date.now());
-    }
+    const removed = await readRemoved(ledger, sourceId);
+    if (removed !== null)
+      return continueRemoval(ledger, removed, Date.now(), {
+        end: (now) => endRegistrations(ledger, removed, now),
+        forget: () => forgetRegistrations(ledger, sourceId),
+      });
     const source = await activeRegistrySource(db(env), sourceId);
     if (source === null) return false;
     const apiKey = await open(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);

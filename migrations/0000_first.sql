@@ -139,7 +139,9 @@ CREATE UNIQUE INDEX `inbox_registration_token` ON `inbox_registration` (`agent_i
 CREATE INDEX `inbox_registration_changed` ON `inbox_registration` (`network`,`status_updated_at`,`id`);--> statement-breakpoint
 CREATE INDEX `inbox_registration_newest` ON `inbox_registration` (`network`,`id`);--> statement-breakpoint
 CREATE INDEX `inbox_registration_slug` ON `inbox_registration` (`agent_slug`,`network`,`id`);--> statement-breakpoint
-CREATE INDEX `inbox_registration_due` ON `inbox_registration` (`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `inbox_registration_due` ON `inbox_registration` (`network`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `inbox_registration_minted` ON `inbox_registration` (`source_id`,`minted_height`);--> statement-breakpoint
+CREATE INDEX `inbox_registration_burned` ON `inbox_registration` (`source_id`,`burned_height`) WHERE burned_height IS NOT NULL;--> statement-breakpoint
 CREATE TABLE `invoice_base` (
 	`id` text PRIMARY KEY NOT NULL,
 	`network` text NOT NULL,
@@ -617,5 +619,5 @@ CREATE TABLE `registration` (
 );
 --> statement-breakpoint
 CREATE INDEX `registration_newest` ON `registration` (`kind`,`network`,`id`);--> statement-breakpoint
-CREATE INDEX `registration_identifier` ON `registration` (`agent_identifier`);--> statement-breakpoint
+CREATE INDEX `registration_identifier` ON `registration` (`agent_identifier`,`network`,`kind`,`id`);--> statement-breakpoint
 CREATE INDEX `registration_open` ON `registration` (`network`,`wallet_vkey`,`due_at`) WHERE due_at IS NOT NULL;

@@ -21,7 +21,9 @@ export function createAssetCalls(get: Requester): AssetProvider {
 
     async assetMetadata(unit) {
       const asset = await get(`/assets/${unit}`, ASSET);
-      return asset && { onchainMetadata: asset.onchain_metadata };
+      return (
+        asset && { onchainMetadata: asset.onchain_metadata, mintTxHash: asset.initial_mint_tx_hash }
+      );
     },
 
     async addressFunds(address) {
@@ -36,7 +38,7 @@ const QUANTITY = z.string().regex(/^\d+$/);
 
 const REDEEMERS = z.array(z.object({ tx_hash: HASH, purpose: z.string() }));
 const HOLDERS = z.array(z.object({ address: z.string(), quantity: QUANTITY }));
-const ASSET = z.object({ onchain_metadata: z.unknown() });
+const ASSET = z.object({ onchain_metadata: z.unknown(), initial_mint_tx_hash: HASH });
 const ADDRESS = z.object({
   amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY })),
 });

@@ -12,6 +12,8 @@ import {
 /** A value of transaction metadata. Map keys may be any metadatum; texts are the usual ones. */
 export type Metadatum = string | bigint | Uint8Array | Metadatum[] | Map<Metadatum, Metadatum>;
 
+/** Bytes of a text, or of a byte string, that the ledger takes at most. */
+export const LONGEST_TEXT = 64;
 /** Far deeper than any metadata standard nests. */
 const MAX_DEPTH = 64;
 
@@ -45,7 +47,7 @@ function metadatumOf(node: CborNode, depth: number): Metadatum {
   }
 }
 
-/** CBOR of a metadatum. The ledger takes no text and no byte string beyond 64 bytes. */
+/** CBOR of a metadatum. The ledger takes no text and no byte string beyond `LONGEST_TEXT`. */
 export function encodeMetadatum(value: Metadatum): Uint8Array {
   if (typeof value === "string") return encodeText(value);
   if (typeof value === "bigint") return encodeInt(value);

@@ -37,9 +37,10 @@ export interface AssetProvider {
   assetHolders(unit: string): Promise<{ address: string; quantity: string }[] | null>;
   /**
    * What the last minting said of a token under label 721, as JSON; `null` when the provider has
-   * never seen it. `onchainMetadata` is null where there is none, or it is not indexed yet.
+   * never seen it. `onchainMetadata` is null where there is none, or it is not indexed yet;
+   * `mintTxHash` is the transaction that minted it first.
    */
-  assetMetadata(unit: string): Promise<{ onchainMetadata: unknown } | null>;
+  assetMetadata(unit: string): Promise<{ onchainMetadata: unknown; mintTxHash: string } | null>;
   /** What lies at an address; `null` when the provider has never seen it. */
   addressFunds(address: string): Promise<{ unit: string; quantity: string }[] | null>;
 }

@@ -1,21 +1,19 @@
 import { z } from "@hono/zod-openapi";
-import { permitNetwork } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { readSession } from "../http/session.ts";
-import {
-  type InboxAgentProfile,
-  type RegistrationRow,
-  shownInboxAgent,
-} from "../registry/registration.ts";
-import { listFilters } from "../registry/registration-filters.ts";
+import type { InboxAgentProfile } from "../registry/registration.ts";
+import { listShown } from "../registry/registration-list.ts";
+import { shownInboxAgent } from "../registry/registration-record.ts";
 import {
   removeRegistration,
   requestDeregistration,
   requestRegistration,
 } from "../registry/registration-requests.ts";
-import { DEREGISTRATION_ERRORS, REGISTRATION_ERRORS } from "../registry/registration-routes.ts";
-import { registrationListQuery } from "../registry/registration-schemas.ts";
-import { listRegistrations, tipHeight } from "../registry/registration-store.ts";
+import {
+  DEREGISTRATION_ERRORS,
+  REGISTRATION_ERRORS,
+  registrationListQuery,
+} from "../registry/registration-schemas.ts";
+import type { RegistrationRow } from "../registry/registration-tables.ts";
 import {
   deregisterBody,
   inboxAgentRecord,
@@ -48,13 +46,7 @@ function serveInboxAgents(router: ReturnType<typeof createRouter>, path: string)
       query: registrationListQuery,
       data: z.object({ Assets: z.array(inboxAgentRecord) }),
     },
-    async (c, { query }) => {
-      permitNetwork(c.var.caller, query.network);
-      const session = readSession(c, query.network);
-      const rows = await listRegistrations(session, KIND, listFilters(query));
-      const tip = await tipHeight(session, query.network);
-      return { Assets: rows.map((row) => shownInboxAgent(row, tip)) };
-    },
+    async (c, { query }) => ({ Assets: await listShown(c, KIND, query, shownInboxAgent) }),
   );
 
   serve(
@@ -71,10 +63,8 @@ function serveInboxAgents(router: ReturnType<typeof createRouter>, path: string)
       data: inboxAgentRecord,
       errors: REGISTRATION_ERRORS,
     },
-    async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
-      return requestRegistration(c, KIND, body, () => profileOf(body), show, Date.now());
-    },
+    async (c, { body }) =>
+      requestRegistration(c, KIND, body, () => profileOf(body), show, Date.now()),
   );
 
   serve(
@@ -91,10 +81,7 @@ function serveInboxAgents(router: ReturnType<typeof createRouter>, path: string)
       data: inboxAgentRecord,
       errors: DEREGISTRATION_ERRORS,
     },
-    async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
-      return requestDeregistration(c, KIND, body, show, Date.now());
-    },
+    async (c, { body }) => requestDeregistration(c, KIND, body, show, Date.now()),
   );
 
   serve(

@@ -15,6 +15,7 @@ export interface InboxMetadata {
 /** The writers of both generations; see `registry/registration-metadata.ts`. */
 const TYPE = /^MasumiInboxV[12]$/;
 const SLUG_LENGTH = 80;
+const URL_LENGTH = 2000;
 
 /** One text, or the list of its pieces. */
 const text = z
@@ -31,7 +32,7 @@ const metadata = z.object({
       .max(SLUG_LENGTH)
       .refine((slug) => slugProblem(slug) === null),
   ),
-  provider_url: text.pipe(z.string().refine(isProviderUrl)).nullish(),
+  provider_url: text.pipe(z.string().max(URL_LENGTH).refine(isProviderUrl)).nullish(),
   metadata_version: z.coerce.number().pipe(z.literal(1)),
 });
 

@@ -5,6 +5,7 @@ import { type Database, type Statement, statement } from "../db/client.ts";
 import { reserveStamps, stamp } from "../db/clock.ts";
 import { newId } from "../db/id.ts";
 import { log } from "../log.ts";
+import { reopenRegistrations } from "../registry/registration-store.ts";
 import { readInboxMetadata } from "./metadata.ts";
 
 /** A policy that is followed; see `registry/cursor.ts`. */
@@ -20,6 +21,10 @@ export interface Mint {
   tx: ChainTransaction;
   at: { blockHeight: number };
 }
+
+/** Nobody shall write to a registration that ended, with keys that may be another's by now. */
+export const NOTHING_PUBLISHED = `linked_email = NULL, encryption_public_key = NULL,
+  encryption_key_version = NULL, signing_public_key = NULL, signing_key_version = NULL`;
 
 /**
  * What a run of minting transactions does to inbox registrations, for the batch that moves the
@@ -68,7 +73,7 @@ export function writeInboxMints(
     ),
     statement(
       `UPDATE inbox_registration SET status = 'Deregistered', burned_height = v->>'burnedHeight',
-         due_at = NULL, updated_at = ?, status_updated_at = at, rev = rev + 1
+         ${NOTHING_PUBLISHED}, due_at = NULL, updated_at = ?, status_updated_at = at, rev = rev + 1
        FROM (SELECT item.value AS v, ${burnedAt.sql} AS at FROM json_each(?) AS item)
        WHERE agent_identifier = v->>'agentIdentifier' AND source_id = ? AND burned_height IS NULL`,
       now,
@@ -92,8 +97,8 @@ export async function undoInboxMints(
   above: number,
   now: number,
 ): Promise<Statement[]> {
-  const rows = await db.all<{ id: string }>(
-    `SELECT id FROM inbox_registration
+  const rows = await db.all<{ id: string; agent_identifier: string }>(
+    `SELECT id, agent_identifier FROM inbox_registration
      WHERE source_id = ?1 AND (minted_height > ?2 OR burned_height > ?2) ORDER BY id`,
     id,
     above,
@@ -104,7 +109,7 @@ export async function undoInboxMints(
     reserveStamps("inbox", network, rows.length, now),
     statement(
       `UPDATE inbox_registration SET
-         status = iif(minted_height > above, 'Deregistered', 'Pending'),
+         status = iif(minted_height > above, 'Deregistered', 'Pending'), ${NOTHING_PUBLISHED},
          due_at = iif(minted_height > above, NULL, now),
          minted_height = iif(minted_height > above, NULL, minted_height),
          burned_height = iif(burned_height > above, NULL, burned_height),
@@ -116,6 +121,12 @@ export async function undoInboxMints(
       above,
       now,
       JSON.stringify(rows.map((row) => row.id)),
+    ),
+    reopenRegistrations(
+      network,
+      rows.map((row) => row.agent_identifier),
+      above,
+      now,
     ),
   ];
 }

@@ -116,8 +116,14 @@ const LONGEST_KEY = 4000;
 
 /** A key is a text, or a JWK (RFC 7517), which is kept as canonical JSON text. */
 function keyOf(value: unknown): string | null {
-  const key = isObject(value) ? canonicalJson(value) : value;
-  return textOf(key, LONGEST_KEY);
+  if (!isObject(value)) return textOf(value, LONGEST_KEY);
+  return isShallow(value, MAX_DEPTH) ? textOf(canonicalJson(value), LONGEST_KEY) : null;
+}
+
+/** Whether a value nests no deeper: what a stranger nests thousandfold, recursion does not survive. */
+function isShallow(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1));
 }
 
 function textOf(value: unknown, longest: number): string | null {

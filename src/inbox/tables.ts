@@ -28,7 +28,7 @@ export const inboxRegistration = sqliteTable(
     providerUrl: text("provider_url"),
     metadataVersion: integer("metadata_version").notNull(),
     status: text("status", { enum: INBOX_STATUSES }).notNull(),
-    /** The five below are what the provider says; null until it names this agent. */
+    /** The five below are what the provider says; null until it names this agent, and once it ended. */
     linkedEmail: text("linked_email"),
     encryptionPublicKey: text("encryption_public_key"),
     encryptionKeyVersion: text("encryption_key_version"),
@@ -51,6 +51,10 @@ export const inboxRegistration = sqliteTable(
     index("inbox_registration_changed").on(table.network, table.statusUpdatedAt, table.id),
     index("inbox_registration_newest").on(table.network, table.id),
     index("inbox_registration_slug").on(table.agentSlug, table.network, table.id),
-    index("inbox_registration_due").on(table.dueAt).where(sql`due_at IS NOT NULL`),
+    index("inbox_registration_due").on(table.network, table.dueAt).where(sql`due_at IS NOT NULL`),
+    index("inbox_registration_minted").on(table.sourceId, table.mintedHeight),
+    index("inbox_registration_burned")
+      .on(table.sourceId, table.burnedHeight)
+      .where(sql`burned_height IS NOT NULL`),
   ],
 );

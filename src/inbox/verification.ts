@@ -32,6 +32,8 @@ const NOTHING: Published = {
   signingKeyVersion: null,
 };
 
+const PUBLISHED = Object.keys(NOTHING) as (keyof Published)[];
+
 /** Where an agent's page is asked for; null: nowhere. */
 export function providerUrlOf(
   { providerUrl, network }: Pick<InboxRow, "providerUrl" | "network">,
@@ -94,7 +96,9 @@ async function changeRegistration(
 }
 
 function changeStatements(next: InboxRow, row: InboxRow, now: number): Statement[] {
-  const isMove = next.status !== row.status;
+  // A key that was changed is what whoever follows the inbox must learn first.
+  const isMove =
+    next.status !== row.status || PUBLISHED.some((field) => next[field] !== row[field]);
   const at = stamp("inbox", row.network, 1, "0");
   return [
     ...(isMove ? [reserveStamps("inbox", row.network, 1, now)] : []),

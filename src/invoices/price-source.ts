@@ -13,12 +13,12 @@ import {
   whole,
 } from "./money.ts";
 import { dayOf, type Month } from "./month.ts";
-import type { Rate } from "./rates.ts";
 
 /** Variables of the price source; it is off unless the first two are set. See docs/invoices.md. */
 export interface PriceSourceEnv {
   DB: D1Database;
   LOOPBACK_ORIGINS?: string;
+  DNS_OVER_HTTPS_URL?: string;
   PRICE_SOURCE_URL?: string;
   PRICE_SOURCE_COINS?: string;
   PRICE_SOURCE_KEY?: string;
@@ -34,22 +34,25 @@ const coinsSchema = z.record(
   z.object({ id: z.string().min(1).max(100), decimals: z.int().min(0).max(18) }),
 );
 
-const answerSchema = z.object({
-  market_data: z.object({ current_price: z.record(z.string(), z.number().positive()) }),
-});
+/** Only the price in the currency that is asked for matters: others may be 0, or missing. */
+const answerSchema = (currency: Currency) =>
+  z.object({
+    market_data: z.object({ current_price: z.object({ [currency]: z.number().positive() }) }),
+  });
 
 /**
  * The rate of a unit at the end of a month: the price at the first midnight (UTC) of the next one,
  * from an API of the form `GET {base}/coins/{id}/history?date=DD-MM-YYYY`, per smallest unit. Null
  * when the source is off or does not know the unit.
  *
+ * @returns the rate as decimal text, and where it is from, as the invoice prints it
  * @throws ApiError 502 or 504 when the source fails; Error when its variables are malformed
  */
 export async function endOfMonthRate(
   env: PriceSourceEnv,
   unit: string,
   { currency, month }: { currency: Currency; month: Month },
-): Promise<Rate | null> {
+): Promise<{ rate: string; source: string } | null> {
   const { PRICE_SOURCE_URL: base, PRICE_SOURCE_COINS: text } = env;
   if (!base || !text) return null;
   const coins = coinsSchema.parse(JSON.parse(text));
@@ -59,7 +62,7 @@ export async function endOfMonthRate(
   if (price === null) return null;
   const perUnit = dividedBy(parseDecimal(price), whole(10n ** BigInt(coin.decimals)));
   const rate = trimDecimal(formatDecimal(roundHalfUp(perUnit, RATE_DIGITS), RATE_DIGITS), 0);
-  return { unit, currency, month: month.text, rate, source: new URL(base).hostname };
+  return { rate, source: new URL(base).hostname };
 }
 
 /** Decimal text of the price of a whole coin; null when there is none. */
@@ -81,10 +84,11 @@ async function priceOf(
         ...(env.PRICE_SOURCE_KEY && { "x-cg-pro-api-key": env.PRICE_SOURCE_KEY }),
       },
       loopbackOrigins: await loopbackOrigins(env, Date.now() + TIMEOUT_MS),
+      resolverUrl: env.DNS_OVER_HTTPS_URL,
     });
     if (status === 404) return null;
     if (status !== 200) throw failed(`status ${status}`);
-    const answer = answerSchema.safeParse(JSON.parse(new TextDecoder().decode(body)));
+    const answer = answerSchema(currency).safeParse(JSON.parse(new TextDecoder().decode(body)));
     const price = answer.data?.market_data.current_price[currency];
     return price === undefined ? null : String(price);
   } catch (error) {

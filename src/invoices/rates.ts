@@ -82,8 +82,8 @@ export async function ratesFor(
   // The end of a month has no price before it is over.
   if (at.month.end <= now) {
     for (const unit of open()) {
-      const rate = await endOfMonthRate(env, unit, at);
-      if (rate !== null) found.push(rate);
+      const known = await endOfMonthRate(env, unit, at);
+      if (known) found.push({ unit, currency: at.currency, month: at.month.text, ...known });
     }
   }
   if (found.length > 0) await core.batch(found.map((rate) => storeRate(rate, now)));

@@ -22,6 +22,8 @@ export async function askAvailability(
   apiBaseUrl: string,
   outbound: Outbound,
 ): Promise<Availability> {
+  // The path that is put behind it would be a part of the query.
+  if (/[?#]/.test(apiBaseUrl)) return { failed: "Invalid" };
   try {
     const { status, body } = await fetchPublic(
       `${apiBaseUrl.trim().replace(/\/$/, "")}/availability`,

@@ -22,6 +22,8 @@ export class EntryChanges {
   /** Entries whose agent is to be checked anew, by id. */
   readonly recheck = new Set<string>();
   readonly steps: EntryStep[] = [];
+  /** Characters of the states that entries were put into, as JSON. */
+  textLength = 0;
   /** Epoch milliseconds. */
   readonly now: number;
   readonly #known: Map<string, EntryRecord>;
@@ -64,6 +66,7 @@ export class EntryChanges {
     const isSameAgent =
       isChecked(before) && before.profile?.apiBaseUrl === state.profile?.apiBaseUrl;
     if (!isSameAgent) this.recheck.add(entry.id);
+    this.textLength += JSON.stringify(state).length;
     this.entries.set(entry.agentIdentifier, {
       ...entry,
       state,
@@ -106,23 +109,25 @@ export function applyMint(changes: EntryChanges, source: FollowedSource, read: R
   }
 }
 
-/** What the minting transaction says of the token; null when it is not an agent's. */
+/**
+ * What the minting transaction says of the token; null when it is not an agent's. A stranger wrote it,
+ * so whatever goes wrong here is an entry that cannot be read, and never the end of the sync.
+ */
 function readMinted(
   { policyId }: FollowedSource,
   { tx }: ReadMint,
   assetName: string,
 ): Pick<EntryState, "profile" | "reason"> | null {
   const label = tx.metadata.get(TOKEN_METADATA_LABEL);
-  let value: unknown;
   try {
-    value = label && tokenMetadata(label, policyId, assetName);
+    const value = label && tokenMetadata(label, policyId, assetName);
+    if (isInboxMetadata(value)) return null;
+    const result = readProfile(value);
+    return result.ok
+      ? { profile: result.profile, reason: null }
+      : { profile: null, reason: result.reason };
   } catch (error) {
     log("warn", "registry.metadata_unreadable", { tx: tx.hash, error: String(error) });
     return { profile: null, reason: "metadata: is not well-formed" };
   }
-  if (isInboxMetadata(value)) return null;
-  const result = readProfile(value);
-  return result.ok
-    ? { profile: result.profile, reason: null }
-    : { profile: null, reason: result.reason };
 }

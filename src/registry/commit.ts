@@ -13,6 +13,13 @@ export class StaleRegistry extends Error {
 }
 
 /**
+ * A batch takes no more once its states have this many characters. A statement's parameter may have
+ * two million bytes; an entry's states and documents in it take up to six for each character here,
+ * and a transaction that is not split may add a quarter of a million.
+ */
+export const MAX_TEXT = 200_000;
+
+/**
  * Writes everything a run of transactions did, and the cursor, in one batch: all of it happens or
  * none. The cursor's version is the key of the operation, so a batch sent twice, or late, aborts;
  * which of the two it was, `last_op` tells.

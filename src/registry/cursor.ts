@@ -43,7 +43,7 @@ export function initialCursor(source: { id: string; network: Network }): Stateme
 /** Ends the sync of a removed source, for the batch that removes it: a pass under way aborts. */
 export function endCursor(sourceId: string, now: number): Statement {
   return statement(
-    `UPDATE registry_cursor SET version = version + 1, removed_at = ?2
+    `UPDATE registry_cursor SET version = version + 1, removed_at = ?2, last_checked_at = NULL
      WHERE source_id = ?1 AND removed_at IS NULL`,
     sourceId,
     now,

@@ -11,3 +11,11 @@ export interface MintFollower {
   /** Takes back what stood on blocks above a height. @param now - epoch milliseconds */
   undo(above: number, now: number): Promise<Statement[]>;
 }
+
+/** The same, once the source was removed. Each call does a part, and says whether there is more. */
+export interface RemovalFollower {
+  /** Tells whoever polls that what stood under the policy is over. @param now - epoch milliseconds */
+  end(now: number): Promise<boolean>;
+  /** Forgets it, after that was shown long enough. */
+  forget(): Promise<boolean>;
+}

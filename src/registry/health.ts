@@ -1,5 +1,5 @@
 import type { Network } from "../chain/network.ts";
-import { type Database, type Statement, statement, violates } from "../db/client.ts";
+import { type Database, type Statement, statement } from "../db/client.ts";
 import { reserveStamps, stamp } from "../db/clock.ts";
 import { type Availability, askAvailability, judge, type Outbound } from "./availability.ts";
 import type { Health } from "./entry.ts";
@@ -24,6 +24,8 @@ interface DueAgent {
   health: Health;
   rev: number;
   failures: number;
+  /** Epoch milliseconds. */
+  due_at: number;
 }
 
 interface Outcome {
@@ -46,22 +48,22 @@ const MAX_BACK_OFF = 5;
  * Checks the agents of a source that are due, those that are well first, so that ones that do not
  * answer cannot hold them up. Every agent comes again, whatever it answered.
  *
- * @param deadline - epoch milliseconds after which no further agents are taken
+ * @param deadline - epoch milliseconds after which no further agent is asked
  * @returns whether more are due
  */
 export async function checkHealth(context: HealthContext, deadline: number): Promise<boolean> {
   for (;;) {
     const agents = await dueAgents(context);
-    if (agents.length === 0) return false;
-    await writeOutcomes(context, await checkAll(agents, context.outbound));
+    const outcomes = await checkAll(agents, context, deadline);
+    if (outcomes.length > 0) await writeOutcomes(context, outcomes);
+    if (outcomes.length < agents.length) return true;
     if (agents.length < CHUNK) return false;
-    if (context.now() >= deadline) return true;
   }
 }
 
 function dueAgents({ db, sourceId, now }: HealthContext): Promise<DueAgent[]> {
   return db.all<DueAgent>(
-    `SELECT e.id, e.agent_identifier, e.api_base_url, e.health, e.rev, h.failures
+    `SELECT e.id, e.agent_identifier, e.api_base_url, e.health, e.rev, h.failures, h.due_at
      FROM (SELECT entry_id, failures, due_at FROM registry_health
            WHERE source_id = ?1 AND due_at <= ?2
            ORDER BY failures >= ${STRIKES}, due_at LIMIT ${CHUNK}) AS h
@@ -71,42 +73,42 @@ function dueAgents({ db, sourceId, now }: HealthContext): Promise<DueAgent[]> {
   );
 }
 
-/** Agents that share an address are asked once. */
-async function checkAll(agents: DueAgent[], outbound: Outbound): Promise<Outcome[]> {
-  const byUrl = [...Map.groupBy(agents, (agent) => agent.api_base_url)];
+/**
+ * Asks agents until the time is over, those that share an address once. Agents that hang take the
+ * time of others, so what was learned until then must not wait for the rest.
+ */
+async function checkAll(
+  agents: DueAgent[],
+  { outbound, now }: HealthContext,
+  deadline: number,
+): Promise<Outcome[]> {
   const answers = new Map<string, Availability>();
-  const next = byUrl.values();
+  const urls = new Set(agents.map((agent) => agent.api_base_url)).values();
   const work = async () => {
-    for (const [url] of next) answers.set(url, await askAvailability(url, outbound));
+    for (let next = urls.next(); !next.done && now() < deadline; next = urls.next())
+      answers.set(next.value, await askAvailability(next.value, outbound));
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));
-  return agents.map((agent) => ({
-    agent,
-    result: judge(answers.get(agent.api_base_url) ?? { failed: "Offline" }, agent.agent_identifier),
-  }));
+  return agents.flatMap((agent) => {
+    const answer = answers.get(agent.api_base_url);
+    return answer ? [{ agent, result: judge(answer, agent.agent_identifier) }] : [];
+  });
 }
 
 /**
  * Writes counters, and the status of agents whose health changed. What a transaction did to an
- * agent meanwhile wins: then only the counters are written, and the next check decides again.
+ * agent meanwhile wins: of that agent only the counters are written.
  */
 async function writeOutcomes(context: HealthContext, outcomes: Outcome[]): Promise<void> {
   const { db } = context;
   const now = context.now();
-  const checks = outcomes.map(({ agent, result }) =>
-    judged(agent, result, now, context.intervalMs),
-  );
+  const checks = outcomes.map(({ agent, result }) => judged(agent, result, now, context));
   const changed = checks.filter(({ before, health }) => health !== before);
-  const counters = writeCounters(context.sourceId, checks, now);
-  try {
-    await db.batch([...writeHealth(context.network, changed, now), counters]);
-  } catch (error) {
-    if (!violates(error, "registry_entry.rev")) throw error;
-    await db.batch([counters]);
-  }
+  await db.batch([...writeHealth(context.network, changed, now), writeCounters(checks, now)]);
 }
 
 interface Judged {
+  sourceId: string;
   entryId: string;
   rev: number;
   before: Health;
@@ -114,21 +116,29 @@ interface Judged {
   isSuccess: boolean;
   failures: number;
   /** Epoch milliseconds. */
+  wasDueAt: number;
   dueAt: number;
 }
 
 /** One success brings an agent back; it takes three failures in a row to lose it. */
-function judged(agent: DueAgent, result: Health, now: number, intervalMs: number): Judged {
+function judged(
+  agent: DueAgent,
+  result: Health,
+  now: number,
+  { sourceId, intervalMs }: HealthContext,
+): Judged {
   const isSuccess = result === "Online";
   const failures = isSuccess ? 0 : agent.failures + 1;
   const health = isSuccess || failures >= STRIKES ? result : agent.health;
   return {
+    sourceId,
     entryId: agent.id,
     rev: agent.rev,
     before: agent.health,
     health,
     isSuccess,
     failures,
+    wasDueAt: agent.due_at,
     dueAt: now + pauseAfter(health, failures, intervalMs),
   };
 }
@@ -148,11 +158,10 @@ function writeHealth(network: Network, changed: Judged[], now: number): Statemen
   return [
     reserveStamps("registry", network, changed.length, now),
     statement(
-      `UPDATE registry_entry SET
-         rev = iif(registry_entry.rev = v->>'rev', registry_entry.rev + 1, NULL),
-         health = v->>'health', status = v->>'health', updated_at = ?, status_updated_at = at
+      `UPDATE registry_entry SET rev = rev + 1, health = v->>'health', status = v->>'health',
+         updated_at = ?, status_updated_at = at
        FROM (SELECT item.value AS v, ${at.sql} AS at FROM json_each(?) AS item)
-       WHERE registry_entry.id = v->>'entryId'`,
+       WHERE registry_entry.id = v->>'entryId' AND registry_entry.rev = v->>'rev'`,
       now,
       ...at.params,
       JSON.stringify(changed),
@@ -160,16 +169,18 @@ function writeHealth(network: Network, changed: Judged[], now: number): Statemen
   ];
 }
 
-/** An agent that was burned meanwhile has no next check, and gets none by this. */
-function writeCounters(sourceId: string, checks: Judged[], now: number): Statement {
+/**
+ * An agent that was burned or moved while it was asked has another next check by now, and keeps it.
+ * The source's id comes with each item: so the items lead to the rows, and not every row to all items.
+ */
+function writeCounters(checks: Judged[], now: number): Statement {
   return statement(
     `UPDATE registry_health SET checks = checks + 1, successes = successes + (v->>'isSuccess'),
-       failures = v->>'failures', last_check_at = ?,
-       due_at = iif(due_at IS NULL, NULL, v->>'dueAt')
+       last_check_at = ?, failures = iif(due_at = v->>'wasDueAt', v->>'failures', failures),
+       due_at = iif(due_at = v->>'wasDueAt', v->>'dueAt', due_at)
      FROM (SELECT item.value AS v FROM json_each(?) AS item)
-     WHERE source_id = ? AND entry_id = v->>'entryId'`,
+     WHERE source_id = v->>'sourceId' AND entry_id = v->>'entryId'`,
     now,
     JSON.stringify(checks),
-    sourceId,
   );
 }

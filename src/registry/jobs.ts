@@ -16,7 +16,7 @@ export interface RegistryRpc {
 /** Wakes what the registry has to do each minute; each object does its job once. */
 export async function wakeRegistry(env: Env, requestId: string): Promise<void> {
   const jobs = await Promise.all(
-    NETWORKS.map(async (network) => jobsOf(network, await followedIds(db(env, network), network))),
+    NETWORKS.map(async (network) => jobsOf(network, await sources(db(env, network), network))),
   );
   await Promise.all(
     jobs.flat().map((job) =>
@@ -40,21 +40,26 @@ export async function wakeJob(
   await (REGISTRY_CURSOR.get(id) as unknown as RegistryRpc).tick(job, requestId);
 }
 
-function jobsOf(network: Network, sourceIds: string[]): RegistryJob[] {
-  if (sourceIds.length === 0) return [];
+function jobsOf(network: Network, known: KnownSource[]): RegistryJob[] {
+  if (known.length === 0) return [];
   return [
-    ...sourceIds.flatMap((sourceId) =>
-      (["sync", "health"] as const).map((kind) => ({ kind, network, sourceId })),
-    ),
+    ...known.flatMap(({ id: sourceId, removedAt }): RegistryJob[] => [
+      { kind: "sync", network, sourceId },
+      ...(removedAt === null ? [{ kind: "health", network, sourceId } as const] : []),
+    ]),
     { kind: "search", network },
   ];
 }
 
-/** Ids of the sources that are followed, and of those whose removal is not finished. */
-async function followedIds(ledger: Database, network: Network): Promise<string[]> {
-  const rows = await ledger.all<{ id: string }>(
-    "SELECT source_id AS id FROM registry_cursor WHERE network = ?",
+interface KnownSource {
+  id: string;
+  removedAt: number | null;
+}
+
+/** The sources that are followed, and those whose removal is not finished. */
+function sources(ledger: Database, network: Network): Promise<KnownSource[]> {
+  return ledger.all(
+    `SELECT source_id AS id, removed_at AS removedAt FROM registry_cursor WHERE network = ?`,
     network,
   );
-  return rows.map(({ id }) => id);
 }

@@ -70,8 +70,9 @@ export async function listPending(
 const PARALLEL = 2;
 
 /**
- * Reads transactions in order, up to the newest block that counts. When one cannot be read, those
- * before it are returned, so that work done is kept; if it is the first, its error is thrown.
+ * Reads transactions in order, up to the newest block that counts. When one cannot be read, or the
+ * time is over, those before it are returned, so that work done is kept; the error of the first is
+ * thrown.
  *
  * @param newest - height of the newest block that has the confirmations asked for
  */
@@ -79,9 +80,10 @@ export async function readMints(
   provider: Provider,
   listed: ListedMint[],
   newest: number,
+  isOver: () => boolean,
 ): Promise<ReadMint[]> {
   const good: ReadMint[] = [];
-  for (let i = 0; i < listed.length; i += PARALLEL) {
+  for (let i = 0; i < listed.length && (i === 0 || !isOver()); i += PARALLEL) {
     const results = await Promise.allSettled(
       listed.slice(i, i + PARALLEL).map((one) => readMint(provider, one)),
     );

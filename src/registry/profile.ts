@@ -6,7 +6,7 @@ export interface PriceAmount {
   unit: string;
 }
 
-export const PRICING_TYPES = ["Fixed", "Free", "Dynamic"] as const;
+const PRICING_TYPES = ["Fixed", "Free", "Dynamic"] as const;
 export const PAYMENT_TYPES = ["Web3ChainV1", "Web3ChainV2", "None"] as const;
 
 /** What an agent's token says of it. */
@@ -57,9 +57,14 @@ export function readProfile(value: unknown): ProfileResult {
 
 /** Whether a token's metadata is an inbox agent's, which is not one of the agents here. */
 export function isInboxMetadata(value: unknown): boolean {
-  const type = z.object({ type: z.string() }).safeParse(value);
-  return type.success && /^MasumiInboxV\d+$/.test(type.data.type);
+  return INBOX.safeParse(value).success;
 }
+
+const INBOX = z.object({
+  type: z
+    .union([z.string(), z.array(z.string()).transform((pieces) => pieces.join(""))])
+    .pipe(z.string().regex(/^MasumiInboxV\d+$/)),
+});
 
 function reasonOf({ issues }: z.ZodError): string {
   const listed = issues
@@ -104,15 +109,25 @@ const UNIT = z
     return text === "lovelace" ? "" : text;
   });
 
+/**
+ * The text of a number, in one piece or in a list of pieces; undefined when it is anything else. Only
+ * what is a text or a number is made one: a stranger's map may have a `toString` that is no function.
+ */
+function numeral(value: unknown): string | undefined {
+  const pieces: unknown[] = Array.isArray(value) ? value : [value];
+  const isNumeral = pieces.every((one) => typeof one === "string" || typeof one === "number");
+  return isNumeral ? pieces.join("") : undefined;
+}
+
 const VERSION = z.unknown().transform((value, problems): 1 | 2 => {
-  const version = Number(Array.isArray(value) ? value.join("") : value);
+  const version = Number(numeral(value));
   if (version === 1 || version === 2) return version;
   problems.addIssue(value === undefined ? "is missing" : "must be 1 or 2");
   return z.NEVER;
 });
 
 const AMOUNT = z.unknown().transform((value, problems): string => {
-  const text = Array.isArray(value) ? value.join("") : String(value);
+  const text = numeral(value) ?? "";
   if (/^\d{1,30}$/.test(text) && BigInt(text) > 0n) return String(BigInt(text));
   problems.addIssue("must be a whole number above 0");
   return z.NEVER;

@@ -1,7 +1,8 @@
 import { type Metadatum, piecesOf } from "../chain/metadata.ts";
 import type { AgentProfile } from "./profile.ts";
-import type { InboxAgentProfile, RegistrationProfile, RegistrationRow } from "./registration.ts";
+import type { InboxAgentProfile, RegistrationProfile } from "./registration.ts";
 import type { Purpose } from "./registration-states.ts";
+import type { RegistrationRow } from "./registration-tables.ts";
 
 /** CIP-25 (token metadata) and CIP-20 (messages). */
 const TOKEN_LABEL = 721n;

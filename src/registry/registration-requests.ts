@@ -12,7 +12,7 @@ import { addressOn } from "../sources/checks.ts";
 import { findSource, findWallet, type ManagedWallet, type OpenSource } from "../sources/managed.ts";
 import { providerFor } from "../sources/provider.ts";
 import { providerKeyPlace } from "../sources/record.ts";
-import type { RegistrationProfile, RegistrationRow, WalletName } from "./registration.ts";
+import type { RegistrationProfile, WalletName } from "./registration.ts";
 import { mayDelete, mayDeregister, type RegistrationKind } from "./registration-states.ts";
 import {
   findRegistration,
@@ -21,6 +21,7 @@ import {
   StaleRegistration,
   updateRegistration,
 } from "./registration-store.ts";
+import type { RegistrationRow } from "./registration-tables.ts";
 import { wakeWallet } from "./wallet-object.ts";
 
 /** Actions as the audit log names them. */
@@ -51,55 +52,54 @@ export async function requestRegistration<Shown>(
   now: number,
 ): Promise<Shown> {
   const { network } = body;
+  permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
-  const wallet = await findWallet(database, network, body.sellingWalletVkey, "Selling");
-  const source = wallet && (await findSource(database, network, { id: wallet.sourceId }));
-  if (!wallet || !source)
-    throw new ApiError(404, "sellingWalletVkey: no payment source of this network sells with it");
-  const profile = profileOf(source);
-  const id = newId(now);
-  const row: RegistrationRow = {
-    id,
-    kind,
-    network,
-    sourceId: source.id,
-    sourceType: source.type,
-    contractAddress: source.contractAddress,
-    policyId: source.policyId,
-    profile,
-    name: profile.name,
-    state: "RegistrationRequested",
-    error: null,
-    agentIdentifier: null,
-    wallet: nameOf(wallet),
-    walletVkey: wallet.vkey,
-    recipient: recipientOf(network, body.recipientWalletAddress),
-    sendFunding: body.sendFundingMinorUnit,
-    seed: null,
-    tx: null,
-    txCbor: null,
-    failures: 0,
-    dueAt: now,
-    createdById: c.var.caller.id,
-    createdAt: now,
-    updatedAt: now,
-    lastCheckedAt: null,
-    rev: 0,
-    lastOp: null,
-  };
-  const shown = await idempotently(c, database, now, async (remember) => {
+  return idempotently(c, database, now, async (remember) => {
+    const wallet = await findWallet(database, network, body.sellingWalletVkey, "Selling");
+    const source = wallet && (await findSource(database, network, { id: wallet.sourceId }));
+    if (!wallet || !source)
+      throw new ApiError(404, "sellingWalletVkey: no payment source of this network sells with it");
+    const profile = profileOf(source);
+    const row: RegistrationRow = {
+      id: newId(now),
+      kind,
+      network,
+      sourceId: source.id,
+      sourceType: source.type,
+      contractAddress: source.contractAddress,
+      policyId: source.policyId,
+      profile,
+      name: profile.name,
+      state: "RegistrationRequested",
+      error: null,
+      agentIdentifier: null,
+      wallet: nameOf(wallet),
+      walletVkey: wallet.vkey,
+      recipient: recipientOf(network, body.recipientWalletAddress),
+      sendFunding: body.sendFundingMinorUnit,
+      seed: null,
+      tx: null,
+      txCbor: null,
+      failures: 0,
+      dueAt: now,
+      createdById: c.var.caller.id,
+      createdAt: now,
+      updatedAt: now,
+      lastCheckedAt: null,
+      rev: 0,
+      lastOp: null,
+    };
     const record = show(row);
     const detail = { network, name: profile.name, wallet: wallet.vkey };
     await commitAudited(
       c,
       database,
-      { action: `${AUDIT_NAMES[kind]}.register`, target: id, detail, now },
+      { action: `${AUDIT_NAMES[kind]}.register`, target: row.id, detail, now },
       [...(await remember(record)), insertRegistration(database, row)],
     );
+    await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
     return record;
   });
-  await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
-  return shown;
 }
 
 /**
@@ -116,6 +116,7 @@ export async function requestDeregistration<Shown>(
   now: number,
 ): Promise<Shown> {
   const { network, agentIdentifier, smartContractAddress } = body;
+  permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   return idempotently(c, database, now, async (remember) => {
     const row = await findRegistration(database, kind, network, agentIdentifier);

@@ -1,12 +1,10 @@
 import { z } from "@hono/zod-openapi";
-import { permitNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { readSession } from "../http/session.ts";
 import type { OpenSource } from "../sources/managed.ts";
 import type { AgentProfile } from "./profile.ts";
-import { type RegistrationRow, shownAgent } from "./registration.ts";
-import { listFilters } from "./registration-filters.ts";
+import { listShown } from "./registration-list.ts";
+import { shownAgent } from "./registration-record.ts";
 import {
   removeRegistration,
   requestDeregistration,
@@ -14,29 +12,18 @@ import {
 } from "./registration-requests.ts";
 import {
   agentRegistrationRecord,
+  DEREGISTRATION_ERRORS,
   deregisterBody,
+  REGISTRATION_ERRORS,
   type RegisterBody,
   registerBody,
   registrationListQuery,
   removeBody,
 } from "./registration-schemas.ts";
-import { listRegistrations, tipHeight } from "./registration-store.ts";
+import type { RegistrationRow } from "./registration-tables.ts";
 
 const TAG = "Agents";
 const KIND = "Agent";
-
-/** What deregistering and removing can answer beyond the usual. */
-export const DEREGISTRATION_ERRORS = {
-  404: "There is no such registration, or nobody holds its token.",
-  409: "The state does not allow it, or the token is held by a wallet that is not managed.",
-  422: "The Idempotency-Key was used for another request.",
-  502: "The chain provider failed.",
-  504: "The chain provider did not answer in time.",
-};
-export const REGISTRATION_ERRORS = {
-  404: "No payment source sells with this wallet.",
-  422: "The Idempotency-Key was used for another request.",
-};
 
 /** `/registry` of the interface, as far as it registers and deregisters agents. */
 export function registrationRoutes() {
@@ -53,13 +40,7 @@ export function registrationRoutes() {
       query: registrationListQuery,
       data: z.object({ Assets: z.array(agentRegistrationRecord) }),
     },
-    async (c, { query }) => {
-      permitNetwork(c.var.caller, query.network);
-      const session = readSession(c, query.network);
-      const rows = await listRegistrations(session, KIND, listFilters(query));
-      const tip = await tipHeight(session, query.network);
-      return { Assets: rows.map((row) => shownAgent(row, tip)) };
-    },
+    async (c, { query }) => ({ Assets: await listShown(c, KIND, query, shownAgent) }),
   );
 
   serve(
@@ -77,15 +58,8 @@ export function registrationRoutes() {
       errors: REGISTRATION_ERRORS,
     },
     async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
-      return requestRegistration(
-        c,
-        KIND,
-        body,
-        (source) => profileOf(body, source),
-        show,
-        Date.now(),
-      );
+      const profile = (source: OpenSource) => profileOf(body, source);
+      return requestRegistration(c, KIND, body, profile, show, Date.now());
     },
   );
 
@@ -103,10 +77,7 @@ export function registrationRoutes() {
       data: agentRegistrationRecord,
       errors: DEREGISTRATION_ERRORS,
     },
-    async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
-      return requestDeregistration(c, KIND, body, show, Date.now());
-    },
+    async (c, { body }) => requestDeregistration(c, KIND, body, show, Date.now()),
   );
 
   serve(
@@ -131,7 +102,6 @@ async function remove(c: AppContext, body: z.output<typeof removeBody>) {
   const { id, network, agentIdentifier, smartContractAddress } = body;
   if (id !== undefined) return show(await removeRegistration(c, KIND, id, Date.now()));
   if (network === undefined || agentIdentifier === undefined) throw new Error("not validated");
-  permitNetwork(c.var.caller, network);
   const wanted = { network, agentIdentifier, smartContractAddress };
   return requestDeregistration(c, KIND, wanted, show, Date.now());
 }

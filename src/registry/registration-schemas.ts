@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { LONGEST_TEXT } from "../chain/metadata.ts";
 import { NETWORKS, PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import { page, text } from "../http/parameters.ts";
 import { REGISTRATION_STATES, STATUS_FILTERS } from "./registration-states.ts";
@@ -14,8 +15,9 @@ const hexOf = (digits: number) =>
     .openapi({ type: "string", pattern: `^[0-9a-fA-F]{${digits}}$` });
 /** At most as many digits as the chain's supply has. */
 const amount = z.string().regex(/^[1-9]\d{0,18}$/, "must be a whole number above 0");
-const webUrl = text()
+const agentUrl = text()
   .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), "must be an http or https URL")
+  .refine((url) => !/[?#]/.test(url), "must not have a query or a fragment")
   .openapi({ format: "uri" });
 const optional = () => text().nullable().default(null);
 
@@ -42,15 +44,21 @@ export const registrationFields = {
   }),
 };
 
+/** A tag is one text of the metadata, and readers know no pieces of it. */
+const tag = text(63).refine(
+  (tag) => new TextEncoder().encode(tag).length <= LONGEST_TEXT,
+  `must have at most ${LONGEST_TEXT} bytes in UTF-8`,
+);
+
 const price = z.object({ amount, unit: text(120, 0) });
 
 export const registerBody = z.object({
   ...registrationFields,
   name: text(),
   description: text(250, 0).nullable().default(null),
-  apiBaseUrl: webUrl,
+  apiBaseUrl: agentUrl,
   image: text().default("ipfs://QmXXW7tmBgpQpXoJMAMEXXFe9dyQcrLFKGuzxnHDnbKC7f"),
-  Tags: z.array(text(63)).min(1).max(15),
+  Tags: z.array(tag).min(1).max(15),
   ExampleOutputs: z
     .array(z.object({ name: text(60), mimeType: text(60), url: text() }))
     .max(25)
@@ -150,3 +158,16 @@ export const registrationCommon = {
 export const agentRegistrationRecord = agentMetadata
   .extend(registrationCommon)
   .openapi("AgentRegistration");
+
+/** What deregistering and removing can answer beyond the usual. */
+export const DEREGISTRATION_ERRORS = {
+  404: "There is no such registration, or nobody holds its token.",
+  409: "The state does not allow it, or the token is held by a wallet that is not managed.",
+  422: "The Idempotency-Key was used for another request.",
+  502: "The chain provider failed.",
+  504: "The chain provider did not answer in time.",
+};
+export const REGISTRATION_ERRORS = {
+  404: "No payment source sells with this wallet.",
+  422: "The Idempotency-Key was used for another request.",
+};

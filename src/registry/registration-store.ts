@@ -1,10 +1,9 @@
 import { and, asc, desc, eq, inArray, isNotNull, like, lt, or, sql } from "drizzle-orm";
 import type { Network, PaymentSourceType } from "../chain/network.ts";
-import { type Database, type Statement, violates } from "../db/client.ts";
+import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
-import type { RegistrationRow } from "./registration.ts";
 import type { RegistrationKind, RegistrationState } from "./registration-states.ts";
-import { registration } from "./registration-tables.ts";
+import { type RegistrationRow, registration } from "./registration-tables.ts";
 
 /** Somebody else moved the registration first: read again, then decide. Nothing was written. */
 export class StaleRegistration extends Error {
@@ -82,6 +81,34 @@ export async function moveRegistration(
     if (current?.lastOp !== op) throw new StaleRegistration("the registration was moved meanwhile");
   }
   return { ...row, ...change, updatedAt: now, rev: row.rev + 1, lastOp: op };
+}
+
+/**
+ * Has the wallets look again for transactions that stood above a height and are gone, for the batch
+ * of a rollback. One that lands again is confirmed again; else its bytes are sent as long as they are
+ * valid, and another is made after that.
+ *
+ * @param agentIdentifiers - of the tokens that were minted or burned up there
+ * @param now - epoch milliseconds
+ */
+export function reopenRegistrations(
+  network: Network,
+  agentIdentifiers: string[],
+  above: number,
+  now: number,
+): Statement {
+  return statement(
+    `UPDATE registration SET state = replace(state, 'Confirmed', 'Initiated'), due_at = ?1,
+       tx = json_set(tx, '$.status', 'Pending', '$.blockHeight', NULL, '$.blockTime', NULL),
+       updated_at = ?1, rev = rev + 1
+     WHERE agent_identifier IN (SELECT value FROM json_each(?2)) AND network = ?3
+       AND state IN ('RegistrationConfirmed', 'DeregistrationConfirmed')
+       AND tx->>'blockHeight' > ?4`,
+    now,
+    JSON.stringify(agentIdentifiers),
+    network,
+    above,
+  );
 }
 
 export async function readRegistration(

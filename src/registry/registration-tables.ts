@@ -45,7 +45,7 @@ export const registration = sqliteTable(
     seed: text("seed"),
     /** The last transaction of what is being done, or was done last. */
     tx: text("tx", { mode: "json" }).$type<RegistrationTransaction>(),
-    /** Its signed bytes, hex, while the network may still take them. */
+    /** Its signed bytes, hex: a rollback may take it back while the network still takes them. */
     txCbor: text("tx_cbor"),
     /** Tries of what is being done that came to nothing. */
     failures: integer("failures").notNull(),
@@ -54,16 +54,18 @@ export const registration = sqliteTable(
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
-    /** When the chain was last asked what became of it; null before the first time. */
+    /** When the chain last told what became of a transaction; null before the first time. */
     lastCheckedAt: integer("last_checked_at"),
     rev: integer("rev").notNull(),
     lastOp: text("last_op"),
   },
   (table) => [
     index("registration_newest").on(table.kind, table.network, table.id),
-    index("registration_identifier").on(table.agentIdentifier),
+    index("registration_identifier").on(table.agentIdentifier, table.network, table.kind, table.id),
     index("registration_open")
       .on(table.network, table.walletVkey, table.dueAt)
       .where(sql`due_at IS NOT NULL`),
   ],
 );
+
+export type RegistrationRow = typeof registration.$inferSelect;

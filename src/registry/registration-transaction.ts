@@ -1,5 +1,5 @@
 import type { WalletKeys } from "../chain/keys.ts";
-import type { ExecutionUnits, Provider } from "../chain/provider.ts";
+import { type ExecutionUnits, type Provider, ProviderError } from "../chain/provider.ts";
 import { isPolicyScript, registryAssetName, registryRedeemer } from "../chain/registry-token.ts";
 import { slotAt } from "../chain/slots.ts";
 import type { Value } from "../chain/value.ts";
@@ -11,9 +11,9 @@ import {
   walletOutputs,
 } from "../chain/wallet-selection.ts";
 import { buildMint, draftMint, type MintPlan } from "../chain/wallet-transaction.ts";
-import type { RegistrationRow } from "./registration.ts";
 import { registrationLabels } from "./registration-metadata.ts";
 import type { Purpose } from "./registration-states.ts";
+import type { RegistrationRow } from "./registration-tables.ts";
 
 /** A signed transaction, and what of it the record keeps. */
 export interface PreparedTransaction {
@@ -39,6 +39,11 @@ const VALID_BEFORE = 300;
 const VALID_AFTER = 330;
 /** Native minor units that go with a token at least. */
 const LEAST_FUNDING = 5_000_000n;
+/**
+ * Native minor units. Twice what the largest transaction with the longest script costs: a fee beyond it
+ * comes of wrong protocol parameters, and what is paid too much is lost.
+ */
+const HIGHEST_FEE = 5_000_000n;
 /** What a script may use while the node says what it does use. */
 const DRAFT_UNITS: ExecutionUnits = { memory: 7_000_000n, steps: 3_000_000_000n };
 const POLICY_ID_LENGTH = 56;
@@ -106,6 +111,11 @@ export async function prepareTransaction(
   }
   const used = await provider.evaluate(draftMint(plan, DRAFT_UNITS));
   const { cbor, hash, fee } = buildMint(plan, withReserve(used.get("mint:0") ?? DRAFT_UNITS));
+  if (fee > HIGHEST_FEE)
+    throw new ProviderError(
+      `provider: by its protocol parameters the fee would be ${fee} minor units of the native coin`,
+      { permanent: true },
+    );
   return { cbor, hash, fee, agentIdentifier, seed, validTo };
 }
 

@@ -1,24 +1,26 @@
 import type { WalletKeys } from "../chain/keys.ts";
-import type { Network } from "../chain/network.ts";
 import { type Provider, ProviderError, ScriptFailed } from "../chain/provider.ts";
 import { registryAssetName } from "../chain/registry-token.ts";
 import { WalletShort } from "../chain/wallet-selection.ts";
 import { TransactionTooLarge } from "../chain/wallet-transaction.ts";
 import type { Database } from "../db/client.ts";
 import { log } from "../log.ts";
-import type { RegistrationRow } from "./registration.ts";
+import type { RegistrationTransaction } from "./registration.ts";
 import { isInitiated, openPurpose, type Purpose } from "./registration-states.ts";
-import { moveRegistration, nextOfWallet, type RegistrationChange } from "./registration-store.ts";
-import { NotOnChain, prepareTransaction } from "./registration-transaction.ts";
+import { moveRegistration, type RegistrationChange } from "./registration-store.ts";
+import type { RegistrationRow } from "./registration-tables.ts";
+import {
+  NotOnChain,
+  type PreparedTransaction,
+  prepareTransaction,
+} from "./registration-transaction.ts";
 
 /** What a wallet works with. */
 export interface WalletContext {
   /** With `writes: "idempotent"`. */
   db: Database;
+  /** Of the registration's payment source. */
   provider: Provider;
-  network: Network;
-  /** Payment key hash, hex. */
-  vkey: string;
   /** Opens the wallet's keys; called only when there is something to sign. */
   keys(): Promise<WalletKeys>;
   /** Confirmations a transaction needs before it counts, at least 1. */
@@ -47,24 +49,18 @@ const FINAL = [TransactionTooLarge, WalletGone];
 const MAY_PASS = [WalletShort, NotOnChain, ScriptFailed];
 
 /**
- * Does what a wallet has to do, one registration after another: reconcile the transaction that is
- * under way, or build, sign, store and send the next. What was stored is all that a later run needs,
- * so it may be stopped anywhere.
+ * Does what a wallet has to do next: reconcile the transaction that is under way, or build, sign,
+ * store and send one. What was stored is all that a later run needs, so it may be stopped anywhere.
  *
- * @returns when to go on, epoch milliseconds; null when there is nothing left to do
+ * @param row - as `nextOfWallet` gives it
+ * @returns when to go on with what is next then, epoch milliseconds
  * @throws ProviderError, DatabaseUnavailable, StaleRegistration: nothing is lost by any
  */
-export async function workWallet(context: WalletContext): Promise<number | null> {
-  for (;;) {
-    const row = await nextOfWallet(context.db, context.network, context.vkey);
-    if (!row) return null;
-    if (row.dueAt !== null && row.dueAt > context.now() && !isInitiated(row.state))
-      return row.dueAt;
-    const moved = isInitiated(row.state)
-      ? await reconcile(context, row)
-      : await begin(context, row);
-    if (isInitiated(moved.state)) return context.now() + CHECK_MS;
-  }
+export async function workNext(context: WalletContext, row: RegistrationRow): Promise<number> {
+  const { now } = context;
+  if (row.dueAt !== null && row.dueAt > now() && !isInitiated(row.state)) return row.dueAt;
+  const moved = isInitiated(row.state) ? await reconcile(context, row) : await begin(context, row);
+  return isInitiated(moved.state) ? now() + CHECK_MS : now();
 }
 
 /**
@@ -86,26 +82,29 @@ export async function failWithoutSource(
 async function begin(context: WalletContext, row: RegistrationRow): Promise<RegistrationRow> {
   const { db, provider, now } = context;
   const purpose = purposeOf(row);
-  // An earlier try that was given up may have landed after all.
-  if (row.tx !== null && (await provider.transaction(row.tx.hash)) !== null)
+  let next: { landed: RegistrationTransaction } | { prepared: PreparedTransaction };
+  try {
+    const landed = await landedBefore(provider, row);
+    next = landed
+      ? { landed }
+      : {
+          prepared: await prepareTransaction(provider, row, purpose, await context.keys(), now()),
+        };
+  } catch (error) {
+    return moveRegistration(db, row, afterFailure(row, error, now()), now());
+  }
+  if ("landed" in next)
     return moveRegistration(
       db,
       row,
       {
         state: `${purpose}Initiated`,
         agentIdentifier: row.agentIdentifier ?? identifierOfSeed(row),
-        tx: { ...row.tx, status: "Pending" },
+        tx: { ...next.landed, status: "Pending" },
       },
       now(),
     );
-
-  let prepared: Awaited<ReturnType<typeof prepareTransaction>>;
-  try {
-    prepared = await prepareTransaction(provider, row, purpose, await context.keys(), now());
-  } catch (error) {
-    return moveRegistration(db, row, afterFailure(row, error, now()), now());
-  }
-  const { cbor, hash, fee, agentIdentifier, seed, validTo } = prepared;
+  const { cbor, hash, fee, agentIdentifier, seed, validTo } = next.prepared;
   const stored = await moveRegistration(
     db,
     row,
@@ -143,6 +142,23 @@ async function begin(context: WalletContext, row: RegistrationRow): Promise<Regi
   );
 }
 
+/**
+ * The transaction of an earlier try that was given up, if the chain has it after all. A minting is
+ * known by its token too, which every try would give the same name: so it is found when the provider
+ * does not show the transaction yet, or when a later try has taken its place.
+ */
+async function landedBefore(
+  provider: Provider,
+  row: RegistrationRow,
+): Promise<RegistrationTransaction | null> {
+  const { tx } = row;
+  if (tx === null) return null;
+  if ((await provider.transaction(tx.hash)) !== null) return tx;
+  const token = purposeOf(row) === "Registration" ? identifierOfSeed(row) : null;
+  const minted = token && (await provider.assetMetadata(token));
+  return minted ? { ...tx, hash: minted.mintTxHash } : null;
+}
+
 /** Finds out what became of a transaction that may be under way, and sends it again if need be. */
 async function reconcile(context: WalletContext, row: RegistrationRow): Promise<RegistrationRow> {
   const { db, provider, now, threshold } = context;
@@ -151,24 +167,13 @@ async function reconcile(context: WalletContext, row: RegistrationRow): Promise<
   const found = await provider.transaction(tx.hash);
   const tip = await provider.latestBlock();
   if (found === null) {
-    if (tip.slot > tx.validTo + LATE_SLOTS)
-      return moveRegistration(
-        db,
-        row,
-        tryAgain(
-          row,
-          "FailedViaTimeout",
-          "the network did not take the transaction in time",
-          now(),
-        ),
-        now(),
-      );
+    if (tip.slot > tx.validTo + LATE_SLOTS) return giveUp(context, row, tx);
     if (tip.slot < tx.validTo) await send(provider, row);
     return row;
   }
   const { blockHeight, blockTime, validContract } = found;
   const confirmed = { ...tx, status: "Confirmed" as const, blockHeight, blockTime };
-  const settled = { tx: confirmed, txCbor: null, dueAt: null, failures: 0, lastCheckedAt: now() };
+  const settled = { tx: confirmed, dueAt: null, failures: 0, lastCheckedAt: now() };
   if (!validContract)
     return moveRegistration(
       db,
@@ -181,7 +186,21 @@ async function reconcile(context: WalletContext, row: RegistrationRow): Promise<
     );
   if (tip.height - blockHeight + 1 < threshold) return row;
   const state = `${purposeOf(row)}Confirmed` as const;
-  return moveRegistration(db, row, { ...settled, state, error: null, seed: null }, now());
+  return moveRegistration(db, row, { ...settled, state, error: null }, now());
+}
+
+/** What becomes of a transaction that the chain does not have, and can take no more. */
+async function giveUp(
+  { db, provider, now }: WalletContext,
+  row: RegistrationRow,
+  tx: RegistrationTransaction,
+): Promise<RegistrationRow> {
+  const landed = await landedBefore(provider, row);
+  // The token is there: the transaction will show as well.
+  if (landed?.hash === tx.hash) return row;
+  const reason = "the network did not take the transaction in time";
+  const change = landed ? { tx: landed } : tryAgain(row, "FailedViaTimeout", reason, now());
+  return moveRegistration(db, row, change, now());
 }
 
 /**

@@ -2,11 +2,38 @@ import type { Network } from "../chain/network.ts";
 import { type Database, statement, violates } from "../db/client.ts";
 import { reserveStamps, stamp } from "../db/clock.ts";
 import { StaleRegistry } from "./commit.ts";
+import type { RemovalFollower } from "./follower.ts";
 
 /** Entries written per batch. */
 const CHUNK = 200;
 /** How long the entries of a removed source are shown as `Deregistered`, so that followers learn. */
 const SHOWN_MS = 30 * 24 * 60 * 60_000;
+
+/** A source that was removed. */
+export interface RemovedSource {
+  id: string;
+  network: Network;
+  /** Epoch milliseconds. */
+  removedAt: number;
+  /** Whether all its entries are `Deregistered` by now. */
+  isEnded: boolean;
+}
+
+/** The removed source that a cursor is of; null when the cursor is gone or its source is followed. */
+export async function readRemoved(db: Database, sourceId: string): Promise<RemovedSource | null> {
+  const [row] = await db.all<{
+    network: Network;
+    removed_at: number;
+    last_checked_at: number | null;
+  }>(
+    `SELECT network, removed_at, last_checked_at FROM registry_cursor
+     WHERE source_id = ? AND removed_at IS NOT NULL`,
+    sourceId,
+  );
+  if (!row) return null;
+  const { network, removed_at, last_checked_at } = row;
+  return { id: sourceId, network, removedAt: removed_at, isEnded: last_checked_at !== null };
+}
 
 /**
  * Brings the removal of a source further: its entries become `Deregistered` with new stamps, and
@@ -17,20 +44,37 @@ const SHOWN_MS = 30 * 24 * 60 * 60_000;
  */
 export async function continueRemoval(
   db: Database,
-  source: { id: string; network: Network; removedAt: number },
+  source: RemovedSource,
   now: number,
+  follower?: RemovalFollower,
 ): Promise<boolean> {
+  if (source.isEnded) {
+    if (now < source.removedAt + SHOWN_MS) return false;
+    return (await follower?.forget()) || forget(db, source.id);
+  }
   const entries = await db.all<{ id: string; rev: number }>(
     `SELECT id, rev FROM registry_entry WHERE source_id = ? AND status <> 'Deregistered'
      ORDER BY id LIMIT ${CHUNK}`,
     source.id,
   );
-  if (entries.length > 0) {
-    await deregister(db, source, entries, now);
-    return true;
+  if (entries.length > 0) await deregister(db, source, entries, now);
+  else if (!(await follower?.end(now))) {
+    await end(db, source.id, now);
+    return false;
   }
-  if (now < source.removedAt + SHOWN_MS) return false;
-  return forget(db, source.id);
+  return true;
+}
+
+/** Remembers that all is `Deregistered`, so that nobody looks through the entries each minute. */
+async function end(db: Database, sourceId: string, now: number): Promise<void> {
+  await db.batch([
+    statement(
+      `UPDATE registry_cursor SET last_checked_at = ?
+       WHERE source_id = ? AND removed_at IS NOT NULL`,
+      now,
+      sourceId,
+    ),
+  ]);
 }
 
 /** @throws StaleRegistry when a second run, or a health check, was faster; nothing was written */

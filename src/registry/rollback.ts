@@ -3,12 +3,13 @@ import { type Database, statement } from "../db/client.ts";
 import { log } from "../log.ts";
 import { forgetCheckpoints, standingCheckpoint } from "../sources/checkpoints.ts";
 import { EntryChanges } from "./changes.ts";
-import { commit } from "./commit.ts";
+import { commit, MAX_TEXT } from "./commit.ts";
 import { type RegistryCursor, recentUpTo } from "./cursor.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryState, entryOfRow } from "./entry.ts";
 import type { MintFollower } from "./follower.ts";
+import { reopenRegistrations } from "./registration-store.ts";
 
-/** Steps undone per batch. */
+/** Steps undone per batch, if they have no more text than `MAX_TEXT` says. */
 const CHUNK = 100;
 
 /**
@@ -55,18 +56,15 @@ async function undoChunk(
     sourceId,
     above,
   );
-  const isLast = rows.length < CHUNK;
   const changes = new EntryChanges([], new Set(), now);
+  const steps: unknown[][] = [];
   for (const row of rows) {
     const entry = changes.entries.get(row.agent_identifier) ?? entryOfRow(row);
     changes.change(entry, undone(entry.state, JSON.parse(row.before) as EntryState));
+    steps.push([row.block_height, row.tx_index, row.tx_hash, row.id]);
+    if (changes.textLength >= MAX_TEXT) break;
   }
-  const steps = rows.map(({ id, block_height, tx_index, tx_hash }) => [
-    block_height,
-    tx_index,
-    tx_hash,
-    id,
-  ]);
+  const isLast = steps.length < CHUNK && steps.length === rows.length;
   // The cursor goes back with the last chunk; until then the newest checkpoint keeps failing.
   const recent = isLast ? recentUpTo(cursor.recent, above) : cursor.recent;
   await commit(db, cursor, changes, recent, [
@@ -76,6 +74,7 @@ async function undoChunk(
       sourceId,
       JSON.stringify(steps),
     ),
+    reopenRegistrations(cursor.network, [...changes.entries.keys()], above, now),
     ...(isLast
       ? [forgetCheckpoints(sourceId, above), ...((await follower?.undo(above, now)) ?? [])]
       : []),

@@ -4,8 +4,12 @@ import type { Env } from "../env.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryStatus, entryOfRow } from "./entry.ts";
 import type { AgentProfile } from "./profile.ts";
 
-/** Entries written per batch. */
+/** Entries written per batch, if they have no more text than fits a statement. */
 const CHUNK = 200;
+/** Characters. A parameter may have two million bytes, and one entry may add a tenth of it. */
+const MAX_TEXT = 400_000;
+/** A single statement may take this long, retries included. */
+const DATABASE_MS = 30_000;
 
 /**
  * Brings the search index of a network up to date: it follows the change stamps of the ledger, as
@@ -19,23 +23,24 @@ export async function indexChanges(
   network: Network,
   deadline: number,
 ): Promise<boolean> {
-  const ledger = db(env, network);
-  const index = searchDatabase(env);
+  const ledger = db(env, network, { deadline: deadline + DATABASE_MS });
+  const index = searchDatabase(env, deadline + DATABASE_MS);
   for (;;) {
     const [position] = await index.all<{ stamp: number }>(
       "SELECT stamp FROM search_position WHERE network = ?",
       network,
     );
-    const rows = await ledger.all<EntryRow & { status: EntryStatus; stamp: number }>(
+    const rows = await ledger.all<ChangedRow>(
       `SELECT ${ENTRY_COLUMNS}, status, status_updated_at AS stamp FROM registry_entry
        WHERE network = ? AND status_updated_at > ? ORDER BY status_updated_at LIMIT ${CHUNK}`,
       network,
       position?.stamp ?? 0,
     );
-    const last = rows.at(-1);
+    const indexed = fitting(rows.map(indexedOf));
+    const last = indexed.at(-1);
     if (!last) return false;
-    await writeRows(index, network, rows, last.stamp);
-    if (rows.length < CHUNK) return false;
+    await write(index, network, indexed, last.stamp);
+    if (indexed.length === rows.length && rows.length < CHUNK) return false;
     if (Date.now() >= deadline) return true;
   }
 }
@@ -48,18 +53,38 @@ export function searchDatabase(env: Pick<Env, "SEARCH_DB">, deadline?: number): 
   });
 }
 
-async function writeRows(
+type ChangedRow = EntryRow & { status: EntryStatus; stamp: number };
+
+interface IndexedEntry {
+  id: string;
+  status: EntryStatus;
+  stamp: number;
+  text: string;
+}
+
+function indexedOf(row: ChangedRow): IndexedEntry {
+  const { agentIdentifier, state } = entryOfRow(row);
+  const { id, status, stamp } = row;
+  return { id, status, stamp, text: searchText(agentIdentifier, state.profile) };
+}
+
+/** The first entries, as many as one batch takes. */
+function fitting(entries: IndexedEntry[]): IndexedEntry[] {
+  let length = 0;
+  const full = entries.findIndex(({ text }) => {
+    length += text.length;
+    return length > MAX_TEXT;
+  });
+  return full === -1 ? entries : entries.slice(0, full + 1);
+}
+
+async function write(
   index: Database,
   network: Network,
-  rows: (EntryRow & { status: EntryStatus })[],
+  indexed: IndexedEntry[],
   stamp: number,
 ): Promise<void> {
-  const entries = JSON.stringify(
-    rows.map((row) => {
-      const { agentIdentifier, state } = entryOfRow(row);
-      return { id: row.id, status: row.status, text: searchText(agentIdentifier, state.profile) };
-    }),
-  );
+  const entries = JSON.stringify(indexed);
   const numbers = `SELECT number FROM search_entry
     WHERE id IN (SELECT value->>'id' FROM json_each(?))`;
   await index.batch([
@@ -106,7 +131,7 @@ function searchText(agentIdentifier: string, profile: AgentProfile | null): stri
   );
 }
 
-/** Lower case, each run of white space one blank. */
+/** Lower case, each run of white space and control characters, which end SQL's texts, one blank. */
 export function normalise(text: string): string {
-  return text.toLowerCase().replace(/\s+/g, " ");
+  return text.toLowerCase().replace(/[\s\p{Cc}]+/gu, " ");
 }

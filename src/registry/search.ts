@@ -1,12 +1,14 @@
 import type { z } from "@hono/zod-openapi";
 import type { Database } from "../db/client.ts";
-import { registryList } from "./list.ts";
+import { listedStatuses, registryList } from "./list.ts";
 import type { ShownRow } from "./render.ts";
 import type { searchBody } from "./schemas.ts";
 import { normalise } from "./search-index.ts";
 
-/** Entries that are taken from the index at once, to be held against the ledger: a full page. */
+/** Entries that are first taken from the index, to be held against the ledger: a full page. */
 const CANDIDATES = 50;
+/** Where few of them pass the filters, twice as many are taken each time, up to so many. */
+const MOST_CANDIDATES = 5_000;
 
 /**
  * One page of the entries whose text contains the query, newest first by id, after `cursorId`. The
@@ -18,12 +20,13 @@ export async function searchPage(
   body: z.output<typeof searchBody>,
 ): Promise<ShownRow[]> {
   const page: ShownRow[] = [];
-  for (let { cursorId } = body; ; ) {
-    const ids = await searchIds(index, { ...body, cursorId }, CANDIDATES);
+  let { cursorId } = body;
+  for (let candidates = CANDIDATES; ; candidates = Math.min(candidates * 2, MOST_CANDIDATES)) {
+    const ids = await searchIds(index, { ...body, cursorId }, candidates);
     const { sql, params } = registryList({ ...body, limit: body.limit - page.length }, ids);
     page.push(...(await ledger.all<ShownRow>(sql, ...params)));
     cursorId = ids.at(-1);
-    if (ids.length < CANDIDATES || page.length >= body.limit) return page;
+    if (ids.length < candidates || page.length >= body.limit) return page;
   }
 }
 
@@ -35,23 +38,21 @@ const TRIGRAM = 3;
  *
  * @param limit - how many
  */
-export async function searchIds(
+async function searchIds(
   index: Database,
   body: Pick<z.output<typeof searchBody>, "network" | "query" | "cursorId" | "filter">,
   limit: number,
 ): Promise<string[]> {
   const query = normalise(body.query);
-  const statuses = body.filter?.status?.length ? body.filter.status : ["Online"];
+  const isShort = [...query].length < TRIGRAM;
   const rows = await index.all<{ id: string }>(
     `SELECT e.id FROM search_text AS t JOIN search_entry AS e ON e.number = t.rowid
-     WHERE ${query.length < TRIGRAM ? "t.text LIKE ?1 ESCAPE '\\'" : "search_text MATCH ?1"}
+     WHERE ${isShort ? "t.text LIKE ?1 ESCAPE '\\'" : "search_text MATCH ?1"}
        AND e.network = ?2 AND e.status IN (SELECT value FROM json_each(?3)) AND e.id < ?4
      ORDER BY e.id DESC LIMIT ?5`,
-    query.length < TRIGRAM
-      ? `%${query.replace(/[\\%_]/g, "\\$&")}%`
-      : `"${query.replaceAll('"', '""')}"`,
+    isShort ? `%${query.replace(/[\\%_]/g, "\\$&")}%` : `"${query.replaceAll('"', '""')}"`,
     body.network,
-    JSON.stringify(statuses),
+    JSON.stringify(listedStatuses(body.filter ?? {})),
     // Above every id.
     body.cursorId ?? "~",
     limit,

@@ -2,7 +2,7 @@ import type { Block, Provider } from "../chain/provider.ts";
 import { type Database, statement } from "../db/client.ts";
 import { writeCheckpoint } from "../sources/checkpoints.ts";
 import { applyMint, EntryChanges, stepName } from "./changes.ts";
-import { commit } from "./commit.ts";
+import { commit, MAX_TEXT } from "./commit.ts";
 import { type FollowedSource, mergeRecent, type RegistryCursor, readCursor } from "./cursor.ts";
 import { ENTRY_COLUMNS, type EntryRecord, type EntryRow, entryOfRow } from "./entry.ts";
 import type { MintFollower } from "./follower.ts";
@@ -26,7 +26,7 @@ export interface RegistrySyncContext {
 
 /** Transactions read before they are written: what a failure can cost. */
 const MAX_READS = 20;
-/** A batch ends once it writes this many entries: well below a megabyte of text. */
+/** A batch ends once it writes this many entries, or as much text as `MAX_TEXT` says. */
 const MAX_ENTRIES = 100;
 
 /**
@@ -53,11 +53,12 @@ export async function syncRegistry(
   await undoRolledBack(db, provider, cursor, tip, now(), context.follower);
 
   const newest = tip.height - threshold + 1;
+  const isOver = () => now() >= deadline;
   for (;;) {
     let pending = await listPending(provider, source.policyId, cursor);
     if (pending.length === 0) break;
     while (pending.length > 0) {
-      const reads = await readMints(provider, pending.slice(0, MAX_READS), newest);
+      const reads = await readMints(provider, pending.slice(0, MAX_READS), newest, isOver);
       if (reads.length === 0) {
         // The rest lacks confirmations, so an unchanged tip does not mean that nothing is new.
         await finish(context, cursor, null);
@@ -66,7 +67,7 @@ export async function syncRegistry(
       const done = await applyRun(context, cursor, tip, reads);
       await context.committed();
       pending = pending.slice(done);
-      if (now() >= deadline) return true;
+      if (isOver()) return true;
     }
   }
   await finish(context, cursor, tip.hash);
@@ -86,7 +87,7 @@ async function applyRun(
   for (const read of reads) {
     applyMint(changes, source, read);
     done.push(read);
-    if (changes.entries.size >= MAX_ENTRIES) break;
+    if (changes.entries.size >= MAX_ENTRIES || changes.textLength >= MAX_TEXT) break;
   }
   const last = done.at(-1);
   if (!last) return 0;

@@ -48,7 +48,10 @@ export const registryCursor = sqliteTable("registry_cursor", {
   recent: text("recent").notNull(),
   /** Hash of the tip seen by the last complete pass: unchanged means there is nothing to read. */
   tipHash: text("tip_hash"),
-  /** Epoch milliseconds of the last complete pass; null before the first. */
+  /**
+   * Epoch milliseconds of the last complete pass; null before the first. Of a removed source: when all
+   * it had was `Deregistered`; null before that.
+   */
   lastCheckedAt: integer("last_checked_at"),
   /** Why the last pass did not complete, for operators; null when it did. */
   error: text("error"),
@@ -100,7 +103,7 @@ export const registryEntry = sqliteTable(
     uniqueIndex("registry_entry_token").on(table.agentIdentifier, table.sourceId),
     index("registry_entry_source").on(table.sourceId, table.id),
     index("registry_entry_capability")
-      .on(table.capabilityId, table.network)
+      .on(table.network, table.capabilityId, table.id)
       .where(sql`status = 'Online' AND capability_id IS NOT NULL`),
   ],
 );

@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { openInbox, registeredInbox } from "../support/inbox.ts";
 import { insertKey } from "../support/keys.ts";
@@ -127,6 +127,26 @@ describe("POST /inbox-agent-registration-refresh/", () => {
     expect(await inbox.refresh(agentIdentifier)).toMatchObject({
       status: "Verified",
       linkedEmail: null,
+      signingPublicKey: "mine",
+      encryptionPublicKey: null,
+    });
+  });
+
+  it("takes no key that nests thousands of levels deep, and the rest all the same", async () => {
+    const inbox = await registeredInbox();
+    const { agentIdentifier } = inbox;
+    const deep = `${'{"x":'.repeat(8000)}1${"}".repeat(8000)}`;
+    await inbox.publish({ agentIdentifier, signingPublicKey: "mine", encryptionPublicKey: "@" });
+    const { fetch } = globalThis;
+    vi.stubGlobal("fetch", async (...args: Parameters<typeof fetch>) => {
+      const page = await (await fetch(...args)).text();
+      return new Response(page.replace('"@"', deep));
+    });
+    const refreshed = await inbox.refresh(agentIdentifier);
+    vi.unstubAllGlobals();
+    expect(refreshed).toMatchObject({
+      code: 200,
+      status: "Verified",
       signingPublicKey: "mine",
       encryptionPublicKey: null,
     });

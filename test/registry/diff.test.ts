@@ -255,7 +255,12 @@ async function strikeOut(sourceId: string): Promise<void> {
 }
 
 async function remove(sourceId: string): Promise<void> {
-  const removed = { id: sourceId, network: "Preprod" as const, removedAt: Date.now() };
+  const removed = {
+    id: sourceId,
+    network: "Preprod" as const,
+    removedAt: Date.now(),
+    isEnded: false,
+  };
   while (await continueRemoval(db(env), removed, Date.now()));
 }
 

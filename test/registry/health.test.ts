@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { db } from "../../src/db/client.ts";
 import { emptyTables } from "../support/app.ts";
-import { wrapD1 } from "../support/d1.ts";
-import { diff, runJob, type ShownEntry } from "../support/registry.ts";
+import { countingD1, wrapD1 } from "../support/d1.ts";
+import { ask, diff, runJob, type ShownEntry } from "../support/registry.ts";
 import { EntryWriter, registered } from "../support/registry-entries.ts";
 
 let writer: EntryWriter;
@@ -14,6 +14,11 @@ beforeEach(async () => {
   await emptyTables();
   writer = await EntryWriter.create();
   prefix = `${writer.freshName()}-`;
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
 });
 
 const urlOf = (name: string) => `${env.AGENTS_URL}/${prefix}${name}`;
@@ -124,6 +129,8 @@ describe("an agent that", () => {
     ["a private address", "http://10.0.0.1"],
     ["a loopback address that is not listed", "http://127.0.0.1:1"],
     ["a file", "file:///etc/passwd"],
+    ["an address with a query", `${env.AGENTS_URL}/available?path=`],
+    ["an address with a fragment", `${env.AGENTS_URL}/available#`],
   ])("names %s is Invalid, and no request is made", async (_, url) => {
     await writer.write({ a: stateOf("a", url) });
     for (let i = 0; i < 3; i++) await check();
@@ -206,8 +213,8 @@ describe("a run of checks", () => {
     expect((await diff()).every(({ status }) => status === "Online")).toBe(true);
   });
 
-  it("never undoes a burn that is written while it is under way", async () => {
-    await writer.write({ a: stateOf("a") });
+  it("never undoes a burn that is written while it is under way, and keeps what it learned of others", async () => {
+    await writer.write({ a: stateOf("a"), b: stateOf("b") });
     let burned = false;
     const d1 = wrapD1(env.DB, async (call, run) => {
       if (call.kind === "batch" && !burned) {
@@ -220,6 +227,56 @@ describe("a run of checks", () => {
     expect(burned).toBe(true);
     expect(await entry("a")).toMatchObject({ status: "Deregistered", uptimeCheckCount: 1 });
     expect(await untilNext("a")).toBeNull();
+    expect(await entry("b")).toMatchObject({ status: "Online" });
+  });
+
+  it("leaves an agent that moves while it is asked due at its new address", async () => {
+    await writer.write({ a: stateOf("a") });
+    let moved = false;
+    const d1 = wrapD1(env.DB, async (call, run) => {
+      if (call.kind === "batch" && !moved) {
+        moved = true;
+        await writer.write({ a: stateOf("a", urlOf("elsewhere")) });
+      }
+      return run();
+    });
+    await check({ due: "all", env: { DB: d1 } });
+    expect(await untilNext("a")).toBeLessThan(60_000);
+    expect(await entry("a")).toMatchObject({ status: "Offline" });
+  });
+
+  it("ends in time when agents hang, and writes what it learned until then", async () => {
+    const hanging = Array.from({ length: 30 }, (_, i) => `hanging-${i}`);
+    await writer.write(Object.fromEntries(hanging.map((name) => [name, stateOf(name)])));
+    const { now } = Date;
+    let calls = 0;
+    vi.spyOn(Date, "now").mockImplementation(() => now() + Math.ceil(calls / 6) * 15_000);
+    // Six at once take all the time that they are given.
+    vi.stubGlobal("fetch", async () => {
+      calls++;
+      throw new Error("no answer");
+    });
+    await check();
+    expect((await diff()).filter(({ uptimeCheckCount }) => uptimeCheckCount === 1)).toHaveLength(
+      12,
+    );
+  });
+
+  it("reads the schedule of each agent once", async () => {
+    const all = Array.from({ length: 200 }, (_, i) => `agent-${i}`);
+    for (let i = 0; i < all.length; i += 50)
+      await writer.write(
+        Object.fromEntries(all.slice(i, i + 50).map((name) => [name, stateOf(name, urlOf("a"))])),
+      );
+    await env.DB.prepare("UPDATE registry_health SET due_at = due_at + 1e12").run();
+    await env.DB.prepare(
+      `UPDATE registry_health SET due_at = 0
+       WHERE entry_id IN (SELECT id FROM registry_entry ORDER BY id LIMIT 50)`,
+    ).run();
+    const { d1, rowsRead } = countingD1(env.DB);
+    await check({ env: { DB: d1 } });
+    expect(await ask("/registry-entry", { limit: 50 })).toHaveLength(50);
+    expect(rowsRead()).toBeLessThanOrEqual(200 + 10 * 50);
   });
 
   it("writes one row for an agent that answers as before", async () => {

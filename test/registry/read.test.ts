@@ -3,13 +3,13 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { call, emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
+import { countingD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
 import {
   ask,
   createRegistrySource,
   diff,
   metadataOf,
-  runJob,
   type ShownEntry,
   settleRegistry,
   V1,
@@ -17,14 +17,7 @@ import {
 import { EntryWriter, registered } from "../support/registry-entries.ts";
 import { createSource } from "../support/sync.ts";
 
-beforeEach(async () => {
-  await emptyTables();
-  await env.SEARCH_DB.batch(
-    ["search_position", "search_entry", "search_text"].map((table) =>
-      env.SEARCH_DB.prepare(`DELETE FROM ${table}`),
-    ),
-  );
-});
+beforeEach(emptyTables);
 
 const names = (entries: ShownEntry[]) => entries.map(({ name }) => name);
 
@@ -79,62 +72,54 @@ describe("POST /registry-entry", () => {
   });
 });
 
-describe("POST /registry-entry-search", () => {
+describe("a page of many agents that are online", () => {
+  const MANY = 120;
   let writer: EntryWriter;
-  const index = () => runJob({ kind: "search", network: "Preprod" }, "");
-  const search = async (query: string, more: object = {}) =>
-    names(await ask("/registry-entry-search", { query, ...more }));
+
+  /** Rows that D1 read for one answer. */
+  async function rowsFor(method: string, path: string, body?: object): Promise<number> {
+    const { d1, rowsRead } = countingD1(env.DB);
+    const answer = await createApp().request(
+      `/api/v1${path}`,
+      {
+        method,
+        headers: { token: env.ADMIN_KEY ?? "" },
+        ...(body && { body: JSON.stringify(body) }),
+      },
+      { ...env, DB: d1 },
+    );
+    expect(answer.status).toBe(200);
+    return rowsRead();
+  }
 
   beforeEach(async () => {
     writer = await EntryWriter.create();
-    await writer.write({ a: registered("Translator", { tags: ["Übersetzung"] }) });
-    await writer.write({ b: registered("Weather_50%", { description: ['rain "and" sun'] }) });
-    await setStatus("Online", "Translator", "Weather_50%");
-    await index();
+    for (let i = 0; i < MANY; i += 60)
+      await writer.write(
+        Object.fromEntries(
+          Array.from({ length: 60 }, (_, k) => [`${i + k}`, registered(`${i + k}`)]),
+        ),
+      );
+    await env.DB.prepare("UPDATE registry_entry SET status = 'Online'").run();
   });
 
   it.each([
-    ["a part of a word, whatever its case", "ANSLAT", ["Translator"]],
-    ["a tag", "übersetz", ["Translator"]],
-    ["white space of any kind", 'rain \t "and"', ["Weather_50%"]],
-    ["what would be a wildcard", "50%", ["Weather_50%"]],
-    ["two characters", "_5", ["Weather_50%"]],
-    ["a wildcard alone", "%", ["Weather_50%"]],
-    ["what both have", "answering", ["Weather_50%", "Translator"]],
-    ["what would be syntax", '" OR "', []],
-    ["something else", "NEAR(rain sun)", []],
-  ])("finds %s", async (_, query, expected) => {
-    expect(await search(query)).toEqual(expected);
+    ["by default", {}],
+    ["of two statuses", { filter: { status: ["Offline", "Online"] } }],
+    ["of a capability", { filter: { capability: { name: "answering", version: "1.0.0" } } }],
+  ])("%s reads a few rows for each that it shows", async (_, more) => {
+    const body = { network: "Preprod", limit: 10, ...more };
+    expect(await rowsFor("POST", "/registry-entry", body)).toBeLessThanOrEqual(35);
   });
 
-  it("pages after the cursor, and follows what changes", async () => {
-    const [first] = await ask("/registry-entry-search", { query: "answering", limit: 1 });
-    expect(first?.name).toBe("Weather_50%");
-    expect(await search("answering", { cursorId: first?.id })).toEqual(["Translator"]);
-    await writer.write({ a: { ...registered("Translator"), supply: "0" } });
-    // The ledger's status counts, even before the index knows it.
-    expect(await search("translator")).toEqual([]);
-    await index();
-    const burned = { filter: { status: ["Deregistered"] } };
-    expect(await search("translator", burned)).toEqual(["Translator"]);
-    expect(await search("übersetz", burned)).toEqual([]);
+  it("reads a few rows for the one agent with an identifier", async () => {
+    const filter = { assetIdentifier: writer.identifier("0") };
+    const body = { network: "Preprod", filter };
+    expect(await rowsFor("POST", "/registry-entry", body)).toBeLessThanOrEqual(10);
   });
 
-  it("filters what it finds as the list does", async () => {
-    const tagged = { filter: { tags: ["Übersetzung"] } };
-    expect(await search("answering", tagged)).toEqual(["Translator"]);
-    expect(await search("answering", { filter: { paymentTypes: ["None"] } })).toEqual([]);
-  });
-
-  it("is rebuilt from the ledger when the index is lost", async () => {
-    await env.SEARCH_DB.batch(
-      ["search_position", "search_entry", "search_text"].map((table) =>
-        env.SEARCH_DB.prepare(`DELETE FROM ${table}`),
-      ),
-    );
-    expect(await search("answering")).toEqual([]);
-    await index();
-    expect(await search("answering")).toEqual(["Weather_50%", "Translator"]);
+  it("reads a few rows for each capability, however many agents offer it", async () => {
+    expect(await rowsFor("GET", "/capability?network=Preprod")).toBeLessThanOrEqual(15);
   });
 });
 
@@ -176,6 +161,7 @@ describe("GET /payment-information/ and GET /registry/wallet", () => {
     const [alpha] = await chain.act([
       mint("alpha", metadataOf("alpha")),
       mint("broken", metadataOf("broken", { author: {} })),
+      mint("no text", metadataOf("no text", { metadata_version: { toString: "", valueOf: "" } })),
       mint("inbox", { type: "MasumiInboxV1", name: "inbox" }),
     ]);
     unit = alpha?.unit ?? "";

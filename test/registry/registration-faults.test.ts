@@ -1,29 +1,23 @@
-import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
-import { RegistrationDesk } from "../support/registration.ts";
+import {
+  BURNED_ONCE,
+  deregistering,
+  MINTED_ONCE,
+  type RegistrationDesk,
+  requested,
+} from "../support/registration.ts";
+import { settleRegistry } from "../support/registry.ts";
 
-const MINTED_ONCE = { minted: 1, burned: 0 };
-const BURNED_ONCE = { minted: 1, burned: 1, held: [] };
 /** Past the validity of any transaction made now, and past the time a provider may be late. */
 const UNTIL_INVALID_MS = 15 * 60_000;
 
+/** What a node says of the scripts of a minting. */
+const USED = JSON.stringify({
+  result: { EvaluationResult: { "mint:0": { memory: 1_000_000, steps: 500_000_000 } } },
+});
+
 beforeEach(emptyTables);
-
-/** A desk with one registration requested. */
-async function requested(options?: Parameters<typeof RegistrationDesk.open>[0]) {
-  const desk = await RegistrationDesk.open(options);
-  const { id } = (await desk.register()).data;
-  return { desk, id };
-}
-
-/** A desk with one agent registered and its deregistration requested. */
-async function deregistering() {
-  const { desk, id } = await requested();
-  await desk.settle();
-  await desk.deregister((await desk.shown(id)).agentIdentifier);
-  return { desk, id };
-}
 
 async function letValidityPass(desk: RegistrationDesk): Promise<void> {
   await desk.chain.advance(UNTIL_INVALID_MS);
@@ -82,7 +76,7 @@ describe("a submission whose answer is lost", () => {
     const { desk, id } = await requested();
     await desk.chain.faults(
       { match: "/tx/submit", truncate: true },
-      { match: "^/txs/", status: 404 },
+      { match: "^/(txs|assets)/", status: 404 },
     );
     await desk.work();
     const { txHash } = (await desk.shown(id)).CurrentTransaction ?? {};
@@ -97,6 +91,57 @@ describe("a submission whose answer is lost", () => {
       state: "RegistrationConfirmed",
       agentIdentifier: held[0],
       CurrentTransaction: { txHash, status: "Confirmed" },
+    });
+  });
+
+  it("is not made anew while the provider shows the token, and not yet the transaction", async () => {
+    const { desk, id } = await requested();
+    const lost = { match: "/tx/submit", truncate: true };
+    await desk.chain.faults(lost, { match: "^/txs/", status: 404 });
+    await desk.work();
+    const { txHash } = (await desk.shown(id)).CurrentTransaction ?? {};
+    await letValidityPass(desk);
+    for (let runs = 0; runs < 5; runs++) {
+      await desk.skipPauses();
+      await desk.work();
+    }
+    await desk.chain.faults();
+    await desk.settle();
+    const { held, minted } = await desk.tokens();
+    expect(minted).toBe(1);
+    expect(await desk.shown(id)).toMatchObject({
+      state: "RegistrationConfirmed",
+      agentIdentifier: held[0],
+      CurrentTransaction: { txHash, status: "Confirmed" },
+    });
+  });
+
+  it("is taken for landed, though another was tried and refused since", async () => {
+    const { desk, id } = await requested();
+    const lost = { match: "/tx/submit", truncate: true };
+    await desk.chain.faults(lost, { match: "^/(txs|assets)/", status: 404 });
+    await desk.work();
+    const { txHash } = (await desk.shown(id)).CurrentTransaction ?? {};
+    await letValidityPass(desk);
+    await desk.work();
+    // A node that is late lets the same output be spent again, the network does not.
+    await desk.chain.faults(
+      { match: "/utxos", behind: 2 },
+      { match: "/utils/txs/evaluate", status: 200, body: USED },
+      { match: "^/(txs|assets)/", status: 404 },
+    );
+    await desk.skipPauses();
+    await desk.work();
+    expect(await desk.shown(id)).toMatchObject({
+      state: "RegistrationRequested",
+      CurrentTransaction: { status: "FailedViaManualReset" },
+    });
+    await desk.chain.faults();
+    await desk.settle();
+    expect(await desk.tokens()).toMatchObject(MINTED_ONCE);
+    expect(await desk.shown(id)).toMatchObject({
+      state: "RegistrationConfirmed",
+      CurrentTransaction: { txHash },
     });
   });
 
@@ -115,129 +160,45 @@ describe("a submission whose answer is lost", () => {
   });
 });
 
-describe("a provider that fails", () => {
-  it.each(["/utils/txs/evaluate", "/utxos", "/epochs", "/scripts", "/blocks/latest"])(
-    "with 500 at %s is waited for, however long",
-    async (match) => {
-      const { desk, id } = await requested();
-      await desk.chain.faults({ match, status: 500 });
-      await desk.work();
-      expect(await desk.shown(id)).toMatchObject({
-        state: "RegistrationRequested",
-        error: expect.stringMatching(/^waits for the chain provider: .*500/),
-      });
-      await desk.chain.faults();
-      await desk.settle();
-      expect(await desk.shown(id)).toMatchObject({ state: "RegistrationConfirmed", error: null });
-      expect(await desk.tokens()).toMatchObject(MINTED_ONCE);
-    },
-  );
-
-  it("with a script that fails gives the node's reason, and nothing is sent", async () => {
-    const { desk, id } = await requested();
-    const body = JSON.stringify({ result: { EvaluationFailure: { ScriptFailures: "no" } } });
-    await desk.chain.faults({ match: "/utils/txs/evaluate", status: 200, body });
-    await desk.settle();
-    expect(await desk.shown(id)).toMatchObject({
-      state: "RegistrationFailed",
-      error: expect.stringContaining("ScriptFailures"),
-    });
-    expect((await desk.chain.stats()).calls["POST /tx/submit"]).toBeUndefined();
-  });
-
-  it("without the policy's script says which policy is missing", async () => {
-    const { desk, id } = await requested({ published: false });
-    await desk.settle();
-    expect(await desk.shown(id)).toMatchObject({
-      state: "RegistrationFailed",
-      error: expect.stringContaining(desk.contract.policyId),
-    });
-  });
-});
-
-describe("a wallet that cannot pay", () => {
+describe("a rollback beyond the confirmation", () => {
   it.each([
-    ["is empty", [], /empty: send 10000000/],
-    ["holds too little", [3_000_000], /lacks \d+ minor units .* send them to addr_test1/],
-    ["has no output for collateral", Array(20).fill(1_400_000), /collateral: send 5000000/],
-  ])("because it %s fails the registration and says what to do", async (_, funds, error) => {
-    const { desk, id } = await requested({ sellerFunds: funds });
-    await desk.settle();
-    expect(await desk.shown(id)).toMatchObject({
-      state: "RegistrationFailed",
-      error: expect.stringMatching(error),
-    });
-    expect(await desk.tokens()).toMatchObject({ minted: 0 });
-  });
-
-  it("pays with one output for everything, the collateral included", async () => {
-    const { desk, id } = await requested({ sellerFunds: [7_000_000] });
-    await desk.settle();
-    expect(await desk.shown(id)).toMatchObject({
-      state: "RegistrationConfirmed",
-      error: null,
-    });
-  });
-});
-
-describe("at once", () => {
-  it("two deregistrations of one agent burn its token once", async () => {
-    const { desk, id } = await requested();
-    await desk.settle();
-    const { agentIdentifier } = await desk.shown(id);
-    const answers = await Promise.all([1, 2].map(() => desk.deregister(agentIdentifier)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-    await desk.settle();
-    expect(await desk.tokens()).toEqual(BURNED_ONCE);
-  });
-
-  it("two wallets, with three registrations each, mint six tokens", async () => {
-    const desk = await RegistrationDesk.open();
-    for (const { vkey } of desk.sellers)
-      for (let i = 0; i < 3; i++) await desk.register({ sellingWalletVkey: vkey });
-    await Promise.all(desk.sellers.map((wallet) => desk.settle(wallet)));
-    expect(await desk.tokens()).toMatchObject({ minted: 6, burned: 0 });
-  });
-
-  it.each([
-    ["a registration", requested, MINTED_ONCE],
-    ["a deregistration", deregistering, BURNED_ONCE],
-  ])("two objects for one wallet make %s once", async (_, begin, tokens) => {
+    ["a registration", requested, "Registration", MINTED_ONCE],
+    ["a deregistration", deregistering, "Deregistration", BURNED_ONCE],
+  ] as const)("has %s looked for again, and confirmed again", async (_, begin, name, tokens) => {
     const { desk, id } = await begin();
-    await Promise.all([1, 2, 3].map(() => desk.work()));
+    const source = await desk.followPolicy();
     await desk.settle();
-    expect((await desk.shown(id)).state).toMatch(/Confirmed$/);
+    await settleRegistry(desk.chain, source);
+    const { agentIdentifier, CurrentTransaction } = await desk.shown(id);
+    await desk.chain.rollback(1);
+    await desk.chain.mine(2);
+    await settleRegistry(desk.chain, source);
+    expect(await desk.shown(id)).toMatchObject({
+      state: `${name}Initiated`,
+      CurrentTransaction: { status: "Pending", blockHeight: null },
+    });
+    // The chain lost it for good, and is sent the same bytes again.
+    await desk.settle();
+    expect(await desk.shown(id)).toMatchObject({
+      state: `${name}Confirmed`,
+      agentIdentifier,
+      CurrentTransaction: { txHash: CurrentTransaction?.txHash, status: "Confirmed" },
+    });
     expect(await desk.tokens()).toMatchObject(tokens);
   });
-});
 
-describe("a wallet or a source that is removed", () => {
-  it("fails what was not begun, and says so", async () => {
+  it("keeps the agent's identifier when it must be minted anew", async () => {
     const { desk, id } = await requested();
-    await env.DB.prepare("UPDATE managed_wallet SET deleted_at = 1, mnemonic = ''").run();
+    const source = await desk.followPolicy();
     await desk.settle();
-    expect(await desk.shown(id)).toMatchObject({
-      state: "RegistrationFailed",
-      error: expect.stringContaining("add it again"),
-    });
-  });
-
-  it("lets what was sent come to its end", async () => {
-    const { desk, id } = await requested();
-    await desk.chain.faults({ match: "/tx/submit", truncate: true });
-    await desk.work();
-    await env.DB.prepare("UPDATE managed_wallet SET deleted_at = 1, mnemonic = ''").run();
+    await settleRegistry(desk.chain, source);
+    const { agentIdentifier } = await desk.shown(id);
+    await desk.chain.rollback(1);
+    await letValidityPass(desk);
+    await desk.chain.mine();
+    await settleRegistry(desk.chain, source);
     await desk.settle();
-    expect(await desk.shown(id)).toMatchObject({ state: "RegistrationConfirmed" });
-  });
-
-  it("fails what has no provider left", async () => {
-    const { desk, id } = await requested();
-    await env.DB.prepare("UPDATE payment_source SET deleted_at = 1").run();
-    await desk.settle();
-    expect(await desk.shown(id)).toMatchObject({
-      state: "RegistrationFailed",
-      error: expect.stringContaining("source was removed"),
-    });
+    expect(await desk.shown(id)).toMatchObject({ state: "RegistrationConfirmed", agentIdentifier });
+    expect(await desk.tokens()).toMatchObject({ ...MINTED_ONCE, held: [agentIdentifier] });
   });
 });

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
+import { wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
 import { RegistrationDesk, type ShownRegistration } from "../support/registration.ts";
 import { diff, runJob, settleRegistry } from "../support/registry.ts";
@@ -126,7 +127,23 @@ describe("POST /registry", () => {
     ]);
     expect(second.data).toEqual(first.data);
     await desk.settle();
+    // The first answer counts, whatever became of the wallet since.
+    await env.DB.prepare("UPDATE managed_wallet SET deleted_at = 1").run();
+    expect(await desk.register({}, headers)).toEqual(first);
     expect(await desk.tokens()).toMatchObject({ minted: 1 });
+  });
+});
+
+describe("POST /registry with what the chain cannot take", () => {
+  it.each([
+    ["a tag of more than 64 bytes", { Tags: ["text", "ü".repeat(63)] }, /^Tags\[1\]: .*64 bytes/],
+    ["an address with a query", { apiBaseUrl: "https://agent.example.com?a=b" }, /^apiBaseUrl: /],
+  ])("answers 400 to %s", async (_, wrong, message) => {
+    const desk = await RegistrationDesk.open();
+    expect(await desk.register(wrong)).toMatchObject({
+      status: 400,
+      message: expect.stringMatching(message),
+    });
   });
 });
 
@@ -161,6 +178,35 @@ describe("GET /registry", () => {
     ]);
   });
 });
+
+describe("an agent's identifier", () => {
+  it("leads to its registration alone, to be listed and to be deregistered", async () => {
+    const desk = await RegistrationDesk.open();
+    const { id } = (await desk.register()).data;
+    await desk.settle();
+    const { agentIdentifier } = await desk.shown(id);
+    const asked: string[] = [];
+    desk.bindings = {
+      DB: wrapD1(env.DB, ({ kind, sql }, run) => {
+        if (kind === "raw") asked.push(...sql.filter((one) => one.includes('from "registration"')));
+        return run();
+      }),
+    };
+    const query = `network=Preprod&filterAgentIdentifier=${agentIdentifier}`;
+    expect((await desk.ask("GET", `/registry?${query}`)).status).toBe(200);
+    expect((await desk.deregister(agentIdentifier)).status).toBe(200);
+    expect(asked).toHaveLength(2);
+    for (const sql of asked) expect(await planOf(sql)).toContain("registration_identifier");
+  });
+});
+
+/** How D1 finds the rows of a statement. */
+async function planOf(sql: string): Promise<string> {
+  const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .bind(...Array((sql.match(/\?/g) ?? []).length).fill(null))
+    .all<{ detail: string }>();
+  return results.map(({ detail }) => detail).join("; ");
+}
 
 describe("DELETE /registry", () => {
   it("answers 403 to the key of somebody else, for a deregistration and for a removal", async () => {

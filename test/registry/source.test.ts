@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
+import { countingD1 } from "../support/d1.ts";
 import { diff, metadataOf, runJob, V1 } from "../support/registry.ts";
 
 let chain: TestChain;
@@ -177,6 +178,21 @@ describe("DELETE /registry-source/", () => {
       ...Array(2).fill("Deregistered"),
       ...Array(3).fill("Offline"),
     ]);
+  });
+
+  it("looks through its entries until they are deregistered, and no more", async () => {
+    const { data } = await create();
+    const id = String(data.id);
+    const tokens = Array.from({ length: 20 }, (_, i) => ({ metadata: metadataOf(`agent-${i}`) }));
+    await chain.act([{ do: "mintAll", version: V1, tokens }]);
+    await sync(id);
+    await ask("DELETE", { id });
+    await sync(id);
+    const { d1, rowsRead } = countingD1(env.DB);
+    await runJob({ kind: "sync", network: "Preprod", sourceId: id }, chain.url, {
+      env: { DB: d1 },
+    });
+    expect(rowsRead()).toBeLessThanOrEqual(5);
   });
 
   it("hides its entries a month later", async () => {

@@ -1,10 +1,11 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
 import {
   createRegistrySource,
   diff,
   metadataOf,
+  runJob,
   type ShownEntry,
   settleRegistry,
   V1,
@@ -100,8 +101,11 @@ describe("a minted token", () => {
     });
   });
 
-  it("of an inbox agent is no entry here", async () => {
-    await chain.act([mint("inbox", { type: "MasumiInboxV1", name: "inbox", agentslug: "inbox" })]);
+  it.each([
+    ["in one piece", "MasumiInboxV1"],
+    ["in pieces", ["Masumi", "InboxV1"]],
+  ])("of an inbox agent, whose type is %s, is no entry here", async (_, type) => {
+    await chain.act([mint("inbox", { type, name: "inbox", agentslug: "inbox" })]);
     await sync();
     expect(await diff()).toEqual([]);
   });
@@ -205,6 +209,29 @@ describe("a provider that", () => {
     await chain.faults({ behind: 1 });
     await sync();
     expect(await diff()).toEqual(before);
+  });
+});
+
+describe("a slow provider", () => {
+  it("is read from as long as there is time, and what was read is written", async () => {
+    const names = Array.from({ length: 20 }, (_, i) => `agent-${i}`);
+    await chain.act(names.map((name) => mint(name)));
+    const { now } = Date;
+    const { fetch } = globalThis;
+    let waited = 0;
+    vi.spyOn(Date, "now").mockImplementation(() => now() + waited);
+    vi.stubGlobal("fetch", (...args: Parameters<typeof fetch>) => {
+      waited += 1_500;
+      return fetch(...args);
+    });
+    await runJob({ kind: "sync", network: "Preprod", sourceId: source }, chain.url);
+    vi.unstubAllGlobals();
+    vi.restoreAllMocks();
+    const found = await diff();
+    expect(found.length).toBeGreaterThan(0);
+    expect(found.length).toBeLessThan(names.length);
+    await sync();
+    expect((await diff()).map(({ name }) => name)).toEqual(names);
   });
 });
 

@@ -1,4 +1,5 @@
 import { env } from "cloudflare:workers";
+import type { Env } from "../../src/env.ts";
 import { verifyDueInboxes } from "../../src/inbox/jobs.ts";
 import { RegistrationDesk } from "./registration.ts";
 import { settleRegistry } from "./registry.ts";
@@ -50,11 +51,12 @@ export async function openInbox(type: "Web3ChainV1" | "Web3ChainV2" = "Web3Chain
         headers,
       ),
     sync: () => settleRegistry(desk.chain, source),
-    verify: async () => {
+    /** One run of the cron's job, with every registration due that is ever asked for. */
+    verify: async (overrides: Partial<Env> = {}) => {
       await env.DB.prepare(
         "UPDATE inbox_registration SET due_at = 0 WHERE due_at IS NOT NULL",
       ).run();
-      await verifyDueInboxes(desk.env(), "test");
+      await verifyDueInboxes(desk.env(overrides), "test");
     },
     async publish(page: object, status = 200, at = slug) {
       await fetch(`${env.INBOX_URL}/_control`, {

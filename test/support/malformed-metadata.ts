@@ -1,5 +1,8 @@
 import { metadataOf } from "./registry.ts";
 
+/** A map that JavaScript can make neither a text nor a number of. */
+const NO_TEXT = { toString: "no function", valueOf: "no function" };
+
 const fixed = (fixedPricing: unknown) => ({
   agentPricing: { pricingType: "Fixed", fixedPricing },
 });
@@ -25,6 +28,12 @@ export const MALFORMED: readonly [what: string, metadata: unknown, reason: strin
   ["version 3", broken({ metadata_version: "3" }), "metadata_version: must be 1 or 2"],
   ["version 0", broken({ metadata_version: 0 }), "metadata_version: must be 1 or 2"],
   ["a version in words", broken({ metadata_version: "one" }), "metadata_version: must be 1 or 2"],
+  ["a version that is no text", broken({ metadata_version: NO_TEXT }), "metadata_version: must be"],
+  [
+    "a version with a piece that is no text",
+    broken({ metadata_version: [NO_TEXT] }),
+    "metadata_version: must be",
+  ],
   ["no name", without("name"), "name: is missing"],
   ["an empty name", broken({ name: "" }), "name: must not be empty"],
   ["a name of no pieces", broken({ name: [] }), "name: must not be empty"],
@@ -76,6 +85,16 @@ export const MALFORMED: readonly [what: string, metadata: unknown, reason: strin
   [
     "a price with a fraction",
     broken(fixed([{ unit: [], amount: "1.5" }])),
+    "agentPricing.fixedPricing.0.amount: must be a whole number above 0",
+  ],
+  [
+    "a price that is no text",
+    broken(fixed([{ unit: [], amount: NO_TEXT }])),
+    "agentPricing.fixedPricing.0.amount: must be a whole number above 0",
+  ],
+  [
+    "a price with a piece that is no text",
+    broken(fixed([{ unit: [], amount: ["1", NO_TEXT] }])),
     "agentPricing.fixedPricing.0.amount: must be a whole number above 0",
   ],
   [

@@ -236,3 +236,22 @@ export function found<T>(items: T[], wanted: (item: T) => boolean): T {
   if (!item) throw new Error("not there");
   return item;
 }
+
+/** What `tokens` says of one registration, and of one that is over. */
+export const MINTED_ONCE = { minted: 1, burned: 0 };
+export const BURNED_ONCE = { minted: 1, burned: 1, held: [] };
+
+/** A desk with one registration requested. */
+export async function requested(options?: DeskOptions) {
+  const desk = await RegistrationDesk.open(options);
+  const { id } = (await desk.register()).data;
+  return { desk, id };
+}
+
+/** A desk with one agent registered and its deregistration requested. */
+export async function deregistering() {
+  const { desk, id } = await requested();
+  await desk.settle();
+  await desk.deregister((await desk.shown(id)).agentIdentifier);
+  return { desk, id };
+}

@@ -98,16 +98,21 @@ describe("paymentPayloadHash", () => {
     });
     const dropped = fc.jsonValue({ maxDepth: 1 });
     await fc.assert(
-      fc.asyncProperty(fc.jsonValue({ stringUnit: "binary" }), style, dropped, async (note, how, extra) => {
-        const payload = withNote(note);
-        const dressed = {
-          ...payload,
-          note: extra,
-          resource: { ...payload.resource, description: extra, mimeType: extra },
-          accepted: { ...payload.accepted, note: extra },
-        };
-        expect(await hashOf(written(dressed, how))).toBe(await hashOf(JSON.stringify(payload)));
-      }),
+      fc.asyncProperty(
+        fc.jsonValue({ stringUnit: "binary" }),
+        style,
+        dropped,
+        async (note, how, extra) => {
+          const payload = withNote(note);
+          const dressed = {
+            ...payload,
+            note: extra,
+            resource: { ...payload.resource, description: extra, mimeType: extra },
+            accepted: { ...payload.accepted, note: extra },
+          };
+          expect(await hashOf(written(dressed, how))).toBe(await hashOf(JSON.stringify(payload)));
+        },
+      ),
       { numRuns: 50 },
     );
   });
