@@ -54,12 +54,15 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     const { dropUnsigned } = await import("../src/x402/wallet-findings.ts");
     const until = Date.now() + waitMs;
     for (;;) {
-      dropUnsigned(this.#ledger, Date.now());
+      const job = this.#ledger.find(jobId);
+      // Many wait at once: each looks after its own job, the pump after all.
+      if (job?.state === "waiting" && job.signBefore <= Date.now())
+        dropUnsigned(this.#ledger, Date.now());
       const status = this.#ledger.status(jobId);
       const left = until - Date.now();
       if (status.state !== "pending" || left <= 0) return status;
       this.#start();
-      const signBefore = this.#ledger.find(jobId)?.signBefore ?? until;
+      const signBefore = job?.signBefore ?? until;
       // Wakes up for its last moment too, since nothing may happen to it until then.
       const pause = Math.max(Math.min(left, signBefore - Date.now()), 0);
       await this.#change(pause > 0 ? pause : left);

@@ -71,6 +71,7 @@ export class WalletLedger {
         hash TEXT PRIMARY KEY, nonce INTEGER NOT NULL, job_id TEXT, raw TEXT NOT NULL,
         gas TEXT NOT NULL, max_fee TEXT NOT NULL, tip TEXT NOT NULL, state TEXT NOT NULL,
         since_block INTEGER NOT NULL, since_time INTEGER NOT NULL);
+      CREATE INDEX IF NOT EXISTS signed_job ON signed (job_id);
       CREATE TABLE IF NOT EXISTS value (name TEXT PRIMARY KEY, value TEXT NOT NULL);`);
   }
 
@@ -132,16 +133,23 @@ export class WalletLedger {
 
   /** Every transaction on the books, by nonce, and oldest first among those of one nonce. */
   transactions(): Signed[] {
-    return this.#sql.exec("SELECT * FROM signed ORDER BY nonce, rowid").toArray().map(signedRow);
+    return this.#signed("TRUE");
   }
 
   /** Those that may yet be mined. */
   live(): Signed[] {
-    return this.transactions().filter(({ state }) => state !== "mined");
+    return this.#signed("state <> 'mined'");
   }
 
   signedFor(jobId: string): Signed[] {
-    return this.transactions().filter((one) => one.jobId === jobId);
+    return this.#signed("job_id = ?", jobId);
+  }
+
+  #signed(where: string, ...params: string[]): Signed[] {
+    return this.#sql
+      .exec(`SELECT * FROM signed WHERE ${where} ORDER BY nonce, rowid`, ...params)
+      .toArray()
+      .map(signedRow);
   }
 
   /** Writes a transaction down before it is sent anywhere. */
