@@ -22,14 +22,7 @@ const RESEAL_MS = 20_000;
  */
 export async function runSchedule(env: Env): Promise<void> {
   const requestId = newId(Date.now());
-  const sources = await activeSourceIds(db(env));
-  await Promise.all(
-    sources.map((id) =>
-      wakeCursor(env, id, requestId).catch((error: unknown) => {
-        log("error", "schedule.wake_failed", { source: id, requestId, error: String(error) });
-      }),
-    ),
-  );
+  await runJob("sources.wake", requestId, () => wakeCursors(env, requestId));
   await runJob("registry.wake", requestId, () => wakeRegistry(env, requestId));
   await runJob("wallets.wake", requestId, () => wakeDueWallets(env, requestId));
   await runJob("webhooks.sweep", requestId, () => sweep(env, requestId));
@@ -43,6 +36,17 @@ export async function runSchedule(env: Env): Promise<void> {
     resealAll(env, Date.now(), Date.now() + RESEAL_MS),
   );
   await runJob("inbox.verify", requestId, () => verifyDueInboxes(env, requestId));
+}
+
+async function wakeCursors(env: Env, requestId: string): Promise<void> {
+  const sources = await activeSourceIds(db(env));
+  await Promise.all(
+    sources.map((id) =>
+      wakeCursor(env, id, requestId).catch((error: unknown) => {
+        log("error", "schedule.wake_failed", { source: id, requestId, error: String(error) });
+      }),
+    ),
+  );
 }
 
 /** One job that fails must not keep the others from their turn. */

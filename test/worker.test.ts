@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../src/worker.ts";
 import { emptyTables } from "./support/app.ts";
 import { TestChain } from "./support/chain.ts";
+import { wrapD1 } from "./support/d1.ts";
 import { createSource, leftBehind, settle } from "./support/sync.ts";
 
 const version = "Web3ChainV2";
@@ -44,6 +45,8 @@ interface CursorRow {
   position: string | null;
   complete: number;
   last_checked_at: number | null;
+  lease_until: number | null;
+  tip_hash: string | null;
 }
 
 async function cursor(): Promise<CursorRow> {
@@ -59,6 +62,19 @@ async function read(txHash: string | undefined, since: number): Promise<void> {
       const { position, complete, last_checked_at } = await cursor();
       const isThere = position?.includes(txHash ?? "nothing") && complete === 1;
       return isThere && (last_checked_at ?? 0) > since;
+    },
+    { timeout: 15_000, interval: 20 },
+  );
+}
+
+/** Waits until no pass is under way and one has seen the chain's last block. */
+async function rest(): Promise<void> {
+  const latest = await fetch(`${chain.url}/blocks/latest`, { headers: { project_id: "any" } });
+  const { hash } = (await latest.json()) as { hash: string };
+  await vi.waitUntil(
+    async () => {
+      const { lease_until, tip_hash } = await cursor();
+      return lease_until === null && tip_hash === hash;
     },
     { timeout: 15_000, interval: 20 },
   );
@@ -85,6 +101,19 @@ describe("a slot of the cron", () => {
     expect(await rows()).toEqual(before);
   });
 
+  it("that cannot read the payment sources still does the other jobs", async () => {
+    const asked: string[] = [];
+    const DB = wrapD1(env.DB, async ({ sql }, run) => {
+      asked.push(...sql);
+      if (sql.some((text) => /^select "id" from "payment_source"/.test(text)))
+        throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
+      return run();
+    });
+    await worker.scheduled(createScheduledController(SLOT), { ...env, DB });
+    const jobs = ["registry_source", "webhook_delivery", "x402_payment_attempt"];
+    expect(jobs.filter((table) => !asked.some((sql) => sql.includes(table)))).toEqual([]);
+  });
+
   it("that overlaps itself leaves what one at a time leaves, while the chain moves", async () => {
     let last: string | undefined;
     for (const step of STEPS) {
@@ -93,6 +122,7 @@ describe("a slot of the cron", () => {
     }
     await Promise.all([fire(), fire()]);
     await read(last, 0);
+    await rest();
     const overlapped = await leftBehind(source);
 
     await emptyTables();
