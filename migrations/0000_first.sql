@@ -496,7 +496,7 @@ CREATE TABLE `x402_payment_attempt` (
 );
 --> statement-breakpoint
 CREATE INDEX `x402_attempt_api_key` ON `x402_payment_attempt` (`api_key_id`,`id`);--> statement-breakpoint
-CREATE INDEX `x402_attempt_identifier` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE payment_identifier IS NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_attempt_identifier` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint
 CREATE INDEX `x402_attempt_open` ON `x402_payment_attempt` (`updated_at`) WHERE direction = 'InboundSettle' AND status = 'Verified';--> statement-breakpoint
 CREATE UNIQUE INDEX `x402_attempt_signed_once` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE direction = 'OutboundPayment' AND payment_identifier IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX `x402_attempt_hash` ON `x402_payment_attempt` (`payment_payload_hash`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint

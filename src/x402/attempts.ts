@@ -38,10 +38,7 @@ export async function recordVerified(
     ]);
   } catch (error) {
     if (violates(error, "x402_payment_attempt.id")) return;
-    if (
-      violates(error, "x402_payment_attempt.claim") ||
-      violates(error, "x402_payment_attempt.payment_payload_hash")
-    ) {
+    if (HELD_ONCE.some((column) => violates(error, `x402_payment_attempt.${column}`))) {
       // A repeat violates these too, and SQLite names whichever it looks at first.
       const holder = await holderOf(core, order);
       if (holder === order.attemptId) return;
@@ -51,14 +48,20 @@ export async function recordVerified(
   }
 }
 
+/** What one attempt holds that is settled or under way; the identifier per key. */
+const HELD_ONCE = ["claim", "payment_payload_hash", "payment_identifier"];
+
 async function holderOf(core: Database, order: SettleOrder): Promise<string> {
   const held = `SELECT id FROM x402_payment_attempt
     WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
   const [row] = await core.all<{ id: string }>(
-    // With OR, neither index would be used.
-    `${held} AND claim = ? UNION ${held} AND payment_payload_hash = ?`,
+    // With OR, none of the indexes would be used.
+    `${held} AND claim = ? UNION ${held} AND payment_payload_hash = ?
+     UNION ${held} AND api_key_id = ? AND payment_identifier = ?`,
     order.claim,
     order.payloadHash,
+    order.caller.id,
+    order.paymentIdentifier,
   );
   return row?.id ?? "";
 }

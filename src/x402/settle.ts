@@ -239,7 +239,7 @@ export function throwRefusal(
   if (answer.kind === "conflict")
     throw new ApiError(
       409,
-      `paymentPayload: its authorization belongs to the attempt ${answer.attemptId}`,
+      `paymentPayload: its authorization or identifier belongs to the attempt ${answer.attemptId}`,
     );
   if (answer.kind === "refused")
     throw new ApiError(

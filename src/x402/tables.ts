@@ -115,9 +115,9 @@ export const x402Attempt = sqliteTable(
   },
   (table) => [
     index("x402_attempt_api_key").on(table.apiKeyId, table.id),
-    index("x402_attempt_identifier")
+    uniqueIndex("x402_attempt_identifier")
       .on(table.apiKeyId, table.paymentIdentifier)
-      .where(sql`payment_identifier IS NOT NULL`),
+      .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
     // What the cron looks through: the few that are not settled yet.
     index("x402_attempt_open")
       .on(table.updatedAt)
