@@ -15,9 +15,12 @@ import { railOf } from "../src/x402/networks.ts";
 import {
   answerOf,
   claim,
+  decidedBy,
   FAILED,
+  hasFailed,
   isOwn,
   isSamePayment,
+  isStill,
   type Payment,
   pendingAnswer,
   refusalOf,
@@ -34,7 +37,7 @@ const WORK_MS = 25_000;
 const RETRY_MS = 5_000;
 /** A beginning that nobody came back for is given up. */
 const ABANDONED_MS = 60_000;
-/** How often a settled payment is compared with the chain until no reorganisation can touch it. */
+/** How often a decided payment is compared with the chain until no reorganisation can touch it. */
 const WATCH_MS = 60_000;
 /** Left of the caller's time when the wallet must have signed, or must not any more. */
 const SIGN_MARGIN_MS = 500;
@@ -72,11 +75,16 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
   /** The payment that holds the authorization: this one from now on, when there is none. */
   async #claimed(order: SettleOrder): Promise<Payment> {
     const known = this.#read();
+    if (known && hasFailed(known) && !isOwn(known, order)) return this.#hold(claim(order, known));
     if (known && (known.phase !== "claimed" || this.#running)) return known;
     if (known && !isSamePayment(known.order, order)) return known;
     // A beginning that failed half-way is begun again under the same attempt.
-    const attemptId = known?.order.attemptId ?? order.attemptId;
-    const payment = this.#write(claim({ ...order, attemptId }));
+    const { attemptId } = known?.order ?? order;
+    return this.#hold(claim({ ...order, attemptId }, known?.earlier ?? null));
+  }
+
+  async #hold(payment: Payment): Promise<Payment> {
+    this.#write(payment);
     await this.ctx.storage.setAlarm(Date.now() + ABANDONED_MS);
     return payment;
   }
@@ -183,7 +191,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
           errorReason: invalidReason,
           errorMessage: invalidMessage,
         };
-        return this.#write({ ...payment, phase: "refused", payer, outcome });
+        return this.#write({ ...payment, phase: "refused", isFinal: true, payer, outcome });
       }
       const core = db(this.env, undefined, { writes: "idempotent", deadline });
       await recordVerified(core, order, judged.payer, Date.now()).catch(throwIfOutOfCredits);
@@ -220,18 +228,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
     await object.submit(wallet.id, job);
     const status = await object.wait(order.attemptId, Math.max(deadline - Date.now(), 0));
     if (status.state !== "settled" && status.state !== "failed") return null;
-    return this.#write({
-      ...payment,
-      phase: "ended",
-      isFinal: status.isFinal,
-      outcome: {
-        success: status.state === "settled",
-        transaction: status.transaction,
-        payer: payment.payer,
-        errorReason: status.reason,
-        errorMessage: status.message,
-      },
-    });
+    return this.#write(decidedBy(payment, status));
   }
 
   /** Tells D1. What fails here is done by the alarm; the answer does not wait for it. */
@@ -249,38 +246,27 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
       return;
     }
     await wakeDispatcher(this.env, order.requestId);
-    if (!outcome.success) return this.#forget();
+    if (!outcome.success && payment.isFinal) return this.#forget();
     const { isTold } = this.#read() ?? payment;
-    this.#write({ ...payment, isTold, isRecorded: true, version: version + 1 });
+    const recorded = { isTold, isRecorded: true, version: version + 1, earlier: null };
+    this.#write({ ...payment, ...recorded });
     await this.ctx.storage.setAlarm(Date.now() + WATCH_MS);
   }
 
-  /** Compares a settled payment with the chain, which may have been reorganised. */
-  async #watch(payment: Payment): Promise<void> {
-    const { wallet, order, outcome } = payment;
+  /** Compares a decided payment with the chain, which may have been reorganised. */
+  async #watch({ wallet, order, outcome }: Payment): Promise<void> {
     if (!wallet || !outcome) return;
     const object = walletObject(this.env, wallet.caip2Id, wallet.address);
     const status = await object.wait(order.attemptId, 0);
-    if (status.state === "pending") return;
+    const payment = this.#read();
+    // While a failed payment is watched, a repeat of it may begin.
+    if (status.state === "pending" || payment?.order.attemptId !== order.attemptId) return;
     // The wallet forgets what has long been final.
-    const isUnchanged = status.state === "settled" && status.transaction === outcome.transaction;
-    if (status.state === "unknown" || isUnchanged) {
-      this.#write({ ...payment, isFinal: status.isFinal || status.state === "unknown" });
-      return;
-    }
-    const changed = this.#write({
-      ...payment,
-      isFinal: status.isFinal,
-      isRecorded: false,
-      outcome: {
-        ...outcome,
-        success: status.state === "settled",
-        transaction: status.transaction,
-        errorReason: status.reason,
-        errorMessage: status.message,
-      },
-    });
-    await this.#record(changed);
+    const isFinal = status.isFinal || status.state === "unknown";
+    if (status.state !== "unknown" && !isStill(outcome, status))
+      await this.#record(this.#write(decidedBy(payment, status)));
+    else if (isFinal && !outcome.success) await this.#forget();
+    else this.#write({ ...payment, isFinal });
   }
 
   /** Ends a beginning that came to nothing. */
@@ -289,10 +275,16 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
     await this.#forget();
   }
 
-  /** Nothing of this payment can reach the chain: the next one begins anew. */
+  /** Nothing of this payment can reach the chain; of the attempt before, something may. */
   async #forget(): Promise<void> {
-    await this.ctx.storage.deleteAlarm();
-    this.ctx.storage.kv.delete(KEY);
+    const earlier = this.#read()?.earlier;
+    if (earlier) {
+      this.#write(earlier);
+      await this.ctx.storage.setAlarm(Date.now() + WATCH_MS);
+    } else {
+      await this.ctx.storage.deleteAlarm();
+      this.ctx.storage.kv.delete(KEY);
+    }
   }
 }
 

@@ -110,6 +110,7 @@ export async function recordOutcome(
       statement(
         `UPDATE x402_payment_attempt SET status = ?, payer = ?, error_reason = ?,
            error_message = ?, charged = charged AND ?, updated_at = ?,
+           payment_identifier = iif(? AND EXISTS (${IDENTIFIER_TAKEN}), NULL, payment_identifier),
            version = iif(version = ?, version + 1, NULL)
          WHERE id = ?`,
         success ? "Settled" : "Failed",
@@ -118,6 +119,7 @@ export async function recordOutcome(
         errorMessage,
         success ? 1 : 0,
         now,
+        success ? 1 : 0,
         version,
         attemptId,
       ),
@@ -131,6 +133,13 @@ export async function recordOutcome(
     if (written === null || written <= version) throw error;
   }
 }
+
+/** A failed payment's identifier may belong to another when a reorganisation settles it after all. */
+const IDENTIFIER_TAKEN = `SELECT 1 FROM x402_payment_attempt AS other
+  WHERE other.direction = 'InboundSettle' AND other.status IN ('Verified', 'Settled')
+    AND other.api_key_id = x402_payment_attempt.api_key_id
+    AND other.payment_identifier = x402_payment_attempt.payment_identifier
+    AND other.id <> x402_payment_attempt.id`;
 
 /** What the attempt came to on the chain. One that a reorganisation undid is no success any more. */
 function settlement(order: SettleOrder, outcome: Outcome, now: number): Statement[] {

@@ -4,7 +4,7 @@ import { log } from "../log.ts";
 import type { Outcome } from "./attempt-row.ts";
 import { NoRail } from "./networks.ts";
 import { RpcUnavailable } from "./rpc.ts";
-import type { Job, SettleAnswer, SettleOrder } from "./settlement.ts";
+import type { Job, JobStatus, SettleAnswer, SettleOrder } from "./settlement.ts";
 
 /** A payment as the object of its authorization remembers it. */
 export interface Payment {
@@ -24,6 +24,8 @@ export interface Payment {
   isFinal: boolean;
   /** Whether anybody was told of the success. */
   isTold: boolean;
+  /** The attempt before, which a reorganisation may yet settle should nothing come of this one. */
+  earlier: Payment | null;
 }
 
 /** The outcome of a payment that nothing came of. */
@@ -36,7 +38,7 @@ export const FAILED: Outcome = {
 };
 
 /** A payment that has just taken hold of its authorization. */
-export function claim(order: SettleOrder): Payment {
+export function claim(order: SettleOrder, earlier: Payment | null): Payment {
   return {
     order,
     phase: "claimed",
@@ -48,6 +50,7 @@ export function claim(order: SettleOrder): Payment {
     isRecorded: false,
     isFinal: false,
     isTold: false,
+    earlier,
   };
 }
 
@@ -59,6 +62,30 @@ export function isSamePayment(a: SettleOrder, b: SettleOrder): boolean {
 /** Whether the order is of the request that began the payment. */
 export function isOwn(payment: Payment, order: SettleOrder): boolean {
   return payment.order.requestId === order.requestId;
+}
+
+/** The payment as the wallet has decided it, which D1 is to be told. */
+export function decidedBy(payment: Payment, status: JobStatus): Payment {
+  const outcome = {
+    success: status.state === "settled",
+    transaction: status.transaction,
+    payer: payment.payer,
+    errorReason: status.reason,
+    errorMessage: status.message,
+  };
+  return { ...payment, phase: "ended", isFinal: status.isFinal, isRecorded: false, outcome };
+}
+
+/** Whether the wallet still says what the outcome says; one failure is as good as another. */
+export function isStill(outcome: Outcome, { state, transaction }: JobStatus): boolean {
+  return outcome.success
+    ? state === "settled" && transaction === outcome.transaction
+    : state === "failed";
+}
+
+/** Whether the payment failed and D1 knows: another attempt may begin, however it is watched. */
+export function hasFailed({ phase, outcome, isRecorded }: Payment): boolean {
+  return phase === "ended" && isRecorded && outcome?.success === false;
 }
 
 /** What a decided payment is answered with. */

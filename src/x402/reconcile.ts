@@ -10,11 +10,15 @@ import { PERMIT2, permit2Abi, tokenAbi } from "./contracts.ts";
 import { type Rpc, RpcRefusal, RpcUnavailable } from "./rpc.ts";
 import type { Job } from "./settlement.ts";
 import { type Log, type Receipt, receiptOf } from "./transactions.ts";
+import type { MinedIn } from "./wallet-ledger.ts";
 
-/** What became of a job, read from the chain; `open`: nothing yet, and it may be tried again. */
+/**
+ * What became of a job, read from the chain; `open`: nothing yet, and it may be tried again. `place`
+ * is where a transaction of its own came to nothing; null when none did.
+ */
 export type Finding =
-  | { state: "settled"; transaction: string; block: number; blockHash: string }
-  | { state: "failed"; transaction: string; reason: string; message: string }
+  | ({ state: "settled" } & MinedIn)
+  | { state: "failed"; place: MinedIn | null; reason: string; message: string }
   | { state: "open" };
 
 /** Blocks in which others may have used the authorization: since it was seen unused, until now. */
@@ -41,21 +45,22 @@ export async function judgeReceipt(
   receipt: Receipt,
   span: Span,
 ): Promise<Finding> {
-  const { hash: transaction } = receipt;
+  const place = minedIn(receipt);
   if (receipt.succeeded) {
-    if (receipt.logs.some((log) => isPaymentOf(job, log))) return settledBy(receipt);
+    if (receipt.logs.some((log) => isPaymentOf(job, log))) return { state: "settled", ...place };
     return {
       state: "failed",
-      transaction,
+      place,
       reason: "invalid_exact_evm_transfer_event_mismatch",
       message: "The transaction succeeded without the transfer that was agreed",
     };
   }
   const other = await judgeAuthorization(rpc, job, span);
-  if (other.state !== "open") return other;
+  if (other.state === "settled") return other;
+  if (other.state === "failed") return { ...other, place };
   return {
     state: "failed",
-    transaction,
+    place,
     reason: "invalid_exact_evm_transaction_failed",
     message: "The transaction reverted",
   };
@@ -71,17 +76,17 @@ export async function judgeReceipt(
 export async function judgeAuthorization(rpc: Rpc, job: Job, span: Span): Promise<Finding> {
   if (!(await isUsed(rpc, job))) return { state: "open" };
   const payment = await findPayment(rpc, job, span);
-  if (payment) return settledBy(payment);
+  if (payment) return { state: "settled", ...minedIn(payment) };
   return {
     state: "failed",
-    transaction: "",
+    place: null,
     reason: "invalid_exact_evm_nonce_already_used",
     message: "The authorization was used or cancelled without this payment",
   };
 }
 
-function settledBy({ hash: transaction, block, blockHash }: Receipt): Finding {
-  return { state: "settled", transaction, block, blockHash };
+function minedIn({ hash: transaction, block, blockHash }: Receipt): MinedIn {
+  return { transaction, block, blockHash };
 }
 
 async function isUsed(rpc: Rpc, job: Job): Promise<boolean> {

@@ -126,16 +126,19 @@ export async function settleOrder(
 ): Promise<SettleAnswer> {
   if (order.claim === "") return refuseWithoutAuthorization(c, order, now);
   const deadline = Date.now() + order.waitMs;
+  let { attemptId } = order;
   for (;;) {
     const waitMs = deadline - Date.now();
     try {
-      return await paymentObject(c.env, order.claim).settle({ ...order, waitMs });
+      return await paymentObject(c.env, order.claim).settle({ ...order, attemptId, waitMs });
     } catch (error) {
       // The object may have been moved after it had begun: asked again, it joins what it finds.
       const { requestId } = order;
       log("warn", "x402.object_failed", { requestId, error: String(error) });
       if (Date.now() + OBJECT_PAUSE_MS >= deadline) return unknownAnswer(order);
       await scheduler.wait(OBJECT_PAUSE_MS);
+      // What was begun under the first id may have failed since, and is not begun again.
+      attemptId = newId(Date.now());
     }
   }
 }

@@ -3,7 +3,7 @@ import { log } from "../log.ts";
 import { type Finding, judgeAuthorization, judgeReceipt, type Span } from "./reconcile.ts";
 import { type Rpc, RpcRefusal } from "./rpc.ts";
 import { type ChainView, readBlockHashes, receiptOf } from "./transactions.ts";
-import type { Signed, StoredJob, WalletLedger } from "./wallet-ledger.ts";
+import { isDecided, type Signed, type StoredJob, type WalletLedger } from "./wallet-ledger.ts";
 
 /** So many blocks on top and a transaction stays, or so long when no block comes. */
 const FINAL_BLOCKS = 12;
@@ -21,14 +21,14 @@ export async function concludeMined(
     const receipt = chain.receipts.get(signed.hash);
     if (!receipt) continue;
     const stored = signed.jobId === null ? null : ledger.find(signed.jobId);
-    const isDecided = stored === null || stored.state === "failed";
-    const finding = isDecided
+    const isVoid = stored === null || isDecided(stored);
+    const finding = isVoid
       ? null
       : await decided(stored, () => judgeReceipt(rpc, stored.job, receipt, since(chain, [signed])));
     if (finding === "undecided") continue;
     ledger.mined(signed.hash, signed.nonce);
     if (finding && stored) note(ledger, stored, finding);
-    if (isDecided) ledger.drop(signed.hash);
+    if (isVoid) ledger.drop(signed.hash);
   }
 
   const passed = new Set(
@@ -89,29 +89,30 @@ function note(ledger: WalletLedger, { job }: StoredJob, finding: Finding): void 
   const now = Date.now();
   if (finding.state === "settled") ledger.settle(job.id, finding, now);
   if (finding.state === "failed") {
-    ledger.fail(job.id, finding.reason, finding.message, finding.transaction, now);
-    for (const { hash } of ledger.signedFor(job.id)) ledger.drop(hash);
+    ledger.fail(job.id, finding.reason, finding.message, finding.place, now);
+    // What reverted comes back with a reorganisation of its block.
+    if (finding.place === null) for (const { hash } of ledger.signedFor(job.id)) ledger.drop(hash);
   }
 }
 
 /**
- * Compares the blocks of settled jobs with the chain, once per new block, until they are deep
+ * Compares the blocks that decided jobs with the chain, once per new block, until they are deep
  * enough.
  *
  * @returns whether one has lost its block and must be sent again
  */
-export async function watchSettled(
+export async function watchDecided(
   ledger: WalletLedger,
   rpc: Rpc,
   chain: ChainView,
 ): Promise<boolean> {
-  const settled = ledger.open().filter(({ state }) => state === "settled");
-  if (settled.length === 0) return false;
+  const watched = ledger.open().filter(isDecided);
+  if (watched.length === 0) return false;
   const isNewBlock = ledger.get("watched") !== chain.blockHash;
-  const heights = [...new Set(settled.flatMap(({ block }) => block ?? []))];
+  const heights = [...new Set(watched.flatMap(({ block }) => block ?? []))];
   const hashes = isNewBlock ? await readBlockHashes(rpc, heights) : null;
   let reappeared = false;
-  for (const stored of settled) {
+  for (const stored of watched) {
     const { job, block, blockHash, changedAt } = stored;
     if (block === null || chain.block < block) continue;
     if (hashes && hashes.get(block) !== blockHash) {
@@ -145,7 +146,7 @@ async function moved(
   }
   const now = Date.now();
   for (const { hash } of ours) ledger.mark(hash, "sent");
-  if (ours.length > 0) ledger.unsettle(job.id, now);
+  if (ours.length > 0) ledger.reopen(job.id, now);
   else ledger.requeue(job.id, now);
   return true;
 }
@@ -153,8 +154,8 @@ async function moved(
 /** Gives up what the chain would refuse from now on, unless it took it in time after all. */
 export async function expire(ledger: WalletLedger, rpc: Rpc, chain: ChainView): Promise<void> {
   for (const stored of ledger.open()) {
-    const { job, state } = stored;
-    if (state === "settled" || chain.time < Number(job.validBefore) + EXPIRY_MARGIN) continue;
+    const { job } = stored;
+    if (isDecided(stored) || chain.time < Number(job.validBefore) + EXPIRY_MARGIN) continue;
     const signed = ledger.signedFor(job.id);
     const finding = await decided(stored, async () =>
       signed.length > 0 ? judgeAuthorization(rpc, job, since(chain, signed)) : { state: "open" },
@@ -168,7 +169,7 @@ export async function expire(ledger: WalletLedger, rpc: Rpc, chain: ChainView): 
       job.id,
       EXPIRED[job.kind],
       "The authorization expired before a block took it",
-      "",
+      null,
       Date.now(),
     );
     for (const { hash, state } of signed) if (state === "signed") ledger.drop(hash);
@@ -189,7 +190,7 @@ export function dropUnsigned(ledger: WalletLedger, now: number): void {
         job.id,
         "unexpected_settle_error",
         "The payment could not be sent in time",
-        "",
+        null,
         now,
       );
 }

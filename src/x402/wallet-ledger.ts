@@ -24,7 +24,7 @@ export interface StoredJob {
   /** Epoch milliseconds: not signed by then, it never is. */
   signBefore: number;
   transaction: string;
-  /** Height and hash of the block that settled it. */
+  /** Height and hash of the block that decided it; null when no block did. */
   block: number | null;
   blockHash: string | null;
   reason: string | null;
@@ -34,16 +34,14 @@ export interface StoredJob {
   changedAt: number;
 }
 
-/** Where a job was settled: the transaction's hash, and height and hash of its block. */
-export interface SettledIn {
+/** What decided a job: the transaction's hash, and height and hash of its block. */
+export interface MinedIn {
   transaction: string;
   block: number;
   blockHash: string;
 }
 
-const NOWHERE = { tx: "", block: null, block_hash: null };
-
-/** `watched`: hash of the latest block when settled payments were last compared with the chain. */
+/** `watched`: hash of the latest block when decided jobs were last compared with the chain. */
 type ValueName = "wallet_id" | "nonce_floor" | "watched";
 
 const KEPT_MS = 7 * 24 * 60 * 60_000;
@@ -112,18 +110,14 @@ export class WalletLedger {
     if (!found)
       return { state: "unknown", transaction: "", reason: null, message: null, isFinal: false };
     const { state, transaction, reason, message, isFinal } = found;
-    const isOpen = state === "waiting" || state === "signed";
-    return {
-      state: state === "settled" || state === "failed" ? state : "pending",
-      // Of several that pay more and more for the same nonce, the newest is the likeliest.
-      transaction: isOpen ? (this.signedFor(id).at(-1)?.hash ?? "") : transaction,
-      reason,
-      message,
-      isFinal,
-    };
+    if (state === "settled" || state === "failed")
+      return { state, transaction, reason, message, isFinal };
+    // Of several that pay more and more for the same nonce, the newest is the likeliest.
+    const sent = this.signedFor(id).at(-1)?.hash ?? "";
+    return { state: "pending", transaction: sent, reason, message, isFinal };
   }
 
-  /** Jobs that are not final, oldest first. */
+  /** Jobs that are not final, oldest first: undecided ones, and what a block decided lately. */
   open(): StoredJob[] {
     return this.#sql
       .exec("SELECT * FROM job WHERE final = 0 ORDER BY seq")
@@ -194,13 +188,14 @@ export class WalletLedger {
     this.#sql.exec("DELETE FROM signed WHERE nonce = ?", nonce);
   }
 
-  settle(id: string, { transaction, block, blockHash }: SettledIn, now: number): void {
-    const place = { tx: transaction, block, block_hash: blockHash };
-    this.#move(id, { state: "settled", ...place, reason: null, message: null }, now);
+  settle(id: string, place: MinedIn, now: number): void {
+    this.#move(id, { state: "settled", ...columns(place), reason: null, message: null }, now);
   }
 
-  fail(id: string, reason: string, message: string | null, transaction: string, now: number): void {
-    this.#move(id, { state: "failed", tx: transaction, reason, message, final: 1 }, now);
+  /** @param place - where its transaction reverted, which a reorganisation may undo */
+  fail(id: string, reason: string, message: string, place: MinedIn | null, now: number): void {
+    const final = place === null ? 1 : 0;
+    this.#move(id, { state: "failed", ...columns(place), reason, message, final }, now);
   }
 
   /** Has a job signed anew, as long as its authorization lives. */
@@ -208,15 +203,16 @@ export class WalletLedger {
     const found = this.find(id);
     if (!found) return;
     const expires = Number(found.job.validBefore) * 1000;
-    this.#move(id, { state: "waiting", ...NOWHERE, sign_before: expires }, now);
+    this.#move(id, { state: "waiting", ...columns(null), sign_before: expires }, now);
   }
 
   /** A block that held the transaction is gone: it is on its way again. */
-  unsettle(id: string, now: number): void {
-    this.#move(id, { state: "signed", ...NOWHERE }, now);
+  reopen(id: string, now: number): void {
+    const undecided = { ...columns(null), reason: null, message: null };
+    this.#move(id, { state: "signed", ...undecided }, now);
   }
 
-  /** What a settled job leaves behind is not needed once no reorganisation can touch it. */
+  /** What a decided job leaves behind is not needed once no reorganisation can touch it. */
   finish(id: string, now: number): void {
     this.#move(id, { final: 1 }, now);
     this.#sql.exec("DELETE FROM signed WHERE job_id = ?", id);
@@ -232,6 +228,16 @@ export class WalletLedger {
       id,
     );
   }
+}
+
+/** Whether the job came to an end, which a reorganisation may undo while it is not final. */
+export function isDecided({ state }: StoredJob): boolean {
+  return state === "settled" || state === "failed";
+}
+
+function columns(place: MinedIn | null) {
+  const { transaction: tx = "", block = null, blockHash: block_hash = null } = place ?? {};
+  return { tx, block, block_hash };
 }
 
 type Row = Record<string, SqlStorageValue>;

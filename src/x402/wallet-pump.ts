@@ -1,10 +1,10 @@
 import type { Rpc } from "./rpc.ts";
 import { broadcastOutcome, readChain } from "./transactions.ts";
-import { concludeMined, expire, watchSettled } from "./wallet-findings.ts";
-import type { WalletLedger } from "./wallet-ledger.ts";
+import { concludeMined, expire, watchDecided } from "./wallet-findings.ts";
+import { isDecided, type WalletLedger } from "./wallet-ledger.ts";
 import { bidUp, fillGaps, type PumpWallet, signWaiting, UNFUNDED } from "./wallet-signing.ts";
 
-/** `busy`: payments wait for the chain. `watching`: all are settled, and may yet be reorganised. */
+/** `busy`: payments wait for the chain. `watching`: all are decided, and may yet be reorganised. */
 export type PumpState = "busy" | "watching" | "idle";
 
 /** The node is on another chain than the one declared: nothing may be signed or concluded. */
@@ -31,7 +31,7 @@ export async function pumpRound(
     throw new WrongChain(`the RPC node is on chain ${chain.chainId}, not ${wallet.chainId}`);
 
   await concludeMined(ledger, wallet.rpc, chain);
-  const reappeared = await watchSettled(ledger, wallet.rpc, chain);
+  const reappeared = await watchDecided(ledger, wallet.rpc, chain);
   await expire(ledger, wallet.rpc, chain);
   await bidUp(ledger, wallet, chain);
   await signWaiting(ledger, wallet, chain);
@@ -39,7 +39,7 @@ export async function pumpRound(
   await broadcast(ledger, wallet.rpc, resend || reappeared);
 
   const open = ledger.open();
-  if (open.some(({ state }) => state !== "settled") || ledger.live().length > 0) return "busy";
+  if (!open.every(isDecided) || ledger.live().length > 0) return "busy";
   return open.length > 0 ? "watching" : "idle";
 }
 
@@ -61,7 +61,7 @@ async function broadcast(ledger: WalletLedger, rpc: Rpc, resend: boolean): Promi
     if (outcome === "underpriced") ledger.requeue(signed.jobId, Date.now());
     else {
       const message = outcome === "unfunded" ? UNFUNDED : "The RPC node refuses the transaction";
-      ledger.fail(signed.jobId, "unexpected_settle_error", message, "", Date.now());
+      ledger.fail(signed.jobId, "unexpected_settle_error", message, null, Date.now());
     }
   }
 }

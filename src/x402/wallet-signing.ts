@@ -90,11 +90,11 @@ export async function signWaiting(
     const gas = (BigInt(String(estimate)) * 12n) / 10n;
     const now = Date.now();
     if (gas > MAX_GAS) {
-      ledger.fail(job.id, simulationFailed(job.kind), `It would take ${gas} gas`, "", now);
+      ledger.fail(job.id, simulationFailed(job.kind), `It would take ${gas} gas`, null, now);
       continue;
     }
     if (funds < gas * chain.fees.maxFee) {
-      ledger.fail(job.id, "unexpected_settle_error", UNFUNDED, "", now);
+      ledger.fail(job.id, "unexpected_settle_error", UNFUNDED, null, now);
       continue;
     }
     const nonce = freeNonce(ledger, chain);
@@ -108,9 +108,15 @@ function refuse(ledger: WalletLedger, job: StoredJob["job"], refusal: RpcRefusal
   const now = Date.now();
   if (refusal.isRevert) {
     const text = revertText(refusal.data, refusal.message);
-    ledger.fail(job.id, revertReason(job.kind, text) ?? simulationFailed(job.kind), text, "", now);
+    ledger.fail(
+      job.id,
+      revertReason(job.kind, text) ?? simulationFailed(job.kind),
+      text,
+      null,
+      now,
+    );
   } else if (broadcastOutcome(refusal) === "unfunded") {
-    ledger.fail(job.id, "unexpected_settle_error", UNFUNDED, "", now);
+    ledger.fail(job.id, "unexpected_settle_error", UNFUNDED, null, now);
   } else {
     // It waits, and is asked about again until its time is up.
     log("warn", "x402.estimate_refused", { attempt: job.id, error: refusal.message });

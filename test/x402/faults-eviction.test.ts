@@ -1,6 +1,9 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { toHex } from "viem";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { readAuthorization } from "../../src/x402/authorization.ts";
+import type { PaymentPayloadRpc, SettleOrder } from "../../src/x402/settlement.ts";
 import { emptyTables } from "../support/app.ts";
 import { Scene } from "./scene.ts";
 import { atEveryStep, follow, Halt } from "./steps.ts";
@@ -67,6 +70,16 @@ async function fireAlarms(): Promise<void> {
     );
 }
 
+/** Has the last blocks replaced by as many in which something else has happened. */
+async function reorganise(blocks: number, instead = async () => {}): Promise<void> {
+  const { rail } = scene;
+  await rail.rpc("anvil_rollback", blocks);
+  await rail.rpc("evm_setAutomine", false);
+  await instead();
+  await rail.rpc("anvil_mine", toHex(blocks));
+  await rail.rpc("evm_setAutomine", true);
+}
+
 describe("the objects of a settlement", () => {
   it.each<["before" | "after", string, Victims]>([
     ["before", "the payment's object is", ["payment"]],
@@ -94,26 +107,58 @@ describe("the objects of a settlement", () => {
   );
 });
 
-describe("the alarms that find a settled payment reverted by a reorganisation", () => {
+describe("a payment that was refused before its answer was lost", () => {
+  it("is another attempt when it is asked for again, and settles if it can by now", async () => {
+    const { rail } = scene;
+    await scene.again();
+    await rail.emptyAccount(scene.payer);
+    let isLost = false;
+    const { PAYMENT_PAYLOAD } = env;
+    const lossy = {
+      idFromName: (name: string) => PAYMENT_PAYLOAD.idFromName(name),
+      get: (id: DurableObjectId) => ({
+        settle: async (order: SettleOrder) => {
+          const object = PAYMENT_PAYLOAD.get(id) as unknown as PaymentPayloadRpc;
+          const answer = await object.settle(order);
+          if (isLost) return answer;
+          isLost = true;
+          await rail.mint(rail.contracts.token, scene.payer, 10_000n);
+          throw new Error("Network connection lost.");
+        },
+      }),
+    };
+    const { data } = await scene.settleOn({ PAYMENT_PAYLOAD: lossy as never });
+    expect(data).toMatchObject({ replay: false, settleResponse: { success: true } });
+    await scene.expectSettledOnce(["X402_PAYMENT_FAILED"]);
+    expect(await scene.attempts()).toMatchObject([
+      { id: data.attemptId, status: "Settled" },
+      { status: "Failed", errorReason: "invalid_exact_evm_insufficient_balance" },
+    ]);
+  });
+});
+
+describe("the alarms that find a payment reverted by a reorganisation, and settled by another", () => {
   it.each(["before", "after"] as const)(
-    "write that down once when both objects are evicted %s any step that is awaited",
+    "write each down once when both objects are evicted %s any step that is awaited",
     async (when) => {
       const steps = await atEveryStep(async (k) => {
         await scene.again();
         const { from } = readAuthorization(scene.payment.payload);
         await scene.rail.mint(scene.rail.contracts.token, from, 10_000n);
         expect((await scene.settle()).data.settleResponse.success).toBe(true);
-        await scene.rail.rpc("anvil_rollback", 1);
-        await scene.rail.rpc("evm_setAutomine", false);
-        await scene.rail.emptyAccount(from);
-        await scene.rail.rpc("evm_mine");
-        await scene.rail.rpc("evm_setAutomine", true);
+        await reorganise(1, () => scene.rail.emptyAccount(from));
 
         const isReached = await evictAt(k, when, ["payment", "wallet"], fireAlarms);
         await fireAlarms();
         await scene.expectFailedOnce("invalid_exact_evm_transaction_failed");
         const events = ["X402_PAYMENT_SETTLED", "X402_PAYMENT_FAILED"];
         expect(await scene.events(), `evicted at step ${k}`).toEqual(events);
+
+        // The block that emptied the account, and the one in which the payment reverted.
+        await reorganise(2);
+        await evictAt(k, when, ["payment", "wallet"], fireAlarms);
+        await fireAlarms();
+        await scene.expectSettledOnce(events);
         return isReached;
       });
       console.info(`awaited steps of the alarms: ${steps}`);

@@ -1,8 +1,12 @@
-import type { Hex } from "viem";
+import { type Hex, toHex } from "viem";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { readAuthorization } from "../../src/x402/authorization.ts";
 import { emptyTables } from "../support/app.ts";
-import { Scene } from "./scene.ts";
+import { api } from "./rail.ts";
+import { type Attempt, Scene } from "./scene.ts";
+
+/** So many blocks on top and the wallet takes a transaction for final. */
+const FINAL_BLOCKS = 12;
 
 let scene: Scene;
 let nodes = 0;
@@ -12,10 +16,10 @@ beforeEach(async () => {
   scene = await Scene.open(`84532-reorg-${++nodes}`);
 });
 
-/** Takes the last block back, and keeps the next one for what is put into it. */
-async function takeBack(transaction: string): Promise<void> {
+/** Takes the last blocks back, and keeps the next one for what is put into it. */
+async function takeBack(transaction: string, blocks = 1): Promise<void> {
   const { rail } = scene;
-  await rail.rpc("anvil_rollback", 1);
+  await rail.rpc("anvil_rollback", blocks);
   await rail.rpc("evm_setAutomine", false);
   expect(await rail.rpc("eth_getTransactionReceipt", transaction)).toBeNull();
   expect(await scene.paidIn()).toEqual([]);
@@ -94,6 +98,87 @@ describe("a settled payment whose block is taken back", () => {
   });
 });
 
+describe("a payment that reverted in a block that is taken back", () => {
+  const extensions = { "payment-identifier": { info: { id: "order_taken_back_01" } } };
+  let raw: string;
+  let transaction: string;
+
+  beforeEach(async () => {
+    const { rail } = scene;
+    await scene.beImpatient();
+    scene.payment = { ...scene.payment, extensions };
+    ({ transaction } = (await scene.leavePending()).settleResponse);
+    raw = await rail.rpc("eth_getRawTransactionByHash", transaction);
+    await rail.emptyAccount(scene.payer);
+    await mine();
+    await scene.fireAlarms();
+    await scene.expectFailedOnce("invalid_exact_evm_transaction_failed");
+  });
+
+  /** A node keeps for the next block what was in one that is gone. */
+  async function takeInstead(blocks: number): Promise<void> {
+    const { rail } = scene;
+    await takeBack(transaction, blocks);
+    await rail.rpc("anvil_dropAllTransactions");
+    await rail.rpc("eth_sendRawTransaction", raw);
+    await mine();
+    // The chain that replaces another is no shorter.
+    await rail.rpc("anvil_mine", toHex(blocks - 1));
+    expect(await scene.paidIn()).toEqual([transaction]);
+    await scene.fireAlarms();
+  }
+
+  it("is settled after all when the next block takes its transaction", async () => {
+    await takeInstead(1);
+    await scene.expectSettledOnce(["X402_PAYMENT_FAILED"]);
+  });
+
+  it("is sent again, and stays failed when it reverts again", async () => {
+    await takeBack(transaction);
+    await scene.rail.emptyAccount(scene.payer);
+    await mine();
+    await scene.fireAlarms();
+    await scene.fireAlarms();
+    await scene.expectFailedOnce("invalid_exact_evm_transaction_failed");
+    expect(await scene.events()).toEqual(["X402_PAYMENT_FAILED"]);
+  });
+
+  it("is settled after all when a repeat of it was refused in between", async () => {
+    const { data } = await scene.settle();
+    expect(data).toMatchObject({ replay: false, settleResponse: { success: false } });
+    await takeInstead(1);
+    await scene.expectSettledOnce(["X402_PAYMENT_FAILED", "X402_PAYMENT_FAILED"]);
+  });
+
+  it("leaves the money with the repeat that had settled in between", async () => {
+    const { rail } = scene;
+    await rail.mint(rail.contracts.token, scene.payer, 10_000n);
+    const { data } = await scene.settle();
+    expect(data).toMatchObject({ replay: false, settleResponse: { success: true } });
+    await takeInstead(3);
+    const [settled] = (await scene.attempts()).filter(({ status }) => status === "Settled");
+    expect(settled).toMatchObject({ id: data.attemptId, Settlement: { txHash: transaction } });
+    // That the payment was settled by another transaction is told once more.
+    await scene.expectSettledOnce(["X402_PAYMENT_FAILED", "X402_PAYMENT_SETTLED"]);
+  });
+
+  it("is settled after all, and another keeps the identifier it has taken over since", async () => {
+    const { source, payment } = scene;
+    await scene.again();
+    scene.payment = { ...scene.payment, extensions };
+    const other = (await scene.settle()).data;
+    expect(other.settleResponse.success).toBe(true);
+
+    Object.assign(scene, { source, payment });
+    await takeInstead(2);
+    const { data } = await api<{ PaymentAttempts: Attempt[] }>("/x402/payments?status=Settled");
+    expect(data.PaymentAttempts).toMatchObject([
+      { id: other.attemptId, paymentIdentifier: other.paymentIdentifier },
+      { paymentIdentifier: null, Settlement: { txHash: transaction } },
+    ]);
+  });
+});
+
 describe("a facilitator wallet one of whose nonces a reorganisation gives back", () => {
   it("uses it again, so that the payments after it settle", async () => {
     const { rail } = scene;
@@ -103,7 +188,10 @@ describe("a facilitator wallet one of whose nonces a reorganisation gives back",
     await scene.fireAlarms();
     await scene.expectFailedOnce("invalid_exact_evm_transaction_failed");
 
-    await takeBack(settleResponse.transaction);
+    // Deeper than the wallet looks, so that it does not send the same again.
+    await rail.rpc("anvil_mine", toHex(FINAL_BLOCKS));
+    await scene.fireAlarms();
+    await takeBack(settleResponse.transaction, FINAL_BLOCKS + 1);
     await mine();
     await scene.again();
     const answer = scene.settle();

@@ -18,6 +18,7 @@ export interface Attempt {
   status: string;
   payTo: string;
   paymentPayloadHash: string;
+  paymentIdentifier: string | null;
   errorReason: string | null;
   Settlement: { success: boolean; txHash: string } | null;
 }
@@ -149,9 +150,14 @@ export class Scene {
     this.payment = { ...signed, accepted: requirements };
   }
 
-  /** Settles while no block is made, until the payer gives up waiting. */
+  /** Settles another payment while no block is made, until its payer gives up waiting. */
   async settlePending(terms: Record<string, unknown> = {}): Promise<SettleData> {
     await this.beImpatient("eip3009", terms);
+    return this.leavePending();
+  }
+
+  /** Settles an impatient payment while no block is made. */
+  async leavePending(): Promise<SettleData> {
     await this.rail.rpc("evm_setAutomine", false);
     const answer = await this.settle();
     expect(answer).toMatchObject({ status: 200, data: { settleResponse: PENDING } });
