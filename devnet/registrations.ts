@@ -5,8 +5,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { CASTS, type Wallet } from "./actors/wallets.ts";
 import type { Agents } from "./agents.ts";
+import { type ApiAccess, ask, Refused } from "./api.ts";
 import type { InboxProvider } from "./inbox-provider.ts";
-import type { Administered } from "./sources.ts";
 
 const TYPE = "Web3ChainV1";
 const POLL_MS = 500;
@@ -20,7 +20,7 @@ interface Registration {
 }
 
 /** What the registrations of the demo are made with. */
-export interface RegistrationScene extends Administered {
+export interface RegistrationScene extends ApiAccess {
   agents: Agents;
   inbox: InboxProvider;
 }
@@ -103,36 +103,14 @@ async function confirmation(
 }
 
 /** Has a registration verified as soon as the service has seen it on the chain. */
-async function refreshed(
-  { url, adminKey }: Administered,
-  body: object,
-  signal: AbortSignal,
-): Promise<void> {
+async function refreshed(service: ApiAccess, body: object, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const response = await fetch(`${url}/api/v1/inbox-agent-registration-refresh`, {
-      method: "POST",
-      headers: { token: adminKey },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (response.ok) return;
-    if (response.status !== 404) throw new Error(`refresh: ${response.status} ${text}`);
+    try {
+      await ask(service, "POST", "/inbox-agent-registration-refresh", body);
+      return;
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 404) throw error;
+    }
     await wait(POLL_MS, undefined, { signal });
   }
-}
-
-async function ask<Data = unknown>(
-  { url, adminKey }: Administered,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<Data> {
-  const response = await fetch(`${url}/api/v1${path}`, {
-    method,
-    headers: { token: adminKey, "content-type": "application/json" },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return (JSON.parse(text) as { data: Data }).data;
 }

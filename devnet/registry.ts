@@ -7,6 +7,7 @@ import type { Metadatum } from "./actors/metadata.ts";
 import { burnToken, mintToken } from "./actors/registry.ts";
 import { CASTS } from "./actors/wallets.ts";
 import type { Agents } from "./agents.ts";
+import { type ApiAccess, ask, Refused } from "./api.ts";
 import type { Chain } from "./chain.ts";
 import { contractOf } from "./contracts/index.ts";
 
@@ -19,22 +20,17 @@ const PIECE = /.{1,60}/gs;
  *
  * @throws when the service answers anything else.
  */
-export async function ensureRegistrySource(service: {
-  url: string;
-  adminKey: string;
-}): Promise<void> {
-  const response = await fetch(`${service.url}/api/v1/registry-source`, {
-    method: "POST",
-    headers: { token: service.adminKey, "content-type": "application/json" },
-    body: JSON.stringify({
+export async function ensureRegistrySource(service: ApiAccess): Promise<void> {
+  try {
+    await ask(service, "POST", "/registry-source", {
       network: "Preprod",
       policyId: contractOf(TYPE).policyId,
       note: "local chain",
       rpcProviderApiKey: "local-chain",
-    }),
-  });
-  if (!response.ok && response.status !== 409)
-    throw new Error(`POST /registry-source: ${response.status} ${await response.text()}`);
+    });
+  } catch (error) {
+    if (!(error instanceof Refused) || error.status !== 409) throw error;
+  }
 }
 
 /**

@@ -105,13 +105,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       ...(options.keep !== undefined && { persistTo: join(options.keep, "worker") }),
     });
     closers.push(() => host.close());
-    await ensureRegistrySource({ url: host.url, adminKey: options.variables.ADMIN_KEY });
-    await ensureSources({ url: host.url, adminKey: options.variables.ADMIN_KEY });
-    await ensureWebhook({ url: host.url, adminKey: options.variables.ADMIN_KEY }, receiver);
+    const admin = { url: host.url, token: options.variables.ADMIN_KEY };
+    await ensureRegistrySource(admin);
+    await ensureSources(admin);
+    await ensureWebhook(admin, receiver);
     let x402: Service["x402"];
     if (evm instanceof EvmUnavailable) x402 = evm;
     else {
-      const admin = { url: host.url, token: options.variables.ADMIN_KEY };
       await ensureRail(admin, evm);
       const resource = await startPaidResource(admin);
       closers.push(() => resource.close());

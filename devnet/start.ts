@@ -47,6 +47,7 @@ async function start(): Promise<void> {
   const { path: bundle } = await buildWorker(folder);
   const keep = flags.keep && { keep: resolve(flags.keep) };
   service = await startService({ variables, port, bundle, ...keep });
+  const access = { url: service.url, token: variables.ADMIN_KEY };
   // A chain that was kept has had its demo; one that was stopped in the middle of it stays so.
   const isNew = service.chain.tip().height === 0;
   const isPlayed = isNew && !flags["no-demo"];
@@ -56,13 +57,12 @@ async function start(): Promise<void> {
     registerAgents(service.chain, service.agents);
     played = await playDemo(service.chain);
     // From here on the service spends from the same wallets, so this comes last.
-    const play = await playRegistrations({ ...service, adminKey: variables.ADMIN_KEY });
+    const play = await playRegistrations({ ...service, ...access });
     goOn(play(curtain.signal));
   }
   console.log(`ready: ${service.url} · admin key: ${variables.ADMIN_KEY}`);
   console.log(`curl -s -H 'token: ${variables.ADMIN_KEY}' '${service.url}${DIFF}'`);
   console.log(`webhooks arrive at: ${service.receiver.url}`);
-  const access = { url: service.url, token: variables.ADMIN_KEY };
   const { x402 } = service;
   if (x402 instanceof EvmUnavailable) console.log(`x402 is left out: ${x402.message}`);
   else {

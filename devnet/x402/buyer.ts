@@ -1,8 +1,8 @@
 /** The demo's buyer: an agent that pays for what it fetches, within a budget. */
 import type { PaymentRequirements } from "../../src/x402/schemas.ts";
+import { type ApiAccess, ask } from "../api.ts";
 import { approvePermit2, giveDollars, giveGas } from "../evm/money.ts";
 import type { EvmNode } from "../evm/node.ts";
-import { type ApiAccess, ask } from "./api.ts";
 import { NETWORK } from "./rail.ts";
 
 /** In the token's smallest unit: ten Test Dollars are there, one of them may be spent. */
@@ -39,7 +39,7 @@ export async function playPurchases(
   node: EvmNode,
   resourceUrl: string,
 ): Promise<void> {
-  const wallet = await ask<{ id: string; address: string }>(admin, "/x402/wallets", {
+  const wallet = await ask<{ id: string; address: string }>(admin, "POST", "/x402/wallets", {
     caip2Network: NETWORK,
     type: "Purchasing",
     note: "Buyer of npm start",
@@ -47,11 +47,11 @@ export async function playPurchases(
   await giveDollars(node, wallet.address, OWNED);
   await giveGas(node, wallet.address);
   await approvePermit2(node, wallet.address);
-  const key = await ask<{ id: string; token: string }>(admin, "/api-key", {
+  const key = await ask<{ id: string; token: string }>(admin, "POST", "/api-key", {
     canPay: true,
     networkLimit: [NETWORK],
   });
-  await ask(admin, "/x402/budgets", {
+  await ask(admin, "POST", "/x402/budgets", {
     apiKeyId: key.id,
     evmWalletId: wallet.id,
     asset: node.token,
@@ -80,10 +80,15 @@ export async function buy(
   const accepts = paymentRequired.accepts.filter(
     ({ extra }) => (extra?.assetTransferMethod ?? "eip3009") === method,
   );
-  const { xPaymentHeader: signature } = await ask<{ xPaymentHeader: string }>(purse, "/x402/pay", {
-    evmWalletId: purse.evmWalletId,
-    paymentRequired: { ...paymentRequired, accepts },
-  });
+  const { xPaymentHeader: signature } = await ask<{ xPaymentHeader: string }>(
+    purse,
+    "POST",
+    "/x402/pay",
+    {
+      evmWalletId: purse.evmWalletId,
+      paymentRequired: { ...paymentRequired, accepts },
+    },
+  );
   const paid = await fetch(resourceUrl, { headers: { "payment-signature": signature } });
   const body = await paid.text();
   if (!paid.ok) throw new Error(`${resourceUrl}: ${paid.status} ${body}`);

@@ -1,7 +1,8 @@
 /** The EVM node of the local service as a network of its x402 rail. */
+
+import { type ApiAccess, ask } from "../api.ts";
 import { giveGas } from "../evm/money.ts";
 import type { EvmNode } from "../evm/node.ts";
-import { type ApiAccess, ask } from "./api.ts";
 
 /** The number that local EVM chains have by custom; no public chain has it. */
 export const CHAIN_ID = 31_337;
@@ -17,6 +18,7 @@ export const NETWORK = `eip155:${CHAIN_ID}`;
 export async function ensureRail(admin: ApiAccess, node: EvmNode): Promise<void> {
   const { facilitatorWalletId } = await ask<{ facilitatorWalletId: string | null }>(
     admin,
+    "POST",
     "/x402/networks",
     {
       caip2Id: NETWORK,
@@ -27,11 +29,11 @@ export async function ensureRail(admin: ApiAccess, node: EvmNode): Promise<void>
     },
   );
   if (facilitatorWalletId !== null) return;
-  const wallet = await ask<{ id: string; address: string }>(admin, "/x402/wallets", {
+  const wallet = await ask<{ id: string; address: string }>(admin, "POST", "/x402/wallets", {
     caip2Network: NETWORK,
     type: "Selling",
     note: "Facilitator of npm start",
   });
   await giveGas(node, wallet.address);
-  await ask(admin, "/x402/networks", { caip2Id: NETWORK, facilitatorWalletId: wallet.id });
+  await ask(admin, "POST", "/x402/networks", { caip2Id: NETWORK, facilitatorWalletId: wallet.id });
 }

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { PaymentRequirements } from "../../src/x402/schemas.ts";
 import type { Settled } from "../../src/x402/settle.ts";
-import { type ApiAccess, ask } from "./api.ts";
+import { type ApiAccess, ask } from "../api.ts";
 import { NETWORK } from "./rail.ts";
 
 const PATH = "/forecast";
@@ -46,7 +46,7 @@ export async function startPaidResource(seller: ApiAccess): Promise<PaidResource
   };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
   try {
-    const source = await ask<Source>(seller, "/x402/payment-sources", {
+    const source = await ask<Source>(seller, "POST", "/x402/payment-sources", {
       url,
       description: DESCRIPTION,
       caip2Network: NETWORK,
