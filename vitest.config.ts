@@ -9,6 +9,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     // The service's own log lines: tests that fail things on purpose would bury everything else.
+    // Many tests wait for blocks or receivers, and two files are run per core's worth of work.
+    maxWorkers: 2,
     onConsoleLog: (text) => !text.startsWith('{"'),
     projects: [
       {
@@ -51,6 +53,27 @@ export default defineConfig({
           exclude: ["test/devnet/**", "test/e2e/**"],
           globalSetup: ["./test/global-setup.ts"],
           setupFiles: ["./test/setup.ts"],
+          // Each file has the modules it needs sent to a runtime of its own: one for each of these
+          // packages instead of hundreds.
+          deps: {
+            optimizer: {
+              ssr: {
+                enabled: true,
+                include: [
+                  "@hono/zod-openapi",
+                  "drizzle-orm",
+                  "drizzle-orm/d1",
+                  "drizzle-orm/sqlite-core",
+                  "fast-check",
+                  "hono",
+                  "hono/cors",
+                  "viem",
+                  "viem/accounts",
+                  "zod",
+                ],
+              },
+            },
+          },
           testTimeout: 30_000,
         },
       },
