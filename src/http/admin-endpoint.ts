@@ -4,6 +4,7 @@ import { authenticateBearer, permit } from "./authenticate.ts";
 import { readJson } from "./body.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 import { withDeadline } from "./deadline.ts";
+import { type Documentation, documentation } from "./documentation.ts";
 import { queryObject } from "./endpoint.ts";
 import { isoTime } from "./envelope.ts";
 import { brake } from "./rate-limit.ts";
@@ -68,7 +69,7 @@ export function serveAdmin<
   endpoint: AdminEndpoint<Query, Body, Data>,
   handler: AdminHandler<Query, Body, Data>,
 ): void {
-  router.openAPIRegistry.registerPath(documentation(endpoint));
+  router.openAPIRegistry.registerPath(documented(endpoint));
   const nothing = z.undefined();
 
   const answer = async (c: AppContext): Promise<Response> => {
@@ -114,46 +115,20 @@ export function paginate<Row>(
 const COMMON_ERRORS: Record<number, string> = {
   401: "The bearer token is missing, unknown or revoked.",
   403: "The API key is not an Admin's.",
-  413: "The body is larger than 1 MiB.",
   422: "What was sent is missing, malformed, out of bounds or unknown; the message names the field.",
-  429: "Too many calls; see Retry-After.",
-  500: "Internal Server Error.",
-  503: "A dependency is unavailable or the request took too long; see Retry-After.",
 };
 
-type Documentation = Parameters<OpenAPIHono["openAPIRegistry"]["registerPath"]>[0];
-
-function documentation(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): Documentation {
-  const { query, body } = endpoint;
+function documented(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): Documentation {
   const meta = z.object({
     timestamp: z.iso.datetime(),
     requestId: z.string(),
     pagination: pagination.optional(),
   });
-  const answer = z.object({ data: endpoint.data, meta });
-  const errors = { ...COMMON_ERRORS, ...endpoint.errors };
-  if (!body) delete errors[413];
-  const idempotencyKey = z.object({ "Idempotency-Key": z.string().max(255).optional() });
-  return {
-    method: endpoint.method,
-    path: endpoint.path,
-    tags: [endpoint.tag],
-    summary: endpoint.summary,
-    description: [endpoint.description, "Access: Admin."].filter(Boolean).join("\n\n"),
+  return documentation(endpoint, {
+    access: "Admin",
     security: [{ bearer: [] }],
-    request: {
-      ...(query && { query: query as z.ZodObject }),
-      ...(body && { body: { required: true, content: { "application/json": { schema: body } } } }),
-      ...(endpoint.idempotent && { headers: idempotencyKey }),
-    },
-    responses: {
-      200: { description: "Success.", content: { "application/json": { schema: answer } } },
-      ...Object.fromEntries(
-        Object.entries(errors).map(([status, description]) => [
-          status,
-          { description, content: { "application/json": { schema: adminErrorBody } } },
-        ]),
-      ),
-    },
-  };
+    answer: z.object({ data: endpoint.data, meta }),
+    errorBody: adminErrorBody,
+    errors: COMMON_ERRORS,
+  });
 }

@@ -3,6 +3,7 @@ import { type Access, authenticate, permit } from "./authenticate.ts";
 import { readJson } from "./body.ts";
 import type { AppContext, AppEnv } from "./context.ts";
 import { withDeadline } from "./deadline.ts";
+import { type Documentation, documentation } from "./documentation.ts";
 import { envelope, type SuccessStatus } from "./envelope.ts";
 import { brake } from "./rate-limit.ts";
 import { validate } from "./validation.ts";
@@ -63,7 +64,7 @@ export function serve<
   endpoint: Endpoint<Query, Body, Data>,
   handler: Handler<Query, Body, Data>,
 ): void {
-  router.openAPIRegistry.registerPath(documentation(endpoint));
+  router.openAPIRegistry.registerPath(documented(endpoint));
   const nothing = z.undefined();
 
   const answer = async (c: AppContext): Promise<Response> => {
@@ -109,46 +110,18 @@ const COMMON_ERRORS: Record<number, string> = {
   400: "What was sent is missing, malformed or out of bounds; the message names the field.",
   401: "The API key is missing, unknown or revoked.",
   403: "The API key lacks the permission or the network.",
-  413: "The body is larger than 1 MiB.",
-  429: "Too many calls; see Retry-After.",
-  500: "Internal Server Error.",
-  503: "A dependency is unavailable or the request took too long; see Retry-After.",
 };
 
-type Documentation = Parameters<OpenAPIHono["openAPIRegistry"]["registerPath"]>[0];
-
-function documentation(endpoint: Endpoint<z.ZodType, z.ZodType, z.ZodType>): Documentation {
-  const { query, body, access } = endpoint;
-  const answer = endpoint.isPlain
-    ? endpoint.data
-    : z.object({ status: z.literal(endpoint.status ?? "success"), data: endpoint.data });
-  const errors = { ...COMMON_ERRORS, ...endpoint.errors };
-  if (access === "none") for (const status of [401, 403, 429]) delete errors[status];
-  if (!body) delete errors[413];
+function documented(endpoint: Endpoint<z.ZodType, z.ZodType, z.ZodType>): Documentation {
+  const { query, body, access, data, status = "success" } = endpoint;
+  const errors = { ...COMMON_ERRORS };
+  if (access === "none") for (const status of [401, 403]) delete errors[status];
   if (!body && !query) delete errors[400];
-  const idempotencyKey = z.object({ "Idempotency-Key": z.string().max(255).optional() });
-  return {
-    method: endpoint.method,
-    path: endpoint.path,
-    tags: [endpoint.tag],
-    summary: endpoint.summary,
-    description: [endpoint.description, access !== "none" && `Access: ${access}.`]
-      .filter(Boolean)
-      .join("\n\n"),
+  return documentation(endpoint, {
+    access: access === "none" ? null : access,
     security: access === "none" ? [] : [{ token: [] }],
-    request: {
-      ...(query && { query: query as z.ZodObject }),
-      ...(body && { body: { required: true, content: { "application/json": { schema: body } } } }),
-      ...(endpoint.idempotent && { headers: idempotencyKey }),
-    },
-    responses: {
-      200: { description: "Success.", content: { "application/json": { schema: answer } } },
-      ...Object.fromEntries(
-        Object.entries(errors).map(([status, description]) => [
-          status,
-          { description, content: { "application/json": { schema: errorBody } } },
-        ]),
-      ),
-    },
-  };
+    answer: endpoint.isPlain ? data : z.object({ status: z.literal(status), data }),
+    errorBody,
+    errors,
+  });
 }
