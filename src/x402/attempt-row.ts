@@ -46,7 +46,7 @@ export function attemptRow(
     errorReason: null,
     errorMessage: null,
     replayOf: null,
-    charged: how.status === "Verified" && caller.usageLimited,
+    charged: false,
     version: 0,
     createdAt: now,
     updatedAt: now,

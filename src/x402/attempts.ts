@@ -33,7 +33,10 @@ export async function recordVerified(
   const row = attemptRow(order, { status: "Verified", payer }, now);
   try {
     await core.batch([
-      core.orm.insert(x402Attempt).values(row).toSQL(),
+      core.orm
+        .insert(x402Attempt)
+        .values({ ...row, charged: isCharged(order) })
+        .toSQL(),
       ...charge(order.caller, "x402-settle"),
     ]);
   } catch (error) {
@@ -46,6 +49,12 @@ export async function recordVerified(
     }
     throw error;
   }
+}
+
+/** As `charge` will have it: the caller is remembered for a while, in which its limit may end. */
+function isCharged({ caller }: SettleOrder) {
+  if (!caller.usageLimited) return false;
+  return sql<boolean>`coalesce((SELECT usage_limited FROM api_key WHERE id = ${caller.id}), 0)`;
 }
 
 /** What one attempt holds that is settled or under way; the identifier per key. */
@@ -225,7 +234,7 @@ export async function recordVerification(
   now: number,
 ): Promise<void> {
   const status = found.errorReason === null ? "Verified" : "Failed";
-  const row = attemptRow(order, { status, ...found, charged: false }, now);
+  const row = attemptRow(order, { status, ...found }, now);
   const insert = core.orm
     .insert(x402Attempt)
     .values({ ...row, direction: "InboundVerify" })

@@ -237,6 +237,20 @@ describe("POST /x402/settle", () => {
     expect(await rail.balance(source.payTo)).toBe(10_000n);
   });
 
+  it("gives back no credit that was not taken, as when the key's limit has just ended", async () => {
+    const id = "key-without-limit-now";
+    const limits = { usageLimited: true, maxUsageCredits: 9, networkLimit: [rail.caip2] };
+    const token = await insertKey({ id, canPay: true, ...limits });
+    const source = await rail.source({ asset: rail.contracts.feeToken }, { token });
+    // From here on the key is remembered; somewhere else it is changed.
+    const set = "UPDATE api_key SET usage_limited = 0, accumulated_usage_credits = 3 WHERE id = ?";
+    await env.DB.prepare(set).bind(id).run();
+    const payment = await rail.payment(await rail.buyer(), source);
+    expect((await settle(source, payment, { token })).data.settleResponse.success).toBe(false);
+    const used = "SELECT accumulated_usage_credits AS used FROM api_key WHERE id = ?";
+    expect(await env.DB.prepare(used).bind(id).first()).toEqual({ used: 3 });
+  });
+
   it.each(["eip3009", "permit2"] as const)(
     "fails a token that takes a fee by %s, and says which transaction moved money",
     async (method) => {
