@@ -55,7 +55,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
   async settle(order: SettleOrder): Promise<SettleAnswer> {
     const deadline = Date.now() + order.waitMs;
     for (;;) {
-      const payment = await this.#claimed(order);
+      const payment = this.#claimed(order);
       if (!isSamePayment(payment.order, order))
         return { kind: "conflict", attemptId: payment.order.attemptId };
       if (payment.phase === "ended") return this.#told(payment, order);
@@ -72,21 +72,18 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
     if (this.#read()) await this.ctx.storage.setAlarm(Date.now());
   }
 
-  /** The payment that holds the authorization: this one from now on, when there is none. */
-  async #claimed(order: SettleOrder): Promise<Payment> {
+  /**
+   * The payment that holds the authorization: this one from now on, when there is none. Nothing is
+   * awaited from here until its run has begun, so no other request can take the claim over.
+   */
+  #claimed(order: SettleOrder): Payment {
     const known = this.#read();
-    if (known && hasFailed(known) && !isOwn(known, order)) return this.#hold(claim(order, known));
+    if (known && hasFailed(known) && !isOwn(known, order)) return this.#write(claim(order, known));
     if (known && (known.phase !== "claimed" || this.#running)) return known;
     if (known && !isSamePayment(known.order, order)) return known;
     // A beginning that failed half-way is begun again under the same attempt.
     const { attemptId } = known?.order ?? order;
-    return this.#hold(claim({ ...order, attemptId }, known?.earlier ?? null));
-  }
-
-  async #hold(payment: Payment): Promise<Payment> {
-    this.#write(payment);
-    await this.ctx.storage.setAlarm(Date.now() + ABANDONED_MS);
-    return payment;
+    return this.#write(claim({ ...order, attemptId }, known?.earlier ?? null));
   }
 
   /** Null: time is up, or the run ended without an outcome. */
@@ -179,6 +176,7 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
   /** Judges the payment and writes the attempt. Until that is done, nothing has been sent. */
   async #begin(payment: Payment, deadline: number): Promise<Payment | SettleAnswer> {
     const { order } = payment;
+    await this.ctx.storage.setAlarm(Date.now() + ABANDONED_MS);
     try {
       const rail = await railOf(this.env, order.requirements.network, deadline);
       const { judge } = await import("../src/x402/judge.ts");
