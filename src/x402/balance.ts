@@ -8,13 +8,11 @@ export function balanceCall(address: string, asset: string): RpcCall {
 }
 
 /**
- * The balance that a node answered with, in smallest units; null when the token does not tell it.
- *
- * @throws RpcUnavailable when it is the node that refuses
+ * The balance that a node answered with, in smallest units; null when the token does not tell it,
+ * the refusal when it is the node that does not.
  */
-export function balanceIn(answer: unknown): bigint | null {
-  if (answer instanceof RpcRefusal && !answer.isRevert)
-    throw new RpcUnavailable(`the RPC node refuses: ${answer.message}`, { cause: answer });
+export function balanceIn(answer: unknown): bigint | null | RpcRefusal {
+  if (answer instanceof RpcRefusal && !answer.isRevert) return answer;
   // Where no contract answers, nobody holds anything.
   if (answer === "0x") return 0n;
   return typeof answer === "string" && /^0x[0-9a-f]{1,64}$/i.test(answer) ? BigInt(answer) : null;
@@ -27,5 +25,12 @@ export function balanceIn(answer: unknown): bigint | null {
  */
 export async function balanceOf(rpc: Rpc, address: string, asset: string): Promise<bigint | null> {
   const [answer] = await rpc.many([balanceCall(address, asset)]);
-  return balanceIn(answer);
+  const balance = balanceIn(answer);
+  if (balance instanceof RpcRefusal) throw refused(balance);
+  return balance;
+}
+
+/** A node that refuses what it is asked for a balance is as good as one that does not answer. */
+export function refused(refusal: RpcRefusal): RpcUnavailable {
+  return new RpcUnavailable(`the RPC node refuses: ${refusal.message}`, { cause: refusal });
 }

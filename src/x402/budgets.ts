@@ -5,6 +5,7 @@ import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
+import { idempotently, type Remember } from "../http/idempotency.ts";
 import { findWallet } from "./networks.ts";
 import { x402Budget } from "./tables.ts";
 
@@ -20,7 +21,7 @@ export interface BudgetBody {
  * Sets what a key may still pay out of a wallet in a token. What it has spent is kept.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 400, 404
+ * @throws ApiError 400, 404, 422
  */
 export async function saveBudget(c: AppContext, body: BudgetBody, now: number) {
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
@@ -30,40 +31,43 @@ export async function saveBudget(c: AppContext, body: BudgetBody, now: number) {
     throw new ApiError(400, "evmWalletId: must be a wallet of the type Purchasing");
   const keys = await core.all("SELECT 1 FROM api_key WHERE id = ?", body.apiKeyId);
   if (keys.length === 0) throw new ApiError(404, "apiKeyId: there is no such API key");
-  await commitAudited(
-    c,
-    core,
-    { action: "x402-budget.save", target: body.evmWalletId, detail: body, now },
-    [
-      statement(
-        `INSERT INTO x402_budget (id, api_key_id, evm_wallet_id, asset, remaining_amount,
-           spent_amount, is_enabled, version, created_at, updated_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, '0', ?6, 0, ?7, ?7)
-         ON CONFLICT (api_key_id, evm_wallet_id, asset) DO UPDATE SET
-           remaining_amount = excluded.remaining_amount, is_enabled = excluded.is_enabled,
-           version = version + 1, updated_at = excluded.updated_at`,
-        newId(now),
-        body.apiKeyId,
-        body.evmWalletId,
-        body.asset,
-        body.remainingAmount,
-        body.isEnabled ? 1 : 0,
+  return idempotently(c, core, now, (remember) => writeBudget(c, core, body, now, remember));
+}
+
+async function writeBudget(
+  c: AppContext,
+  core: Database,
+  body: BudgetBody,
+  now: number,
+  remember: Remember,
+): Promise<ReturnType<typeof render>> {
+  const { apiKeyId, evmWalletId, asset, remainingAmount, isEnabled } = body;
+  const stored = (await budgetsOf(core, apiKeyId, evmWalletId)).get(asset);
+  const unspent = { id: newId(now), spentAmount: "0", version: 0, createdAt: now };
+  const row: BudgetRow = { ...(stored ?? unspent), ...body, updatedAt: now };
+  const write = stored
+    ? statement(
+        `UPDATE x402_budget SET remaining_amount = ?, is_enabled = ?, updated_at = ?,
+           version = iif(version = ?, version + 1, NULL)
+         WHERE id = ?`,
+        remainingAmount,
+        isEnabled ? 1 : 0,
         now,
-      ),
-    ],
-  );
-  const [row] = await core.orm
-    .select()
-    .from(x402Budget)
-    .where(
-      and(
-        eq(x402Budget.apiKeyId, body.apiKeyId),
-        eq(x402Budget.evmWalletId, body.evmWalletId),
-        eq(x402Budget.asset, body.asset),
-      ),
-    );
-  if (!row) throw new Error("a budget that was just written is not there");
-  return render(row);
+        stored.version,
+        stored.id,
+      )
+    : core.orm.insert(x402Budget).values(row).toSQL();
+  const answer = render(row);
+  const entry = { action: "x402-budget.save", target: evmWalletId, detail: body, now } as const;
+  try {
+    await commitAudited(c, core, entry, [...(await remember(answer)), write]);
+  } catch (error) {
+    // A payment, or another save, came in between: the answer is to tell what was spent by then.
+    if (violates(error, "x402_budget.version") || violates(error, "x402_budget.asset"))
+      return writeBudget(c, core, body, now, remember);
+    throw error;
+  }
+  return answer;
 }
 
 /** Budgets, newest first. */
@@ -96,6 +100,11 @@ export async function budgetsOf(
   return new Map(rows.map((row) => [row.asset, row]));
 }
 
+/** Whether a budget is on and has that much left, in the token's smallest units. */
+export function covers(budget: BudgetRow, amount: bigint): boolean {
+  return budget.isEnabled && BigInt(budget.remainingAmount) >= amount;
+}
+
 /**
  * Takes an amount out of a budget in the batch of the payment. Payments that meet at one budget go
  * one after the other, and none is turned away while it lasts.
@@ -114,8 +123,8 @@ export async function spend(
   write: (debit: Statement[]) => Promise<void>,
 ): Promise<void> {
   if (!budget) return write([]);
-  if (!budget.isEnabled || BigInt(budget.remainingAmount) < amount)
-    throw new ApiError(402, "The budget does not cover the payment");
+  if (!covers(budget, amount))
+    throw new ApiError(402, `The budget for ${budget.asset} does not cover the payment`);
   try {
     await write([debit(budget, amount, now)]);
   } catch (error) {

@@ -20,7 +20,10 @@ import { verifyOrder } from "./verify-order.ts";
 const SETTLE_DEADLINE_MS = 30_000;
 
 const facilitatorBody = z.object({
-  x402Version: z.unknown(),
+  x402Version: z
+    .unknown()
+    .optional()
+    .openapi({ description: "Default: that of the payment payload." }),
   paymentPayload: z.unknown(),
   paymentRequirements: z.unknown(),
 });
@@ -195,8 +198,8 @@ async function facilitatorOrder(
   const network = networkIn(body.paymentRequirements);
   const malformed = (reason: string, message: string): Malformed => ({ reason, message, network });
   const payload = paymentPayload.safeParse(body.paymentPayload);
-  const version = body.x402Version ?? payload.data?.x402Version;
-  if (version !== 2) return malformed("invalid_x402_version", "x402Version: must be 2");
+  if ((body.x402Version ?? 2) !== 2)
+    return malformed("invalid_x402_version", "x402Version: must be 2");
   if (!payload.success) return malformed("invalid_payload", problems(payload.error));
   if (payload.data.x402Version !== 2)
     return malformed("invalid_x402_version", "paymentPayload.x402Version: must be 2");

@@ -3,9 +3,10 @@ import { type Database, db, statement, violates } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
 import { wakeDispatcher, writeEvent } from "../webhooks/outbox.ts";
-import { balanceCall, balanceIn } from "./balance.ts";
+import { balanceCall, balanceIn, refused } from "./balance.ts";
 import type { RuleRow } from "./low-balance.ts";
 import { type NetworkRow, rpcOf } from "./networks.ts";
+import { RpcRefusal } from "./rpc.ts";
 import { x402BalanceRule, x402Network, x402Wallet } from "./tables.ts";
 
 /** Rules of a network that one run looks at, those first that were looked at longest ago. */
@@ -14,7 +15,6 @@ const CHECKED_PER_NETWORK = 50;
 const CHECK_MS = 30_000;
 
 /** A rule with the wallet that it watches. */
-/** With its wallet. */
 type WatchedRule = RuleRow & { caip2Id: string; address: string; createdById: string };
 
 /** A rule whose balance has crossed its threshold, or is known for the first time. */
@@ -26,7 +26,8 @@ interface Move {
 
 /**
  * Looks at balances; one that has fallen below its threshold since the last time causes an event.
- * A node that fails leaves the rules of its own network as they are, and no other.
+ * A node that fails leaves the rules of its own network as they are, and no other; a call that it
+ * refuses, the rule of that call.
  */
 export async function checkBalances(env: Env, requestId: string): Promise<void> {
   const core = db(env, undefined, { writes: "idempotent", deadline: Date.now() + CHECK_MS });
@@ -53,9 +54,21 @@ async function checkNetwork(
   const rpc = await rpcOf(env, network, Date.now() + CHECK_MS);
   const answers = await rpc.many(rules.map(({ address, asset }) => balanceCall(address, asset)));
   const balances = answers.map(balanceIn);
-  const now = Date.now();
-  const moves = rules.flatMap((rule, i): Move[] => {
+  const refusals = balances.filter((balance) => balance instanceof RpcRefusal);
+  const answered = rules.flatMap((rule, i) => {
     const balance = balances[i] ?? null;
+    return balance instanceof RpcRefusal ? [] : [{ rule, balance }];
+  });
+  const [refusal] = refusals;
+  if (refusal) {
+    if (answered.length === 0) throw refused(refusal);
+    // A node that counts calls refuses some of a request: their rules come first the next time.
+    const { caip2Id } = network;
+    const error = String(refusal);
+    log("warn", "x402.calls_refused", { caip2Id, requestId, refused: refusals.length, error });
+  }
+  const now = Date.now();
+  const moves = answered.flatMap(({ rule, balance }): Move[] => {
     if (balance === null) return [];
     const state = balance < BigInt(rule.threshold) ? "Low" : "Healthy";
     return state === rule.state ? [] : [{ rule, state, balance }];
@@ -66,7 +79,7 @@ async function checkNetwork(
       `UPDATE x402_balance_rule SET checked_at = ?
        WHERE id IN (SELECT value FROM json_each(?))`,
       now,
-      JSON.stringify(rules.map(({ id }) => id)),
+      JSON.stringify(answered.map(({ rule }) => rule.id)),
     ),
   ]);
   if (moves.some(({ state }) => state === "Low")) await wakeDispatcher(env, requestId);

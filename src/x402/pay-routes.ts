@@ -45,7 +45,10 @@ export function payRoutes(router: ReturnType<typeof createRouter>): void {
       tag: "x402",
       summary: "Signs a payment for what a resource asks, within the key's budget",
       description:
-        "Needs an Idempotency-Key or a `paymentIdentifier`: the same request again gets the same signature. Of `accepts` the first terms are taken that the wallet can meet and the key has a budget for. `xPaymentHeader` goes into the header PAYMENT-SIGNATURE; the resource is not fetched here.",
+        "Needs an Idempotency-Key or a `paymentIdentifier`: the same request again gets the same signature. " +
+        "Of `accepts` the first terms are taken that the wallet can sign for and a budget covers, whatever the wallet holds; its owner and Admins need no budget in a token, but are held to one that they have. " +
+        "A payment of more than 16 KiB is refused: it would not fit a header. " +
+        "`xPaymentHeader` goes into the header PAYMENT-SIGNATURE; the resource is not fetched here.",
       body: payBody,
       idempotent: true,
       data: z.object({
@@ -100,8 +103,12 @@ export function payRoutes(router: ReturnType<typeof createRouter>): void {
         remainingAmount: tokenAmount(0n),
         isEnabled: z.boolean().default(true),
       }),
+      idempotent: true,
       data: budget,
-      errors: { 404: "There is no such key or wallet." },
+      errors: {
+        404: "There is no such key or wallet.",
+        422: "The Idempotency-Key was used for another request.",
+      },
     },
     (c, { body }) => saveBudget(c, body, Date.now()),
   );

@@ -1,4 +1,4 @@
-import type { Hex } from "viem";
+import { getAddress, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { chainIdOf } from "./chain-id.ts";
 import { PERMIT2, PERMIT2_PROXY } from "./contracts.ts";
@@ -13,7 +13,8 @@ import {
 
 /**
  * Signs what pays for the requirements: an EIP-3009 authorization, or a Permit2 one where the
- * requirements ask for it. Valid from now until `maxTimeoutSeconds` from now.
+ * requirements ask for it. Valid until `maxTimeoutSeconds` from now, and at once whatever the chain's
+ * clock says: `validAfter` is 0.
  *
  * @param domain - the token's EIP-712 domain; null: Permit2
  * @param now - epoch milliseconds
@@ -44,7 +45,7 @@ export async function signPayment(
   if (domain !== null) {
     const authorization = { ...terms, nonce: `0x${Buffer.from(nonce).toString("hex")}` };
     const signature = await account.signTypedData({
-      domain: { ...domain, chainId, verifyingContract: asset as Hex },
+      domain: { ...domain, chainId, verifyingContract: getAddress(asset) },
       types: EIP3009_TYPES,
       primaryType: "TransferWithAuthorization",
       message: eip3009Message(authorization),

@@ -99,8 +99,12 @@ export function walletRoutes(router: ReturnType<typeof createRouter>): void {
         asset: nativeOrToken.default("native"),
         threshold: tokenAmount(),
       }),
+      idempotent: true,
       data: rule,
-      errors: { 404: "There is no such wallet." },
+      errors: {
+        404: "There is no such wallet.",
+        422: "The Idempotency-Key was used for another request.",
+      },
     },
     (c, { body }) => saveBalanceRule(c, body, Date.now()),
   );

@@ -59,6 +59,41 @@ describe("POST /x402/budgets", () => {
     expect(await budgetOf(id)).toEqual(again);
   });
 
+  it("refills nothing when it is sent again under its Idempotency-Key", async () => {
+    const { id, headers } = await newKey();
+    const send = (amount: string) =>
+      grant(rail, id, wallet, amount, {}, { "idempotency-key": `grant-${id}` });
+    const answers = await Promise.all([1, 2, 3].map(() => send("100")));
+    const [first, ...repeats] = await Promise.all(answers.map(expectOk));
+    expect(repeats).toEqual([first, first]);
+    await expectOk(await pay(payment(100n), headers));
+    expect(await expectOk(await send("100"))).toEqual(first);
+    expect((await send("101")).status).toBe(422);
+    expect(await budgetOf(id)).toMatchObject({ remainingAmount: "0", spentAmount: "100" });
+    expect((await pay(payment(1n), headers)).status).toBe(402);
+  });
+
+  it("is written when others are written, or spent from, at the same moment", async () => {
+    const { id, headers } = await newKey();
+    const created = await Promise.all(
+      ["100", "200", "300"].map((amount) => grant(rail, id, wallet, amount)),
+    );
+    const budgets = await Promise.all(created.map(expectOk));
+    expect(new Set(budgets.map((budget) => budget.id)).size).toBe(1);
+    expect(budgets).toContainEqual(await budgetOf(id));
+
+    const [again, ...paid] = await Promise.all([
+      grant(rail, id, wallet, "1000"),
+      ...[1, 2, 3, 4].map(() => pay(payment(10n), headers)),
+    ]);
+    for (const { status } of [again, ...paid]) expect(status).toBe(200);
+    const before = BigInt(again.data.spentAmount);
+    expect(await budgetOf(id)).toMatchObject({
+      spentAmount: "40",
+      remainingAmount: `${1000n - (40n - before)}`,
+    });
+  });
+
   it("answers 404 for no such key or wallet, 400 for a wallet that sells", async () => {
     const { id } = await newKey();
     expect((await grant(rail, "nobody", wallet, "1")).status).toBe(404);
@@ -95,6 +130,24 @@ describe("POST /x402/pay by a key that does not own the wallet", () => {
     const accepts = [terms(rail, { asset: OTHER }), terms(rail)];
     const paid = await expectOk(await pay(order(wallet, accepts), headers));
     expect(paid.asset).toBe(rail.contracts.token.toLowerCase());
+  });
+
+  it.each([
+    ["that its budget covers", "99", {}],
+    ["whose budget is on", "1000", { isEnabled: false }],
+  ])("takes the first terms %s", async (_, amount, over) => {
+    const { id, headers } = await newKey();
+    const asset = rail.contracts.feeToken;
+    await rail.mint(asset, wallet.address, 10n);
+    await expectOk(await grant(rail, id, wallet, amount, over));
+    await expectOk(await grant(rail, id, wallet, "10", { asset }));
+    const accepts = [terms(rail), terms(rail, { asset, amount: "10" })];
+    const paid = await expectOk(await pay(order(wallet, accepts), headers));
+    expect(paid.paymentPayload.accepted).toEqual(accepts[1]);
+    expect(await pay(order(wallet, accepts), headers)).toMatchObject({
+      status: 402,
+      message: expect.stringContaining(rail.contracts.token.toLowerCase()),
+    });
   });
 
   it("answers 402 beyond the budget and where it is off, and spends it to the last unit", async () => {
@@ -148,6 +201,10 @@ describe("POST /x402/pay by the wallet's owner", () => {
     const free = order(own, [terms(rail, { asset: rail.contracts.feeToken })]);
     await rail.mint(rail.contracts.feeToken, own.address, 1_000n);
     await expectOk(await pay(free, headers));
+    await expectOk(await grant(rail, id, own, "99"));
+    const accepts = [terms(rail), ...free.paymentRequired.accepts];
+    const paid = await expectOk(await pay(order(own, accepts), headers));
+    expect(paid.paymentPayload.accepted).toEqual(accepts[1]);
     await expectOk(await grant(rail, id, own, "99", { asset: rail.contracts.feeToken }));
     expect((await pay(free, headers)).status).toBe(402);
   });

@@ -45,7 +45,8 @@ async function newWallet(on = rail): Promise<Wallet> {
   return expectOk(await api<Wallet>("/x402/wallets", body));
 }
 
-const watch = (body: object) => api<Rule>("/x402/low-balance", body);
+const watch = (body: object, headers: Record<string, string> = {}) =>
+  api<Rule>("/x402/low-balance", body, headers);
 
 async function rules(query = "limit=100"): Promise<Rule[]> {
   return (await expectOk(await api<{ Rules: Rule[] }>(`/x402/low-balance?${query}`))).Rules;
@@ -196,6 +197,36 @@ describe("a low-balance rule", () => {
     },
   );
 
+  it.each([429, -32005])(
+    "is the only one to wait when its node refuses its call with %i",
+    async (code) => {
+      const wallets = [await newWallet(other), await newWallet(other), await newWallet(other)];
+      for (const { id } of wallets)
+        await expectOk(await watch({ evmWalletId: id, threshold: "1" }));
+      const refused = wallets[1];
+      vi.stubGlobal("fetch", async (input: RequestInfo | URL, init?: RequestInit) => {
+        const response = await realFetch(input, init);
+        if (!String(input).startsWith(other.url)) return response;
+        const calls = JSON.parse(String(init?.body)) as { id: number; params: unknown[] }[];
+        const answers = (await response.json()) as { id: number }[];
+        const id = calls.find(({ params }) => params[0] === refused?.address)?.id;
+        const error = { code, message: "too many requests" };
+        return Response.json(
+          answers.map((one) => (one.id === id ? { jsonrpc: "2.0", id, error } : one)),
+        );
+      });
+      await cron();
+      vi.unstubAllGlobals();
+      const low = { state: "Low", checkedAt: expect.any(String) };
+      const waiting = { evmWalletId: refused?.id, state: "Unknown", checkedAt: null };
+      expect(await rules()).toMatchObject([low, waiting, low]);
+      expect(await events()).toHaveLength(2);
+
+      await cron();
+      expect(await rules()).toMatchObject([low, low, low]);
+    },
+  );
+
   it("on what is no token keeps no other from its turn", async () => {
     for (let i = 0; i < 50; i++) {
       const asset = `0x${`${i}`.padStart(40, "b")}`;
@@ -212,6 +243,29 @@ describe("a low-balance rule", () => {
 });
 
 describe("/x402/low-balance", () => {
+  it("changes nothing when it is asked again under its Idempotency-Key", async () => {
+    const send = (threshold: string) =>
+      watch({ evmWalletId: wallet.id, threshold }, { "idempotency-key": "rule" });
+    const answers = await Promise.all([1, 2, 3].map(() => send("1")));
+    const [first, ...repeats] = await Promise.all(answers.map(expectOk));
+    expect(repeats).toEqual([first, first]);
+    await expectOk(await watch({ evmWalletId: wallet.id, threshold: "2" }));
+    expect(await expectOk(await send("1"))).toEqual(first);
+    expect((await send("3")).status).toBe(422);
+    expect(await rules()).toMatchObject([{ id: first?.id, threshold: "2" }]);
+  });
+
+  it("keeps one rule for a wallet and an asset that several create at once", async () => {
+    const answers = await Promise.all(
+      ["1", "2", "3"].map((threshold) => watch({ evmWalletId: wallet.id, threshold })),
+    );
+    const created = await Promise.all(answers.map(expectOk));
+    expect(new Set(created.map(({ id }) => id)).size).toBe(1);
+    const stored = await rules();
+    expect(stored).toHaveLength(1);
+    expect(created).toContainEqual(stored[0]);
+  });
+
   it("answers 404 for a wallet that is not there, and pages newest first", async () => {
     expect((await watch({ evmWalletId: "nowhere", threshold: "1" })).status).toBe(404);
     const ids: string[] = [];

@@ -1,4 +1,5 @@
 import { env } from "cloudflare:workers";
+import { getAddress } from "viem";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PaymentRequirements } from "../../src/x402/schemas.ts";
 import { emptyTables } from "../support/app.ts";
@@ -71,6 +72,22 @@ describe("POST /x402/pay", () => {
         Settlement: null,
       }),
     ]);
+  });
+
+  it.each([
+    ["in upper case", (asset: string) => `0x${asset.slice(2).toUpperCase()}`],
+    [
+      "with a wrong checksum",
+      (asset: string) => getAddress(asset).replace(/[A-F]/, (letter) => letter.toLowerCase()),
+    ],
+  ])("signs for a token that is written %s", async (_, write) => {
+    const source = await rail.source();
+    const asset = write(source.requirements.asset);
+    const paid = await expectOk(await pay(order(wallet, [{ ...source.requirements, asset }])));
+    expect(paid.paymentPayload.accepted.asset).toBe(asset);
+    expect(paid.asset).toBe(asset.toLowerCase());
+    const { settleResponse } = await expectOk(await settle(source, paid.paymentPayload));
+    expect(settleResponse).toMatchObject({ success: true, amount: "10000" });
   });
 
   describe.each([
@@ -177,7 +194,30 @@ describe("POST /x402/pay", () => {
     expect(paid.paymentPayload.accepted).toEqual(terms(rail));
   });
 
-  it("takes the first terms it can meet, or those in preferredAsset", async () => {
+  it.each([
+    ["resource", (pad: string) => ({ resource: { url: "https://api.example.com/data", pad } })],
+    ["extensions", (pad: string) => ({ extensions: { pad } })],
+  ])("answers 400 for a payment of more than 16 KB, whose %s is too long", async (_, padded) => {
+    const send = (pad: string) => {
+      const { paymentRequired, ...rest } = order(wallet, [terms(rail)]);
+      return pay({ ...rest, paymentRequired: { ...paymentRequired, ...padded(pad) } });
+    };
+    const { paymentPayload } = await expectOk(await send(""));
+    const room = 16 * 1024 - JSON.stringify(paymentPayload).length;
+    const largest = await expectOk(await send("x".repeat(room)));
+    expect(Buffer.from(largest.xPaymentHeader, "base64")).toHaveLength(16 * 1024);
+    // A letter that takes two bytes; and as much as a body can hold.
+    for (const pad of [`${"x".repeat(room - 1)}é`, "x".repeat(1_000_000)]) {
+      const { status, message } = await send(pad);
+      expect({ status, message }).toEqual({
+        status: 400,
+        message: expect.stringMatching(/^paymentRequired: /),
+      });
+    }
+    expect(await attempts()).toHaveLength(2);
+  });
+
+  it("takes the first terms it can sign for, or those in preferredAsset", async () => {
     await rail.mint(rail.contracts.feeToken, wallet.address, 1_000n);
     const other = rail.contracts.feeToken;
     const accepts = [terms(rail), terms(rail, { asset: other }), terms(rail, { amount: "5" })];

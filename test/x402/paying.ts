@@ -87,10 +87,11 @@ export function grant(
   wallet: { id: string },
   remainingAmount: string,
   over: object = {},
+  headers: Headers = {},
 ) {
   const asset = rail.contracts.token;
   const body = { apiKeyId, evmWalletId: wallet.id, asset, remainingAmount, ...over };
-  return api<Budget>("/x402/budgets", body);
+  return api<Budget>("/x402/budgets", body, headers);
 }
 
 /** The only budget of a key. */

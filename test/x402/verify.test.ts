@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { emptyTables } from "../support/app.ts";
+import { call, emptyTables } from "../support/app.ts";
 import { api, type Payload, Rail, settle } from "./rail.ts";
 import type { Attempt } from "./scene.ts";
 
@@ -65,5 +65,27 @@ describe("POST /x402/verify", () => {
     expect(await attempts(refused.paymentPayloadHash)).toMatchObject([
       { direction: "InboundVerify", status: "Failed", errorReason },
     ]);
+  });
+});
+
+describe("POST /x402/facilitator/verify and settle, sent no x402Version of their own", () => {
+  const ask = async (path: string, paymentPayload: Payload) => {
+    const body = JSON.stringify({ paymentPayload, paymentRequirements: paymentPayload.accepted });
+    const answer = await call(`/api/v1/x402/facilitator/${path}`, { method: "POST", body });
+    return { status: answer.status, body: await answer.json() };
+  };
+
+  it("take that of the payload", async () => {
+    const [buyer, source] = [await rail.buyer(), await rail.source()];
+    const payment = await rail.payment(buyer, source);
+    const verified = await ask("verify", payment);
+    expect(verified).toMatchObject({ status: 200, body: { isValid: true } });
+    const settled = await ask("settle", payment);
+    expect(settled).toMatchObject({ status: 200, body: { success: true } });
+
+    const older = { ...payment, x402Version: 1 };
+    const reason = "invalid_x402_version";
+    expect((await ask("verify", older)).body).toMatchObject({ invalidReason: reason });
+    expect((await ask("settle", older)).body).toMatchObject({ errorReason: reason });
   });
 });
