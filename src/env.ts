@@ -20,9 +20,9 @@ export interface Env {
   EVENTS: Queue<EventsWake>;
   /** Asks for webhook deliveries to be sent; the deliveries themselves live in D1. */
   DELIVERIES: Queue<DeliveryMessage>;
-  /** Calls per API key and minute; absent (in benchmarks): no key is braked. */
+  /** Calls per API key, or a stranger's address, and minute; absent (in benchmarks): nobody is braked. */
   RATE_LIMIT?: RateLimit;
-  /** Calls per API key in ten seconds that are let through even past those of the minute. */
+  /** The same in ten seconds, let through even past those of the minute. */
   RATE_LIMIT_BURST?: RateLimit;
   /** Static files of the API reference at `/docs`. */
   ASSETS: Fetcher;
@@ -44,7 +44,7 @@ export interface Env {
   CONFIRMATION_THRESHOLD: string;
   /** Calls per second that a provider key allows, decimal text; the burst is fifty times that. */
   PROVIDER_CALLS_PER_SECOND: string;
-  /** Milliseconds a webhook receiver has to answer, decimal text; default 15000. */
+  /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
   WEBHOOK_TIMEOUT_MS?: string;
   /** Seconds between two checks of an agent that answers as before, decimal text; default 1800. */
   HEALTH_CHECK_INTERVAL_S?: string;

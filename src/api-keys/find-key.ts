@@ -20,7 +20,7 @@ const cache = new Map<string, { caller: Caller; until: number }>();
  *
  * @throws Error when `ADMIN_KEY` is set but too short
  */
-export const findKey: FindCaller = async (env, token, deadline) => {
+export const findKey: FindCaller = async (env, token, deadline, beforeLookUp) => {
   // Taken before the read: what is read later than this is newer than the cache believes.
   const now = Date.now();
   const hash = await hashToken(env, token);
@@ -30,6 +30,7 @@ export const findKey: FindCaller = async (env, token, deadline) => {
   if (cached && cached.until > now) return cached.caller;
   cache.delete(hash);
 
+  await beforeLookUp();
   const caller = await readKey(env, hash, deadline);
   if (caller) {
     if (cache.size >= CACHED_KEYS) cache.clear();

@@ -3,6 +3,7 @@
  * AES-256-GCM under a key derived by HKDF-SHA-256 (RFC 5869) from one of `SEALING_KEYS` for that
  * table and column, bound to its row by the associated data.
  */
+import { log } from "../log.ts";
 import { SEALED_COLUMNS } from "./sealed-columns.ts";
 
 /** The place a secret is stored at, one of `SEALED_COLUMNS`; it opens nowhere else. */
@@ -81,6 +82,25 @@ export async function open(env: SealingEnv, place: SealedPlace, sealed: string):
       `${place.table}.${place.column}: does not open with key ${keyId}: another key under that id, or another row's value`,
       { cause },
     );
+  }
+}
+
+/**
+ * Opens a value that is only shown: one that does not open is `""`, and the log names its place and
+ * why. So a row whose sealing key was lost can still be listed and deleted. Whatever is used, sent or
+ * sealed again goes through `open`.
+ */
+export async function openOrEmpty(
+  env: SealingEnv,
+  place: SealedPlace,
+  sealed: string,
+): Promise<string> {
+  try {
+    return await open(env, place, sealed);
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    log("error", "sealed.unopened", { ...place, error: error.message });
+    return "";
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AppContext, Caller } from "./context.ts";
 import { ApiError } from "./errors.ts";
+import { brakeStranger } from "./rate-limit.ts";
 
 /** What an endpoint asks of a key; `none`: it needs no key. */
 export type Access = "none" | "User" | "+PAY" | "Admin";
@@ -10,7 +11,7 @@ const MAX_TOKEN_LENGTH = 256;
 /**
  * Finds the caller by the header `token`.
  *
- * @throws ApiError 401
+ * @throws ApiError 401, 429
  */
 export async function authenticate(c: AppContext): Promise<Caller> {
   const token = c.req.header("token");
@@ -22,7 +23,7 @@ export async function authenticate(c: AppContext): Promise<Caller> {
  * Finds the caller by `Authorization: Bearer <API key>` (RFC 6750 §2.1), as the paths under /v1
  * have it.
  *
- * @throws ApiError 401
+ * @throws ApiError 401, 429
  */
 export async function authenticateBearer(c: AppContext): Promise<Caller> {
   const [, token] = /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "") ?? [];
@@ -31,8 +32,11 @@ export async function authenticateBearer(c: AppContext): Promise<Caller> {
 }
 
 async function findByToken(c: AppContext, header: string, token: string): Promise<Caller> {
+  const { findCaller, deadline } = c.var;
   const caller =
-    token.length > MAX_TOKEN_LENGTH ? null : await c.var.findCaller(c.env, token, c.var.deadline);
+    token.length > MAX_TOKEN_LENGTH
+      ? null
+      : await findCaller(c.env, token, deadline, () => brakeStranger(c));
   if (!caller) throw new ApiError(401, `${header}: the API key is unknown or revoked`);
   return caller;
 }

@@ -19,8 +19,14 @@ export interface Caller {
  * hands it the one of `api-keys/`.
  *
  * @param deadline - epoch milliseconds after which the database is not tried any more
+ * @param beforeLookUp - called before the database is asked; what it throws is passed on
  */
-export type FindCaller = (env: Env, token: string, deadline: number) => Promise<Caller | null>;
+export type FindCaller = (
+  env: Env,
+  token: string,
+  deadline: number,
+  beforeLookUp: () => Promise<void>,
+) => Promise<Caller | null>;
 
 /** What Hono carries along with a request. */
 export interface AppEnv {

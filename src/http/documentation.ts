@@ -38,7 +38,6 @@ const COMMON_ERRORS: Record<number, string> = {
 export function documentation(endpoint: Described, kind: Kind): Documentation {
   const { method, path, tag, summary, description, query, body } = endpoint;
   const errors = { ...COMMON_ERRORS, ...kind.errors, ...endpoint.errors };
-  if (kind.access === null) delete errors[429];
   if (!body) delete errors[413];
   const access = kind.access !== null && `Access: ${kind.access}.`;
   const idempotencyKey = z.object({ "Idempotency-Key": z.string().max(255).optional() });

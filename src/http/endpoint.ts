@@ -5,7 +5,7 @@ import type { AppContext, AppEnv } from "./context.ts";
 import { withDeadline } from "./deadline.ts";
 import { type Documentation, documentation } from "./documentation.ts";
 import { envelope, type SuccessStatus } from "./envelope.ts";
-import { brake } from "./rate-limit.ts";
+import { brake, brakeStranger } from "./rate-limit.ts";
 import { validate } from "./validation.ts";
 
 /** An endpoint, declared once: this validates it, types its handler and documents it. */
@@ -47,7 +47,8 @@ export function createRouter(): OpenAPIHono<AppEnv> {
 
 /**
  * Serves an endpoint. The order of checks is that of decisions §1: key (401), permission (403),
- * rate (429), then what was sent (400, 413); the rest is the handler's.
+ * rate (429), then what was sent (400, 413); the rest is the handler's. An address is braked before
+ * the database is asked for a key of which nothing is known yet.
  *
  * @example
  * serve(router, {
@@ -68,7 +69,8 @@ export function serve<
   const nothing = z.undefined();
 
   const answer = async (c: AppContext): Promise<Response> => {
-    if (endpoint.access !== "none") {
+    if (endpoint.access === "none") await brakeStranger(c);
+    else {
       c.set("caller", await authenticate(c));
       permit(c.var.caller, endpoint.access);
       await brake(c);

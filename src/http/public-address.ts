@@ -68,6 +68,16 @@ export function isPublicAddress(address: string): boolean {
   return isGlobalUnicast && !isIetfAssignment && !isDocumentation && !is6to4;
 }
 
+/**
+ * What the addresses of one subscriber have in common: all of an IPv4 address, the first 64 bits of an
+ * IPv6 address (RFC 4291 §2.5.1). Only to be compared.
+ *
+ * @param address - as in `isPublicAddress`
+ */
+export function subscriberOf(address: string): string {
+  return parseIpv6(address)?.slice(0, 4).join(":") ?? address;
+}
+
 function ipv4(dotted: string): number {
   return parseIpv4(dotted) ?? 0;
 }

@@ -1,8 +1,9 @@
 import { log } from "../log.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError } from "./errors.ts";
+import { subscriberOf } from "./public-address.ts";
 
-/** Seconds after which a key surely has calls again: the period of `RATE_LIMIT_BURST`. */
+/** Seconds after which a caller surely has calls again: the period of `RATE_LIMIT_BURST`. */
 const RETRY_AFTER = 10;
 
 /**
@@ -13,8 +14,23 @@ const RETRY_AFTER = 10;
  * @throws ApiError 429 with Retry-After
  */
 export async function brake(c: AppContext): Promise<void> {
+  await brakeAs(c, c.var.caller.id, "Too many calls with this API key");
+}
+
+/**
+ * Brakes an address whose calls reach the database although nobody knows who it is, by the numbers of
+ * a key. Without the platform in front, which tells the address, nobody is braked.
+ *
+ * @throws ApiError 429 with Retry-After
+ */
+export async function brakeStranger(c: AppContext): Promise<void> {
+  const address = c.req.header("cf-connecting-ip");
+  if (address === undefined) return;
+  await brakeAs(c, `address ${subscriberOf(address)}`, "Too many calls from this address");
+}
+
+async function brakeAs(c: AppContext, key: string, message: string): Promise<void> {
   const { RATE_LIMIT, RATE_LIMIT_BURST } = c.env;
-  const key = c.var.caller.id;
   try {
     for (const limit of [RATE_LIMIT, RATE_LIMIT_BURST])
       if (!limit || (await limit.limit({ key })).success) return;
@@ -23,5 +39,5 @@ export async function brake(c: AppContext): Promise<void> {
     log("warn", "rate_limit.unavailable", { requestId: c.var.requestId, error: String(error) });
     return;
   }
-  throw new ApiError(429, "Too many calls with this API key", { retryAfter: RETRY_AFTER });
+  throw new ApiError(429, message, { retryAfter: RETRY_AFTER });
 }

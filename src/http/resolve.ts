@@ -46,7 +46,10 @@ async function query(
     redirect: "manual",
     signal,
   });
-  if (!response.ok) throw new Error(`the resolver answered ${response.status}`);
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw new Error(`the resolver answered ${response.status}`);
+  }
   const { Status, Answer = [] } = ANSWER.parse(await response.json());
   if (Status === NO_SUCH_NAME) return [];
   if (Status !== NO_ERROR) throw new Error(`the resolver answered with code ${Status}`);

@@ -6,20 +6,19 @@ import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { outboundOf, usualProviders } from "./providers.ts";
 import { inboxRegistration as inbox } from "./tables.ts";
-import { type InboxRow, resetRegistration, verify } from "./verification.ts";
+import { type InboxRow, verify } from "./verification.ts";
 
 const TIMEOUT_MS = 6_000;
 
 /**
- * Verifies one registration anew, an invalid one from the beginning.
+ * Verifies one registration anew, an invalid one from the beginning. Charged with what is written, so
+ * neither for one that is deregistered nor when something fails.
  *
- * @param now - epoch milliseconds
  * @throws ApiError 402, 404
  */
 export async function refreshInbox(
   c: AppContext,
   { network, agentIdentifier }: { network: Network; agentIdentifier: string },
-  now: number,
 ): Promise<InboxRow> {
   const { deadline, caller } = c.var;
   const ledger = db(c.env, network, { writes: "idempotent", deadline });
@@ -31,20 +30,13 @@ export async function refreshInbox(
     .orderBy(sql`${inbox.status} = 'Deregistered'`, desc(inbox.id))
     .limit(1);
   if (!row) throw new ApiError(404, "agentIdentifier: there is no such inbox registration");
+  const context = {
+    db: ledger,
+    outbound: await outboundOf(c.env, deadline),
+    usualProviders: usualProviders(c.env),
+    timeoutMs: TIMEOUT_MS,
+    now: Date.now,
+  };
   const charges = charge(caller, "inbox-registration-refresh");
-  if (charges.length > 0)
-    await db(c.env, undefined, { deadline }).batch(charges).catch(throwIfOutOfCredits);
-
-  if (row.status === "Deregistered") return row;
-  const fresh = row.status === "Invalid" ? await resetRegistration(ledger, row, now) : row;
-  return verify(
-    {
-      db: ledger,
-      outbound: await outboundOf(c.env, deadline),
-      usualProviders: usualProviders(c.env),
-      timeoutMs: TIMEOUT_MS,
-      now: Date.now,
-    },
-    fresh,
-  );
+  return verify(context, row, charges).catch(throwIfOutOfCredits);
 }

@@ -42,7 +42,7 @@ export function inboxRoutes() {
     },
     async (c, { body }) => {
       permitNetwork(c.var.caller, body.network);
-      const row = await refreshInbox(c, body, Date.now());
+      const row = await refreshInbox(c, body);
       return { registration: shownInbox(row, usualProviders(c.env)) };
     },
   );

@@ -43,12 +43,17 @@ export function providerUrlOf(
 }
 
 /**
- * Asks the provider of a registration and writes what it says. A registration that was changed
- * meanwhile, such as by a burn, stays as it is then.
+ * Asks the provider of a registration and writes what it says; one that is `Invalid` becomes `Pending`
+ * first. A registration that was changed meanwhile, such as by a burn, stays as it is then.
  *
+ * @param charges - what the call costs, for the batch that is written: taken with it or not at all
  * @returns the registration afterwards
  */
-export async function verify(context: VerificationContext, row: InboxRow): Promise<InboxRow> {
+export async function verify(
+  context: VerificationContext,
+  row: InboxRow,
+  charges: Statement[] = [],
+): Promise<InboxRow> {
   const { db, outbound, usualProviders, timeoutMs, now } = context;
   if (row.status === "Deregistered") return row;
   const url = providerUrlOf(row, usualProviders);
@@ -56,34 +61,40 @@ export async function verify(context: VerificationContext, row: InboxRow): Promi
     url === null
       ? { kind: "unknown" }
       : await lookUp(url, row.agentSlug, row.agentIdentifier, outbound, timeoutMs);
-  return changeRegistration(db, row, after(row, found), now());
-}
-
-/** Clears what an `Invalid` registration was judged by, and makes it `Pending`. */
-export function resetRegistration(db: Database, row: InboxRow, now: number): Promise<InboxRow> {
-  return changeRegistration(db, row, { ...NOTHING, status: "Pending" }, now);
+  const judgements =
+    row.status === "Invalid" ? [PENDING, after(PENDING, found)] : [after(row, found)];
+  return changeRegistration(db, row, judgements, now(), charges);
 }
 
 type Judgement = Partial<Published> & Pick<InboxRow, "status">;
 
+const PENDING: Judgement = { ...NOTHING, status: "Pending" };
+
 /** A provider that does not answer changes nothing. */
-function after({ status }: InboxRow, found: LookUp): Judgement {
+function after({ status }: Judgement, found: LookUp): Judgement {
   if (found.kind === "ours") return { ...found.published, status: "Verified" };
   if (found.kind === "unknown") return { status };
   return { ...NOTHING, status: found.kind === "other" ? "Invalid" : "Pending" };
 }
 
+/** Writes one judgement after another, in one batch. */
 async function changeRegistration(
   db: Database,
   row: InboxRow,
-  judgement: Judgement,
+  judgements: readonly Judgement[],
   now: number,
+  charges: Statement[],
 ): Promise<InboxRow> {
-  const next = { ...row, ...judgement };
-  const again = next.status in AGAIN_MS ? AGAIN_MS[next.status as keyof typeof AGAIN_MS] : null;
-  const dueAt = again === null ? null : now + again;
+  const statements: Statement[] = [];
+  let before = row;
+  for (const judgement of judgements) {
+    const next = { ...before, ...judgement, dueAt: dueAfter(judgement, now) };
+    statements.push(...changeStatements(next, before, now));
+    before = { ...next, rev: before.rev + 1 };
+  }
   try {
-    await db.batch(changeStatements({ ...next, dueAt }, row, now));
+    // A batch that is sent again ends at `rev`, before it comes to the charge it has made already.
+    await db.batch([...statements, ...charges]);
   } catch (error) {
     // A burn, a rollback or another verification was first, or our own answer was lost.
     if (!violates(error, "inbox_registration.rev")) throw error;
@@ -93,6 +104,11 @@ async function changeRegistration(
     .from(inboxRegistration)
     .where(eq(inboxRegistration.id, row.id));
   return current ?? row;
+}
+
+function dueAfter({ status }: Judgement, now: number): number | null {
+  const again = status in AGAIN_MS ? AGAIN_MS[status as keyof typeof AGAIN_MS] : null;
+  return again === null ? null : now + again;
 }
 
 function changeStatements(next: InboxRow, row: InboxRow, now: number): Statement[] {

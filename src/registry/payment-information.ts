@@ -24,8 +24,8 @@ export async function paymentInformation(c: AppContext, agentIdentifier: string)
   const wallet = await holderOf(c, row);
   if (wallet === null)
     throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");
-  await chargeCall(c, "payment-information");
   const text = await pageText(db(c.env, row.network, { deadline: c.var.deadline }), [row]);
+  await chargeCall(c, "payment-information");
   return `${text.slice(0, -1)},"sellerWallet":${JSON.stringify(wallet)}}`;
 }
 

@@ -4,8 +4,8 @@ import type { SealedReceiver } from "./receiver.ts";
 import { ENDPOINTS_WITH_CREATOR, mayReceive } from "./scope.ts";
 
 /**
- * How long a claim holds: longer than a batch takes, for two rounds of six with 15 s each and the
- * database. After it the delivery is anybody's again.
+ * How long a claim holds: longer than a batch takes, for two rounds of six with `MAX_TIMEOUT_MS` each
+ * and the database. After it the delivery is anybody's again.
  */
 const CLAIM_MS = 60_000;
 

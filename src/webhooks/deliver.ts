@@ -12,6 +12,8 @@ import { type Attempt, type SendOptions, sendEvent } from "./send.ts";
 /** As many connections as the platform opens for one invocation. */
 const AT_ONCE = 6;
 const DEFAULT_TIMEOUT_MS = 15_000;
+/** Two rounds of attempts must end, and be written, before their claims do. */
+const MAX_TIMEOUT_MS = 25_000;
 /** A retry that is due sooner gets a message of its own; the sweep wakes the others. */
 const SWEPT_EVERY_MS = 60_000;
 
@@ -28,7 +30,7 @@ export async function deliver(env: Env, messages: readonly DeliveryMessage[]): P
   if (claims.length === 0) return;
   const events = await eventsOf(env, claims);
   const options = {
-    timeoutMs: Number(env.WEBHOOK_TIMEOUT_MS) || DEFAULT_TIMEOUT_MS,
+    timeoutMs: Math.min(Number(env.WEBHOOK_TIMEOUT_MS) || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS),
     loopbackOrigins: await loopbackOrigins(env, Date.now() + DEFAULT_TIMEOUT_MS),
     resolverUrl: env.DNS_OVER_HTTPS_URL,
   };

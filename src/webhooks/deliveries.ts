@@ -1,20 +1,8 @@
 import { type Database, type Statement, statement } from "../db/client.ts";
-import { newId } from "../db/id.ts";
+import { firstIdAt } from "../db/id.ts";
 import { isoTime } from "../http/envelope.ts";
 import type { DeliveryKey } from "./claim.ts";
 import type { DeliveryStatus } from "./kinds.ts";
-
-/** The 10 characters of an id that tell its time, to the millisecond; see `db/id.ts`. */
-const TIME_LENGTH = 10;
-
-/**
- * The lower bound of ids made at a time or later.
- *
- * @param at - epoch milliseconds
- */
-export function firstIdOf(at: number): string {
-  return newId(at).slice(0, TIME_LENGTH);
-}
 
 /** Which deliveries of an endpoint; times are those of the events, epoch milliseconds. */
 export interface DeliveryFilter {
@@ -130,7 +118,7 @@ function conditionsOf(endpointId: string, filter: DeliveryFilter) {
   conditions.add("event_id =", filter.id);
   conditions.add("status =", filter.status);
   conditions.add("kind =", filter.event);
-  conditions.add("event_id >=", filter.since === undefined ? undefined : firstIdOf(filter.since));
-  conditions.add("event_id <", filter.until === undefined ? undefined : firstIdOf(filter.until));
+  conditions.add("event_id >=", filter.since === undefined ? undefined : firstIdAt(filter.since));
+  conditions.add("event_id <", filter.until === undefined ? undefined : firstIdAt(filter.until));
   return conditions;
 }

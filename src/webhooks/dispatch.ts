@@ -7,8 +7,11 @@ import { ENDPOINTS_WITH_CREATOR, mayReceive } from "./scope.ts";
 /** Deliveries that one statement may write, as far as that is known before. */
 const MAX_DELIVERIES = 1_000;
 const MAX_EVENTS = 100;
-/** What is left after so many passes is for the next invocation. */
+/** What is left after so many passes, or so long, is for the next invocation. */
 const MAX_PASSES = 20;
+const RUN_MS = 10_000;
+/** The pass that was begun last has this long for the database. */
+const DATABASE_MS = 10_000;
 
 /** What the fan-out knows of an event: not the record, which stays in the ledger. */
 interface PendingEvent {
@@ -29,10 +32,11 @@ interface PendingEvent {
  * @param requestId - goes on with the messages
  */
 export async function dispatchEvents(env: Env, requestId: string): Promise<void> {
-  const core = db(env, undefined, { writes: "idempotent" });
+  const runsUntil = Date.now() + RUN_MS;
+  const core = db(env, undefined, { writes: "idempotent", deadline: runsUntil + DATABASE_MS });
   // Events of the ledger and of the core stand in one table for as long as both are one database.
   const outbox = core;
-  for (let pass = 0; pass < MAX_PASSES; pass++) {
+  for (let pass = 0; pass < MAX_PASSES && Date.now() < runsUntil; pass++) {
     const events = await pendingEvents(outbox, await eventsPerPass(core));
     const last = events.at(-1);
     if (!last) return;

@@ -3,7 +3,7 @@ import { ENV_ADMIN_ID } from "../api-keys/find-key.ts";
 import { apiKey } from "../api-keys/tables.ts";
 import { maskToken } from "../api-keys/token.ts";
 import type { Database } from "../db/client.ts";
-import { open } from "../db/sealed.ts";
+import { open, openOrEmpty } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import type { AppContext, Caller } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
@@ -52,7 +52,7 @@ export async function listEndpoints(
     .limit(query.limit);
   return Promise.all(
     rows.map(async ({ endpoint, maskedToken }) => ({
-      ...renderEndpoint(endpoint, await openUrl(env, endpoint)),
+      ...renderEndpoint(endpoint, await shownUrl(env, endpoint)),
       failureCount: endpoint.failureCount,
       lastSuccessAt: endpoint.lastSuccessAt === null ? null : isoTime(endpoint.lastSuccessAt),
       disabledAt: endpoint.disabledAt === null ? null : isoTime(endpoint.disabledAt),
@@ -107,8 +107,14 @@ async function findEndpoint(core: Database, webhookId: string): Promise<Endpoint
   return endpoint ?? null;
 }
 
+/** @throws SealError */
 export function openUrl(env: Env, { id, url }: Pick<EndpointRow, "id" | "url">): Promise<string> {
   return open(env, endpointPlace(id, "url"), url);
+}
+
+/** The URL for an answer that is about more than it: `""` when its sealing key was lost. */
+export function shownUrl(env: Env, { id, url }: Pick<EndpointRow, "id" | "url">): Promise<string> {
+  return openOrEmpty(env, endpointPlace(id, "url"), url);
 }
 
 /** An endpoint as the interface shows it; `url` in clear. */

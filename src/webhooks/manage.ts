@@ -1,4 +1,4 @@
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import { type Database, db, type Statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { seal } from "../db/sealed.ts";
@@ -10,13 +10,16 @@ import { isoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { idempotently } from "../http/idempotency.ts";
 import { activeSource } from "../sources/active.ts";
-import { openUrl, ownEndpoint, renderEndpoint, targetHash } from "./endpoints.ts";
+import { openUrl, ownEndpoint, renderEndpoint, shownUrl, targetHash } from "./endpoints.ts";
 import { cancelOpen } from "./outcome.ts";
 import { endpointPlace } from "./receiver.ts";
 import type { CreateBody, UpdateBody, WebhookRecord } from "./schemas.ts";
 import { newSecret } from "./signature.ts";
 import { type EndpointRow, webhookEndpoint } from "./tables.ts";
 import { checkTarget } from "./target.ts";
+
+/** How often a change is tried while others change the same endpoint. */
+const CHANGE_ATTEMPTS = 5;
 
 /** The core database, for mutations whose audit row is their operation key. */
 export function coreOf(c: AppContext): Database {
@@ -88,27 +91,48 @@ async function permitSource(c: AppContext, core: Database, sourceId: string): Pr
 }
 
 /**
- * Changes what the body names and keeps the rest. `isActive: true` revives a disabled endpoint and
- * forgets its failures; `false` pauses it and cancels what is open.
+ * Changes what the body names and keeps the rest, which others may change at the same time.
+ * `isActive: true` revives a disabled endpoint and forgets its failures; `false` pauses it and
+ * cancels what is open.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 400, 403, 404, 409; 503 when the name resolver does not answer
+ * @throws ApiError 400, 403, 404; 409 for a second endpoint for the same, or when others changed this
+ *   one each time; 503 when the name resolver does not answer
  */
 export async function updateEndpoint(
   c: AppContext,
   body: UpdateBody,
   now: number,
 ): Promise<WebhookRecord> {
-  const { env } = c;
   const core = coreOf(c);
-  const endpoint = await ownEndpoint(c, core, body.webhookId);
+  let endpoint = await ownEndpoint(c, core, body.webhookId);
+  if (body.url !== undefined) await checkTarget(c.env, body.url, c.var.deadline);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await changeEndpoint(c, core, endpoint, body, now);
+    } catch (error) {
+      if (!isStale(error)) throw error;
+      endpoint = await ownEndpoint(c, core, body.webhookId);
+      if (attempt === CHANGE_ATTEMPTS) throw changedMeanwhile();
+    }
+  }
+}
+
+/** @throws what `isStale` knows when the endpoint is not as it was read any more */
+async function changeEndpoint(
+  c: AppContext,
+  core: Database,
+  endpoint: EndpointRow,
+  body: UpdateBody,
+  now: number,
+): Promise<WebhookRecord> {
+  const { env } = c;
   const { id } = endpoint;
-  if (body.url !== undefined) await checkTarget(env, body.url, c.var.deadline);
   const url = body.url ?? (await openUrl(env, endpoint));
   const format = body.format ?? endpoint.format;
 
-  const changes: Partial<EndpointRow> = {
-    updatedAt: now,
+  const changes = {
+    updatedAt: Math.max(now, endpoint.updatedAt + 1),
     format,
     targetHash: await targetHash(env, { ...endpoint, url, format }),
     ...(body.url !== undefined && { url: await seal(env, endpointPlace(id, "url"), url) }),
@@ -125,7 +149,7 @@ export async function updateEndpoint(
   const detail = { changed: Object.keys(body).filter((field) => field !== "webhookId") };
   await refusingDuplicates(
     commitAudited(c, core, { action: "webhook.update", target: id, detail, now }, [
-      updateRow(core, id, changes),
+      changeRow(core, endpoint, changes),
       cancelOpen({ sql: "e.id = ?", params: [id] }),
     ]),
   );
@@ -141,16 +165,20 @@ export async function updateEndpoint(
 export async function deleteEndpoint(c: AppContext, webhookId: string, now: number) {
   const core = coreOf(c);
   const endpoint = await ownEndpoint(c, core, webhookId);
-  const url = await openUrl(c.env, endpoint);
+  const url = await shownUrl(c.env, endpoint);
   await commitAudited(c, core, { action: "webhook.delete", target: webhookId, now }, [
-    updateRow(core, webhookId, {
-      deletedAt: now,
-      isActive: false,
-      url: "",
-      authToken: null,
-      secret: "",
-      previousSecret: null,
-    }),
+    core.orm
+      .update(webhookEndpoint)
+      .set({
+        deletedAt: now,
+        isActive: false,
+        url: "",
+        authToken: null,
+        secret: "",
+        previousSecret: null,
+      })
+      .where(and(eq(webhookEndpoint.id, webhookId), isNull(webhookEndpoint.deletedAt)))
+      .toSQL(),
     cancelOpen({ sql: "e.id = ?", params: [webhookId] }),
   ]);
   return { id: webhookId, url, name: endpoint.name, deletedAt: isoTime(now) };
@@ -160,7 +188,8 @@ export async function deleteEndpoint(c: AppContext, webhookId: string, now: numb
  * Gives an endpoint a new signing secret. The one before it signs too while the two overlap.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 403, 404; 409 while the last rotation overlaps, unless it is forced
+ * @throws ApiError 403, 404; 409 while the last rotation overlaps, unless it is forced, and when
+ *   another rotation or change was first
  */
 export async function rotateSecret(
   c: AppContext,
@@ -183,26 +212,48 @@ export async function rotateSecret(
       secret,
       previousSecretValidUntil: until === null ? null : isoTime(until),
     };
+    const changes = {
+      secret: await seal(c.env, endpointPlace(id, "secret"), secret),
+      previousSecret: until === null ? null : endpoint.secret,
+      previousSecretUntil: until,
+      updatedAt: Math.max(now, endpoint.updatedAt + 1),
+    };
     const detail = { overlapSeconds: body.overlapSeconds, force: body.force };
-    await commitAudited(c, core, { action: "webhook.rotate-secret", target: id, detail, now }, [
-      ...(await remember(answer)),
-      updateRow(core, id, {
-        secret: await seal(c.env, endpointPlace(id, "secret"), secret),
-        previousSecret: until === null ? null : endpoint.secret,
-        previousSecretUntil: until,
-        updatedAt: now,
-      }),
-    ]);
+    try {
+      await commitAudited(c, core, { action: "webhook.rotate-secret", target: id, detail, now }, [
+        ...(await remember(answer)),
+        changeRow(core, endpoint, changes),
+      ]);
+    } catch (error) {
+      if (!isStale(error)) throw error;
+      await ownEndpoint(c, core, id);
+      throw changedMeanwhile();
+    }
     return answer;
   });
 }
 
-function updateRow(core: Database, id: string, changes: Partial<EndpointRow>): Statement {
+/**
+ * Writes onto an endpoint as it was read. The batch aborts when it was changed or deleted since; see
+ * `isStale`. `updatedAt` tells, for the secrets are also sealed again where nothing has changed.
+ */
+function changeRow(
+  core: Database,
+  { id, updatedAt }: EndpointRow,
+  changes: Partial<EndpointRow> & Pick<EndpointRow, "updatedAt">,
+): Statement {
+  const asRead = sql`updated_at = ${updatedAt} AND deleted_at IS NULL`;
   return core.orm
     .update(webhookEndpoint)
-    .set(changes)
-    .where(and(eq(webhookEndpoint.id, id), isNull(webhookEndpoint.deletedAt)))
+    .set({ ...changes, updatedAt: sql`iif(${asRead}, ${changes.updatedAt}, NULL)` })
+    .where(eq(webhookEndpoint.id, id))
     .toSQL();
+}
+
+const isStale = (error: unknown) => violates(error, "webhook_endpoint.updated_at");
+
+function changedMeanwhile(): ApiError {
+  return new ApiError(409, "webhookId: the webhook was changed at the same time; try again");
 }
 
 /** Each kind once, as JSON text. */

@@ -51,7 +51,9 @@ export async function testEndpoint(c: AppContext, webhookId: string, now: number
 
 /**
  * Sends deliveries that are over again, under the same ids and with all attempts: the one that is
- * named, or up to a thousand of a span of time, oldest first. Asked again it goes on with the next.
+ * named, or up to a thousand of a span of time, oldest first. Asked again it goes on with the next
+ * that failed or were cancelled; those that succeed do so again and stay the oldest, so a longer log
+ * of successes takes spans of its own, by `since` and `until`.
  *
  * @param now - epoch milliseconds
  * @throws ApiError 403; 404 for an unknown webhook or delivery; 409 when the webhook is not active

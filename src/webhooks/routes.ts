@@ -77,7 +77,10 @@ export function webhookRoutes() {
       body: updateBody,
       data: webhookRecord,
       status: "Success",
-      errors: { ...NOT_FOUND, ...DUPLICATE },
+      errors: {
+        ...NOT_FOUND,
+        409: "The API key has a webhook for the same already, or others change this one just now.",
+      },
     },
     (c, { body }) => updateEndpoint(c, body, Date.now()),
   );
@@ -121,7 +124,11 @@ export function webhookRoutes() {
       body: rotateBody,
       idempotent: true,
       data: rotatedSecret,
-      errors: { ...NOT_FOUND, 409: "The last rotation still overlaps.", ...KEY_REUSED },
+      errors: {
+        ...NOT_FOUND,
+        409: "The last rotation still overlaps, or others change this webhook just now.",
+        ...KEY_REUSED,
+      },
     },
     (c, { body }) => rotateSecret(c, body, Date.now()),
   );
@@ -154,7 +161,7 @@ export function webhookRoutes() {
       path: "/webhooks/deliveries/replay",
       summary: "Delivers events again, under the same ids",
       description:
-        "One delivery by `id`, or up to 1,000 of a span of time, oldest first; by default those that failed or were cancelled.",
+        "One delivery by `id`, or up to 1,000 of a span of time, oldest first; by default those that failed or were cancelled. Asked again it goes on with the next of those; successes come again, so go on with them by `since` and `until`.",
       body: replayBody,
       data: replayResult,
       errors: {

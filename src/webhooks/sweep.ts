@@ -1,7 +1,8 @@
 import { type Database, db, statement } from "../db/client.ts";
+import { firstIdAt } from "../db/id.ts";
 import type { Env } from "../env.ts";
+import { log } from "../log.ts";
 import type { DeliveryKey } from "./claim.ts";
-import { firstIdOf } from "./deliveries.ts";
 import { dispatchEvents } from "./dispatch.ts";
 import { enqueue } from "./messages.ts";
 import { cancelOpen } from "./outcome.ts";
@@ -18,7 +19,12 @@ const GRACE_MS = 30_000;
  * no harm.
  */
 export async function sweep(env: Env, requestId: string): Promise<void> {
-  await dispatchEvents(env, requestId);
+  try {
+    await dispatchEvents(env, requestId);
+  } catch (error) {
+    // Events that cannot be fanned out must not keep deliveries from their turn.
+    log("error", "events.dispatch_failed", { requestId, error: String(error) });
+  }
   const core = db(env, undefined, { writes: "idempotent" });
   await core.batch([cancelOpen()]);
   const due = await dueDeliveries(core, Date.now());
@@ -49,10 +55,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const KEPT_MS = 30 * DAY_MS;
 const PURGED_AT_ONCE = 500;
 const MAX_PASSES = 10;
+/** Longer than any request lasts: one that read an endpoint before it was deleted still finds the row. */
+const DELETED_KEPT_MS = 60_000;
 
 /**
- * Deletes deliveries and events that are older than 30 days, and endpoints that were deleted with
- * what is left of their log. In chunks, oldest first; what is too much for one run is for the next.
+ * Deletes deliveries and events that are older than 30 days, and endpoints that were deleted a minute
+ * ago, with what is left of their log. In chunks, oldest first; what is too much for one run is for the next.
  *
  * @param now - epoch milliseconds
  */
@@ -67,7 +75,7 @@ export async function purge(env: Env, now: number): Promise<void> {
              CROSS JOIN webhook_delivery d ON d.endpoint_id = e.id
                AND d.event_id < iif(e.deleted_at IS NULL, ?, '~')
            LIMIT ${PURGED_AT_ONCE})`,
-        firstIdOf(now - KEPT_MS),
+        firstIdAt(now - KEPT_MS),
       ),
       statement(
         `DELETE FROM event WHERE created_at < ?
@@ -82,8 +90,9 @@ export async function purge(env: Env, now: number): Promise<void> {
   }
   await core.batch([
     statement(
-      `DELETE FROM webhook_endpoint WHERE deleted_at IS NOT NULL AND NOT EXISTS (
+      `DELETE FROM webhook_endpoint WHERE deleted_at <= ? AND NOT EXISTS (
          SELECT 1 FROM webhook_delivery WHERE endpoint_id = webhook_endpoint.id)`,
+      now - DELETED_KEPT_MS,
     ),
   ]);
 }

@@ -6,7 +6,8 @@ import { emptyTables } from "../support/app.ts";
 import { countingD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
 
-const find = (token: string, using = env) => findKey(using, token, Date.now() + 5_000);
+const find = (token: string, using = env) =>
+  findKey(using, token, Date.now() + 5_000, async () => {});
 
 async function revoke(token: string): Promise<void> {
   await env.DB.prepare("UPDATE api_key SET status = 'Revoked' WHERE token_hash = ?")

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { open, SealError, seal } from "../../src/db/sealed.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { open, openOrEmpty, SealError, seal } from "../../src/db/sealed.ts";
 
 const KEY_1 = `k1:${btoa("1".repeat(32))}`;
 const KEY_2 = `k2:${btoa("2".repeat(32))}`;
@@ -42,6 +42,34 @@ describe("seal and open", () => {
       await expect(open({ SEALING_KEYS: KEY_1 }, PLACE, value)).rejects.toThrow(SealError);
     },
   );
+});
+
+describe("openOrEmpty", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it("opens as open does, and logs nothing", async () => {
+    const lines = vi.spyOn(console, "error");
+    const env = { SEALING_KEYS: KEY_1 };
+    expect(await openOrEmpty(env, PLACE, await seal(env, PLACE, "secret"))).toBe("secret");
+    expect(lines).not.toHaveBeenCalled();
+  });
+
+  it("gives nothing for a value whose key is missing, and logs its place and the key", async () => {
+    const lines = vi.spyOn(console, "error");
+    const sealed = await seal({ SEALING_KEYS: KEY_1 }, PLACE, "secret");
+    expect(await openOrEmpty({ SEALING_KEYS: KEY_2 }, PLACE, sealed)).toBe("");
+    expect(lines.mock.calls.map(([line]) => JSON.parse(line))).toEqual([
+      { event: "sealed.unopened", ...PLACE, error: "SEALING_KEYS: key k1 is missing" },
+    ]);
+  });
+
+  it("gives nothing for a value of another row", async () => {
+    const env = { SEALING_KEYS: KEY_1 };
+    const sealed = await seal(env, { ...PLACE, id: "wallet-2" }, "secret");
+    expect(await openOrEmpty(env, PLACE, sealed)).toBe("");
+  });
 });
 
 describe("SEALING_KEYS", () => {

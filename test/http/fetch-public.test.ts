@@ -135,6 +135,18 @@ describe("fetchPublic", () => {
     expect(new TextDecoder().decode(answer.body)).toBe("hello");
   });
 
+  it("lets go of an answer by which the resolver refuses", async () => {
+    let released = 0;
+    const fetch = answering(
+      () => new Response(new ReadableStream({ cancel: () => void released++ }), { status: 503 }),
+    );
+    const { resolve: _, ...options } = OPTIONS;
+    await expect(fetchPublic("https://agent.example.com", options)).rejects.toMatchObject({
+      reason: "unresolved",
+    });
+    expect(released).toBe(fetch.mock.calls.length);
+  });
+
   it("does not follow a redirect, which could lead inside", async () => {
     const fetch = answering((init) => {
       expect(init?.redirect).toBe("manual");

@@ -1,5 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { newToken } from "../../src/api-keys/token.ts";
+import { createApp } from "../../src/app.ts";
+import { wrapD1 } from "../support/d1.ts";
+import { insertKey } from "../support/keys.ts";
 import { app } from "../support/things.ts";
 
 const limited = {
@@ -45,6 +49,72 @@ describe("a key that calls too often", () => {
     const sent = (method: string) => ask("payer", limited, { method, body: "{" });
     expect((await sent("POST")).status).toBe(429);
     expect((await sent("DELETE")).status).toBe(403);
+  });
+});
+
+describe("an address that nobody knows", () => {
+  const service = createApp();
+
+  /** Asks the service from an address, or from none, and counts what reaches the database. */
+  function stranger(address: string | null) {
+    let calls = 0;
+    const DB = wrapD1(env.DB, (_, run) => {
+      calls++;
+      return run();
+    });
+    const asking = (path: string, token?: string) =>
+      service.request(
+        `/api/v1${path}`,
+        { headers: { ...(address && { "cf-connecting-ip": address }), ...(token && { token }) } },
+        { ...env, ...limited, DB },
+      );
+    return { asking, calls: () => calls };
+  }
+
+  async function inventTokens({ asking }: ReturnType<typeof stranger>): Promise<Response[]> {
+    const answers: Response[] = [];
+    for (let call = 0; call < MANY; call++)
+      answers.push(await asking("/api-key-status", newToken("User")));
+    return answers;
+  }
+
+  it("has as many tries as a key has calls, and then reaches the database no more", async () => {
+    const one = stranger("198.51.100.1");
+    const answers = await inventTokens(one);
+    const refused = answers.at(-1);
+    expect(answers[0]?.status).toBe(401);
+    expect(refused?.status).toBe(429);
+    expect(refused?.headers.get("retry-after")).toBe("10");
+    expect(await refused?.json()).toEqual({
+      status: "error",
+      error: { message: "Too many calls from this address" },
+    });
+    expect(one.calls()).toBe(answers.filter(({ status }) => status === 401).length);
+  });
+
+  it("leaves others their tries, and the keys that are known there their calls", async () => {
+    const one = stranger("198.51.100.2");
+    const token = await insertKey({});
+    expect((await one.asking("/api-key-status", token)).status).toBe(200);
+    expect((await inventTokens(one)).at(-1)?.status).toBe(429);
+    expect((await one.asking("/api-key-status", token)).status).toBe(200);
+    expect((await stranger("198.51.100.3").asking("/health")).status).toBe(200);
+  });
+
+  it("is all of its /64 of IPv6, and is braked at GET /health as well", async () => {
+    const statuses: number[] = [];
+    for (let call = 0; call < MANY; call++) {
+      const one = stranger(`2001:db8:0:7:${call}::1`);
+      statuses.push((await one.asking("/health")).status);
+      expect(one.calls() > 0).toBe(statuses[call] === 200);
+    }
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect((await stranger("2001:db8:0:8::1").asking("/health")).status).toBe(200);
+  });
+
+  it("is not braked where the platform names none", async () => {
+    const statuses = (await inventTokens(stranger(null))).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([401]));
   });
 });
 

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
+import { wrapD1 } from "../support/d1.ts";
 import { openInbox, registeredInbox } from "../support/inbox.ts";
 import { insertKey } from "../support/keys.ts";
 import type { ShownRegistration } from "../support/registration.ts";
@@ -87,6 +88,17 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an inbox agent of %s", (
   });
 });
 
+/** A registered inbox, and a key with so many credits. */
+async function limited(maxUsageCredits = 1) {
+  const id = "key-limited";
+  const token = await insertKey({ id, usageLimited: true, maxUsageCredits });
+  const used = () =>
+    env.DB.prepare("SELECT accumulated_usage_credits FROM api_key WHERE id = ?")
+      .bind(id)
+      .first("accumulated_usage_credits");
+  return { inbox: await registeredInbox(), token, used };
+}
+
 describe("POST /inbox-agent-registration-refresh/", () => {
   it("answers Pending when the provider of an invalid registration does not answer", async () => {
     const inbox = await registeredInbox();
@@ -168,6 +180,63 @@ describe("POST /inbox-agent-registration-refresh/", () => {
       status: "Verified",
     });
     expect((await inbox.refresh(inbox.agentIdentifier, { token })).code).toBe(402);
+  });
+
+  it.each(["Pending", "Invalid"])(
+    "costs nothing when it fails on one that is %s",
+    async (status) => {
+      const { inbox, token, used } = await limited();
+      await inbox.publish({ agentIdentifier: status === "Invalid" ? "other" : null });
+      await inbox.verify();
+      expect(await inbox.diff()).toMatchObject([{ status }]);
+      const [before] = await inbox.diff();
+      inbox.desk.bindings.DB = wrapD1(env.DB, (call, run) => {
+        if (call.sql.some((one) => one.startsWith("UPDATE inbox_registration")))
+          throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
+        return run();
+      });
+      const error = vi.spyOn(console, "error").mockImplementation(() => {});
+      expect((await inbox.refresh(inbox.agentIdentifier, { token })).code).toBe(503);
+      error.mockRestore();
+      expect(await used()).toBe(0);
+      expect(await inbox.diff()).toEqual([before]);
+    },
+  );
+
+  it("costs one credit when the answer of the database is lost and it is asked again", async () => {
+    const { inbox, token, used } = await limited();
+    let lost = false;
+    inbox.desk.bindings.DB = wrapD1(env.DB, async (call, run) => {
+      const result = await run();
+      if (lost || !call.sql.some((one) => one.startsWith("UPDATE inbox_registration")))
+        return result;
+      lost = true;
+      throw new Error("D1_ERROR: Network connection lost.");
+    });
+    expect((await inbox.refresh(inbox.agentIdentifier, { token })).code).toBe(200);
+    expect([lost, await used()]).toEqual([true, 1]);
+  });
+
+  it("leaves an invalid one as it is when the key has no credits left", async () => {
+    const { inbox, token, used } = await limited(0);
+    await inbox.publish({ agentIdentifier: "other" });
+    await inbox.verify();
+    const before = await inbox.diff();
+    expect((await inbox.refresh(inbox.agentIdentifier, { token })).code).toBe(402);
+    expect(await inbox.diff()).toEqual(before);
+    expect(await used()).toBe(0);
+  });
+
+  it("costs nothing for one that is deregistered", async () => {
+    const { inbox, token, used } = await limited();
+    await inbox.deregister(inbox.agentIdentifier);
+    await inbox.desk.settle();
+    await inbox.sync();
+    expect(await inbox.refresh(inbox.agentIdentifier, { token })).toMatchObject({
+      code: 200,
+      status: "Deregistered",
+    });
+    expect(await used()).toBe(0);
   });
 });
 

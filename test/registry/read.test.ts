@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { call, emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
-import { countingD1 } from "../support/d1.ts";
+import { countingD1, wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
 import {
   ask,
@@ -168,17 +168,17 @@ describe("GET /payment-information/ and GET /registry/wallet", () => {
     await settleRegistry(chain, source);
   });
 
-  const get = async (path: string, token = env.ADMIN_KEY ?? "") => {
+  const get = async (path: string, token = env.ADMIN_KEY ?? "", DB = env.DB) => {
     const answer = await createApp().request(
       `/api/v1${path}`,
       { headers: { token } },
-      { ...env, BLOCKFROST_URL_PREPROD: chain.url },
+      { ...env, DB, BLOCKFROST_URL_PREPROD: chain.url },
     );
     const body = (await answer.json()) as { data?: Record<string, unknown> };
     return { status: answer.status, data: body.data };
   };
-  const information = (token?: string) =>
-    get(`/payment-information/?agentIdentifier=${unit}`, token);
+  const information = (token?: string, DB?: D1Database) =>
+    get(`/payment-information/?agentIdentifier=${unit}`, token, DB);
 
   it("name the wallet that holds the agent's token, and is paid", async () => {
     const { wallets } = await chain.wallets();
@@ -220,6 +220,22 @@ describe("GET /payment-information/ and GET /registry/wallet", () => {
     const token = await insertKey({ usageLimited: true, maxUsageCredits: 1 });
     expect((await information(token)).status).toBe(200);
     expect((await information(token)).status).toBe(402);
+  });
+
+  it("cost nothing when the answer cannot be put together", async () => {
+    const token = await insertKey({ id: "limited", usageLimited: true, maxUsageCredits: 1 });
+    // What another version of the service has rendered is read once more.
+    await env.DB.prepare("UPDATE registry_entry SET doc_version = -1").run();
+    const DB = wrapD1(env.DB, (call, run) => {
+      if (call.sql.some((one) => one.includes("FROM registry_entry WHERE id IN")))
+        throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
+      return run();
+    });
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    expect((await information(token, DB)).status).toBe(503);
+    error.mockRestore();
+    const used = "SELECT accumulated_usage_credits AS used FROM api_key WHERE id = 'limited'";
+    expect(await env.DB.prepare(used).first()).toEqual({ used: 0 });
   });
 
   it("list what a managed wallet holds, less what cannot be read", async () => {

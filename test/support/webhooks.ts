@@ -50,7 +50,7 @@ export class WebhookService {
     this.env = {
       ...env,
       LOOPBACK_ORIGINS: [env.LOOPBACK_ORIGINS, env.RECEIVER_URL, env.BYSTANDER_URL].join(),
-      WEBHOOK_TIMEOUT_MS: "400",
+      WEBHOOK_TIMEOUT_MS: "2000",
       EVENTS: {
         send: async () => {
           this.wakes++;

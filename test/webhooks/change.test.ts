@@ -1,27 +1,21 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { EVENT_KINDS } from "../../src/webhooks/kinds.ts";
-import { emptyTables } from "../support/app.ts";
-import { insertKey } from "../support/keys.ts";
-import { publicUrl } from "../support/names.ts";
-import { audited, freshPath, happen, ISO_TIME, WebhookService } from "../support/webhooks.ts";
+import { audited, freshPath, happen, ISO_TIME } from "../support/webhooks.ts";
+import { openScene, overtaken, type Scene } from "./scene.ts";
 
-let service: WebhookService;
-let url: string;
-let token: string;
+let scene: Scene;
 
 beforeEach(async () => {
-  await emptyTables();
-  service = new WebhookService();
-  url = await publicUrl();
-  token = await insertKey({ id: "key-a", canPay: true });
+  scene = await openScene();
 });
 
-const post = (fields: object = {}, options = {}) =>
-  service.ask("POST", "", { url, Events: ["PAYMENT_ON_ERROR"], ...fields }, options);
+/** The fields of a change, as the answer shows them. */
+const changed = ({ webhookId: id, ...fields }: { webhookId: string }) => ({ id, ...fields });
 
 describe("PATCH /webhooks", () => {
   it("changes what it names, and keeps the rest", async () => {
+    const { service, token, post } = scene;
     const { data: created } = await post({ name: "before", format: "CHAT" }, { token });
     const { secret: _, ...record } = created;
     const { data, status } = await service.ask(
@@ -40,6 +34,7 @@ describe("PATCH /webhooks", () => {
   });
 
   it("pauses and goes on, cancelling what was open", async () => {
+    const { service } = scene;
     const { id: webhookId } = await service.create(freshPath());
     await happen(["PAYMENT_ON_ERROR"]);
     await service.wake();
@@ -50,15 +45,62 @@ describe("PATCH /webhooks", () => {
   });
 
   it("answers 409 when it would make two of one", async () => {
+    const { service, url, token, post } = scene;
     await post({}, { token });
     const { data } = await post({ url: `${url}/b` }, { token });
     const change = { webhookId: data.id, url };
     expect(await service.ask("PATCH", "", change, { token })).toMatchObject({ status: 409 });
   });
+
+  it("keeps what another change made at the same time", async () => {
+    const { service, post } = scene;
+    const { id: webhookId } = (await post({ format: "CHAT" })).data;
+    const other = { webhookId, format: "DISCORD", Events: ["X402_PAYMENT_FAILED"] };
+    const late = overtaken(() => service.ask("PATCH", "", other));
+    const { data } = await late.ask("PATCH", "", { webhookId, name: "mine" });
+    expect(data).toMatchObject({ ...changed(other), name: "mine" });
+    expect(await service.listed(webhookId)).toMatchObject(data);
+    // What a second one is recognised by has followed, too.
+    expect((await post({ format: "DISCORD" })).status).toBe(409);
+    expect((await post({ format: "CHAT" })).status).toBe(200);
+  });
+
+  it("answers 404 for one that is deleted at the same time, and leaves no trace", async () => {
+    const { service, post } = scene;
+    const { id: webhookId } = (await post()).data;
+    const late = overtaken(async () => {
+      await service.ask("DELETE", "", { webhookId });
+      await service.minute();
+    });
+    expect(await late.ask("PATCH", "", { webhookId, name: "mine" })).toMatchObject({
+      status: 404,
+      message: "webhookId: there is no such webhook",
+    });
+    expect(await audited()).toMatchObject([
+      { action: "webhook.create" },
+      { action: "webhook.delete" },
+    ]);
+  });
+
+  it("answers 409 when others are first each time", async () => {
+    const { service, post } = scene;
+    const { id: webhookId } = (await post()).data;
+    let others = 0;
+    const late = overtaken(
+      () => service.ask("PATCH", "", { webhookId, name: `other ${++others}` }),
+      Number.POSITIVE_INFINITY,
+    );
+    expect(await late.ask("PATCH", "", { webhookId, name: "mine" })).toMatchObject({
+      status: 409,
+      message: "webhookId: the webhook was changed at the same time; try again",
+    });
+    expect((await service.listed(webhookId)).name).toBe(`other ${others}`);
+  });
 });
 
 describe("DELETE /webhooks", () => {
   it("answers with what was deleted, whose secrets are gone and whose URL is free again", async () => {
+    const { service, url, token, post } = scene;
     const { data } = await post({ name: "mine" }, { token });
     expect(await service.ask("DELETE", "", { webhookId: data.id }, { token })).toMatchObject({
       status: 200,
@@ -68,5 +110,17 @@ describe("DELETE /webhooks", () => {
     expect(row).toEqual({ url: "", secret: "" });
     expect((await service.ask("GET", "")).data.Webhooks).toEqual([]);
     expect((await post({}, { token })).status).toBe(200);
+  });
+
+  it("deletes one whose URL does not open any more, and shows none for it", async () => {
+    const { service, post } = scene;
+    const { id: webhookId } = (await post()).data;
+    await env.DB.prepare("UPDATE webhook_endpoint SET url = 'v1.lost.AAAA'").run();
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const answer = await service.ask("DELETE", "", { webhookId });
+    expect(error).toHaveBeenCalledWith(expect.stringContaining("sealed.unopened"));
+    error.mockRestore();
+    expect(answer).toMatchObject({ status: 200, data: { id: webhookId, url: "" } });
+    expect((await service.ask("GET", "")).data.Webhooks).toEqual([]);
   });
 });

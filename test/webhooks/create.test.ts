@@ -1,28 +1,18 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
-import { publicUrl } from "../support/names.ts";
 import { insertSource } from "../support/sources.ts";
-import { audited, ISO_TIME, stored, WebhookService } from "../support/webhooks.ts";
+import { audited, ISO_TIME, stored } from "../support/webhooks.ts";
+import { openScene, type Scene } from "./scene.ts";
 
-let service: WebhookService;
-let url: string;
-let token: string;
-let otherToken: string;
+let scene: Scene;
 
 beforeEach(async () => {
-  await emptyTables();
-  service = new WebhookService();
-  url = await publicUrl();
-  token = await insertKey({ id: "key-a", canPay: true });
-  otherToken = await insertKey({ id: "key-b", canPay: true });
+  scene = await openScene();
 });
-
-const post = (fields: object = {}, options = {}) =>
-  service.ask("POST", "", { url, Events: ["PAYMENT_ON_ERROR"], ...fields }, options);
 
 describe("POST /webhooks 200", () => {
   it("creates an endpoint, for everything that was not said", async () => {
+    const { url, token, post } = scene;
     const { status, data } = await post(
       { Events: ["PAYMENT_ON_ERROR", "PAYMENT_ON_ERROR"] },
       { token },
@@ -44,6 +34,7 @@ describe("POST /webhooks 200", () => {
   });
 
   it("stores neither URL nor secret nor token in clear, also under an Idempotency-Key", async () => {
+    const { service, url, token, post } = scene;
     const fields = { authToken: "token-of-receiver" };
     const options = { token, headers: { "idempotency-key": "once" } };
     const first = await post(fields, options);
@@ -56,6 +47,7 @@ describe("POST /webhooks 200", () => {
   });
 
   it("creates one for a payment source, in any format", async () => {
+    const { post } = scene;
     const sourceId = await insertSource("source-a", "Preprod");
     for (const format of ["CHAT", "GOOGLE_CHAT", "DISCORD", "EXTENDED"])
       expect(await post({ format, paymentSourceId: sourceId, name: "mine" })).toMatchObject({
@@ -85,6 +77,7 @@ describe("POST /webhooks is refused with", () => {
     ["https://printer.local/", "url: must have a public host name"],
     ["https://metadata.google.internal/", "url: must have a public host name"],
   ])("400 for %s, also by PATCH", async (target, message) => {
+    const { service, post } = scene;
     expect(await post({ url: target })).toMatchObject({ status: 400, message });
     const { data } = await post();
     expect(await service.ask("PATCH", "", { webhookId: data.id, url: target })).toMatchObject({
@@ -94,6 +87,7 @@ describe("POST /webhooks is refused with", () => {
   });
 
   it("403 for a payment source on a network that the key lacks, 404 for none", async () => {
+    const { post } = scene;
     const paymentSourceId = await insertSource("source-a", "Preprod");
     const mainnetOnly = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
     expect(await post({ paymentSourceId }, { token: mainnetOnly })).toMatchObject({ status: 403 });
@@ -105,6 +99,7 @@ describe("POST /webhooks is refused with", () => {
   });
 
   it("409 for a second one for the same, which another key may have", async () => {
+    const { token, otherToken, post } = scene;
     await post({}, { token });
     const before = await stored();
     expect(await post({ name: "again" }, { token })).toMatchObject({

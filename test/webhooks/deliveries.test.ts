@@ -27,6 +27,8 @@ describe("the delivery log", () => {
     const later = new Date(Date.now() + 60_000).toISOString();
     expect(await log({ since: later })).toEqual([]);
     expect(await log({ until: later })).toHaveLength(3);
+    expect(await log({ since: "1900-01-01" })).toHaveLength(3);
+    expect(await log({ until: "1900-01-01" })).toEqual([]);
   });
 
   it("is replayed by id, by kind and by time; 404 for an unknown id, 409 for an open one", async () => {
@@ -40,7 +42,7 @@ describe("the delivery log", () => {
     expect(await replay({ id: "unknown" })).toMatchObject({ status: 404 });
     expect(await replay({})).toMatchObject({ data: { replayed: 0 } });
     await service.drain();
-    const span = { status: "Success", since: "2020-01-01", event: "X402_PAYMENT_FAILED" };
+    const span = { status: "Success", since: "1900-01-01", event: "X402_PAYMENT_FAILED" };
     expect(await replay(span)).toMatchObject({ data: { replayed: 1 } });
     expect(await audited()).toContainEqual({
       action: "webhook.replay",

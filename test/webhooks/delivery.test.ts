@@ -1,6 +1,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { DeliveryMessage, Env } from "../../src/env.ts";
+import { sweep } from "../../src/webhooks/sweep.ts";
 import { call, emptyTables } from "../support/app.ts";
+import { wrapD1 } from "../support/d1.ts";
 import { makeRecord, Writer } from "../support/records.ts";
 import {
   arrivals,
@@ -121,6 +124,49 @@ describe("an event", () => {
       { status: "Success", attempts: 2 },
       { status: "Success", attempts: 1 },
     ]);
+  });
+
+  it("waits its turn when there are too many for one run, and deliveries that are due do not", async () => {
+    const { id: webhookId } = await service.create(freshPath("?answer=500"));
+    const [retried] = await happen(["X402_PAYMENT_SETTLED"]);
+    await service.settle();
+    vi.setSystemTime(Date.now() + MINUTE);
+    await happen(Array(2_000).fill("X402_PAYMENT_SETTLED"));
+
+    const sent: DeliveryMessage[] = [];
+    const sendBatch = async (messages: { body: DeliveryMessage }[]) => {
+      sent.push(...messages.map(({ body }) => body));
+      vi.setSystemTime(Date.now() + SECOND);
+    };
+    const slow = new WebhookService({ DELIVERIES: { sendBatch } as unknown as Env["DELIVERIES"] });
+    await slow.minute();
+    expect(sent).toContainEqual(
+      expect.objectContaining({ endpointId: webhookId, eventId: retried }),
+    );
+    expect(slow.wakes).toBe(1);
+    expect(sent.length).toBeLessThan(2_000);
+    await slow.wake();
+    await slow.wake();
+    expect(new Set(sent.map(({ eventId }) => eventId)).size).toBe(2_001);
+  });
+
+  it("that cannot be fanned out keeps no delivery from its turn, and is reported", async () => {
+    const path = freshPath();
+    await service.create(path);
+    await happen(["X402_PAYMENT_SETTLED"]);
+    await service.wake();
+    service.waiting.length = 0;
+    vi.setSystemTime(Date.now() + MINUTE);
+    const DB = wrapD1(env.DB, (call, run) => {
+      if (call.sql.some((one) => one.includes("event_cursor"))) throw new Error("no such table");
+      return run();
+    });
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const broken = new WebhookService({ DB });
+    await sweep(broken.env, "test");
+    expect(error).toHaveBeenCalledWith(expect.stringContaining("events.dispatch_failed"));
+    error.mockRestore();
+    expect(broken.waiting).toHaveLength(1);
   });
 
   it("is sent once when its messages are doubled and wake-ups overlap", async () => {

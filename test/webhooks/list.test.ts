@@ -1,29 +1,18 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
-import { emptyTables } from "../support/app.ts";
-import { insertKey } from "../support/keys.ts";
-import { publicUrl } from "../support/names.ts";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { insertSource } from "../support/sources.ts";
-import { ISO_TIME, WebhookService } from "../support/webhooks.ts";
+import { ISO_TIME } from "../support/webhooks.ts";
+import { openScene, type Scene } from "./scene.ts";
 
-let service: WebhookService;
-let url: string;
-let token: string;
-let otherToken: string;
+let scene: Scene;
 
 beforeEach(async () => {
-  await emptyTables();
-  service = new WebhookService();
-  url = await publicUrl();
-  token = await insertKey({ id: "key-a", canPay: true });
-  otherToken = await insertKey({ id: "key-b", canPay: true });
+  scene = await openScene();
 });
-
-const post = (fields: object = {}, options = {}) =>
-  service.ask("POST", "", { url, Events: ["PAYMENT_ON_ERROR"], ...fields }, options);
 
 describe("GET /webhooks", () => {
   it("shows a key its own, newest first, and an Admin all of them, with who created them", async () => {
+    const { service, url, token, otherToken, post } = scene;
     const made: string[] = [];
     for (const [i, owner] of [token, token, otherToken].entries())
       made.unshift((await post({ url: `${url}/${i}` }, { token: owner })).data.id);
@@ -52,6 +41,7 @@ describe("GET /webhooks", () => {
   });
 
   it("filters by payment source, and says nothing of a creator that is gone", async () => {
+    const { service, token, post } = scene;
     const paymentSourceId = await insertSource("source-a", "Preprod");
     const { data } = await post({ paymentSourceId }, { token });
     await post({}, { token });
@@ -59,5 +49,21 @@ describe("GET /webhooks", () => {
     const { data: listed } = await service.ask("GET", "", { paymentSourceId });
     expect(listed.Webhooks).toMatchObject([{ id: data.id, CreatedBy: null }]);
     expect((await service.ask("GET", "", { paymentSourceId: "other" })).data.Webhooks).toEqual([]);
+  });
+
+  it("shows all of them when the URL of one does not open any more", async () => {
+    const { service, url, post } = scene;
+    const { id: broken } = (await post()).data;
+    const { id: whole } = (await post({ url: `${url}/b` })).data;
+    await env.DB.prepare("UPDATE webhook_endpoint SET url = 'v1.lost.AAAA' WHERE id = ?")
+      .bind(broken)
+      .run();
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { status, data } = await service.ask("GET", "");
+    expect(error).toHaveBeenCalledWith(expect.stringContaining("sealed.unopened"));
+    error.mockRestore();
+    expect(status).toBe(200);
+    const shown = data.Webhooks.map((one: { id: string; url: string }) => [one.id, one.url]);
+    expect(Object.fromEntries(shown)).toEqual({ [broken]: "", [whole]: `${url}/b` });
   });
 });

@@ -1,25 +1,13 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { emptyTables } from "../support/app.ts";
-import { insertKey } from "../support/keys.ts";
-import { publicUrl } from "../support/names.ts";
-import { freshPath, happen, stored, WebhookService } from "../support/webhooks.ts";
+import { freshPath, happen, stored } from "../support/webhooks.ts";
+import { openScene, type Scene } from "./scene.ts";
 
-let service: WebhookService;
-let url: string;
-let token: string;
-let otherToken: string;
+let scene: Scene;
 
 beforeEach(async () => {
-  await emptyTables();
-  service = new WebhookService();
-  url = await publicUrl();
-  token = await insertKey({ id: "key-a", canPay: true });
-  otherToken = await insertKey({ id: "key-b", canPay: true });
+  scene = await openScene();
 });
-
-const post = (fields: object = {}, options = {}) =>
-  service.ask("POST", "", { url, Events: ["PAYMENT_ON_ERROR"], ...fields }, options);
 
 describe("a webhook of another key", () => {
   it.each([
@@ -31,6 +19,7 @@ describe("a webhook of another key", () => {
   ])(
     "answers 403 to %s /webhooks%s, an unknown one 404, an Admin may",
     async (method, path, fields) => {
+      const { service, token, otherToken, post } = scene;
       const { data } = await post({}, { token });
       const before = await stored();
       const ask = (webhookId: string, as: string) =>
@@ -46,6 +35,7 @@ describe("a webhook of another key", () => {
   );
 
   it("has no deliveries to show", async () => {
+    const { service, token, otherToken } = scene;
     const { id: webhookId } = await service.create(freshPath(), {}, token);
     await happen(["PAYMENT_ON_ERROR"]);
     await service.settle();

@@ -22,6 +22,7 @@ beforeEach(async () => {
   service = new WebhookService();
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -31,7 +32,7 @@ describe("a receiver that", () => {
     ["answers 404", "?answer=404", 404, "answered 404"],
     ["redirects", "?answer=redirect", 302, "answered 302"],
     ["cuts the connection", "?answer=reset", null, "the host could not be reached"],
-    ["does not answer", "?answer=hang", null, "no answer within 400 ms"],
+    ["does not answer", "?answer=hang", null, "no answer within 2000 ms"],
   ])("%s is tried again", async (_, query, responseStatus, error) => {
     const path = freshPath();
     const { id: webhookId } = await service.create(`${path}${query}`);
@@ -47,6 +48,21 @@ describe("a receiver that", () => {
     await service.drain();
     expect(await arrivals(path)).toHaveLength(2);
     expect(await arrivals("/redirected")).toEqual([]);
+  });
+
+  it("does not answer has 25 seconds at most, whatever the variable says", async () => {
+    const patient = new WebhookService({ WEBHOOK_TIMEOUT_MS: "3600000" });
+    const { timeout } = AbortSignal;
+    // A clock that goes a hundred times as fast.
+    vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) =>
+      timeout.call(AbortSignal, ms / 100),
+    );
+    const { id: webhookId } = await patient.create(freshPath("?answer=hang"));
+    await happen(["X402_PAYMENT_SETTLED"]);
+    await patient.settle();
+    expect(await patient.deliveries(webhookId)).toMatchObject([
+      { status: "Retrying", error: "no answer within 25000 ms" },
+    ]);
   });
 
   it("always fails gets ten attempts in three days, the same id and body each, and one failure", async () => {

@@ -9,6 +9,7 @@ import {
   verified,
   WebhookService,
 } from "../support/webhooks.ts";
+import { overtaken } from "./scene.ts";
 
 const MINUTE = 60_000;
 
@@ -42,6 +43,32 @@ describe("POST /webhooks/rotate-secret", () => {
       status: 200,
       data: { previousSecretValidUntil: null },
     });
+  });
+
+  it.each([[{}], [{ force: true, overlapSeconds: 0 }]])(
+    "answers 409 to the second of two at once that send %j, and only one signs",
+    async (fields) => {
+      const path = freshPath();
+      const { id: webhookId } = await service.create(path);
+      const ask = (using: WebhookService) =>
+        using.ask("POST", "/rotate-secret", { webhookId, ...fields });
+      const first: { secret: string }[] = [];
+      const late = overtaken(async () => first.push((await ask(service)).data));
+      expect(await ask(late)).toMatchObject({
+        status: 409,
+        message: "webhookId: the webhook was changed at the same time; try again",
+      });
+      expect(first).toHaveLength(1);
+      await happen(["X402_PAYMENT_SETTLED"]);
+      await service.settle();
+      verified((await arrivals(path))[0], first[0]?.secret ?? "");
+    },
+  );
+
+  it("answers 404 for a webhook that is deleted at the same time", async () => {
+    const { id: webhookId } = await service.create(freshPath());
+    const late = overtaken(() => service.ask("DELETE", "", { webhookId }));
+    expect(await late.ask("POST", "/rotate-secret", { webhookId })).toMatchObject({ status: 404 });
   });
 });
 
