@@ -43,6 +43,7 @@ const faultRule = z
     fork: count,
     ignore: z.array(z.string()),
     dropRows: count,
+    hideTransaction: hex,
     truncate: z.boolean(),
   })
   .partial();

@@ -31,6 +31,8 @@ export interface FaultRule {
   ignore?: string[];
   /** A listing lacks its last so many rows. */
   dropRows?: number;
+  /** A listing lacks the rows of this transaction, as of an index that shows it late. */
+  hideTransaction?: string;
   /** Sends the first half of the body as if it were all of it. */
   truncate?: boolean;
 }

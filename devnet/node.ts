@@ -45,8 +45,7 @@ export function createNode(name: string, url: string, chain: Chain): DevnetNode 
     const view = chain.view(fault);
     const result = handler({ params, query, body, contentType, chain, view });
     assertMatchesSpecification(template, 200, result);
-    const kept =
-      Array.isArray(result) && fault.dropRows ? result.slice(0, -fault.dropRows) : result;
+    const kept = Array.isArray(result) ? keptRows(result, fault) : result;
     return { status: 200, body: JSON.stringify(kept) };
   }
 
@@ -68,6 +67,11 @@ export function createNode(name: string, url: string, chain: Chain): DevnetNode 
   }
 
   return { name, url, chain, faults, calls, handle };
+}
+
+function keptRows(rows: { tx_hash?: string }[], { dropRows, hideTransaction }: Fault) {
+  const kept = dropRows ? rows.slice(0, -dropRows) : rows;
+  return hideTransaction ? kept.filter((row) => row.tx_hash !== hideTransaction) : kept;
 }
 
 interface Call {

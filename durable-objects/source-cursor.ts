@@ -13,8 +13,11 @@ import { wakeDispatcher } from "../src/webhooks/outbox.ts";
 
 /** How long one alarm works before it lets go and sets the next. */
 const WORK_MS = 20_000;
-/** A single statement of a pass may take this long, retries included. */
-const DATABASE_MS = 30_000;
+/**
+ * The database is waited for this much longer: time for the calls of a last batch, even when each
+ * takes almost as long as it may.
+ */
+const DATABASE_MS = 60_000;
 
 /** Errors whose message is meant for operators; any other may hold what nobody should read. */
 const REPORTED = [ProviderError, SealError, DatabaseUnavailable];
@@ -80,7 +83,10 @@ export class SourceCursor extends DurableObject<Env> {
       ? (error as Error).message
       : `internal error, see the log of request ${requestId}`;
     try {
-      await recordFailure(db(this.env, undefined, { writes: "idempotent" }), sourceId, reason);
+      const source = await activeSource(db(this.env), sourceId);
+      if (source === null) return null;
+      const ledger = db(this.env, source.network, { writes: "idempotent" });
+      await recordFailure(ledger, sourceId, reason);
     } catch (unrecorded) {
       log("error", "sync.failure_unrecorded", { source: sourceId, error: String(unrecorded) });
     }

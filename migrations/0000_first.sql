@@ -81,10 +81,13 @@ CREATE INDEX `escrow_action_changed` ON `escrow` (`side`,`network`,`source_type`
 CREATE INDEX `escrow_contract_action_changed` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`action_changed_at`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_changed` ON `escrow` (`side`,`network`,`source_type`,`changed_at`,`id`);--> statement-breakpoint
 CREATE INDEX `escrow_contract_changed` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`changed_at`,`id`);--> statement-breakpoint
-CREATE INDEX `escrow_newest` ON `escrow` (`side`,`network`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_newest` ON `escrow` (`side`,`network`,`source_type`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_contract_newest` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_state_newest` ON `escrow` (`side`,`network`,`on_chain_state`,`source_type`,`id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `escrow_identifier` ON `escrow` (`identifier_hash`,`side`,`source_id`);--> statement-breakpoint
 CREATE INDEX `escrow_utxo` ON `escrow` (`source_id`,`utxo`);--> statement-breakpoint
-CREATE INDEX `escrow_billable` ON `escrow` (`network`,terms->>'buyerVkey') WHERE side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn');--> statement-breakpoint
+CREATE INDEX `escrow_initiated` ON `escrow` (`source_id`) WHERE state->>'$.nextAction.requestedAction' GLOB '*Initiated';--> statement-breakpoint
+CREATE INDEX `escrow_billable` ON `escrow` (`network`,terms->>'buyerVkey',(CASE on_chain_state WHEN 'ResultSubmitted' THEN CAST(terms->>'unlockTime' AS INTEGER) ELSE (state->'transaction'->>'blockTime') * 1000 END)) WHERE side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn');--> statement-breakpoint
 CREATE TABLE `escrow_action` (
 	`record_id` text NOT NULL,
 	`id` text NOT NULL,
@@ -152,7 +155,7 @@ CREATE TABLE `invoice_base` (
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `invoice_base_subject` ON `invoice_base` (`network`,`buyer_vkey`,`seller_vkey`,`month`);--> statement-breakpoint
+CREATE UNIQUE INDEX `invoice_base_subject` ON `invoice_base` (`network`,`buyer_vkey`,`month`,`seller_vkey`);--> statement-breakpoint
 CREATE INDEX `invoice_base_month` ON `invoice_base` (`network`,`month`,`id`);--> statement-breakpoint
 CREATE TABLE `invoice_document` (
 	`id` text PRIMARY KEY NOT NULL,
@@ -192,8 +195,11 @@ CREATE TABLE `invoice_series` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `invoiced_payment` (
-	`payment_id` text PRIMARY KEY NOT NULL,
-	`base_id` text NOT NULL
+	`identifier_hash` text NOT NULL,
+	`network` text NOT NULL,
+	`contract_address` text NOT NULL,
+	`base_id` text NOT NULL,
+	PRIMARY KEY(`identifier_hash`, `network`, `contract_address`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `invoiced_payment_base` ON `invoiced_payment` (`base_id`);--> statement-breakpoint

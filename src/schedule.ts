@@ -13,6 +13,8 @@ import { purge, sweep } from "./webhooks/sweep.ts";
 import { wakeSettlements } from "./x402/heal.ts";
 import { checkBalances } from "./x402/low-balance-check.ts";
 
+/** How long a run of the cron waits for the providers that tell the wallets' balances. */
+const BALANCES_MS = 20_000;
 /** How long a run of the cron seals secrets again after a rotation of keys. */
 const RESEAL_MS = 20_000;
 
@@ -28,7 +30,7 @@ export async function runSchedule(env: Env): Promise<void> {
   await runJob("webhooks.sweep", requestId, () => sweep(env, requestId));
   await runJob("webhooks.purge", requestId, () => purge(env, Date.now()));
   await runJob("wallets.low_balance", requestId, () =>
-    checkLowBalances(env, requestId, Date.now()),
+    checkLowBalances(env, requestId, Date.now(), Date.now() + BALANCES_MS),
   );
   await runJob("x402.wake", requestId, () => wakeSettlements(env, requestId, Date.now()));
   await runJob("x402.low_balance", requestId, () => checkBalances(env, requestId));

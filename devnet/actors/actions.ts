@@ -65,6 +65,21 @@ export function act(
  * @throws LedgerRejection when the ledger refuses it.
  */
 export function actAll<const T extends readonly Move[]>(chain: Chain, moves: T): EscrowFor<T> {
+  return actAndLock(chain, moves, []) as EscrowFor<T>;
+}
+
+/**
+ * Does several things and locks several orders in one transaction, signed and paid by the party
+ * whose move comes first.
+ *
+ * @returns the escrows that were moved, and then those that were locked.
+ * @throws LedgerRejection when the ledger refuses it.
+ */
+export function actAndLock(
+  chain: Chain,
+  moves: readonly Move[],
+  orders: readonly LockOrder[],
+): Escrow[] {
   const payer = moves[0] && signerOf(moves[0]);
   if (!payer) throw new Error("nothing to do");
   const now = chain.now();
@@ -79,6 +94,12 @@ export function actAll<const T extends readonly Move[]>(chain: Chain, moves: T):
     outputs.push({ address: contract.address, funds, datum: encodeEscrowDatum(datum) });
     return { ...move.escrow, datum, index: outputs.length - 1 };
   });
+  const locked = orders.map((order) => {
+    const draft = draftEscrow(order, now);
+    const { contract, datum, funds } = draft;
+    outputs.push({ address: contract.address, funds, datum: encodeEscrowDatum(datum) });
+    return { ...draft, index: outputs.length - 1 };
+  });
   const cbor = buildTransaction(chain, {
     payer,
     outputs,
@@ -87,7 +108,7 @@ export function actAll<const T extends readonly Move[]>(chain: Chain, moves: T):
     validity: { from: now - VALIDITY_MS, to: now + VALIDITY_MS },
   });
   const txHash = chain.submit(cbor);
-  return moved.map((escrow) => ({ ...escrow, txHash })) as EscrowFor<T>;
+  return [...moved, ...locked].map((escrow) => ({ ...escrow, txHash }));
 }
 
 /** @throws when the escrow has been paid out. */

@@ -11,7 +11,7 @@ import type { Chain } from "../chain.ts";
 import { CONTRACTS, contractOf } from "../contracts/index.ts";
 import { TEMPLATES } from "../contracts/templates.ts";
 import type { Devnet } from "../server.ts";
-import { actAll, lockAll } from "./actions.ts";
+import { actAndLock, lockAll } from "./actions.ts";
 import type { Escrow } from "./escrow.ts";
 import { publishScripts } from "./publish.ts";
 import { burnToken, mintToken, mintTokens, sendToken, type Token } from "./registry.ts";
@@ -111,7 +111,7 @@ function play(chain: Chain, cast: Cast, step: Step): StepResult {
       return transactionResult(chain, token.txHash);
     }
     case "actAll":
-      return playMoves(chain, cast, step.moves);
+      return playMoves(chain, cast, step.moves, step.orders);
     default: {
       const { do: action, ...move } = step;
       return playMoves(chain, cast, [{ ...move, action }]);
@@ -123,13 +123,15 @@ function playMoves(
   chain: Chain,
   cast: Cast,
   moves: Extract<Step, { do: "actAll" }>["moves"],
+  orders: Extract<Step, { do: "actAll" }>["orders"] = [],
 ): StepResult {
-  const names = moves.map(({ on, as }) => as ?? on);
-  const moved = actAll(
+  const names = [...moves.map(({ on, as }) => as ?? on), ...orders.map(({ as }) => as)];
+  const escrows = actAndLock(
     chain,
     moves.map(({ on, as: _, ...move }) => ({ ...move, escrow: named(cast.escrows, on) })),
+    orders,
   );
-  return escrowResult(chain, cast, names, moved);
+  return escrowResult(chain, cast, names, escrows);
 }
 
 function escrowResult(

@@ -95,9 +95,13 @@ export const Step = z.discriminatedUnion("do", [
   /** Every contract's script, as a reference. */
   z.strictObject({ do: z.literal("publish") }),
   order.extend({ do: z.literal("lock") }),
-  /** Several locks, or several moves, in one transaction. */
+  /** Several locks, or several moves and maybe locks beside them, in one transaction. */
   z.strictObject({ do: z.literal("lockAll"), orders: z.array(order).min(1) }),
-  z.strictObject({ do: z.literal("actAll"), moves: z.array(move).min(1) }),
+  z.strictObject({
+    do: z.literal("actAll"),
+    moves: z.array(move).min(1),
+    orders: z.array(order).default([]),
+  }),
   z.strictObject({ ...moveFields, do: z.enum(ESCROW_ACTIONS) }),
   z.strictObject({ do: z.literal("lockRaw"), locks: z.array(rawLock).min(1) }),
   /** The same datum once more. */

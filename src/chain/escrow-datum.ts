@@ -52,6 +52,7 @@ export interface EscrowDatum {
   submitResultTime: bigint;
   unlockTime: bigint;
   externalDisputeUnlockTime: bigint;
+  /** Of any size: the contract sets no upper bound. */
   sellerCooldownTime: bigint;
   buyerCooldownTime: bigint;
   state: DatumState;
@@ -162,20 +163,25 @@ function readTerms(fields: Fields, states: number) {
   return {
     collateralReturn: fields.amount("collateral"),
     inputHash: fields.bytes("input hash"),
-    resultHash: fields.bytes("result hash"),
+    resultHash: fields.bytes("result hash", LONGEST_RESULT),
     payByTime: fields.amount("pay-by time"),
     submitResultTime: fields.amount("submit-result time"),
     unlockTime: fields.amount("unlock time"),
     externalDisputeUnlockTime: fields.amount("external dispute unlock time"),
-    sellerCooldownTime: fields.amount("seller cooldown time"),
-    buyerCooldownTime: fields.amount("buyer cooldown time"),
+    sellerCooldownTime: fields.natural("seller cooldown time"),
+    buyerCooldownTime: fields.natural("buyer cooldown time"),
     state: fields.state(states),
   };
 }
 
 const SHORTEST_SIGNATURE = 16;
-/** A transaction's datums come to 16 KiB at most; what we store of one field is far less. */
+/** Of a field that the lock fixes: far more than any of them takes. */
 const LONGEST_BYTES = 1024;
+/**
+ * A step may set the result and the cooldowns to whatever the contract takes, and it bounds neither.
+ * A transaction has 16 KiB; refusing less would hide the step from us.
+ */
+const LONGEST_RESULT = 16_384;
 /** Times and amounts are kept in 64-bit columns. */
 const MAX_INT64 = 2n ** 63n - 1n;
 
@@ -201,14 +207,20 @@ class Fields {
     return field;
   }
 
-  bytes(name: string): string {
-    return bytesToHex(byteString(this.#take(name), name, LONGEST_BYTES));
+  bytes(name: string, longest = LONGEST_BYTES): string {
+    return bytesToHex(byteString(this.#take(name), name, longest));
   }
 
-  amount(name: string): bigint {
+  /** An integer of any size, but not a negative one. */
+  natural(name: string): bigint {
     const value = this.#take(name);
     if (typeof value !== "bigint") throw new PlutusDataError(`${name}: not an integer`);
     if (value < 0n) throw new PlutusDataError(`${name}: negative`);
+    return value;
+  }
+
+  amount(name: string): bigint {
+    const value = this.natural(name);
     if (value > MAX_INT64) throw new PlutusDataError(`${name}: beyond 64 bits`);
     return value;
   }

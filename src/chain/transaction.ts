@@ -17,7 +17,7 @@ export interface ChainTransaction {
   /** Slots; null: unbounded. */
   validFrom: number | null;
   validTo: number | null;
-  /** Redeemers of inputs, those of mints, certificates and so on left out. */
+  /** Redeemers of inputs, at most one each; those of mints, certificates and so on left out. */
   spendRedeemers: SpendRedeemer[];
   /** Redeemers of every purpose. */
   redeemerCount: number;
@@ -200,7 +200,10 @@ interface Redeemer {
   data: CborNode;
 }
 
-/** Conway's map `{[tag, index]: [data, units]}`, or the array of `[tag, index, data, units]`. */
+/**
+ * Conway's map `{[tag, index]: [data, units]}`, or the array of `[tag, index, data, units]`. Of
+ * several for one purpose the ledger runs the last.
+ */
 function readRedeemers(witnesses: CborNode): Redeemer[] {
   const node = at(expect(witnesses, "map", "witnesses"), WITNESS_REDEEMERS);
   if (node === undefined) return [];
@@ -213,10 +216,11 @@ function readRedeemers(witnesses: CborNode): Redeemer[] {
       : expect(node, "array", "redeemers").items.map(
           (item) => expect(item, "array", "redeemer").items,
         );
-  return flat.map(([tag, index, data]) => {
+  const redeemers = flat.map(([tag, index, data]): Redeemer => {
     if (data === undefined) throw new TransactionError("redeemer: incomplete");
     return { tag: integer(tag, "redeemer"), index: small(index, "redeemer"), data };
   });
+  return [...new Map(redeemers.map((one) => [`${one.tag}:${one.index}`, one])).values()];
 }
 
 /** Auxiliary data: none, a map of labels, that map first of an array, or in a tagged map at key 0. */

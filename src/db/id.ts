@@ -11,6 +11,21 @@ export function newId(now: number): string {
 }
 
 /**
+ * Makes ids of one moment that sort in the order they are made, which those of `newId` within one
+ * millisecond do not: 16 of the random bits count. For at most 65,536 of them.
+ *
+ * @param now - epoch milliseconds
+ */
+export function ascendingIds(now: number): () => string {
+  let made = 0;
+  return () => {
+    const random = crypto.getRandomValues(new Uint8Array(10));
+    new DataView(random.buffer).setUint16(0, made++);
+    return encode(now, random);
+  };
+}
+
+/**
  * The smallest id that a record made at that time can have: ids from a time on are `>=` it.
  *
  * @param at - epoch milliseconds

@@ -1,5 +1,6 @@
 import type { AddressTransaction } from "../chain/provider.ts";
-import { newId } from "../db/id.ts";
+import { ascendingIds } from "../db/id.ts";
+import type { PricingType } from "../registry/pricing.ts";
 import type { RecordEvent, RecordEventKind } from "../webhooks/outbox.ts";
 import type { ChainState, EscrowRecord, Side, TransactionRecord } from "./record.ts";
 import {
@@ -35,9 +36,15 @@ export class ChangeSet {
   readonly events: RecordEvent[] = [];
   /** Locks that named our wallets but that a stranger could have made for free. */
   ignoredLocks = 0;
+  /** Characters of the states that the records came to: each is written about five times over. */
+  stateText = 0;
 
   readonly now: number;
+  /** By agent identifier, as far as known. */
+  readonly pricing: ReadonlyMap<string, PricingType>;
   readonly #tipHeight: number;
+  /** Histories are shown in the order of their ids. */
+  readonly #newId: () => string;
   readonly #byUtxo = new Map<string, EscrowRecord[]>();
   readonly #byIdentifier = new Map<string, EscrowRecord>();
 
@@ -45,9 +52,16 @@ export class ChangeSet {
    * @param known - the stored records that the transactions may touch
    * @param now - epoch milliseconds
    */
-  constructor(known: EscrowRecord[], now: number, tipHeight: number) {
+  constructor(
+    known: EscrowRecord[],
+    now: number,
+    tipHeight: number,
+    pricing: ReadonlyMap<string, PricingType> = new Map(),
+  ) {
     this.now = now;
+    this.pricing = pricing;
     this.#tipHeight = tipHeight;
+    this.#newId = ascendingIds(now);
     for (const record of known) this.#index(record);
   }
 
@@ -71,7 +85,7 @@ export class ChangeSet {
     fees: string,
   ): void {
     const transaction: TransactionRecord = {
-      id: newId(this.now),
+      id: this.#newId(),
       createdAt: this.now,
       updatedAt: this.now,
       txHash: at.txHash,
@@ -90,6 +104,7 @@ export class ChangeSet {
         txHash: at.txHash,
         ...this.#pastAction(before),
       });
+    this.stateText += JSON.stringify(next).length;
     this.change(record, { ...next, transaction });
   }
 
@@ -143,7 +158,7 @@ export class ChangeSet {
       record.side === "payment" ? `PAYMENT_${what}` : `PURCHASE_${what}`;
     const doc = withHistories(render(record, moved), record.side);
     this.events.push({
-      id: newId(this.now),
+      id: this.#newId(),
       kind,
       recordId: record.id,
       sequence: record.sequence,
@@ -153,7 +168,7 @@ export class ChangeSet {
   }
 
   #pastAction(state: ChainState): { id: string; doc: string } {
-    const id = newId(this.now);
+    const id = this.#newId();
     return { id, doc: renderPastAction(id, state.nextAction, this.now) };
   }
 }

@@ -101,7 +101,7 @@ function moveStatement(
   return statement(
     `UPDATE source_cursor SET version = iif(version = ?2, version + 1, NULL), last_op = ?3,
        position = ?4, recent = ?5, lease_until = ?6, ignored_locks = ignored_locks + ?7,
-       backfill = ?8
+       backfill = ?8, tip_hash = iif(position IS ?4, tip_hash, NULL)
      WHERE source_id = ?1`,
     cursor.sourceId,
     cursor.version,
@@ -120,20 +120,38 @@ function statementsOf(changes: ChangeSet, { sourceId, network }: Cursor): Statem
   const stampOf = (index: string) => stamp("escrow", network, count, index);
   return [
     reserveStamps("escrow", network, count, changes.now),
-    writeRecords(changes, stampOf("item.key")),
+    ...writeRecords(changes, stampOf("(item.value->>'stampIndex')")),
     ...writeTransactions(changes, sourceId),
     ...writePastActions(changes),
-    ...writeEvents(
-      changes.events,
-      { network, sourceId, now: changes.now, placeholder: STAMP },
-      stampOf,
+    ...portions(changes.events).flatMap((events) =>
+      writeEvents(events, { network, sourceId, now: changes.now, placeholder: STAMP }, stampOf),
     ),
   ];
 }
 
-function writeRecords(changes: ChangeSet, at: SqlExpression): Statement {
-  const rows = [...changes.records.values()].map(({ record, moved }) => ({
+/** D1 takes two megabytes in one parameter, and a party may make a record of tens of kilobytes. */
+const MAX_PARAMETER = 1_000_000;
+
+/** Splits rows so that the JSON text of each part is one parameter. */
+function portions<Row>(rows: Row[]): Row[][] {
+  const parts: Row[][] = [];
+  let length = MAX_PARAMETER;
+  for (const row of rows) {
+    const { length: more } = JSON.stringify(row);
+    if (length + more > MAX_PARAMETER) {
+      parts.push([]);
+      length = 0;
+    }
+    parts.at(-1)?.push(row);
+    length += more;
+  }
+  return parts;
+}
+
+function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
+  const rows = [...changes.records.values()].map(({ record, moved }, stampIndex) => ({
     ...record,
+    stampIndex,
     terms: JSON.stringify(record.terms),
     state: JSON.stringify(record.state),
     onChainState: record.state.onChainState,
@@ -144,37 +162,38 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement {
     movesAny: moved.chain || moved.action,
     doc: render(record, moved),
   }));
-  return statement(
-    `INSERT INTO escrow (id, side, network, source_id, source_type, contract_address, policy_id,
-       blockchain_identifier, identifier_hash, requested_by_id, terms, state, on_chain_state, utxo,
-       created_at, updated_at, last_checked_at, chain_changed_at, action_changed_at, changed_at,
-       sequence, rev, doc_version, doc)
-     SELECT v->>'id', v->>'side', v->>'network', v->>'sourceId', v->>'sourceType',
-       v->>'contractAddress', v->>'policyId', v->>'blockchainIdentifier', v->>'identifierHash',
-       v->>'requestedById', v->>'terms', v->>'state', v->>'onChainState', v->>'utxo',
-       v->>'createdAt', v->>'updatedAt', v->>'lastCheckedAt',
-       iif(v->>'movesChain', at, v->>'chainChangedAt'),
-       iif(v->>'movesAction', at, v->>'actionChangedAt'),
-       iif(v->>'movesAny', at, v->>'changedAt'),
-       v->>'sequence', v->>'rev', ?, replace(v->>'doc', ?, ${isoText("at")})
-     FROM (SELECT item.value AS v, ${at.sql} AS at FROM json_each(?) AS item)
-     WHERE true
-     ON CONFLICT (id) DO UPDATE SET
-       rev = iif(escrow.rev = excluded.rev - 1, excluded.rev, NULL),
-       terms = excluded.terms, state = excluded.state, on_chain_state = excluded.on_chain_state,
-       utxo = excluded.utxo, updated_at = excluded.updated_at,
-       last_checked_at = excluded.last_checked_at, chain_changed_at = excluded.chain_changed_at,
-       action_changed_at = excluded.action_changed_at, changed_at = excluded.changed_at,
-       sequence = excluded.sequence, doc_version = excluded.doc_version, doc = excluded.doc`,
-    DOC_VERSION,
-    STAMP,
-    ...at.params,
-    JSON.stringify(rows),
+  return portions(rows).map((part) =>
+    statement(
+      `INSERT INTO escrow (id, side, network, source_id, source_type, contract_address, policy_id,
+         blockchain_identifier, identifier_hash, requested_by_id, terms, state, on_chain_state, utxo,
+         created_at, updated_at, last_checked_at, chain_changed_at, action_changed_at, changed_at,
+         sequence, rev, doc_version, doc)
+       SELECT v->>'id', v->>'side', v->>'network', v->>'sourceId', v->>'sourceType',
+         v->>'contractAddress', v->>'policyId', v->>'blockchainIdentifier', v->>'identifierHash',
+         v->>'requestedById', v->>'terms', v->>'state', v->>'onChainState', v->>'utxo',
+         v->>'createdAt', v->>'updatedAt', v->>'lastCheckedAt',
+         iif(v->>'movesChain', at, v->>'chainChangedAt'),
+         iif(v->>'movesAction', at, v->>'actionChangedAt'),
+         iif(v->>'movesAny', at, v->>'changedAt'),
+         v->>'sequence', v->>'rev', ?, replace(v->>'doc', ?, ${isoText("at")})
+       FROM (SELECT item.value AS v, ${at.sql} AS at FROM json_each(?) AS item)
+       WHERE true
+       ON CONFLICT (id) DO UPDATE SET
+         rev = iif(escrow.rev = excluded.rev - 1, excluded.rev, NULL),
+         terms = excluded.terms, state = excluded.state, on_chain_state = excluded.on_chain_state,
+         utxo = excluded.utxo, updated_at = excluded.updated_at,
+         last_checked_at = excluded.last_checked_at, chain_changed_at = excluded.chain_changed_at,
+         action_changed_at = excluded.action_changed_at, changed_at = excluded.changed_at,
+         sequence = excluded.sequence, doc_version = excluded.doc_version, doc = excluded.doc`,
+      DOC_VERSION,
+      STAMP,
+      ...at.params,
+      JSON.stringify(part),
+    ),
   );
 }
 
 function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
-  if (changes.transactions.length === 0) return [];
   const rows = changes.transactions.map(({ recordId, txIndex, before, transaction }) => ({
     recordId,
     txHash: transaction.txHash,
@@ -185,8 +204,8 @@ function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
     fields: JSON.stringify(transaction),
     doc: renderTransaction(transaction),
   }));
-  return [
-    // A transaction that was rolled back and came again takes its row again.
+  // A transaction that was rolled back and came again takes its row again.
+  return portions(rows).map((part) =>
     statement(
       `INSERT INTO escrow_transaction (record_id, tx_hash, id, source_id, status, block_height,
          tx_index, before, fields, doc)
@@ -197,9 +216,9 @@ function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
          block_height = excluded.block_height, tx_index = excluded.tx_index,
          before = excluded.before, fields = excluded.fields, doc = excluded.doc`,
       sourceId,
-      JSON.stringify(rows),
+      JSON.stringify(part),
     ),
-  ];
+  );
 }
 
 function writePastActions({ pastActions }: ChangeSet): Statement[] {

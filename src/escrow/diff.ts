@@ -77,7 +77,7 @@ export async function readPage(
     ? `, (SELECT group_concat(doc, ',') FROM (SELECT doc FROM escrow_transaction
            WHERE record_id = page.id AND id IS NOT
              (SELECT state->'transaction'->>'id' FROM escrow WHERE id = page.id)
-           ORDER BY id DESC)) AS transactions,
+           ORDER BY block_height DESC, tx_index DESC, id DESC)) AS transactions,
          (SELECT group_concat(doc, ',') FROM (SELECT doc FROM escrow_action
            WHERE record_id = page.id ORDER BY id DESC)) AS actions`
     : "";

@@ -1,8 +1,9 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { decodeEscrowDatum } from "../chain/escrow-datum.ts";
+import { decodeEscrowDatum, type EscrowDatum } from "../chain/escrow-datum.ts";
 import { identifierOfDatum } from "../chain/identifier.ts";
 import type { Database } from "../db/client.ts";
+import { type PricingType, pricingTypes } from "../registry/pricing.ts";
 import { ESCROW_COLUMNS, type EscrowRecord, type EscrowRow, recordOfRow } from "./record.ts";
 import type { EscrowSource, ReadTransaction } from "./source.ts";
 
@@ -49,17 +50,41 @@ export async function loadKnown(
   return rows.map(recordOfRow);
 }
 
+/** How the agents are priced whose escrows some transactions may lock for our wallets. */
+export async function loadPricing(
+  db: Database,
+  source: EscrowSource,
+  reads: ReadTransaction[],
+): Promise<Map<string, PricingType>> {
+  const ours = new Set(source.wallets.map(({ vkey }) => vkey));
+  const agents = reads.flatMap(({ tx }) =>
+    tx.outputs.flatMap(({ address, datum }) => {
+      const decoded = address === source.contractAddress ? escrowDatum(source, datum) : null;
+      const isOurs = decoded && (ours.has(decoded.sellerVkey) || ours.has(decoded.buyerVkey));
+      return (isOurs && decoded.agentIdentifier) || [];
+    }),
+  );
+  return pricingTypes(db, source.network, agents);
+}
+
 /**
  * What a record is looked up by: SHA-256 (hex) of the identifier that a datum belongs to. Null when
  * the datum does not read as an escrow of the source.
  */
 export function identifierHash(source: EscrowSource, datum: string): string | null {
+  const decoded = escrowDatum(source, datum);
+  return decoded && hashOf(identifierOfDatum(decoded, source.contractAddress));
+}
+
+/** An inline datum as an escrow of the source; null when there is none, or it does not read as one. */
+export function escrowDatum(source: EscrowSource, datum: string | null): EscrowDatum | null {
+  if (datum === null) return null;
   const decoded = decodeEscrowDatum(datum, {
     version: source.type,
     network: source.network,
     contractAddress: source.contractAddress,
   });
-  return decoded.ok ? hashOf(identifierOfDatum(decoded.datum, source.contractAddress)) : null;
+  return decoded.ok ? decoded.datum : null;
 }
 
 /** SHA-256 of a blockchain identifier, hex. */

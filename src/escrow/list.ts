@@ -1,4 +1,5 @@
 import type { z } from "@hono/zod-openapi";
+import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import { PAGE_COLUMNS, readPage } from "./diff.ts";
 import { hashOf } from "./known.ts";
@@ -6,8 +7,10 @@ import type { Side } from "./record.ts";
 import type { listQuery } from "./schemas.ts";
 
 /**
- * One page of a list, newest first by id, after `cursorId`. Only the filters that were sent are in
- * the statement, so that it can use the index of the most selective one.
+ * One page of a list, newest first by id, after `cursorId`. As in `diffPage`, an arm per type walks
+ * one index from where the page begins. Each filter has an index that ends in the id, so a page reads
+ * no more rows than it returns; of a contract and a state together, those in the state are walked and
+ * looked at one by one.
  *
  * @returns JSON text of the records, comma separated
  */
@@ -27,15 +30,23 @@ export function listPage(
   filter("identifier_hash =", query.blockchainIdentifier && hashOf(query.blockchainIdentifier));
   filter("on_chain_state =", query.filterOnChainState);
   filter("contract_address =", query.filterSmartContractAddress);
-  filter("source_type =", query.filterPaymentSourceType);
   filter("id <", query.cursorId);
-  params.push(query.limit);
+  const types = query.filterPaymentSourceType
+    ? [query.filterPaymentSourceType]
+    : PAYMENT_SOURCE_TYPES;
+  // Left to choose, SQLite would rather walk all ids in order than sort the one that is found.
+  const table =
+    query.blockchainIdentifier === undefined ? "escrow" : "escrow INDEXED BY escrow_identifier";
+  const arms = types.map(
+    (_, i) => `SELECT ${PAGE_COLUMNS} FROM ${table}
+      WHERE ${where.join(" AND ")} AND source_type = ?${params.length + 1 + i}`,
+  );
+  params.push(...types, query.limit);
   return readPage(
     db,
     side,
     query,
-    `SELECT ${PAGE_COLUMNS} FROM escrow WHERE ${where.join(" AND ")}
-     ORDER BY id DESC LIMIT ?${params.length}`,
+    `${arms.join(" UNION ALL ")} ORDER BY id DESC LIMIT ?${params.length}`,
     params,
   );
 }

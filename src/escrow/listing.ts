@@ -5,9 +5,11 @@ import {
   ProviderError,
 } from "../chain/provider.ts";
 import { ProviderBehind } from "../sources/checkpoints.ts";
-import type { Cursor, Position } from "../sources/cursor.ts";
+import { type Cursor, isAfter, type Position } from "../sources/cursor.ts";
 
 const PAGE = 100;
+/** Blocks that a listing overlaps what was done before. */
+const OVERLAP_BLOCKS = 20;
 
 /**
  * Lists the contract's transactions after the cursor. The listing starts some blocks before it and
@@ -67,6 +69,22 @@ function requireDone(recent: Position[], listed: AddressTransaction[], cut: bool
     if (!beyond && !shown.has(nameOf(position)))
       throw new ProviderBehind(`provider: does not list transaction ${position[2]} any more`);
   }
+}
+
+/**
+ * What the next listing is held against: all that was done in the last blocks up to the last of
+ * `done`, in chain order, and the one before them. What stands after that one was done before a
+ * transaction that was shown late: it is left out, so that it is done again.
+ */
+export function mergeRecent(recent: Position[], done: Position[]): Position[] {
+  const last = done.at(-1) ?? null;
+  const before = recent.filter((one) => last === null || !isAfter(one, last));
+  const merged = [...new Map([...before, ...done].map((one) => [one[2], one])).values()].sort(
+    (a, b) => a[0] - b[0] || a[1] - b[1],
+  );
+  const newest = merged.at(-1)?.[0] ?? 0;
+  const firstKept = merged.findIndex(([height]) => height >= newest - OVERLAP_BLOCKS);
+  return merged.slice(Math.max(firstKept - 1, 0));
 }
 
 export function positionOf({ blockHeight, txIndex, txHash }: AddressTransaction): Position {

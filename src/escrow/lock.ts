@@ -7,8 +7,9 @@ import type { ChainTransaction } from "../chain/transaction.ts";
 import { newId } from "../db/id.ts";
 import { log } from "../log.ts";
 import type { ChangeSet } from "./changes.ts";
-import { hashOf } from "./known.ts";
+import { escrowDatum, hashOf } from "./known.ts";
 import {
+  cooldownText,
   type EscrowRecord,
   type Side,
   type StoredFunds,
@@ -82,10 +83,11 @@ export async function applyLocks(
       continue;
     }
     // A transaction that moves escrows too has its whole fee split among those.
-    const share = splitFee(read.tx.fee, outputCount)[position] ?? 0n;
-    const fee = read.tx.spendRedeemers.length > 0 ? 0n : share;
+    const { inputs } = await read.utxos();
+    const moves = inputs.some(({ address }) => address === source.contractAddress);
+    const fee = moves ? 0n : (splitFee(read.tx.fee, outputCount)[position] ?? 0n);
     for (const { side, wallet } of open) {
-      const terms = termsOf(lock, wallet);
+      const terms = termsOf(lock, wallet, changes.pricing);
       const record =
         changes.find(side, identifierHash) ??
         newRecord(changes.now, source, side, { identifier, identifierHash, wallet, terms });
@@ -131,15 +133,11 @@ async function forgeable(
   if (!buyerPays) return "no input of the buyer's";
 
   // The next step of an escrow that was not recorded looks like a lock; the old datum tells.
-  const continued = inputs.some(({ address, inlineDatum }) => {
-    if (address !== source.contractAddress || inlineDatum === null) return false;
-    const spent = decodeEscrowDatum(inlineDatum, {
-      version: source.type,
-      network: source.network,
-      contractAddress: source.contractAddress,
-    });
-    return spent.ok && spent.datum.referenceSignature === datum.referenceSignature;
-  });
+  const continued = inputs.some(
+    ({ address, inlineDatum }) =>
+      address === source.contractAddress &&
+      escrowDatum(source, inlineDatum)?.referenceSignature === datum.referenceSignature,
+  );
   return continued ? "continues an escrow whose lock was not recorded" : null;
 }
 
@@ -183,8 +181,8 @@ function lockRecord(
       ...fresh,
       onChainState,
       resultHash: lock.datum.resultHash,
-      buyerCooldown: String(lock.datum.buyerCooldownTime),
-      sellerCooldown: String(lock.datum.sellerCooldownTime),
+      buyerCooldown: cooldownText(lock.datum.buyerCooldownTime),
+      sellerCooldown: cooldownText(lock.datum.sellerCooldownTime),
       buyerFees: String(fee),
       nextAction: {
         requestedAction: next.action,
@@ -230,10 +228,15 @@ function newRecord(
   };
 }
 
-function termsOf({ datum, output }: EscrowOutput, wallet: SourceWallet): Terms {
+function termsOf(
+  { datum, output }: EscrowOutput,
+  wallet: SourceWallet,
+  pricing: ChangeSet["pricing"],
+): Terms {
+  const agentIdentifier = datum.agentIdentifier ?? "";
   return {
-    agentIdentifier: datum.agentIdentifier ?? "",
-    pricingType: "Fixed",
+    agentIdentifier,
+    pricingType: pricing.get(agentIdentifier) ?? "Fixed",
     inputHash: datum.inputHash,
     payByTime: String(datum.payByTime),
     submitResultTime: String(datum.submitResultTime),

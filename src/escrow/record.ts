@@ -1,4 +1,5 @@
 import type { Network, OnChainState, PaymentSourceType } from "../chain/network.ts";
+import type { PricingType } from "../registry/pricing.ts";
 
 /** `payment`: we hold the seller's wallet. `purchase`: we hold the buyer's. */
 export type Side = "payment" | "purchase";
@@ -39,7 +40,7 @@ export interface TransactionRecord {
 /** What the lock fixed. Times are Unix milliseconds as decimal text. */
 export interface Terms {
   agentIdentifier: string;
-  pricingType: "Fixed" | "Free" | "Dynamic";
+  pricingType: PricingType;
   inputHash: string;
   payByTime: string;
   submitResultTime: string;
@@ -64,7 +65,7 @@ export interface ChainState {
   onChainState: OnChainState | null;
   /** Hex, `""` when there is none. */
   resultHash: string;
-  /** Unix milliseconds, decimal text. */
+  /** Unix milliseconds, decimal text; see `cooldownText`. */
   buyerCooldown: string;
   sellerCooldown: string;
   /** Minor units, decimal text. */
@@ -74,7 +75,7 @@ export interface ChainState {
   withdrawnForBuyer: StoredFunds[];
   nextAction: NextAction;
   transaction: TransactionRecord | null;
-  /** The output that holds the funds, `hash#index`; null when none does. */
+  /** The output that holds the funds, `hash#index`; null when none does, or none that we know. */
   utxo: string | null;
 }
 
@@ -155,6 +156,15 @@ export function recordOfRow(row: EscrowRow): EscrowRecord {
     sequence: row.sequence,
     rev: row.rev,
   };
+}
+
+/**
+ * A cooldown as it is kept. The contract sets it no upper bound, and a party that locks itself out
+ * for ever may write thousands of digits: what a JSON number cannot hold exactly is cut to that.
+ */
+export function cooldownText(milliseconds: bigint): string {
+  const longest = BigInt(Number.MAX_SAFE_INTEGER);
+  return String(milliseconds < longest ? milliseconds : longest);
 }
 
 /** The state of a record that no transaction has reached yet, or whose lock was rolled back. */

@@ -34,9 +34,11 @@ export async function undoRolledBack(
   const height = standing?.height ?? -1;
   log("warn", "sync.rollback", { source: cursor.sourceId, tip: tip.height, to: height });
 
-  const position: Position | null = standing
+  const shared: Position | null = standing
     ? [standing.height, standing.tx_index, standing.tx_hash]
     : null;
+  // A cursor that was moved back stands before it, and has not read again what lies between.
+  const position = shared !== null && isAfter(shared, cursor.position) ? cursor.position : shared;
   for (let done = false; !done; ) done = await undoChunk(height);
 
   /** The past of added wallets was undone with the rest. */
@@ -70,10 +72,10 @@ export async function undoRolledBack(
         transaction: { ...transaction, status: "RolledBack", updatedAt: now },
       });
     }
-    // The cursor goes back with the last chunk; until then the newest checkpoint keeps failing.
-    const move = last
-      ? { position, recent: recentUpTo(cursor.recent, position), leaseUntil, ...pastUpTo() }
-      : { position: cursor.position, recent: cursor.recent, leaseUntil };
+    // The cursor goes back with the first chunk, so that what it undid is read again should the lost
+    // blocks return before the rest. The checkpoints go with the last: until then they keep failing.
+    const recent = recentUpTo(cursor.recent, position);
+    const move = { position, recent, leaseUntil, ...pastUpTo() };
     await commit(db, cursor, changes, move, [
       ...undoStatements(undone),
       ...(last ? [forgetCheckpoints(cursor.sourceId, above)] : []),

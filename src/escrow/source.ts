@@ -23,10 +23,16 @@ export interface EscrowSource {
   wallets: SourceWallet[];
 }
 
-/** A transaction of the contract, read. */
-export interface ReadTransaction {
-  at: AddressTransaction;
+/** A transaction that another one comes after. */
+export interface EarlierTransaction {
   tx: ChainTransaction;
   /** Its inputs and outputs with addresses and amounts: one more provider call, made when asked. */
   utxos(): Promise<TransactionUtxos>;
+}
+
+/** A transaction of the contract, read. */
+export interface ReadTransaction extends EarlierTransaction {
+  at: AddressTransaction;
+  /** A transaction whose outputs it spends, or one before that. */
+  earlier(txHash: string): Promise<EarlierTransaction>;
 }

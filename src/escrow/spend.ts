@@ -1,27 +1,36 @@
 import { parseAddress } from "../chain/address.ts";
 import { amountsMatch, splitFee } from "../chain/amounts.ts";
 import type { EscrowDatum } from "../chain/escrow-datum.ts";
-import { decodeBlockchainIdentifier } from "../chain/identifier.ts";
-import { REDEEMERS } from "../chain/redeemer.ts";
+import { decodeBlockchainIdentifier, identifierOfDatum } from "../chain/identifier.ts";
+import type { OnChainState } from "../chain/network.ts";
 import { log } from "../log.ts";
+import { recordsAhead, type SpentOutput, spentDatums, spentOutputs } from "./ancestry.ts";
 import type { ChangeSet } from "./changes.ts";
-import { identifierHash } from "./known.ts";
+import { escrowDatum, hashOf } from "./known.ts";
 import type { EscrowOutput } from "./lock.ts";
-import type { EscrowRecord, StoredFunds } from "./record.ts";
+import { cooldownText, type EscrowRecord, type StoredFunds } from "./record.ts";
 import type { EscrowSource, ReadTransaction } from "./source.ts";
-import { feePayer, nextPaymentAction, nextPurchaseAction, stateAfter } from "./transitions.ts";
-
-/** Redeemers that end an escrow: no output continues it. */
-const TERMINAL: readonly number[] = [
-  REDEEMERS.Withdraw,
-  REDEEMERS.WithdrawRefund,
-  REDEEMERS.WithdrawDisputed,
-];
+import {
+  endsEscrow,
+  feePayer,
+  nextPaymentAction,
+  nextPurchaseAction,
+  stateAfter,
+} from "./transitions.ts";
 
 /** A script input of the transaction with the records whose funds it held. */
-interface Spend {
-  redeemer: number | null;
+interface Spend extends SpentOutput {
   records: EscrowRecord[];
+}
+
+/** Where a spend brings its escrow, or why that cannot be told. */
+type Step = ReadStep | { fault: string };
+
+interface ReadStep {
+  onChainState: OnChainState;
+  payer: ReturnType<typeof feePayer>;
+  /** The output that continues the escrow; null when it ends. */
+  output: EscrowOutput | null;
 }
 
 /**
@@ -50,21 +59,12 @@ export async function applySpends(
       (one) => !continuing.has(one) && one.datum.referenceSignature === signature,
     );
     if (output) continuing.add(output);
-    const fault = faultOf(first, redeemer, output);
-    if (redeemer === null || fault !== null) {
-      log("warn", "sync.spend_skipped", { tx: read.tx.hash, record: first.id, reason: fault });
-      continue;
-    }
     const share = shares[position] ?? 0n;
-    for (const record of records)
-      await applySpend(
-        changes,
-        read,
-        record,
-        redeemer,
-        TERMINAL.includes(redeemer) ? null : (output ?? null),
-        share,
-      );
+    for (const record of records) {
+      const step = stepOf(record, redeemer, output ?? null);
+      if ("fault" in step) applyLoss(changes, read, record, step.fault);
+      else await applyStep(changes, read, record, step, share);
+    }
   }
   return continuing;
 }
@@ -76,98 +76,87 @@ async function findSpends(
   read: ReadTransaction,
   complete: boolean,
 ): Promise<{ spends: Spend[]; count: number }> {
-  const { inputs, spendRedeemers } = read.tx;
-  const spends = spendRedeemers.flatMap(({ inputIndex, constructor: redeemer }) => {
-    const input = inputs[inputIndex];
-    if (!input) return [];
-    const outpoint = `${input.txHash}#${input.index}`;
-    return [{ outpoint, redeemer, records: changes.holding(outpoint) }];
-  });
+  const spends = spentOutputs(read).map(
+    (spent): Spend => ({ ...spent, records: changes.holding(spent.outpoint) }),
+  );
   const known = spends.filter(({ records }) => records.length > 0).length;
   const askProvider = known < spends.length && (known > 0 || !complete);
   if (!askProvider) return { spends, count: spends.length };
 
-  // Other scripts' inputs pay no share of ours, and after a gap the datum names the record.
-  const utxos = await read.utxos();
-  const atContract = new Map(
-    utxos.inputs
-      .filter(({ address }) => address === source.contractAddress)
-      .map((input) => [`${input.txHash}#${input.outputIndex}`, input.inlineDatum]),
-  );
-  const ours = spends.filter(({ outpoint }) => atContract.has(outpoint));
-  for (const spend of ours) {
-    const datum = atContract.get(spend.outpoint);
-    if (spend.records.length === 0 && datum)
-      spend.records = recordsOfDatum(changes, source, read, datum);
-  }
+  // Other scripts' inputs pay no share of ours.
+  const datums = await spentDatums(source, read);
+  const ours = spends.filter(({ outpoint }) => datums.has(outpoint));
+  if (!complete)
+    for (const spend of ours)
+      if (spend.records.length === 0) {
+        const datum = escrowDatum(source, datums.get(spend.outpoint) ?? null);
+        const open = datum === null ? [] : openRecords(changes, source, read, datum);
+        spend.records = await recordsAhead(open, source, read, spend.outpoint);
+      }
   return { spends: ours, count: ours.length };
 }
 
-/** The records of a spent datum that have not come as far as this transaction yet. */
-function recordsOfDatum(
+/** The records that a spent datum may belong to, if steps of theirs were skipped. */
+function openRecords(
   changes: ChangeSet,
   source: EscrowSource,
   { at }: ReadTransaction,
-  cbor: string,
+  datum: EscrowDatum,
 ): EscrowRecord[] {
-  const hash = identifierHash(source, cbor);
-  if (hash === null) return [];
+  const hash = hashOf(identifierOfDatum(datum, source.contractAddress));
   return (["payment", "purchase"] as const).flatMap((side) => {
     const record = changes.find(side, hash);
-    const isOpen = record !== undefined && record.state.utxo !== null;
+    if (record === undefined || record.state.utxo === null) return [];
+    const { terms, state } = record;
+    // The identifier does not name the parties, so a stranger's copy can have others.
+    const samePair = datum.buyer === terms.buyer && datum.seller === terms.seller;
     // A cursor that was moved back reads steps again that are long applied.
-    const isAhead = (record?.state.transaction?.blockHeight ?? 0) < at.blockHeight;
-    return isOpen && isAhead ? [record] : [];
+    const mayBeAhead = (state.transaction?.blockHeight ?? 0) <= at.blockHeight;
+    return samePair && mayBeAhead ? [record] : [];
   });
 }
 
-/** Why a spend cannot be read as a step of its escrow, or null. */
-function faultOf(
+function stepOf(
   { terms }: EscrowRecord,
   redeemer: number | null,
-  output: EscrowOutput | undefined,
-): string | null {
-  if (redeemer === null) return "the redeemer is not a constructor";
-  if (TERMINAL.includes(redeemer)) return null;
-  if (!output) return "no output continues the escrow";
-  const { buyerReturnAddress, sellerReturnAddress } = output.datum;
-  const kept =
-    buyerReturnAddress === terms.buyerReturnAddress &&
-    sellerReturnAddress === terms.sellerReturnAddress;
-  return kept ? null : "a return address was changed";
+  output: EscrowOutput | null,
+): Step {
+  if (redeemer === null) return { fault: "the redeemer is not a constructor" };
+  const next = endsEscrow(redeemer) ? null : output;
+  if (
+    next !== null &&
+    (next.datum.buyerReturnAddress !== terms.buyerReturnAddress ||
+      next.datum.sellerReturnAddress !== terms.sellerReturnAddress)
+  )
+    return { fault: "a return address was changed" };
+  const expected = terms.funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }));
+  const matches =
+    next === null || amountsMatch(expected, next.output.funds, next.datum.collateralReturn);
+  const onChainState = stateAfter(redeemer, next?.datum ?? null, matches);
+  if (onChainState !== null) return { onChainState, payer: feePayer(redeemer), output: next };
+  return {
+    fault: next === null ? "no output continues the escrow" : `there is no redeemer ${redeemer}`,
+  };
 }
 
-async function applySpend(
+async function applyStep(
   changes: ChangeSet,
   read: ReadTransaction,
   record: EscrowRecord,
-  redeemer: number,
-  output: EscrowOutput | null,
+  { onChainState, payer, output }: ReadStep,
   share: bigint,
 ): Promise<void> {
   const { state, terms } = record;
   const datum = output?.datum ?? null;
-  const expected = terms.funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }));
-  const matches =
-    output === null || amountsMatch(expected, output.output.funds, output.datum.collateralReturn);
-  const onChainState = stateAfter(redeemer, datum, matches);
-  if (onChainState === null) {
-    log("warn", "sync.spend_skipped", {
-      tx: read.tx.hash,
-      record: record.id,
-      reason: "unknown redeemer",
-    });
-    return;
-  }
-  const payer = feePayer(redeemer);
-  const disputed = redeemer === REDEEMERS.WithdrawDisputed;
+  const disputed = onChainState === "DisputedWithdrawn";
   changes.advance(
     record,
     {
       onChainState,
       // A new datum says what the result is now, even that there is none any more.
       resultHash: datum ? datum.resultHash : state.resultHash,
-      ...cooldownsOf(datum),
+      buyerCooldown: cooldownText(datum?.buyerCooldownTime ?? 0n),
+      sellerCooldown: cooldownText(datum?.sellerCooldownTime ?? 0n),
       buyerFees: String(BigInt(state.buyerFees) + (payer === "buyer" ? share : 0n)),
       sellerFees: String(BigInt(state.sellerFees) + (payer === "seller" ? share : 0n)),
       withdrawnForSeller: disputed ? await receivedBy(terms.sellerVkey, read) : [],
@@ -180,28 +169,41 @@ async function applySpend(
   );
 }
 
-function cooldownsOf(datum: EscrowDatum | null): { buyerCooldown: string; sellerCooldown: string } {
-  return {
-    buyerCooldown: String(datum?.buyerCooldownTime ?? 0n),
-    sellerCooldown: String(datum?.sellerCooldownTime ?? 0n),
-  };
+/** The funds went where we cannot follow. The record must not go on saying that they are there. */
+function applyLoss(
+  changes: ChangeSet,
+  read: ReadTransaction,
+  record: EscrowRecord,
+  fault: string,
+): void {
+  log("warn", "sync.escrow_lost", { tx: read.tx.hash, record: record.id, reason: fault });
+  const onChainState = "FundsOrDatumInvalid";
+  const nextAction = actionAfter(record, onChainState, changes.now, fault);
+  changes.advance(
+    record,
+    { ...record.state, onChainState, nextAction, utxo: null },
+    read.at,
+    String(read.tx.fee),
+  );
 }
 
 function actionAfter(
   { side, state }: EscrowRecord,
   onChainState: NonNullable<EscrowRecord["state"]["onChainState"]>,
   now: number,
+  reason?: string,
 ): EscrowRecord["state"]["nextAction"] {
   const current = state.nextAction;
   const decide = side === "payment" ? nextPaymentAction : nextPurchaseAction;
   const next = decide(current.requestedAction, onChainState);
   if (next.error === null && next.action === current.requestedAction && current.errorType === null)
     return current;
+  const error = [next.error, reason].filter(Boolean).join(": ");
   return {
     requestedAction: next.action,
     errorType: next.error === null ? null : "Unknown",
     errorNote:
-      next.error === null ? null : [current.errorNote, next.error].filter(Boolean).join("; then: "),
+      next.error === null ? null : [current.errorNote, error].filter(Boolean).join("; then: "),
     resultHash: current.resultHash,
     since: now,
   };

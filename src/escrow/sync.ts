@@ -1,12 +1,12 @@
 import type { AddressTransaction, Block, Provider } from "../chain/provider.ts";
-import { type Database, statement } from "../db/client.ts";
+import { type Database, type Statement, statement } from "../db/client.ts";
 import { ProviderBehind, writeCheckpoint } from "../sources/checkpoints.ts";
 import { type Backfill, type Cursor, isAfter, type Position } from "../sources/cursor.ts";
 import { applyTransaction } from "./apply.ts";
 import { ChangeSet } from "./changes.ts";
 import { commit } from "./commit.ts";
-import { loadKnown } from "./known.ts";
-import { listPending, positionOf } from "./listing.ts";
+import { loadKnown, loadPricing } from "./known.ts";
+import { listPending, mergeRecent, positionOf } from "./listing.ts";
 import { readTransactions } from "./read.ts";
 import { undoRolledBack } from "./rollback.ts";
 import { scopeOf } from "./scope.ts";
@@ -25,11 +25,13 @@ export interface SyncContext {
   committed(): Promise<void>;
 }
 
-/** Blocks that a listing overlaps what was done before. */
-const OVERLAP_BLOCKS = 20;
 /** A batch ends once it writes this many records or steps: about a megabyte of text. */
 const MAX_RECORDS = 80;
 const MAX_STEPS = 120;
+/** A party may put a result of 16 KiB into a step, so the text of such steps counts as well. */
+const MAX_STATE_TEXT = 500_000;
+/** A lock that is ignored writes nothing, but checking it may take tens of milliseconds of CPU time. */
+const MAX_IGNORED = 100;
 /** How long a pass that stopped answering keeps the source marked as syncing. */
 const LEASE_MS = 60_000;
 
@@ -41,7 +43,8 @@ const LEASE_MS = 60_000;
  *
  * @param cursor - read before `context.source` was: a wallet added later makes it stale, so no pass
  *   reads the past without the wallet it reads it for
- * @param deadline - epoch milliseconds after which no further batch is begun
+ * @param deadline - epoch milliseconds after which no further batch is begun, and the one under way
+ *   takes in no more
  * @returns whether there is more to do
  * @throws ProviderError, ProviderBehind, StaleCursor, DatabaseUnavailable: nothing is lost by any
  */
@@ -52,7 +55,7 @@ export async function syncSource(
 ): Promise<boolean> {
   const { db, provider } = context;
   const tip = await provider.latestBlock();
-  if (tip.hash === cursor.tipHash) await finish(context, cursor, tip, tip.hash);
+  if (tip.hash === cursor.tipHash) await finish(context, cursor, tip);
   else {
     await undoRolledBack(db, provider, cursor, tip, context.now(), context.now() + LEASE_MS);
     if (await applyNew(context, cursor, tip, deadline)) return true;
@@ -71,7 +74,7 @@ async function applyNew(
   for (;;) {
     const pending = await listPending(provider, source.contractAddress, cursor, tip, threshold);
     if (pending.length === 0) {
-      await finish(context, cursor, tip, threshold > 1 ? null : tip.hash);
+      await finish(context, cursor, tip);
       return false;
     }
     if (await applyAll(context, cursor, tip, pending, "new", deadline)) return true;
@@ -130,33 +133,45 @@ async function applyAll(
   part: "past" | "new",
   deadline: number,
 ): Promise<boolean> {
-  await holdLease(context);
-  let reads = await readTransactions(context.provider, pending);
+  await holdLease(context, tip);
+  const begun = context.now();
+  let reads = await readTransactions(context.provider, pending, {
+    complete: cursor.complete,
+    // The other half of the time is for applying what was read.
+    until: begun + (deadline - begun) / 2,
+    now: context.now,
+  });
   while (reads.length > 0) {
-    reads = await applyRun(context, cursor, tip, reads, part);
+    reads = await applyRun(context, cursor, tip, reads, part, deadline);
     await context.committed();
     if (context.now() >= deadline) return true;
   }
   return false;
 }
 
-/** Applies as many of the transactions as fit one batch, commits them, and returns the others. */
+/**
+ * Applies as many of the transactions as fit one batch and the time until `deadline`, but one in any
+ * case, commits them, and returns the others.
+ */
 async function applyRun(
   context: SyncContext,
   cursor: Cursor,
   tip: Block,
   reads: ReadTransaction[],
   part: "past" | "new",
+  deadline: number,
 ): Promise<ReadTransaction[]> {
   const { db, source } = context;
   const scope = scopeOf(source, cursor, part);
   const known = await loadKnown(db, source, reads, cursor.complete);
-  const changes = new ChangeSet(known.filter(scope.has), context.now(), tip.height);
+  const pricing = await loadPricing(db, scope.source, reads);
+  const changes = new ChangeSet(known.filter(scope.has), context.now(), tip.height, pricing);
   const done: ReadTransaction[] = [];
   for (const read of reads) {
     await applyTransaction(changes, scope.source, read, cursor.complete);
     done.push(read);
-    if (changes.records.size >= MAX_RECORDS || changes.transactions.length >= MAX_STEPS) break;
+    if (isFull(changes)) break;
+    if (context.now() >= deadline) break;
   }
   const last = done.at(-1);
   if (!last) return [];
@@ -181,6 +196,15 @@ async function applyRun(
   return reads.slice(done.length);
 }
 
+function isFull({ records, transactions, stateText, ignoredLocks }: ChangeSet): boolean {
+  return (
+    records.size >= MAX_RECORDS ||
+    transactions.length >= MAX_STEPS ||
+    stateText >= MAX_STATE_TEXT ||
+    ignoredLocks >= MAX_IGNORED
+  );
+}
+
 /**
  * Binds the run to the chain it was read from: its last transaction to a block, and the tip from
  * before the reading still in place after it. Otherwise what was read may come from two chains.
@@ -193,16 +217,6 @@ async function confirmChain(provider: Provider, { at }: ReadTransaction, tip: Bl
   if (again?.hash !== tip.hash)
     throw new ProviderBehind(`provider: block ${tip.height} changed while it was read`);
   return found;
-}
-
-/** Those done in the last blocks, in chain order, and the one before them. */
-function mergeRecent(recent: Position[], done: Position[]): Position[] {
-  const merged = [...new Map([...recent, ...done].map((one) => [one[2], one])).values()].sort(
-    (a, b) => a[0] - b[0] || a[1] - b[1],
-  );
-  const newest = merged.at(-1)?.[0] ?? 0;
-  const firstKept = merged.findIndex(([height]) => height >= newest - OVERLAP_BLOCKS);
-  return merged.slice(Math.max(firstKept - 1, 0));
 }
 
 /** Where a source's sync stands; null when there is no such source. */
@@ -233,41 +247,44 @@ export async function readCursor(db: Database, sourceId: string): Promise<Cursor
   };
 }
 
-async function holdLease({ db, source, now }: SyncContext): Promise<void> {
-  await db.all(
-    "UPDATE source_cursor SET lease_until = ? WHERE source_id = ? RETURNING 1",
-    now() + LEASE_MS,
-    source.id,
+async function holdLease({ db, source, now }: SyncContext, tip: Block): Promise<void> {
+  await db.batch([
+    statement(
+      "UPDATE source_cursor SET lease_until = ? WHERE source_id = ?",
+      now() + LEASE_MS,
+      source.id,
+    ),
+    writeTip(source, tip),
+  ]);
+}
+
+/** Confirmations are counted up to the tip: from the first batch on, not only after the last. */
+function writeTip({ network }: EscrowSource, { height }: Block): Statement {
+  return statement(
+    `INSERT INTO chain_tip (network, height) VALUES (?, ?)
+     ON CONFLICT (network) DO UPDATE SET height = excluded.height
+     WHERE chain_tip.height <> excluded.height`,
+    network,
+    height,
   );
 }
 
 /**
  * The pass is complete. These columns do not move the version, so they cannot make a batch of
- * another pass stale; but where the cursor was moved meanwhile, the pass is not complete. The tip's
- * hash is kept only where an unchanged tip means that nothing is new.
+ * another pass stale; but where the cursor was moved meanwhile, the pass is not complete. As long
+ * as the tip's hash stays what it is, no further transaction can have its confirmations.
  */
-async function finish(
-  { db, source, now }: SyncContext,
-  cursor: Cursor,
-  tip: Block,
-  tipHash: string | null,
-): Promise<void> {
+async function finish({ db, source, now }: SyncContext, cursor: Cursor, tip: Block): Promise<void> {
   await db.batch([
     statement(
       `UPDATE source_cursor SET tip_hash = ?, last_checked_at = ?, lease_until = NULL, error = NULL
        WHERE source_id = ? AND version = ?`,
-      tipHash,
+      tip.hash,
       now(),
       source.id,
       cursor.version,
     ),
-    statement(
-      `INSERT INTO chain_tip (network, height) VALUES (?, ?)
-       ON CONFLICT (network) DO UPDATE SET height = excluded.height
-       WHERE chain_tip.height <> excluded.height`,
-      source.network,
-      tip.height,
-    ),
+    writeTip(source, tip),
   ]);
 }
 

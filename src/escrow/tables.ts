@@ -8,6 +8,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import { BILLABLE, BILLABLE_AT } from "./billable.ts";
 
 /**
  * Payments (we hold the seller's wallet) and purchases (we hold the buyer's). One lock makes one
@@ -69,15 +70,32 @@ export const escrow = sqliteTable(
       ...page("chain_changed", table.chainChangedAt),
       ...page("action_changed", table.actionChangedAt),
       ...page("changed", table.changedAt),
-      index("escrow_newest").on(table.side, table.network, table.id),
+      // What the lists walk, newest first: all of a side, a contract's, those in a state.
+      index("escrow_newest").on(table.side, table.network, table.sourceType, table.id),
+      index("escrow_contract_newest").on(
+        table.side,
+        table.network,
+        table.contractAddress,
+        table.sourceType,
+        table.id,
+      ),
+      index("escrow_state_newest").on(
+        table.side,
+        table.network,
+        table.onChainState,
+        table.sourceType,
+        table.id,
+      ),
       uniqueIndex("escrow_identifier").on(table.identifierHash, table.side, table.sourceId),
       index("escrow_utxo").on(table.sourceId, table.utxo),
-      // What a monthly invoice looks for: a buyer's payments that can be billed.
+      // Records with a transaction that we sent and that is not settled yet.
+      index("escrow_initiated")
+        .on(table.sourceId)
+        .where(sql`state->>'$.nextAction.requestedAction' GLOB '*Initiated'`),
+      // What a monthly invoice looks for: a buyer's payments that became billable in a month.
       index("escrow_billable")
-        .on(table.network, sql`terms->>'buyerVkey'`)
-        .where(
-          sql`side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn')`,
-        ),
+        .on(table.network, sql`terms->>'buyerVkey'`, sql.raw(BILLABLE_AT))
+        .where(sql.raw(BILLABLE)),
     ];
   },
 );

@@ -185,6 +185,15 @@ export function stateAfter(
   }
 }
 
+/** Whether a redeemer ends an escrow: no output continues it. */
+export function endsEscrow(redeemer: number | null): boolean {
+  return (
+    redeemer === REDEEMERS.Withdraw ||
+    redeemer === REDEEMERS.WithdrawRefund ||
+    redeemer === REDEEMERS.WithdrawDisputed
+  );
+}
+
 /** Who pays the fee of a step: the party that takes it; an admin's is charged to nobody. */
 export function feePayer(redeemer: number): "seller" | "buyer" | null {
   switch (redeemer) {

@@ -60,8 +60,8 @@ export async function syncRegistry(
     while (pending.length > 0) {
       const reads = await readMints(provider, pending.slice(0, MAX_READS), newest, isOver);
       if (reads.length === 0) {
-        // The rest lacks confirmations, so an unchanged tip does not mean that nothing is new.
-        await finish(context, cursor, null);
+        // The rest lacks confirmations, which only another tip can bring.
+        await finish(context, cursor, tip.hash);
         return false;
       }
       const done = await applyRun(context, cursor, tip, reads);
@@ -143,7 +143,7 @@ async function loadSteps(
 async function finish(
   { db, source, now }: RegistrySyncContext,
   cursor: RegistryCursor,
-  tipHash: string | null,
+  tipHash: string,
 ): Promise<void> {
   await db.batch([
     statement(

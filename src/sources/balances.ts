@@ -1,7 +1,7 @@
 import { and, inArray, isNull } from "drizzle-orm";
 import { type Provider, ProviderError } from "../chain/provider.ts";
 import { db } from "../db/client.ts";
-import { open } from "../db/sealed.ts";
+import { openOrEmpty } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
 import { providerFor } from "./provider.ts";
@@ -17,8 +17,9 @@ const PARALLEL = 5;
 /**
  * Asks the providers of the wallets' sources what lies at the wallets' addresses.
  *
- * @param deadline - epoch milliseconds after which no further wallet is asked for
- * @returns by wallet id; a wallet whose provider does not answer is left out, and the log says why
+ * @param deadline - epoch milliseconds until which answers are waited for
+ * @returns by wallet id; a wallet whose provider does not answer is left out, and the log says why.
+ *   Left out as well is a wallet that nobody came to ask for in time.
  */
 export async function readBalances(
   env: Env,
@@ -33,7 +34,7 @@ export async function readBalances(
       const provider = providers.get(wallet.sourceId);
       if (!provider) continue;
       try {
-        balances.set(wallet.id, await balanceAt(provider, wallet.address));
+        balances.set(wallet.id, await answerBy(deadline, balanceAt(provider, wallet.address)));
       } catch (error) {
         if (!(error instanceof ProviderError)) throw error;
         log("warn", "balance.unavailable", { wallet: wallet.id, error: error.message });
@@ -46,6 +47,24 @@ export async function readBalances(
   return balances;
 }
 
+/**
+ * What a call answers, if it does by a deadline (epoch milliseconds).
+ *
+ * @throws ProviderError when it does not; the call itself goes on, and nobody hears what becomes of it
+ */
+async function answerBy<T>(deadline: number, call: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeUp = new Promise<never>((_, reject) => {
+    const giveUp = () => reject(new ProviderError("provider: no answer in time"));
+    timer = setTimeout(giveUp, Math.max(deadline - Date.now(), 0));
+  });
+  try {
+    return await Promise.race([call, timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** @throws ProviderError */
 async function balanceAt(provider: Provider, address: string): Promise<Balance> {
   const funds = (await provider.addressFunds(address)) ?? [];
@@ -54,15 +73,18 @@ async function balanceAt(provider: Provider, address: string): Promise<Balance> 
   );
 }
 
-/** A client per source, with the source's own key; sources that were removed have none. */
+/**
+ * A client per source, with the source's own key. Sources that were removed, or whose key does not
+ * open, have none.
+ */
 async function providersOf(env: Env, sourceIds: string[]): Promise<Map<string, Provider>> {
   const sources = await db(env)
     .orm.select()
     .from(paymentSource)
     .where(and(inArray(paymentSource.id, sourceIds), isNull(paymentSource.deletedAt)));
   const providers = sources.map(async ({ id, network, rpcProviderApiKey }) => {
-    const apiKey = await open(env, providerKeyPlace(id), rpcProviderApiKey);
-    return [id, await providerFor(env, network, apiKey)] as const;
+    const apiKey = await openOrEmpty(env, providerKeyPlace(id), rpcProviderApiKey);
+    return apiKey === "" ? [] : [[id, await providerFor(env, network, apiKey)] as const];
   });
-  return new Map(await Promise.all(providers));
+  return new Map((await Promise.all(providers)).flat());
 }

@@ -165,7 +165,7 @@ export async function syncStatus(
       {
         lastCheckedAt: row.lastCheckedAt,
         lastIdentifierChecked: row.tx,
-        // A cursor that was just moved has a pass coming, even before it holds the lease.
+        // A cursor that moved since its last complete pass has another coming, lease or not.
         syncInProgress:
           row.backfilling === 1 ||
           (row.leaseUntil ?? 0) > now ||

@@ -9,8 +9,8 @@ import { readBalances } from "./balances.ts";
 const EVERY_MS = 10 * 60_000;
 /** Rules checked per run; the rest has its turn a minute later. */
 const PER_RUN = 50;
-/** What the providers have for it. */
-const BALANCES_MS = 20_000;
+/** What writing the outcomes may take, after the balances were read. */
+const WRITES_MS = 30_000;
 
 /** A rule that is due, with its wallet. */
 interface DueRule {
@@ -33,13 +33,19 @@ interface DueRule {
  * be read changes nothing.
  *
  * @param now - epoch milliseconds
+ * @param deadline - epoch milliseconds until which the providers are waited for
  */
-export async function checkLowBalances(env: Env, requestId: string, now: number): Promise<void> {
-  const database = db(env, undefined, { writes: "idempotent" });
+export async function checkLowBalances(
+  env: Env,
+  requestId: string,
+  now: number,
+  deadline: number,
+): Promise<void> {
+  const database = db(env, undefined, { writes: "idempotent", deadline: deadline + WRITES_MS });
   const rules = await dueRules(database, now);
   if (rules.length === 0) return;
   const wallets = new Map(rules.map((rule) => [rule.walletId, { ...rule, id: rule.walletId }]));
-  const balances = await readBalances(env, [...wallets.values()], Date.now() + BALANCES_MS);
+  const balances = await readBalances(env, [...wallets.values()], deadline);
 
   let events = 0;
   for (const rule of rules) {
@@ -54,14 +60,18 @@ export async function checkLowBalances(env: Env, requestId: string, now: number)
   if (events > 0) await wakeDispatcher(env, requestId);
 }
 
-/** Those never checked come first, then those whose check is oldest. */
+/**
+ * A source's rules that were never checked come first, then those whose check is oldest. Sources take
+ * turns in no fixed order: one whose provider fails keeps its rules due, and may hold up no other.
+ */
 function dueRules(database: Database, now: number): Promise<DueRule[]> {
   return database.all<DueRule>(
     `SELECT rule.id, unit, threshold, status, sequence, version, wallet_id AS walletId,
        source_id AS sourceId, network, address, vkey
      FROM low_balance_rule AS rule JOIN managed_wallet AS wallet ON wallet.id = wallet_id
      WHERE enabled = 1 AND wallet.deleted_at IS NULL AND ifnull(checked_at, 0) <= ?
-     ORDER BY checked_at, rule.id LIMIT ${PER_RUN}`,
+     ORDER BY row_number() OVER (PARTITION BY source_id ORDER BY checked_at, rule.id), random()
+     LIMIT ${PER_RUN}`,
     now - EVERY_MS,
   );
 }

@@ -13,10 +13,15 @@ import { renderWallet, type WalletRow } from "./record.ts";
 import { managedWallet } from "./tables.ts";
 import type { ChangeBody, ListQuery, WalletRecord } from "./wallet-schemas.ts";
 
-/** The providers get this long of a request; wallets not asked for by then have no balance. */
-const BALANCES_MS = 6_000;
+/** Of the time that a request has left, what the providers get; the rest is for the answer. */
+const BALANCES_SHARE = 0.6;
 
-/** One page of the wallets in use, newest first, with what lies at their addresses. */
+/**
+ * One page of the wallets in use, newest first, with what lies at their addresses. A balance that is
+ * not known in time is null.
+ *
+ * @param deadline - of the request, epoch milliseconds
+ */
 export async function listWallets(env: Env, query: ListQuery, deadline: number) {
   const filters: (SQL | undefined)[] = [
     isNull(managedWallet.deletedAt),
@@ -34,7 +39,8 @@ export async function listWallets(env: Env, query: ListQuery, deadline: number) 
     .where(and(...filters))
     .orderBy(desc(managedWallet.id))
     .limit(query.limit);
-  const balances = await readBalances(env, rows, Date.now() + BALANCES_MS);
+  const now = Date.now();
+  const balances = await readBalances(env, rows, now + (deadline - now) * BALANCES_SHARE);
   return rows.map((row) => {
     const balance = balances.get(row.id);
     const funds = balance && [...balance].map(([unit, amount]) => ({ unit, amount: `${amount}` }));
@@ -61,15 +67,9 @@ export async function changeWallet(
   now: number,
 ): Promise<WalletRecord> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  const row = await walletInUse(database, id, "id");
+  const { network } = await walletInUse(database, id, "id");
   const { collectionAddress: to, note } = changes;
-  const changed: WalletRow = {
-    ...row,
-    ...(note !== undefined && { note }),
-    ...(to !== undefined && {
-      collectionAddress: to && addressOn(row.network, "collectionAddress", to),
-    }),
-  };
+  const collectionAddress = to && addressOn(network, "collectionAddress", to);
   try {
     await commitAudited(
       c,
@@ -77,12 +77,13 @@ export async function changeWallet(
       { action: "wallet.update", target: id, detail: changes, now },
       [
         statement(
-          `UPDATE managed_wallet SET collection_address = ?2,
-           note = iif(deleted_at IS NULL, ?3, NULL)
-         WHERE id = ?1`,
+          `UPDATE managed_wallet SET note = iif(deleted_at IS NULL, ifnull(?2, note), NULL),
+             collection_address = iif(?3, ?4, collection_address)
+           WHERE id = ?1`,
           id,
-          changed.collectionAddress,
-          changed.note,
+          note ?? null,
+          Number(collectionAddress !== undefined),
+          collectionAddress ?? null,
         ),
       ],
     );
@@ -90,7 +91,7 @@ export async function changeWallet(
     if (violates(error, "managed_wallet.note")) throw noSuchWallet("id");
     throw error;
   }
-  return toRecord(changed);
+  return toRecord(await walletInUse(database, id, "id"));
 }
 
 /**

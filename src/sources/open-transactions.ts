@@ -1,3 +1,4 @@
+import type { Network } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import { ApiError } from "../http/errors.ts";
 
@@ -9,16 +10,21 @@ import { ApiError } from "../http/errors.ts";
  */
 export async function refuseOpenTransactions(
   ledger: Database,
-  source: { id: string },
+  source: { id: string; network: Network },
   wallets: { id: string; vkey: string }[],
 ): Promise<void> {
   if (wallets.length === 0) return;
+  // Indexes: `escrow_initiated` and `registration_open`. What is under way is always due some time.
   const rows = await ledger.all<{ vkey: string }>(
     `SELECT terms->>'$.wallet.vkey' AS vkey FROM escrow
-     WHERE source_id = ?1 AND state->>'$.nextAction.requestedAction' LIKE '%Initiated'
+     WHERE source_id = ?1 AND state->>'$.nextAction.requestedAction' GLOB '*Initiated'
      UNION
-     SELECT wallet_vkey FROM registration WHERE source_id = ?1 AND state LIKE '%Initiated'`,
+     SELECT wallet_vkey FROM registration
+     WHERE network = ?2 AND wallet_vkey IN (SELECT value FROM json_each(?3))
+       AND due_at IS NOT NULL AND source_id = ?1 AND state GLOB '*Initiated'`,
     source.id,
+    source.network,
+    JSON.stringify(wallets.map(({ vkey }) => vkey)),
   );
   const open = new Set(rows.map(({ vkey }) => vkey));
   const ids = wallets.filter(({ vkey }) => open.has(vkey)).map(({ id }) => id);

@@ -1,7 +1,7 @@
 import { and, asc, desc, inArray, isNull, lt } from "drizzle-orm";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
-import { open } from "../db/sealed.ts";
+import { openOrEmpty } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import { isoTime } from "../http/envelope.ts";
 import { type SyncStatus, syncStatus } from "./cursor.ts";
@@ -27,10 +27,9 @@ export async function listSources(
 ): Promise<PaymentSourceRecord[]> {
   const page = await readPage(env, query, deadline);
   return Promise.all(
-    page.map(async ({ source, wallets, status }) => {
-      const apiKey = await open(env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-      return render(source, wallets, apiKey, status);
-    }),
+    page.map(async ({ source, wallets, status }) =>
+      render(source, wallets, await shownKey(env, source), status),
+    ),
   );
 }
 
@@ -96,8 +95,12 @@ export async function toRecord(
   deadline: number,
 ): Promise<PaymentSourceRecord> {
   const status = (await statusOf(env, [source], deadline)).get(source.id);
-  const apiKey = await open(env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-  return render(source, wallets, apiKey, status ?? NEVER_SYNCED);
+  return render(source, wallets, await shownKey(env, source), status ?? NEVER_SYNCED);
+}
+
+/** The provider key in clear; `""` when it does not open, so that the source can still be removed. */
+function shownKey(env: Env, { id, rpcProviderApiKey }: SourceRow): Promise<string> {
+  return openOrEmpty(env, providerKeyPlace(id), rpcProviderApiKey);
 }
 
 /** Where the provider key of a source is sealed for. */

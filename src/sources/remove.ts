@@ -7,7 +7,7 @@ import { stopCursor } from "./cursor.ts";
 import { refuseOpenTransactions } from "./open-transactions.ts";
 import { toRecord } from "./record.ts";
 import type { PaymentSourceRecord } from "./schemas.ts";
-import { removeWallet } from "./wallets.ts";
+import { removeWallets } from "./wallets.ts";
 
 /**
  * Lets go of a source: sync stops, also a pass under way; its provider key and the mnemonics of its
@@ -41,7 +41,7 @@ export async function removeSource(
   try {
     await commitAudited(c, database, { action: "payment-source.delete", target: id, detail, now }, [
       removal,
-      ...wallets.flatMap((wallet) => removeWallet(wallet, now)),
+      ...removeWallets(id, now),
       stopCursor(id),
     ]);
   } catch (error) {

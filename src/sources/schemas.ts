@@ -141,7 +141,9 @@ export const paymentSourceRecord = publicSourceRecord
   .extend({
     error: z.string().nullable().openapi({ description: "Why the last sync did not complete." }),
     PaymentSourceConfig: z.object({
-      rpcProviderApiKey: z.string(),
+      rpcProviderApiKey: z
+        .string()
+        .openapi({ description: "Empty when the key it was sealed with is lost." }),
       rpcProvider: z.enum(["Blockfrost"]),
     }),
   })

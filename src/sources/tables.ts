@@ -122,7 +122,10 @@ export const sourceCursor = sqliteTable("source_cursor", {
   ignoredLocks: integer("ignored_locks").notNull(),
   /** `Backfill` as JSON: the past of wallets added later, still being read; null when none is. */
   backfill: text("backfill"),
-  /** Hash of the tip seen by the last complete tick: unchanged means there is nothing to read. */
+  /**
+   * Hash of the tip seen by the last complete tick: unchanged means there is nothing to read. Null
+   * once the cursor moved since.
+   */
   tipHash: text("tip_hash"),
   /** Epoch milliseconds of the last complete tick; null before the first. */
   lastCheckedAt: integer("last_checked_at"),

@@ -32,7 +32,8 @@ export type WalletRecord = z.infer<typeof walletRecord>;
 export const walletWithBalance = walletRecord
   .extend({
     Balance: z.array(funds).nullable().openapi({
-      description: "What lies at the address now; null when the provider did not answer.",
+      description:
+        "What lies at the address now; null when no answer of the provider came in time.",
     }),
   })
   .openapi("WalletWithBalance");

@@ -85,6 +85,23 @@ export function removeWallet(id: string, now: number): Statement[] {
   ];
 }
 
+/** The same for all wallets of a source, whoever added them and when. */
+export function removeWallets(sourceId: string, now: number): Statement[] {
+  return [
+    statement(
+      `DELETE FROM low_balance_rule
+       WHERE wallet_id IN (SELECT id FROM managed_wallet WHERE source_id = ?)`,
+      sourceId,
+    ),
+    statement(
+      `UPDATE managed_wallet SET deleted_at = ?2, mnemonic = ''
+       WHERE source_id = ?1 AND deleted_at IS NULL`,
+      sourceId,
+      now,
+    ),
+  ];
+}
+
 /** A 409 that names which of the wallets is managed already, after a batch failed over it. */
 async function walletConflict(
   database: Database,

@@ -53,6 +53,7 @@ function withFields(datum: EscrowDatum, fields: Record<number, PlutusData>): Uin
 const hex = (characters: number) =>
   fc.uint8Array({ minLength: characters / 2, maxLength: characters / 2 }).map(bytesToHex);
 const time = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+const cooldown = fc.bigInt({ min: 0n, max: 2n ** 600n });
 const address = fc.constantFrom(V1.buyer, V1.seller, V2.buyer, V2.buyerReturnAddress ?? "");
 const bytes = fc.uint8Array({ maxLength: 300 }).map(bytesToHex);
 
@@ -70,13 +71,13 @@ const anyDatum: fc.Arbitrary<EscrowDatum> = fc
     agentIdentifier: fc.option(fc.uint8Array({ minLength: 1, maxLength: 80 }).map(bytesToHex)),
     collateralReturn: time,
     inputHash: bytes,
-    resultHash: bytes,
+    resultHash: fc.uint8Array({ maxLength: 2_000 }).map(bytesToHex),
     payByTime: time,
     submitResultTime: time,
     unlockTime: time,
     externalDisputeUnlockTime: time,
-    sellerCooldownTime: time,
-    buyerCooldownTime: time,
+    sellerCooldownTime: cooldown,
+    buyerCooldownTime: cooldown,
     state: fc.constantFrom(...DATUM_STATES),
   })
   .map((datum) => ({
@@ -150,6 +151,13 @@ describe("a datum by a stranger is refused with a reason:", () => {
     ["the layout of the other version", V2, encodeEscrowDatum(V1), /./],
     ["a negative time", V2, withFields(V2, { 14: -1n }), "unlock time: negative"],
     ["a time beyond 64 bits", V2, withFields(V2, { 14: 2n ** 63n }), "unlock time: beyond 64 bits"],
+    ["a negative cooldown", V2, withFields(V2, { 17: -1n }), "buyer cooldown time: negative"],
+    [
+      "a result that no transaction can hold",
+      V2,
+      withFields(V2, { 11: new Uint8Array(16_385) }),
+      "result hash: longer than 16384 bytes",
+    ],
     ["a negative collateral", V1, withFields(V1, { 6: -1n }), "collateral: negative"],
     ["bytes for a time", V1, withFields(V1, { 9: new Uint8Array(0) }), /pay-by time: not an/],
     ["an integer for a nonce", V1, withFields(V1, { 5: 1n }), "buyer nonce: not a byte string"],

@@ -154,6 +154,25 @@ describe("forms that other wallets write", () => {
       });
   });
 
+  it("reads the last of several redeemers for one input, which is the one the ledger runs", () => {
+    const units = encodeArray([int(1), int(2)]);
+    const [withdraw, submit] = [hexToBytes("d87980"), hexToBytes("d87e80")];
+    const key = encodeArray([int(0), int(0)]);
+    const asArray = encodeArray([
+      encodeArray([int(0), int(0), withdraw, units]),
+      encodeArray([int(0), int(0), submit, units]),
+    ]);
+    const asMap = encodeMap([
+      [key, encodeArray([withdraw, units])],
+      [key, encodeArray([submit, units])],
+    ]);
+    for (const redeemers of [asArray, asMap])
+      expect(decodeTransaction(build({ witnesses: { 5: redeemers } }))).toMatchObject({
+        redeemerCount: 1,
+        spendRedeemers: [{ inputIndex: 0, constructor: 5, data: submit }],
+      });
+  });
+
   it("reads outputs in the array and in the map form", () => {
     const address = encodeBytes(addressToBytes(ADDRESS));
     const assets = encodeMap([

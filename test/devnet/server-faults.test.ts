@@ -96,6 +96,12 @@ describe("a rule", () => {
     expect(await listed()).toEqual(hashes.slice(0, 3));
   });
 
+  it("shows a transaction later than those after it", async () => {
+    node.faults.add({ match: "/transactions", hideTransaction: hashes[2] ?? "" });
+    expect(await listed()).toEqual(hashes.filter((hash) => hash !== hashes[2]));
+    expect((await ask(node, `/txs/${hashes[2]}/cbor`)).status).toBe(200);
+  });
+
   it("passes over a query parameter", async () => {
     node.faults.add({ ignore: ["from"] });
     expect(await listed("?from=4&count=3")).toEqual(hashes.slice(0, 3));

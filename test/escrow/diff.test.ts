@@ -5,11 +5,15 @@ import { db } from "../../src/db/client.ts";
 import { diffPage } from "../../src/escrow/diff.ts";
 import type { EscrowRecord, Side } from "../../src/escrow/record.ts";
 import { call, emptyTables } from "../support/app.ts";
+import { TestChain } from "../support/chain.ts";
 import { countingD1 } from "../support/d1.ts";
 import { makeRecord, Writer } from "../support/records.ts";
+import { createSource, settle } from "../support/sync.ts";
 
 interface Item {
   id: string;
+  TransactionHistory: { blockHeight: number }[];
+  ActionHistory?: { errorNote: string | null }[];
   resultHash: string;
   onChainStateOrResultLastChangedAt: string;
 }
@@ -126,6 +130,35 @@ it("GET /purchase/diff/… begins at lastUpdate, GET /payment/diff/… after it"
     expect(await page(side, { lastUpdate, cursorId: only?.id ?? "" })).toHaveLength(1);
   }
 });
+
+it.each(SIDES)(
+  "GET /%s/diff/… shows a life read in one pass with its newest step first",
+  async (side) => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain);
+    const steps = [
+      "submitResult",
+      "requestRefund",
+      "authorizeRefund",
+      "cancelRefund",
+      "requestRefund",
+    ];
+    await chain.act([
+      // Each step after an invalid lock adds to the note of its action.
+      { do: "lock", as: "a", version: "Web3ChainV1", datum: { sellerCooldownTime: "5" } },
+      ...steps.map((step) => ({ do: step, on: "a" })),
+    ]);
+    await settle(chain, source);
+    const [only] = await page(side, { includeHistory: "true" });
+    const heights = only?.TransactionHistory.map(({ blockHeight }) => blockHeight) ?? [];
+    expect(heights).toHaveLength(steps.length);
+    expect(heights).toEqual(heights.toSorted((a, b) => b - a));
+    if (side === "payment") return;
+    const notes = only?.ActionHistory?.map(({ errorNote }) => errorNote?.length ?? 0) ?? [];
+    expect(new Set(notes).size).toBe(steps.length + 1);
+    expect(notes).toEqual(notes.toSorted((a, b) => b - a));
+  },
+);
 
 describe("rows read by a diff page", () => {
   const sources = [

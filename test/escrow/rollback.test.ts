@@ -1,9 +1,19 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../src/db/client.ts";
+import { moveCursor } from "../../src/sources/cursor.ts";
 import { emptyTables } from "../support/app.ts";
+import { lockMany } from "../support/backfill.ts";
 import { TestChain } from "../support/chain.ts";
-import { createSource, leftBehind, parseDoc, runPass, settle } from "../support/sync.ts";
+import { wrapD1 } from "../support/d1.ts";
+import {
+  createSource,
+  leftBehind,
+  parseDoc,
+  positionAt,
+  runPass,
+  settle,
+} from "../support/sync.ts";
 
 const V1 = "Web3ChainV1";
 const lock = (as: string) => ({ do: "lock", as, version: V1 });
@@ -141,6 +151,43 @@ describe("a rollback", () => {
     await settle(chain, source);
     await expectAsIfNeverForked(chain, source);
   });
+
+  it("after the cursor was moved back skips nothing of what is to be read again", async () => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    const [first] = await chain.act([lock("a")]);
+    await db(env).batch(moveCursor(source, await positionAt(chain, first?.txHash)));
+    await chain.act([lock("b")]);
+    await settle(chain, source);
+    await db(env).batch(moveCursor(source, null));
+    await chain.rollback(1);
+    await chain.mine(2);
+    await settle(chain, source);
+    await expectAsIfNeverForked(chain, source);
+  });
+
+  it("undone by half when the lost blocks return ends as if they had never been away", async () => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    const locks = lockMany("old", 70);
+    await chain.act([...locks, act("old-0", "submitResult")]);
+    await settle(chain, source);
+
+    await chain.rollback(locks.length + 1);
+    await chain.mine(locks.length + 3);
+    let undos = 0;
+    const d1 = wrapD1(env.DB, async ({ sql }, run) => {
+      const undoes = sql.some((one) => one.includes("SET status = 'RolledBack'"));
+      if (undoes && ++undos > 1) throw new Error("stopped here");
+      return run();
+    });
+    await runPass(chain, source, { env: { DB: d1 } });
+    expect(undos).toBe(2);
+
+    await chain.faults({ fork: 0 });
+    await settle(chain, source);
+    await expectAsIfNeverForked(chain, source);
+  });
 });
 
 describe("a provider that lags is waited for: nothing undone, nothing lost", () => {
@@ -175,6 +222,23 @@ describe("a provider that lags is waited for: nothing undone, nothing lost", () 
     await settle(chain, source);
     const after = await leftBehind(source);
     expect(after.cursor?.error).toBeNull();
+    await expectAsIfNeverForked(chain, source);
+  });
+
+  it("a transaction it shows late is done with those after it, though one of them cannot be read", async () => {
+    const chain = await TestChain.create();
+    const source = await createSource(chain, V1);
+    await chain.act([lock("a")]);
+    await settle(chain, source);
+    const [late, after] = await chain.act([lock("b"), act("b", "requestRefund")]);
+    await chain.faults({ match: "^/addresses/", hideTransaction: late?.txHash });
+    await settle(chain, source);
+    expect((await leftBehind(source)).escrows).toHaveLength(2);
+
+    await chain.mine();
+    await chain.faults({ match: `^/txs/${after?.txHash}/cbor`, status: 404, times: 1 });
+    await settle(chain, source);
+    await chain.faults();
     await expectAsIfNeverForked(chain, source);
   });
 

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
-import { SourceApi } from "../support/source-api.ts";
+import { loseProviderKey, SourceApi } from "../support/source-api.ts";
 
 let api: SourceApi;
 
@@ -41,6 +41,19 @@ describe.each([
     expect(await idsAt(`?limit=1&cursorId=${ids[0]}`)).toEqual(ids.slice(1, 2));
     expect(await idsAt(`?cursorId=${ids.at(-1)}`)).toEqual([]);
     expect(await idsAt("?network=Mainnet")).toEqual([]);
+  });
+});
+
+describe("GET /payment-source-extended", () => {
+  it("shows a source whose provider key does not open without it", async () => {
+    const [newest, oldest] = await createBoth();
+    await loseProviderKey(oldest ?? "");
+    const { status, data } = await api.list();
+    expect(status).toBe(200);
+    expect(data.ExtendedPaymentSources).toMatchObject([
+      { id: newest, PaymentSourceConfig: { rpcProviderApiKey: "provider-key-1" } },
+      { id: oldest, PaymentSourceConfig: { rpcProviderApiKey: "" } },
+    ]);
   });
 });
 

@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { db } from "../../src/db/client.ts";
 import { checkLowBalances } from "../../src/sources/low-balance-check.ts";
 import { emptyTables } from "../support/app.ts";
-import { SourceApi } from "../support/source-api.ts";
+import { wrapD1 } from "../support/d1.ts";
+import { loseProviderKey, SourceApi } from "../support/source-api.ts";
 
 const RULES = "/api/v1/wallet/low-balance";
 const MINUTE_MS = 60_000;
@@ -32,10 +33,15 @@ async function hold(amount: string): Promise<void> {
   await api.chain.faults({ match: "^/addresses/[^/]+$", status: 200, body });
 }
 
+/** The cron's job at a time; the providers have `waitMs` to answer. */
+function run(at: number, { DB = env.DB, waitMs = 20_000 } = {}): Promise<void> {
+  return checkLowBalances({ ...env, ...api.provider(), DB }, "request", at, Date.now() + waitMs);
+}
+
 /** The cron, ten minutes after the last time. */
-async function check(): Promise<void> {
+async function check(options: Parameters<typeof run>[1] = {}): Promise<void> {
   now += 10 * MINUTE_MS;
-  await checkLowBalances({ ...env, ...api.provider() }, "request", now);
+  await run(now, options);
 }
 
 async function events(): Promise<{ sequence: number; data: Record<string, unknown> }[]> {
@@ -108,7 +114,7 @@ describe("a low-balance rule", () => {
     await create({ unit: TOKEN });
     await api.chain.stats();
     const calls = async (later: number) => {
-      await checkLowBalances({ ...env, ...api.provider() }, "request", now + later);
+      await run(now + later);
       return (await api.chain.stats()).total;
     };
     expect(await calls(0)).toBe(1);
@@ -120,8 +126,7 @@ describe("a low-balance rule", () => {
     await create();
     await hold("1");
     now += 10 * MINUTE_MS;
-    const using = { ...env, ...api.provider() };
-    await Promise.all([1, 2, 3].map(() => checkLowBalances(using, "request", now)));
+    await Promise.all([1, 2, 3].map(() => run(now)));
     expect(await events()).toHaveLength(1);
   });
 
@@ -137,6 +142,76 @@ describe("a low-balance rule", () => {
     expect(raised.data).toMatchObject({ thresholdAmount: "9", status: "Unknown", balance: null });
     await check();
     expect((await events()).map(({ sequence }) => sequence)).toEqual([1, 2]);
+  });
+});
+
+describe("rules of a source beside another one", () => {
+  let [mine, other] = ["", ""];
+
+  beforeEach(async () => {
+    const { data } = await api.create(api.elsewhere());
+    other = data.SellingWallets[0].id;
+    mine = walletId;
+  });
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** What the provider answers for the wallet of the first source; the other one's holds `1`. */
+  const faultAt = (fault: object) => {
+    const path = (name: string) => `^/addresses/${api.wallet(name).address}$`;
+    const body = JSON.stringify({ amount: [{ unit: "lovelace", quantity: "1" }] });
+    return api.chain.faults(
+      { match: path("seller-0"), ...fault },
+      { match: path("seller-1"), status: 200, body },
+    );
+  };
+
+  const statuses = async () => {
+    const { data } = await api.ask("GET", RULES);
+    const rules: { walletId: string; status: string }[] = data.Rules;
+    return Object.fromEntries(rules.map((one) => [one.walletId, one.status]));
+  };
+
+  it("are checked while its provider never answers", async () => {
+    await create();
+    await create({ walletId: other });
+    await faultAt({ hang: true });
+    await check({ waitMs: 3000 });
+    expect(await statuses()).toEqual({ [other]: "Low", [mine]: "Unknown" });
+    expect(await events()).toMatchObject([{ data: { walletId: other, balance: "1" } }]);
+  });
+
+  it("are written after its provider took nearly all the time there is", async () => {
+    await create({ walletId: other });
+    await faultAt({});
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const DB = wrapD1(env.DB, async ({ sql }, answer) => {
+      const result = await answer();
+      if (sql.some((one) => one.includes('from "payment_source"')))
+        vi.setSystemTime(Date.now() + 19_000);
+      return result;
+    });
+    await check({ DB });
+    expect(await events()).toMatchObject([{ data: { walletId: other } }]);
+  });
+
+  it("have their turn beside fifty that cannot be checked", async () => {
+    for (let i = 10; i < 60; i++) await create({ unit: `${"ab".repeat(28)}${i}` });
+    await create({ walletId: other });
+    await faultAt({ status: 403 });
+    await check();
+    expect(await events()).toMatchObject([{ data: { walletId: other } }]);
+  });
+
+  it("are checked when its provider key does not open", async () => {
+    await create();
+    await create({ walletId: other });
+    await faultAt({});
+    await loseProviderKey(source.id);
+    await check();
+    expect(await events()).toMatchObject([{ data: { walletId: other } }]);
   });
 });
 

@@ -1,10 +1,11 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../src/db/client.ts";
-import { addRecord } from "../support/administration.ts";
+import { addRecord, addRegistered } from "../support/administration.ts";
 import { emptyTables } from "../support/app.ts";
-import { type Around, wrapD1 } from "../support/d1.ts";
-import { SourceApi, storedSources } from "../support/source-api.ts";
+import { type Around, countingD1, wrapD1 } from "../support/d1.ts";
+import { requested } from "../support/registration.ts";
+import { loseProviderKey, SourceApi, storedSources } from "../support/source-api.ts";
 import { runPass, settle } from "../support/sync.ts";
 
 let api: SourceApi;
@@ -44,6 +45,54 @@ describe("DELETE /payment-source-extended 200", () => {
        UNION ALL SELECT mnemonic FROM managed_wallet UNION ALL SELECT id FROM low_balance_rule`,
     );
     expect(rows).toEqual([{ secret: "" }, { secret: "" }]);
+  });
+
+  it("takes a wallet along that is added while it runs", async () => {
+    const { data: source } = await api.create(api.purchasing());
+    let added = 0;
+    const around: Around = async ({ kind }, run) => {
+      if (kind === "batch" && added++ === 0) {
+        const AddSellingWallets = api.selling().SellingWallets;
+        const { data } = await api.update({ id: source.id, AddSellingWallets });
+        await api.ask("POST", "/api/v1/wallet/low-balance", {
+          walletId: data.SellingWallets[0].id,
+          thresholdAmount: "1",
+        });
+      }
+      return run();
+    };
+    const { status } = await api.remove(source.id, { env: { DB: wrapD1(env.DB, around) } });
+    expect(status).toBe(200);
+    const rows = await db(env).all(
+      `SELECT mnemonic, deleted_at IS NULL AS used FROM managed_wallet
+       UNION ALL SELECT id, 1 FROM low_balance_rule`,
+    );
+    expect(rows).toEqual(Array(2).fill({ mnemonic: "", used: 0 }));
+    expect((await api.create(api.selling())).status).toBe(200);
+  });
+
+  it("removes a source whose secrets do not open any more", async () => {
+    const { data: source } = await api.create(api.selling());
+    await loseProviderKey(source.id);
+    const { status, data } = await api.remove(source.id);
+    expect(status).toBe(200);
+    expect(data).toMatchObject({ id: source.id, PaymentSourceConfig: { rpcProviderApiKey: "" } });
+    expect((await api.list()).data.ExtendedPaymentSources).toEqual([]);
+  });
+
+  it("reads as few rows however much has happened at the source", async () => {
+    const rowsFor = async (things: number) => {
+      const { data: source } = await api.create(api.selling());
+      const [wallet] = source.SellingWallets;
+      for (let i = 0; i < things; i++)
+        await addRecord(source.id, wallet, "WaitingForExternalAction");
+      if (things > 0) await addRegistered(source.id, wallet, things);
+      const { d1, rowsRead } = countingD1(env.DB);
+      expect((await api.remove(source.id, { env: { DB: d1 } })).status).toBe(200);
+      return rowsRead();
+    };
+    const few = await rowsFor(0);
+    expect(await rowsFor(20)).toBe(few);
   });
 
   it("leaves one audit row", async () => {
@@ -116,6 +165,19 @@ describe("a wallet with an open transaction", () => {
     const [other] = source.PurchasingWallets;
     const rest = { id: source.id, RemovePurchasingWallets: [{ id: other.id }] };
     expect((await api.update(rest)).status).toBe(200);
+  });
+
+  it("is not removed while a registration of it is on its way, nor is its source (409)", async () => {
+    const { desk, id } = await requested();
+    await desk.work();
+    expect((await desk.shown(id)).state).toBe("RegistrationInitiated");
+    const removal = () => desk.ask("DELETE", "/payment-source-extended", { id: desk.sourceId });
+    expect(await removal()).toMatchObject({
+      status: 409,
+      message: expect.stringMatching(/^wallet \S+: has a transaction that is not settled yet$/),
+    });
+    await desk.settle();
+    expect((await removal()).status).toBe(200);
   });
 
   it("goes once it is settled", async () => {

@@ -2,7 +2,8 @@ import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { validateMnemonic } from "../../src/chain/keys.ts";
 import { emptyTables } from "../support/app.ts";
-import { SourceApi, storedSources } from "../support/source-api.ts";
+import { wrapD1 } from "../support/d1.ts";
+import { loseProviderKey, SourceApi, storedSources } from "../support/source-api.ts";
 
 const LIST = "/api/v1/wallet/list";
 const WALLET = "/api/v1/wallet";
@@ -47,6 +48,34 @@ describe("GET /wallet/list 200", () => {
     const { status, data } = await api.ask("GET", LIST);
     expect(status).toBe(200);
     expect(data.Wallets).toMatchObject([{ Balance: null }, { Balance: null }]);
+  });
+
+  it("shows wallets without balance whose provider never answers, and the others with theirs", async () => {
+    await api.create(api.selling());
+    await api.create(api.elsewhere());
+    await api.chain.faults({
+      match: `^/addresses/${api.wallet("seller-0").address}$`,
+      hang: true,
+    });
+    const hurried = { env: { REQUEST_DEADLINE_MS: "5000" } };
+    const { status, data } = await api.ask("GET", LIST, null, hurried);
+    expect(status).toBe(200);
+    expect(data.Wallets).toMatchObject([
+      { note: "sells elsewhere", Balance: [{ unit: "" }] },
+      { note: "sells", Balance: null },
+    ]);
+  });
+
+  it("shows wallets without balance whose source's provider key does not open", async () => {
+    const { data: source } = await api.create(api.selling());
+    await api.create(api.elsewhere());
+    await loseProviderKey(source.id);
+    const { status, data } = await api.ask("GET", LIST);
+    expect(status).toBe(200);
+    expect(data.Wallets).toMatchObject([
+      { note: "sells elsewhere", Balance: [{ unit: "" }] },
+      { note: "sells", Balance: null },
+    ]);
   });
 
   it("finds by source, type, key hash and address, and pages", async () => {
@@ -107,6 +136,33 @@ describe("PATCH /wallet", () => {
     ]);
     const row = await env.DB.prepare("SELECT * FROM audit ORDER BY id DESC").first();
     expect(row).toMatchObject({ action: "wallet.update", target: wallet.id });
+  });
+
+  it.each([
+    ["note", { note: "new" }, { collectionAddress: null }],
+    ["collection address", { collectionAddress: null }, { note: "new" }],
+  ])("keeps what somebody else changed while it changed the %s", async (_, change, theirs) => {
+    const { data: source } = await api.create(api.selling());
+    const [wallet] = source.SellingWallets;
+    let meanwhile = 0;
+    const DB = wrapD1(env.DB, async ({ kind }, run) => {
+      if (kind === "batch" && meanwhile++ === 0)
+        await api.ask("PATCH", WALLET, { id: wallet.id, ...theirs });
+      return run();
+    });
+    const body = { id: wallet.id, ...change };
+    const { data } = await api.ask("PATCH", WALLET, body, { env: { DB } });
+    expect(meanwhile).toBe(1);
+    expect(data).toMatchObject({ ...wallet, ...change, ...theirs });
+    expect((await api.list()).data.ExtendedPaymentSources[0].SellingWallets).toEqual([
+      { ...wallet, ...change, ...theirs },
+    ]);
+  });
+
+  it("changes nothing when nothing is sent", async () => {
+    const { data: source } = await api.create(api.selling());
+    const [wallet] = source.SellingWallets;
+    expect((await api.ask("PATCH", WALLET, { id: wallet.id })).data).toMatchObject(wallet);
   });
 
   it("refuses an address of another network (400)", async () => {

@@ -1,4 +1,6 @@
 import { env } from "cloudflare:workers";
+import { db, statement } from "../../src/db/client.ts";
+import { newId } from "../../src/db/id.ts";
 import { unlockedState } from "../../src/escrow/record.ts";
 import { makeRecord, Writer } from "./records.ts";
 
@@ -22,4 +24,24 @@ export async function addRecord(
   // The cursor of the source stays as it is; the record alone says whose it is.
   const writer = await Writer.create(env.DB, `writer-of-${record.id}`);
   await writer.change([record]);
+}
+
+/** Writes a wallet's agents that were registered long ago, straight into the table. */
+export async function addRegistered(
+  sourceId: string,
+  wallet: { walletVkey: string },
+  agents: number,
+): Promise<void> {
+  const one = () =>
+    statement(
+      `INSERT INTO registration (id, kind, network, source_id, source_type, contract_address,
+         policy_id, profile, name, state, wallet, wallet_vkey, failures, created_by_id, created_at,
+         updated_at, rev)
+       VALUES (?, 'Agent', 'Preprod', ?, 'Web3ChainV1', '', '', '{}', '', 'RegistrationConfirmed',
+         '{}', ?, 0, 'key-a', 1, 1, 0)`,
+      newId(Date.now()),
+      sourceId,
+      wallet.walletVkey,
+    );
+  await db(env).batch(Array.from({ length: agents }, one));
 }

@@ -91,6 +91,15 @@ export class SourceApi {
     return { SellingWallets: [{ walletMnemonic: mnemonic, note: "sells", collectionAddress }] };
   }
 
+  /** What a second source may have beside one of `selling` or `purchasing`. */
+  elsewhere() {
+    const { mnemonic } = this.wallet("seller-1");
+    return {
+      smartContractAddress: this.contract("Web3ChainV2").address,
+      SellingWallets: [{ walletMnemonic: mnemonic, note: "sells elsewhere" }],
+    };
+  }
+
   create(overrides: object = {}, options: AskOptions = {}): Promise<Answer> {
     return this.#ask("POST", "", this.body(overrides), options);
   }
@@ -157,4 +166,11 @@ export async function storedSources(): Promise<string> {
     tables.map((table) => env.DB.prepare(`SELECT * FROM ${table}`).all()),
   );
   return JSON.stringify(rows.map(({ results }) => results));
+}
+
+/** Has the provider key of a source sealed with a key that nobody has any more. */
+export async function loseProviderKey(sourceId: string): Promise<void> {
+  await env.DB.prepare("UPDATE payment_source SET rpc_provider_api_key = ? WHERE id = ?")
+    .bind("v1.lost.AAAA", sourceId)
+    .run();
 }

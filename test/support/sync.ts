@@ -1,6 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SourceCursor } from "../../durable-objects/source-cursor.ts";
+import { createBlockfrost } from "../../src/chain/blockfrost.ts";
+import type { TransactionPosition } from "../../src/chain/provider.ts";
 import { db, statement } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
 import { seal } from "../../src/db/sealed.ts";
@@ -73,6 +75,14 @@ export function addWallet(
     wallet.name,
     Date.now(),
   );
+}
+
+/** Where a transaction of a chain stands, for a cursor to begin after it. */
+export async function positionAt(chain: TestChain, txHash = ""): Promise<TransactionPosition> {
+  const provider = createBlockfrost({ baseUrl: chain.url, projectId: "any" });
+  const position = await provider.transaction(txHash);
+  if (!position) throw new Error("the local chain has no such transaction");
+  return position;
 }
 
 /**

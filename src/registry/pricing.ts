@@ -1,0 +1,25 @@
+import type { Network } from "../chain/network.ts";
+import type { Database } from "../db/client.ts";
+import type { AgentProfile } from "./profile.ts";
+
+export type PricingType = AgentProfile["pricing"]["type"];
+
+/** How agents price their work, by identifier; those whose metadata we do not know are left out. */
+export async function pricingTypes(
+  db: Database,
+  network: Network,
+  agentIdentifiers: string[],
+): Promise<Map<string, PricingType>> {
+  if (agentIdentifiers.length === 0) return new Map();
+  // A registry that was added again has its agents twice: the later entry is the last here.
+  const rows = await db.all<{ agent: string; type: PricingType }>(
+    `SELECT agent_identifier AS agent, state->>'$.profile.pricing.type' AS type
+     FROM registry_entry
+     WHERE agent_identifier IN (SELECT value FROM json_each(?)) AND network = ?
+       AND state->>'$.profile.pricing.type' IS NOT NULL
+     ORDER BY id`,
+    JSON.stringify([...new Set(agentIdentifiers)]),
+    network,
+  );
+  return new Map(rows.map(({ agent, type }) => [agent, type]));
+}

@@ -1,0 +1,104 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { ON_CHAIN_STATES } from "../../src/chain/network.ts";
+import { db } from "../../src/db/client.ts";
+import { hashOf } from "../../src/escrow/known.ts";
+import { listPage } from "../../src/escrow/list.ts";
+import type { EscrowRecord } from "../../src/escrow/record.ts";
+import { call, emptyTables } from "../support/app.ts";
+import { countingD1 } from "../support/d1.ts";
+import { makeRecord, Writer } from "../support/records.ts";
+
+const SOURCES = [
+  { sourceType: "Web3ChainV1", contractAddress: "addr_test1a" },
+  { sourceType: "Web3ChainV2", contractAddress: "addr_test1b" },
+  { sourceType: "Web3ChainV2", contractAddress: "addr_test1c" },
+] as const;
+
+beforeEach(emptyTables);
+
+/** Payments of which every fiftieth is of a rare contract, and every seventieth in a rare state. */
+async function write(count: number): Promise<EscrowRecord[]> {
+  const writer = await Writer.create(env.DB);
+  const records = Array.from({ length: count }, (_, i) =>
+    makeRecord("payment", SOURCES[i % 50 === 0 ? 2 : i % 2] ?? {}),
+  );
+  for (const record of records) record.identifierHash = hashOf(record.blockchainIdentifier);
+  for (let i = 0; i < count; i += 200) await writer.change(records.slice(i, i + 200));
+  for (const [i, record] of records.entries())
+    record.state.onChainState = i % 70 === 0 ? "Disputed" : "ResultSubmitted";
+  const disputed = records.filter(({ state }) => state.onChainState === "Disputed");
+  await env.DB.prepare(
+    `UPDATE escrow SET on_chain_state = 'Disputed',
+       doc = replace(doc, '"onChainState":"ResultSubmitted"', '"onChainState":"Disputed"')
+     WHERE id IN (SELECT value FROM json_each(?))`,
+  )
+    .bind(JSON.stringify(disputed.map(({ id }) => id)))
+    .run();
+  return records;
+}
+
+describe("GET /payment", () => {
+  it("returns what its filters ask for, newest first, page after page", async () => {
+    const records = await write(150);
+    const newest = records.toSorted((a, b) => (a.id < b.id ? 1 : -1));
+    const filters: [string, (record: EscrowRecord) => boolean][] = [
+      ["", () => true],
+      ["filterPaymentSourceType=Web3ChainV1", (one) => one.sourceType === "Web3ChainV1"],
+      ["filterSmartContractAddress=addr_test1c", (one) => one.contractAddress === "addr_test1c"],
+      ["filterOnChainState=Disputed", (one) => one.state.onChainState === "Disputed"],
+      [
+        "filterOnChainState=ResultSubmitted&filterSmartContractAddress=addr_test1b",
+        (one) =>
+          one.state.onChainState === "ResultSubmitted" && one.contractAddress === "addr_test1b",
+      ],
+      [`id=${newest[3]?.id}`, (one) => one === newest[3]],
+      [`blockchainIdentifier=${newest[4]?.blockchainIdentifier}`, (one) => one === newest[4]],
+      ["filterSmartContractAddress=addr_test1a&filterPaymentSourceType=Web3ChainV2", () => false],
+    ];
+    for (const [filter, wanted] of filters) {
+      const seen: string[] = [];
+      for (let more = true; more; ) {
+        const after = seen.length > 0 ? `&cursorId=${seen.at(-1)}` : "";
+        const answer = await call(`/api/v1/payment?network=Preprod&limit=20&${filter}${after}`);
+        const { data } = (await answer.json()) as { data: { Payments: { id: string }[] } };
+        seen.push(...data.Payments.map(({ id }) => id));
+        more = data.Payments.length > 0;
+      }
+      expect(seen, filter).toEqual(newest.filter(wanted).map(({ id }) => id));
+    }
+  });
+});
+
+describe("rows read by a list page", () => {
+  it("are at most the page, one more and the tip, for every filter, at 2,000 records", async () => {
+    const records = await write(2000);
+    const middle = records.map(({ id }) => id).sort()[1000];
+    const types = [undefined, "Web3ChainV1", "Web3ChainV2"] as const;
+    const filters = [
+      {},
+      ...["addr_test1a", "addr_test1b", "addr_test1c", "addr_test1none"].map(
+        (filterSmartContractAddress) => ({ filterSmartContractAddress }),
+      ),
+      ...ON_CHAIN_STATES.map((filterOnChainState) => ({ filterOnChainState })),
+      { id: middle },
+      { blockchainIdentifier: records[1000]?.blockchainIdentifier },
+    ];
+    for (const filter of filters)
+      for (const filterPaymentSourceType of types)
+        for (const cursorId of [undefined, middle])
+          for (const limit of [10, 100]) {
+            const { d1, rowsRead } = countingD1(env.DB);
+            await listPage(db({ DB: d1 }), "payment", {
+              network: "Preprod",
+              limit,
+              cursorId,
+              includeHistory: false,
+              filterPaymentSourceType,
+              ...filter,
+            });
+            const asked = JSON.stringify({ ...filter, filterPaymentSourceType, cursorId, limit });
+            expect(rowsRead(), asked).toBeLessThanOrEqual(limit + 2);
+          }
+  });
+});
