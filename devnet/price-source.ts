@@ -24,22 +24,31 @@ const RECORDED: Record<string, Record<string, object>> = {
 };
 
 export interface PriceSource {
-  /** Origin, to which `/api/v3` is the API and `/broken`, `/slow`, `/text` its failures. */
+  /**
+   * Origin, to which `/api/v3` is the API and `/broken`, `/slow`, `/text` its failures. `/six` is the
+   * API too: slow, so it answers once six calls wait, and refuses more than that.
+   */
   url: string;
   /** Stops it. */
   close(): Promise<void>;
 }
 
-/** Starts it on a free port. Asked with the key `wrong`, it refuses. */
+/** How long the calls that wait are counted before they are answered. */
+const GATHER_MS = 50;
+
+/** Starts it on a free port. Asked with the key `wrong`, it refuses; the coin `broken` makes it fail. */
 export async function startPriceSource(): Promise<PriceSource> {
-  const server = createServer((request, response) => {
+  const waiting = new Set<() => void>();
+  const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost");
     if (url.pathname.startsWith("/slow")) return;
+    const isBusy = url.pathname.startsWith("/six") && !(await oneOfSix(waiting));
     const [, coin = "", day = ""] =
-      /^\/api\/v3\/coins\/([^/]+)\/history\?date=([\d-]+)&/.exec(request.url ?? "") ?? [];
+      /^\/(?:api\/v3|six)\/coins\/([^/]+)\/history\?date=([\d-]+)&/.exec(request.url ?? "") ?? [];
     const answer = RECORDED[coin]?.[day];
     const isRefused = request.headers["x-cg-pro-api-key"] === "wrong";
-    const status = url.pathname.startsWith("/broken") ? 500 : isRefused ? 401 : answer ? 200 : 404;
+    const isBroken = isBusy || coin === "broken" || url.pathname.startsWith("/broken");
+    const status = isBroken ? 500 : isRefused ? 401 : answer ? 200 : 404;
     response.writeHead(url.pathname.startsWith("/text") ? 200 : status, {
       "content-type": "application/json",
     });
@@ -56,4 +65,17 @@ export async function startPriceSource(): Promise<PriceSource> {
       await once(server, "close");
     },
   };
+}
+
+/** Waits until there are six; false at once when there were. */
+function oneOfSix(waiting: Set<() => void>): Promise<boolean> {
+  if (waiting.size === 6) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    waiting.add(() => resolve(true));
+    if (waiting.size < 6) return;
+    setTimeout(() => {
+      for (const answer of waiting) answer();
+      waiting.clear();
+    }, GATHER_MS);
+  });
 }

@@ -1,18 +1,18 @@
 /** From a request and the payments it is for to what goes on paper. */
 
 import { ApiError } from "../http/errors.ts";
-import type { Billable } from "./billing.ts";
+import { MOST_PAYMENTS } from "./billing.ts";
 import { type InvoiceContent, type TaxCategory, TEXT_FIELDS } from "./content.ts";
-import { type Item, itemsOf, priceItems } from "./lines.ts";
+import { type BillablePayment, type Item, itemsOf, priceItems } from "./lines.ts";
 import { dayOf } from "./month.ts";
+import { partyOf } from "./party.ts";
 import type { UsedRate } from "./rates.ts";
 import type { BillingRequest } from "./schemas.ts";
 import { vocabulary } from "./texts.ts";
 import { agentName } from "./units.ts";
 
-/** One paper has at most so many lines, and covers at most so many payments: both must fit a row. */
+/** One paper has at most so many lines: they must fit a row. */
 const MOST_LINES = 1_000;
-const MOST_PAYMENTS = 20_000;
 
 /**
  * What VAT law asks of the parties before any payment is looked at.
@@ -27,13 +27,13 @@ export function requireVatNumbers({ vatRate, reverseCharge, Seller, Buyer }: Bil
 }
 
 /** @throws ApiError 409 when there is too much for one paper */
-export function itemsToBill(payments: readonly Billable[]): Item[] {
+export function itemsToBill(payments: readonly BillablePayment[]): Item[] {
+  const most = `An invoice has at most ${MOST_LINES} lines for ${MOST_PAYMENTS} payments`;
+  if (payments.length > MOST_PAYMENTS)
+    throw new ApiError(409, `${most}; this month has more payments`);
   const items = itemsOf(payments);
-  if (items.length > MOST_LINES || payments.length > MOST_PAYMENTS)
-    throw new ApiError(
-      409,
-      `An invoice has at most ${MOST_LINES} lines for ${MOST_PAYMENTS} payments; this month has ${items.length} for ${payments.length}`,
-    );
+  if (items.length > MOST_LINES)
+    throw new ApiError(409, `${most}; this month has ${items.length} for ${payments.length}`);
   return items;
 }
 
@@ -65,8 +65,8 @@ export function contentOf(
     issueDate: chosen.date ?? dayOf(now),
     month: request.month,
     currency,
-    seller: Seller,
-    buyer: Buyer,
+    seller: partyOf(Seller),
+    buyer: partyOf(Buyer),
     sellerVkey,
     buyerVkey: request.buyerWalletVkey.toLowerCase(),
     texts: Object.fromEntries(

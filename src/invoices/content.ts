@@ -77,7 +77,7 @@ export interface InvoiceContent {
  *
  * @param issueDate - null when the request left it open: then it is no reason for a new paper
  * @param prefix - of the number
- * @param payments - ids, in any order
+ * @param payments - their identities, in any order
  */
 export function fingerprintOf(
   content: InvoiceContent,
@@ -89,12 +89,16 @@ export function fingerprintOf(
   return createHash("sha256").update(canonicalJson(made)).digest("hex");
 }
 
-/** What differs between two revisions; `requested` when nothing does. */
+/**
+ * What differs between two revisions; `requested` when nothing does.
+ *
+ * @param coversOthers - whether the second one covers other payments than the first
+ */
 export function reasonsFor(
-  old: { content: InvoiceContent; payments: readonly string[] },
-  next: { content: InvoiceContent; payments: readonly string[] },
+  a: InvoiceContent,
+  b: InvoiceContent,
+  coversOthers: boolean,
 ): CancellationReason[] {
-  const [a, b] = [old.content, next.content];
   const differ = (x: unknown, y: unknown) => canonicalJson(x) !== canonicalJson(y);
   const amounts = ({ currency, tax, lines, conversions }: InvoiceContent) => ({
     currency,
@@ -103,7 +107,7 @@ export function reasonsFor(
     conversions,
   });
   const found: CancellationReason[] = [];
-  if (differ([...old.payments].sort(), [...next.payments].sort())) found.push("payments");
+  if (coversOthers) found.push("payments");
   else if (differ(amounts(a), amounts(b))) found.push("items");
   if (differ(a.seller, b.seller)) found.push("seller");
   if (differ(a.buyer, b.buyer)) found.push("buyer");

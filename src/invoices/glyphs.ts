@@ -11,11 +11,11 @@ export function printable(text: string): string {
 }
 
 /**
- * What is right when glyphs stand one after the other. Other scripts, and marks that compose with no
- * letter, need shaping.
+ * What is right when glyphs stand one after the other: other scripts need shaping, and so do marks
+ * that compose with no letter, also those of these scripts.
  */
 const SET_PLAINLY = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]$/u;
-const INVISIBLE = /^[\p{Cc}\p{Cf}]$/u;
+const MARK_OR_INVISIBLE = /^[\p{M}\p{Cc}\p{Cf}]$/u;
 
 /**
  * Refuses text that the fonts have no glyph for: it would be printed as blanks or boxes.
@@ -33,7 +33,7 @@ export async function requireGlyphs(
       const code = character.codePointAt(0) ?? 0;
       if (
         character === "\n" ||
-        (SET_PLAINLY.test(character) && !INVISIBLE.test(character) && known.has(code))
+        (SET_PLAINLY.test(character) && !MARK_OR_INVISIBLE.test(character) && known.has(code))
       )
         continue;
       const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;

@@ -3,7 +3,13 @@ import type { Network } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
-import { BILLABLE, BILLABLE_COLUMNS, type BillableRow, billableOfRow } from "./billing.ts";
+import {
+  BILLABLE_COLUMNS,
+  type BillableRow,
+  billableOfRow,
+  UNINVOICED,
+  uninvoicedParams,
+} from "./billing.ts";
 import { DOCUMENT_COLUMNS, type DocumentRow, documentOfRow, pdfOf } from "./documents.ts";
 import { parseMonth } from "./month.ts";
 import type { invoiceRecord, listQuery, missingQuery, uninvoicedPayment } from "./schemas.ts";
@@ -83,16 +89,18 @@ const IS_CANCELLED = `(kind = 'Invoice' AND EXISTS (SELECT 1 FROM invoice_docume
 /**
  * Payments that became billable in a month and are on no invoice, newest first.
  *
+ * @param removed - when sources of the network were removed, epoch milliseconds by id
  * @param now - epoch milliseconds: what becomes billable later is left out
  */
 export async function listUninvoiced(
   database: Database,
   query: z.output<typeof missingQuery>,
+  removed: Readonly<Record<string, number>>,
   now: number,
 ): Promise<z.input<typeof uninvoicedPayment>[]> {
   const month = parseMonth(query.month);
   if (month === null) return [];
-  const params: unknown[] = [query.network, month.start, month.end, now];
+  const params = uninvoicedParams(query.network, month, removed, now);
   const filter = (condition: string, value: unknown) => {
     if (value === undefined) return "";
     params.push(value);
@@ -107,13 +115,11 @@ export async function listUninvoiced(
       network: Network;
     }
   >(
-    `SELECT ${BILLABLE_COLUMNS}, blockchain_identifier AS blockchainIdentifier,
+    `SELECT ${BILLABLE_COLUMNS}, NULL AS baseId, blockchain_identifier AS blockchainIdentifier,
        on_chain_state AS onChainState, escrow.created_at AS createdAt,
        terms->>'buyerVkey' AS buyerVkey
-     FROM escrow LEFT JOIN invoiced_payment ON invoiced_payment.payment_id = escrow.id
-     WHERE ${BILLABLE} AND escrow.network = ?1 AND invoiced_payment.base_id IS NULL
-       AND billableAt >= ?2 AND billableAt < ?3 AND billableAt <= ?4
-       AND EXISTS (SELECT 1 FROM json_each(funds) WHERE CAST(value->>'amount' AS REAL) > 0)
+     FROM escrow ${query.buyerWalletVkey === undefined ? "" : "INDEXED BY escrow_billable"}
+     WHERE ${UNINVOICED}
        ${filter("terms->>'buyerVkey' =", query.buyerWalletVkey?.toLowerCase())}
        ${filter("escrow.id <", query.cursorId)}
      ORDER BY escrow.id DESC LIMIT ?${params.push(query.limit)}`,

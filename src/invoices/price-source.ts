@@ -25,6 +25,8 @@ export interface PriceSourceEnv {
 }
 
 const TIMEOUT_MS = 4_000;
+/** What a request keeps of its time to store what was found, and to answer. */
+const RESERVE_MS = 1_000;
 const MAX_BYTES = 256 * 1024;
 /** Digits of a rate: prices have some ten, and the smallest unit of a token up to eighteen more. */
 const RATE_DIGITS = 30;
@@ -45,6 +47,7 @@ const answerSchema = (currency: Currency) =>
  * from an API of the form `GET {base}/coins/{id}/history?date=DD-MM-YYYY`, per smallest unit. Null
  * when the source is off or does not know the unit.
  *
+ * @param deadline - of the request, epoch milliseconds
  * @returns the rate as decimal text, and where it is from, as the invoice prints it
  * @throws ApiError 502 or 504 when the source fails; Error when its variables are malformed
  */
@@ -52,13 +55,14 @@ export async function endOfMonthRate(
   env: PriceSourceEnv,
   unit: string,
   { currency, month }: { currency: Currency; month: Month },
+  deadline: number,
 ): Promise<{ rate: string; source: string } | null> {
   const { PRICE_SOURCE_URL: base, PRICE_SOURCE_COINS: text } = env;
   if (!base || !text) return null;
   const coins = coinsSchema.parse(JSON.parse(text));
   const coin = Object.hasOwn(coins, unit) ? coins[unit] : undefined;
   if (!coin) return null;
-  const price = await priceOf(env, base, coin.id, currency, month);
+  const price = await priceOf(env, base, coin.id, { currency, month }, deadline);
   if (price === null) return null;
   const perUnit = dividedBy(parseDecimal(price), whole(10n ** BigInt(coin.decimals)));
   const rate = trimDecimal(formatDecimal(roundHalfUp(perUnit, RATE_DIGITS), RATE_DIGITS), 0);
@@ -70,20 +74,22 @@ async function priceOf(
   env: PriceSourceEnv,
   base: string,
   coin: string,
-  currency: Currency,
-  month: Month,
+  { currency, month }: { currency: Currency; month: Month },
+  deadline: number,
 ): Promise<string | null> {
   const [year, monthOfYear, day] = dayOf(month.end).split("-");
   const url = `${base}/coins/${encodeURIComponent(coin)}/history?date=${day}-${monthOfYear}-${year}&localization=false`;
+  const timeoutMs = Math.min(TIMEOUT_MS, deadline - RESERVE_MS - Date.now());
+  if (timeoutMs <= 0) throw tooSlow();
   try {
     const { status, body } = await fetchPublic(url, {
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs,
       maxBytes: MAX_BYTES,
       headers: {
         accept: "application/json",
         ...(env.PRICE_SOURCE_KEY && { "x-cg-pro-api-key": env.PRICE_SOURCE_KEY }),
       },
-      loopbackOrigins: await loopbackOrigins(env, Date.now() + TIMEOUT_MS),
+      loopbackOrigins: await loopbackOrigins(env, deadline),
       resolverUrl: env.DNS_OVER_HTTPS_URL,
     });
     if (status === 404) return null;
@@ -92,12 +98,15 @@ async function priceOf(
     const price = answer.data?.market_data.current_price[currency];
     return price === undefined ? null : String(price);
   } catch (error) {
-    if (error instanceof PublicFetchError && error.reason === "timeout")
-      throw new ApiError(504, "The price source did not answer in time", { retryAfter: 5 });
+    if (error instanceof PublicFetchError && error.reason === "timeout") throw tooSlow();
     if (error instanceof PublicFetchError || error instanceof SyntaxError)
       throw failed(error.message);
     throw error;
   }
+}
+
+function tooSlow(): ApiError {
+  return new ApiError(504, "The price source did not answer in time", { retryAfter: 5 });
 }
 
 function failed(why: string): ApiError {

@@ -17,13 +17,26 @@ export interface Rate {
   source: string;
 }
 
+/** Questions to the price source under way at once: an invocation has six connections. */
+const PARALLEL = 6;
+
 /** Stores a rate in place of an earlier one. */
-export function storeRate({ unit, currency, month, rate, source }: Rate, now: number): Statement {
+export function storeRate(rate: Rate, now: number): Statement {
+  return insertRate(
+    rate,
+    "UPDATE SET rate = excluded.rate, source = excluded.source, updated_at = excluded.updated_at",
+    now,
+  );
+}
+
+function insertRate(
+  { unit, currency, month, rate, source }: Rate,
+  whenStored: string,
+  now: number,
+): Statement {
   return statement(
     `INSERT INTO invoice_rate (month, currency, unit, rate, source, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (month, currency, unit)
-     DO UPDATE SET rate = excluded.rate, source = excluded.source, updated_at = excluded.updated_at`,
+     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (month, currency, unit) DO ${whenStored}`,
     month,
     currency,
     unit,
@@ -58,7 +71,8 @@ export type UsedRate = Pick<Rate, "rate"> & { source: string | null };
  *
  * @param given - `CurrencyConversion` of the request
  * @param now - epoch milliseconds
- * @throws ApiError 400 naming the units without a rate
+ * @param deadline - of the request, epoch milliseconds
+ * @throws ApiError 400 naming the units without a rate; 502 or 504 when the price source fails
  */
 export async function ratesFor(
   env: PriceSourceEnv,
@@ -67,6 +81,7 @@ export async function ratesFor(
   given: Readonly<Record<string, number>>,
   at: { currency: Currency; month: Month },
   now: number,
+  deadline: number,
 ): Promise<Map<string, UsedRate>> {
   const rates = new Map<string, UsedRate>();
   for (const unit of units) {
@@ -75,19 +90,15 @@ export async function ratesFor(
     if (rate !== undefined) rates.set(unit, { rate: plainDecimal(String(rate)), source: null });
   }
   const open = () => units.filter((unit) => !rates.has(unit));
-  for (const { unit, rate, source } of await storedRates(core, open(), at))
-    rates.set(unit, { rate, source });
-
-  const found: Rate[] = [];
+  const use = (known: readonly Rate[]) => {
+    for (const { unit, rate, source } of known) rates.set(unit, { rate, source });
+  };
+  use(await storedRates(core, open(), at));
   // The end of a month has no price before it is over.
   if (at.month.end <= now) {
-    for (const unit of open()) {
-      const known = await endOfMonthRate(env, unit, at);
-      if (known) found.push({ unit, currency: at.currency, month: at.month.text, ...known });
-    }
+    await askSource(env, core, open(), at, now, deadline);
+    use(await storedRates(core, open(), at));
   }
-  if (found.length > 0) await core.batch(found.map((rate) => storeRate(rate, now)));
-  for (const { unit, rate, source } of found) rates.set(unit, { rate, source });
 
   const missing = open().map((unit) => JSON.stringify(unit));
   if (missing.length > 0)
@@ -96,6 +107,38 @@ export async function ratesFor(
       `CurrencyConversion: no rate in ${at.currency} is known at the end of ${at.month.text} for the unit ${missing.join(", ")}`,
     );
   return rates;
+}
+
+/**
+ * Asks the price source for the rates of units. Each is stored as it comes, so a later request finds
+ * it also when this one fails; one that was stored meanwhile stays. After a failure no other unit is
+ * asked for.
+ */
+async function askSource(
+  env: PriceSourceEnv,
+  core: Database,
+  units: readonly string[],
+  at: { currency: Currency; month: Month },
+  now: number,
+  deadline: number,
+): Promise<void> {
+  const queue = units.values();
+  const failures: unknown[] = [];
+  const work = async () => {
+    for (const unit of queue) {
+      if (failures.length > 0) return;
+      try {
+        const found = await endOfMonthRate(env, unit, at, deadline);
+        if (found === null) continue;
+        const rate = { unit, currency: at.currency, month: at.month.text, ...found };
+        await core.batch([insertRate(rate, "NOTHING", now)]);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+  if (failures.length > 0) throw failures[0];
 }
 
 async function storedRates(

@@ -5,7 +5,7 @@ import { newId } from "../db/id.ts";
 import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import type { Remember } from "../http/idempotency.ts";
-import { coverPayments } from "./billing.ts";
+import { type Billable, coverPayments, type Purchases } from "./billing.ts";
 import { cancellationOf, type InvoiceContent, reasonsFor } from "./content.ts";
 import {
   DOCUMENT_COLUMNS,
@@ -14,7 +14,7 @@ import {
   type IssuedDocument,
   sellerMark,
 } from "./documents.ts";
-import { dayOf, type Month } from "./month.ts";
+import { dayOf } from "./month.ts";
 
 /** Ids of the papers that a request led to. */
 export interface Issued {
@@ -27,38 +27,36 @@ export interface Issued {
 export interface Base {
   id: string;
   version: number;
+  sellerVkey: string;
   /** The invoice that stands. */
-  active: IssuedDocument | null;
-  /** Payments that it covers. */
-  covered: string[];
+  active: IssuedDocument;
+  /** How many payments it covers. */
+  covered: number;
 }
 
-/** Reads the base of a subject; null before its first invoice. */
-export async function readBase(
-  database: Database,
-  subject: { network: Network; buyerVkey: string; sellerVkey: string; month: Month },
-): Promise<Base | null> {
-  const [row] = await database.all<{ id: string; version: number; covered: string }>(
-    `SELECT id, version, (SELECT json_group_array(payment_id) FROM invoiced_payment
-       WHERE base_id = invoice_base.id) AS covered
-     FROM invoice_base WHERE network = ? AND buyer_vkey = ? AND seller_vkey = ? AND month = ?`,
-    subject.network,
-    subject.buyerVkey,
-    subject.sellerVkey,
-    subject.month.text,
+/** A row of `selectBases`. */
+export type BaseRow = DocumentRow & Omit<Base, "id" | "active">;
+
+/** The bases of a buyer's month, those of all sellers or of one. Rows: `BaseRow`. */
+export function selectBases({ network, buyerVkey, sellerVkey, month }: Purchases): Statement {
+  return statement(
+    `SELECT ${DOCUMENT_COLUMNS}, version, invoice_base.seller_vkey AS sellerVkey,
+       (SELECT count(*) FROM invoiced_payment WHERE base_id = invoice_base.id) AS covered
+     FROM invoice_base JOIN invoice_document ON invoice_document.base_id = invoice_base.id
+     WHERE invoice_base.network = ?1 AND buyer_vkey = ?2 AND month = ?3
+       AND (?4 IS NULL OR invoice_base.seller_vkey = ?4) AND kind = 'Invoice'
+       AND revision = (SELECT max(revision) FROM invoice_document AS other
+         WHERE other.base_id = invoice_base.id)`,
+    network,
+    buyerVkey,
+    month.text,
+    sellerVkey,
   );
-  if (!row) return null;
-  const [active] = await database.all<DocumentRow>(
-    `SELECT ${DOCUMENT_COLUMNS} FROM invoice_document
-     WHERE base_id = ? AND kind = 'Invoice' ORDER BY revision DESC LIMIT 1`,
-    row.id,
-  );
-  return {
-    id: row.id,
-    version: row.version,
-    active: active ? documentOfRow(active) : null,
-    covered: JSON.parse(row.covered) as string[],
-  };
+}
+
+/** Reads a row of `selectBases`. */
+export function baseOfRow({ version, sellerVkey, covered, ...document }: BaseRow): Base {
+  return { id: document.baseId, version, sellerVkey, covered, active: documentOfRow(document) };
 }
 
 /** A revision to be issued. */
@@ -68,8 +66,8 @@ export interface Revision {
   content: InvoiceContent;
   /** Of its number. */
   prefix: string | null;
-  /** Payments that it covers. */
-  ids: string[];
+  /** What it covers, as of one moment with the base. */
+  payments: readonly Billable[];
   fingerprint: string;
 }
 
@@ -88,21 +86,20 @@ export async function commitRevision(
   remember: Remember,
   now: number,
 ): Promise<Issued | "stale"> {
-  const { network, base, content, prefix, ids, fingerprint } = revision;
+  const { network, base, content, prefix, payments, fingerprint } = revision;
   const { buyerVkey, sellerVkey, month } = content;
-  const active = base?.active ?? null;
   const baseId = base?.id ?? newId(now);
   const issued: Issued = {
     invoiceId: newId(now),
-    cancellationId: active === null ? null : newId(now),
+    cancellationId: base === null ? null : newId(now),
   };
   const common = { baseId, network, prefix, createdById: c.var.caller.id, now };
   const papers: Statement[] = [];
-  if (active !== null && issued.cancellationId !== null) {
-    const reasons = reasonsFor(
-      { content: active.content, payments: base?.covered ?? [] },
-      { content, payments: ids },
-    );
+  if (base !== null && issued.cancellationId !== null) {
+    const { active } = base;
+    const coversOthers =
+      payments.length !== base.covered || payments.some((payment) => payment.baseId !== base.id);
+    const reasons = reasonsFor(active.content, content, coversOthers);
     papers.push(
       ...insertDocument({
         ...common,
@@ -119,7 +116,7 @@ export async function commitRevision(
       ...common,
       id: issued.invoiceId,
       kind: "Invoice",
-      revision: (active?.revision ?? 0) + 1,
+      revision: (base?.active.revision ?? 0) + 1,
       content,
       fingerprint,
     }),
@@ -146,7 +143,10 @@ export async function commitRevision(
           now,
         ),
         ...papers,
-        ...coverPayments(baseId, ids),
+        ...coverPayments(
+          baseId,
+          payments.map(({ id }) => id),
+        ),
         ...charge(c.var.caller, "invoice-monthly"),
       ],
     );

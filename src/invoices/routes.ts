@@ -6,6 +6,7 @@ import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { isoTime } from "../http/envelope.ts";
 import { idempotently } from "../http/idempotency.ts";
+import { removedSources } from "../sources/active.ts";
 import { issueMonthly } from "./issue.ts";
 import { listInvoices, listUninvoiced } from "./list.ts";
 import { listRates, storeRate } from "./rates.ts";
@@ -46,12 +47,15 @@ export function invoiceRoutes() {
       tag: "Invoices",
       summary: "Generates the invoice of a buyer wallet for a month",
       description:
-        "Only the owner of the buyer wallet gets it: it signs the request. Asked again, the same PDF comes back, unless something changed: then a new revision, with the cancellation of the one before.",
+        "Only the owner of the buyer wallet gets it: it signs the request. Asked again, the same PDF comes back, unless something changed: then a new revision, with the cancellation of the one before, when the API key is the one that asked for it or an Admin's.",
       body: monthlyBody,
       idempotent: true,
       data: issuedInvoice,
       status: "Success",
-      errors: ERRORS,
+      errors: {
+        ...ERRORS,
+        403: "The API key lacks the permission or the network, or the invoice that would change is another key's.",
+      },
     },
     async (c, { body }) => {
       const now = Date.now();
@@ -112,7 +116,9 @@ export function invoiceRoutes() {
     async (c, { query }) => {
       permitNetwork(c.var.caller, query.network);
       const database = db(c.env, query.network, { deadline: c.var.deadline });
-      return { UninvoicedPayments: await listUninvoiced(database, query, Date.now()) };
+      const core = db(c.env, undefined, { deadline: c.var.deadline });
+      const removed = await removedSources(core, query.network);
+      return { UninvoicedPayments: await listUninvoiced(database, query, removed, Date.now()) };
     },
   );
 

@@ -26,8 +26,8 @@ export const invoiceBase = sqliteTable(
     uniqueIndex("invoice_base_subject").on(
       table.network,
       table.buyerVkey,
-      table.sellerVkey,
       table.month,
+      table.sellerVkey,
     ),
     index("invoice_base_month").on(table.network, table.month, table.id),
   ],
@@ -79,14 +79,23 @@ export const invoiceDocument = sqliteTable(
   ],
 );
 
-/** Which base a payment is billed in: one and no other. Ledger. */
+/**
+ * Which base a payment is billed in: one and no other. The payment is that on the chain: a source
+ * that is created again makes another record of it. Ledger.
+ */
 export const invoicedPayment = sqliteTable(
   "invoiced_payment",
   {
-    paymentId: text("payment_id").primaryKey(),
+    /** As in `escrow`. */
+    identifierHash: text("identifier_hash").notNull(),
+    network: text("network", { enum: ["Preprod", "Mainnet"] }).notNull(),
+    contractAddress: text("contract_address").notNull(),
     baseId: text("base_id").notNull(),
   },
-  (table) => [index("invoiced_payment_base").on(table.baseId)],
+  (table) => [
+    primaryKey({ columns: [table.identifierHash, table.network, table.contractAddress] }),
+    index("invoiced_payment_base").on(table.baseId),
+  ],
 );
 
 /** End-of-month rates: invoice currency per one of the unit that amounts are counted in. Core. */

@@ -22,7 +22,7 @@ async function expectGapless(): Promise<void> {
 
 /** Every payment on one invoice base, and every base with one invoice that stands. */
 async function expectWhole(payments: number): Promise<void> {
-  const covered = await env.DB.prepare("SELECT payment_id FROM invoiced_payment").all();
+  const covered = await env.DB.prepare("SELECT 1 FROM invoiced_payment").all();
   const all = await documents();
   expect(covered.results).toHaveLength(all.length === 0 ? 0 : payments);
   const invoices = all.filter(({ kind }) => kind === "Invoice");
@@ -123,5 +123,25 @@ describe("requests at the same time", () => {
     ]);
     await expectGapless();
     await expectWhole(1);
+  });
+
+  it("never let a slow one replace a newer invoice by what it read before", async () => {
+    await pay({});
+    let newer: string | null = null;
+    const d1 = wrapD1(env.DB, async ({ sql }, run) => {
+      const result = await run();
+      if (newer === null && sql.some((one) => one.includes("FROM escrow"))) {
+        newer = "";
+        await pay({});
+        newer = (await ask()).data.invoice;
+      }
+      return result;
+    });
+    // A read that takes too long is sent again, and would then see the newer invoice.
+    const slow = await ask({}, { env: { DB: d1, REQUEST_DEADLINE_MS: "60000" } });
+    expect(newer).not.toBeNull();
+    expect(slow.data).toEqual({ invoice: newer });
+    expect(await documents()).toHaveLength(1);
+    await expectWhole(2);
   });
 });

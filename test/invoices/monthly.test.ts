@@ -73,6 +73,16 @@ describe("POST /invoice/monthly 200", () => {
     });
   });
 
+  it("takes null and a member that is left out for the same", async () => {
+    await pay({});
+    const nulls = { email: null, phone: null, companyName: null, vatNumber: null };
+    const { email, companyName, ...without } = BUYER;
+    const first = await send("POST", "monthly", signed({ Buyer: { ...without, ...nulls } }));
+    expect(first.status).toBe(200);
+    expect((await send("POST", "monthly", signed({ Buyer: without }))).data).toEqual(first.data);
+    expect(await documents()).toHaveLength(1);
+  });
+
   it("bills later payments of the month in a revision that holds the earlier ones too", async () => {
     await pay({});
     expect(await billed()).toEqual(["1 × 8.4033613445"]);
@@ -204,7 +214,7 @@ describe("what is billed", () => {
       .bind(id)
       .run();
     expect(await billed()).toEqual(["1 × 8.4033613445"]);
-    const covered = await env.DB.prepare("SELECT payment_id FROM invoiced_payment").all();
+    const covered = await env.DB.prepare("SELECT 1 FROM invoiced_payment").all();
     expect(covered.results).toHaveLength(1);
   });
 });
@@ -232,12 +242,14 @@ describe("POST /invoice/monthly refuses, and changes nothing", () => {
       400,
       "Buyer.name: has a character that cannot be printed (U+6771)",
     ],
-    [
-      "marks it cannot place",
-      { Invoice: { terms: "x\u0335" } },
-      400,
-      "Invoice.terms: has a character",
-    ],
+    ...["x\u0335", "\u0430\u0483", "\u0430\u0488", "\u0430\u2de0", "\u0430\ua66f"].map(
+      (terms): (typeof REFUSED)[number] => [
+        `a mark it cannot place, U+${terms.charCodeAt(1).toString(16)}`,
+        { Invoice: { terms } },
+        400,
+        "Invoice.terms: has a character",
+      ],
+    ),
     ["a date that is none", { Invoice: { date: "2025-02-30" } }, 400, "Invoice.date"],
     ["an unknown seller", { sellerWalletVkey: "44".repeat(28) }, 404, "No billable payments"],
   ];
@@ -312,13 +324,16 @@ describe("GET /invoice/monthly", () => {
   });
 
   it("shows a key that is no Admin only what it asked for", async () => {
-    await pay({});
-    await ask();
+    const sellerWalletVkey = "33".repeat(28);
+    await pay({}, { sellerVkey: sellerWalletVkey });
+    await ask({ sellerWalletVkey: SELLER_VKEY });
     const token = await insertKey({ canPay: true });
     expect((await send("GET", LIST, undefined, { token })).data.Invoices).toEqual([]);
-    const Invoice = { language: "de" };
-    expect((await send("POST", "monthly", signed({ Invoice }), { token })).status).toBe(200);
-    expect((await send("GET", LIST, undefined, { token })).data.Invoices).toHaveLength(1);
+    const own = await send("POST", "monthly", signed({ sellerWalletVkey }), { token });
+    expect(own.status).toBe(200);
+    const shown = (await send("GET", LIST, undefined, { token })).data.Invoices;
+    expect(shown).toMatchObject([{ sellerWalletVkey }]);
+    expect((await send("GET", LIST)).data.Invoices).toHaveLength(2);
   });
 });
 

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
+import { wrapD1 } from "../support/d1.ts";
 import { ask, documents, MONTH, pay, send } from "./support.ts";
 
 beforeEach(emptyTables);
@@ -124,6 +125,56 @@ describe("the price source", () => {
     await pay({});
     expect((await askSource(more)).status).toBe(Number(status));
     expect(await documents()).toEqual([]);
+  });
+
+  it("never takes the place of a rate that is stored while it is asked", async () => {
+    await pay({});
+    let stored = false;
+    const DB = wrapD1(env.DB, async ({ sql }, run) => {
+      const result = await run();
+      if (!stored && sql.some((one) => /^SELECT .* FROM invoice_rate/s.test(one))) {
+        stored = true;
+        await store();
+      }
+      return result;
+    });
+    expect((await askSource({ DB })).status).toBe(200);
+    const kept = { unit: "", rate: "0.0000045", source: "House rate" };
+    expect(await conversions()).toMatchObject([kept]);
+    expect((await send("GET", `rates?month=${MONTH}`)).data.Rates).toMatchObject([kept]);
+  });
+
+  it("is asked for six units at once, and not for more", async () => {
+    const units = Array.from({ length: 12 }, (_, i) => `${10 + i}`.repeat(28));
+    await pay({ funds: units.map((unit) => ({ unit, amount: "5000000" })) });
+    const native = units.map((unit) => [unit, { id: "native", decimals: 6 }]);
+    const answer = await askSource({
+      PRICE_SOURCE_URL: `${env.PRICES_URL}/six`,
+      PRICE_SOURCE_COINS: JSON.stringify(Object.fromEntries(native)),
+    });
+    expect(answer).toMatchObject({ status: 200 });
+    expect(await conversions()).toHaveLength(12);
+  });
+
+  it("502 when it fails for one unit: what it said of others is kept", async () => {
+    const unit = "cd".repeat(28);
+    await pay({ funds: ["", unit].map((unit) => ({ unit, amount: "5000000" })) });
+    const coins = { "": { id: "native", decimals: 6 }, [unit]: { id: "broken", decimals: 6 } };
+    const answer = await askSource({ PRICE_SOURCE_COINS: JSON.stringify(coins) });
+    expect(answer.status).toBe(502);
+    expect(await documents()).toEqual([]);
+    const { data } = await send("GET", `rates?month=${MONTH}`);
+    expect(data.Rates).toMatchObject([{ unit: "", rate: "0.0000006871234567890123" }]);
+  });
+
+  it("504 before the deadline of the request, when it does not answer", async () => {
+    await pay({});
+    const PRICE_SOURCE_URL = `${env.PRICES_URL}/slow`;
+    const answer = await askSource({ PRICE_SOURCE_URL, REQUEST_DEADLINE_MS: "3000" });
+    expect(answer).toMatchObject({
+      status: 504,
+      message: "The price source did not answer in time",
+    });
   });
 
   it("is not asked for a month that is not over", async () => {
