@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, vi } from "vitest";
+import { ask } from "../../devnet/api.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const READY = /^ready: (http:\/\/127\.0\.0\.1:\d+) · admin key: (\S+)$/gm;
@@ -124,4 +125,31 @@ export async function states(address: Address): Promise<Record<"payment" | "purc
   ]);
   const statesOf = (found: LedgerRecord[]) => found.map(({ onChainState }) => onChainState).sort();
   return { payment: statesOf(payment), purchase: statesOf(purchase) };
+}
+
+/** What the demo's registrations come to, after which nothing happens on the chain. */
+export const REGISTERED = {
+  agents: [
+    "Registered adviser: RegistrationConfirmed",
+    "Short-lived adviser: DeregistrationConfirmed",
+  ],
+  inboxAgents: ["demo-inbox: RegistrationConfirmed"],
+  inboxes: ["demo-inbox: Verified"],
+};
+
+/** How the registrations stand. */
+export async function registrations({ url, adminKey: token }: Address): Promise<object> {
+  type Assets = { Assets: Record<string, string>[] };
+  type Inboxes = { registrations: Record<string, string>[] };
+  const access = { url, token };
+  const agents = await ask<Assets>(access, "GET", "/registry?network=Preprod");
+  const inboxAgents = await ask<Assets>(access, "GET", "/inbox-agents?network=Preprod");
+  const inboxes = await ask<Inboxes>(access, "POST", "/inbox-agent-registration", {
+    network: "Preprod",
+  });
+  return {
+    agents: agents.Assets.map(({ name, state }) => `${name}: ${state}`).sort(),
+    inboxAgents: inboxAgents.Assets.map(({ agentSlug, state }) => `${agentSlug}: ${state}`),
+    inboxes: inboxes.registrations.map(({ agentSlug, status }) => `${agentSlug}: ${status}`),
+  };
 }

@@ -14,9 +14,11 @@ import {
   freePort,
   isGroupAlive,
   killCopies,
+  REGISTERED,
   ready,
   readyLines,
   records,
+  registrations,
   start,
   states,
   stop,
@@ -75,28 +77,9 @@ describe("npm start", { timeout: 120_000 }, () => {
   });
 
   it("registers agents and an inbox agent, verifies it, and deregisters another", async () => {
-    type Assets = { Assets: Record<string, string>[] };
-    type Inboxes = { registrations: Record<string, string>[] };
-    const state = async () => {
-      const agents = await asked<Assets>("GET", "/registry?network=Preprod");
-      const inboxAgents = await asked<Assets>("GET", "/inbox-agents?network=Preprod");
-      const inboxes = await asked<Inboxes>("POST", "/inbox-agent-registration", {
-        network: "Preprod",
-      });
-      return {
-        agents: agents.Assets.map(({ name, state }) => `${name}: ${state}`).sort(),
-        inboxAgents: inboxAgents.Assets.map(({ agentSlug, state }) => `${agentSlug}: ${state}`),
-        inboxes: inboxes.registrations.map(({ agentSlug, status }) => `${agentSlug}: ${status}`),
-      };
-    };
-    await expect.poll(state, { timeout: 90_000, interval: 500 }).toEqual({
-      agents: [
-        "Registered adviser: RegistrationConfirmed",
-        "Short-lived adviser: DeregistrationConfirmed",
-      ],
-      inboxAgents: ["demo-inbox: RegistrationConfirmed"],
-      inboxes: ["demo-inbox: Verified"],
-    });
+    await expect
+      .poll(() => registrations(service), { timeout: 90_000, interval: 500 })
+      .toEqual(REGISTERED);
   });
 
   it("prints a command whose answer is a page of the diff", async () => {
@@ -111,7 +94,9 @@ describe("npm start", { timeout: 120_000 }, () => {
   it("prints a command that writes invoice.pdf", async () => {
     const folder = mkdtempSync(join(tmpdir(), "invoice-command-"));
     try {
-      const [command] = await vi.waitUntil(() => INVOICE_COMMAND.exec(copy.stdout));
+      const [command] = await vi.waitUntil(() => INVOICE_COMMAND.exec(copy.stdout), {
+        timeout: 10_000,
+      });
       // The service polls the chain, so the payment may be a few seconds away.
       await vi.waitFor(() => promisify(execFile)("bash", ["-c", command], { cwd: folder }), {
         timeout: 20_000,

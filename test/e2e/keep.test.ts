@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { lock } from "../../devnet/actors/actions.ts";
 import { CASTS } from "../../devnet/actors/wallets.ts";
@@ -8,7 +9,18 @@ import { buildWorker } from "../../devnet/build.ts";
 import { LIVES } from "../../devnet/scenario.ts";
 import { developmentSecrets } from "../../devnet/secrets.ts";
 import { type Service, startService } from "../../devnet/service.ts";
-import { freePort, killCopies, ready, records, start, states, stop } from "./copies.ts";
+import {
+  type Address,
+  freePort,
+  killCopies,
+  REGISTERED,
+  ready,
+  records,
+  registrations,
+  start,
+  states,
+  stop,
+} from "./copies.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -29,13 +41,27 @@ it("npm start -- --keep shows the same records and the same tip again after it w
   await expect
     .poll(() => states(before), { timeout: 60_000, interval: 500 })
     .toEqual({ payment: expected, purchase: expected });
+  // From here on the chain stands still, which the next run of the cron, two seconds later, sees.
+  await expect
+    .poll(() => registrations(before), { timeout: 60_000, interval: 500 })
+    .toEqual(REGISTERED);
   // With the confirmations of each transaction, and so with the height of the tip.
-  const shown = [await records(before, "payment"), await records(before, "purchase")];
+  const both = async (address: Address) => [
+    await records(address, "payment"),
+    await records(address, "purchase"),
+  ];
+  let shown: unknown;
+  const isAtRest = async () => {
+    const last = shown;
+    shown = await both(before);
+    return isDeepStrictEqual(shown, last);
+  };
+  await expect.poll(isAtRest, { timeout: 60_000, interval: 5_000 }).toBe(true);
 
   await stop(first, "SIGKILL");
   const again = start(await freePort(), flag);
   const after = await ready(again);
-  expect([await records(after, "payment"), await records(after, "purchase")]).toEqual(shown);
+  expect(await both(after)).toEqual(shown);
   expect(await stop(again)).toBe(0);
 });
 

@@ -224,7 +224,7 @@ describe("npm start where no EVM node runs", () => {
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(missing)}`,
     });
     const { url, adminKey } = await ready(copy);
-    const lines = await vi.waitUntil(() => copy.stdout.match(/^.*x402.*$/gm));
+    const lines = await vi.waitUntil(() => copy.stdout.match(/^.*x402.*$/gm), { timeout: 10_000 });
     expect(lines).toEqual([
       expect.stringMatching(
         /^x402 is left out: the package @foundry-rs\/anvil-\S+ is not installed$/,

@@ -62,7 +62,7 @@ describe("a transaction that no block takes in time", () => {
     });
     const caller = new AbortController();
     const answer = scene.settleFor(caller.signal);
-    await vi.waitUntil(() => isSent);
+    await vi.waitUntil(() => isSent, { timeout: 10_000 });
     caller.abort();
     await expect(answer).rejects.toThrow();
     await scene.rail.rpc("evm_mine");

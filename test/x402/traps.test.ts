@@ -89,14 +89,14 @@ describe("a node that refuses to tell of one payment", () => {
     await scene.settlePending();
     const { payer, source, payment } = scene;
     await rail.bringToChain(payment);
-    await mine();
     let refused = 0;
     const refuse = refusing("eth_getLogs", payer, -32005, "query exceeds max results");
     scene.onRpc((sent) => {
       if (sent.methods.includes("eth_getLogs")) refused++;
       return refuse(sent);
     });
-    await vi.waitUntil(() => refused > 1);
+    await mine();
+    await vi.waitUntil(() => refused > 1, { timeout: 10_000 });
     await scene.again();
     expect((await scene.settle()).data.settleResponse).toMatchObject({ success: true });
 
