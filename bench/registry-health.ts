@@ -80,7 +80,7 @@ async function rowsWrittenByChecks(d1: D1Database, sourceId: string): Promise<nu
       intervalMs: CHECK_EVERY_S * 1000,
       now: Date.now,
     },
-    0,
+    Date.now() + 60_000,
   );
   return written / ((await checksOf(d1)) - before);
 }

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { abortAfter } from "../timeout.ts";
 import { type CallBudget, ProviderError } from "./provider.ts";
 
 export interface RequesterOptions {
@@ -106,25 +107,27 @@ async function callOnce(
 ): Promise<Outcome> {
   const { baseUrl, projectId, timeoutMs = TIMEOUT_MS } = options;
   const call = `${payload ? "POST" : "GET"} ${path}`;
+  const init = {
+    method: payload ? "POST" : "GET",
+    headers: {
+      project_id: projectId,
+      accept: "application/json",
+      ...(payload && { "content-type": payload.type }),
+    },
+    ...(payload && { body: payload.body }),
+    // A redirect would carry the key to another host.
+    redirect: "manual",
+  } as const;
+  const url = baseUrl.replace(/\/+$/, "") + path;
+  // Called as a method: the runtime's fetch refuses to run without its global object.
+  const fetch = options.fetch ?? ((...args) => globalThis.fetch(...args));
   let response: Response;
   let text: string | null;
   try {
-    const init = {
-      method: payload ? "POST" : "GET",
-      headers: {
-        project_id: projectId,
-        accept: "application/json",
-        ...(payload && { "content-type": payload.type }),
-      },
-      ...(payload && { body: payload.body }),
-      // A redirect would carry the key to another host.
-      redirect: "manual",
-      signal: AbortSignal.timeout(timeoutMs),
-    } as const;
-    // Called as a method: the runtime's fetch refuses to run without its global object.
-    const url = baseUrl.replace(/\/+$/, "") + path;
-    response = await (options.fetch ? options.fetch(url, init) : globalThis.fetch(url, init));
-    text = await readText(response);
+    [response, text] = await abortAfter(timeoutMs, async (signal) => {
+      const answer = await fetch(url, { ...init, signal });
+      return [answer, await readText(answer)] as const;
+    });
   } catch (cause) {
     const timedOut = cause instanceof Error && cause.name === "TimeoutError";
     const problem = timedOut ? `no answer within ${timeoutMs} ms` : "connection failed";

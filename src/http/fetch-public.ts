@@ -1,3 +1,4 @@
+import { abortAfter } from "../timeout.ts";
 import { isPublicAddress, isPublicName } from "./public-address.ts";
 import { DEFAULT_RESOLVER_URL, dnsOverHttps, type Resolver } from "./resolve.ts";
 
@@ -111,11 +112,15 @@ export interface PublicResponse {
  *
  * @throws PublicFetchError
  */
-export async function fetchPublic(
+export function fetchPublic(text: string, options: PublicFetchOptions): Promise<PublicResponse> {
+  return abortAfter(options.timeoutMs, (signal) => fetchUntil(text, options, signal));
+}
+
+async function fetchUntil(
   text: string,
   options: PublicFetchOptions,
+  signal: AbortSignal,
 ): Promise<PublicResponse> {
-  const signal = AbortSignal.timeout(options.timeoutMs);
   const url = await checkPublicTarget(text, options, signal);
   try {
     const response = await globalThis.fetch(url, {

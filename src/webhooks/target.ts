@@ -2,6 +2,7 @@ import type { Env } from "../env.ts";
 import { ApiError } from "../http/errors.ts";
 import { checkPublicTarget, PublicFetchError } from "../http/fetch-public.ts";
 import { loopbackOrigins } from "../sources/development.ts";
+import { abortAfter } from "../timeout.ts";
 
 const RESOLVER_TIMEOUT_MS = 5_000;
 
@@ -18,7 +19,7 @@ export async function checkTarget(env: Env, text: string, deadline: number): Pro
     resolverUrl: env.DNS_OVER_HTTPS_URL,
   };
   try {
-    await checkPublicTarget(text, rules, AbortSignal.timeout(RESOLVER_TIMEOUT_MS));
+    await abortAfter(RESOLVER_TIMEOUT_MS, (signal) => checkPublicTarget(text, rules, signal));
   } catch (error) {
     if (error instanceof PublicFetchError) throw refusal(error);
     throw error;
