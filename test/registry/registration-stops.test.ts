@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../src/env.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
+import { hurried } from "../support/dying.ts";
 import { RegistrationDesk } from "../support/registration.ts";
 
 beforeEach(emptyTables);
@@ -10,14 +11,11 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const realSetTimeout = globalThis.setTimeout;
-
 /** Where the process dies: at the k-th awaited step, before or after the step took effect. */
 function dyingAt(k: number, when: "before" | "after") {
   let steps = 0;
-  /** A dead process does not wait out its pauses before it tries again. */
   const die = (): never => {
-    vi.stubGlobal("setTimeout", (callback: () => void) => realSetTimeout(callback, 0));
+    vi.stubGlobal("setTimeout", hurried);
     throw new Error("the process was stopped");
   };
   const step = async <T>(run: () => Promise<T>): Promise<T> => {

@@ -4,6 +4,14 @@ import { wrapD1 } from "./d1.ts";
 
 const realSetTimeout = globalThis.setTimeout;
 
+/** Longer than any pause before something is tried again, and shorter than any timeout. */
+const LONGEST_PAUSE_MS = 5_000;
+
+/** The timer of a dead process: it does not wait out its pauses before it tries again. */
+export function hurried(callback: () => void, ms = 0): unknown {
+  return realSetTimeout(callback, ms > LONGEST_PAUSE_MS ? ms : 0);
+}
+
 /**
  * A process that dies at its k-th awaited step, before or after the step took effect: what to hand to
  * an object in place of its own storage, D1, queue and budget, and the `fetch` to stub.
@@ -16,9 +24,8 @@ export function dyingAt(k: number, when: "before" | "after") {
     const result = await run();
     return n === k ? die() : result;
   };
-  /** A dead process does not wait out its pauses before it tries again. */
   const die = (): never => {
-    vi.stubGlobal("setTimeout", (callback: () => void) => realSetTimeout(callback, 0));
+    vi.stubGlobal("setTimeout", hurried);
     throw new Error("the process was stopped");
   };
   const budget = (stub: Record<string, (...args: unknown[]) => Promise<unknown>>) => ({
