@@ -3,6 +3,7 @@ import { throwIfOutOfCredits } from "../src/api-keys/credits.ts";
 import { DatabaseUnavailable, db } from "../src/db/client.ts";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
+import { within } from "../src/timeout.ts";
 import { wakeDispatcher } from "../src/webhooks/outbox.ts";
 import {
   AlreadyClaimed,
@@ -89,7 +90,8 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
   /** Null: time is up, or the run ended without an outcome. */
   async #runUntil(deadline: number): Promise<SettleAnswer | null> {
     try {
-      return await within(this.#run(deadline), deadline);
+      const ms = Math.max(deadline - Date.now(), 0);
+      return await within(ms, this.#run(deadline), () => null);
     } catch (error) {
       // The wallet's object may be moving house; what was begun is on its books or here.
       log("warn", "x402.run_failed", { error: String(error) });
@@ -283,17 +285,5 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
       await this.ctx.storage.deleteAlarm();
       this.ctx.storage.kv.delete(KEY);
     }
-  }
-}
-
-async function within<T>(work: Promise<T>, deadline: number): Promise<T | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeUp = new Promise<null>((done) => {
-    timer = setTimeout(() => done(null), Math.max(deadline - Date.now(), 0));
-  });
-  try {
-    return await Promise.race([work, timeUp]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -19,3 +19,26 @@ export async function abortAfter<T>(
     clearTimeout(timer);
   }
 }
+
+/**
+ * What a call comes to, or what `late` makes of it when that takes too long. The call itself goes on;
+ * only its answer is no longer waited for.
+ *
+ * @param ms - milliseconds
+ * @param late - may throw
+ */
+export async function within<T, Late>(
+  ms: number,
+  call: Promise<T>,
+  late: () => Late,
+): Promise<T | Late> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeUp = new Promise<void>((done) => {
+    timer = setTimeout(done, ms);
+  });
+  try {
+    return await Promise.race([call, timeUp.then(late)]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,5 +1,6 @@
 import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
 import type { Network } from "../chain/network.ts";
+import { within } from "../timeout.ts";
 
 /** D1 did not answer, or gave an answer that says nothing about our statement. Becomes a 503. */
 export class DatabaseUnavailable extends Error {
@@ -149,7 +150,9 @@ class Guard {
     for (let attempt = 1; ; attempt++) {
       if (Date.now() >= this.#deadline) throw new DatabaseUnavailable("deadline passed");
       try {
-        return await within(attemptMs, call());
+        return await within(attemptMs, call(), () => {
+          throw new AttemptTimeout(`no answer in ${Math.round(attemptMs)} ms`);
+        });
       } catch (error) {
         const kind = classifyError(error);
         if (kind === "refused") throw error;
@@ -158,19 +161,6 @@ class Guard {
         await new Promise((done) => setTimeout(done, Math.random() * 50 * 2 ** attempt));
       }
     }
-  }
-}
-
-/** The call itself goes on when time is up; only its answer is no longer waited for. */
-async function within<T>(ms: number, call: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new AttemptTimeout(`no answer in ${Math.round(ms)} ms`)), ms);
-  });
-  try {
-    return await Promise.race([call, timeout]);
-  } finally {
-    if (timer !== undefined) clearTimeout(timer);
   }
 }
 

@@ -1,3 +1,4 @@
+import { within } from "../timeout.ts";
 import type { AppContext } from "./context.ts";
 import { ApiError } from "./errors.ts";
 
@@ -17,16 +18,7 @@ export async function withDeadline<T>(
 ): Promise<T> {
   const ms = allowedMs ?? (Number(c.env.REQUEST_DEADLINE_MS) || DEFAULT_DEADLINE_MS);
   c.set("deadline", Date.now() + ms);
-  let timer: ReturnType<typeof setTimeout> | null = null;
-  const timeUp = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new ApiError(503, "The request took too long", { retryAfter: 2 })),
-      ms,
-    );
+  return within(ms, work(), () => {
+    throw new ApiError(503, "The request took too long", { retryAfter: 2 });
   });
-  try {
-    return await Promise.race([work(), timeUp]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

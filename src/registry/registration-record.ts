@@ -34,16 +34,10 @@ const shownWallet = ({ vkey, address }: WalletName) => ({
   walletAddress: address,
 });
 
-/**
- * An agent's registration as the interface shows it.
- *
- * @param tip - height of the newest block seen, from which confirmations are counted
- */
-export function shownAgent(row: RegistrationRow, tip: number | null) {
-  const profile = row.profile as AgentProfile;
+/** What an agent's metadata says, as the interface shows it. */
+export function shownProfile(profile: AgentProfile) {
   const { author, legal, pricing } = profile;
   return {
-    ...common(row, tip),
     name: profile.name,
     description: profile.description,
     apiBaseUrl: profile.apiBaseUrl,
@@ -61,6 +55,15 @@ export function shownAgent(row: RegistrationRow, tip: number | null) {
     AgentPricing: { pricingType: pricing.type, Pricing: pricing.amounts },
     metadataVersion: profile.metadataVersion,
   };
+}
+
+/**
+ * An agent's registration as the interface shows it.
+ *
+ * @param tip - height of the newest block seen, from which confirmations are counted
+ */
+export function shownAgent(row: RegistrationRow, tip: number | null) {
+  return { ...common(row, tip), ...shownProfile(row.profile as AgentProfile) };
 }
 
 /** An inbox agent's registration as the interface shows it. */

@@ -9,6 +9,7 @@ import { providerFor } from "../sources/provider.ts";
 import { providerKeyPlace } from "../sources/record.ts";
 import { chargeCall } from "./metered.ts";
 import { type AgentProfile, isInboxMetadata, readProfile } from "./profile.ts";
+import { shownProfile } from "./registration-record.ts";
 import type { agentMetadata } from "./schemas.ts";
 
 interface Asset {
@@ -94,29 +95,10 @@ async function assetsOf(provider: Provider, wallet: WalletRow): Promise<Asset[]>
 }
 
 function assetOf(unit: string, profile: AgentProfile): Asset {
-  const { pricing } = profile;
   return {
     policyId: unit.slice(0, POLICY_LENGTH),
     assetName: unit.slice(POLICY_LENGTH),
     agentIdentifier: unit,
-    Metadata: {
-      name: profile.name,
-      description: profile.description,
-      apiBaseUrl: profile.apiBaseUrl,
-      image: profile.image,
-      Tags: profile.tags,
-      Capability: profile.capability,
-      ExampleOutputs: profile.exampleOutputs,
-      Author: profile.author,
-      Legal: profile.legal,
-      AgentPricing: {
-        pricingType: pricing.type,
-        Pricing: pricing.amounts.map(({ unit: priceUnit, amount }) => ({
-          unit: priceUnit,
-          amount,
-        })),
-      },
-      metadataVersion: profile.metadataVersion,
-    },
+    Metadata: shownProfile(profile),
   };
 }

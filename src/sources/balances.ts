@@ -4,6 +4,7 @@ import { db } from "../db/client.ts";
 import { openOrEmpty } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
+import { within } from "../timeout.ts";
 import { providerFor } from "./provider.ts";
 import { providerKeyPlace, type WalletRow } from "./record.ts";
 import { paymentSource } from "./tables.ts";
@@ -34,7 +35,8 @@ export async function readBalances(
       const provider = providers.get(wallet.sourceId);
       if (!provider) continue;
       try {
-        balances.set(wallet.id, await answerBy(deadline, balanceAt(provider, wallet.address)));
+        const ms = Math.max(deadline - Date.now(), 0);
+        balances.set(wallet.id, await within(ms, balanceAt(provider, wallet.address), noAnswer));
       } catch (error) {
         if (!(error instanceof ProviderError)) throw error;
         log("warn", "balance.unavailable", { wallet: wallet.id, error: error.message });
@@ -47,22 +49,8 @@ export async function readBalances(
   return balances;
 }
 
-/**
- * What a call answers, if it does by a deadline (epoch milliseconds).
- *
- * @throws ProviderError when it does not; the call itself goes on, and nobody hears what becomes of it
- */
-async function answerBy<T>(deadline: number, call: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeUp = new Promise<never>((_, reject) => {
-    const giveUp = () => reject(new ProviderError("provider: no answer in time"));
-    timer = setTimeout(giveUp, Math.max(deadline - Date.now(), 0));
-  });
-  try {
-    return await Promise.race([call, timeUp]);
-  } finally {
-    clearTimeout(timer);
-  }
+function noAnswer(): never {
+  throw new ProviderError("provider: no answer in time");
 }
 
 /** @throws ProviderError */
