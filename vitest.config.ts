@@ -1,88 +1,159 @@
-import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import type { Effort } from "./test/support/effort.ts";
+import { loadAtOnce } from "./test/support/load-at-once.ts";
+import { makeScratch } from "./test/support/scratch.ts";
 
 /**
- * Two projects: `workers` runs inside workerd with the bindings of wrangler.toml, `node` drives
- * the local chain and the running service from outside. One local chain serves both
- * (test/global-setup.ts).
+ * What `npm run test:long` says in its environment. Other runs take the same sample each, so that what
+ * they say of a change depends on the change alone.
+ */
+const EFFORT: Effort = {
+  isLong: process.env.LONG_TESTS === "1",
+  seed: Number(process.env.TEST_SEED ?? 1),
+};
+
+process.env.TMPDIR ??= makeScratch();
+
+/**
+ * Milliseconds that a test may take: it ends one that hangs. No test measures time, so that a busy
+ * machine, which is ten times as slow, fails none. A test of a long run may try very much.
+ */
+const PATIENCE_MS = EFFORT.isLong ? 3_600_000 : 300_000;
+
+const PATIENCE = {
+  testTimeout: PATIENCE_MS,
+  hookTimeout: PATIENCE_MS,
+  expect: { poll: { timeout: PATIENCE_MS } },
+};
+
+/** Begins with the files that start the service as a process, and mostly wait for it, a minute each. */
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isWaiting = ({ moduleId }: TestSpecification) => moduleId.includes("/test/e2e/");
+    return sorted.sort((a, b) => Number(isWaiting(b)) - Number(isWaiting(a)));
+  }
+}
+
+/** A runtime is sent the modules of its tests one by one: each of these packages as one of them. */
+const MODULES = {
+  optimizer: {
+    ssr: {
+      enabled: true,
+      include: [
+        "@noble/curves/ed25519.js",
+        "@noble/ed25519",
+        "@noble/hashes/blake2.js",
+        "@noble/hashes/hmac.js",
+        "@noble/hashes/sha2.js",
+        "@noble/hashes/utils.js",
+        "@scure/base",
+        "@scure/bip39",
+        "@scure/bip39/wordlists/english.js",
+        "drizzle-orm",
+        "drizzle-orm/d1",
+        "drizzle-orm/sqlite-core",
+        "fast-check",
+        "fontkit",
+        "hono",
+        "hono/cors",
+        "ipaddr.js",
+        "lz-string",
+        "pdf-lib",
+        "viem",
+        "viem/accounts",
+        "zod",
+      ],
+    },
+  },
+};
+
+/** Runs tests inside workerd, with the bindings of wrangler.toml and on a local chain of theirs. */
+const inWorkerd = () =>
+  cloudflareTest(async ({ inject }) => ({
+    wrangler: { configPath: "./wrangler.toml" },
+    miniflare: {
+      // Tests ask more often than a key may; what the limits do is tested with small ones.
+      ratelimits: {
+        RATE_LIMIT: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } },
+        SMALL_RATE_LIMIT: { namespace_id: "2", simple: { limit: 3, period: 60 } },
+        SMALL_RATE_LIMIT_BURST: { namespace_id: "3", simple: { limit: 2, period: 10 } },
+      },
+      bindings: {
+        TEST_MIGRATIONS: await readD1Migrations("./migrations"),
+        TEST_SEARCH_MIGRATIONS: await readD1Migrations("./migrations-search"),
+        DEVNET_URL: inject("devnetUrl"),
+        RECEIVER_URL: inject("receiverUrl"),
+        BYSTANDER_URL: inject("bystanderUrl"),
+        AGENTS_URL: inject("agentsUrl"),
+        INBOX_URL: inject("inboxUrl"),
+        PRICES_URL: inject("pricesUrl"),
+        EVM_URL: inject("evmUrl"),
+        // No test asks the internet for a name.
+        DNS_OVER_HTTPS_URL: `${inject("resolverUrl")}/dns-query`,
+        LOOPBACK_ORIGINS: `${inject("devnetUrl")},${inject("evmUrl")}`,
+        API_KEY_SECRET: "test-only-api-key-secret-0123456789",
+        SEALING_KEYS: "k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+        ADMIN_KEY: "test-only-admin-key",
+        BLOCKFROST_URL_PREPROD: inject("devnetUrl"),
+        BLOCKFROST_URL_MAINNET: inject("devnetUrl"),
+        // A first PDF takes a busy machine longer than users are kept waiting.
+        REQUEST_DEADLINE_MS: "100000",
+        // The local chain has no quota; what the budget does is tested at the usual one.
+        PROVIDER_CALLS_PER_SECOND: "10000",
+      },
+    },
+  }));
+
+/** What both projects in workerd have in common. */
+const IN_WORKERD = {
+  globalSetup: ["./test/global-setup.ts"],
+  setupFiles: ["./test/support/seed.ts", "./test/setup.ts"],
+  deps: MODULES,
+  ...PATIENCE,
+};
+
+/**
+ * Three projects: `workers` runs in a few runtimes, which need not start and load modules for each file
+ * (test/setup.ts); `x402` in one for each file, since settlements were seen to stop in runtimes that
+ * had run other rooms before; `node` drives the local chain and the running service from outside, and
+ * runs models of what needs no runtime.
  */
 export default defineConfig({
   test: {
+    provide: { effort: EFFORT },
+    // One more than the cores of a small machine: many tests wait for blocks or receivers.
+    maxWorkers: 3,
+    sequence: { sequencer: WaitingFirst },
     // The service's own log lines: tests that fail things on purpose would bury everything else.
-    // Many tests wait for blocks or receivers, and two files are run per core's worth of work.
-    maxWorkers: 2,
     onConsoleLog: (text) => !text.startsWith('{"'),
     projects: [
       {
-        plugins: [
-          cloudflareTest(async ({ inject }) => ({
-            wrangler: { configPath: "./wrangler.toml" },
-            miniflare: {
-              // Tests ask more often than a key may; what the limits do is tested with small ones.
-              ratelimits: {
-                RATE_LIMIT: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } },
-                SMALL_RATE_LIMIT: { namespace_id: "2", simple: { limit: 3, period: 60 } },
-                SMALL_RATE_LIMIT_BURST: { namespace_id: "3", simple: { limit: 2, period: 10 } },
-              },
-              bindings: {
-                TEST_MIGRATIONS: await readD1Migrations("./migrations"),
-                TEST_SEARCH_MIGRATIONS: await readD1Migrations("./migrations-search"),
-                DEVNET_URL: inject("devnetUrl"),
-                RECEIVER_URL: inject("receiverUrl"),
-                BYSTANDER_URL: inject("bystanderUrl"),
-                AGENTS_URL: inject("agentsUrl"),
-                INBOX_URL: inject("inboxUrl"),
-                PRICES_URL: inject("pricesUrl"),
-                EVM_URL: inject("evmUrl"),
-                // No test asks the internet for a name.
-                DNS_OVER_HTTPS_URL: `${inject("resolverUrl")}/dns-query`,
-                LOOPBACK_ORIGINS: `${inject("devnetUrl")},${inject("evmUrl")}`,
-                API_KEY_SECRET: "test-only-api-key-secret-0123456789",
-                SEALING_KEYS: "k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-                ADMIN_KEY: "test-only-admin-key",
-                BLOCKFROST_URL_PREPROD: inject("devnetUrl"),
-                // The local chain has no quota; what the budget does is tested at the usual one.
-                PROVIDER_CALLS_PER_SECOND: "10000",
-              },
-            },
-          })),
-        ],
+        plugins: [loadAtOnce(), inWorkerd()],
         test: {
           name: "workers",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/devnet/**", "test/e2e/**"],
-          globalSetup: ["./test/global-setup.ts"],
-          setupFiles: ["./test/setup.ts"],
-          // Each file has the modules it needs sent to a runtime of its own: one for each of these
-          // packages instead of hundreds.
-          deps: {
-            optimizer: {
-              ssr: {
-                enabled: true,
-                include: [
-                  "@hono/zod-openapi",
-                  "drizzle-orm",
-                  "drizzle-orm/d1",
-                  "drizzle-orm/sqlite-core",
-                  "fast-check",
-                  "hono",
-                  "hono/cors",
-                  "viem",
-                  "viem/accounts",
-                  "zod",
-                ],
-              },
-            },
-          },
-          testTimeout: 30_000,
+          exclude: ["test/{devnet,e2e,long,model,structure,x402}/**"],
+          isolate: false,
+          ...IN_WORKERD,
         },
+      },
+      {
+        plugins: [loadAtOnce(), inWorkerd()],
+        test: { name: "x402", include: ["test/x402/**/*.test.ts"], isolate: true, ...IN_WORKERD },
       },
       {
         test: {
           name: "node",
-          include: ["test/devnet/**/*.test.ts", "test/e2e/**/*.test.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // Those of `long` need packages that only a long run installs.
+          include: [
+            `test/{devnet,e2e,model,structure${EFFORT.isLong ? ",long" : ""}}/**/*.test.ts`,
+          ],
+          isolate: false,
+          setupFiles: ["./test/support/seed.ts"],
+          ...PATIENCE,
         },
       },
     ],

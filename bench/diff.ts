@@ -1,10 +1,17 @@
 /** Diff pages under load: how many a second, how late, at what cost. */
 import type { Side } from "../src/escrow/record.ts";
-import { type LoadResult, runLoad } from "./load.ts";
-import { DIFFS, type DiffData, type PageStart, pagePath, pageStarts, rowsReadBy } from "./pages.ts";
-import { type BenchService, call } from "./service.ts";
-import { median } from "./statistics.ts";
-import type { Row } from "./table.ts";
+import { type LoadResult, runLoad } from "./support/load.ts";
+import {
+  DIFFS,
+  type DiffData,
+  type PageStart,
+  pagePath,
+  pageStarts,
+  rowsReadBy,
+} from "./support/pages.ts";
+import { type BenchService, call } from "./support/service.ts";
+import { median } from "./support/statistics.ts";
+import type { Row } from "./support/table.ts";
 
 const CONNECTIONS = 16;
 const ROWS_READ_SAMPLES = 20;

@@ -1,7 +1,12 @@
 /** What making one invoice costs: CPU of workerd for the whole request, D1 included. */
 import { DOC_VERSION } from "../src/escrow/render.ts";
-import { type BenchContext, type BenchService, call, startBenchService } from "./service.ts";
-import type { Row } from "./table.ts";
+import {
+  type BenchContext,
+  type BenchService,
+  call,
+  startBenchService,
+} from "./support/service.ts";
+import type { Row } from "./support/table.ts";
 
 const MONTH = "2025-09";
 const IN_MONTH_S = Date.UTC(2025, 8, 12) / 1000;

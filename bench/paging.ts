@@ -1,7 +1,7 @@
 /** A client that catches up: all changed payments, page by page, by the rules of the interface. */
-import { DIFFS, type DiffData } from "./pages.ts";
-import { type BenchService, call } from "./service.ts";
-import type { Row } from "./table.ts";
+import { DIFFS, type DiffData } from "./support/pages.ts";
+import { type BenchService, call } from "./support/service.ts";
+import type { Row } from "./support/table.ts";
 
 const LIMIT = 100;
 

@@ -1,19 +1,22 @@
 /** What one deregistration costs: CPU of workerd for building and signing a burn. */
-import { setTimeout as wait } from "node:timers/promises";
-import { publishScripts } from "../devnet/actors/publish.ts";
-import { ACTOR_FUNDS, ADMIN, SELLERS } from "../devnet/actors/wallets.ts";
-import { contractOf } from "../devnet/contracts/index.ts";
-import { startDevnet } from "../devnet/server.ts";
-import { type BenchContext, type BenchService, call, startBenchService } from "./service.ts";
-import type { Row } from "./table.ts";
+import { until } from "../devnet/client/wait.ts";
+import { publishScripts } from "../devnet/demo/actors/publish.ts";
+import { ACTOR_FUNDS } from "../devnet/demo/actors/wallets.ts";
+import { startDevnet } from "../devnet/server/server.ts";
+import { createSource, register } from "./support/selling.ts";
+import {
+  type BenchContext,
+  type BenchService,
+  call,
+  startBenchService,
+} from "./support/service.ts";
+import type { Row } from "./support/table.ts";
 
 /** CPU milliseconds that one burn may cost. */
 const LIMIT_MS = 1_500;
 const POLL_MS = 20;
 /** So long for one transaction means that the wallet's object has stopped. */
 const STOPPED_AFTER_MS = 60_000;
-const CONTRACT = contractOf("Web3ChainV2");
-const SELLER = SELLERS[0];
 
 interface Registration {
   id: string;
@@ -46,7 +49,7 @@ export async function benchRegistration(context: BenchContext): Promise<Row[]> {
       const burns: number[] = [];
       for (let round = 0; round <= rounds; round++) {
         const before = service.cpuMs();
-        const { id } = await register(service);
+        const { id } = await register<Registration>(service, "A measured agent");
         await reach(service, id, "RegistrationInitiated");
         mints.push(service.cpuMs() - before);
         const { agentIdentifier } = await reach(service, id, "RegistrationConfirmed");
@@ -78,53 +81,20 @@ export async function benchRegistration(context: BenchContext): Promise<Row[]> {
 
 const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
 
-async function createSource(service: BenchService): Promise<void> {
-  await call(service, "/api/v1/payment-source-extended", {
-    method: "POST",
-    body: {
-      network: "Preprod",
-      paymentSourceType: CONTRACT.type,
-      smartContractAddress: CONTRACT.address,
-      policyId: CONTRACT.policyId,
-      PaymentSourceConfig: { rpcProviderApiKey: "bench", rpcProvider: "Blockfrost" },
-      AdminWallets: [{ walletAddress: ADMIN.address }],
-      feeRatePermille: 50,
-      SellingWallets: [{ walletMnemonic: SELLER.mnemonic }],
-    },
-  });
-}
-
-function register(service: BenchService): Promise<Registration> {
-  return call(service, "/api/v1/registry", {
-    method: "POST",
-    body: {
-      network: "Preprod",
-      sellingWalletVkey: SELLER.vkey,
-      name: "A measured agent",
-      description: "It is registered and deregistered to see what that costs.",
-      apiBaseUrl: "https://agent.example.com",
-      Tags: ["bench"],
-      Capability: { name: "being measured", version: "1.0.0" },
-      Author: { name: "The bench" },
-      AgentPricing: { pricingType: "Free" },
-    },
-  });
-}
-
 /** Waits for a state, or one beyond it. @throws when the registration fails or stands still */
 async function reach(service: BenchService, id: string, state: string): Promise<Registration> {
   const initiated = state.endsWith("Initiated");
-  const until = performance.now() + STOPPED_AFTER_MS;
-  for (;;) {
+  const look = async () => {
     const path = `/api/v1/registry?network=Preprod&searchQuery=${id}`;
     const { Assets } = await call<{ Assets: Registration[] }>(service, path);
     const found = Assets[0];
     const isBeyond = initiated && found?.state === state.replace("Initiated", "Confirmed");
     if (found && (found.state === state || isBeyond)) return found;
-    if (!found || found.state.endsWith("Failed") || performance.now() > until)
+    if (!found || found.state.endsWith("Failed"))
       throw new Error(`the registration is ${found?.state ?? "gone"}: ${found?.error}`);
     // The cron's part: what was sent is looked for at once.
     if (!initiated) await service.host.scheduled();
-    await wait(POLL_MS);
-  }
+    return null;
+  };
+  return until(look, { what: state, everyMs: POLL_MS, limitMs: STOPPED_AFTER_MS });
 }

@@ -1,12 +1,13 @@
 /** Health checks of all agents: how long a round takes, how far apart checks get, what they write. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { D1Database } from "@cloudflare/workers-types";
-import type { Agents } from "../devnet/agents.ts";
+import { until } from "../devnet/client/wait.ts";
+import type { Agents } from "../devnet/demo/agents.ts";
 import { db } from "../src/db/client.ts";
-import { checkHealth } from "../src/registry/health.ts";
+import { checkHealth } from "../src/registry/health/check-agents.ts";
 import { wrapD1 } from "../test/support/d1.ts";
-import type { BenchService } from "./service.ts";
-import type { Row } from "./table.ts";
+import type { BenchService } from "./support/service.ts";
+import type { Row } from "./support/table.ts";
 
 /** Seconds between two checks of an agent in the bench: the usual half hour is too long to watch. */
 export const CHECK_EVERY_S = 90;
@@ -23,7 +24,9 @@ export async function benchHealth(
 ): Promise<Row[]> {
   const begun = performance.now();
   await host.scheduled();
-  await until(async () => (await countOf(host.d1, "status = 'Online'")) === count + 1);
+  await until(async () => (await countOf(host.d1, "status = 'Online'")) === count + 1, {
+    what: "all agents Online",
+  });
   const cycleMs = performance.now() - begun;
 
   agents.longestGapMs();
@@ -98,11 +101,4 @@ export async function countOf(d1: D1Database, where: string): Promise<number> {
     .prepare(`SELECT count(*) AS n FROM registry_entry WHERE ${where}`)
     .first<{ n: number }>();
   return row?.n ?? 0;
-}
-
-/** @throws when it does not hold within five minutes. */
-export async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 300_000; Date.now() < end; await sleep(200))
-    if (await holds()) return;
-  throw new Error("the registry does not get there");
 }

@@ -1,4 +1,4 @@
-import type { Metadatum } from "../devnet/actors/metadata.ts";
+import type { Metadatum } from "../devnet/demo/actors/metadata.ts";
 
 /** Metadata of an agent as long as usual. */
 export function metadata(name: string, apiBaseUrl: string): Metadatum {

@@ -1,26 +1,32 @@
 /** The agent registry: what a page costs, and how long all agents take to be checked. */
 import type { D1Database } from "@cloudflare/workers-types";
-import { mintToken } from "../devnet/actors/registry.ts";
-import { ACTOR_FUNDS, SELLERS } from "../devnet/actors/wallets.ts";
-import { startAgents } from "../devnet/agents.ts";
+import { until } from "../devnet/client/wait.ts";
 import { contractOf } from "../devnet/contracts/index.ts";
-import { startDevnet } from "../devnet/server.ts";
+import { mintToken } from "../devnet/demo/actors/registry.ts";
+import { ACTOR_FUNDS, SELLERS } from "../devnet/demo/actors/wallets.ts";
+import { startAgents } from "../devnet/demo/agents.ts";
+import { startDevnet } from "../devnet/server/server.ts";
 import { NETWORKS } from "../src/chain/network.ts";
 import { db } from "../src/db/client.ts";
-import { EntryChanges } from "../src/registry/changes.ts";
-import { commit } from "../src/registry/commit.ts";
-import { readCursor } from "../src/registry/cursor.ts";
 import { registryDiff } from "../src/registry/diff.ts";
 import { agentEntry } from "../src/registry/payment-information.ts";
 import { readProfile } from "../src/registry/profile.ts";
-import { searchPage } from "../src/registry/search.ts";
-import { activeRegistrySource } from "../src/registry/source-record.ts";
+import { searchPage } from "../src/registry/search/search.ts";
+import { activeRegistrySource } from "../src/registry/sources/record.ts";
+import { EntryChanges } from "../src/registry/sync/changes.ts";
+import { commit } from "../src/registry/sync/commit.ts";
+import { readCursor } from "../src/registry/sync/cursor.ts";
 import { countingD1 } from "../test/support/d1.ts";
-import { benchHealth, CHECK_EVERY_S, countOf, until } from "./registry-health.ts";
+import { benchHealth, CHECK_EVERY_S, countOf } from "./registry-health.ts";
 import { metadata } from "./registry-metadata.ts";
-import { type BenchContext, type BenchService, call, startBenchService } from "./service.ts";
-import { percentile } from "./statistics.ts";
-import type { Row } from "./table.ts";
+import {
+  type BenchContext,
+  type BenchService,
+  call,
+  startBenchService,
+} from "./support/service.ts";
+import { percentile } from "./support/statistics.ts";
+import type { Row } from "./support/table.ts";
 
 const CONNECTIONS = 16;
 const PER_BATCH = 100;
@@ -64,11 +70,13 @@ async function createSource(service: BenchService): Promise<string> {
     method: "POST",
     body: {
       network: "Preprod",
-      policyId: contractOf("Web3ChainV1").policyId,
+      policyId: contractOf("Web3ChainV1").policy.hash,
       rpcProviderApiKey: "local",
     },
   });
-  await until(async () => (await countOf(service.host.d1, "TRUE")) === 1);
+  await until(async () => (await countOf(service.host.d1, "TRUE")) === 1, {
+    what: "the agent that is on the chain",
+  });
   return id;
 }
 
@@ -80,7 +88,7 @@ async function loadEntries(
   agentsUrl: string,
 ): Promise<void> {
   const database = () => db({ DB: d1 }, "Preprod");
-  const { policyId } = contractOf("Web3ChainV1");
+  const policyId = contractOf("Web3ChainV1").policy.hash;
   const source = { id: sourceId, network: "Preprod", policyId, url: null } as const;
   for (let i = 0; i < count; i += PER_BATCH) {
     const cursor = await readCursor(database(), sourceId);
@@ -121,14 +129,17 @@ async function benchReads(service: BenchService, unit: string, quick: boolean): 
     };
   };
   await call(service, "/api/v1/registry-diff", { method: "POST", body: diffBody() });
-  await until(async () => {
-    const body = { network: "Preprod", query: "agent 1", limit: 10 };
-    const found = await call<{ entries: unknown[] }>(service, "/api/v1/registry-entry-search", {
-      method: "POST",
-      body,
-    });
-    return found.entries.length === 10;
-  });
+  await until(
+    async () => {
+      const body = { network: "Preprod", query: "agent 1", limit: 10 };
+      const found = await call<{ entries: unknown[] }>(service, "/api/v1/registry-entry-search", {
+        method: "POST",
+        body,
+      });
+      return found.entries.length === 10;
+    },
+    { what: "the search index" },
+  );
   const ms = quick ? 1_000 : 4_000;
   const kinds = [
     {

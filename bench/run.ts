@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [x402] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [wallets] [x402] [--quick] [--json <path>]
  *
  * Without a part's name all of them run. Any answer that is not 2xx, any failed connection and any
  * figure beyond its limit ends it with exit code 1.
@@ -14,17 +14,18 @@ import { buildWorker } from "../devnet/build.ts";
 import { benchDiffs } from "./diff.ts";
 import { benchInvoices } from "./invoices.ts";
 import { benchPaging } from "./paging.ts";
-import { loadRecords } from "./records.ts";
 import { benchRegistration } from "./registration.ts";
 import { benchRegistry } from "./registry.ts";
-import { benchRowsRead } from "./rows.ts";
-import { type BenchContext, startBenchService } from "./service.ts";
 import { measureStartup, STARTUP_LIMIT_MS } from "./startup.ts";
+import { loadRecords } from "./support/records.ts";
+import { benchRowsRead } from "./support/rows.ts";
+import { type BenchContext, startBenchService } from "./support/service.ts";
+import { formatTable, type Row } from "./support/table.ts";
 import { benchSync } from "./sync.ts";
-import { formatTable, type Row } from "./table.ts";
+import { benchWallets } from "./wallets.ts";
 import { benchWebhooks } from "./webhooks.ts";
 import { benchWorkerBots } from "./worker-bots.ts";
-import { benchX402 } from "./x402.ts";
+import { benchX402 } from "./x402/x402.ts";
 
 const PARTS = [
   "startup",
@@ -36,6 +37,7 @@ const PARTS = [
   "invoices",
   "registry",
   "registration",
+  "wallets",
   "webhooks",
   "x402",
 ] as const;
@@ -52,8 +54,10 @@ const TITLES = {
   registry: "Registry, 16 connections",
   health: "Health checks of all agents",
   registration: "From the request to the signed transaction",
+  wallets: "Many tasks of one wallet; fees in minor units",
   workerBots: "Migration of worker bots",
   webhooks: "Events, from their commit to every receiver",
+  webhookNeighbours: "Events of one endpoint beside a slow receiver of another",
   webhookWrites: "D1 rows written for events that come one by one, purge included",
   x402: "x402 settlements by one wallet; CPU, calls and requests per payment",
   x402Writes: "D1 rows written for settlements that come one by one, purge included",
@@ -98,9 +102,11 @@ async function run(context: BenchContext): Promise<void> {
     report("health", health);
   }
   if (isWanted("registration")) report("registration", await benchRegistration(context));
+  if (isWanted("wallets")) report("wallets", await benchWallets(context));
   if (isWanted("webhooks")) {
-    const { rows, writes, excesses } = await benchWebhooks(context);
+    const { rows, writes, neighbours, excesses } = await benchWebhooks(context);
     report("webhooks", rows);
+    report("webhookNeighbours", neighbours);
     report("webhookWrites", writes);
     if (excesses.length > 0) throw new Error(excesses.join("\n"));
   }

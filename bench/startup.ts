@@ -1,19 +1,14 @@
 /**
  * What the bundle costs before it does anything: CPU time of workerd until it has started and
- * answered one request, next to that of a Worker that does nothing.
- *
- *     node bench/startup.ts [bundle]
- *
- * prints it for `dist/worker.js` or the given bundle, and fails above the limit. `npm run build`
- * runs it in a process of its own.
+ * answered one request, next to that of a Worker that does nothing. `npm run bench -- startup` prints
+ * it and fails above the limit.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DIST } from "../devnet/build.ts";
 import { startHost } from "../devnet/host.ts";
-import { canReadCpu, cpuMs, workerdPid } from "./process-cpu.ts";
-import { median } from "./statistics.ts";
+import { cpuMs, workerdPid } from "./support/process-cpu.ts";
+import { median } from "./support/statistics.ts";
 
 /** CPU milliseconds that the bundle may cost more than an empty Worker. */
 export const STARTUP_LIMIT_MS = 400;
@@ -58,11 +53,6 @@ export async function measureStartup(bundle: string): Promise<StartupCpu> {
   }
 }
 
-/** One line of text for `measureStartup`. */
-export function formatStartup({ bundle, empty, difference }: StartupCpu): string {
-  return `start-up: ${difference} ms CPU more than an empty Worker (${bundle} ms, ${empty} ms; limit ${STARTUP_LIMIT_MS} ms)`;
-}
-
 /** Does nothing, but has the objects that the configuration names: both get the same bindings. */
 function emptyModule(): string {
   const names = readFileSync(CONFIGURATION, "utf8").matchAll(/^class_name = "(\w+)"$/gm);
@@ -82,15 +72,5 @@ async function startAndAnswer(bundle: string): Promise<number> {
     return cpuMs(workerdPid());
   } finally {
     await host.close();
-  }
-}
-
-if (import.meta.main) {
-  if (canReadCpu) {
-    const measured = await measureStartup(process.argv[2] ?? join(DIST, "worker.js"));
-    console.log(formatStartup(measured));
-    if (measured.difference > STARTUP_LIMIT_MS) process.exitCode = 1;
-  } else {
-    console.log(`start-up: not measured, ${process.platform} has no /proc`);
   }
 }

@@ -1,13 +1,18 @@
 /** How fast a payment source is followed, and what that asks of the provider. */
 import { setTimeout as wait } from "node:timers/promises";
-import { act, lock } from "../devnet/actors/actions.ts";
-import { ACTOR_FUNDS, ADMIN, BUYERS, SELLERS, type Wallet } from "../devnet/actors/wallets.ts";
-import type { Chain } from "../devnet/chain.ts";
 import { contractOf } from "../devnet/contracts/index.ts";
-import type { DevnetNode } from "../devnet/node.ts";
-import { startDevnet } from "../devnet/server.ts";
-import { type BenchContext, type BenchService, call, startBenchService } from "./service.ts";
-import type { Row } from "./table.ts";
+import { act, lock } from "../devnet/demo/actors/actions.ts";
+import { ACTOR_FUNDS, ADMIN, BUYERS, SELLERS, type Wallet } from "../devnet/demo/actors/wallets.ts";
+import type { Chain } from "../devnet/ledger/chain.ts";
+import type { DevnetNode } from "../devnet/server/node.ts";
+import { startDevnet } from "../devnet/server/server.ts";
+import {
+  type BenchContext,
+  type BenchService,
+  call,
+  startBenchService,
+} from "./support/service.ts";
+import type { Row } from "./support/table.ts";
 
 const TRANSACTIONS_PER_BLOCK = 4;
 const POLL_MS = 50;
@@ -90,7 +95,7 @@ async function createSource(service: BenchService): Promise<void> {
       network: "Preprod",
       paymentSourceType: CONTRACT.type,
       smartContractAddress: CONTRACT.address,
-      policyId: CONTRACT.policyId,
+      policyId: CONTRACT.policy.hash,
       PaymentSourceConfig: { rpcProviderApiKey: "local-chain", rpcProvider: "Blockfrost" },
       AdminWallets: [{ walletAddress: ADMIN.address }],
       FeeReceiverNetworkWallet: { walletAddress: ADMIN.address },
@@ -173,8 +178,7 @@ async function checkRecords({ host }: BenchService, count: number): Promise<void
   const row = await host.d1
     .prepare(
       `SELECT (SELECT count(*) FROM escrow_transaction) AS changes,
-         (SELECT count(*) FROM escrow
-          WHERE state->'nextAction'->>'errorType' IS NOT NULL) AS errors`,
+         (SELECT count(*) FROM escrow WHERE error IS NOT NULL) AS errors`,
     )
     .first<{ changes: number; errors: number }>();
   if (row?.changes !== 2 * count || row.errors > 0)

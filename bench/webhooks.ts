@@ -1,31 +1,39 @@
 /** From the commit of an event to its receivers: how many a second, how late, and rows written. */
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
-import { type Receiver, startReceiver } from "../devnet/receiver.ts";
+import { until } from "../devnet/client/wait.ts";
+import { type Receiver, startReceiver } from "../devnet/demo/receiver.ts";
 import { developmentSecrets } from "../devnet/secrets.ts";
 import { newId } from "../src/db/id.ts";
 import type { DeliveryMessage, Env } from "../src/env.ts";
-import { deliver } from "../src/webhooks/deliver.ts";
-import { dispatchEvents } from "../src/webhooks/dispatch.ts";
-import { purge } from "../src/webhooks/sweep.ts";
+import { deliver } from "../src/webhooks/delivery/deliver.ts";
+import { dispatchEvents } from "../src/webhooks/delivery/dispatch.ts";
+import { purge } from "../src/webhooks/delivery/sweep.ts";
 import { countingWrites } from "../test/support/d1.ts";
-import { type BenchContext, type BenchService, call, startBenchService } from "./service.ts";
-import { percentile } from "./statistics.ts";
-import type { Row } from "./table.ts";
+import {
+  type BenchContext,
+  type BenchService,
+  call,
+  startBenchService,
+} from "./support/service.ts";
+import { percentile } from "./support/statistics.ts";
+import type { Row } from "./support/table.ts";
 
 /** What the bill allows, purge included. */
 const ROWS_PER_DELIVERY = 6;
 const ROWS_PER_EVENT = 3;
 const KIND = "X402_PAYMENT_SETTLED";
+/** What only the neighbour is subscribed to. */
+const NEIGHBOUR_KIND = "X402_PAYMENT_FAILED";
 /** About what a payment with its histories takes. */
 const DATA = JSON.stringify({ record: "x".repeat(4_000) });
 const POLL_MS = 10;
 const DAY_MS = 24 * 60 * 60 * 1000;
-const STOPPED_AFTER_S = 120;
+const STOPPED_AFTER_S = 180;
 
 export interface WebhookFigures {
   rows: Row[];
   writes: Row[];
+  neighbours: Row[];
   excesses: string[];
 }
 
@@ -45,7 +53,10 @@ export async function benchWebhooks(context: BenchContext): Promise<WebhookFigur
   const writes: Row[] = [];
   for (const [endpoints, events] of plan) {
     const receiver = await startReceiver();
-    const service = await startBenchService(context, { LOOPBACK_ORIGINS: receiver.url });
+    const service = await startBenchService(context, {
+      LOOPBACK_ORIGINS: receiver.url,
+      WEBHOOK_ENDPOINTS_PER_KEY: String(endpoints),
+    });
     try {
       await createEndpoints(service, receiver, endpoints);
       // First, while the tables hold nothing else that could be purged.
@@ -71,7 +82,50 @@ export async function benchWebhooks(context: BenchContext): Promise<WebhookFigur
       ? [`too many rows written: ${JSON.stringify(row)}`]
       : [],
   );
-  return { rows, writes, excesses };
+  return { rows, writes, neighbours: await benchNeighbours(context), excesses };
+}
+
+/** How a neighbour's receiver answers, and how many of its events are on their way. */
+const NEIGHBOURS = [
+  { neighbour: "none", query: "", events: 0 },
+  { neighbour: "answers after 1 s", query: "?answer=late&ms=1000", events: 200 },
+  { neighbour: "hangs", query: "?answer=hang", events: 40 },
+] as const;
+
+/**
+ * How late the events of one endpoint are while the receiver of another is slow: one event at a time,
+ * from when the neighbour's first has arrived.
+ */
+async function benchNeighbours(context: BenchContext): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { neighbour, query, events } of NEIGHBOURS) {
+    const receiver = await startReceiver();
+    const service = await startBenchService(context, { LOOPBACK_ORIGINS: receiver.url });
+    try {
+      await createEndpoint(service, `${receiver.url}/0`, KIND);
+      if (events > 0) {
+        await createEndpoint(service, `${receiver.url}/neighbour${query}`, NEIGHBOUR_KIND);
+        await commit(service.host.d1, events, NEIGHBOUR_KIND);
+        await service.host.scheduled();
+        await until(() => receiver.arrivals("/neighbour").length > 0, {
+          what: "an event at the neighbour",
+          everyMs: POLL_MS,
+        });
+      }
+      const lags = await lag(service, receiver, 1, context.quick ? 3 : 20);
+      rows.push({
+        neighbour,
+        "neighbour's events": events,
+        "first lag ms": lags[0] ?? 0,
+        "lag p50 ms": percentile(lags, 0.5),
+        "longest lag ms": Math.max(...lags),
+      });
+    } finally {
+      await service.host.close();
+      await receiver.close();
+    }
+  }
+  return rows;
 }
 
 async function createEndpoints(
@@ -79,22 +133,22 @@ async function createEndpoints(
   receiver: Receiver,
   count: number,
 ): Promise<void> {
-  for (let i = 0; i < count; i++)
-    await call(service, "/api/v1/webhooks", {
-      method: "POST",
-      body: { url: `${receiver.url}/${i}`, Events: [KIND] },
-    });
+  for (let i = 0; i < count; i++) await createEndpoint(service, `${receiver.url}/${i}`, KIND);
+}
+
+async function createEndpoint(service: BenchService, url: string, kind: string): Promise<void> {
+  await call(service, "/api/v1/webhooks", { method: "POST", body: { url, Events: [kind] } });
 }
 
 /** Commits events as a change would, in one batch, and says when that was. */
-async function commit(d1: D1Database, count: number): Promise<number> {
+async function commit(d1: D1Database, count: number, kind: string = KIND): Promise<number> {
   const rows = Array.from({ length: count }, () => ({ id: newId(Date.now()) }));
   await d1
     .prepare(
       `INSERT INTO event (id, kind, network, source_id, record_id, sequence, data, created_at)
        SELECT value->>'id', ?, 'Preprod', NULL, value->>'id', 1, ?, ? FROM json_each(?)`,
     )
-    .bind(KIND, DATA, Date.now(), JSON.stringify(rows))
+    .bind(kind, DATA, Date.now(), JSON.stringify(rows))
     .run();
   return performance.now();
 }
@@ -103,13 +157,12 @@ const arrived = (receiver: Receiver, endpoints: number) =>
   Array.from({ length: endpoints }, (_, i) => receiver.arrivals(`/${i}`).length);
 
 /** Waits until every endpoint has received so many. */
-async function until(receiver: Receiver, endpoints: number, each: number): Promise<void> {
-  const begun = performance.now();
-  while (arrived(receiver, endpoints).some((count) => count < each)) {
-    if (performance.now() - begun > STOPPED_AFTER_S * 1000)
-      throw new Error(`only ${arrived(receiver, endpoints)} of ${each} events arrived`);
-    await wait(POLL_MS);
-  }
+async function received(receiver: Receiver, endpoints: number, each: number): Promise<void> {
+  await until(() => arrived(receiver, endpoints).every((count) => count >= each), {
+    what: `${each} events at each endpoint`,
+    everyMs: POLL_MS,
+    limitMs: STOPPED_AFTER_S * 1000,
+  });
 }
 
 /** All events are there at once; what counts is how long the last of them takes. */
@@ -127,7 +180,7 @@ async function throughput(
   }
   const before = receiver.arrivals("/0").length;
   await service.host.scheduled();
-  await until(receiver, endpoints, before + events);
+  await received(receiver, endpoints, before + events);
   const seconds = (performance.now() - begun) / 1000;
   return { perSecond: events / seconds, cpuMs: service.cpuMs() - cpuBefore };
 }
@@ -145,7 +198,7 @@ async function lag(
     await commit(service.host.d1, 1);
     const committed = Date.now();
     await service.host.scheduled();
-    await until(receiver, endpoints, before + 1);
+    await received(receiver, endpoints, before + 1);
     for (let i = 0; i < endpoints; i++) {
       const last = receiver.arrivals(`/${i}`).at(-1);
       if (last) lags.push(Math.max(last.at - committed, 0));
@@ -180,7 +233,11 @@ async function rowsWritten(
   for (let sent = 0; sent < events; sent++) {
     await commit(counting.d1, 1);
     await dispatchEvents(env, "bench");
-    while (waiting.length > 0) await deliver(env, waiting.splice(0, 10));
+    while (waiting.length > 0) {
+      const background: Promise<void>[] = [];
+      await deliver(env, waiting.splice(0, 6), (work) => background.push(work));
+      await Promise.all(background);
+    }
   }
   await purge(env, Date.now() + 40 * DAY_MS);
   return {

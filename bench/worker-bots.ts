@@ -1,7 +1,7 @@
 /** How long the migration of a fleet of worker bots takes, and how it grows with the fleet. */
-import { type BenchContext, type BenchService, startBenchService } from "./service.ts";
-import { median } from "./statistics.ts";
-import type { Row } from "./table.ts";
+import { type BenchContext, type BenchService, startBenchService } from "./support/service.ts";
+import { median } from "./support/statistics.ts";
+import type { Row } from "./support/table.ts";
 
 const VERSIONS = ["v1", "v2"] as const;
 const ROUNDS = 5;

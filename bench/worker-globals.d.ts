@@ -5,7 +5,12 @@ declare global {
   type D1Database = Workers.D1Database;
   type D1PreparedStatement = Workers.D1PreparedStatement;
   type D1Result<T = unknown> = Workers.D1Result<T>;
-  type DurableObjectNamespace = Workers.DurableObjectNamespace;
+  type DurableObjectNamespace<Object extends Rpc.DurableObjectBranded | undefined = undefined> =
+    Workers.DurableObjectNamespace<Object>;
+  type DurableObjectState = Workers.DurableObjectState;
+  type DurableObjectStorage = Workers.DurableObjectStorage;
+  type SqlStorage = Workers.SqlStorage;
+  type SqlStorageValue = Workers.SqlStorageValue;
   type Fetcher = Workers.Fetcher;
   type Queue<Body = unknown> = Workers.Queue<Body>;
   type RateLimit = Workers.RateLimit;

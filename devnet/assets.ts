@@ -1,5 +1,5 @@
 /**
- * Puts the static files of the API reference (`src/http/reference.ts`) into `public/`, where
+ * Puts the static files of the API reference (`src/http/openapi/reference.ts`) into `public/`, where
  * wrangler takes them from. Run after an install and before anything that starts the Worker.
  */
 import { copyFile, mkdir } from "node:fs/promises";

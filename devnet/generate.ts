@@ -19,6 +19,7 @@ const WITHOUT_ROWID = [
   "checkpoint",
   "clock",
   "escrow_action",
+  "hot_wallet",
   "idempotency",
   "invoice_rate",
   "invoice_series",

@@ -33,6 +33,8 @@ export interface HostOptions {
   leaveSignals?: boolean;
   /** False: no key is braked. The simulated limits cost more than the real ones. */
   rateLimits?: false;
+  /** Takes each line that the Worker or its runtime prints; the console when omitted. */
+  log?: (line: string) => void;
   /** The ES module to run; `dist/worker.js` when omitted. */
   bundle?: string;
 }
@@ -57,6 +59,7 @@ export interface Host {
  * @throws when the port is taken, the bundle does not start or a migration fails.
  */
 export async function startHost(options: HostOptions): Promise<Host> {
+  const { log } = options;
   const script = options.bundle ?? join(DIST, "worker.js");
   // Its note on which files it reads would stand between the lines of whoever starts a host.
   process.env.WRANGLER_LOG ??= "warn";
@@ -78,6 +81,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
         // The request's `cf` object would otherwise be fetched from the internet.
         cf: false,
         log: new Log(LogLevel.WARN),
+        ...(log && { handleStructuredLogs: ({ message }: { message: string }) => log(message) }),
         ...(options.persistTo !== undefined && { resourcePersistencePath: options.persistTo }),
       }),
     );

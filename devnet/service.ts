@@ -1,30 +1,36 @@
 /** The whole service on one machine: a local chain, the built Worker, its cron, its sources. */
 import { join } from "node:path";
 import { setInterval } from "node:timers/promises";
-import { ACTOR_FUNDS } from "./actors/wallets.ts";
-import { type Agents, startAgents } from "./agents.ts";
-import type { Chain } from "./chain.ts";
-import { TEMPLATES } from "./contracts/templates.ts";
+import { templates } from "./contracts/index.ts";
+import { ACTOR_FUNDS } from "./demo/actors/wallets.ts";
+import { type Agents, startAgents } from "./demo/agents.ts";
+import { type InboxProvider, startInboxProvider } from "./demo/inbox-provider.ts";
+import { type Receiver, startReceiver } from "./demo/receiver.ts";
+import { ensureRegistrySource } from "./demo/registry.ts";
+import { ensureSources } from "./demo/sources.ts";
+import { ensureWebhook } from "./demo/webhooks.ts";
+import { CHAIN_ID, ensureRail } from "./demo/x402/rail.ts";
+import { type PaidResource, startPaidResource } from "./demo/x402/resource.ts";
 import { startKeptEvmNode } from "./evm/kept.ts";
 import { type EvmNode, EvmUnavailable, startEvmNode } from "./evm/node.ts";
 import { type Host, startHost } from "./host.ts";
-import { type InboxProvider, startInboxProvider } from "./inbox-provider.ts";
-import { openJournal } from "./journal.ts";
-import { type Receiver, startReceiver } from "./receiver.ts";
-import { ensureRegistrySource } from "./registry.ts";
-import { startDevnet } from "./server.ts";
-import { ensureSources } from "./sources.ts";
-import { ensureWebhook } from "./webhooks.ts";
-import { CHAIN_ID, ensureRail } from "./x402/rail.ts";
-import { type PaidResource, startPaidResource } from "./x402/resource.ts";
+import type { Chain } from "./ledger/chain.ts";
+import { openJournal } from "./ledger/journal.ts";
+import { startDevnet } from "./server/server.ts";
 
 export interface ServiceOptions {
   /** Variables and secrets of the Worker; `ADMIN_KEY` among them. */
   variables: Record<string, string> & { ADMIN_KEY: string };
   /** TCP port on 127.0.0.1; a free one when omitted. */
   port?: number;
+  /** Takes each line that the Worker or its runtime prints; the console when omitted. */
+  log?: (line: string) => void;
   /** The built Worker; `dist/worker.js` when omitted. */
   bundle?: string;
+  /** When a new chain begins, epoch milliseconds; default now. */
+  begins?: number;
+  /** Origins on this machine, beside the demo's own, that webhooks, agents and nodes may be at. */
+  origins?: readonly string[];
   /**
    * Folder in which both chains and the Worker's state live on; all are forgotten when omitted. So
    * whatever `startService` makes may be there already.
@@ -35,7 +41,10 @@ export interface ServiceOptions {
 export interface Service {
   /** Origin without a trailing slash. */
   url: string;
+  /** Each of its transactions has a block of its own, at once, until `goLive`. */
   chain: Chain;
+  /** From now on the chain has a block every two seconds, with what has come meanwhile. */
+  goLive(): void;
   host: Host;
   agents: Agents;
   inbox: InboxProvider;
@@ -54,9 +63,12 @@ export interface X402Scene {
 }
 
 const CRON_EVERY_MS = 2_000;
+const BLOCK_EVERY_MS = 2_000;
 const CHAIN_NAME = "demo";
 /** Seconds: the agents of the demo come and go. */
 const CHECK_EVERY_S = "3";
+/** The local chain has no quota: two days of history are read at once. */
+const CALLS_PER_SECOND = "1000";
 
 /**
  * Starts everything, with a payment source for each contract; on a machine without an EVM node,
@@ -75,11 +87,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (journal) closers.push(async () => journal.close());
     const devnet = await startDevnet();
     closers.push(() => devnet.close());
-    const { chain, url } = devnet.createChain(CHAIN_NAME, {
+    const chainNode = devnet.createChain(CHAIN_NAME, {
       funds: ACTOR_FUNDS,
       autoMine: true,
+      ...(options.begins !== undefined && { begins: options.begins }),
       ...(journal && { journal }),
     });
+    const { chain, url } = chainNode;
     const evm = await startEvm(options.keep);
     const node = evm instanceof EvmUnavailable ? null : evm;
     if (node) closers.push(() => node.close());
@@ -89,17 +103,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     closers.push(() => inbox.close());
     const receiver = await startReceiver();
     closers.push(() => receiver.close());
-    const origins = [devnet.url, agents.url, inbox.url, receiver.url, ...(node ? [node.url] : [])];
+    const origins = [devnet.url, agents.url, inbox.url, receiver.url];
+    if (node) origins.push(node.url);
+    origins.push(...(options.origins ?? []));
     const host = await startHost({
       bindings: {
         ...options.variables,
         BLOCKFROST_URL_PREPROD: url,
-        CONTRACT_TEMPLATES: JSON.stringify(TEMPLATES),
+        CONTRACT_TEMPLATES: JSON.stringify(templates()),
         LOOPBACK_ORIGINS: origins.join(","),
         HEALTH_CHECK_INTERVAL_S: CHECK_EVERY_S,
+        PROVIDER_CALLS_PER_SECOND: CALLS_PER_SECOND,
         INBOX_PROVIDER_URL_PREPROD: inbox.url,
       },
       leaveSignals: true,
+      ...(options.log && { log: options.log }),
       ...(options.port !== undefined && { port: options.port }),
       ...(options.bundle !== undefined && { bundle: options.bundle }),
       ...(options.keep !== undefined && { persistTo: join(options.keep, "worker") }),
@@ -118,7 +136,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       x402 = { node: evm, resource };
     }
     closers.push(startCron(host));
-    return { url: host.url, chain, host, agents, inbox, receiver, x402, close };
+    const goLive = () => chainNode.mineEvery(BLOCK_EVERY_MS);
+    return { url: host.url, chain, goLive, host, agents, inbox, receiver, x402, close };
   } catch (error) {
     await close();
     throw error;

@@ -2,25 +2,29 @@
  * `npm start`: the service on a local chain, for development and demonstration. Its state is
  * forgotten on exit, unless a folder is given to keep it in.
  *
- *     PORT=8787 npm start -- [--no-demo] [--keep | --keep=FOLDER]
+ *     PORT=8787 npm start -- [--no-demo] [--keep | --keep=FOLDER] [--origins=ORIGIN,…]
  */
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { publishScripts } from "./actors/publish.ts";
 import { buildWorker } from "./build.ts";
+import { contracts } from "./contracts/index.ts";
+import { publishScripts } from "./demo/actors/publish.ts";
+import { invoiceCommand } from "./demo/invoice-command.ts";
+import { playRegistrations } from "./demo/registrations.ts";
+import { registerAgents } from "./demo/registry.ts";
+import { HISTORY_MS, playHistory, playPresent } from "./demo/scenario.ts";
+import type { PlayedLife } from "./demo/scenes.ts";
+import { playPurchases } from "./demo/x402/buyer.ts";
 import { EvmUnavailable } from "./evm/node.ts";
-import { invoiceCommand } from "./invoice-command.ts";
-import { playRegistrations } from "./registrations.ts";
-import { registerAgents } from "./registry.ts";
-import { type PlayedLife, playDemo } from "./scenario.ts";
+import { requireFolder, requireWritableCheckout } from "./folders.ts";
+import { readOrigins } from "./origins.ts";
 import { developmentSecrets } from "./secrets.ts";
-import { type Service, startService } from "./service.ts";
-import { playPurchases } from "./x402/buyer.ts";
+import type { Service } from "./service.ts";
 
 const DEFAULT_PORT = "8787";
 const ORPHAN_CHECK_MS = 500;
@@ -31,22 +35,48 @@ const DEFAULT_FOLDER = fileURLToPath(new URL("../.local-state", import.meta.url)
 const { values: flags } = parseArgs({
   // An option of parseArgs takes a value always or never.
   args: process.argv.slice(2).map((arg) => (arg === "--keep" ? `--keep=${DEFAULT_FOLDER}` : arg)),
-  options: { "no-demo": { type: "boolean" }, keep: { type: "string" } },
+  options: {
+    "no-demo": { type: "boolean" },
+    keep: { type: "string" },
+    origins: { type: "string" },
+  },
 });
 /** A bundle of its own: another copy may be building at this moment. */
 const folder = mkdtempSync(join(tmpdir(), "agent-payment-service-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 let service: Service | undefined;
+/** Where the Worker and its runtime print, so that nothing comes between the lines of this program. */
+let logFile: string | undefined;
 /** Ends what the demo still plays once the service is ready. */
 const curtain = new AbortController();
 let stopping = false;
 
 async function start(): Promise<void> {
   const port = await freePort(process.env.PORT ?? DEFAULT_PORT);
+  // Before anything is built: what they are made of may be a file that is wrong.
+  contracts();
+  const origins = flags.origins === undefined ? [] : readOrigins(flags.origins);
+  requireWritableCheckout();
+  const keep = flags.keep && resolve(flags.keep);
+  if (keep) requireFolder(keep);
   const variables = developmentSecrets();
   const { path: bundle } = await buildWorker(folder);
-  const keep = flags.keep && { keep: resolve(flags.keep) };
-  service = await startService({ variables, port, bundle, ...keep });
+  const logged = join(keep || folder, "service.log");
+  writeFileSync(logged, "");
+  logFile = logged;
+  const log = (line: string) => appendFileSync(logged, `${line}\n`);
+  // It takes a second to load, which nobody waits for who is refused above.
+  const { startService } = await import("./service.ts");
+  service = await startService({
+    variables,
+    port,
+    bundle,
+    log,
+    origins,
+    // The demo's two days are over when the service begins.
+    begins: Date.now() - HISTORY_MS,
+    ...(keep && { keep }),
+  });
   const access = { url: service.url, token: variables.ADMIN_KEY };
   // A chain that was kept has had its demo; one that was stopped in the middle of it stays so.
   const isNew = service.chain.tip().height === 0;
@@ -55,13 +85,19 @@ async function start(): Promise<void> {
   let played: PlayedLife[] = [];
   if (isPlayed) {
     registerAgents(service.chain, service.agents);
-    played = await playDemo(service.chain);
+    played = await playHistory(service.chain);
+  }
+  if (isNew) service.chain.moveTo(Date.now());
+  service.goLive();
+  if (isPlayed) {
     // From here on the service spends from the same wallets, so this comes last.
     const play = await playRegistrations({ ...service, ...access });
     goOn(play(curtain.signal));
   }
+  if (!flags["no-demo"]) goOn(playPresent(service.chain, curtain.signal, log));
   console.log(`ready: ${service.url} · admin key: ${variables.ADMIN_KEY}`);
   console.log(`curl -s -H 'token: ${variables.ADMIN_KEY}' '${service.url}${DIFF}'`);
+  console.log(`the service logs to: ${logged}`);
   console.log(`webhooks arrive at: ${service.receiver.url}`);
   const { x402 } = service;
   if (x402 instanceof EvmUnavailable) console.log(`x402 is left out: ${x402.message}`);
@@ -126,6 +162,7 @@ try {
   await started;
 } catch (error) {
   if (!stopping) {
+    if (logFile !== undefined) process.stderr.write(readFileSync(logFile));
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);
   }

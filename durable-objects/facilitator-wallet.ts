@@ -4,58 +4,64 @@ import { db } from "../src/db/client.ts";
 import { open } from "../src/db/sealed.ts";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
-import { chainIdOf } from "../src/x402/chain-id.ts";
-import { findNetwork, privateKeyPlace, rpcOf } from "../src/x402/networks.ts";
-import type { FacilitatorWalletRpc, Job, JobStatus } from "../src/x402/settlement.ts";
+import { within } from "../src/timeout.ts";
+import type { PumpState } from "../src/x402/facilitator-wallet/pump.ts";
+import type { PumpWallet } from "../src/x402/facilitator-wallet/signing.ts";
+import { WalletStore } from "../src/x402/facilitator-wallet/store.ts";
+import { chainIdOf } from "../src/x402/networks/chain-id.ts";
+import { findNetwork, privateKeyPlace, rpcOf } from "../src/x402/networks/settlement-network.ts";
+import type { Job, JobStatus } from "../src/x402/rpc-types.ts";
 import { x402Wallet } from "../src/x402/tables.ts";
-import { WalletLedger } from "../src/x402/wallet-ledger.ts";
-import type { PumpState } from "../src/x402/wallet-pump.ts";
-import type { PumpWallet } from "../src/x402/wallet-signing.ts";
+import { runBy } from "./alarm.ts";
 
 /** How long one run of the pump works before the alarm takes over. */
 const WORK_MS = 25_000;
 const POLL_MS = 400;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
-/** When to look again: payments that wait for a block, and settled ones that might lose theirs. */
+/** When to check again: payments that wait for a block, and settled ones that a re-org may undo. */
 const BUSY_ALARM_MS = 5_000;
 const WATCH_ALARM_MS = 15_000;
-/** Settings of the wallet are read again after this. */
+/** How long the wallet's settings are cached. */
 const SETTINGS_MS = 30_000;
 
 /**
- * One facilitator wallet on one chain: the only one to give out its nonces. Jobs are written down
- * first; one pump signs and sends them in nonce order and learns what became of them.
+ * One facilitator wallet on one chain: the only one to assign its nonces. Jobs are stored first;
+ * one pump signs and sends them in nonce order and reads their outcomes.
  */
-export class FacilitatorWallet extends DurableObject<Env> implements FacilitatorWalletRpc {
-  readonly #ledger: WalletLedger;
+export class FacilitatorWallet extends DurableObject<Env> {
+  readonly #ledger: WalletStore;
   #pumping: Promise<void> | null = null;
-  /** Whether the next round sends again what was sent before. */
+  /** Whether somebody asked for the pump since its last round began. */
+  #isAsked = false;
+  /** Whether the next round resends what was sent before. */
   #resend = false;
   /** Ends the pump's pause early. */
-  #poke = () => {};
+  #wakePump = () => {};
   readonly #waiters = new Set<() => void>();
   #settings: { wallet: PumpWallet; until: number } | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#ledger = new WalletLedger(ctx.storage.sql);
+    this.#ledger = new WalletStore(ctx.storage.sql);
   }
 
+  /** Adds a job; idempotent. */
   async submit(walletId: string, job: Job): Promise<void> {
     this.#ledger.set("wallet_id", walletId);
     this.#ledger.add(job, Date.now());
-    await this.#arm(BUSY_ALARM_MS);
+    await runBy(this.ctx.storage, Date.now() + BUSY_ALARM_MS);
     this.#start();
-    this.#poke();
+    this.#wakePump();
   }
 
+  /** The job's state: immediately when it is decided, else after at most `waitMs`. */
   async wait(jobId: string, waitMs: number): Promise<JobStatus> {
-    const { dropUnsigned } = await import("../src/x402/wallet-findings.ts");
+    const { dropUnsigned } = await import("../src/x402/facilitator-wallet/receipts.ts");
     const until = Date.now() + waitMs;
     for (;;) {
       const job = this.#ledger.find(jobId);
-      // Many wait at once: each looks after its own job, the pump after all.
+      // Many callers wait concurrently: each watches its own job, the pump all jobs.
       if (job?.state === "waiting" && job.signBefore <= Date.now())
         dropUnsigned(this.#ledger, Date.now());
       const status = this.#ledger.status(jobId);
@@ -63,39 +69,42 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
       if (status.state !== "pending" || left <= 0) return status;
       this.#start();
       const signBefore = job?.signBefore ?? until;
-      // Wakes up for its last moment too, since nothing may happen to it until then.
+      // Also wakes up at its deadline, since nothing may happen to it until then.
       const pause = Math.max(Math.min(left, signBefore - Date.now()), 0);
       await this.#change(pause > 0 ? pause : left);
     }
   }
 
+  /** Has anything that was left undone looked after. */
   async wake(): Promise<void> {
     await this.ctx.storage.setAlarm(Date.now());
   }
 
-  /** Never throws: after six failures the platform forgets an alarm. */
+  /** Never throws: after six failures the platform drops an alarm. */
   override async alarm(): Promise<void> {
-    // Whether the last send went out before this object went down is not known: send again.
+    // Whether the last send went out before this object stopped is unknown: send again.
     this.#resend = true;
     this.#start();
-    this.#poke();
+    this.#wakePump();
     await this.#pumping;
   }
 
-  /** Sets the alarm, unless an earlier one is set. */
-  async #arm(inMs: number): Promise<void> {
-    const at = Date.now() + inMs;
-    const set = await this.ctx.storage.getAlarm();
-    if (set === null || set > at) await this.ctx.storage.setAlarm(at);
-  }
-
   #start(): void {
-    this.#pumping ??= this.#pump().finally(() => {
-      this.#pumping = null;
-    });
+    this.#isAsked = true;
+    this.#pumping ??= this.#pump();
   }
 
+  /** Who asks while it comes to its end is not told that it has: it goes on, unless the alarm soon does. */
   async #pump(): Promise<void> {
+    for (;;) {
+      const state = await this.#work();
+      if (state === "busy" || !this.#isAsked) break;
+    }
+    // In the same turn as the last look: nobody asks in between.
+    this.#pumping = null;
+  }
+
+  async #work(): Promise<PumpState> {
     let state: PumpState = "busy";
     try {
       state = await this.#rounds();
@@ -111,10 +120,11 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     } catch (error) {
       log("error", "x402.alarm_not_set", { error: String(error) });
     }
+    return state;
   }
 
   async #rounds(): Promise<PumpState> {
-    const { pumpRound } = await import("../src/x402/wallet-pump.ts");
+    const { pumpRound } = await import("../src/x402/facilitator-wallet/pump.ts");
     const until = Date.now() + WORK_MS;
     let pause = FIRST_PAUSE_MS;
     let before = "";
@@ -124,17 +134,19 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
       try {
         const resend = this.#resend;
         this.#resend = false;
+        this.#isAsked = false;
         state = await pumpRound(this.#ledger, await this.#wallet(), resend);
         pause = FIRST_PAUSE_MS;
       } catch (error) {
-        // The node may have lost, or never got, what was sent; the network may have another by now.
+        // The node may have lost, or never received, what was sent; the network may have another by
+        // now.
         this.#resend = true;
         this.#settings = null;
         failed = true;
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
         log("warn", "x402.round_failed", { error: String(error) });
       }
-      const after = this.#picture();
+      const after = this.#snapshot();
       const moved = after !== before;
       before = after;
       for (const told of this.#waiters) told();
@@ -143,33 +155,31 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     }
   }
 
-  /** Where everything stands; unchanged means that only the chain can bring news. */
-  #picture(): string {
+  /** A snapshot of the state; if unchanged, only the chain can change anything. */
+  #snapshot(): string {
     const jobs = this.#ledger.open().map(({ job, state }) => `${job.id} ${state}`);
     const sent = this.#ledger.transactions().map(({ hash, state }) => `${hash} ${state}`);
     return [...jobs, ...sent].join();
   }
 
   async #pause(ms: number): Promise<void> {
-    await within(ms, (done) => {
-      this.#poke = done;
-    });
+    const { promise: woken, resolve } = Promise.withResolvers<void>();
+    this.#wakePump = resolve;
+    await within(ms, woken, () => {});
   }
 
   async #change(ms: number): Promise<void> {
-    let waiter = () => {};
-    await within(ms, (done) => {
-      waiter = done;
-      this.#waiters.add(done);
-    });
-    this.#waiters.delete(waiter);
+    const { promise: told, resolve } = Promise.withResolvers<void>();
+    this.#waiters.add(resolve);
+    await within(ms, told, () => {});
+    this.#waiters.delete(resolve);
   }
 
   async #wallet(): Promise<PumpWallet> {
     if (this.#settings && this.#settings.until > Date.now()) return this.#settings.wallet;
     const id = this.#ledger.get("wallet_id") ?? "";
     const core = db(this.env);
-    // A removed wallet, or one of a disabled network, still ends what it has begun.
+    // A removed wallet, or one of a disabled network, still finishes what it has begun.
     const [row] = await core.orm.select().from(x402Wallet).where(eq(x402Wallet.id, id));
     const network = row && (await findNetwork(core, row.caip2Id));
     if (!network) throw new Error(`the wallet ${id} or its network is gone`);
@@ -182,14 +192,4 @@ export class FacilitatorWallet extends DurableObject<Env> implements Facilitator
     this.#settings = { wallet, until: Date.now() + SETTINGS_MS };
     return wallet;
   }
-}
-
-/** Resolves when `subscribe`'s callback is called, or when time is up. */
-async function within(ms: number, subscribe: (done: () => void) => void): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await new Promise<void>((done) => {
-    timer = setTimeout(done, ms);
-    subscribe(done);
-  });
-  clearTimeout(timer);
 }

@@ -1,18 +1,34 @@
 import { DurableObject } from "cloudflare:workers";
-import { keysFromMnemonic } from "../src/chain/keys.ts";
 import type { Network } from "../src/chain/network.ts";
-import { ProviderError } from "../src/chain/provider.ts";
-import { db } from "../src/db/client.ts";
+import { ProviderError } from "../src/chain/provider/provider.ts";
+import { type Database, db } from "../src/db/client.ts";
+import { newId } from "../src/db/id.ts";
 import { open } from "../src/db/sealed.ts";
-import type { Env } from "../src/env.ts";
+import { confirmationThreshold, type Env } from "../src/env.ts";
+import { wakeDispatcher } from "../src/events/outbox.ts";
 import { log } from "../src/log.ts";
-import { nextOfWallet, StaleRegistration } from "../src/registry/registration-store.ts";
-import type { WalletRpc } from "../src/registry/wallet-object.ts";
-import { activeSource } from "../src/sources/active.ts";
-import { providerFor } from "../src/sources/provider.ts";
-import { providerKeyPlace } from "../src/sources/record.ts";
+import { isInitiated } from "../src/registrations/states.ts";
+import { nextOfWallet, StaleRegistration } from "../src/registrations/store.ts";
+import { activeSource, activeSourceIds } from "../src/sources/active.ts";
+import { chainClock } from "../src/sources/chain-clock.ts";
+import { haveFollowed } from "../src/sources/cursor.ts";
+import { walletProvider } from "../src/sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../src/sources/record.ts";
+import { walletsOf } from "../src/wallets/managed/find.ts";
+import { openKeys } from "../src/wallets/managed/keys.ts";
+import type { OutputView } from "../src/wallets/spending/outputs.ts";
+import type { WalletJournal } from "../src/wallets/spending/ports.ts";
+import { isOfTheBytes } from "../src/wallets/spending/refusal.ts";
+import { StaleWallet, sourcesOfOpen } from "../src/wallets/spending/store.ts";
+import {
+  failTransfersWithoutSource,
+  isGivenUp,
+  nextTransfer,
+} from "../src/wallets/transfers/due.ts";
+import { WalletGone } from "../src/wallets/work.ts";
+import { runBy } from "./alarm.ts";
 
-/** A run, which makes a dozen calls of a provider that may be slow, and its statements. */
+/** Time of a run: many calls to a possibly slow provider, and its statements. */
 const RUN_MS = 90_000;
 const AFTER_FAILURE_MS = 30_000;
 
@@ -23,21 +39,37 @@ interface Wallet {
   requestId: string;
 }
 
+/** What a feature has for the wallet to do, of one payment source. */
+interface Next {
+  sourceId: string;
+  dueAt: number | null;
+  /** For a transaction to be built, rather than for one that is under way. */
+  isWaiting: boolean;
+  /** Ends it, since its source was removed. */
+  giveUp(): Promise<void>;
+}
+
 /**
  * The one place where a managed wallet's key is opened and its outputs are spent. The platform runs
- * one alarm of an object at a time, so a wallet makes one transaction at a time; should two objects
- * ever run, the registration's revision lets one of them sign and send.
+ * one alarm of an object at a time; if two objects ever run, the version of the wallet's row lets only
+ * one store a transaction, and nothing is sent that is not stored.
  */
-export class HotWallet extends DurableObject<Env> implements WalletRpc {
-  /** Asks for work to be done and returns at once. */
+export class HotWallet extends DurableObject<Env> {
+  #view: OutputView | null = null;
+
+  /**
+   * Requests work and returns immediately.
+   *
+   * @param vkey - payment key hash, hex
+   */
   async wake(network: Network, vkey: string, requestId: string): Promise<void> {
     await this.ctx.storage.put<Wallet>("wallet", { network, vkey, requestId });
     await this.ctx.storage.setAlarm(Date.now());
   }
 
   /**
-   * Never throws: after six failures the platform forgets an alarm. All that matters is in D1, and
-   * the cron wakes every wallet that has something to do.
+   * Never throws: after six failures the platform drops an alarm. All state is in D1, and the cron
+   * wakes every wallet that has work to do.
    */
   override async alarm(): Promise<void> {
     const wallet = await this.ctx.storage.get<Wallet>("wallet");
@@ -48,50 +80,129 @@ export class HotWallet extends DurableObject<Env> implements WalletRpc {
     } catch (error) {
       again = this.#failed(wallet, error);
     }
-    if (again !== null) await this.ctx.storage.setAlarm(again);
+    if (again !== null) await runBy(this.ctx.storage, again);
   }
 
-  async #work({ network, vkey }: Wallet): Promise<number | null> {
+  async #work({ network, vkey, requestId }: Wallet): Promise<number | null> {
     const { env } = this;
     const ledger = db(env, network, {
       writes: "idempotent",
       deadline: Date.now() + RUN_MS,
     });
-    const next = await nextOfWallet(ledger, network, vkey);
-    if (!next) return null;
-    // The library that builds transactions is loaded here and nowhere at the door.
-    const { failWithoutSource, WalletGone, workNext } = await import(
-      "../src/registry/registration-work.ts"
-    );
-    const source = await activeSource(db(env), next.sourceId);
-    if (source === null) {
-      await failWithoutSource(ledger, next, Date.now());
+    const next = await this.#next(ledger, network, vkey);
+    const source = next
+      ? await activeSource(db(env), next.sourceId)
+      : await this.#sourceOfOpen(ledger, network, vkey);
+    if (next && source === null) {
+      await next.giveUp();
       return Date.now();
     }
-    const apiKey = await open(env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-    const context = {
+    if (source === null) return null;
+    // The transaction library is loaded here, not at start-up.
+    const { registrationWork } = await import("../src/registrations/work.ts");
+    const { transferWork } = await import("../src/wallets/transfers/work.ts");
+    const { runWallet } = await import("../src/wallets/run.ts");
+    const wallet = { network, vkey, sourceId: source.id };
+    const transfers = transferWork(ledger, wallet);
+    const { OutputView } = await import("../src/wallets/spending/outputs.ts");
+    this.#view ??= new OutputView();
+    const again = await runWallet({
+      network,
+      vkey,
+      sourceId: source.id,
       db: ledger,
-      provider: await providerFor(env, network, apiKey),
-      keys: async () => {
-        const found = source.wallets.find((one) => one.vkey === vkey);
-        if (!found)
-          throw new WalletGone(
-            "the payment source does not manage the wallet any more: add it again, then try again",
-          );
-        const place = { table: "managed_wallet", id: found.id, column: "mnemonic" };
-        return keysFromMnemonic(await open(env, place, found.mnemonic), network);
-      },
-      threshold: Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1),
+      provider: await this.#provider(source),
+      journal: this.#journal(network, vkey),
+      hasFollowed: async (since) =>
+        haveFollowed(ledger, await activeSourceIds(db(env), network), since),
+      view: this.#view,
+      works: [registrationWork(ledger, wallet), transfers],
+      keys: () => this.#keys(source, vkey),
+      threshold: confirmationThreshold(env),
+      clock: await chainClock(env, Date.now() + RUN_MS),
       now: Date.now,
+      newId,
+      requestId,
+    });
+    if (transfers.hasTold()) await wakeDispatcher(env, requestId);
+    // Another source, with its own provider and wallets, has its turn at once.
+    const after = await this.#next(ledger, network, vkey);
+    const isOfAnother = after && after.sourceId !== source.id && (after.dueAt ?? 0) <= Date.now();
+    return isOfAnother ? Date.now() : again;
+  }
+
+  /** What has waited longest for a transaction, or else anything that is under way. */
+  async #next(ledger: Database, network: Network, vkey: string): Promise<Next | null> {
+    const [registration, transfer] = await Promise.all([
+      nextOfWallet(ledger, network, vkey),
+      nextTransfer(ledger, network, vkey),
+    ]);
+    const all: Next[] = [];
+    if (registration)
+      all.push({
+        ...registration,
+        isWaiting: !isInitiated(registration.state),
+        giveUp: async () => {
+          const { failWithoutSource } = await import("../src/registrations/work.ts");
+          await failWithoutSource(ledger, registration, Date.now());
+        },
+      });
+    if (transfer)
+      all.push({
+        ...transfer,
+        isWaiting: !isGivenUp(transfer),
+        giveUp: () =>
+          failTransfersWithoutSource(
+            ledger,
+            { network, vkey, sourceId: transfer.sourceId },
+            Date.now(),
+          ),
+      });
+    const [first] = all.sort(
+      (a, b) => Number(b.isWaiting) - Number(a.isWaiting) || (a.dueAt ?? 0) - (b.dueAt ?? 0),
+    );
+    return first ?? null;
+  }
+
+  /** A source through which transactions were sent that are not final; any that is left will do. */
+  async #sourceOfOpen(ledger: Database, network: Network, vkey: string): Promise<SourceRow | null> {
+    for (const id of await sourcesOfOpen(ledger, network, vkey)) {
+      const source = await activeSource(db(this.env), id);
+      if (source !== null) return source;
+    }
+    return null;
+  }
+
+  #journal(network: Network, vkey: string): WalletJournal {
+    const { SPENDING_JOURNAL } = this.env;
+    const journal = SPENDING_JOURNAL.get(SPENDING_JOURNAL.idFromName(network));
+    return {
+      enter: (stored, now) => journal.enter(vkey, stored, now),
+      hand: (transaction, stored, now) => journal.hand(vkey, transaction, stored, now),
+      resume: (stored) => journal.resume(stored),
+      remembered: (stored) => journal.remembered(vkey, stored),
     };
-    // One at a time: the next may belong to another source, with a provider and wallets of its own.
-    return workNext(context, next);
+  }
+
+  async #provider({ id, network, rpcProviderApiKey }: SourceRow) {
+    const apiKey = await open(this.env, providerKeyPlace(id), rpcProviderApiKey);
+    return walletProvider(this.env, network, apiKey, "wallet", isOfTheBytes);
+  }
+
+  async #keys({ id }: SourceRow, vkey: string) {
+    const wallets = await walletsOf(db(this.env), [id]);
+    const found = wallets.find((one) => one.vkey === vkey);
+    if (!found)
+      throw new WalletGone(
+        "the payment source does not manage the wallet any more: add it again, then try again",
+      );
+    return openKeys(this.env, found);
   }
 
   /** @returns when to try again, epoch milliseconds */
   #failed({ vkey, requestId }: Wallet, error: unknown): number {
-    // Somebody else was faster: not a failure, read again.
-    if (error instanceof StaleRegistration) return Date.now();
+    // Another run was faster: not a failure, read again.
+    if (error instanceof StaleRegistration || error instanceof StaleWallet) return Date.now();
     log("error", "wallet.failed", { wallet: vkey, requestId, error: String(error) });
     const retryAt = error instanceof ProviderError ? error.retryAt : null;
     return retryAt ?? Date.now() + AFTER_FAILURE_MS;

@@ -1,154 +1,150 @@
 import { DurableObject } from "cloudflare:workers";
-import { throwIfOutOfCredits } from "../src/api-keys/credits.ts";
-import { DatabaseUnavailable, db } from "../src/db/client.ts";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
 import { within } from "../src/timeout.ts";
-import { wakeDispatcher } from "../src/webhooks/outbox.ts";
+import type { SettleAnswer, SettleOrder } from "../src/x402/rpc-types.ts";
+import { meet } from "../src/x402/settle/meet-request.ts";
+import { answerOf, pendingAnswer } from "../src/x402/settle/payment-answer.ts";
+import { jobStatus, perform, type Run } from "../src/x402/settle/payment-effects.ts";
 import {
-  AlreadyClaimed,
-  recordOutcome,
-  recordRefused,
-  recordVerified,
-  withdraw,
-} from "../src/x402/attempts.ts";
-import { railOf } from "../src/x402/networks.ts";
-import {
-  answerOf,
-  claim,
-  decidedBy,
-  FAILED,
-  hasFailed,
-  isOwn,
-  isSamePayment,
-  isStill,
+  advance,
+  type Effect,
   type Payment,
-  pendingAnswer,
-  refusalOf,
-} from "../src/x402/payment.ts";
-import {
-  type PaymentPayloadRpc,
-  type SettleAnswer,
-  type SettleOrder,
-  walletObject,
-} from "../src/x402/settlement.ts";
+  type PaymentEvent,
+  type Phase,
+} from "../src/x402/settle/payment-state.ts";
+import { type FirstPayment, restored } from "../src/x402/settle/stored-payment.ts";
 
 /** One turn of work; the alarm takes the next. */
 const WORK_MS = 25_000;
 const RETRY_MS = 5_000;
-/** A beginning that nobody came back for is given up. */
+/** When an abandoned beginning is given up. */
 const ABANDONED_MS = 60_000;
-/** How often a decided payment is compared with the chain until no reorganisation can touch it. */
+/** How often a decided payment is compared with the chain until no re-org can affect it. */
 const WATCH_MS = 60_000;
-/** Left of the caller's time when the wallet must have signed, or must not any more. */
-const SIGN_MARGIN_MS = 500;
 const RUN_PAUSE_MS = 200;
+
+/** How long a phase is left alone; null: forever. */
+const ALARM_MS: Record<Phase, number | null> = {
+  claimed: ABANDONED_MS,
+  writing: ABANDONED_MS,
+  withdrawing: RETRY_MS,
+  verified: WORK_MS + RETRY_MS,
+  refused: RETRY_MS,
+  settled: RETRY_MS,
+  failed: RETRY_MS,
+  settledRecorded: WATCH_MS,
+  failedRecorded: WATCH_MS,
+  closed: null,
+};
 
 const KEY = "payment";
 
 /**
- * One on-chain authorization, and so at most one transfer. The claim is stored here before anything
- * is asked of the chain; D1 is told, and repeats of the same payload get what became of the first.
+ * One on-chain authorization, and so at most one transfer. The table of
+ * `src/x402/settle/payment-state.ts` defines the transitions; this stores the payment's state
+ * before any external call, sets the alarm, and carries out what the table says.
  */
-export class PaymentPayload extends DurableObject<Env> implements PaymentPayloadRpc {
+export class PaymentPayload extends DurableObject<Env> {
   #running: Promise<SettleAnswer | null> | null = null;
 
   async settle(order: SettleOrder): Promise<SettleAnswer> {
     const deadline = Date.now() + order.waitMs;
+    let hasWaited = false;
+    let isWatched = false;
     for (;;) {
-      const payment = this.#claimed(order);
-      if (!isSamePayment(payment.order, order))
+      // Nothing is awaited from here until the run has begun, so no other call can interleave.
+      const before = this.#read();
+      const isBusy = this.#running !== null;
+      const meeting = meet(before, order, { isBusy, isWatched });
+      const { payment } = meeting;
+      if (meeting.reply === "told") return this.#answerDecided(payment, order);
+      if (meeting.reply === "conflict")
         return { kind: "conflict", attemptId: payment.order.attemptId };
-      if (payment.phase === "ended") return this.#told(payment, order);
+      if (hasWaited && Date.now() >= deadline) return this.#pending(order);
 
-      const answer = await this.#runUntil(deadline);
-      if (answer?.kind === "settled") return this.#told(this.#read() ?? payment, order);
+      if (payment !== before) this.#write(payment);
+      const answer = await this.#runUntil({ order, deadline, answer: null }, meeting.effect);
+      hasWaited = true;
+      isWatched ||= meeting.effect === "watch";
+      if (answer?.kind === "settled") return this.#answerDecided(this.#read() ?? payment, order);
       if (answer && "replay" in answer) return { ...answer, replay: !isOwn(payment, order) };
-      if (answer) return answer;
-      if (Date.now() >= deadline) return this.#pending(this.#read() ?? payment, order);
+      // The reason why another key's attempt was not begun does not apply to this key's.
+      const isOthers = isBusy && meeting.relation === "rival" && answer?.kind === "refused";
+      if (answer && !isOthers) return answer;
     }
   }
 
+  /** Has anything that was left undone looked after. */
   async wake(): Promise<void> {
     if (this.#read()) await this.ctx.storage.setAlarm(Date.now());
   }
 
-  /**
-   * The payment that holds the authorization: this one from now on, when there is none. Nothing is
-   * awaited from here until its run has begun, so no other request can take the claim over.
-   */
-  #claimed(order: SettleOrder): Payment {
-    const known = this.#read();
-    if (known && hasFailed(known) && !isOwn(known, order)) return this.#write(claim(order, known));
-    if (known && (known.phase !== "claimed" || this.#running)) return known;
-    if (known && !isSamePayment(known.order, order)) return known;
-    // A beginning that failed half-way is begun again under the same attempt.
-    const { attemptId } = known?.order ?? order;
-    return this.#write(claim({ ...order, attemptId }, known?.earlier ?? null));
+  /** Never throws: after six failures the platform drops an alarm. */
+  override async alarm(): Promise<void> {
+    try {
+      const run = { order: null, deadline: Date.now() + WORK_MS, answer: null };
+      await this.#exclusively(async () =>
+        this.#carryOut(run, await this.#apply({ kind: "alarm" })),
+      );
+    } catch (error) {
+      log("error", "x402.payment_alarm_failed", { error: String(error) });
+    }
+    if (this.#read()) await this.#arm();
   }
 
-  /** Null: time is up, or the run ended without an outcome. */
-  async #runUntil(deadline: number): Promise<SettleAnswer | null> {
+  #read(): Payment | null {
+    const stored = this.ctx.storage.kv.get<Payment | FirstPayment>(KEY);
+    return stored ? restored(stored) : null;
+  }
+
+  #write(payment: Payment | null): void {
+    if (payment) this.ctx.storage.kv.put(KEY, payment);
+    else this.ctx.storage.kv.delete(KEY);
+  }
+
+  async #arm(): Promise<void> {
+    const payment = this.#read();
+    const ms = payment && ALARM_MS[payment.phase];
+    if (ms === null) await this.ctx.storage.deleteAlarm();
+    else await this.ctx.storage.setAlarm(Date.now() + ms);
+  }
+
+  /** The answer for a decided payment. Only one caller gets its success as new. */
+  #answerDecided(payment: Payment, order: SettleOrder): SettleAnswer {
+    const own = isOwn(payment, order);
+    const first = own || !payment.successReported;
+    if (payment.outcome?.success && !payment.successReported)
+      this.#write({ ...payment, successReported: true });
+    return answerOf(payment, { replay: !own, first });
+  }
+
+  async #pending(order: SettleOrder): Promise<SettleAnswer> {
+    const payment = this.#read();
+    if (!payment)
+      return { kind: "refused", status: 504, message: "The settlement could not be begun in time" };
+    const status = await jobStatus(this.env, payment, 0).catch(() => null);
+    return pendingAnswer(payment, !isOwn(payment, order), status?.transaction ?? "");
+  }
+
+  /** Null: timed out, or the run ended without an outcome. */
+  async #runUntil(run: Run, effect: Effect): Promise<SettleAnswer | null> {
     try {
-      const ms = Math.max(deadline - Date.now(), 0);
-      return await within(ms, this.#run(deadline), () => null);
+      const ms = Math.max(run.deadline - Date.now(), 0);
+      const work = this.#exclusively(async () => {
+        await this.#arm();
+        return this.#carryOut(run, effect);
+      });
+      return await within(ms, work, () => null);
     } catch (error) {
-      // The wallet's object may be moving house; what was begun is on its books or here.
+      // The wallet's object may be migrating; what was begun is stored there or here.
       log("warn", "x402.run_failed", { error: String(error) });
       await scheduler.wait(RUN_PAUSE_MS);
       return null;
     }
   }
 
-  /** Never throws: after six failures the platform forgets an alarm. */
-  override async alarm(): Promise<void> {
-    try {
-      const payment = this.#read();
-      if (!payment) return;
-      if (payment.phase === "claimed")
-        await this.#exclusively(() => this.#giveUp(payment.order).then(() => null));
-      else if (payment.phase === "ended" && payment.isRecorded) await this.#watch(payment);
-      else await this.#run(Date.now() + WORK_MS);
-    } catch (error) {
-      log("error", "x402.payment_alarm_failed", { error: String(error) });
-    }
-    const payment = this.#read();
-    if (payment && !(payment.isRecorded && payment.isFinal))
-      await this.ctx.storage.setAlarm(Date.now() + (payment.isRecorded ? WATCH_MS : RETRY_MS));
-  }
-
-  #read(): Payment | undefined {
-    return this.ctx.storage.kv.get<Payment>(KEY);
-  }
-
-  #write(payment: Payment): Payment {
-    this.ctx.storage.kv.put(KEY, payment);
-    return payment;
-  }
-
-  /** What a decided payment is answered with. Its success is news to one caller only. */
-  #told(payment: Payment, order: SettleOrder): SettleAnswer {
-    const own = isOwn(payment, order);
-    const first = own || !payment.isTold;
-    if (payment.outcome?.success && !payment.isTold) this.#write({ ...payment, isTold: true });
-    return answerOf(payment, { replay: !own, first });
-  }
-
-  async #pending(payment: Payment, order: SettleOrder): Promise<SettleAnswer> {
-    const { wallet } = payment;
-    const status = wallet
-      ? await walletObject(this.env, wallet.caip2Id, wallet.address)
-          .wait(payment.order.attemptId, 0)
-          .catch(() => null)
-      : null;
-    return pendingAnswer(payment, order, status?.transaction ?? "");
-  }
-
-  /** Carries the payment on from where it stands; several callers share one run. */
-  #run(deadline: number): Promise<SettleAnswer | null> {
-    return this.#exclusively(() => this.#advance(deadline));
-  }
-
+  /** Several callers share one run. */
   #exclusively(work: () => Promise<SettleAnswer | null>): Promise<SettleAnswer | null> {
     this.#running ??= work().finally(() => {
       this.#running = null;
@@ -156,134 +152,31 @@ export class PaymentPayload extends DurableObject<Env> implements PaymentPayload
     return this.#running;
   }
 
-  /** @returns the answer, null when it is not decided yet */
-  async #advance(deadline: number): Promise<SettleAnswer | null> {
-    let payment = this.#read();
-    if (!payment) return null;
-    if (payment.phase === "claimed") {
-      const begun = await this.#begin(payment, deadline);
-      if ("kind" in begun) return begun;
-      payment = begun;
+  async #carryOut(run: Run, first: Effect | null): Promise<SettleAnswer | null> {
+    for (let effect = first; effect !== null; ) {
+      const payment = this.#read();
+      if (!payment) break;
+      const events = await perform(this.env, effect, payment, run);
+      effect = null;
+      for (const event of events) effect = (await this.#apply(event)) ?? effect;
     }
-    if (payment.phase === "verified") {
-      const ended = await this.#settleOnChain(payment, Math.max(deadline, Date.now() + RETRY_MS));
-      if (!ended) return null;
-      payment = ended;
+    return run.answer;
+  }
+
+  /** @returns what is to be done next */
+  async #apply(event: PaymentEvent): Promise<Effect | null> {
+    const before = this.#read();
+    if (!before) return null;
+    const { payment, effect } = advance(before, event);
+    if (payment !== before) {
+      this.#write(payment);
+      await this.#arm();
     }
-    const answer = answerOf(payment, { replay: false, first: true });
-    await this.#record(payment);
-    return answer;
+    return effect;
   }
+}
 
-  /** Judges the payment and writes the attempt. Until that is done, nothing has been sent. */
-  async #begin(payment: Payment, deadline: number): Promise<Payment | SettleAnswer> {
-    const { order } = payment;
-    await this.ctx.storage.setAlarm(Date.now() + ABANDONED_MS);
-    try {
-      const rail = await railOf(this.env, order.requirements.network, deadline);
-      const { judge } = await import("../src/x402/judge.ts");
-      const judged = await judge(rail, order, Date.now(), deadline - SIGN_MARGIN_MS);
-      if (!judged.isValid) {
-        const { payer, invalidReason, invalidMessage = null } = judged;
-        const outcome = {
-          ...FAILED,
-          payer,
-          errorReason: invalidReason,
-          errorMessage: invalidMessage,
-        };
-        return this.#write({ ...payment, phase: "refused", isFinal: true, payer, outcome });
-      }
-      const core = db(this.env, undefined, { writes: "idempotent", deadline });
-      await recordVerified(core, order, judged.payer, Date.now()).catch(throwIfOutOfCredits);
-      if (Date.now() >= deadline - SIGN_MARGIN_MS) {
-        await this.#giveUp(order);
-        return { kind: "refused", status: 504, message: "The chain did not answer in time" };
-      }
-      const { facilitator } = rail;
-      const wallet = {
-        id: facilitator.id,
-        caip2Id: facilitator.caip2Id,
-        address: facilitator.address,
-      };
-      const { payer, job } = judged;
-      const verified = this.#write({ ...payment, phase: "verified", payer, wallet, job });
-      await this.ctx.storage.setAlarm(Date.now() + WORK_MS + RETRY_MS);
-      return verified;
-    } catch (error) {
-      if (error instanceof AlreadyClaimed) {
-        log("error", "x402.claim_lost", { holder: error.attemptId, attempt: order.attemptId });
-        await this.#forget();
-        return { kind: "conflict", attemptId: error.attemptId };
-      }
-      // What D1 may have written after all stays claimed, for the repeat or the alarm.
-      if (!(error instanceof DatabaseUnavailable)) await this.#forget();
-      return refusalOf(error);
-    }
-  }
-
-  async #settleOnChain(payment: Payment, deadline: number): Promise<Payment | null> {
-    const { wallet, job, order } = payment;
-    if (!wallet || !job) throw new Error("a verified payment has a wallet and a job");
-    const object = walletObject(this.env, wallet.caip2Id, wallet.address);
-    await object.submit(wallet.id, job);
-    const status = await object.wait(order.attemptId, Math.max(deadline - Date.now(), 0));
-    if (status.state !== "settled" && status.state !== "failed") return null;
-    return this.#write(decidedBy(payment, status));
-  }
-
-  /** Tells D1. What fails here is done by the alarm; the answer does not wait for it. */
-  async #record(payment: Payment): Promise<void> {
-    const { order, outcome, phase, version } = payment;
-    if (!outcome) return;
-    const core = db(this.env, undefined, { writes: "idempotent" });
-    try {
-      const now = Date.now();
-      if (phase === "refused") await recordRefused(core, order, outcome, now);
-      else await recordOutcome(core, order, outcome, version, now);
-    } catch (error) {
-      log("error", "x402.outcome_unrecorded", { attempt: order.attemptId, error: String(error) });
-      await this.ctx.storage.setAlarm(Date.now() + RETRY_MS);
-      return;
-    }
-    await wakeDispatcher(this.env, order.requestId);
-    if (!outcome.success && payment.isFinal) return this.#forget();
-    const { isTold } = this.#read() ?? payment;
-    const recorded = { isTold, isRecorded: true, version: version + 1, earlier: null };
-    this.#write({ ...payment, ...recorded });
-    await this.ctx.storage.setAlarm(Date.now() + WATCH_MS);
-  }
-
-  /** Compares a decided payment with the chain, which may have been reorganised. */
-  async #watch({ wallet, order, outcome }: Payment): Promise<void> {
-    if (!wallet || !outcome) return;
-    const object = walletObject(this.env, wallet.caip2Id, wallet.address);
-    const status = await object.wait(order.attemptId, 0);
-    const payment = this.#read();
-    // While a failed payment is watched, a repeat of it may begin.
-    if (status.state === "pending" || payment?.order.attemptId !== order.attemptId) return;
-    // The wallet forgets what has long been final.
-    const isFinal = status.isFinal || status.state === "unknown";
-    if (status.state !== "unknown" && !isStill(outcome, status))
-      await this.#record(this.#write(decidedBy(payment, status)));
-    else if (isFinal && !outcome.success) await this.#forget();
-    else this.#write({ ...payment, isFinal });
-  }
-
-  /** Ends a beginning that came to nothing. */
-  async #giveUp(order: SettleOrder): Promise<void> {
-    await withdraw(db(this.env, undefined, { writes: "idempotent" }), order, Date.now());
-    await this.#forget();
-  }
-
-  /** Nothing of this payment can reach the chain; of the attempt before, something may. */
-  async #forget(): Promise<void> {
-    const earlier = this.#read()?.earlier;
-    if (earlier) {
-      this.#write(earlier);
-      await this.ctx.storage.setAlarm(Date.now() + WATCH_MS);
-    } else {
-      await this.ctx.storage.deleteAlarm();
-      this.ctx.storage.kv.delete(KEY);
-    }
-  }
+/** Whether the order is of the request whose answer is not a replay. */
+function isOwn(payment: Payment, order: SettleOrder): boolean {
+  return payment.ownRequest === order.requestId;
 }

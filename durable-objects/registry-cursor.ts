@@ -1,59 +1,62 @@
 import { DurableObject } from "cloudflare:workers";
-import { ProviderError } from "../src/chain/provider.ts";
-import { DatabaseUnavailable, db } from "../src/db/client.ts";
-import { open, SealError } from "../src/db/sealed.ts";
-import type { Env } from "../src/env.ts";
+import { db } from "../src/db/client.ts";
+import { open } from "../src/db/sealed.ts";
+import { confirmationThreshold, type Env } from "../src/env.ts";
+import { loopbackOrigins } from "../src/http/outbound/loopback-origins.ts";
 import { undoInboxMints, writeInboxMints } from "../src/inbox/mints.ts";
 import { endRegistrations, forgetRegistrations } from "../src/inbox/removal.ts";
+import { recordFailure } from "../src/indexer/cursor.ts";
+import { reportFailure } from "../src/indexer/failure.ts";
 import { log } from "../src/log.ts";
-import { StaleRegistry } from "../src/registry/commit.ts";
-import { checkHealth } from "../src/registry/health.ts";
-import { type RegistryJob, type RegistryRpc, wakeJob } from "../src/registry/jobs.ts";
-import { continueRemoval, readRemoved } from "../src/registry/removal.ts";
-import { indexChanges } from "../src/registry/search-index.ts";
-import { activeRegistrySource, providerKeyPlace } from "../src/registry/source-record.ts";
-import { recordFailure, syncRegistry } from "../src/registry/sync.ts";
-import { loopbackOrigins } from "../src/sources/development.ts";
+import { reopenRegistrations } from "../src/registrations/store.ts";
+import { checkHealth } from "../src/registry/health/check-agents.ts";
+import { indexChanges } from "../src/registry/search/index.ts";
+import { activeRegistrySource, providerKeyPlace } from "../src/registry/sources/record.ts";
+import { REGISTRY_TABLES } from "../src/registry/sync/cursor.ts";
+import { continueRemoval, readRemoved } from "../src/registry/sync/removal.ts";
+import { syncRegistry } from "../src/registry/sync/sync.ts";
+import { type RegistryJob, wakeJob } from "../src/registry/sync/wake.ts";
 import { providerFor } from "../src/sources/provider.ts";
+import { runAlarm } from "./alarm.ts";
 
-/** How long one alarm works before it lets go and sets the next. */
+/** How long one alarm works before it yields and sets the next. */
 const WORK_MS = 20_000;
 /** A single statement of a pass may take this long, retries included. */
 const DATABASE_MS = 30_000;
 const DEFAULT_CHECK_INTERVAL_S = 1800;
 
-/** Errors whose message is meant for operators; any other may hold what nobody should read. */
-const REPORTED = [ProviderError, SealError, DatabaseUnavailable];
-
 type SourceJob = Extract<RegistryJob, { sourceId: string }>;
 
 /**
  * Does one job of the registry: follows a source, checks its agents, or keeps the search index of a
- * network. The platform runs one alarm of an object at a time, so there is one run at a time; should
- * two objects ever run, the versions of what they write let one of them.
+ * network. The platform runs one alarm of an object at a time, so there is one run at a time; if
+ * two objects ever run, the versions of the rows let only one write.
  */
-export class RegistryCursor extends DurableObject<Env> implements RegistryRpc {
-  /** Asks for a run and returns at once, so that a slow source holds nobody up. */
+export class RegistryCursor extends DurableObject<Env> {
+  /** Requests a run and returns immediately, so that a slow source delays nobody. */
   async tick(job: RegistryJob, requestId: string): Promise<void> {
     await this.ctx.storage.put({ job, requestId });
     await this.ctx.storage.setAlarm(Date.now());
   }
 
-  /**
-   * Never throws: after six failures the platform forgets an alarm. The next tick of the cron tries
-   * again.
-   */
   override async alarm(): Promise<void> {
     const job = await this.ctx.storage.get<RegistryJob>("job");
     const requestId = (await this.ctx.storage.get<string>("requestId")) ?? "";
     if (job === undefined) return;
-    let again: number | null = null;
-    try {
-      if (await this.#run(job, requestId)) again = Date.now();
-    } catch (error) {
-      again = await this.#failed(job, requestId, error);
-    }
-    if (again !== null) await this.ctx.storage.setAlarm(again);
+    await runAlarm(
+      this.ctx.storage,
+      () => this.#run(job, requestId),
+      (error) =>
+        reportFailure(error, {
+          requestId,
+          events: {
+            failed: `registry.${job.kind}_failed`,
+            unrecorded: "registry.failure_unrecorded",
+          },
+          fields: { job },
+          ...(job.kind === "sync" && { record: (reason: string) => this.#record(job, reason) }),
+        }),
+    );
   }
 
   /** @returns whether there is more to do now */
@@ -80,12 +83,13 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryRpc {
     return syncRegistry(
       {
         db: ledger,
-        provider: await providerFor(env, network, apiKey),
+        provider: await providerFor(env, network, apiKey, "sync"),
         source,
-        threshold: Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1),
+        threshold: confirmationThreshold(env),
         now: Date.now,
-        follower: {
+        listener: {
           apply: (reads, now) => writeInboxMints(source, reads, now),
+          agentsUndone: (agents, above, now) => reopenRegistrations(network, agents, above, now),
           undo: (above, now) => undoInboxMints(ledger, source, above, now),
         },
         committed: () => this.#wakeFollowers(job, requestId),
@@ -100,7 +104,7 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryRpc {
     const seconds = Number(env.HEALTH_CHECK_INTERVAL_S) || DEFAULT_CHECK_INTERVAL_S;
     return checkHealth(
       {
-        // A counter that is written twice would be wrong, one that is not is only late.
+        // A counter written twice would be wrong; one not written is only late.
         db: db(env, network, { deadline: deadline + DATABASE_MS }),
         network,
         sourceId,
@@ -115,7 +119,7 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryRpc {
     );
   }
 
-  /** What sync found is checked and can be searched for at once; else the cron sees to it. */
+  /** What sync found is checked and indexed immediately; if that fails, the cron does it. */
   async #wakeFollowers({ sourceId, network }: SourceJob, requestId: string): Promise<void> {
     try {
       await wakeJob(this.env, { kind: "health", network, sourceId }, requestId);
@@ -125,21 +129,8 @@ export class RegistryCursor extends DurableObject<Env> implements RegistryRpc {
     }
   }
 
-  /** @returns when to try again before the cron does, epoch milliseconds; null: leave it to the cron */
-  async #failed(job: RegistryJob, requestId: string, error: unknown): Promise<number | null> {
-    // Somebody else was faster: not a failure, read again.
-    if (error instanceof StaleRegistry) return Date.now();
-    log("error", `registry.${job.kind}_failed`, { job, requestId, error: String(error) });
-    if (job.kind !== "sync") return null;
-    const reason = REPORTED.some((kind) => error instanceof kind)
-      ? (error as Error).message
-      : `internal error, see the log of request ${requestId}`;
-    try {
-      const ledger = db(this.env, job.network, { writes: "idempotent" });
-      await recordFailure(ledger, job.sourceId, reason);
-    } catch (unrecorded) {
-      log("error", "registry.failure_unrecorded", { job, error: String(unrecorded) });
-    }
-    return error instanceof ProviderError ? error.retryAt : null;
+  async #record({ sourceId, network }: SourceJob, reason: string): Promise<void> {
+    const ledger = db(this.env, network, { writes: "idempotent" });
+    await recordFailure(ledger, REGISTRY_TABLES, sourceId, reason);
   }
 }

@@ -1,22 +1,29 @@
-import { OpenAPIHono } from "@hono/zod-openapi";
+import { Hono } from "hono";
 import { auditRoutes } from "./api-keys/audit.ts";
 import { findKey } from "./api-keys/find-key.ts";
 import { apiKeyRoutes } from "./api-keys/routes.ts";
+import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
 import { escrowRoutes } from "./escrow/routes.ts";
 import type { AppEnv } from "./http/context.ts";
+import { drainBody } from "./http/drain-body.ts";
 import { errorResponse } from "./http/errors.ts";
-import { openCors, releaseBody, requestId, securityHeaders } from "./http/headers.ts";
+import { openCors, requestId, securityHeaders } from "./http/headers.ts";
 import { notFound } from "./http/not-found.ts";
-import { referenceRoutes } from "./http/reference.ts";
+import type { Mounted } from "./http/openapi/document.ts";
+import { referenceRoutes } from "./http/openapi/reference.ts";
 import { inboxAgentRoutes } from "./inbox/agent-routes.ts";
 import { inboxRoutes } from "./inbox/routes.ts";
 import { invoiceRoutes } from "./invoices/routes.ts";
-import { registrationRoutes } from "./registry/registration-routes.ts";
+import { paymentSourceRoutes } from "./payment-sources/routes.ts";
+import { registrationRoutes } from "./registrations/routes.ts";
+import { waitingRegistrations } from "./registrations/waiting.ts";
 import { registryRoutes } from "./registry/routes.ts";
-import { registrySourceRoutes } from "./registry/source-routes.ts";
+import { registrySourceRoutes } from "./registry/sources/routes.ts";
 import { healthRoutes } from "./sources/health.ts";
-import { paymentSourceRoutes } from "./sources/routes.ts";
-import { walletRoutes } from "./sources/wallet-routes.ts";
+import { walletRoutes } from "./wallets/routes.ts";
+import { topUpRoutes } from "./wallets/top-ups/routes.ts";
+import { transferRoutes } from "./wallets/transfers/routes.ts";
+import { waitingTransfers } from "./wallets/transfers/waiting.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 import { workerBotRoutes } from "./worker-bots/routes.ts";
 import { x402Routes } from "./x402/routes.ts";
@@ -24,11 +31,11 @@ import { x402Routes } from "./x402/routes.ts";
 const API = "/api/v1";
 const ADMIN_API = "/v1";
 
-/** The Hono app: what every request passes, then each feature's routes. */
-export function createApp(): OpenAPIHono<AppEnv> {
-  const app = new OpenAPIHono<AppEnv>({ strict: false });
+/** The Hono app: the middleware of every request, then each feature's routes. */
+export function createApp(): Hono<AppEnv> {
+  const app = new Hono<AppEnv>({ strict: false });
 
-  app.use(requestId, securityHeaders, openCors, releaseBody);
+  app.use(requestId, drainBody, securityHeaders, openCors);
   app.use(async (c, next) => {
     c.set("findCaller", findKey);
     await next();
@@ -36,22 +43,28 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.onError(errorResponse);
   app.notFound(notFound(() => app.routes));
 
-  app.route(API, healthRoutes());
-  app.route(API, escrowRoutes());
-  app.route(API, paymentSourceRoutes());
-  app.route(API, walletRoutes());
-  app.route(API, apiKeyRoutes());
-  app.route(API, auditRoutes());
-  app.route(API, registryRoutes());
-  app.route(API, registrationRoutes());
-  app.route(API, inboxAgentRoutes());
-  app.route(API, inboxRoutes());
-  app.route(API, registrySourceRoutes());
-  app.route(API, webhookRoutes());
-  app.route(ADMIN_API, workerBotRoutes());
-  app.route(API, invoiceRoutes());
-  app.route(API, x402Routes());
-  app.route("/", referenceRoutes(app));
+  const mounted: Mounted[] = [
+    { at: API, router: healthRoutes() },
+    { at: API, router: escrowRoutes() },
+    { at: API, router: escrowRequestRoutes() },
+    { at: API, router: paymentSourceRoutes() },
+    { at: API, router: walletRoutes([waitingTransfers, waitingRegistrations]) },
+    { at: API, router: transferRoutes() },
+    { at: API, router: topUpRoutes() },
+    { at: API, router: apiKeyRoutes() },
+    { at: API, router: auditRoutes() },
+    { at: API, router: registryRoutes() },
+    { at: API, router: registrationRoutes() },
+    { at: API, router: inboxAgentRoutes() },
+    { at: API, router: inboxRoutes() },
+    { at: API, router: registrySourceRoutes() },
+    { at: API, router: webhookRoutes() },
+    { at: ADMIN_API, router: workerBotRoutes() },
+    { at: API, router: invoiceRoutes() },
+    { at: API, router: x402Routes() },
+  ];
+  for (const { at, router } of mounted) app.route(at, router);
+  app.route("/", referenceRoutes(mounted));
 
   return app;
 }

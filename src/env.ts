@@ -1,36 +1,51 @@
+import type { FacilitatorWallet } from "../durable-objects/facilitator-wallet.ts";
+import type { HotWallet } from "../durable-objects/hot-wallet.ts";
+import type { PaymentPayload } from "../durable-objects/payment-payload.ts";
+import type { ProviderBudget } from "../durable-objects/provider-budget.ts";
+import type { RegistryCursor } from "../durable-objects/registry-cursor.ts";
+import type { SourceCursor } from "../durable-objects/source-cursor.ts";
+import type { SpendingJournal } from "../durable-objects/spending-journal.ts";
+
 /** Bindings, variables and secrets of the Worker; see `wrangler.toml` and docs/operating.md. */
 export interface Env {
   /** The ledger and the core database; one D1 today, told apart by `db/client.ts`. */
   DB: D1Database;
   /** One object per payment source: the only writer of its records. */
-  SOURCE_CURSOR: DurableObjectNamespace;
+  SOURCE_CURSOR: DurableObjectNamespace<SourceCursor>;
   /** One object per registry source and job, and one per network for the search index. */
-  REGISTRY_CURSOR: DurableObjectNamespace;
+  REGISTRY_CURSOR: DurableObjectNamespace<RegistryCursor>;
   /** The registry's search index, rebuilt from the ledger when it is lost. */
   SEARCH_DB: D1Database;
   /** One object per provider base URL and key: leases calls, remembers bans. */
-  PROVIDER_BUDGET: DurableObjectNamespace;
+  PROVIDER_BUDGET: DurableObjectNamespace<ProviderBudget>;
   /** One object per x402 authorization: settles it once. */
-  PAYMENT_PAYLOAD: DurableObjectNamespace;
-  /** One object per EVM chain and facilitator wallet: gives out its nonces. */
-  FACILITATOR_WALLET: DurableObjectNamespace;
+  PAYMENT_PAYLOAD: DurableObjectNamespace<PaymentPayload>;
+  /** One object per EVM chain and facilitator wallet: assigns its nonces. */
+  FACILITATOR_WALLET: DurableObjectNamespace<FacilitatorWallet>;
   /** One object per managed wallet's key: the only spender of its outputs. */
-  HOT_WALLET: DurableObjectNamespace;
+  HOT_WALLET: DurableObjectNamespace<HotWallet>;
+  /** One object per network: what its wallets handed to nodes, whatever becomes of the database. */
+  SPENDING_JOURNAL: DurableObjectNamespace<SpendingJournal>;
   /** Wakes the webhook dispatcher; the events themselves live in D1. */
   EVENTS: Queue<EventsWake>;
   /** Asks for webhook deliveries to be sent; the deliveries themselves live in D1. */
   DELIVERIES: Queue<DeliveryMessage>;
-  /** Calls per API key, or a stranger's address, and minute; absent (in benchmarks): nobody is braked. */
+  /** Calls per minute and API key, or unknown caller's address; absent (in benchmarks): none. */
   RATE_LIMIT?: RateLimit;
-  /** The same in ten seconds, let through even past those of the minute. */
+  /** The same per ten seconds, allowed even beyond the minute's limit. */
   RATE_LIMIT_BURST?: RateLimit;
+  /**
+   * The two limits as `RateLimit-Policy` tells them (draft-ietf-httpapi-ratelimit-headers); must say
+   * what the bindings do, whose numbers the Worker cannot read. Absent: the header is not sent.
+   */
+  RATE_LIMIT_POLICY?: string;
   /** Static files of the API reference at `/docs`. */
   ASSETS: Fetcher;
 
   /** Secret: at least 32 characters. API keys are stored as HMAC-SHA-256 under it. */
   API_KEY_SECRET: string;
   /**
-   * Secret: `id:base64(32 bytes)`, comma separated, newest first. The first seals, all of them open.
+   * Secret: `id:base64(32 bytes)`, comma separated, newest first. The first seals, all open.
    */
   SEALING_KEYS: string;
   /** Secret, optional: at least 15 characters, accepted as an Admin key with the id `env-admin`. */
@@ -44,13 +59,24 @@ export interface Env {
   CONFIRMATION_THRESHOLD: string;
   /** Calls per second that a provider key allows, decimal text; the burst is fifty times that. */
   PROVIDER_CALLS_PER_SECOND: string;
+  /** Calls per UTC day that a provider key allows, decimal text; no limit of ours when empty. */
+  PROVIDER_CALLS_PER_DAY?: string;
+  /**
+   * Further places for transactions that Preprod's provider does not take: comma separated https URLs
+   * of submit APIs. May hold keys, and can be set as a secret.
+   */
+  SUBMIT_URLS_PREPROD?: string;
+  /** The same on Mainnet. */
+  SUBMIT_URLS_MAINNET?: string;
   /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
   WEBHOOK_TIMEOUT_MS?: string;
+  /** Webhooks that an API key may have, decimal text, at least 1; default 20. */
+  WEBHOOK_ENDPOINTS_PER_KEY?: string;
   /** Seconds between two checks of an agent that answers as before, decimal text; default 1800. */
   HEALTH_CHECK_INTERVAL_S?: string;
-  /** DNS over HTTPS (JSON form) by which addresses that others chose are judged; default Cloudflare's. */
+  /** DNS over HTTPS (JSON form) used to check user-supplied host names; default Cloudflare's. */
   DNS_OVER_HTTPS_URL?: string;
-  /** Base URL of the inbox provider that tokens without one mean on Preprod; none when empty. */
+  /** Base URL of Preprod's default inbox provider, for tokens that name none; none when empty. */
   INBOX_PROVIDER_URL_PREPROD?: string;
   /** The same on Mainnet. */
   INBOX_PROVIDER_URL_MAINNET?: string;
@@ -60,8 +86,13 @@ export interface Env {
    */
   LOOPBACK_ORIGINS?: string;
   /**
+   * Development only: with `tip`, the chain's tip is the only clock that validity and deadlines on the
+   * chain are judged by, for chains that live in another time. Refused while any source is on Mainnet.
+   */
+  CHAIN_CLOCK?: string;
+  /**
    * Development only: scripts that contracts are derived from instead of the default deployment's,
-   * JSON as `sources/templates.ts` reads it. No Mainnet source is created while it is set.
+   * JSON as `sources/contracts/templates.ts` reads it. No Mainnet source is created while it is set.
    */
   CONTRACT_TEMPLATES?: string;
   /** Optional: base URL of a price API, asked for end-of-month rates that are not stored. */
@@ -72,6 +103,11 @@ export interface Env {
   PRICE_SOURCE_KEY?: string;
 }
 
+/** Confirmations that a transaction needs before it is applied: 1 where the setting is no number. */
+export function confirmationThreshold(env: Env): number {
+  return Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1);
+}
+
 /** The queue's message: it only wakes the dispatcher, since the events themselves are in D1. */
 export interface EventsWake {
   /** Version of the message: two versions of the code run at once during a rollout. */
@@ -79,10 +115,9 @@ export interface EventsWake {
   requestId: string;
 }
 
-/** Names a delivery that is due; one that is lost or doubled changes nothing. */
+/** Names an endpoint with due deliveries; a lost or duplicate message changes nothing. */
 export interface DeliveryMessage {
   v: 1;
   requestId: string;
   endpointId: string;
-  eventId: string;
 }

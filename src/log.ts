@@ -1,6 +1,5 @@
 /**
- * One structured line per noteworthy thing. `fields` never hold a secret: no token, key, mnemonic
- * or webhook URL.
+ * Writes one structured line. `fields` never hold a secret: no token, key, mnemonic or webhook URL.
  */
 export function log(
   level: "info" | "warn" | "error",

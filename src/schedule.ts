@@ -1,43 +1,84 @@
 import { db } from "./db/client.ts";
 import { newId } from "./db/id.ts";
+import { renderOutdated } from "./db/render-outdated.ts";
 import { resealAll } from "./db/reseal.ts";
 import type { Env } from "./env.ts";
+import { ESCROW_DOCUMENTS } from "./escrow/outdated.ts";
 import { verifyDueInboxes } from "./inbox/jobs.ts";
 import { log } from "./log.ts";
-import { wakeRegistry } from "./registry/jobs.ts";
-import { wakeDueWallets } from "./registry/wallet-object.ts";
+import { dueWallets } from "./registrations/store.ts";
+import { ENTRY_DOCUMENTS } from "./registry/read-entries.ts";
+import { wakeRegistry } from "./registry/sync/wake.ts";
 import { activeSourceIds } from "./sources/active.ts";
 import { wakeCursor } from "./sources/cursor.ts";
-import { checkLowBalances } from "./sources/low-balance-check.ts";
-import { purge, sweep } from "./webhooks/sweep.ts";
-import { wakeSettlements } from "./x402/heal.ts";
-import { checkBalances } from "./x402/low-balance-check.ts";
+import { within } from "./timeout.ts";
+import { checkLowBalances } from "./wallets/low-balance/check.ts";
+import { checkTopUps } from "./wallets/top-ups/check.ts";
+import { walletsWithTransfers } from "./wallets/transfers/due.ts";
+import { wakeDueWallets } from "./wallets/wake.ts";
+import { purge, sweep } from "./webhooks/delivery/sweep.ts";
+import { wakeSettlements } from "./x402/settle/wake-overdue.ts";
+import { checkBalances } from "./x402/wallets/low-balance-check.ts";
 
-/** How long a run of the cron waits for the providers that tell the wallets' balances. */
+/** How long a cron run waits for providers to return the wallets' balances. */
 const BALANCES_MS = 20_000;
-/** How long a run of the cron seals secrets again after a rotation of keys. */
+/** How long a cron run reseals secrets after a key rotation. */
 const RESEAL_MS = 20_000;
+/** How long a run of the cron renders documents anew after a new version of their text. */
+const RENDER_MS = 20_000;
+const DOCUMENTS = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
+
+/** How long a run waits for a job: longer than any successful one takes. */
+const JOB_MS = 2 * 60_000;
+
+interface Job {
+  name: string;
+  run(): Promise<void>;
+}
 
 /**
- * What the cron does each minute. The platform may skip a slot, fire it twice or overlap two: each
- * job only asks an object for work that the object does once.
+ * The cron's jobs of each minute. The platform may skip, repeat or overlap runs: each job only asks
+ * an object for work that the object does once, or claims what no other run has.
  */
 export async function runSchedule(env: Env): Promise<void> {
   const requestId = newId(Date.now());
-  await runJob("sources.wake", requestId, () => wakeCursors(env, requestId));
-  await runJob("registry.wake", requestId, () => wakeRegistry(env, requestId));
-  await runJob("wallets.wake", requestId, () => wakeDueWallets(env, requestId));
-  await runJob("webhooks.sweep", requestId, () => sweep(env, requestId));
-  await runJob("webhooks.purge", requestId, () => purge(env, Date.now()));
-  await runJob("wallets.low_balance", requestId, () =>
-    checkLowBalances(env, requestId, Date.now(), Date.now() + BALANCES_MS),
-  );
-  await runJob("x402.wake", requestId, () => wakeSettlements(env, requestId, Date.now()));
-  await runJob("x402.low_balance", requestId, () => checkBalances(env, requestId));
-  await runJob("secrets.reseal", requestId, () =>
-    resealAll(env, Date.now(), Date.now() + RESEAL_MS),
-  );
-  await runJob("inbox.verify", requestId, () => verifyDueInboxes(env, requestId));
+  const wakes: Job[] = [
+    { name: "sources.wake", run: () => wakeCursors(env, requestId) },
+    { name: "registry.wake", run: () => wakeRegistry(env, requestId) },
+    {
+      name: "wallets.wake",
+      run: () => wakeDueWallets(env, [dueWallets, walletsWithTransfers], requestId),
+    },
+    { name: "x402.wake", run: () => wakeSettlements(env, requestId, Date.now()) },
+    { name: "webhooks.sweep", run: () => sweep(env, requestId) },
+    { name: "webhooks.purge", run: () => purge(env, Date.now()) },
+    { name: "secrets.reseal", run: () => resealAll(env, Date.now(), Date.now() + RESEAL_MS) },
+    {
+      name: "records.render",
+      run: () => renderOutdated(env, DOCUMENTS, Date.now(), Date.now() + RENDER_MS),
+    },
+  ];
+  // An invocation has six connections: the jobs that call providers and nodes take turns.
+  const questions: Job[] = [
+    {
+      name: "wallets.low_balance",
+      run: () => checkLowBalances(env, requestId, Date.now(), Date.now() + BALANCES_MS),
+    },
+    {
+      name: "wallets.top_up",
+      run: () => checkTopUps(env, requestId, Date.now(), Date.now() + BALANCES_MS),
+    },
+    { name: "x402.low_balance", run: () => checkBalances(env, requestId) },
+    { name: "inbox.verify", run: () => verifyDueInboxes(env, requestId) },
+  ];
+  await Promise.all([
+    ...wakes.map((job) => runJob(job, requestId)),
+    runInTurn(questions, requestId),
+  ]);
+}
+
+async function runInTurn(jobs: Job[], requestId: string): Promise<void> {
+  for (const job of jobs) await runJob(job, requestId);
 }
 
 async function wakeCursors(env: Env, requestId: string): Promise<void> {
@@ -51,10 +92,12 @@ async function wakeCursors(env: Env, requestId: string): Promise<void> {
   );
 }
 
-/** One job that fails must not keep the others from their turn. */
-async function runJob(name: string, requestId: string, job: () => Promise<void>): Promise<void> {
+/** A job that fails or hangs must not hold up the others. */
+async function runJob({ name, run }: Job, requestId: string): Promise<void> {
   try {
-    await job();
+    await within(JOB_MS, run(), () => {
+      throw new Error(`not done within ${JOB_MS} ms`);
+    });
   } catch (error) {
     log("error", "schedule.job_failed", { job: name, requestId, error: String(error) });
   }

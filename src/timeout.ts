@@ -1,8 +1,8 @@
 /**
- * Does something that can be aborted, and aborts it after a time. The timer ends with the work: that of
- * `AbortSignal.timeout` lives on, and the runtime bounds how many may.
+ * Runs abortable work, and aborts it after a time. The timer ends with the work: that of
+ * `AbortSignal.timeout` lives on, and the runtime limits their number.
  *
- * @param ms - milliseconds; what is aborted then fails with a `TimeoutError`
+ * @param ms - milliseconds; aborted work fails with a `TimeoutError`
  */
 export async function abortAfter<T>(
   ms: number,
@@ -21,8 +21,8 @@ export async function abortAfter<T>(
 }
 
 /**
- * What a call comes to, or what `late` makes of it when that takes too long. The call itself goes on;
- * only its answer is no longer waited for.
+ * A call's result, or that of `late` when it takes too long. The call itself continues; only its
+ * answer is no longer awaited.
  *
  * @param ms - milliseconds
  * @param late - may throw

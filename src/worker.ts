@@ -1,7 +1,7 @@
 import { createApp } from "./app.ts";
 import type { Env } from "./env.ts";
 import { runSchedule } from "./schedule.ts";
-import { consumeQueue } from "./webhooks/queue.ts";
+import { consumeQueue } from "./webhooks/delivery/queue.ts";
 
 export { FacilitatorWallet } from "../durable-objects/facilitator-wallet.ts";
 export { HotWallet } from "../durable-objects/hot-wallet.ts";
@@ -9,6 +9,7 @@ export { PaymentPayload } from "../durable-objects/payment-payload.ts";
 export { ProviderBudget } from "../durable-objects/provider-budget.ts";
 export { RegistryCursor } from "../durable-objects/registry-cursor.ts";
 export { SourceCursor } from "../durable-objects/source-cursor.ts";
+export { SpendingJournal } from "../durable-objects/spending-journal.ts";
 
 const app = createApp();
 
@@ -19,7 +20,7 @@ export default {
     await runSchedule(env);
   },
 
-  async queue(batch, env) {
-    await consumeQueue(batch, env);
+  async queue(batch, env, ctx) {
+    await consumeQueue(batch, env, ctx);
   },
 } satisfies ExportedHandler<Env>;

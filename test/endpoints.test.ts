@@ -3,8 +3,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { newToken } from "../src/api-keys/token.ts";
 import { createApp } from "../src/app.ts";
 import { MAX_BODY_BYTES } from "../src/http/body.ts";
+import { codesOf } from "../src/http/errors/codes.ts";
 import { emptyTables } from "./support/app.ts";
-import { ENDPOINTS, type EndpointCase } from "./support/endpoints.ts";
+import { ENDPOINTS, type EndpointCase } from "./support/endpoints/all.ts";
+import { openApi, problemsOf } from "./support/endpoints/document.ts";
 import { insertKey } from "./support/keys.ts";
 
 const app = createApp();
@@ -15,11 +17,13 @@ let tokens: Record<"user" | "payer" | "revoked", string>;
 
 beforeAll(async () => {
   await emptyTables();
+  await countWrites();
   tokens = {
     user: await insertKey({}),
     payer: await insertKey({ canPay: true }),
     revoked: await insertKey({ status: "Revoked", permission: "Admin" }),
   };
+  expect(await rowsWritten()).toBeGreaterThanOrEqual(3);
 });
 
 interface Sent {
@@ -29,9 +33,11 @@ interface Sent {
   fields?: Record<string, unknown>;
   /** In place of the fields. */
   body?: BodyInit;
+  headers?: Record<string, string>;
 }
 
-function send(endpoint: EndpointCase, sent: Sent = {}): Promise<Response> {
+/** Asks, and expects the answer to be one that the OpenAPI document has. */
+async function send(endpoint: EndpointCase, sent: Sent = {}): Promise<Response> {
   const { token = ADMIN, method = endpoint.method, path = endpoint.path } = sent;
   const fields = sent.fields ?? endpoint.valid;
   const query = new URLSearchParams();
@@ -40,36 +46,62 @@ function send(endpoint: EndpointCase, sent: Sent = {}): Promise<Response> {
   const body = sent.body ?? JSON.stringify(fields);
   const init = {
     method,
-    headers: token === null ? {} : { token },
+    headers: { ...sent.headers, ...(token !== null && { token }) },
     ...(method !== "GET" && { body }),
   };
-  return Promise.resolve(app.request(`/api/v1${path}?${query}`, init, env));
+  const answer = await app.request(`/api/v1${path}?${query}`, init, env);
+  const shown: unknown = await answer.clone().json();
+  expect(problemsOf(method, `/api/v1${endpoint.path}`, answer.status, shown)).toEqual([]);
+  return answer;
 }
 
-/** Every row of every table: two of these are equal when nothing was written between them. */
-async function databaseContent(): Promise<string> {
+/** Has every row that is written from now on counted, whatever its table. */
+async function countWrites(): Promise<void> {
   const { results } = await env.DB.prepare(
-    `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%cf_%'`,
+    `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%cf_%'
+       AND name NOT LIKE 'sqlite_%'`,
   ).all<{ name: string }>();
-  const tables = await env.DB.batch(
-    results.map(({ name }) => env.DB.prepare(`SELECT * FROM "${name}"`)),
+  const triggers = results.flatMap(({ name }) =>
+    ["INSERT", "UPDATE", "DELETE"].map(
+      (event) => `CREATE TRIGGER "counts ${event} ${name}" AFTER ${event} ON "${name}"
+        BEGIN UPDATE written SET n = n + 1; END`,
+    ),
   );
-  return JSON.stringify(tables.map((table) => table.results));
+  const statements = [
+    "CREATE TABLE written (n INTEGER NOT NULL)",
+    "INSERT INTO written VALUES (0)",
+    ...triggers,
+  ];
+  await env.DB.batch(statements.map((sql) => env.DB.prepare(sql)));
 }
+
+/** Rows written so far: two of these are equal when nothing was written between them. */
+const rowsWritten = () => env.DB.prepare("SELECT n FROM written").first<number>("n");
 
 /** Expects an error in the shape of the interface, and that nothing was written. */
 async function expectRefused(answering: () => Promise<Response>, status: number): Promise<string> {
-  const before = await databaseContent();
+  const before = await rowsWritten();
   const answer = await answering();
-  const body = (await answer.json()) as { error?: { message?: string } };
+  const body = (await answer.json()) as { error?: { message?: string; field?: string } };
   const message = body.error?.message ?? "";
   expect({ status: answer.status, body }).toEqual({
     status,
-    body: { status: "error", error: { message: expect.stringMatching(/\S/) } },
+    body: {
+      status: "error",
+      error: {
+        message: expect.stringMatching(/\S/),
+        code: expect.toSatisfy((code: string) => codesOf(status).some((one) => one === code)),
+        ...(body.error?.field !== undefined && {
+          field: expect.toSatisfy((field: string) => message.startsWith(`${field}: `)),
+        }),
+        requestId: answer.headers.get("x-request-id"),
+        docs: expect.stringMatching(/^http:\/\/localhost\/docs\/errors#[a-z_]+$/),
+      },
+    },
   });
   expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
   expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-z]{26}$/);
-  expect(await databaseContent()).toBe(before);
+  expect(await rowsWritten()).toBe(before);
   return message;
 }
 
@@ -179,7 +211,7 @@ describe.each(
   ),
 )("$title, asked rightly", ({ endpoint }) => {
   it("answers 200 with and without a trailing slash, and writes nothing", async () => {
-    const before = await databaseContent();
+    const before = await rowsWritten();
     for (const path of [endpoint.path, `${endpoint.path}/`]) {
       const answer = await send(endpoint, { path });
       expect(answer.status).toBe(200);
@@ -189,7 +221,7 @@ describe.each(
         data: expect.any(Object),
       });
     }
-    expect(await databaseContent()).toBe(before);
+    expect(await rowsWritten()).toBe(before);
   });
 });
 
@@ -212,6 +244,22 @@ describe.each(WITH_BODY.map((endpoint) => ({ title: name(endpoint), endpoint }))
     it("larger than 1 MiB answers 413", async () => {
       const body = JSON.stringify({ ...endpoint.valid, pad: "x".repeat(MAX_BODY_BYTES) });
       await expectRefused(() => send(endpoint, { body }), 413);
+    });
+  },
+);
+
+describe.each(WITH_BODY.map((endpoint) => ({ title: name(endpoint), endpoint })))(
+  "$title, sent an Idempotency-Key that is too long",
+  ({ endpoint }) => {
+    const { parameters = [] } =
+      openApi.paths[`/api/v1${endpoint.path}`]?.[endpoint.method.toLowerCase()] ?? {};
+    const takesKey = parameters.some(({ $ref }) => $ref?.endsWith("/IdempotencyKey"));
+    const sent = { headers: { "idempotency-key": "k".repeat(256) } };
+
+    it(takesKey ? "answers 400" : "does not read it", async () => {
+      if (takesKey)
+        expect(await expectRefused(() => send(endpoint, sent), 400)).toMatch(/^Idempotency-Key: /);
+      else expect(await (await send(endpoint, sent)).text()).not.toContain("Idempotency-Key: must");
     });
   },
 );
@@ -250,6 +298,16 @@ describe("an unknown path", () => {
     for (const headers of [{ token: ADMIN }, {}] as Record<string, string>[])
       await expectRefused(() => Promise.resolve(app.request(path, { headers }, env)), 404);
   });
+});
+
+describe.each(["GET", "POST"])("C2 %s", (method) => {
+  it.each(["/api/v1/health//", "/api/v1/health///", "/api/v1/x402/networks//"])(
+    "%s, with more than one slash at its end, answers 404",
+    async (path) => {
+      const init = { method, headers: { token: ADMIN } };
+      await expectRefused(() => Promise.resolve(app.request(path, init, env)), 404);
+    },
+  );
 });
 
 describe("a key that is limited to networks", () => {

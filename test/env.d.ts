@@ -15,15 +15,15 @@ declare global {
       DEVNET_URL: string;
       /** Origin of EVM nodes, by name. */
       EVM_URL: string;
-      /** Origin of a webhook receiver; see devnet/receiver.ts. */
+      /** Origin of a webhook receiver; see devnet/demo/receiver.ts. */
       RECEIVER_URL: string;
       /** Origin of another one, where receivers redirect to: nothing may arrive there. */
       BYSTANDER_URL: string;
-      /** Origin of agents; see devnet/agents.ts. */
+      /** Origin of agents; see devnet/demo/agents.ts. */
       AGENTS_URL: string;
       /** Origin of an inbox provider. */
       INBOX_URL: string;
-      /** Origin of a price API; see devnet/price-source.ts. */
+      /** Origin of a price API; see devnet/demo/price-source.ts. */
       PRICES_URL: string;
     }
     /** What makes `exports.default` of `cloudflare:workers` the Worker's own. */

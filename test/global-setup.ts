@@ -1,13 +1,13 @@
 import type { TestProject } from "vitest/node";
-import { registerActors } from "../devnet/actors/control.ts";
-import { ACTOR_FUNDS } from "../devnet/actors/wallets.ts";
-import { startAgents } from "../devnet/agents.ts";
+import { registerActors } from "../devnet/demo/actors/control.ts";
+import { ACTOR_FUNDS } from "../devnet/demo/actors/wallets.ts";
+import { startAgents } from "../devnet/demo/agents.ts";
+import { startInboxProvider } from "../devnet/demo/inbox-provider.ts";
+import { startPriceSource } from "../devnet/demo/price-source.ts";
+import { startReceiver } from "../devnet/demo/receiver.ts";
+import { startNameResolver } from "../devnet/demo/resolver.ts";
 import { startEvmServer } from "../devnet/evm/server.ts";
-import { startInboxProvider } from "../devnet/inbox-provider.ts";
-import { startPriceSource } from "../devnet/price-source.ts";
-import { startReceiver } from "../devnet/receiver.ts";
-import { startNameResolver } from "../devnet/resolver.ts";
-import { startDevnet } from "../devnet/server.ts";
+import { startDevnet } from "../devnet/server/server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -20,15 +20,15 @@ declare module "vitest" {
     receiverUrl: string;
     /** Origin of another receiver, where receivers redirect to. */
     bystanderUrl: string;
-    /** Origin of agents that can be asked whether they are available; see devnet/agents.ts. */
+    /** Origin of agents that can be asked whether they are available; see devnet/demo/agents.ts. */
     agentsUrl: string;
-    /** Origin of a DNS-over-HTTPS resolver; see devnet/resolver.ts. */
+    /** Origin of a DNS-over-HTTPS resolver; see devnet/demo/resolver.ts. */
     resolverUrl: string;
-    /** Origin of an inbox provider; see devnet/inbox-provider.ts. */
+    /** Origin of an inbox provider; see devnet/demo/inbox-provider.ts. */
     inboxUrl: string;
     /** Origin of EVM nodes, one for each name a test asks for; see devnet/evm/server.ts. */
     evmUrl: string;
-    /** Origin of a price API with recorded answers; see devnet/price-source.ts. */
+    /** Origin of a price API with recorded answers; see devnet/demo/price-source.ts. */
     pricesUrl: string;
   }
 }

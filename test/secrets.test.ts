@@ -4,9 +4,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { keysFromMnemonic } from "../src/chain/keys.ts";
 import worker from "../src/worker.ts";
 import { emptyTables } from "./support/app.ts";
-import { settleRegistry } from "./support/registry.ts";
-import { type Answer, SourceApi } from "./support/source-api.ts";
-import { settle } from "./support/sync.ts";
+import { ASLEEP } from "./support/objects.ts";
+import { settleRegistry } from "./support/registry/market.ts";
+import { type Answer, SourceApi } from "./support/sources/api.ts";
+import { settle } from "./support/sources/sync.ts";
 
 /** Everything the service is told or makes that nobody may read in its database or its logs. */
 const secrets = new Map<string, string | Uint8Array>();
@@ -29,12 +30,7 @@ function keep(name: string, secret: string): string {
 }
 
 /** Nothing follows the registry by itself: the test runs the pass. */
-const REGISTRY_ASLEEP = {
-  REGISTRY_CURSOR: {
-    idFromName: (name: string) => name,
-    get: () => ({ tick: async () => {} }),
-  } as unknown as DurableObjectNamespace,
-};
+const REGISTRY_ASLEEP = { REGISTRY_CURSOR: ASLEEP.REGISTRY_CURSOR };
 
 async function expectOk(asking: Promise<Answer>): Promise<Answer["data"]> {
   const { status, data, message } = await asking;
@@ -77,6 +73,10 @@ async function useEverything(api: SourceApi): Promise<void> {
   await expectOk(api.ask("POST", "/api/v1/registry-source", registry, { env: REGISTRY_ASLEEP }));
   const fresh = await post("/wallet", { network: "Preprod" });
   keep("fresh mnemonic", fresh.walletMnemonic);
+  const managed = { network: "Preprod", paymentSourceId: source.id, walletType: "Funding" };
+  const headers = { "idempotency-key": "managed wallet" };
+  const added = await expectOk(api.ask("POST", "/api/v1/wallet", managed, { headers }));
+  keep("mnemonic of the added wallet", added.walletMnemonic);
 
   const webhook = await post("/webhooks", {
     url: `${env.DEVNET_URL}/${keep("webhook URL", "hooks/of/a/chat/with-a-secret-in-it")}`,

@@ -1,4 +1,7 @@
 import { env } from "cloudflare:workers";
+import { emptyStorage } from "./support/storage.ts";
+
+await emptyStorage();
 
 // The migrations as they are, without what remembers which were applied: every file begins with
 // empty databases. `applyD1Migrations` would have each file load the whole service.

@@ -5,7 +5,8 @@ import worker from "../src/worker.ts";
 import { emptyTables } from "./support/app.ts";
 import { TestChain } from "./support/chain.ts";
 import { wrapD1 } from "./support/d1.ts";
-import { createSource, leftBehind, settle } from "./support/sync.ts";
+import { objectsLike } from "./support/objects.ts";
+import { createSource, leftBehind, settle } from "./support/sources/sync.ts";
 
 const version = "Web3ChainV2";
 const SLOT = { cron: "* * * * *", scheduledTime: Date.UTC(2026, 7, 1, 12, 0) };
@@ -17,8 +18,8 @@ const STEPS = [
   { do: "submitResult", on: "a" },
   { do: "requestRefund", on: "a" },
   { do: "lock", as: "c", version },
-  { do: "withdrawDisputed", on: "a" },
   { do: "submitResult", on: "c" },
+  { do: "withdrawDisputed", on: "a" },
 ];
 
 const { BLOCKFROST_URL_PREPROD } = env;
@@ -63,20 +64,19 @@ async function read(txHash: string | undefined, since: number): Promise<void> {
       const isThere = position?.includes(txHash ?? "nothing") && complete === 1;
       return isThere && (last_checked_at ?? 0) > since;
     },
-    { timeout: 15_000, interval: 20 },
+    { timeout: 120_000, interval: 20 },
   );
 }
 
 /** Waits until no pass is under way and one has seen the chain's last block. */
 async function rest(): Promise<void> {
-  const latest = await fetch(`${chain.url}/blocks/latest`, { headers: { project_id: "any" } });
-  const { hash } = (await latest.json()) as { hash: string };
+  const { hash } = await chain.get<{ hash: string }>("/blocks/latest");
   await vi.waitUntil(
     async () => {
       const { lease_until, tip_hash } = await cursor();
       return lease_until === null && tip_hash === hash;
     },
-    { timeout: 15_000, interval: 20 },
+    { timeout: 120_000, interval: 20 },
   );
 }
 
@@ -112,6 +112,46 @@ describe("a slot of the cron", () => {
     await worker.scheduled(createScheduledController(SLOT), { ...env, DB });
     const jobs = ["registry_source", "webhook_delivery", "x402_payment_attempt"];
     expect(jobs.filter((table) => !asked.some((sql) => sql.includes(table)))).toEqual([]);
+  });
+
+  /** A slot in which the objects of the payment sources never answer. */
+  function fireHanging() {
+    const asked: string[] = [];
+    const DB = wrapD1(env.DB, async ({ sql }, run) => {
+      asked.push(...sql);
+      return run();
+    });
+    let release = () => {};
+    const answer = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const SOURCE_CURSOR = objectsLike("SOURCE_CURSOR", () => ({ tick: () => answer }));
+    const done = worker.scheduled(createScheduledController(SLOT), { ...env, DB, SOURCE_CURSOR });
+    const others = ["registry_cursor", "webhook_delivery", "x402_payment_attempt", "inbox_reg"];
+    const missing = () => others.filter((table) => !asked.some((sql) => sql.includes(table)));
+    return { done, release, missing };
+  }
+
+  it("B10 in which an object hangs still does the other jobs", async () => {
+    const { done, release, missing } = fireHanging();
+    await vi.waitUntil(() => missing().length === 0, { timeout: 60_000 });
+    release();
+    await done;
+  });
+
+  it("B10 in which an object hangs comes to an end", async () => {
+    const { setTimeout } = globalThis;
+    // The time that a job has is over at once; all other timers are as they are.
+    vi.stubGlobal("setTimeout", (callback: () => void, ms = 0) =>
+      setTimeout(callback, ms >= 120_000 ? 0 : ms),
+    );
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const { done, release } = fireHanging();
+    await done;
+    vi.unstubAllGlobals();
+    expect(error.mock.calls.join("\n")).toContain('"job":"sources.wake"');
+    error.mockRestore();
+    release();
   });
 
   it("that overlaps itself leaves what one at a time leaves, while the chain moves", async () => {

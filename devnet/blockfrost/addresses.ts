@@ -1,7 +1,7 @@
 import { hexToBytes } from "@noble/hashes/utils.js";
 import { bech32 } from "@scure/base";
 import { type ParsedAddress, parseAddress } from "../../src/chain/address.ts";
-import type { Account } from "../view.ts";
+import type { Account } from "../ledger/view.ts";
 import { inRange, paged } from "./paging.ts";
 import {
   BlockfrostError,

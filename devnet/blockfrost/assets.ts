@@ -1,5 +1,5 @@
-import { POLICY_ID_LENGTH } from "../transaction.ts";
-import type { AssetAccount } from "../view.ts";
+import { POLICY_ID_LENGTH } from "../ledger/transaction.ts";
+import type { AssetAccount } from "../ledger/view.ts";
 import { assetFingerprint } from "./fingerprint.ts";
 import { onchainMetadata } from "./onchain-metadata.ts";
 import { inRange, paged } from "./paging.ts";

@@ -1,5 +1,5 @@
-import { type Block, epochAt, slotTime } from "../blocks.ts";
-import type { LedgerView } from "../view.ts";
+import { type Block, epochAt, slotTime } from "../ledger/blocks.ts";
+import type { LedgerView } from "../ledger/view.ts";
 import { paged } from "./paging.ts";
 import {
   BlockfrostError,

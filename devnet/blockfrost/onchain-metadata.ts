@@ -1,5 +1,5 @@
-import { POLICY_ID_LENGTH } from "../transaction.ts";
-import type { AssetAccount, LedgerView } from "../view.ts";
+import { POLICY_ID_LENGTH } from "../ledger/transaction.ts";
+import type { AssetAccount, LedgerView } from "../ledger/view.ts";
 
 const CIP25_LABEL = "721";
 

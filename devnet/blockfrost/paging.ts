@@ -1,4 +1,4 @@
-import type { PlacedTransaction } from "../view.ts";
+import type { PlacedTransaction } from "../ledger/view.ts";
 import { BlockfrostError, type BlockfrostRequest } from "./request.ts";
 
 const MAX_COUNT = 100;

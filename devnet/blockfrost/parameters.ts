@@ -1,17 +1,17 @@
-import { epochAt } from "../blocks.ts";
-import COST_MODELS from "../cost-models.json" with { type: "json" };
-import type { LedgerView } from "../view.ts";
+import { epochAt } from "../ledger/blocks.ts";
+import COST_MODELS from "../ledger/cost-models.json" with { type: "json" };
+import type { Limits } from "../ledger/limits.ts";
+import type { LedgerView } from "../ledger/view.ts";
 import type { Handler } from "./request.ts";
 
 /**
  * Protocol parameters of the emulator. They must be its own to the digit: a transaction's script
- * data hash covers the cost models, and its fee follows from the rest.
+ * data hash covers the cost models, and its fee follows from the rest. What a chain may lower comes
+ * from its limits.
  */
 const LEDGER_PARAMETERS = {
   min_fee_a: 44,
   min_fee_b: 155381,
-  max_block_size: 90112,
-  max_tx_size: 16384,
   max_block_header_size: 1100,
   key_deposit: "2000000",
   pool_deposit: "500000000",
@@ -28,10 +28,6 @@ const LEDGER_PARAMETERS = {
   min_pool_cost: "170000000",
   price_mem: 0.0577,
   price_step: 0.0000721,
-  max_tx_ex_mem: "14000000",
-  max_tx_ex_steps: "10000000000",
-  max_block_ex_mem: "62000000",
-  max_block_ex_steps: "20000000000",
   max_val_size: "5000",
   collateral_percent: 150,
   max_collateral_inputs: 3,
@@ -65,13 +61,19 @@ const LEDGER_PARAMETERS = {
 const [PLUTUS_V1, PLUTUS_V2, PLUTUS_V3] = COST_MODELS;
 
 export const parameterHandlers: Record<string, Handler> = {
-  "GET /epochs/latest/parameters": ({ view }) => protocolParameters(view),
+  "GET /epochs/latest/parameters": ({ view, chain }) => protocolParameters(view, chain.limits),
 };
 
-function protocolParameters(view: LedgerView) {
+function protocolParameters(view: LedgerView, limits: Limits) {
   return {
     epoch: epochAt(view.tip.slot).epoch,
     ...LEDGER_PARAMETERS,
+    max_tx_size: limits.transactionSize,
+    max_tx_ex_mem: String(limits.transactionMemory),
+    max_tx_ex_steps: String(limits.transactionSteps),
+    max_block_size: limits.blockSize,
+    max_block_ex_mem: String(limits.blockMemory),
+    max_block_ex_steps: String(limits.blockSteps),
     nonce: view.blocks[0]?.hash ?? "",
     // The real answer names each cost; its order alone matters, and the raw lists carry that.
     cost_models: {},

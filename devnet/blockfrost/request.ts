@@ -1,5 +1,5 @@
-import type { Chain } from "../chain.ts";
-import type { LedgerView } from "../view.ts";
+import type { Chain } from "../ledger/chain.ts";
+import type { LedgerView } from "../ledger/view.ts";
 
 /** One call of the API, after its path was matched. */
 export interface BlockfrostRequest {
@@ -10,6 +10,8 @@ export interface BlockfrostRequest {
   contentType: string;
   body: Uint8Array;
   chain: Chain;
+  /** The node whose mempool a transaction is handed to. */
+  node: number;
   /** The chain as the answering node sees it, which need not be the chain's present. */
   view: LedgerView;
 }

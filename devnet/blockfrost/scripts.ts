@@ -1,5 +1,5 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
-import type { LedgerScript } from "../transaction.ts";
+import type { LedgerScript } from "../ledger/transaction.ts";
 import { paged } from "./paging.ts";
 import { type BlockfrostRequest, type Handler, notFound, param } from "./request.ts";
 import { redeemerRows } from "./transactions.ts";

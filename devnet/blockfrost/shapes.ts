@@ -1,6 +1,6 @@
 /** Pieces that several answers share. */
-import type { AssetQuantity, LedgerOutput } from "../transaction.ts";
-import type { PlacedOutput, PlacedTransaction } from "../view.ts";
+import type { AssetQuantity, LedgerOutput } from "../ledger/transaction.ts";
+import type { PlacedOutput, PlacedTransaction } from "../ledger/view.ts";
 
 export function amounts(quantities: Iterable<AssetQuantity>) {
   return [...quantities].map(({ unit, quantity }) => ({ unit, quantity: String(quantity) }));

@@ -5,9 +5,10 @@ import {
   type LedgerRedeemer,
   type LedgerTransaction,
   type OutputReference,
+  outputKey,
   POLICY_ID_LENGTH,
-} from "../transaction.ts";
-import { type LedgerView, outputKey, type PlacedOutput, type PlacedTransaction } from "../view.ts";
+} from "../ledger/transaction.ts";
+import type { LedgerView, PlacedOutput, PlacedTransaction } from "../ledger/view.ts";
 import { executionFee } from "./parameters.ts";
 import {
   BlockfrostError,

@@ -1,40 +1,35 @@
-import { formatAddress } from "../../src/chain/address.ts";
-import type { PaymentSourceType } from "../../src/chain/network.ts";
-import COMPILED from "./compiled.json" with { type: "json" };
+/** The contracts of the local chain, whose terms are in `terms.ts`. */
+import { PAYMENT_SOURCE_TYPES, type PaymentSourceType } from "../../src/chain/network.ts";
+import type { Templates } from "../../src/sources/contracts/templates.ts";
+import { type Deployment, deploy, openDeployment } from "./deployment.ts";
+import { TERMS } from "./terms.ts";
+
+let deployed: Record<PaymentSourceType, Deployment> | undefined;
 
 /**
- * A contract of the local chain. It accepts everything (see the Pebble source): worthless as
- * protection, so its script hashes must never be configured for a public network.
+ * @param rules - `open` is the contract without any
+ * @throws Error in one sentence when `ESCROW_CONTRACTS` names a file that is not right
  */
-export interface DevnetContract {
-  type: PaymentSourceType;
-  /** The flat program wrapped once as a CBOR byte string, hex. */
-  scriptCbor: string;
-  /** 28 bytes, hex. */
-  scriptHash: string;
-  /** Enterprise script address on Preprod, bech32. */
-  address: string;
-  /** One script is escrow and registry, so this is `scriptHash` again. */
-  policyId: string;
+export function contractOf(type: PaymentSourceType, rules?: "open"): Deployment {
+  if (rules === "open") return openDeployment(type);
+  deployed ??= {
+    Web3ChainV1: deploy(TERMS.Web3ChainV1),
+    Web3ChainV2: deploy(TERMS.Web3ChainV2),
+  };
+  return deployed[type];
 }
 
-export const CONTRACTS: readonly DevnetContract[] = [
-  contract("Web3ChainV1", COMPILED.Web3ChainV1),
-  contract("Web3ChainV2", COMPILED.Web3ChainV2),
-];
+/** All of them; as `contractOf`. */
+export const contracts = (): Deployment[] => PAYMENT_SOURCE_TYPES.map((type) => contractOf(type));
 
-/** @throws when there is no contract of that generation. */
-export function contractOf(type: PaymentSourceType): DevnetContract {
-  const found = CONTRACTS.find((candidate) => candidate.type === type);
-  if (!found) throw new Error(`no contract of type ${type}`);
-  return found;
-}
-
-function contract(
-  type: PaymentSourceType,
-  { scriptCbor, scriptHash }: { scriptCbor: string; scriptHash: string },
-): DevnetContract {
-  const payment = { kind: "script" as const, hash: scriptHash };
-  const address = formatAddress({ network: "Preprod", payment, stake: null });
-  return { type, scriptCbor, scriptHash, address, policyId: scriptHash };
+/**
+ * What `CONTRACT_TEMPLATES` says on the local chain, as JSON: contracts with other parameters are
+ * derived from these.
+ */
+export function templates(): Record<PaymentSourceType, Templates> {
+  const of = (type: PaymentSourceType): Templates => {
+    const { escrow, policy } = contractOf(type);
+    return { escrow: escrow.hash, policy: policy.hash };
+  };
+  return { Web3ChainV1: of("Web3ChainV1"), Web3ChainV2: of("Web3ChainV2") };
 }

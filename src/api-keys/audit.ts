@@ -1,30 +1,38 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { db } from "../db/client.ts";
 import { firstIdAt } from "../db/id.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { isoTime } from "../http/envelope.ts";
+import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
 import { page, text, time } from "../http/parameters.ts";
 
-const auditEntry = z
-  .object({
-    id: z.string(),
-    at: z.string().openapi({ format: "date-time" }),
-    apiKeyId: z.string(),
-    requestId: z
-      .string()
-      .openapi({ description: "`x-request-id` of the answer, also in the logs." }),
-    action: z.string().openapi({ description: "What was done, as `feature.verb`." }),
-    target: z.string().openapi({ description: "The id it was done to." }),
-    detail: z.record(z.string(), z.unknown()).nullable(),
-  })
-  .openapi("AuditEntry");
+const auditEntry = named(
+  "AuditEntry",
+  "A change that was made through the API.",
+  z.object({
+    id: recordId("the entry", "01m80ye05yr73fdqbztm8ma6fs"),
+    at: timestamp("When it was made."),
+    apiKeyId: recordId("the API key that made it", "env-admin"),
+    requestId: answerText(
+      "`x-request-id` of the answer, also in the logs.",
+      "01m80ye05tw8d5k11en0zccppg",
+    ),
+    action: answerText("What was done, as `feature.verb`.", "agent.deregister"),
+    target: answerText("The id it was done to.", "01m80ydzjz46b1xn813egtkkv2"),
+    detail: described(
+      z.record(z.string(), z.unknown()).nullable(),
+      "Other relevant values; never a secret.",
+      { network: "Preprod" },
+    ),
+  }),
+);
 
 const query = z.object({
   ...page,
-  apiKeyId: text().optional(),
-  action: text().optional(),
-  after: time().optional().openapi({ description: "Entries at or after this time." }),
-  before: time().optional().openapi({ description: "Entries before this time." }),
+  apiKeyId: described(text().optional(), "Only what this API key did.", "env-admin"),
+  action: described(text().optional(), "Only this action.", "agent.deregister"),
+  after: described(time().optional(), "Entries at or after this time."),
+  before: described(time().optional(), "Entries before this time."),
 });
 
 /** `GET /audit`: who changed what, newest first. */
@@ -35,12 +43,14 @@ export function auditRoutes() {
     router,
     {
       method: "get",
+      operationId: "listAuditEntries",
+      isConditional: true,
       path: "/audit",
       access: "Admin",
       tag: "API keys",
       summary: "Lists what was changed through the API, newest first",
       query,
-      data: z.object({ AuditEntries: z.array(auditEntry) }),
+      data: z.object({ AuditEntries: described(z.array(auditEntry), "The entries.") }),
     },
     async (c, { query }) => ({ AuditEntries: await listEntries(c.env, query, c.var.deadline) }),
   );
@@ -53,7 +63,7 @@ async function listEntries(
   { limit, cursorId, apiKeyId, action, after, before }: z.output<typeof query>,
   deadline: number,
 ): Promise<z.infer<typeof auditEntry>[]> {
-  // Ids begin with their time, so a span of time is a span of the primary key.
+  // Ids begin with their time, so a time span is a range of the primary key.
   const conditions = [
     { sql: "id < ?", value: cursorId },
     { sql: "id >= ?", value: after === undefined ? undefined : firstIdAt(after) },

@@ -7,11 +7,11 @@ import { type ApiKeyRow, envAdminRecord, readKeyRow, toRecord } from "./record.t
 import type { ApiKeyRecord, UpdateBody } from "./schemas.ts";
 
 /**
- * Changes what the body names and keeps the rest. Holds everywhere within ten seconds, for so long
- * isolates remember keys.
+ * Changes the fields sent and keeps the rest. Takes effect everywhere within ten seconds: isolates
+ * cache keys for eight.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 404; 409 when the last active Admin would go, or when more credits are used than
+ * @throws ApiError 404; 409 when no active Admin would be left, or when more credits are used than
  *   the new limit
  */
 export async function updateKey(
@@ -48,10 +48,10 @@ export async function updateKey(
 }
 
 /**
- * Revokes a key for good and takes it off the list.
+ * Revokes a key permanently and removes it from the list.
  *
  * @param now - epoch milliseconds
- * @returns the key as it was left
+ * @returns the key's final state
  * @throws ApiError 404; 409 for the last active Admin
  */
 export async function deleteKey(c: AppContext, id: string, now: number): Promise<ApiKeyRecord> {

@@ -1,5 +1,6 @@
-/** What a call of each metered operation costs a key with `usageLimited`, in credits. */
+/** The cost of each metered operation for a key with `usageLimited`, in credits. */
 export const COSTS = {
+  payment: 1,
   "registry-diff": 1,
   "payment-information": 1,
   "registry-wallet": 1,

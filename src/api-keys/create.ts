@@ -13,7 +13,7 @@ import { hashToken, maskToken, newToken } from "./token.ts";
  * Creates a key.
  *
  * @param now - epoch milliseconds
- * @returns the key with its token, which is shown this once
+ * @returns the key with its token, which is shown only here
  * @throws ApiError 422
  */
 export async function createKey(

@@ -1,4 +1,4 @@
-import { type Statement, statement, violates } from "../db/client.ts";
+import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
 import type { Caller } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -8,7 +8,7 @@ import { COSTS, type MeteredOperation } from "./costs.ts";
  * Charges a metered call, for the batch (on the primary) of its query or of the row it creates.
  * Beyond the key's limit the whole batch aborts; see `throwIfOutOfCredits`.
  *
- * @param onlyIf - an SQL condition, such as that a record exists: else nothing is charged
+ * @param onlyIf - an SQL condition, such as that a record exists; otherwise nothing is charged
  * @returns no statement for a key without a limit
  */
 export function charge(
@@ -29,7 +29,7 @@ export function charge(
 }
 
 /**
- * Gives a charge back, for the batch that records the failure.
+ * Refunds a charge, for the batch that records the failure.
  *
  * @param onlyIf - an SQL condition that holds once, such as that the failed row is still flagged
  *   as charged; put this before the statement that clears the flag
@@ -51,10 +51,38 @@ export function refund(
   ];
 }
 
-/** @throws ApiError 402 when a batch was aborted by its charge, else the error itself */
+/**
+ * Checks that a key can pay for a metered call, before anything is done for it. Charges nothing:
+ * concurrent calls may all pass, and `charge` decides.
+ *
+ * @param unless - an SQL condition under which the call costs nothing
+ * @throws ApiError 402
+ */
+export async function requireCredits(
+  core: Database,
+  caller: Caller,
+  operation: MeteredOperation,
+  unless: SqlExpression = { sql: "FALSE", params: [] },
+): Promise<void> {
+  if (!caller.usageLimited) return;
+  const short = await core.all(
+    `SELECT 1 FROM api_key
+     WHERE id = ? AND usage_limited = 1 AND accumulated_usage_credits + ? > max_usage_credits
+       AND NOT (${unless.sql})`,
+    caller.id,
+    COSTS[operation],
+    ...unless.params,
+  );
+  if (short.length > 0) throw outOfCredits();
+}
+
+/** @throws ApiError 402 when its charge aborted a batch, else the error itself */
 export function throwIfOutOfCredits(error: unknown): never {
   const text = error instanceof Error ? `${error.message} ${String(error.cause ?? "")}` : "";
-  if (violates(error, "CHECK") && text.includes("api_key_credits"))
-    throw new ApiError(402, "The API key has no usage credits left");
+  if (violates(error, "CHECK") && text.includes("api_key_credits")) throw outOfCredits();
   throw error;
+}
+
+function outOfCredits(): ApiError {
+  return new ApiError(402, "The API key has no usage credits left");
 }

@@ -7,21 +7,21 @@ import { hashToken } from "./token.ts";
 export const ENV_ADMIN_ID = "env-admin";
 
 const MIN_ADMIN_KEY_LENGTH = 15;
-/** A revocation holds everywhere after this. */
-const CACHED_MS = 10_000;
+/** A revocation takes effect everywhere within ten seconds: two are for requests in flight. */
+const CACHED_MS = 8_000;
 const CACHED_KEYS = 10_000;
 
-/** Active keys by token hash. Unknown and revoked ones are never in it, so a new key works at once. */
+/** Active keys by token hash. Others are never cached, so a new key works at once. */
 const cache = new Map<string, { caller: Caller; until: number }>();
 
 /**
  * Finds the active key of a token: that of the environment, or one of the table, read from the
- * primary and remembered in this isolate for ten seconds.
+ * primary and cached in this isolate for eight seconds.
  *
  * @throws Error when `ADMIN_KEY` is set but too short
  */
 export const findKey: FindCaller = async (env, token, deadline, beforeLookUp) => {
-  // Taken before the read: what is read later than this is newer than the cache believes.
+  // Taken before the read, so that a cached entry is never older than its time says.
   const now = Date.now();
   const hash = await hashToken(env, token);
   if (await isAdminKey(env, hash)) return ENV_ADMIN;
@@ -47,7 +47,7 @@ const ENV_ADMIN: Caller = {
   usageLimited: false,
 };
 
-/** Compares hashes of equal length in constant time, so that timing tells nothing of the key. */
+/** Compares hashes of equal length in constant time, so that timing reveals nothing. */
 async function isAdminKey(env: Env, hash: string): Promise<boolean> {
   if (env.ADMIN_KEY === undefined || env.ADMIN_KEY === "") return false;
   if (env.ADMIN_KEY.length < MIN_ADMIN_KEY_LENGTH)

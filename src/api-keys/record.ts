@@ -8,7 +8,7 @@ import { maskToken } from "./token.ts";
 
 export type ApiKeyRow = typeof apiKey.$inferSelect;
 
-/** A key as the interface shows it. What an Admin may follows from its permission alone. */
+/** A key as the interface shows it. An Admin's rights follow from its permission alone. */
 export function toRecord(row: ApiKeyRow): ApiKeyRecord {
   const isAdmin = row.permission === "Admin";
   return {

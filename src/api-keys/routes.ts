@@ -1,8 +1,9 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { type Database, db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
+import { described } from "../http/openapi/fields.ts";
 import { page } from "../http/parameters.ts";
 import { deleteKey, updateKey } from "./change.ts";
 import { createKey } from "./create.ts";
@@ -28,6 +29,7 @@ export function apiKeyRoutes() {
     router,
     {
       method: "post",
+      operationId: "createApiKey",
       path: "/api-key",
       access: "Admin",
       tag: "API keys",
@@ -35,7 +37,6 @@ export function apiKeyRoutes() {
       body: createBody,
       idempotent: true,
       data: createdApiKey,
-      errors: { 422: "The Idempotency-Key was used for another request." },
     },
     (c, { body }) => createKey(c, body, Date.now()),
   );
@@ -44,12 +45,14 @@ export function apiKeyRoutes() {
     router,
     {
       method: "get",
+      operationId: "listApiKeys",
+      isConditional: true,
       path: "/api-key",
       access: "Admin",
       tag: "API keys",
       summary: "Lists API keys, newest first",
       query: z.object(page),
-      data: z.object({ ApiKeys: z.array(apiKeyRecord) }),
+      data: z.object({ ApiKeys: described(z.array(apiKeyRecord), "The API keys.") }),
     },
     async (c, { query }) => ({ ApiKeys: await listKeys(c.env, primary(c), query) }),
   );
@@ -58,11 +61,12 @@ export function apiKeyRoutes() {
     router,
     {
       method: "patch",
+      operationId: "updateApiKey",
       path: "/api-key",
       access: "Admin",
       tag: "API keys",
       summary: "Changes an API key",
-      description: "What is left out is kept. A change holds everywhere within ten seconds.",
+      description: "Omitted fields are kept. A change takes effect everywhere within ten seconds.",
       body: updateBody,
       data: apiKeyRecord,
       errors: { 404: UNKNOWN, 409: `${UNCHANGEABLE} Or more credits are used than allowed now.` },
@@ -74,10 +78,11 @@ export function apiKeyRoutes() {
     router,
     {
       method: "delete",
+      operationId: "deleteApiKey",
       path: "/api-key",
       access: "Admin",
       tag: "API keys",
-      summary: "Revokes an API key for good and hides it",
+      summary: "Revokes an API key permanently and hides it",
       body: deleteBody,
       data: apiKeyRecord,
       errors: { 404: UNKNOWN, 409: UNCHANGEABLE },
@@ -89,6 +94,7 @@ export function apiKeyRoutes() {
     router,
     {
       method: "get",
+      operationId: "getApiKeyStatus",
       path: "/api-key-status",
       access: "User",
       tag: "API keys",
@@ -101,7 +107,7 @@ export function apiKeyRoutes() {
   return router;
 }
 
-/** Credits are read from the primary, always. */
+/** Credits are always read from the primary. */
 function primary(c: AppContext): Database {
   return db(c.env, undefined, { deadline: c.var.deadline });
 }
@@ -113,7 +119,7 @@ async function ownKey(c: AppContext): Promise<ApiKeyRecord> {
     if (envAdmin) return envAdmin;
   }
   const row = await readKeyRow(primary(c), id);
-  // This isolate still remembered a key that was deleted meanwhile.
-  if (!row) throw new ApiError(401, "token: the API key is unknown or revoked");
+  // This isolate had cached a key that was deleted since.
+  if (!row) throw new ApiError("unknown_key", "token: the API key is unknown or revoked");
   return toRecord(row);
 }

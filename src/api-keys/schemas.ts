@@ -1,30 +1,47 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
+import { answerText, described, named, recordId } from "../http/openapi/fields.ts";
 import { text } from "../http/parameters.ts";
 
 const MAX_CREDITS = 1_000_000;
 
 const NETWORK_OR_CAIP2 = /^(Preprod|Mainnet|[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32})$/;
 
-const networkId = z
-  .string()
-  .regex(NETWORK_OR_CAIP2, "must be Preprod, Mainnet or a CAIP-2 id")
-  .openapi({ description: "Preprod, Mainnet or a CAIP-2 id such as `eip155:8453`." });
+const networkId = described(
+  z.string().regex(NETWORK_OR_CAIP2, "must be Preprod, Mainnet or a CAIP-2 id"),
+  "Preprod, Mainnet or a CAIP-2 id.",
+  "eip155:8453",
+);
 
-const permission = z.enum(["Admin", "User"]);
-const maxUsageCredits = z.int().min(0).max(MAX_CREDITS);
-const canPay = z
-  .boolean()
-  .optional()
-  .openapi({ description: "+PAY access; an Admin always has it." });
-const networkLimit = z
-  .array(networkId)
-  .max(50)
-  .optional()
-  .openapi({ description: "Default: both networks. An Admin is not limited." });
+const permission = described(
+  named("Permission", "What an API key may do, besides +PAY.", z.enum(["Admin", "User"])),
+  "What the key may do: a User reads, and spends with +PAY; an Admin may do everything.",
+  "User",
+);
+const status = described(
+  named("ApiKeyStatus", "Whether an API key works.", z.enum(["Active", "Revoked"])),
+  "Whether the key works.",
+  "Active",
+);
+const usageLimited = z.boolean();
+const usageLimitedText = "Whether metered calls are charged in credits.";
+const maxUsageCredits = described(
+  z.int().min(0).max(MAX_CREDITS),
+  "Credits that a limited key may use in all.",
+  1000,
+);
+const canPay = described(
+  z.boolean().optional(),
+  "The +PAY access, which an Admin always has; by default a key has none.",
+  true,
+);
+const networkLimit = described(
+  z.array(networkId).max(50).optional(),
+  "Networks that the key may use. Default: both of the ledger. An Admin is not limited.",
+);
 
 export const createBody = z.object({
   permission: permission.default("User"),
-  usageLimited: z.boolean().default(false),
+  usageLimited: described(usageLimited.default(false), usageLimitedText, true),
   maxUsageCredits: maxUsageCredits.default(0),
   canPay,
   networkLimit,
@@ -32,44 +49,62 @@ export const createBody = z.object({
 
 export type CreateBody = z.output<typeof createBody>;
 
+const id = described(text(), "Id of the API key.", "01m80ydzq23ssn602zk7bexfp7");
+
 export const updateBody = z.object({
-  id: text(),
-  status: z.enum(["Active", "Revoked"]).optional(),
-  permission: permission.optional().openapi({
-    description:
-      "Who stops being an Admin keeps +PAY access and networks only as far as asked for.",
-  }),
-  usageLimited: z.boolean().optional(),
-  maxUsageCredits: maxUsageCredits
-    .optional()
-    .openapi({ description: "At least `accumulatedUsageCredits`." }),
+  id,
+  status: status.optional(),
+  permission: described(
+    permission.optional(),
+    "A demoted Admin keeps +PAY access and networks only if they were requested.",
+  ),
+  usageLimited: described(usageLimited.optional(), usageLimitedText, true),
+  maxUsageCredits: described(
+    maxUsageCredits.optional(),
+    "Credits that a limited key may use in all; at least `accumulatedUsageCredits`.",
+  ),
   canPay,
   networkLimit,
 });
 
 export type UpdateBody = z.output<typeof updateBody>;
 
-export const deleteBody = z.object({ id: text() });
+export const deleteBody = z.object({ id });
 
-const MASKED = "`*****` and the last four characters.";
+const fields = {
+  id: recordId("the API key", "01m80ydzq23ssn602zk7bexfp7"),
+  status,
+  permission,
+  usageLimited: described(usageLimited, usageLimitedText, true),
+  maxUsageCredits: described(z.number(), "Credits that a limited key may use in all.", 1000),
+  accumulatedUsageCredits: described(z.number(), "Credits that a limited key has used.", 12),
+  canPay: described(z.boolean(), "The +PAY access; true for every Admin.", true),
+  networkLimit: described(
+    z.array(answerText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
+    "Networks that the key may use; an Admin is not limited by them.",
+  ),
+};
 
-/** A key as every endpoint but its creation shows it. */
-export const apiKeyRecord = z
-  .object({
-    id: z.string(),
-    status: z.enum(["Active", "Revoked"]),
-    token: z.string().openapi({ description: MASKED }),
-    permission,
-    usageLimited: z.boolean(),
-    maxUsageCredits: z.number(),
-    accumulatedUsageCredits: z.number(),
-    canPay: z.boolean(),
-    networkLimit: z.array(z.string()),
-  })
-  .openapi("ApiKey");
+/** A key as all endpoints except its creation show it. */
+export const apiKeyRecord = named(
+  "ApiKey",
+  "An API key, with its token masked.",
+  z.object({
+    ...fields,
+    token: answerText("`*****` and the last four characters of the token.", "*****N-_8"),
+  }),
+);
 
-export const createdApiKey = apiKeyRecord
-  .extend({ token: z.string().openapi({ description: "Shown here and never again." }) })
-  .openapi("CreatedApiKey");
+export const createdApiKey = named(
+  "CreatedApiKey",
+  "A new API key, with its token.",
+  z.object({
+    ...fields,
+    token: answerText(
+      "The token, shown here and never again.",
+      "apk_4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
+    ),
+  }),
+);
 
 export type ApiKeyRecord = z.infer<typeof apiKeyRecord>;

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { check, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 /**
- * An API key. Its token is not here: only what recognises it, and its last four characters. Core.
+ * An API key. Its token is not stored: only its hash and its last four characters. Core.
  */
 export const apiKey = sqliteTable(
   "api_key",
@@ -15,7 +15,7 @@ export const apiKey = sqliteTable(
     permission: text("permission", { enum: ["Admin", "User"] }).notNull(),
     status: text("status", { enum: ["Active", "Revoked"] }).notNull(),
     canPay: integer("can_pay", { mode: "boolean" }).notNull(),
-    /** JSON array of networks and CAIP-2 ids; not looked at for an Admin. */
+    /** JSON array of networks and CAIP-2 ids; ignored for an Admin. */
     networkLimit: text("network_limit").notNull(),
     usageLimited: integer("usage_limited", { mode: "boolean" }).notNull(),
     maxUsageCredits: integer("max_usage_credits").notNull(),

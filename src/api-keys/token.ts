@@ -7,21 +7,21 @@ export function newToken(permission: "Admin" | "User"): string {
   let random = "";
   while (random.length < RANDOM_CHARACTERS) {
     for (const byte of crypto.getRandomValues(new Uint8Array(RANDOM_CHARACTERS))) {
-      // 252 is the largest multiple of 36 in a byte: beyond it characters would not be even.
+      // 252 is the largest multiple of 36 in a byte: beyond it characters would not be uniform.
       if (byte < 252 && random.length < RANDOM_CHARACTERS) random += ALPHABET[byte % 36];
     }
   }
   return `${permission === "Admin" ? "apk_admin_" : "apk_"}${random}`;
 }
 
-/** What a token is shown as once it was given out: `*****` and its last four characters. */
+/** The display form of an issued token: `*****` and its last four characters. */
 export function maskToken(token: string): string {
   return `*****${token.slice(-4)}`;
 }
 
 /**
- * What a token is stored and found by: HMAC-SHA-256 under `API_KEY_SECRET`, hex. Tokens are
- * random, so a slow password hash would only cost time.
+ * The hash a token is stored and found by: HMAC-SHA-256 under `API_KEY_SECRET`, hex. Tokens are
+ * random, so a slow password hash would add nothing.
  *
  * @throws Error when the secret is missing or too short
  */

@@ -2,7 +2,7 @@ import { base58, bech32 } from "@scure/base";
 import { bytesToHex, hexToBytes } from "./hex.ts";
 import type { Network } from "./network.ts";
 
-/** A key or script that must agree before an output is spent, or rewards are drawn. */
+/** A key or script that must authorise the spending of an output or a withdrawal of rewards. */
 export interface Credential {
   kind: "key" | "script";
   /** blake2b-224, 56 hex characters. */
@@ -13,7 +13,7 @@ export interface AddressParts {
   /** Test networks share one number, so an address of any of them reads as `Preprod`. */
   network: Network;
   payment: Credential;
-  /** Null for an enterprise address, and for a pointer address, whose pointer is not kept. */
+  /** Null for an enterprise address, and for a pointer address, whose pointer is dropped. */
   stake: Credential | null;
 }
 
@@ -50,7 +50,7 @@ export function parseAddress(text: string): ParsedAddress | null {
   return { ...parts, bech32: text.toLowerCase() };
 }
 
-/** Whether a text is a payment address of the network. */
+/** Whether a text is a payment address on the network. */
 export function isAddressOn(network: Network, address: string): boolean {
   return parseAddress(address)?.network === network;
 }

@@ -1,12 +1,11 @@
 import type { Funds } from "./network.ts";
 
-/** The smallest collateral, in native minor units, that an output giving it back could hold. */
+/** The smallest collateral, in native minor units, that an output returning it could hold. */
 export const MIN_COLLATERAL = 1_435_230n;
 
 /**
  * Whether an escrow output holds what was agreed: every token exactly, and of the native coin at
- * least the agreed amount on top of the collateral, which is nothing or no less than
- * `MIN_COLLATERAL`.
+ * least the agreed amount on top of the collateral, which is zero or at least `MIN_COLLATERAL`.
  */
 export function amountsMatch(expected: Funds[], actual: Funds[], collateral: bigint): boolean {
   if (collateral !== 0n && collateral < MIN_COLLATERAL) return false;
@@ -22,7 +21,7 @@ function totalOf(funds: Funds[], unit: string): bigint {
   return funds.reduce((total, one) => (one.unit === unit ? total + one.amount : total), 0n);
 }
 
-/** Splits a fee (minor units) in `count` equal shares; the first takes what is left over. */
+/** Splits a fee (minor units) into `count` equal shares; the first takes the remainder. */
 export function splitFee(fee: bigint, count: number): bigint[] {
   if (count < 1) return [];
   const share = fee / BigInt(count);

@@ -1,6 +1,6 @@
 /**
  * CBOR (RFC 8949) as far as the ledger uses it. The ledger hashes and signs bytes, not values, so a
- * node keeps the place of its exact bytes; nothing is ever re-encoded to be hashed.
+ * node keeps the position of its exact bytes; nothing is ever re-encoded for hashing.
  */
 
 import { bytesToHex, hexToBytes } from "./hex.ts";
@@ -41,7 +41,7 @@ interface OpenNode {
   major: number;
   tag: number;
   start: number;
-  /** Items to come (a map counts keys and values); null: until the break. */
+  /** Remaining items (a map counts keys and values); null: until the break. */
   left: number | null;
   items: CborNode[];
 }
@@ -53,8 +53,8 @@ interface Head {
 }
 
 /**
- * Reads exactly one item. Nesting costs no call stack, so a depth that a stranger chose is harmless
- * here; whoever walks the tree by recursion must bound its own depth.
+ * Reads exactly one item. Nesting uses no call stack, so any depth is harmless here; a recursive
+ * walk of the tree must limit its own depth.
  *
  * @throws CborError when the bytes are not one well-formed item, or hold a floating point number.
  */
@@ -183,7 +183,7 @@ function decodeText(bytes: Uint8Array, start: number): string {
   }
 }
 
-/** The value of an `int` of any size: a plain one, or a bignum (tags 2 and 3). Null: no integer. */
+/** The value of an `int` of any size: a plain one, or a bignum (tags 2 and 3). Else null. */
 export function integerOf(node: CborNode): bigint | null {
   if (node.kind === "int") return node.value;
   if (node.kind !== "tag" || node.content.kind !== "bytes") return null;
@@ -265,7 +265,7 @@ function bigEndian(value: bigint): Uint8Array {
   return hexToBytes(hex.length % 2 === 0 ? hex : `0${hex}`);
 }
 
-/** Takes a list, not arguments: the chunks of a stranger's string may be more than a call can take. */
+/** Takes a list, not arguments: a string may have more chunks than a call can have arguments. */
 function concat(parts: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let offset = 0;

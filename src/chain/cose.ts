@@ -1,5 +1,4 @@
-/** COSE_Sign1 (RFC 9052) as wallets make it when they sign data (CIP-8, CIP-30). */
-import { ed25519 } from "@noble/curves/ed25519.js";
+/** COSE_Sign1 (RFC 9052) as produced by wallets that sign data (CIP-8, CIP-30). */
 import { addressToBytes } from "./address.ts";
 import {
   CborError,
@@ -12,6 +11,7 @@ import {
   encodeText,
   readCbor,
 } from "./cbor.ts";
+import { isSignedBy } from "./ed25519.ts";
 import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 import { signExtended, type WalletKeys } from "./keys.ts";
 
@@ -22,7 +22,7 @@ export interface CoseSignature {
   key: string;
 }
 
-/** A COSE_Sign1 taken apart with its COSE_Key; whether it is genuine is not yet known. */
+/** A parsed COSE_Sign1 with its COSE_Key, not yet verified. */
 export interface CoseParts {
   /** Protected headers as they were signed: CBOR of a map. */
   headers: Uint8Array;
@@ -31,7 +31,7 @@ export interface CoseParts {
   signature: Uint8Array;
   /** 32 bytes. */
   publicKey: Uint8Array;
-  /** From the protected headers: a claim of the signer, proven by nothing but the key's hash. */
+  /** From the protected headers: a claim of the signer, proven only by the key's hash. */
   address: Uint8Array | null;
 }
 
@@ -47,13 +47,13 @@ const PUBLIC_KEY = -2n;
 const PUBLIC_KEY_LENGTH = 32;
 const SIGNATURE_LENGTH = 64;
 
-/** Takes a signature apart and checks it. Null when the bytes are not COSE. */
+/** Parses a signature and verifies it. Null when the bytes are not COSE. */
 export function verifyCoseSign1(cose: CoseSignature): (CoseParts & { valid: boolean }) | null {
   const parts = readCoseSign1(cose);
   return parts && { ...parts, valid: isCoseValid(parts) };
 }
 
-/** Takes a signature apart, which is cheap. Null when the bytes are not COSE. */
+/** Parses a signature, which is cheap. Null when the bytes are not COSE. */
 export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | null {
   const coseKey = readHex(key);
   const sign1 = readHex(signature);
@@ -78,10 +78,10 @@ export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | nu
 
 /** Whether the key signed the payload together with the protected headers. Takes a millisecond. */
 export function isCoseValid({ headers, payload, signature, publicKey }: CoseParts): boolean {
-  return ed25519.verify(signature, signedBytes(headers, payload), publicKey, { zip215: false });
+  return isSignedBy(publicKey, signedBytes(headers, payload), signature);
 }
 
-/** Signs as a wallet does that is asked to sign data with its payment key (CIP-30). */
+/** Signs as a wallet does when asked to sign data with its payment key (CIP-30). */
 export function signCoseSign1(
   payload: Uint8Array,
   { address, paymentKey, paymentPublicKey }: WalletKeys,

@@ -1,16 +1,16 @@
 import { formatAddress } from "./address.ts";
 import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 import type { Network, OnChainState, PaymentSourceType } from "./network.ts";
-import { addressOfPlutus, addressToPlutus, optionalAddressToPlutus } from "./plutus-address.ts";
+import { addressOfPlutus, addressToPlutus, optionalAddressToPlutus } from "./plutus/address.ts";
 import {
   decodePlutusData,
   encodePlutusData,
   type PlutusData,
   PlutusDataError,
-} from "./plutus-data.ts";
-import { byteString, constr, noField, oneField } from "./plutus-fields.ts";
+} from "./plutus/data.ts";
+import { byteString, constr, noField, oneField } from "./plutus/fields.ts";
 
-/** States that a datum can carry, by constructor number; Web3ChainV1 knows the first four. */
+/** States that a datum can have, by constructor number; Web3ChainV1 has only the first four. */
 export const DATUM_STATES = [
   "FundsLocked",
   "ResultSubmitted",
@@ -35,14 +35,14 @@ export interface EscrowDatum {
   sellerReturnAddress: string | null;
   /** COSE_Key of the seller's signing key. */
   referenceKey: string;
-  /** COSE_Sign1 over the terms; unique per escrow, so it ties an output to the one it continues. */
+  /** COSE_Sign1 over the terms; unique per escrow, so it links an output to its predecessor. */
   referenceSignature: string;
   /** The seller's 32 random bytes, in both versions without the agent identifier. */
   sellerNonce: string;
   buyerNonce: string;
   /** Policy id and asset name. Web3ChainV1 keeps it behind the seller's nonce in one field. */
   agentIdentifier: string | null;
-  /** Native minor units that go back to the buyer in the end. */
+  /** Native minor units returned to the buyer at the end. */
   collateralReturn: bigint;
   /** `""`: none. */
   inputHash: string;
@@ -71,7 +71,7 @@ export const SELLER_NONCE_LENGTH = 64;
 
 /**
  * Reads an escrow datum as the contract of that version would. Anyone can pay to the contract with
- * any datum, so whatever is not an escrow is an answer with a reason, never an exception.
+ * any datum, so anything else gives a reason, never an exception.
  *
  * @param cbor - the inline datum, bytes or hex
  */
@@ -101,7 +101,7 @@ function readDatum(
   const datum = version === "Web3ChainV1" ? readV1(fields) : readV2(fields);
   fields.end();
   if (version === "Web3ChainV2") {
-    // Such an escrow could never be paid out.
+    // Such an escrow could never pay out.
     const { buyer, seller, buyerReturnAddress, sellerReturnAddress } = datum;
     if ([buyer, seller, buyerReturnAddress, sellerReturnAddress].includes(contractAddress))
       throw new PlutusDataError("a party is the contract itself");
@@ -175,17 +175,17 @@ function readTerms(fields: Fields, states: number) {
 }
 
 const SHORTEST_SIGNATURE = 16;
-/** Of a field that the lock fixes: far more than any of them takes. */
+/** Limit of a field fixed by the lock: far more than any needs. */
 const LONGEST_BYTES = 1024;
 /**
- * A step may set the result and the cooldowns to whatever the contract takes, and it bounds neither.
- * A transaction has 16 KiB; refusing less would hide the step from us.
+ * A step may set the result and the cooldowns, neither of which the contract bounds. A transaction
+ * has 16 KiB; a lower limit would hide the step from us.
  */
 const LONGEST_RESULT = 16_384;
-/** Times and amounts are kept in 64-bit columns. */
+/** Times and amounts are stored in 64-bit columns. */
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** Takes the fields of a datum one after the other. */
+/** Reads the fields of a datum in sequence. */
 class Fields {
   readonly #fields: PlutusData[];
   readonly #network: Network;
@@ -211,7 +211,7 @@ class Fields {
     return bytesToHex(byteString(this.#take(name), name, longest));
   }
 
-  /** An integer of any size, but not a negative one. */
+  /** A non-negative integer of any size. */
   natural(name: string): bigint {
     const value = this.#take(name);
     if (typeof value !== "bigint") throw new PlutusDataError(`${name}: not an integer`);

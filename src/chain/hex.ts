@@ -1,4 +1,4 @@
-/** Hex text of bytes, lower-case; and back. `hexToBytes` throws on anything but an even number of digits. */
+/** Bytes as lower-case hex, and back. `hexToBytes` throws unless the number of digits is even. */
 export { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 
 const HEX = /^(?:[0-9a-fA-F]{2})*$/;

@@ -7,9 +7,9 @@ import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 import { keyHash, type WalletKeys } from "./keys.ts";
 import type { Funds } from "./network.ts";
 
-/** What a `blockchainIdentifier` is made of; all but the address is lower-case hex. */
+/** The parts of a `blockchainIdentifier`; all but the address are lower-case hex. */
 export interface IdentifierSegments {
-  /** The seller's nonce, 64 characters, and behind it the agent identifier. */
+  /** The seller's nonce, 64 characters, followed by the agent identifier. */
   sellerId: string;
   buyerNonce: string;
   /** COSE_Sign1 over the terms. */
@@ -24,7 +24,7 @@ export interface DecodedIdentifier extends IdentifierSegments {
   agentIdentifier: string | null;
 }
 
-/** Compressed text can unfold to the square of its length; real identifiers take some 1,200. */
+/** Compressed text can expand to the square of its length; real identifiers have some 1,200. */
 const LONGEST_IDENTIFIER = 16_384;
 const LONGEST_ADDRESS = 250;
 
@@ -36,7 +36,7 @@ export function encodeBlockchainIdentifier(segments: IdentifierSegments): string
   return bytesToHex(lz.compressToUint8Array(parts.join(".")));
 }
 
-/** Takes an identifier apart; null when the text is none. No signature is checked. */
+/** Parses an identifier; null when the text is not one. No signature is checked. */
 export function decodeBlockchainIdentifier(hex: string): DecodedIdentifier | null {
   // The compression writes units of two bytes.
   if (hex.length % 4 !== 0 || hex.length > LONGEST_IDENTIFIER || !isHex(hex)) return null;
@@ -56,7 +56,7 @@ export function decodeBlockchainIdentifier(hex: string): DecodedIdentifier | nul
   };
 }
 
-/** The empty text stands for what does not unfold: the library then answers null, or fails. */
+/** Empty when it cannot be decompressed: the library then returns null, or throws. */
 function decompress(hex: string): string {
   try {
     return lz.decompressFromUint8Array(hexToBytes(hex)) ?? "";
@@ -100,12 +100,12 @@ export type Terms = Pick<
   | "sellerReturnAddress"
 >;
 
-/** What the seller signs besides, and the datum does not hold. */
+/** What the seller also signs, but the datum does not hold. */
 export interface TermsContext {
   contractAddress: string;
-  /** Null: the price is the one that the agent's registration fixes. */
+  /** Null: the price is fixed by the agent's registration. */
   requestedFunds: Funds[] | null;
-  /** Position among the registration's payment sources (Web3ChainV2); older sellers leave it out. */
+  /** Position among the registration's payment sources (Web3ChainV2); older sellers omit it. */
   supportedPaymentSourceIndex?: number;
 }
 
@@ -136,7 +136,7 @@ export function signedTerms(
   return { text, hash: sha256(utf8ToBytes(text)) };
 }
 
-/** Signs terms as a seller's service does: what the datum and the identifier then carry. */
+/** Signs terms as a seller's service does: the signature in datum and identifier. */
 export function signIdentifier(
   terms: Terms,
   context: TermsContext,
@@ -160,11 +160,16 @@ export function signIdentifier(
  * Takes a few milliseconds, with four assets and other terms some ten times as long; the costly
  * check of the signature comes last.
  *
- * @param lockedFunds - what the output holds that locked the escrow
+ * @param lockedFunds - the funds of the output that locked the escrow
+ * @param requestedFunds - where they are known, in the order in which they were asked for
  */
 export function verifySellerSignature(
   datum: EscrowDatum,
-  { contractAddress, lockedFunds }: { contractAddress: string; lockedFunds: Funds[] },
+  {
+    contractAddress,
+    lockedFunds,
+    requestedFunds,
+  }: { contractAddress: string; lockedFunds: Funds[]; requestedFunds?: Funds[] | undefined },
 ): { ok: true } | { ok: false; reason: string } {
   if (datum.sellerNonce.length !== SELLER_NONCE_LENGTH)
     return { ok: false, reason: "the seller's nonce is not 32 bytes" };
@@ -173,7 +178,7 @@ export function verifySellerSignature(
   if (keyHash(cose.publicKey) !== datum.sellerVkey)
     return { ok: false, reason: "the signing key is not the seller's" };
   const payload = bytesToHex(cose.payload);
-  const signed = possibleContexts(datum, contractAddress, lockedFunds).some(
+  const signed = possibleContexts(datum, contractAddress, lockedFunds, requestedFunds).some(
     (context) => bytesToHex(signedTerms(datum, context).hash) === payload,
   );
   if (!signed) return { ok: false, reason: "the seller signed other terms" };
@@ -191,6 +196,7 @@ function possibleContexts(
   datum: EscrowDatum,
   contractAddress: string,
   lockedFunds: Funds[],
+  known?: Funds[],
 ): TermsContext[] {
   const price = lockedFunds
     .map(({ unit, amount }) => ({
@@ -198,7 +204,7 @@ function possibleContexts(
       amount: unit === "" ? amount - datum.collateralReturn : amount,
     }))
     .filter(({ amount }) => amount > 0n);
-  const orders = price.length <= MOST_PERMUTED ? permutations(price) : [price];
+  const orders = known ? [known] : price.length <= MOST_PERMUTED ? permutations(price) : [price];
   const indexes = datum.version === "Web3ChainV1" ? [undefined] : PAYMENT_SOURCE_INDEXES;
   return [null, ...orders].flatMap((requestedFunds) =>
     indexes.map((index) => ({

@@ -1,9 +1,8 @@
 /**
  * Wallet keys from a mnemonic: BIP-39, Icarus root key (CIP-3), BIP32-Ed25519 derivation, and the
  * paths of CIP-1852. Such keys are extended: two scalars instead of a seed, so the usual signers,
- * which hash a seed first, cannot use them. What they sign verifies as ordinary Ed25519.
+ * which hash a seed first, cannot use them. Their signatures verify as ordinary Ed25519.
  */
-import { ed25519 } from "@noble/curves/ed25519.js";
 import { blake2b } from "@noble/hashes/blake2.js";
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha512 } from "@noble/hashes/sha2.js";
@@ -11,6 +10,7 @@ import { concatBytes } from "@noble/hashes/utils.js";
 import * as bip39 from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { formatAddress } from "./address.ts";
+import { GROUP_ORDER, Point } from "./ed25519.ts";
 import { bytesToHex } from "./hex.ts";
 import type { Network } from "./network.ts";
 
@@ -81,7 +81,7 @@ export function validateMnemonic(mnemonic: string): { ok: true } | { ok: false; 
   return { ok: true };
 }
 
-/** 24 fresh words (256 bits). */
+/** 24 new words (256 bits). */
 export function generateMnemonic(): string {
   return bip39.generateMnemonic(wordlist, 256);
 }
@@ -92,13 +92,11 @@ function wordsOf(mnemonic: string): string[] {
 
 /** Ed25519 signature (64 bytes) with an extended key of 64 bytes. */
 export function signExtended(key: Uint8Array, message: Uint8Array): Uint8Array {
-  const { Point } = ed25519;
-  const { Fn } = Point;
-  const left = Fn.create(littleEndian(key.subarray(0, 32)));
   const nonce = scalarOf(sha512(concatBytes(key.subarray(32, 64), message)));
   const commitment = Point.BASE.multiply(nonce).toBytes();
   const challenge = scalarOf(sha512(concatBytes(commitment, publicKeyOf(key), message)));
-  return concatBytes(commitment, Fn.toBytes(Fn.add(nonce, Fn.mul(challenge, left))));
+  const proof = (nonce + challenge * scalarOf(key.subarray(0, 32))) % GROUP_ORDER;
+  return concatBytes(commitment, toBytes32(proof));
 }
 
 /** blake2b-224 of a public key, hex. */
@@ -107,14 +105,14 @@ export function keyHash(publicKey: Uint8Array): string {
 }
 
 function publicKeyOf(key: Uint8Array): Uint8Array {
-  return ed25519.Point.BASE.multiply(scalarOf(key.subarray(0, 32))).toBytes();
+  return Point.BASE.multiply(scalarOf(key.subarray(0, 32))).toBytes();
 }
 
 async function rootNode(entropy: Uint8Array): Promise<Node> {
   const password = await crypto.subtle.importKey("raw", new Uint8Array(0), "PBKDF2", false, [
     "deriveBits",
   ]);
-  // The platform's own: in plain JavaScript the 4,096 rounds take half a second.
+  // The platform's implementation: in plain JavaScript the 4,096 rounds take half a second.
   const stretched = new Uint8Array(
     await crypto.subtle.deriveBits(
       { name: "PBKDF2", hash: "SHA-512", salt: Uint8Array.from(entropy), iterations: 4096 },
@@ -143,7 +141,7 @@ function child({ key, chainCode }: Node, index: number): Node {
 
 /** Little-endian bytes as a scalar, reduced by the group's order. */
 function scalarOf(bytes: Uint8Array): bigint {
-  return ed25519.Point.Fn.create(littleEndian(bytes));
+  return littleEndian(bytes) % GROUP_ORDER;
 }
 
 function littleEndian(bytes: Uint8Array): bigint {

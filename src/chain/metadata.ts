@@ -12,15 +12,15 @@ import {
 /** A value of transaction metadata. Map keys may be any metadatum; texts are the usual ones. */
 export type Metadatum = string | bigint | Uint8Array | Metadatum[] | Map<Metadatum, Metadatum>;
 
-/** Bytes of a text, or of a byte string, that the ledger takes at most. */
+/** Most bytes of a text or byte string that the ledger accepts. */
 export const LONGEST_TEXT = 64;
 /** Far deeper than any metadata standard nests. */
 const MAX_DEPTH = 64;
 
 /**
- * Reads one label's metadata from CBOR. Of a key that occurs twice the last value counts.
+ * Reads one label's metadata from CBOR. The last value of a duplicate key counts.
  *
- * @throws CborError when the bytes are no metadata, or are nested deeper than 64 levels.
+ * @throws CborError when the bytes are not metadata, or are nested deeper than 64 levels.
  */
 export function decodeMetadatum(cbor: Uint8Array): Metadatum {
   return metadatumOf(readCbor(cbor), 0);
@@ -47,7 +47,7 @@ function metadatumOf(node: CborNode, depth: number): Metadatum {
   }
 }
 
-/** CBOR of a metadatum. The ledger takes no text and no byte string beyond `LONGEST_TEXT`. */
+/** CBOR of a metadatum. The ledger accepts no text or byte string longer than `LONGEST_TEXT`. */
 export function encodeMetadatum(value: Metadatum): Uint8Array {
   if (typeof value === "string") return encodeText(value);
   if (typeof value === "bigint") return encodeInt(value);
@@ -67,7 +67,7 @@ export function encodeLabels(labels: ReadonlyMap<bigint, Metadatum>): Uint8Array
 
 const PIECE_BYTES = 60;
 
-/** A text in pieces of at most 60 UTF-8 bytes that split no character; `""` has no piece. */
+/** A text in chunks of at most 60 UTF-8 bytes that split no character; `""` has no chunk. */
 export function piecesOf(text: string): string[] {
   const pieces: string[] = [];
   let [piece, size] = ["", 0];

@@ -2,7 +2,7 @@ import { blake2b } from "@noble/hashes/blake2.js";
 import { concatBytes } from "@noble/hashes/utils.js";
 import { bytesToHex, hexToBytes } from "./hex.ts";
 import type { PaymentSourceType } from "./network.ts";
-import { scriptHash } from "./plutus-script.ts";
+import { scriptHash } from "./plutus/script.ts";
 import { encodeRedeemer } from "./redeemer.ts";
 
 /** Constructor numbers of the registry policies' redeemers; generation 2 has an update between. */
@@ -11,7 +11,7 @@ const REDEEMERS: Record<PaymentSourceType, { mint: number; burn: number }> = {
   Web3ChainV2: { mint: 0, burn: 2 },
 };
 
-/** Generation 2 counts the tokens of one transaction from here. */
+/** Generation 2 numbers the tokens of one transaction from here. */
 const FIRST_NONCE = 0x10;
 const FIRST_VERSION = [0, 0, 0];
 
@@ -21,8 +21,8 @@ export function registryRedeemer(type: PaymentSourceType, does: "mint" | "burn")
 }
 
 /**
- * The asset name (hex, 32 bytes) that a registry policy asks of a new token: it follows from an
- * output that the minting transaction spends, so no name is ever given out twice.
+ * The asset name (hex, 32 bytes) that a registry policy requires of a new token: it is derived from
+ * an output that the minting transaction spends, so no name is ever used twice.
  *
  * Generation 1: blake2b-256 of transaction id and output index (4 bytes, big-endian). Generation 2:
  * a nonce, blake2b-224 of the same, and the version 0 in three bytes.

@@ -5,14 +5,14 @@ import { decodeMetadatum, type Metadatum } from "./metadata.ts";
 export const TOKEN_METADATA_LABEL = "721";
 
 /**
- * What a minting transaction says of one of its tokens, as JSON has it: byte strings are `0x…`,
- * integers are numbers, or decimal text beyond what a number holds. CIP-25 names policy and token
- * by text in version 1 (the token by its hex as well as by its UTF-8 text) and by bytes in 2.
+ * A minting transaction's metadata of one of its tokens, as JSON: byte strings are `0x…`, integers
+ * are numbers, or decimal text beyond what a number holds. CIP-25 names policy and token by text in
+ * version 1 (the token by its hex as well as by its UTF-8 text) and by bytes in 2.
  *
- * @param label - CBOR of what stands under label 721
+ * @param label - CBOR of the metadata under label 721
  * @param assetName - hex
- * @returns undefined when nothing is said of the token
- * @throws CborError when the bytes are no metadata
+ * @returns undefined when the token has none
+ * @throws CborError when the bytes are not metadata
  */
 export function tokenMetadata(label: Uint8Array, policyId: string, assetName: string): unknown {
   const policies = decodeMetadatum(label);

@@ -2,10 +2,10 @@ import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
 import type { Network } from "../chain/network.ts";
 import { within } from "../timeout.ts";
 
-/** D1 did not answer, or gave an answer that says nothing about our statement. Becomes a 503. */
+/** D1 did not answer, or its answer does not say whether our statement applied. Becomes a 503. */
 export class DatabaseUnavailable extends Error {
   override name = "DatabaseUnavailable";
-  /** Seconds a caller should wait before it asks again. */
+  /** Seconds a caller should wait before it retries. */
   readonly retryAfter = 2;
 }
 
@@ -13,10 +13,10 @@ export interface DatabaseOptions {
   /**
    * `once` (default): a write whose outcome is unknown is not sent again. `idempotent`: the caller
    * made every write safe to repeat (by an operation key, a client-made id or a monotonic
-   * condition), so it is.
+   * condition), so it is retried.
    */
   writes?: "once" | "idempotent";
-  /** Epoch milliseconds after which nothing is tried any more. Default: 10 s from now. */
+  /** Epoch milliseconds after which nothing is tried again. Default: 10 s from now. */
   deadline?: number;
   /**
    * Where reads may go: the primary (default), any replica, or a replica at least as new as a
@@ -25,7 +25,7 @@ export interface DatabaseOptions {
   reads?: "primary" | "replica" | { bookmark: string };
 }
 
-/** D1 behind timeouts, retries and a deadline. */
+/** D1 with timeouts, retries and a deadline. */
 export interface Database {
   /** Typed queries over the feature's tables. */
   orm: DrizzleD1Database;
@@ -33,7 +33,7 @@ export interface Database {
   all<Row>(sql: string, ...params: unknown[]): Promise<Row[]>;
   /** One SQL transaction: all statements apply, or none. */
   batch(statements: Statement[]): Promise<D1Result[]>;
-  /** Where this session stands, for `x-d1-bookmark`; null before its first query. */
+  /** The session's bookmark, for `x-d1-bookmark`; null before its first query. */
   bookmark(): string | null;
 }
 
@@ -43,7 +43,7 @@ export interface Statement {
   params: unknown[];
 }
 
-/** What `batch` takes, from SQL text and parameters. */
+/** A statement for `batch`, from SQL text and parameters. */
 export function statement(sql: string, ...params: unknown[]): Statement {
   return { sql, params };
 }
@@ -87,9 +87,9 @@ export function db(
 }
 
 /**
- * What an error of D1 says about the statement it came for. `refused`: a constraint or a mistake,
- * nothing was applied. `unknown`: it may or may not have been applied, a repeat may help.
- * `overloaded`: a repeat makes it worse.
+ * What a D1 error says about its statement. `refused`: a constraint or a mistake, nothing was
+ * applied. `unknown`: it may or may not have been applied, a retry may help. `overloaded`: a retry
+ * makes it worse.
  */
 export function classifyError(error: unknown): "refused" | "unknown" | "overloaded" {
   const text = error instanceof Error ? error.message : String(error);
@@ -109,7 +109,7 @@ export function violates(error: unknown, column: `${string}.${string}` | "CHECK"
       ).test(text);
 }
 
-// Texts of D1 (docs/d1/observability/debug-d1) and of the runtime under it.
+// Messages of D1 (docs/d1/observability/debug-d1) and of the underlying runtime.
 const UNKNOWN_OUTCOME = [
   "Network connection lost",
   "storage caused object to be reset",
@@ -132,7 +132,7 @@ class AttemptTimeout extends Error {
   override name = "AttemptTimeout";
 }
 
-/** Runs attempts of one call until one answers, the error is final, or the deadline passes. */
+/** Retries one call until an attempt answers, the error is final, or the deadline passes. */
 class Guard {
   readonly #repeatWrites: boolean;
   readonly #deadline: number;
@@ -145,7 +145,7 @@ class Guard {
   async run<T>(readsOnly: boolean, call: () => Promise<T>): Promise<T> {
     const mayRepeat = readsOnly || this.#repeatWrites;
     const budget = this.#deadline - Date.now();
-    // A third of what is left each, so that a stalled attempt leaves time for two more.
+    // A third of the remaining time each, so that a stalled attempt leaves time for two more.
     const attemptMs = mayRepeat ? Math.max(budget / ATTEMPTS, 1) : budget;
     for (let attempt = 1; ; attempt++) {
       if (Date.now() >= this.#deadline) throw new DatabaseUnavailable("deadline passed");

@@ -1,7 +1,7 @@
 import type { Network } from "../chain/network.ts";
 import { type Statement, statement } from "./client.ts";
 
-/** A stream of changes that clients page through; each network has a clock of its own per feed. */
+/** A stream of changes that clients page through; each network has its own clock per feed. */
 export type Feed = "escrow" | "registry" | "inbox";
 
 /** SQL and parameters, to be spliced into a larger statement of the same batch. */
@@ -15,9 +15,9 @@ const MAX_AHEAD_MS = 60_000;
 
 /**
  * Reserves `count` change stamps of a feed: unique and strictly increasing in commit order, so a
- * client that pages by stamp misses nothing. Put it before the statements of the batch that use
- * `stamp`. A `now` more than a minute ahead of the database aborts the batch, since it would push
- * every later stamp ahead with it.
+ * client that pages by stamp misses nothing. Must precede the statements of the batch that use
+ * `stamp`. A `now` more than a minute ahead of the database aborts the batch, since it would move
+ * every later stamp ahead too.
  *
  * @param now - epoch milliseconds
  */

@@ -1,42 +1,51 @@
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
+/** The id made last in this process: its time, and its random bits. */
+let last = { at: -1, random: -1n };
+
 /**
  * A new record id: 48 bits of time and 80 random bits in lower-case Crockford base 32, 26
- * characters. Ids made later sort later (by code unit), to the millisecond.
+ * characters. Ids made later sort later (by code unit): to the millisecond, and within one as long as
+ * the same process makes them, without one of another time in between (ULID, "Monotonicity").
  *
  * @param now - epoch milliseconds
  */
 export function newId(now: number): string {
-  return encode(now, crypto.getRandomValues(new Uint8Array(10)));
+  return ascendingIds(now)();
 }
 
 /**
- * Makes ids of one moment that sort in the order they are made, which those of `newId` within one
- * millisecond do not: 16 of the random bits count. For at most 65,536 of them.
+ * Makes ids of one moment that sort in creation order, whatever is made in between.
  *
  * @param now - epoch milliseconds
  */
 export function ascendingIds(now: number): () => string {
-  let made = 0;
+  let mine = -1n;
   return () => {
-    const random = crypto.getRandomValues(new Uint8Array(10));
-    new DataView(random.buffer).setUint16(0, made++);
-    return encode(now, random);
+    const newest = last.at === now && last.random > mine ? last.random : mine;
+    mine = newest < 0n ? randomBits() : newest + 1n;
+    last = { at: now, random: mine };
+    return encode(now, mine);
   };
 }
 
 /**
- * The smallest id that a record made at that time can have: ids from a time on are `>=` it.
+ * The smallest id that a record created at that time can have: later ids are `>=` it.
  *
  * @param at - epoch milliseconds
  */
 export function firstIdAt(at: number): string {
-  return encode(Math.max(at, 0), new Uint8Array(10));
+  return encode(Math.max(at, 0), 0n);
 }
 
-function encode(time: number, random: Uint8Array): string {
-  let bits = BigInt(time) << 80n;
-  for (const [i, byte] of random.entries()) bits |= BigInt(byte) << BigInt(8 * (9 - i));
+/** 79 random bits: the highest of 80 is left for what is added to them. */
+function randomBits(): bigint {
+  const [high = 0n, low = 0n] = crypto.getRandomValues(new BigUint64Array(2));
+  return ((high & 0x7fffn) << 64n) | low;
+}
+
+function encode(time: number, random: bigint): string {
+  const bits = (BigInt(time) << 80n) | random;
   let id = "";
   for (let shift = 125n; shift >= 0n; shift -= 5n) id += ALPHABET[Number((bits >> shift) & 31n)];
   return id;

@@ -4,21 +4,21 @@ import { open, type SealingEnv, seal, sealingKeyId } from "./sealed.ts";
 import { SEALED_COLUMNS, type SealedColumn } from "./sealed-columns.ts";
 
 const JOB = "reseal";
-/** Rows sealed again per batch. */
+/** Rows resealed per batch. */
 const CHUNK = 50;
 /**
- * How often all columns are looked through again. An isolate that was started before the rotation
- * seals with the older key until it ends.
+ * How often all columns are scanned again. An isolate started before the rotation seals with the
+ * old key until it ends.
  */
 const AGAIN_MS = 60 * 60_000;
 
 /**
- * Seals every value again that is not sealed with the first of `SEALING_KEYS`. Where it stands is
- * in the values themselves, so it may stop anywhere, run twice at once, and go on with the next run.
- * A value that does not open is reported with its key id and left as it is.
+ * Reseals every value that is not sealed with the first of `SEALING_KEYS`. Its progress is in the
+ * values themselves, so it may stop at any point, run concurrently, and resume with the next run. A
+ * value that cannot be opened is reported with its key id and left as it is.
  *
  * @param now - epoch milliseconds
- * @param deadline - epoch milliseconds after which no further batch is begun
+ * @param deadline - epoch milliseconds after which no further batch is started
  */
 export async function resealAll(
   env: SealingEnv & { DB: D1Database },
@@ -52,7 +52,7 @@ interface SealedRow {
   value: string;
 }
 
-/** @returns whether it came to the column's end */
+/** @returns whether it reached the column's end */
 async function resealColumn(
   env: SealingEnv,
   database: Database,
@@ -75,7 +75,7 @@ async function resealColumn(
   }
 }
 
-/** Rows in the order of their key, after one, whose value is sealed with another key. */
+/** Rows after one, in key order, whose value is sealed with another key. */
 function rowsOfOtherKeys(
   database: Database,
   { table, column, key }: SealedColumn,
@@ -95,7 +95,7 @@ function rowsOfOtherKeys(
   );
 }
 
-/** What replaces a value by the same one under the first key, unless it was changed meanwhile. */
+/** Replaces a value by the same one sealed with the first key, unless it was changed in between. */
 async function resealRow(env: SealingEnv, sealedColumn: SealedColumn, row: SealedRow) {
   const { table, column, key, boundTo } = sealedColumn;
   const keyValues: string[] = JSON.parse(row.key);

@@ -2,15 +2,15 @@
 export interface SealedColumn {
   table: string;
   column: string;
-  /** The primary key's columns; joined by a space they are the `id` that values are bound to. */
+  /** The primary key's columns; joined by spaces they are the `id` that values are bound to. */
   key: readonly [string, ...string[]];
-  /** The column that values are bound to, where it is another: a value may move between the two. */
+  /** The column that values are bound to, if another: a value may move between the two. */
   boundTo?: string;
 }
 
 /**
- * Every column that holds sealed values, so that a rotation of keys reaches them all. Nothing can be
- * sealed for a place that is not in here.
+ * Every column that holds sealed values, so that a key rotation reaches them all. Nothing can be
+ * sealed for a column that is not listed.
  */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: "payment_source", column: "rpc_provider_api_key", key: ["id"] },

@@ -6,7 +6,7 @@
 import { log } from "../log.ts";
 import { SEALED_COLUMNS } from "./sealed-columns.ts";
 
-/** The place a secret is stored at, one of `SEALED_COLUMNS`; it opens nowhere else. */
+/** The place where a secret is stored, one of `SEALED_COLUMNS`; it opens nowhere else. */
 export interface SealedPlace {
   table: string;
   /** The row's id. */
@@ -19,7 +19,7 @@ export interface SealingEnv {
   SEALING_KEYS: string;
 }
 
-/** A value could not be sealed or opened. Names the key, never the value. */
+/** A value could not be sealed or opened. The message names the key, never the value. */
 export class SealError extends Error {
   override name = "SealError";
 }
@@ -56,8 +56,8 @@ export async function seal(
 /**
  * Decrypts what `seal` made for the same place.
  *
- * @throws SealError when its key is missing, or is another than the one it was sealed with, or
- *   the value was altered or belongs to another place
+ * @throws SealError when its key is missing or not the one it was sealed with, or the value was
+ *   altered or belongs to another place
  */
 export async function open(env: SealingEnv, place: SealedPlace, sealed: string): Promise<string> {
   const [version, keyId, data, ...rest] = sealed.split(".");
@@ -86,9 +86,9 @@ export async function open(env: SealingEnv, place: SealedPlace, sealed: string):
 }
 
 /**
- * Opens a value that is only shown: one that does not open is `""`, and the log names its place and
- * why. So a row whose sealing key was lost can still be listed and deleted. Whatever is used, sent or
- * sealed again goes through `open`.
+ * Opens a value that is only displayed: one that does not open is `""`, and the log names its place
+ * and the reason. So a row whose sealing key was lost can still be listed and deleted. Values to be
+ * used, sent or resealed go through `open`.
  */
 export async function openOrEmpty(
   env: SealingEnv,
@@ -105,7 +105,7 @@ export async function openOrEmpty(
 }
 
 /**
- * The id of the key that seals: the first of the keys.
+ * The id of the sealing key: the first of the keys.
  *
  * @throws SealError when `SEALING_KEYS` is malformed
  */
@@ -145,7 +145,7 @@ async function derivedKey(
     {
       name: "HKDF",
       hash: "SHA-256",
-      // The secret is random, so RFC 5869 §3.1 asks for no salt; the purpose goes into `info`.
+      // The secret is random, so RFC 5869 §3.1 requires no salt; the purpose goes into `info`.
       salt: new Uint8Array(),
       info: new TextEncoder().encode(`sealed ${VERSION} ${table}.${column}`),
     },

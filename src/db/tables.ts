@@ -1,15 +1,15 @@
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /**
- * One row per feed and network (`escrow:Preprod`): the last change stamp given out, in epoch
- * milliseconds. Moved only by `clock.ts`.
+ * One row per feed and network (`escrow:Preprod`): the last change stamp assigned, in epoch
+ * milliseconds. Advanced only by `clock.ts`.
  */
 export const clock = sqliteTable("clock", {
   feed: text("feed").primaryKey(),
   t: integer("t").notNull(),
 });
 
-/** Who changed what: one row per Admin or +PAY mutation, written in its batch. No secret in it. */
+/** Who changed what: one row per Admin or +PAY mutation, written in its batch. Holds no secret. */
 export const audit = sqliteTable("audit", {
   id: text("id").primaryKey(),
   at: integer("at").notNull(),
@@ -22,8 +22,8 @@ export const audit = sqliteTable("audit", {
 });
 
 /**
- * Answers of POSTs that create or spend, kept 24 hours per API key and `Idempotency-Key`.
- * Written in the batch of the effect, so the effect and its answer exist together or not at all.
+ * Answers of POSTs that create or spend, kept for 24 hours per API key and `Idempotency-Key`.
+ * Written in the effect's batch, so both exist or neither does.
  */
 export const idempotency = sqliteTable(
   "idempotency",
@@ -43,10 +43,10 @@ export const idempotency = sqliteTable(
   ],
 );
 
-/** When a job of the cron was done last; one that is not in here was never done. */
+/** How far a cron job came, and when; one without a row was never begun. */
 export const job = sqliteTable("job", {
   name: text("name").primaryKey(),
-  /** What it was done for, such as the id of a sealing key. */
+  /** What it was done for, such as the id of a sealing key, or JSON of how far it came. */
   subject: text("subject").notNull(),
   /** Epoch milliseconds. */
   doneAt: integer("done_at").notNull(),

@@ -1,23 +1,23 @@
-import type { z } from "@hono/zod-openapi";
+import type { z } from "zod";
 import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
-import { PAGE_COLUMNS, readPage } from "./diff.ts";
-import { hashOf } from "./known.ts";
+import { PAGE_COLUMNS, readPage, type Viewer } from "./diff.ts";
+import { hashOf } from "./fold/escrow-outputs.ts";
 import type { Side } from "./record.ts";
 import type { listQuery } from "./schemas.ts";
 
 /**
  * One page of a list, newest first by id, after `cursorId`. As in `diffPage`, an arm per type walks
  * one index from where the page begins. Each filter has an index that ends in the id, so a page reads
- * no more rows than it returns; of a contract and a state together, those in the state are walked and
- * looked at one by one.
+ * no more rows than it returns; with a contract and a state, the rows in the state are scanned and
+ * filtered by contract.
  *
  * @returns JSON text of the records, comma separated
  */
 export function listPage(
   db: Database,
   side: Side,
-  query: z.output<typeof listQuery>,
+  query: z.output<typeof listQuery> & { viewer?: Viewer },
 ): Promise<string> {
   const params: unknown[] = [side, query.network];
   const where = ["side = ?1", "network = ?2"];
@@ -34,7 +34,7 @@ export function listPage(
   const types = query.filterPaymentSourceType
     ? [query.filterPaymentSourceType]
     : PAYMENT_SOURCE_TYPES;
-  // Left to choose, SQLite would rather walk all ids in order than sort the one that is found.
+  // By itself, SQLite would scan all ids in order rather than sort the one row that matches.
   const table =
     query.blockchainIdentifier === undefined ? "escrow" : "escrow INDEXED BY escrow_identifier";
   const arms = types.map(

@@ -1,5 +1,7 @@
 import type { Network, OnChainState, PaymentSourceType } from "../chain/network.ts";
 import type { PricingType } from "../registry/pricing.ts";
+import type { TransactionRecord } from "./transaction-record.ts";
+import type { Wanted } from "./wanted.ts";
 
 /** `payment`: we hold the seller's wallet. `purchase`: we hold the buyer's. */
 export type Side = "payment" | "purchase";
@@ -10,57 +12,53 @@ export interface StoredFunds {
   amount: string;
 }
 
-export interface NextAction {
-  requestedAction: string;
-  errorType: string | null;
-  errorNote: string | null;
-  /** The result a submit action carries; payments only, null on purchases. */
-  resultHash: string | null;
-  /** When the action was set, epoch milliseconds. */
-  since: number;
-}
-
-/** A transaction as the interface shows it (`CurrentTransaction`, `TransactionHistory`). */
-export interface TransactionRecord {
+/** One of our wallets, as records name it. */
+export interface WalletName {
   id: string;
-  /** Epoch milliseconds. */
-  createdAt: number;
-  updatedAt: number;
-  txHash: string;
-  status: "Confirmed" | "RolledBack";
-  /** Minor units, decimal text. */
-  fees: string;
-  blockHeight: number;
-  /** Unix seconds. */
-  blockTime: number;
-  previousOnChainState: OnChainState | null;
-  newOnChainState: OnChainState;
+  /** Payment key hash, hex. */
+  vkey: string;
+  address: string;
 }
 
-/** What the lock fixed. Times are Unix milliseconds as decimal text. */
+/** What a lock has of its own. */
+export interface Lock {
+  buyer: string;
+  buyerVkey: string;
+  buyerReturnAddress: string | null;
+  sellerReturnAddress: string | null;
+  /** Minor units, decimal text. */
+  collateralReturn: string;
+}
+
+/**
+ * What was agreed, written when the record is made and by nobody after: by the request, or else by
+ * the lock. Times are Unix milliseconds as decimal text.
+ */
 export interface Terms {
+  /** Whether a request made the record: then a lock is compared with this. Left out: a lock made it. */
+  isRequested?: true;
   agentIdentifier: string;
+  /** As its token said when the record was requested; left out: nobody asked. */
+  agentName?: string;
   pricingType: PricingType;
   inputHash: string;
   payByTime: string;
   submitResultTime: string;
   unlockTime: string;
   externalDisputeUnlockTime: string;
-  /** Minor units. */
-  collateralReturn: string;
-  buyer: string;
-  buyerVkey: string;
+  /** Minor units; null as long as nobody knows it, like the buyer. */
+  collateralReturn: string | null;
+  buyer: string | null;
+  buyerVkey: string | null;
   seller: string;
   sellerVkey: string;
   buyerReturnAddress: string | null;
   sellerReturnAddress: string | null;
-  /** What was locked less the collateral: `RequestedFunds` and `PaidFunds`. */
+  /** The price: `RequestedFunds` and `PaidFunds`. Of a lock, what it holds less the collateral. */
   funds: StoredFunds[];
-  /** Our wallet in this escrow. */
-  wallet: { id: string; vkey: string; address: string };
 }
 
-/** What transactions change. A rollback restores it as a whole. */
+/** What transactions on the chain made of a record. The fold alone writes it, and undo restores it. */
 export interface ChainState {
   onChainState: OnChainState | null;
   /** Hex, `""` when there is none. */
@@ -73,10 +71,22 @@ export interface ChainState {
   sellerFees: string;
   withdrawnForSeller: StoredFunds[];
   withdrawnForBuyer: StoredFunds[];
-  nextAction: NextAction;
+  /** Null while nothing is locked. */
+  lock: Lock | null;
+  /** The newest that was applied. */
   transaction: TransactionRecord | null;
-  /** The output that holds the funds, `hash#index`; null when none does, or none that we know. */
+  /** The output that holds the funds, `hash#index`; null when none does, or it is not known. */
   utxo: string | null;
+}
+
+/** The output that holds an escrow's funds, as the chain has it. */
+export interface LiveOutput {
+  /** `hash#index`. */
+  utxo: string;
+  /** All that it holds, the collateral included. */
+  value: StoredFunds[];
+  /** CBOR in hex. */
+  datum: string;
 }
 
 /** A payment or purchase, parsed from its row. */
@@ -92,7 +102,13 @@ export interface EscrowRecord {
   identifierHash: string;
   requestedById: string;
   terms: Terms;
+  /** What was found on the chain. */
   state: ChainState;
+  /** With `state.utxo`; null also after an undo, until a transaction is applied again. */
+  output: LiveOutput | null;
+  wanted: Wanted;
+  /** The wallet of ours that acts for it; null: none was chosen yet. */
+  wallet: WalletName | null;
   /** Epoch milliseconds. */
   createdAt: number;
   updatedAt: number;
@@ -104,88 +120,49 @@ export interface EscrowRecord {
   rev: number;
 }
 
-/** A row of `escrow` as SQL gives it, `doc` left out. */
-export interface EscrowRow {
-  id: string;
-  side: Side;
-  network: Network;
-  source_id: string;
-  source_type: PaymentSourceType;
-  contract_address: string;
-  policy_id: string;
-  blockchain_identifier: string;
-  identifier_hash: string;
-  requested_by_id: string;
-  terms: string;
-  state: string;
-  created_at: number;
-  updated_at: number;
-  last_checked_at: number | null;
-  chain_changed_at: number;
-  action_changed_at: number;
-  changed_at: number;
-  sequence: number;
-  rev: number;
-}
-
-/** The columns of `EscrowRow`, for SELECT. */
-export const ESCROW_COLUMNS = `id, side, network, source_id, source_type, contract_address, policy_id,
-  blockchain_identifier, identifier_hash, requested_by_id, terms, state, created_at, updated_at,
-  last_checked_at, chain_changed_at, action_changed_at, changed_at, sequence, rev`;
-
-export function recordOfRow(row: EscrowRow): EscrowRecord {
-  return {
-    id: row.id,
-    side: row.side,
-    network: row.network,
-    sourceId: row.source_id,
-    sourceType: row.source_type,
-    contractAddress: row.contract_address,
-    policyId: row.policy_id,
-    blockchainIdentifier: row.blockchain_identifier,
-    identifierHash: row.identifier_hash,
-    requestedById: row.requested_by_id,
-    terms: JSON.parse(row.terms) as Terms,
-    state: JSON.parse(row.state) as ChainState,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    lastCheckedAt: row.last_checked_at,
-    chainChangedAt: row.chain_changed_at,
-    actionChangedAt: row.action_changed_at,
-    changedAt: row.changed_at,
-    sequence: row.sequence,
-    rev: row.rev,
-  };
-}
-
 /**
- * A cooldown as it is kept. The contract sets it no upper bound, and a party that locks itself out
- * for ever may write thousands of digits: what a JSON number cannot hold exactly is cut to that.
+ * A cooldown as it is stored. The contract sets no upper bound, and a party may write thousands of
+ * digits: a value that a JSON number cannot hold exactly is limited to the largest that it can.
  */
 export function cooldownText(milliseconds: bigint): string {
   const longest = BigInt(Number.MAX_SAFE_INTEGER);
   return String(milliseconds < longest ? milliseconds : longest);
 }
 
-/** The state of a record that no transaction has reached yet, or whose lock was rolled back. */
-export function unlockedState(now: number): ChainState {
-  return {
-    onChainState: null,
-    resultHash: "",
-    buyerCooldown: "0",
-    sellerCooldown: "0",
-    buyerFees: "0",
-    sellerFees: "0",
-    withdrawnForSeller: [],
-    withdrawnForBuyer: [],
-    nextAction: {
-      requestedAction: "WaitingForExternalAction",
-      errorType: null,
-      errorNote: null,
-      resultHash: null,
-      since: now,
-    },
-    transaction: null,
-    utxo: null,
-  };
+const LONGEST_NOTE = 1_000;
+/** Length of the beginning that is kept of a note that is cut. */
+const NOTE_BEGINNING = 500;
+
+/**
+ * A note with another sentence appended. A party may cause thousands: then the first, which say how
+ * it began, and the last are kept.
+ */
+export function addNote(note: string | null, sentence: string): string {
+  if (note === null) return sentence;
+  const both = `${note}; then: ${sentence}`;
+  if (both.length <= LONGEST_NOTE) return both;
+  return `${note.slice(0, NOTE_BEGINNING)} …; then: ${sentence}`;
 }
+
+/** What a record's lock has of its own; of a record that a lock made also while that is rolled back. */
+export function lockOf({ state, terms }: Pick<EscrowRecord, "state" | "terms">): Lock | null {
+  if (state.lock !== null) return state.lock;
+  const { buyer, buyerVkey, buyerReturnAddress, sellerReturnAddress, collateralReturn } = terms;
+  if (buyer === null || buyerVkey === null || collateralReturn === null) return null;
+  return { buyer, buyerVkey, buyerReturnAddress, sellerReturnAddress, collateralReturn };
+}
+
+/** What the chain has of a record before its lock. */
+export const UNLOCKED: ChainState = {
+  onChainState: null,
+  resultHash: "",
+  buyerCooldown: "0",
+  sellerCooldown: "0",
+  buyerFees: "0",
+  sellerFees: "0",
+  withdrawnForSeller: [],
+  withdrawnForBuyer: [],
+  lock: null,
+  transaction: null,
+  utxo: null,
+};

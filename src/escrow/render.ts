@@ -1,11 +1,13 @@
-import type { EscrowRecord, NextAction, StoredFunds, TransactionRecord } from "./record.ts";
+import { type EscrowRecord, lockOf, type StoredFunds } from "./record.ts";
+import type { TransactionRecord } from "./transaction-record.ts";
+import { type NextAction, nextActionOf } from "./wanted.ts";
 
 /** Raised whenever the text of `render` changes; rows with another one are rendered when read. */
-export const DOC_VERSION = 1;
+export const DOC_VERSION = 2;
 
 /**
- * Control characters stand for what is only known later. `JSON.stringify` escapes them, so no text
- * of a stranger can contain one.
+ * Control characters are placeholders for values that are known later. `JSON.stringify` escapes
+ * them, so no text of a third party can contain one.
  */
 const HEIGHT = "\u0001";
 /** Becomes the change stamp, in the statement that assigns it. */
@@ -25,7 +27,10 @@ export function render(
   record: EscrowRecord,
   moved: MovedStamps = { chain: false, action: false },
 ): string {
-  const { side, terms, state } = record;
+  const { side, terms, state, wallet, wanted } = record;
+  // Of a lock's own where there is one, else as agreed.
+  const parties = lockOf(record) ?? terms;
+  const transaction = wanted.underWay?.transaction ?? state.transaction;
   const payment = side === "payment";
   const stamp = (isMoved: boolean, at: number) => (isMoved ? `"${STAMP}"` : time(at));
   const [own, other] = payment
@@ -37,6 +42,7 @@ export function render(
     updatedAt: time(record.updatedAt),
     blockchainIdentifier: json(record.blockchainIdentifier),
     agentIdentifier: json(terms.agentIdentifier),
+    agentName: json(terms.agentName ?? null),
     pricingType: json(terms.pricingType),
     lastCheckedAt: record.lastCheckedAt === null ? "null" : time(record.lastCheckedAt),
     payByTime: json(terms.payByTime),
@@ -53,15 +59,16 @@ export function render(
     onChainStateOrResultLastChangedAt: stamp(moved.chain, record.chainChangedAt),
     requestedById: json(record.requestedById),
     onChainState: json(state.onChainState),
-    collateralReturnMinorUnit: json(terms.collateralReturn),
-    buyerReturnAddress: json(terms.buyerReturnAddress),
-    sellerReturnAddress: json(terms.sellerReturnAddress),
+    collateralReturnMinorUnit: json(parties.collateralReturn),
+    buyerReturnAddress: json(parties.buyerReturnAddress),
+    // A contract of Web3ChainV1 knows none, and pays the one that was agreed.
+    sellerReturnAddress: json(parties.sellerReturnAddress ?? terms.sellerReturnAddress),
     cooldownTime: own,
     cooldownTimeOtherParty: other,
     inputHash: json(terms.inputHash),
     resultHash: json(state.resultHash),
-    NextAction: nextAction(state.nextAction, payment),
-    CurrentTransaction: state.transaction ? renderTransaction(state.transaction) : "null",
+    NextAction: nextAction(nextActionOf(state.onChainState, wanted), payment),
+    CurrentTransaction: transaction ? renderTransaction(transaction) : "null",
     [payment ? "RequestedFunds" : "PaidFunds"]: funds(terms.funds),
     WithdrawnForSeller: funds(state.withdrawnForSeller),
     WithdrawnForBuyer: funds(state.withdrawnForBuyer),
@@ -73,15 +80,25 @@ export function render(
       policyId: record.policyId,
     }),
     ...(payment
-      ? { BuyerWallet: counterparty(record, terms.buyerVkey) }
+      ? {
+          BuyerWallet: counterparty(record, parties.buyerVkey),
+          sellerVKey: json(terms.sellerVkey),
+        }
       : { SellerWallet: counterparty(record, terms.sellerVkey) }),
-    SmartContractWallet: json({
-      id: terms.wallet.id,
-      walletVkey: terms.wallet.vkey,
-      walletAddress: terms.wallet.address,
-    }),
+    SmartContractWallet: json(
+      wallet && { id: wallet.id, walletVkey: wallet.vkey, walletAddress: wallet.address },
+    ),
+    // Other services run escrows beside the chain.
+    forceLayer: "null",
+    // The last field: see `withMetadata`.
     metadata: "null",
   });
+}
+
+/** A rendered record with what its owner noted, which is kept apart and not shown to everybody. */
+export function withMetadata(doc: string, metadata: string | null): string {
+  if (metadata === null) return doc;
+  return `${doc.slice(0, -"null}".length)}${json(metadata)}}`;
 }
 
 /** A transaction record as the interface shows it, with the placeholder of its confirmations. */
@@ -93,8 +110,8 @@ export function renderTransaction(transaction: TransactionRecord): string {
     txHash: json(transaction.txHash),
     status: json(transaction.status),
     fees: json(transaction.fees),
-    blockHeight: String(transaction.blockHeight),
-    blockTime: String(transaction.blockTime),
+    blockHeight: json(transaction.blockHeight),
+    blockTime: json(transaction.blockTime),
     previousOnChainState: json(transaction.previousOnChainState),
     newOnChainState: json(transaction.newOnChainState),
     confirmations:
@@ -102,11 +119,16 @@ export function renderTransaction(transaction: TransactionRecord): string {
   });
 }
 
-/** An entry of a purchase's `ActionHistory`. `until` is epoch milliseconds. */
-export function renderPastAction(id: string, action: NextAction, until: number): string {
+/** An entry of a purchase's `ActionHistory`. `since` and `until` are epoch milliseconds. */
+export function renderPastAction(
+  id: string,
+  action: NextAction,
+  since: number,
+  until: number,
+): string {
   return object({
     id: json(id),
-    createdAt: time(action.since),
+    createdAt: time(since),
     updatedAt: time(until),
     requestedAction: json(action.requestedAction),
     errorType: json(action.errorType),
@@ -114,14 +136,24 @@ export function renderPastAction(id: string, action: NextAction, until: number):
   });
 }
 
-/** Completes a record with its histories: the text between the brackets of each. */
+/** The shown part of a record's histories: the text between the brackets of each. */
+export interface Histories {
+  transactions: string;
+  actions: string;
+  /** Whether older entries of either are left out. */
+  isTruncated: boolean;
+}
+
+const NO_HISTORIES: Histories = { transactions: "", actions: "", isTruncated: false };
+
+/** Completes a record with its histories. */
 export function withHistories(
   doc: string,
   side: EscrowRecord["side"],
-  transactions = "",
-  actions = "",
+  { transactions, actions, isTruncated }: Histories = NO_HISTORIES,
 ): string {
-  const history = `${doc.slice(0, -1)},"TransactionHistory":[${transactions}]`;
+  const mark = isTruncated ? ',"historyTruncated":true' : "";
+  const history = `${doc.slice(0, -1)}${mark},"TransactionHistory":[${transactions}]`;
   return side === "purchase" ? `${history},"ActionHistory":[${actions}]}` : `${history}}`;
 }
 
@@ -167,7 +199,8 @@ function nextAction(action: NextAction, payment: boolean): string {
   return json({ requestedAction, errorType, errorNote, ...(payment && { resultHash }) });
 }
 
-/** The other party has no row of its own: its id is made from who it is to this source. */
-function counterparty(record: EscrowRecord, vkey: string): string {
+/** The other party has no row of its own: its id is derived from its role and key at this source. */
+function counterparty(record: EscrowRecord, vkey: string | null): string {
+  if (vkey === null) return "null";
   return json({ id: `${record.sourceId.slice(-10)}${vkey.slice(0, 30)}`, walletVkey: vkey });
 }

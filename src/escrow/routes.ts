@@ -1,7 +1,9 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { permitNetwork } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import type { SuccessStatus } from "../http/envelope.ts";
+import { described } from "../http/openapi/fields.ts";
+import { diffPaging } from "../http/parameters.ts";
 import { readSession, textAnswer } from "../http/session.ts";
 import { diffPage, type Stamp } from "./diff.ts";
 import { listPage } from "./list.ts";
@@ -12,25 +14,51 @@ const SIDES = {
   purchase: {
     tag: "Purchases",
     list: "Purchases",
-    data: z.object({ Purchases: z.array(purchaseRecord) }),
+    data: z.object({ Purchases: described(z.array(purchaseRecord), "The purchases.") }),
+    record: purchaseRecord,
     diffStatus: "success",
   },
   payment: {
     tag: "Payments",
     list: "Payments",
-    data: z.object({ Payments: z.array(paymentRecord) }),
+    data: z.object({ Payments: described(z.array(paymentRecord), "The payments.") }),
+    record: paymentRecord,
     diffStatus: "Success",
   },
 } as const satisfies Record<Side, { diffStatus: SuccessStatus; [key: string]: unknown }>;
 
-const DIFFS: { path: string; stamp: Stamp; what: string }[] = [
+interface Diff {
+  path: string;
+  stamp: Stamp;
+  /** The field of a record that shows the stamp. */
+  shownAs: string;
+  what: string;
+  /** Follows `diffPurchases` or `diffPayments` in the operation's id. */
+  by: string;
+}
+
+const DIFFS: Diff[] = [
   {
     path: "/diff/onchain-state-or-result",
     stamp: "chain_changed_at",
+    by: "ByOnChainStateOrResult",
+    shownAs: "onChainStateOrResultLastChangedAt",
     what: "on-chain state or result hash",
   },
-  { path: "/diff/next-action", stamp: "action_changed_at", what: "next action" },
-  { path: "/diff", stamp: "changed_at", what: "next action, on-chain state or result hash" },
+  {
+    path: "/diff/next-action",
+    stamp: "action_changed_at",
+    by: "ByNextAction",
+    shownAs: "nextActionLastChangedAt",
+    what: "next action",
+  },
+  {
+    path: "/diff",
+    stamp: "changed_at",
+    by: "",
+    shownAs: "nextActionOrOnChainStateOrResultLastChangedAt",
+    what: "next action, on-chain state or result hash",
+  },
 ];
 
 /** `/payment` and `/purchase` of the interface: the same reads of the two sides. */
@@ -38,17 +66,31 @@ export function escrowRoutes() {
   const router = createRouter();
 
   for (const side of ["purchase", "payment"] as const) {
-    const { tag, list, data, diffStatus } = SIDES[side];
+    const { tag, list, data, diffStatus, record } = SIDES[side];
+    const prefix = side === "purchase" ? "PURCHASE" : "PAYMENT";
 
-    for (const { path, stamp, what } of DIFFS) {
+    router.events.push(
+      {
+        kind: `${prefix}_ON_CHAIN_STATUS_CHANGED`,
+        summary: `The on-chain state or result hash of a ${side} changed`,
+        data: record,
+      },
+      { kind: `${prefix}_ON_ERROR`, summary: `Something went wrong with a ${side}`, data: record },
+    );
+
+    for (const { path, stamp, shownAs, what, by } of DIFFS) {
       serve(
         router,
         {
           method: "get",
           path: `/${side}${path}`,
+          operationId: `diff${list}${by}`,
+          isConditional: true,
+          takesBookmark: true,
           access: "User",
           tag,
           summary: `Returns ${tag.toLowerCase()} whose ${what} changed since lastUpdate`,
+          description: diffPaging(shownAs, "lastUpdate", side === "purchase" ? "at" : "after"),
           query: diffQuery,
           data,
           status: diffStatus,
@@ -56,7 +98,7 @@ export function escrowRoutes() {
         async (c, { query }) => {
           permitNetwork(c.var.caller, query.network);
           const session = readSession(c, query.network);
-          const records = await diffPage(session, side, stamp, query);
+          const records = await diffPage(session, side, stamp, { ...query, viewer: c.var.caller });
           return textAnswer(
             c,
             `{"status":"${diffStatus}","data":{"${list}":[${records}]}}`,
@@ -71,6 +113,9 @@ export function escrowRoutes() {
       {
         method: "get",
         path: `/${side}`,
+        operationId: `list${list}`,
+        isConditional: true,
+        takesBookmark: true,
         access: "User",
         tag,
         summary: `Lists ${tag.toLowerCase()}, newest first`,
@@ -80,7 +125,7 @@ export function escrowRoutes() {
       async (c, { query }) => {
         permitNetwork(c.var.caller, query.network);
         const session = readSession(c, query.network);
-        const records = await listPage(session, side, query);
+        const records = await listPage(session, side, { ...query, viewer: c.var.caller });
         return textAnswer(c, `{"status":"success","data":{"${list}":[${records}]}}`, session);
       },
     );

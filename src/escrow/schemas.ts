@@ -1,140 +1,337 @@
-import { z } from "@hono/zod-openapi";
-import { NETWORKS, ON_CHAIN_STATES, PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
-import { flag, limit, page, text, time } from "../http/parameters.ts";
+import { z } from "zod";
+import {
+  answerText,
+  CONTRACT_ADDRESS,
+  described,
+  hexText,
+  minorUnits,
+  named,
+  recordId,
+  TX_HASH,
+  timestamp,
+  walletAddress,
+  walletVkey,
+} from "../http/openapi/fields.ts";
+import {
+  blockFields,
+  funds,
+  network,
+  onChainState,
+  paymentSourceType,
+} from "../http/openapi/ledger.ts";
+import { diffCursor, flag, limit, page, text, time } from "../http/parameters.ts";
 import {
   PAYMENT_ACTIONS,
   PAYMENT_ERROR_TYPES,
   PURCHASE_ACTIONS,
   PURCHASE_ERROR_TYPES,
-} from "./transitions.ts";
+} from "./fold/transitions.ts";
+import { TRANSACTION_STATUSES } from "./transaction-record.ts";
 
-const timestamp = z.iso.datetime();
-const numericText = z.string().regex(/^\d+$/).nullable();
-const minorUnits = z.string().regex(/^-?\d+$/);
-const funds = z.array(z.object({ amount: minorUnits, unit: z.string() }).openapi("Funds"));
-const onChainState = z.enum(ON_CHAIN_STATES).nullable();
+const IDENTIFIER = `198160860cc106c01cb5081580a6e027004c046c7401802669a7d355825611b6${"0".repeat(64)}`;
+const AGENT = `7ea72154ce3a4156d425458cbe898f63da9b1799d2506049ea5f61e6${"a0681c8e2ba4095b".repeat(4)}`;
+const HASH = "c96c6d5be8d08a12e7b5cdc1b207fa6b2430974c86803d8891675e76fd992c20";
 
-const transaction = z
-  .object({
-    id: z.string(),
-    createdAt: timestamp,
-    updatedAt: timestamp,
-    txHash: z.string(),
-    status: z.enum([
-      "Pending",
-      "Confirmed",
-      "FailedViaTimeout",
-      "FailedViaManualReset",
-      "RolledBack",
-    ]),
-    fees: z.string().nullable(),
-    blockHeight: z.int().nullable(),
-    blockTime: z.int().nullable().openapi({ description: "Unix seconds." }),
-    previousOnChainState: onChainState,
-    newOnChainState: onChainState,
-    confirmations: z.int().nullable(),
-  })
-  .openapi("Transaction");
-
-function action(actions: readonly string[], errorTypes: readonly string[]) {
-  return z.object({
-    requestedAction: z.enum(actions),
-    errorType: z.enum(errorTypes).nullable(),
-    errorNote: z.string().nullable(),
-  });
+/** A time of an escrow: decimal text of Unix milliseconds. */
+function escrowTime(what: string, example: string) {
+  return described(z.string().regex(/^\d+$/).nullable(), `${what}, in Unix milliseconds.`, example);
 }
 
-const counterparty = z.object({ id: z.string(), walletVkey: z.string() });
+/** 32 bytes in hex, or nothing yet. */
+function hash(what: string) {
+  return described(
+    z.string().regex(/^([0-9a-f]{2})*$/),
+    `${what}, in hex; empty when there is none.`,
+    HASH,
+  );
+}
 
-const common = z.object({
-  id: z.string(),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-  blockchainIdentifier: z.string(),
-  agentIdentifier: z.string(),
-  pricingType: z.enum(["Fixed", "Free", "Dynamic"]),
-  lastCheckedAt: timestamp.nullable(),
-  payByTime: numericText,
-  submitResultTime: numericText,
-  unlockTime: numericText,
-  externalDisputeUnlockTime: numericText,
-  totalBuyerChainFees: z.number().openapi({ description: "Whole units of the native coin." }),
-  totalSellerChainFees: z.number(),
-  nextActionOrOnChainStateOrResultLastChangedAt: timestamp,
-  nextActionLastChangedAt: timestamp,
-  onChainStateOrResultLastChangedAt: timestamp,
-  requestedById: z.string(),
-  onChainState,
-  collateralReturnMinorUnit: z.string().nullable(),
-  buyerReturnAddress: z.string().nullable(),
-  sellerReturnAddress: z.string().nullable(),
-  cooldownTime: z.number(),
-  cooldownTimeOtherParty: z.number(),
-  inputHash: z.string(),
-  resultHash: z.string(),
-  CurrentTransaction: transaction.nullable(),
-  TransactionHistory: z.array(transaction),
-  WithdrawnForSeller: funds,
-  WithdrawnForBuyer: funds,
-  PaymentSource: z.object({
-    id: z.string(),
-    network: z.enum(NETWORKS),
-    paymentSourceType: z.enum(PAYMENT_SOURCE_TYPES),
-    smartContractAddress: z.string(),
-    policyId: z.string(),
+const transaction = named(
+  "Transaction",
+  "A transaction of the chain that moved a record.",
+  z.object({
+    id: recordId("this entry", "01m80ye14a00rx03e40b26dfrc"),
+    createdAt: timestamp("When it was found."),
+    updatedAt: timestamp("When this entry was last changed."),
+    txHash: hexText(64, "Hash of the transaction.", TX_HASH),
+    status: described(
+      named(
+        "TransactionStatus",
+        "What became of a transaction. `RolledBack`: the chain dropped it.",
+        z.enum(TRANSACTION_STATUSES),
+      ),
+      "What became of it.",
+      "Confirmed",
+    ),
+    fees: described(
+      minorUnits("").nullable(),
+      "Fee in minor units of the native coin; null before it is in a block.",
+      "214943",
+    ),
+    previousOnChainState: described(
+      onChainState.nullable(),
+      "State before it; null of the transaction that locked the funds.",
+    ),
+    newOnChainState: described(onChainState.nullable(), "State after it."),
+    ...blockFields,
   }),
-  SmartContractWallet: counterparty.extend({ walletAddress: z.string() }).nullable(),
-  metadata: z.string().nullable(),
-});
+);
 
-export const paymentRecord = common
-  .extend({
-    NextAction: action(PAYMENT_ACTIONS, PAYMENT_ERROR_TYPES).extend({
-      resultHash: z.string().nullable(),
-    }),
-    RequestedFunds: funds,
-    BuyerWallet: counterparty.nullable(),
-  })
-  .openapi("Payment");
+const ERROR_NOTE = "What the operator is told; null: all is well.";
 
-export const purchaseRecord = common
-  .extend({
-    NextAction: action(PURCHASE_ACTIONS, PURCHASE_ERROR_TYPES),
-    ActionHistory: z.array(
-      action(PURCHASE_ACTIONS, PURCHASE_ERROR_TYPES).extend({
-        id: z.string(),
-        createdAt: timestamp,
-        updatedAt: timestamp,
+function action(requestedAction: z.ZodType<string, string>, errorType: z.ZodType<string, string>) {
+  return {
+    requestedAction: described(requestedAction, "What is to be done next."),
+    errorType: described(errorType.nullable(), "Kind of what went wrong; null: all is well."),
+    errorNote: described(
+      z.string().nullable(),
+      ERROR_NOTE,
+      "The result hash is not the stored one",
+    ),
+  };
+}
+
+const paymentAction = action(
+  named("PaymentAction", "What a seller's side does next.", z.enum(PAYMENT_ACTIONS)),
+  named("PaymentErrorType", "What went wrong with a payment.", z.enum(PAYMENT_ERROR_TYPES)),
+);
+const purchaseAction = action(
+  named("PurchaseAction", "What a buyer's side does next.", z.enum(PURCHASE_ACTIONS)),
+  named("PurchaseErrorType", "What went wrong with a purchase.", z.enum(PURCHASE_ERROR_TYPES)),
+);
+
+const counterparty = named(
+  "Counterparty",
+  "The other side of an escrow.",
+  z.object({
+    id: recordId("the wallet", "v628wda9ndec27d0f26c6ffc649cb0b2c66fe1fb"),
+    walletVkey: walletVkey(
+      "the wallet",
+      "ec27d0f26c6ffc649cb0b2c66fe1fb03ce5ff3203c950e2a83680386",
+    ),
+  }),
+);
+
+const common = {
+  id: recordId("the record"),
+  createdAt: timestamp("When the record was made."),
+  updatedAt: timestamp("When the record was last changed."),
+  blockchainIdentifier: answerText(
+    "Names the escrow on the chain: both sides' identifiers and the seller's signature, compressed.",
+    IDENTIFIER,
+  ),
+  agentIdentifier: answerText("Policy id and asset name of the agent, in hex.", AGENT),
+  agentName: described(
+    z.string().nullable(),
+    "The agent's name as its token said when the record was requested; null: it was not asked for.",
+    "Translator",
+  ),
+  pricingType: described(
+    named("PricingType", "How an agent is paid.", z.enum(["Fixed", "Free", "Dynamic"])),
+    "How the agent is paid.",
+    "Fixed",
+  ),
+  lastCheckedAt: described(
+    timestamp("").nullable(),
+    "When the sync last applied something to the record.",
+    "2026-11-22T06:17:26.922Z",
+  ),
+  payByTime: escrowTime("Until when funds may be locked", "1795330045147"),
+  submitResultTime: escrowTime("Until when the seller must submit the result", "1795331845147"),
+  unlockTime: escrowTime("From when the seller may withdraw", "1795353445147"),
+  externalDisputeUnlockTime: escrowTime("From when a dispute may be settled", "1795375045147"),
+  totalBuyerChainFees: described(
+    z.number(),
+    "Fees that the buyer paid, in whole units of the native coin.",
+    0.216697,
+  ),
+  totalSellerChainFees: described(
+    z.number(),
+    "Fees that the seller paid, in whole units of the native coin.",
+    0.456286,
+  ),
+  nextActionOrOnChainStateOrResultLastChangedAt: timestamp(
+    "Stamp of the last change of the next action, the on-chain state or the result hash.",
+  ),
+  nextActionLastChangedAt: timestamp("Stamp of the last change of the next action."),
+  onChainStateOrResultLastChangedAt: timestamp(
+    "Stamp of the last change of the on-chain state or the result hash.",
+  ),
+  requestedById: recordId("the API key that the record belongs to", "env-admin"),
+  onChainState: described(
+    onChainState.nullable(),
+    "State of the escrow on the chain; null while nothing is locked.",
+  ),
+  collateralReturnMinorUnit: described(
+    minorUnits("").nullable(),
+    "Native coin that the buyer locked besides the price and gets back, in minor units.",
+    "0",
+  ),
+  buyerReturnAddress: described(
+    walletAddress("").nullable(),
+    "Where a refund goes, in bech32; null: to the buyer's wallet.",
+  ),
+  sellerReturnAddress: described(
+    walletAddress("").nullable(),
+    "Where revenue goes, in bech32; null: to the seller's wallet.",
+  ),
+  cooldownTime: described(z.number(), "Unix milliseconds before which this side may not act.", 0),
+  cooldownTimeOtherParty: described(
+    z.number(),
+    "Unix milliseconds before which the other side may not act.",
+    0,
+  ),
+  inputHash: hash("Hash of the job's input"),
+  resultHash: hash("Hash of the job's result"),
+  CurrentTransaction: described(transaction.nullable(), "The newest transaction; null before one."),
+  TransactionHistory: described(
+    z.array(transaction),
+    "Earlier transactions, newest first; empty unless asked for with `includeHistory`.",
+  ),
+  historyTruncated: described(
+    z.boolean().optional(),
+    "True where a history has older entries: the newest 1,000 are shown. Else it is left out.",
+    true,
+  ),
+  WithdrawnForSeller: described(
+    funds,
+    "What a settled dispute paid to the seller or its return address; else empty.",
+  ),
+  WithdrawnForBuyer: described(
+    funds,
+    "What a settled dispute paid to the buyer or its return address; else empty.",
+  ),
+  PaymentSource: described(
+    named(
+      "RecordPaymentSource",
+      "The payment source that a record belongs to.",
+      z.object({
+        id: recordId("the payment source", "01m80ydypnk4jnwav628wda9nd"),
+        network,
+        paymentSourceType,
+        smartContractAddress: answerText("Address of the contract, in bech32.", CONTRACT_ADDRESS),
+        policyId: hexText(56, "Policy of its agents' tokens.", AGENT.slice(0, 56)),
       }),
     ),
-    PaidFunds: funds,
-    SellerWallet: counterparty,
-  })
-  .openapi("Purchase");
+    "The payment source of the record.",
+  ),
+  SmartContractWallet: described(
+    named(
+      "RecordWallet",
+      "The wallet of this service that a record belongs to.",
+      counterparty.extend({ walletAddress: walletAddress("the wallet") }),
+    ).nullable(),
+    "The wallet of this service that acts in the escrow.",
+  ),
+  forceLayer: described(
+    z.null(),
+    "Always null: escrows are on the chain itself. Clients of other services look for it.",
+    null,
+  ),
+  metadata: described(
+    z.string().nullable(),
+    "What the caller noted, for its key and Admins; null to others, or when nothing.",
+    "order 7",
+  ),
+};
 
-const includeHistory = flag(false).openapi({
-  description: "Whether to include the full transaction and status history.",
-});
+export const paymentRecord = named(
+  "Payment",
+  "An escrow as its seller's side sees it.",
+  z.object({
+    ...common,
+    NextAction: described(
+      named(
+        "PaymentNextAction",
+        "What is done next for a payment.",
+        z.object({
+          ...paymentAction,
+          resultHash: described(
+            hexText(64, "", HASH).nullable(),
+            "Hash of the result that is being submitted; null when none is.",
+          ),
+        }),
+      ),
+      "What is done next.",
+    ),
+    RequestedFunds: described(funds, "The price."),
+    BuyerWallet: described(counterparty.nullable(), "The buyer; null while nothing is locked."),
+    sellerVKey: walletVkey("the seller"),
+  }),
+);
+
+export const purchaseRecord = named(
+  "Purchase",
+  "An escrow as its buyer's side sees it.",
+  z.object({
+    ...common,
+    NextAction: described(
+      named("PurchaseNextAction", "What is done next for a purchase.", z.object(purchaseAction)),
+      "What is done next.",
+    ),
+    ActionHistory: described(
+      z.array(
+        named(
+          "PurchaseActionEntry",
+          "An action that a purchase had.",
+          z.object({
+            ...purchaseAction,
+            id: recordId("this entry", "01m80ye14a00s6tygd962r5qe6"),
+            createdAt: timestamp("When the purchase came to have it."),
+            updatedAt: timestamp("When this entry was last changed."),
+          }),
+        ),
+      ),
+      "Earlier actions, newest first; empty unless asked for with `includeHistory`.",
+    ),
+    PaidFunds: described(funds, "The price."),
+    SellerWallet: described(counterparty, "The seller."),
+  }),
+);
+
+const includeHistory = described(
+  flag(false),
+  "Whether to include the transaction and status history: the newest 1,000 entries of each.",
+);
+
+const filters = {
+  filterSmartContractAddress: described(
+    text().optional(),
+    "Only records of the contract with this address.",
+    CONTRACT_ADDRESS,
+  ),
+  filterPaymentSourceType: described(
+    paymentSourceType.optional(),
+    "Only records of this generation of the contract; without it, of all.",
+  ),
+};
 
 export const diffQuery = z.object({
   limit: limit(),
-  cursorId: text()
-    .optional()
-    .openapi({ description: "Tie-breaker when lastUpdate equals a change timestamp." }),
-  lastUpdate: time("1970-01-01T00:00:00.000Z"),
-  network: z.enum(NETWORKS),
-  filterSmartContractAddress: text().optional(),
-  filterPaymentSourceType: z.enum(PAYMENT_SOURCE_TYPES).optional(),
+  cursorId: diffCursor("lastUpdate"),
+  lastUpdate: described(
+    time("1970-01-01T00:00:00.000Z"),
+    "Stamp from which changes are returned; without it, all of them.",
+  ),
+  network,
+  ...filters,
   includeHistory,
 });
 
 export const listQuery = z.object({
   ...page,
-  network: z.enum(NETWORKS),
-  id: text().optional(),
-  blockchainIdentifier: text(8000).optional(),
-  filterOnChainState: z.enum(ON_CHAIN_STATES).optional(),
-  filterSmartContractAddress: text().optional(),
-  filterPaymentSourceType: z.enum(PAYMENT_SOURCE_TYPES).optional(),
+  network,
+  id: described(text().optional(), "Only the record with this id.", "01m80ye14arhma0jvpxvf6nc73"),
+  blockchainIdentifier: described(
+    text(8000).optional(),
+    "Only the record of this escrow.",
+    IDENTIFIER,
+  ),
+  filterOnChainState: described(
+    onChainState.optional(),
+    "Only records in this state.",
+    "Withdrawn",
+  ),
+  ...filters,
   includeHistory,
 });

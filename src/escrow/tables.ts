@@ -8,14 +8,15 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import { BILLABLE, BILLABLE_AT } from "./billable.ts";
+import { BILLABLE, BILLABLE_AT, BUYER_VKEY } from "./billable.ts";
+import { TRANSACTION_STATUSES } from "./transaction-record.ts";
 
 /**
  * Payments (we hold the seller's wallet) and purchases (we hold the buyer's). One lock makes one
  * row of each side when both wallets are ours. Ledger.
  *
- * `terms`, `state` and the columns are the truth. `doc` is `render.ts` of them, made when the row
- * is written; nothing is ever decided by reading it.
+ * The columns are the truth, in groups by who writes them. `doc` is `render.ts` of them, made when
+ * the row is written; no code reads it to decide anything. `row.ts` reads and writes the JSON.
  */
 export const escrow = sqliteTable(
   "escrow",
@@ -31,9 +32,12 @@ export const escrow = sqliteTable(
     /** SHA-256 of the identifier, hex: what it is looked up by. */
     identifierHash: text("identifier_hash").notNull(),
     requestedById: text("requested_by_id").notNull(),
-    /** `Terms` as JSON: what the lock fixed. */
+    // Agreed: written when the record is made, by nobody after.
+    /** `Terms` as JSON. */
     terms: text("terms").notNull(),
-    /** `ChainState` as JSON: what transactions change. */
+
+    // Found on the chain: written by the fold, and restored by undo.
+    /** `ChainState` as JSON. */
     state: text("state").notNull(),
     /** Copied from `state` for filters. */
     onChainState: text("on_chain_state"),
@@ -50,9 +54,27 @@ export const escrow = sqliteTable(
     sequence: integer("sequence").notNull(),
     /** Guards every write: a writer that read an older row aborts. */
     rev: integer("rev").notNull(),
-    /** Version of `render.ts` that made `doc`; another one is rendered again when read. */
+    /** Version of `render.ts` that made `doc`; an older one is rendered again by the cron, until then when read. */
     docVersion: integer("doc_version").notNull(),
     doc: text("doc").notNull(),
+    /** Found: `LiveOutput` as JSON; null when none holds the funds, and after an undo. */
+    output: text("output"),
+
+    // Wanted: written by requests, automatic rules and the wallet; by the fold by its table alone.
+    /** `Want` as JSON. */
+    want: text("want"),
+    /** `UnderWay` as JSON: the record's open transaction. */
+    underWay: text("under_way"),
+    /** `RecordError` as JSON. */
+    error: text("error"),
+    /** When it was found that nothing can be locked any more, epoch milliseconds. */
+    expiredAt: integer("expired_at"),
+    /** What became of the charge for a purchase; null: it was not charged. */
+    charge: text("charge", { enum: ["held", "returned"] }),
+    /** `WalletName` as JSON: the wallet that acts for the record; null: none was chosen yet. */
+    wallet: text("wallet"),
+    /** Epoch milliseconds from which that wallet has something to do; null: nothing. */
+    dueAt: integer("due_at"),
   },
   (table) => {
     const page = (name: string, stamp: AnySQLiteColumn) => [
@@ -70,7 +92,7 @@ export const escrow = sqliteTable(
       ...page("chain_changed", table.chainChangedAt),
       ...page("action_changed", table.actionChangedAt),
       ...page("changed", table.changedAt),
-      // What the lists walk, newest first: all of a side, a contract's, those in a state.
+      // For the lists, newest first: all records of a side, of a contract, or in a state.
       index("escrow_newest").on(table.side, table.network, table.sourceType, table.id),
       index("escrow_contract_newest").on(
         table.side,
@@ -88,11 +110,18 @@ export const escrow = sqliteTable(
       ),
       uniqueIndex("escrow_identifier").on(table.identifierHash, table.side, table.sourceId),
       index("escrow_utxo").on(table.sourceId, table.utxo),
-      // Records with a transaction that we sent and that is not settled yet.
+      // Records with a transaction of ours that is on its way.
       index("escrow_initiated")
         .on(table.sourceId)
         .where(sql`state->>'$.nextAction.requestedAction' GLOB '*Initiated'`),
-      // What a monthly invoice looks for: a buyer's payments that became billable in a month.
+      index("escrow_due")
+        .on(table.network, sql`wallet->>'vkey'`, table.dueAt)
+        .where(sql`due_at IS NOT NULL`),
+      // For the monthly invoice: a buyer's payments that became billable in a month.
+      index("escrow_billed")
+        .on(table.network, sql.raw(BUYER_VKEY), sql.raw(BILLABLE_AT))
+        .where(sql.raw(BILLABLE)),
+      // The same for the previous version, which names it.
       index("escrow_billable")
         .on(table.network, sql`terms->>'buyerVkey'`, sql.raw(BILLABLE_AT))
         .where(sql.raw(BILLABLE)),
@@ -101,33 +130,39 @@ export const escrow = sqliteTable(
 );
 
 /**
- * What one transaction did to one record. `before` is the chain-owned state it found: undoing a
- * rollback puts it back. Ledger.
+ * A transaction of a record: of ours from the moment it is stored, of others once the chain has it.
+ * A rollback gives back what `before` holds, and what `want` names. Ledger.
  */
 export const escrowTransaction = sqliteTable(
   "escrow_transaction",
   {
     recordId: text("record_id").notNull(),
     txHash: text("tx_hash").notNull(),
+    /** Never changes. */
     id: text("id").notNull(),
     sourceId: text("source_id").notNull(),
-    status: text("status", { enum: ["Confirmed", "RolledBack"] }).notNull(),
-    blockHeight: integer("block_height").notNull(),
-    txIndex: integer("tx_index").notNull(),
-    /** `ChainState` as JSON. */
-    before: text("before").notNull(),
+    status: text("status", { enum: TRANSACTION_STATUSES }).notNull(),
+    /** Null until it is in a block that was applied, like the next two. */
+    blockHeight: integer("block_height"),
+    txIndex: integer("tx_index"),
+    /** `storedBefore` of the record: see `fold/before.ts`. */
+    before: text("before"),
     /** `TransactionRecord` as JSON. */
     fields: text("fields").notNull(),
     /** Rendering of `fields`. */
     doc: text("doc").notNull(),
+    /** `Want` as JSON: what it was made for; null: it is not ours. */
+    want: text("want"),
   },
   (table) => [
     primaryKey({ columns: [table.recordId, table.txHash] }),
     index("escrow_transaction_height").on(table.sourceId, table.blockHeight),
+    // A history is shown from its newest transaction, up to the page's limit.
+    index("escrow_transaction_newest").on(table.recordId, table.id),
   ],
 );
 
-/** Actions that a purchase had before its present one. Ledger. */
+/** Actions that a purchase had before its current one. Ledger. */
 export const escrowAction = sqliteTable(
   "escrow_action",
   {

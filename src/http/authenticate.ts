@@ -1,11 +1,11 @@
 import type { AppContext, Caller } from "./context.ts";
 import { ApiError } from "./errors.ts";
-import { brakeStranger } from "./rate-limit.ts";
+import { rateLimitStranger } from "./rate-limit.ts";
 
-/** What an endpoint asks of a key; `none`: it needs no key. */
+/** What an endpoint requires of a key; `none`: it needs no key. */
 export type Access = "none" | "User" | "+PAY" | "Admin";
 
-/** No token we ever made is longer; a longer header is not worth a look-up. */
+/** No token we issue is longer; a longer header is not worth a look-up. */
 const MAX_TOKEN_LENGTH = 256;
 
 /**
@@ -15,19 +15,19 @@ const MAX_TOKEN_LENGTH = 256;
  */
 export async function authenticate(c: AppContext): Promise<Caller> {
   const token = c.req.header("token");
-  if (!token) throw new ApiError(401, "token: an API key is required in this header");
+  if (!token) throw new ApiError("missing_key", "token: an API key is required in this header");
   return findByToken(c, "token", token);
 }
 
 /**
- * Finds the caller by `Authorization: Bearer <API key>` (RFC 6750 §2.1), as the paths under /v1
- * have it.
+ * Finds the caller by `Authorization: Bearer <API key>` (RFC 6750 §2.1), for the paths under /v1.
  *
  * @throws ApiError 401, 429
  */
 export async function authenticateBearer(c: AppContext): Promise<Caller> {
   const [, token] = /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "") ?? [];
-  if (!token) throw new ApiError(401, "authorization: a bearer API key is required in this header");
+  if (!token)
+    throw new ApiError("missing_key", "authorization: a bearer API key is required in this header");
   return findByToken(c, "authorization", token);
 }
 
@@ -36,24 +36,28 @@ async function findByToken(c: AppContext, header: string, token: string): Promis
   const caller =
     token.length > MAX_TOKEN_LENGTH
       ? null
-      : await findCaller(c.env, token, deadline, () => brakeStranger(c));
-  if (!caller) throw new ApiError(401, `${header}: the API key is unknown or revoked`);
+      : await findCaller(c.env, token, deadline, () => rateLimitStranger(c));
+  if (!caller) throw new ApiError("unknown_key", `${header}: the API key is unknown or revoked`);
   return caller;
 }
 
 /** @throws ApiError 403 when the key lacks the access */
 export function permit(caller: Caller, access: Exclude<Access, "none">): void {
   if (access === "Admin" && caller.permission !== "Admin")
-    throw new ApiError(403, "This needs an API key with the permission Admin");
+    throw new ApiError("permission_missing", "This needs an API key with the permission Admin");
   if (access === "+PAY" && !caller.canPay)
-    throw new ApiError(403, "This needs an API key with +PAY access");
+    throw new ApiError("permission_missing", "This needs an API key with +PAY access");
 }
 
 /**
  * @param network - a network's name or a CAIP-2 id
+ * @param field - the part of the request that names it
  * @throws ApiError 403 when the key is limited to other networks
  */
-export function permitNetwork(caller: Caller, network: string): void {
+export function permitNetwork(caller: Caller, network: string, field = "network"): void {
   if (caller.networkLimit !== null && !caller.networkLimit.includes(network))
-    throw new ApiError(403, `network: the API key is not valid for ${network}`);
+    throw new ApiError(
+      "network_not_permitted",
+      `${field}: the API key is not valid for ${network}`,
+    );
 }

@@ -3,22 +3,47 @@ import { ApiError } from "./errors.ts";
 
 /** Larger bodies are refused with 413. */
 export const MAX_BODY_BYTES = 1024 * 1024;
+/** Lists and objects nested deeper are refused: the code that walks them is recursive. */
+export const MAX_BODY_DEPTH = 64;
 
 /**
  * The request's body as JSON, whatever its content type says. Keeps the text in `c.var.bodyText`.
  *
- * @throws ApiError 413 when it is too large, 400 when it is missing or not JSON
+ * @throws ApiError 413 when it is too large, 400 when it is missing, not JSON or nested too deeply
  */
 export async function readJson(c: AppContext): Promise<unknown> {
   const text = decode(await readBytes(c.req.raw));
   if (text.trim() === "") throw new ApiError(400, "body: is required");
   c.set("bodyText", text);
+  const value = parse(text);
+  if (depthOf(text) > MAX_BODY_DEPTH)
+    throw new ApiError(400, `body: must be nested at most ${MAX_BODY_DEPTH} levels deep`);
+  return value;
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own words quote the body, which may hold a secret.
+    // The parser's message quotes the body, which may hold a secret.
     throw new ApiError(400, "body: is not valid JSON");
   }
+}
+
+/** How deeply lists and objects are nested in a JSON text. */
+function depthOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < json.length; i++) {
+    const character = json[i];
+    if (inString && character === "\\") i++;
+    else if (character === '"') inString = !inString;
+    else if (inString) continue;
+    else if (character === "[" || character === "{") deepest = Math.max(deepest, ++depth);
+    else if (character === "]" || character === "}") depth--;
+  }
+  return deepest;
 }
 
 async function readBytes(request: Request): Promise<Uint8Array> {
@@ -26,7 +51,8 @@ async function readBytes(request: Request): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY_BYTES) throw tooLarge;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
+  // What is left unread here is for `drainBody`: cancelling the body would cost the connection.
+  for await (const chunk of request.body?.values({ preventCancel: true }) ?? []) {
     size += chunk.byteLength;
     if (size > MAX_BODY_BYTES) throw tooLarge;
     chunks.push(chunk);

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type { Env } from "../env.ts";
 
-/** Who asks: what a request may do follows from its API key alone. */
+/** The caller: what a request may do follows from its API key alone. */
 export interface Caller {
   /** The key's id, `env-admin` for the key of the environment. */
   id: string;
@@ -15,11 +15,11 @@ export interface Caller {
 }
 
 /**
- * Looks a token up; null when no active key has it. The door is below the features, so `app.ts`
- * hands it the one of `api-keys/`.
+ * Looks a token up; null when no active key has it. This room is below `api-keys/`, so `app.ts`
+ * passes it in.
  *
- * @param deadline - epoch milliseconds after which the database is not tried any more
- * @param beforeLookUp - called before the database is asked; what it throws is passed on
+ * @param deadline - epoch milliseconds after which the database is not tried again
+ * @param beforeLookUp - called before the database is queried; its errors propagate
  */
 export type FindCaller = (
   env: Env,
@@ -28,21 +28,23 @@ export type FindCaller = (
   beforeLookUp: () => Promise<void>,
 ) => Promise<Caller | null>;
 
-/** What Hono carries along with a request. */
+/** What Hono carries with a request. */
 export interface AppEnv {
   Bindings: Env & {
-    /** Milliseconds, decimal text: tests shorten the deadline of requests by it. */
+    /** Milliseconds, decimal text: lets tests shorten the request deadline. */
     REQUEST_DEADLINE_MS?: string;
   };
   Variables: {
-    /** Names the request in its answer, in logs, audit rows, events and calls to objects. */
+    /** Identifies the request in its answer, logs, audit rows, events and calls to objects. */
     requestId: string;
-    /** Epoch milliseconds at which the request is answered with 503, whatever still runs. */
+    /** Epoch milliseconds at which the request is answered with 503, whatever is still running. */
     deadline: number;
     findCaller: FindCaller;
     /** Set on every endpoint whose access is not `none`. */
     caller: Caller;
-    /** The request's body as it was sent; set on every endpoint that declares one. */
+    /** The request's body as parsed by its schema; set on every endpoint that declares one. */
+    body: unknown;
+    /** The request's body as sent; set on every endpoint that declares one. */
     bodyText: string;
   };
 }

@@ -5,11 +5,12 @@ import { ApiError } from "./errors.ts";
 const DEFAULT_DEADLINE_MS = 10_000;
 
 /**
- * Runs a request under a deadline, so that no connection hangs on something we wait for. What was
- * begun goes on in the background: a write may still apply, and `Idempotency-Key` tells.
+ * Runs a request under a deadline, so that no connection hangs on something we wait for. Work
+ * already begun continues in the background: a write may still apply, as a repeat under its
+ * `Idempotency-Key` shows.
  *
  * @param allowedMs - milliseconds; default: `REQUEST_DEADLINE_MS`, else 10 s
- * @throws ApiError 503 with Retry-After when time is up
+ * @throws ApiError 503 with Retry-After when the time is up
  */
 export async function withDeadline<T>(
   c: AppContext,
@@ -19,6 +20,6 @@ export async function withDeadline<T>(
   const ms = allowedMs ?? (Number(c.env.REQUEST_DEADLINE_MS) || DEFAULT_DEADLINE_MS);
   c.set("deadline", Date.now() + ms);
   return within(ms, work(), () => {
-    throw new ApiError(503, "The request took too long", { retryAfter: 2 });
+    throw new ApiError("deadline_exceeded", "The request took too long", { retryAfter: 2 });
   });
 }

@@ -1,59 +1,48 @@
-import { OpenAPIHono, z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { type Access, authenticate, permit } from "./authenticate.ts";
 import { readJson } from "./body.ts";
-import type { AppContext, AppEnv } from "./context.ts";
+import type { AppContext } from "./context.ts";
 import { withDeadline } from "./deadline.ts";
-import { type Documentation, documentation } from "./documentation.ts";
 import { envelope, type SuccessStatus } from "./envelope.ts";
-import { brake, brakeStranger } from "./rate-limit.ts";
-import { validate } from "./validation.ts";
+import { codesOf } from "./errors/codes.ts";
+import { checkIdempotencyKey } from "./idempotency.ts";
+import { answerText, described, named } from "./openapi/fields.ts";
+import type { Declaration, Described, Router } from "./openapi/router.ts";
+import { rateLimit, rateLimitStranger } from "./rate-limit.ts";
+import { conditional } from "./session.ts";
+import { REPEATED, validate } from "./validation.ts";
 
-/** An endpoint, declared once: this validates it, types its handler and documents it. */
-export interface Endpoint<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType> {
-  method: "get" | "post" | "patch" | "delete";
-  /** Without the prefix of its router and without a trailing slash; it answers with one too. */
-  path: string;
+export { createRouter, type Router } from "./openapi/router.ts";
+
+/** An endpoint, declared once: this validates its input, types its handler and documents it. */
+export interface Endpoint<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType>
+  extends Described {
   access: Access;
-  /** The feature, under which the reference lists it. */
-  tag: string;
-  summary: string;
-  description?: string;
-  /** Of GET. */
   query?: Query;
-  /** Of every other method. */
   body?: Body;
-  /** Whether it reads `Idempotency-Key`; see `idempotency.ts`. */
-  idempotent?: boolean;
   data: Data;
   status?: SuccessStatus;
-  /** Answers with the data alone, where another protocol says what a body looks like. */
+  /** Answers with the data alone, where another protocol defines the body. */
   isPlain?: boolean;
-  /** Errors beyond those that every endpoint can answer, with their reason. */
-  errors?: Record<number, string>;
   /** Milliseconds; default 10 s. */
   deadlineMs?: number;
 }
 
-/** Answers with the endpoint's data, or with a whole response it has put together itself. */
+/** Answers with the endpoint's data, or with a complete response of its own. */
 export type Handler<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType> = (
   c: AppContext,
   input: { query: z.output<Query>; body: z.output<Body> },
 ) => Promise<z.input<Data> | Response>;
 
-/** A router for one feature's endpoints; paths answer with and without a trailing slash. */
-export function createRouter(): OpenAPIHono<AppEnv> {
-  return new OpenAPIHono<AppEnv>({ strict: false });
-}
-
 /**
- * Serves an endpoint. The order of checks is that of decisions §1: key (401), permission (403),
- * rate (429), then what was sent (400, 413); the rest is the handler's. An address is braked before
- * the database is asked for a key of which nothing is known yet.
+ * Serves an endpoint. Checks run in the order of decisions §1: key (401), permission (403), rate
+ * (429), then the input (400, 413); the rest is the handler's. An address is rate limited before
+ * the database is asked for a key that is not cached.
  *
  * @example
  * serve(router, {
- *   method: "get", path: "/things", access: "User", tag: "Things", summary: "Lists things",
- *   query: z.object(page), data: z.object({ Things: z.array(thing) }),
+ *   method: "get", path: "/things", operationId: "listThings", access: "User", tag: "Things",
+ *   summary: "Lists things", query: z.object(page), data: z.object({ Things: z.array(thing) }),
  * }, async (c, { query }) => ({ Things: await listThings(c.env, query) }));
  */
 export function serve<
@@ -61,29 +50,36 @@ export function serve<
   Query extends z.ZodType = z.ZodUndefined,
   Body extends z.ZodType = z.ZodUndefined,
 >(
-  router: OpenAPIHono<AppEnv>,
+  router: Router,
   endpoint: Endpoint<Query, Body, Data>,
   handler: Handler<Query, Body, Data>,
 ): void {
-  router.openAPIRegistry.registerPath(documented(endpoint));
+  router.declared.push(declaration(endpoint));
   const nothing = z.undefined();
 
   const answer = async (c: AppContext): Promise<Response> => {
-    if (endpoint.access === "none") await brakeStranger(c);
+    if (endpoint.access === "none") await rateLimitStranger(c);
     else {
       c.set("caller", await authenticate(c));
       permit(c.var.caller, endpoint.access);
-      await brake(c);
+      await rateLimit(c);
     }
-    const query = endpoint.query && queryObject(c);
-    const body = endpoint.body && (await readJson(c));
+    const sent = endpoint.body && (await readJson(c));
+    const query = await validate(
+      endpoint.query ?? nothing,
+      endpoint.query && queryObject(c),
+      "query",
+    );
+    const body = await validate(endpoint.body ?? nothing, sent, "body");
+    if (endpoint.idempotent) checkIdempotencyKey(c);
+    c.set("body", body);
     const result = await handler(c, {
-      query: (await validate(endpoint.query ?? nothing, query, "query")) as z.output<Query>,
-      body: (await validate(endpoint.body ?? nothing, body, "body")) as z.output<Body>,
+      query: query as z.output<Query>,
+      body: body as z.output<Body>,
     });
     if (result instanceof Response) return result;
-    const plain = endpoint.isPlain ? result : envelope(result, endpoint.status);
-    return c.json(plain as object, 200);
+    const plain: unknown = endpoint.isPlain ? result : envelope(result, endpoint.status);
+    return endpoint.isConditional ? conditional(c, JSON.stringify(plain)) : c.json(plain as object);
   };
 
   router.on([endpoint.method.toUpperCase()], [endpoint.path], (c) =>
@@ -91,22 +87,75 @@ export function serve<
   );
 }
 
-/**
- * The query's parameters by name. One that was sent more than once becomes a list, which no schema
- * takes.
- */
-export function queryObject(c: AppContext): Record<string, string | string[]> {
+/** The query's parameters by name; `REPEATED` for one that was sent more than once. */
+export function queryObject(c: AppContext): Record<string, string | typeof REPEATED | undefined> {
   return Object.fromEntries(
-    Object.entries(c.req.queries()).map(([name, values]) => {
-      const [first] = values;
-      return [name, values.length === 1 && first !== undefined ? first : values];
-    }),
+    Object.entries(c.req.queries()).map(([name, values]) => [
+      name,
+      values.length === 1 ? values[0] : REPEATED,
+    ]),
   );
 }
 
-const errorBody = z
-  .object({ status: z.literal("error"), error: z.object({ message: z.string() }) })
-  .openapi("Error");
+/** Names of the schemas of errors; others have that of their status. */
+const ERROR_NAMES: Record<number, string> = {
+  400: "InvalidRequest",
+  401: "Unauthorized",
+  402: "PaymentRequired",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  413: "BodyTooLarge",
+  422: "IdempotencyKeyReused",
+  429: "RateLimited",
+  500: "Internal",
+  502: "UpstreamFailed",
+  503: "Unavailable",
+  504: "UpstreamTimeout",
+};
+
+const errorBodies = new Map<number, z.ZodType>();
+
+/** The body of an error with a status, and the codes that it can have. */
+function errorBody(status: number): z.ZodType {
+  const known = errorBodies.get(status);
+  if (known) return known;
+  const name = `${ERROR_NAMES[status] ?? `Status${status}`}Error`;
+  const [general = "", ...special] = codesOf(status);
+  const code = named(
+    `${name}Code`,
+    "What programs tell errors apart by.",
+    z.enum([general, ...special]),
+  );
+  const error = z.object({
+    message: answerText(
+      "For people: what is wrong and what is right.",
+      "limit: must be at most 100",
+    ),
+    code: described(code, "For programs; it never changes its meaning.", general),
+    field: described(
+      z.string().optional(),
+      "The field, header or parameter to blame; left out when it is none.",
+      "limit",
+    ),
+    requestId: answerText("The `x-request-id` of the answer.", "01m80ye05tw8d5k11en0zccppg"),
+    docs: described(
+      z.url(),
+      "Where the code is explained.",
+      `https://pay.example.com/docs/errors#${general}`,
+    ),
+  });
+  const body = named(
+    name,
+    `An error of the status ${status}.`,
+    z.object({
+      status: described(z.literal("error"), "Tells an error from a success.", "error"),
+      error: described(error, "What went wrong."),
+    }),
+  );
+  errorBodies.set(status, body);
+  return body;
+}
 
 const COMMON_ERRORS: Record<number, string> = {
   400: "What was sent is missing, malformed or out of bounds; the message names the field.",
@@ -114,16 +163,23 @@ const COMMON_ERRORS: Record<number, string> = {
   403: "The API key lacks the permission or the network.",
 };
 
-function documented(endpoint: Endpoint<z.ZodType, z.ZodType, z.ZodType>): Documentation {
+function declaration(endpoint: Endpoint<z.ZodType, z.ZodType, z.ZodType>): Declaration {
   const { query, body, access, data, status = "success" } = endpoint;
   const errors = { ...COMMON_ERRORS };
+  if (endpoint.idempotent) errors[422] = "The Idempotency-Key was used for another request.";
   if (access === "none") for (const status of [401, 403]) delete errors[status];
   if (!body && !query) delete errors[400];
-  return documentation(endpoint, {
+  return {
+    ...endpoint,
     access: access === "none" ? null : access,
-    security: access === "none" ? [] : [{ token: [] }],
-    answer: endpoint.isPlain ? data : z.object({ status: z.literal(status), data }),
+    security: access === "none" ? null : "token",
+    answer: endpoint.isPlain
+      ? data
+      : z.object({
+          status: described(z.literal(status), "Tells a success from an error.", status),
+          data: described(data, "The answer."),
+        }),
     errorBody,
-    errors,
-  });
+    errors: { ...errors, ...endpoint.errors },
+  };
 }

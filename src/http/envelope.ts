@@ -1,6 +1,6 @@
 /**
- * `status` of an answer. `Success` is what the interface prints for the webhook list and update,
- * the payment diffs and the monthly invoice; everything else says `success`.
+ * `status` of an answer. The interface prints `Success` for the webhook list and update, the
+ * payment diffs and the monthly invoice; everything else has `success`.
  */
 export type SuccessStatus = "success" | "Success";
 

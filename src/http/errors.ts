@@ -1,26 +1,39 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { ProviderError } from "../chain/provider.ts";
+import { ProviderError } from "../chain/provider/provider.ts";
 import { DatabaseUnavailable } from "../db/client.ts";
 import { log } from "../log.ts";
-import { type AdminErrorKind, adminErrorResponse, isAdminPath } from "./admin-errors.ts";
+import { type AdminErrorKind, adminErrorResponse, isAdminPath } from "./admin/errors.ts";
 import type { AppContext } from "./context.ts";
+import { ERROR_CODES, type ErrorCode, type ErrorStatus, generalCode } from "./errors/codes.ts";
+import { ERRORS_PATH } from "./errors/page.ts";
 
-/** An error that the caller is told about: the message goes out as it is, so no secret in it. */
+/** How a message begins that is about a field, a header or the body: `limit: must be at most 50`. */
+const NAMED_FIELD = /^([a-z][\w-]*(?:\.[\w-]+|\[(?:\d+|"")\])*): /i;
+
+/** An error reported to the caller: the message is sent as it is and must hold no secret. */
 export class ApiError extends Error {
   override name = "ApiError";
   readonly status: ContentfulStatusCode;
+  readonly code: ErrorCode;
+  /** The field that the message names, or the first of several; null when it names none. */
+  readonly field: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** What a path under /v1 says of it; null: what follows from the status. */
+  /** Its `kind` under /v1; null: the one that follows from the status. */
   readonly kind: AdminErrorKind | null;
 
-  /** @param options - `retryAfter`: seconds; `allow`: the methods of a 405; `kind`: under /v1 */
+  /**
+   * @param what - a code, or a status, which stands for its general code
+   * @param options - `retryAfter`: seconds; `allow`: the methods of a 405; `kind`: under /v1
+   */
   constructor(
-    status: ContentfulStatusCode,
+    what: ErrorCode | ErrorStatus,
     message: string,
     options: { retryAfter?: number; allow?: readonly string[]; kind?: AdminErrorKind } = {},
   ) {
     super(message);
-    this.status = status;
+    this.code = typeof what === "string" ? what : generalCode(what);
+    this.status = ERROR_CODES[this.code].status;
+    this.field = NAMED_FIELD.exec(message)?.[1] ?? null;
     this.kind = options.kind ?? null;
     this.headers = {
       ...(options.retryAfter !== undefined && { "retry-after": String(options.retryAfter) }),
@@ -29,49 +42,62 @@ export class ApiError extends Error {
   }
 }
 
-/** Answers an error, and logs it when it is ours or that of something we depend on. */
+/** Answers an error, and logs it when it is ours or a dependency's. */
 export function errorResponse(error: unknown, c: AppContext): Response {
   const known = asApiError(error);
   if (known.status >= 500) report(error, known.status, c);
   if (isAdminPath(c.req.path)) return adminErrorResponse(known, c);
-  const body = { status: "error", error: { message: known.message } };
-  return c.json(body, known.status, known.headers);
+  const { message, code, field } = known;
+  const reason = {
+    message,
+    code,
+    ...(field !== null && { field }),
+    requestId: c.var.requestId,
+    docs: new URL(`${ERRORS_PATH}#${code}`, c.req.url).href,
+  };
+  return c.json({ status: "error", error: reason }, known.status, known.headers);
 }
 
-/** What the outside learns of an error. Looks through wrappers, such as those of drizzle. */
+/** The public form of an error. Unwraps it, such as from drizzle's wrappers. */
 function asApiError(error: unknown): ApiError {
   for (const cause of causes(error)) {
     if (cause instanceof ApiError) return cause;
     if (cause instanceof DatabaseUnavailable)
-      return new ApiError(503, "The database is unavailable", { retryAfter: cause.retryAfter });
+      return new ApiError("database_unavailable", "The database is unavailable", {
+        retryAfter: cause.retryAfter,
+      });
     if (cause instanceof ProviderError) return ofProvider(cause);
   }
   return new ApiError(500, "Internal Server Error");
 }
 
-/** 503 when the provider (or our budget for it) wants us to wait, 504 when it was too slow. */
+/** 503 when the provider (or our budget for it) makes us wait, 504 when it was too slow. */
 function ofProvider(error: ProviderError): ApiError {
   const refuses = error.status === 402 || error.status === 418 || error.status === 429;
   if (refuses || error.retryAt !== null) {
     const wait = error.retryAt === null ? 60 : (error.retryAt - Date.now()) / 1000;
-    return new ApiError(503, "The chain provider takes no calls at the moment", {
-      retryAfter: Math.max(1, Math.ceil(wait)),
-    });
+    return new ApiError(
+      "chain_provider_unavailable",
+      "The chain provider takes no calls at the moment",
+      {
+        retryAfter: Math.max(1, Math.ceil(wait)),
+      },
+    );
   }
   const timedOut = [...causes(error)].some((cause) => /Timeout|Abort/.test(cause.name));
   return timedOut
     ? new ApiError(504, "The chain provider did not answer in time", { retryAfter: 5 })
-    : new ApiError(502, "The chain provider failed");
+    : new ApiError("chain_provider_failed", "The chain provider failed");
 }
 
 function* causes(error: unknown): Generator<Error> {
-  // Eight is more than any wrapper nests, and ends a circle.
+  // Eight is more than any nesting of wrappers, and ends a cycle.
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++)
     yield at;
 }
 
 function report(error: unknown, status: number, c: AppContext): void {
-  // The innermost error: wrappers repeat statements with their parameters, which may be secret.
+  // The innermost error: wrappers quote statements with their parameters, which may be secret.
   const root = [...causes(error)].at(-1);
   log("error", "request failed", {
     requestId: c.var.requestId,

@@ -3,19 +3,33 @@ import { cors } from "hono/cors";
 import { newId } from "../db/id.ts";
 import type { AppEnv } from "./context.ts";
 
-/** Names the request and says so in `x-request-id`. A caller's own id is not taken over. */
+/** Gives the request an id and returns it in `x-request-id`. A caller's own id is not adopted. */
 export const requestId: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.set("requestId", newId(Date.now()));
   await next();
   c.res.headers.set("x-request-id", c.var.requestId);
 };
 
-/** Any origin may call: what counts is the API key, and no cookie is ever read. */
+/** Any origin may call: the API key decides, and no cookie is ever read. */
 export const openCors: MiddlewareHandler<AppEnv> = cors({
   origin: "*",
   allowMethods: ["GET", "POST", "PATCH", "DELETE", "OPTIONS"],
-  allowHeaders: ["token", "authorization", "content-type", "x-d1-bookmark", "idempotency-key"],
-  exposeHeaders: ["x-request-id", "retry-after", "x-d1-bookmark"],
+  allowHeaders: [
+    "token",
+    "authorization",
+    "content-type",
+    "x-d1-bookmark",
+    "idempotency-key",
+    "if-none-match",
+  ],
+  exposeHeaders: [
+    "x-request-id",
+    "retry-after",
+    "x-d1-bookmark",
+    "etag",
+    "ratelimit",
+    "ratelimit-policy",
+  ],
   maxAge: 86_400,
 });
 
@@ -34,11 +48,4 @@ export const securityHeaders: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next();
   for (const [name, value] of Object.entries(SECURITY_HEADERS))
     if (!c.res.headers.has(name)) c.res.headers.set(name, value);
-};
-
-/** Lets go of a body that nobody read, for an unread body holds the connection. */
-export const releaseBody: MiddlewareHandler<AppEnv> = async (c, next) => {
-  await next();
-  const { raw } = c.req;
-  if (raw.body && !raw.bodyUsed) await raw.body.cancel();
 };

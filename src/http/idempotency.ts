@@ -1,3 +1,4 @@
+import { canonicalJson } from "../canonical-json.ts";
 import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import { open, seal } from "../db/sealed.ts";
 import type { AppContext } from "./context.ts";
@@ -5,7 +6,7 @@ import { ApiError } from "./errors.ts";
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const MAX_KEY_LENGTH = 255;
-/** Rows of others that have expired, dropped along the way: the table needs no job of its own. */
+/** Expired rows deleted along the way: the table needs no job of its own. */
 const EXPIRED_PER_BATCH = 50;
 
 /** The statements that remember an answer, for the effect's batch; none without a key. */
@@ -19,14 +20,13 @@ export interface NamingField {
 
 /**
  * Runs the effect of a POST once per `Idempotency-Key` and API key, for 24 hours: a repeat gets the
- * first answer again. Errors are not remembered, so a repeat after one tries again.
+ * first answer. Errors are not stored, so a repeat after one tries again.
  *
  * @param work - makes the effect in one batch that begins with `await remember(answer)`, before any
  *   statement that a second run of the effect would violate, and returns that answer
  * @param now - epoch milliseconds
  * @param field - stands in for the header when that is absent
- * @throws ApiError 400 for a key that is too long; 422 for another request under a used key, 409
- *   where a field stands in for it
+ * @throws ApiError 422 for another request under a used key, 409 where a field stands in for it
  *
  * @example
  * return idempotently(c, database, now, async (remember) => {
@@ -62,16 +62,28 @@ export async function idempotently<Answer>(
       store(request, await seal(c.env, place, JSON.stringify(answer)), now),
     );
   } catch (error) {
-    // The same request was sent twice at once, and the other one was first.
+    // The same request, or its batch, was sent twice concurrently: the first has stored the answer,
+    // and only that of the same request is found.
     const winner = violates(error, "idempotency.key") ? await earlierAnswer() : null;
     if (winner) return winner.answer;
     throw error;
   }
 }
 
+/**
+ * Checks the form of the key, before the object that the request is about is looked for.
+ *
+ * @throws ApiError 400
+ */
+export function checkIdempotencyKey(c: AppContext): void {
+  const key = c.req.header("idempotency-key");
+  if (key !== undefined && (key.length === 0 || key.length > MAX_KEY_LENGTH))
+    throw new ApiError(400, `Idempotency-Key: must have 1 to ${MAX_KEY_LENGTH} characters`);
+}
+
 interface Name {
   key: string;
-  /** Told to whoever uses the key for another request. */
+  /** The error for a key that was used for another request. */
   conflict: ApiError;
 }
 
@@ -80,11 +92,9 @@ function nameOf(header: string | undefined, field: NamingField | null): Name | n
     return (
       field && {
         key: `${field.name} ${field.value}`,
-        conflict: new ApiError(409, `${field.name}: was used for another request`),
+        conflict: new ApiError("identifier_reused", `${field.name}: was used for another request`),
       }
     );
-  if (header.length === 0 || header.length > MAX_KEY_LENGTH)
-    throw new ApiError(400, `Idempotency-Key: must have 1 to ${MAX_KEY_LENGTH} characters`);
   return {
     key: header,
     conflict: new ApiError(422, "Idempotency-Key: was used for another request"),
@@ -131,9 +141,13 @@ function store(request: KeyedRequest, sealedAnswer: string, now: number): Statem
   ];
 }
 
-/** SHA-256 of method, path and body, hex. */
+/**
+ * SHA-256 of method, path and parsed body, hex: the same request with its members in another order,
+ * or without those that have their defaults, is a repeat.
+ */
 async function requestHash(c: AppContext): Promise<string> {
-  const path = c.req.path.replace(/\/$/, "");
-  const bytes = new TextEncoder().encode(`${c.req.method} ${path}\n${c.var.bodyText}`);
+  const bytes = new TextEncoder().encode(
+    `${c.req.method} ${c.req.path}\n${canonicalJson(c.var.body)}`,
+  );
   return Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("hex");
 }

@@ -11,14 +11,15 @@ export function notFound(
   routes: () => readonly { method: string; path: string }[],
 ): NotFoundHandler<AppEnv> {
   return (c) => {
-    const path = c.req.path.replace(/(.)\/$/, "$1");
+    // Without the one trailing slash that the router has removed.
+    const { path } = c.req;
     const methods = new Set(
       routes()
         .filter((route) => route.path === path && route.method !== "ALL")
         .map((route) => route.method),
     );
     if (methods.size === 0)
-      return errorResponse(new ApiError(404, `Cannot ${c.req.method} ${c.req.path}`), c);
+      return errorResponse(new ApiError("unknown_path", `Cannot ${c.req.method} ${c.req.path}`), c);
     if (methods.has("GET")) methods.add("HEAD");
     const allow = [...methods, "OPTIONS"];
     const message = `${c.req.method} is not allowed here; allowed: ${allow.join(", ")}`;

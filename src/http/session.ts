@@ -21,11 +21,32 @@ export function readSession(c: AppContext, network: Network): Database {
   });
 }
 
-/** A JSON answer whose text is put together already, with the bookmark of the session it came from. */
-export function textAnswer(c: AppContext, body: string, session: Database): Response {
+/** A JSON answer from finished text, with the bookmark of the session it was read in. */
+export function textAnswer(c: AppContext, body: string, session: Database): Promise<Response> {
   const bookmark = session.bookmark();
-  return c.body(body, 200, {
-    "content-type": "application/json",
-    ...(bookmark !== null && { "x-d1-bookmark": bookmark }),
-  });
+  return conditional(c, body, bookmark === null ? {} : { "x-d1-bookmark": bookmark });
 }
+
+/**
+ * A JSON answer with its ETag, or 304 when the caller has it already (RFC 9110 §13.1.2). The tag is
+ * that of the whole text, so everything in it counts, confirmations too, and nothing is read for it.
+ * It is weak, since the platform may compress the body. POST queries answer 304 as well.
+ */
+export async function conditional(
+  c: AppContext,
+  body: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body));
+  const etag = `W/"${Buffer.from(digest, 0, TAG_BYTES).toString("hex")}"`;
+  const known =
+    c.req
+      .header("if-none-match")
+      ?.split(",")
+      .map((tag) => tag.trim()) ?? [];
+  const isKnown = known.some((tag) => tag === "*" || tag.replace(/^W\//, "") === etag.slice(2));
+  if (isKnown) return c.body(null, 304, { ...headers, etag });
+  return c.body(body, 200, { "content-type": "application/json", ...headers, etag });
+}
+
+const TAG_BYTES = 16;

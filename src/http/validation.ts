@@ -1,16 +1,20 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { ApiError } from "./errors.ts";
 
-/** More problems than this are counted, not listed. */
-const LISTED_PROBLEMS = 20;
+/** Problems beyond this number are counted, not listed. */
+const LISTED_PROBLEMS = 5;
+const LONGEST_NAME = 60;
+
+/** Stands in a query object for a parameter sent more than once, which no schema accepts. */
+export const REPEATED = Symbol("sent more than once");
 
 z.config({ localeError: (issue) => describe(issue) });
 
 /**
- * What a schema makes of a value. Unknown fields are dropped.
+ * Parses a value by a schema. Unknown fields are dropped.
  *
  * @param whole - what to call the value itself (`body`, `query`) when no field is to blame
- * @throws ApiError 400 with `field: why`, several joined by `; `
+ * @throws ApiError 400 with `field: why`, one sentence for each field, several joined by `; `
  */
 export async function validate<Schema extends z.ZodType>(
   schema: Schema,
@@ -19,18 +23,33 @@ export async function validate<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   const result = await schema.safeParseAsync(value);
   if (result.success) return result.data;
-  const problems = result.error.issues.map(
-    (issue) => `${fieldName(issue.path) || whole}: ${issue.message}`,
-  );
-  const rest = problems.length - LISTED_PROBLEMS;
+  // A field's first problem is about its type; its bounds and form mean nothing after that.
+  const first = new Map<string, string>();
+  for (const { path, message } of result.error.issues) {
+    const field = fieldName(path) || whole;
+    if (!first.has(field)) first.set(field, isRepeated(value, path) ? SENT_TWICE : message);
+  }
+  const problems = [...first].map(([field, message]) => `${field}: ${message}`);
   const listed = problems.slice(0, LISTED_PROBLEMS).join("; ");
+  const rest = problems.length - LISTED_PROBLEMS;
   throw new ApiError(400, rest > 0 ? `${listed}; and ${rest} more` : listed);
 }
 
-/** `a.b[0].c` for the path a, b, 0, c. */
+const SENT_TWICE = "must be sent only once";
+
+/** Checked on the value, since a schema may have its own message. */
+function isRepeated(value: unknown, [name]: readonly PropertyKey[]): boolean {
+  if (typeof value !== "object" || value === null || name === undefined) return false;
+  return Reflect.get(value, name) === REPEATED;
+}
+
+/** `a.b[0].c` for the path a, b, 0, c. A member may be called by the empty text: `a[""]`. */
 function fieldName(path: readonly PropertyKey[]): string {
   return path
-    .map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`))
+    .map((step) => {
+      if (typeof step === "number") return `[${step}]`;
+      return step === "" ? '[""]' : `.${shortened(String(step))}`;
+    })
     .join("")
     .replace(/^\./, "");
 }
@@ -45,35 +64,77 @@ const TYPE_NAMES: Record<string, string> = {
   record: "an object",
 };
 
-/** Zod's problems in our words; never with the value itself, which may be secret. */
+const FORMAT_NAMES: Record<string, string> = {
+  url: "a URL",
+  email: "an e-mail address",
+  date: "a date, YYYY-MM-DD",
+};
+
+/** Zod's issues in our wording; never with the value itself, which may be secret. */
 function describe(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case "invalid_type":
       if (issue.input === undefined) return "is required";
       return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`;
     case "invalid_value":
-      return issue.input === undefined
-        ? "is required"
-        : `must be ${issue.values.length > 1 ? "one of " : ""}${issue.values.join(", ")}`;
+      return issue.input === undefined ? "is required" : oneOf(issue.values);
+    case "invalid_format":
+      return issue.format in FORMAT_NAMES
+        ? `must be ${FORMAT_NAMES[issue.format]}`
+        : `must match ${String(issue.pattern).replace(/^\/(.*)\/\w*$/s, "$1")}`;
+    case "invalid_union":
+      return ofUnion(issue);
+    case "invalid_key":
+      return `its name ${issue.issues[0]?.message}`;
     case "too_small":
-      return `must ${bound("at least", issue.origin, Number(issue.minimum))}`;
+      return bound(issue, issue.inclusive === false ? "more than" : "at least", issue.minimum);
     case "too_big":
-      return `must ${bound("at most", issue.origin, Number(issue.maximum))}`;
+      return bound(issue, issue.inclusive === false ? "less than" : "at most", issue.maximum);
+    case "not_multiple_of":
+      return `must be a multiple of ${issue.divisor}`;
     case "unrecognized_keys":
-      return `has no field ${issue.keys.map(quoted).slice(0, LISTED_PROBLEMS).join(", ")}`;
+      return `has no field ${issue.keys
+        .map((key) => JSON.stringify(shortened(key)))
+        .slice(0, LISTED_PROBLEMS)
+        .join(", ")}`;
     default:
-      return "has the wrong form";
+      // A schema with its own reason to refuse must state it.
+      return "is not valid";
   }
 }
 
-/** A name that a caller made up, at a length that can be printed. */
-function quoted(name: string): string {
-  return JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}…` : name);
+function oneOf(values: readonly unknown[]): string {
+  return `must be ${values.length > 1 ? "one of " : ""}${values.join(", ")}`;
 }
 
-function bound(which: string, origin: string, size: number): string {
-  const plural = size === 1 ? "" : "s";
-  if (origin === "string") return `have ${which} ${size} character${plural}`;
-  if (origin === "array") return `have ${which} ${size} item${plural}`;
-  return `be ${which} ${size}`;
+/** No option of a union matches, or its discriminator is invalid. */
+interface UnionIssue {
+  input?: unknown;
+  discriminator?: string | undefined;
+  options?: readonly unknown[];
+  errors: readonly (readonly z.core.$ZodIssue[])[];
+}
+
+function ofUnion({ input, discriminator, options = [], errors }: UnionIssue): string {
+  if (discriminator === undefined)
+    return [...new Set(errors.map(([first]) => first?.message))].join(", or ");
+  const isThere = Reflect.get(Object(input), discriminator) !== undefined;
+  return isThere ? oneOf(options) : "is required";
+}
+
+/** A caller-supplied name, truncated for printing. */
+function shortened(name: string): string {
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+}
+
+function bound(
+  { origin, exact }: { origin: string; exact?: boolean | undefined },
+  which: string,
+  size: number | bigint,
+): string {
+  const bounds = `${exact ? "exactly" : which} ${size}`;
+  const plural = Number(size) === 1 ? "" : "s";
+  if (origin === "string") return `must have ${bounds} character${plural}`;
+  if (origin === "array") return `must have ${bounds} item${plural}`;
+  return `must be ${bounds}`;
 }

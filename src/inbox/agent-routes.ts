@@ -1,19 +1,20 @@
-import { z } from "@hono/zod-openapi";
-import { createRouter, serve } from "../http/endpoint.ts";
-import type { InboxAgentProfile } from "../registry/registration.ts";
-import { listShown } from "../registry/registration-list.ts";
-import { shownInboxAgent } from "../registry/registration-record.ts";
+import { z } from "zod";
+import { createRouter, type Router, serve } from "../http/endpoint.ts";
+import { described } from "../http/openapi/fields.ts";
+import { listShown } from "../registrations/list.ts";
+import { shownInboxAgent } from "../registrations/record.ts";
 import {
   removeRegistration,
-  requestDeregistration,
+  requestDeregistrationOnce,
   requestRegistration,
-} from "../registry/registration-requests.ts";
+} from "../registrations/requests.ts";
 import {
   DEREGISTRATION_ERRORS,
   REGISTRATION_ERRORS,
   registrationListQuery,
-} from "../registry/registration-schemas.ts";
-import type { RegistrationRow } from "../registry/registration-tables.ts";
+} from "../registrations/schemas.ts";
+import type { RegistrationRow } from "../registrations/tables.ts";
+import type { InboxAgentProfile } from "../registrations/token.ts";
 import {
   deregisterBody,
   inboxAgentRecord,
@@ -24,27 +25,34 @@ import {
 
 const TAG = "Inbox agents";
 const KIND = "InboxAgent";
-/** Both names mean the same. */
-const PATHS = ["/inbox-agents", "/registry-inbox"] as const;
+const PATH = "/inbox-agents";
+/** Another name of it, of clients of similar services. */
+const ALIAS = "/registry-inbox";
 
-/** `/inbox-agents` of the interface: registering and deregistering them on the chain. */
+/** `/inbox-agents` of the interface: registering and deregistering inbox agents on the chain. */
 export function inboxAgentRoutes() {
   const router = createRouter();
-  for (const path of PATHS) serveInboxAgents(router, path);
+  serveInboxAgents(router, PATH);
+  serveInboxAgents(router, ALIAS);
   return router;
 }
 
-function serveInboxAgents(router: ReturnType<typeof createRouter>, path: string): void {
+function serveInboxAgents(router: Router, path: string): void {
+  const called = (operationId: string, name: string) =>
+    path === ALIAS ? { operationId: `${operationId}Alias`, aliasOf: name } : { operationId };
+
   serve(
     router,
     {
       method: "get",
+      ...called("listInboxAgents", "GET /inbox-agents"),
+      isConditional: true,
       path,
       access: "User",
       tag: TAG,
       summary: "Lists the inbox agents that were registered here, newest first",
       query: registrationListQuery,
-      data: z.object({ Assets: z.array(inboxAgentRecord) }),
+      data: z.object({ Assets: described(z.array(inboxAgentRecord), "The registrations.") }),
     },
     async (c, { query }) => ({ Assets: await listShown(c, KIND, query, shownInboxAgent) }),
   );
@@ -53,11 +61,12 @@ function serveInboxAgents(router: ReturnType<typeof createRouter>, path: string)
     router,
     {
       method: "post",
+      ...called("registerInboxAgent", "POST /inbox-agents"),
       path,
       access: "+PAY",
       tag: TAG,
       summary: "Registers an inbox agent",
-      description: "Its token is minted on the chain afterwards; GET shows how far that has come.",
+      description: "Its token is minted on the chain afterwards; GET shows the progress.",
       body: registerBody,
       idempotent: true,
       data: inboxAgentRecord,
@@ -71,6 +80,7 @@ function serveInboxAgents(router: ReturnType<typeof createRouter>, path: string)
     router,
     {
       method: "post",
+      ...called("deregisterInboxAgent", "POST /inbox-agents/deregister"),
       path: `${path}/deregister`,
       access: "+PAY",
       tag: TAG,
@@ -81,18 +91,19 @@ function serveInboxAgents(router: ReturnType<typeof createRouter>, path: string)
       data: inboxAgentRecord,
       errors: DEREGISTRATION_ERRORS,
     },
-    async (c, { body }) => requestDeregistration(c, KIND, body, show, Date.now()),
+    async (c, { body }) => requestDeregistrationOnce(c, KIND, body, show, Date.now()),
   );
 
   serve(
     router,
     {
       method: "delete",
+      ...called("deleteInboxAgent", "DELETE /inbox-agents"),
       path,
       access: "Admin",
       tag: TAG,
-      summary: "Removes the record of an inbox agent for ever",
-      description: "Only of one whose registration failed or whose deregistration is confirmed.",
+      summary: "Permanently removes the record of an inbox agent",
+      description: "Only if its registration failed or its deregistration is confirmed.",
       body: removeBody,
       data: inboxAgentRecord,
       errors: {
@@ -104,7 +115,7 @@ function serveInboxAgents(router: ReturnType<typeof createRouter>, path: string)
   );
 }
 
-/** Where nothing is in a block yet, confirmations do not matter. */
+/** Nothing is in a block yet, so there are no confirmations. */
 const show = (row: RegistrationRow) => shownInboxAgent(row, null);
 
 function profileOf({ name, description, agentSlug }: RegisterBody): InboxAgentProfile {

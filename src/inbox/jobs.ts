@@ -1,4 +1,5 @@
 import { inArray } from "drizzle-orm";
+import pMap from "p-map";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { type Database, db, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
@@ -7,20 +8,21 @@ import { outboundOf, usualProviders } from "./providers.ts";
 import { inboxRegistration } from "./tables.ts";
 import { type InboxRow, type VerificationContext, verify } from "./verification.ts";
 
-/** A run asks this many providers per network, so many at a time: an invocation has six connections. */
+/** Providers asked per run and network. */
 const PER_RUN = 60;
-const AT_ONCE = 5;
+/** Providers asked at once: an invocation has six connections, and D1 needs one. */
+const concurrency = 5;
 const TIMEOUT_MS = 15_000;
-/** Each network has time of its own: where tokens cost nothing, strangers' providers take all of it. */
+/** Each network has its own time: where tokens are free, third-party providers may use it all. */
 const RUN_MS = 20_000;
 /** A single statement may take this long, retries included. */
 const DATABASE_MS = 10_000;
-/** Whoever takes registrations up has this long; should it die, another run takes them up again. */
+/** How long a run holds its claimed registrations; if it dies, another run claims them. */
 const CLAIM_MS = 2 * 60_000;
 
 /**
- * Verifies the inbox registrations that are due, those that have waited longest first. Two runs at
- * once share the work: each takes registrations up by moving the time at which they are due.
+ * Verifies the inbox registrations that are due, the longest waiting first. Concurrent runs share
+ * the work: each claims registrations by moving their due time.
  */
 export async function verifyDueInboxes(env: Env, requestId: string): Promise<void> {
   for (const network of NETWORKS) await verifyDue(env, network, requestId);
@@ -42,15 +44,13 @@ async function verifyDue(env: Env, network: Network, requestId: string): Promise
     timeoutMs: TIMEOUT_MS,
     now: Date.now,
   };
-  const rows = due.values();
-  const work = async () => {
-    for (let next = rows.next(); !next.done && Date.now() < deadline; next = rows.next())
-      await verifyOne(context, next.value, requestId);
+  const verifyInTime = async (row: InboxRow) => {
+    if (Date.now() < deadline) await verifyOne(context, row, requestId);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await pMap(due, verifyInTime, { concurrency });
 }
 
-/** One that fails must not keep the others from their turn; it is due again when its claim ends. */
+/** A failing one must not hold up the others; it is due again when its claim expires. */
 async function verifyOne(
   context: VerificationContext,
   row: InboxRow,
@@ -90,6 +90,6 @@ async function claimDue(ledger: Database, network: Network, now: number): Promis
         due.map(({ id }) => id),
       ),
     );
-  // The time of the claim is all but unique to this run; should two agree, both ask.
+  // The claim's time is practically unique to this run; if two agree, both ask.
   return rows.filter(({ dueAt }) => dueAt === until);
 }

@@ -10,7 +10,7 @@ export type InboxStatus = (typeof INBOX_STATUSES)[number];
 export interface InboxFilters {
   status?: InboxStatus[] | undefined;
   policyId?: string | undefined;
-  /** In any form: it is compared in its normal one. */
+  /** In any form: it is compared in its normalised one. */
   agentSlug?: string | undefined;
 }
 
@@ -20,13 +20,13 @@ interface InboxPage {
   cursorId?: string | undefined;
 }
 
-/** What a list shows unless it is asked for more: inboxes that are, or may come to be. */
+/** The default of a list: inboxes that are or may become usable. */
 const LISTED: InboxStatus[] = ["Pending", "Verified"];
 
 /**
  * One page, newest first by id, after `cursorId`.
  *
- * @param search - a part of slug, name or linked e-mail address, in any case of letters
+ * @param search - a part of slug, name or linked e-mail address, case-insensitive
  */
 export function inboxList(
   db: Database,
@@ -51,7 +51,7 @@ export function inboxList(
 
 /**
  * Registrations whose status changed since a point, with the paging of `registry/diff.ts`: the cursor
- * item comes again, an unknown cursor is compared by its text, and one that stands before the point
+ * item is returned again, an unknown cursor is compared by its text, and one that stands before the point
  * does not count.
  *
  * @param after - epoch milliseconds

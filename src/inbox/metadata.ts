@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { checkPublicUrl, PublicFetchError } from "../http/fetch-public.ts";
+import { checkPublicUrl, PublicFetchError } from "../http/outbound/fetch-public.ts";
 import { slugProblem } from "./slug.ts";
 
-/** What an inbox agent's token says of it. */
+/** The metadata of an inbox agent's token. */
 export interface InboxMetadata {
   name: string;
   description: string | null;
@@ -12,12 +12,12 @@ export interface InboxMetadata {
   metadataVersion: number;
 }
 
-/** The writers of both generations; see `registry/registration-metadata.ts`. */
+/** The writers of both generations; see `registrations/metadata.ts`. */
 const TYPE = /^MasumiInboxV[12]$/;
 const SLUG_LENGTH = 80;
 const URL_LENGTH = 2000;
 
-/** One text, or the list of its pieces. */
+/** One text, or the list of its chunks. */
 const text = z
   .union([z.string(), z.array(z.string())])
   .transform((value) => (Array.isArray(value) ? value.join("") : value));
@@ -37,10 +37,10 @@ const metadata = z.object({
 });
 
 /**
- * Reads the metadata of an inbox agent's token. Null when it is none, or breaks a rule: then there is
- * no inbox that it could be found at.
+ * Reads the metadata of an inbox agent's token. Null when it is none, or breaks a rule: then it has
+ * no inbox.
  *
- * @param value - what stands under label 721 for the token, as JSON
+ * @param value - the token's metadata under label 721, as JSON
  */
 export function readInboxMetadata(value: unknown): InboxMetadata | null {
   const parsed = metadata.safeParse(value);
@@ -55,7 +55,7 @@ export function readInboxMetadata(value: unknown): InboxMetadata | null {
   };
 }
 
-/** Whether a text is an URL that a path can be put behind; the address is judged when it is used. */
+/** Whether a text is a URL that a path can be appended to; its address is checked when used. */
 function isProviderUrl(text: string): boolean {
   try {
     const url = checkPublicUrl(text, { allowHttp: true, loopbackOrigins: [originOf(text)] });

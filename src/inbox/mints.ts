@@ -1,14 +1,14 @@
 import type { Network } from "../chain/network.ts";
 import { TOKEN_METADATA_LABEL, tokenMetadata } from "../chain/token-metadata.ts";
-import type { ChainTransaction } from "../chain/transaction.ts";
+import type { ChainTransaction } from "../chain/transaction/decode.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
 import { reserveStamps, stamp } from "../db/clock.ts";
 import { newId } from "../db/id.ts";
 import { log } from "../log.ts";
-import { reopenRegistrations } from "../registry/registration-store.ts";
+import { reopenRegistrations } from "../registrations/store.ts";
 import { readInboxMetadata } from "./metadata.ts";
 
-/** A policy that is followed; see `registry/cursor.ts`. */
+/** A followed policy; see `registry/sync/cursor.ts`. */
 export interface MintSource {
   id: string;
   network: Network;
@@ -22,14 +22,14 @@ export interface Mint {
   at: { blockHeight: number };
 }
 
-/** Nobody shall write to a registration that ended, with keys that may be another's by now. */
+/** A registration that ended shows no contact or keys, which may be another's by now. */
 export const NOTHING_PUBLISHED = `linked_email = NULL, encryption_public_key = NULL,
   encryption_key_version = NULL, signing_public_key = NULL, signing_key_version = NULL`;
 
 /**
- * What a run of minting transactions does to inbox registrations, for the batch that moves the
- * cursor over them. To apply a transaction again changes nothing: a token is minted once and burned
- * once, since its name follows from an output that can be spent once.
+ * Applies a run of minting transactions to inbox registrations, for the batch that moves the cursor
+ * past them. Applying a transaction again changes nothing: a token is minted once and burned once,
+ * since its name is derived from an output that can be spent once.
  *
  * @param now - epoch milliseconds
  */
@@ -85,9 +85,9 @@ export function writeInboxMints(
 }
 
 /**
- * Undoes what stood on blocks above a height, for a batch of the registry's rollback. A token that
- * was never minted stays as `Deregistered`, so that followers learn of it; one that was not burned
- * after all is verified anew.
+ * Undoes the changes of blocks above a height, for a batch of the registry's rollback. A token
+ * whose mint is gone stays as `Deregistered`, so that clients of the diff see it; one that was not
+ * burned after all is verified anew.
  *
  * @param now - epoch milliseconds
  */
@@ -122,7 +122,7 @@ export async function undoInboxMints(
       now,
       JSON.stringify(rows.map((row) => row.id)),
     ),
-    reopenRegistrations(
+    ...reopenRegistrations(
       network,
       rows.map((row) => row.agent_identifier),
       above,
@@ -147,7 +147,7 @@ function burnedBy({ policyId }: MintSource, { tx, at }: Mint) {
   }));
 }
 
-/** One that failed phase 2 minted nothing. */
+/** A transaction that failed phase 2 minted nothing. */
 function tokensOf(policyId: string, tx: ChainTransaction, wanted: (quantity: bigint) => boolean) {
   if (!tx.isValid) return [];
   return tx.mint

@@ -1,7 +1,12 @@
 import { z } from "zod";
-import { fetchPublic, PublicFetchError, type PublicFetchOptions } from "../http/fetch-public.ts";
+import { canonicalJson } from "../canonical-json.ts";
+import {
+  fetchPublic,
+  PublicFetchError,
+  type PublicFetchOptions,
+} from "../http/outbound/fetch-public.ts";
 
-/** What an inbox provider publishes of an agent. */
+/** What an inbox provider publishes about an agent. */
 export interface Published {
   linkedEmail: string | null;
   encryptionPublicKey: string | null;
@@ -11,14 +16,14 @@ export interface Published {
 }
 
 /**
- * What a look-up came to. `absent`: the provider does not know the slug, or names no agent there.
+ * The result of a look-up. `absent`: the provider does not know the slug, or names no agent there.
  * `other`: it names other agents. `unknown`: it did not answer, so nothing follows.
  */
 export type LookUp =
   | { kind: "ours"; published: Published }
   | { kind: "absent" | "other" | "unknown" };
 
-/** Which addresses guarded fetches may reach, and how names are resolved. */
+/** Which addresses guarded fetches may reach, and how host names are resolved. */
 export type Outbound = Pick<PublicFetchOptions, "loopbackOrigins" | "resolverUrl" | "resolve">;
 
 const MAX_BYTES = 64 * 1024;
@@ -27,10 +32,10 @@ const IDENTIFIER_FIELDS = ["agentIdentifier", "masumiAgentIdentifier"];
 const NO_SUCH_PAGE = 404;
 
 /**
- * Asks the page that an inbox provider publishes for a slug, `<provider>/<slug>/public`.
+ * Fetches the page that an inbox provider publishes for a slug, `<provider>/<slug>/public`.
  *
  * @param providerUrl - without a trailing slash
- * @param timeoutMs - for everything, the body included
+ * @param timeoutMs - in total, including the body
  */
 export async function lookUp(
   providerUrl: string,
@@ -62,8 +67,8 @@ export async function lookUp(
 }
 
 /**
- * What a page says of one agent. The keys are taken only from the object that names the agent: a
- * page may hold several agents, or a stranger's text.
+ * What a page says about one agent. The keys are taken only from the object that names the agent: a
+ * page may list several agents, or contain third-party text.
  */
 export function judge(page: unknown, agentIdentifier: string): LookUp {
   let namesAny = false;
@@ -114,7 +119,7 @@ function publishedIn(object: JsonObject): Published {
 
 const LONGEST_KEY = 4000;
 
-/** A key is a text, or a JWK (RFC 7517), which is kept as canonical JSON text. */
+/** A key is a text, or a JWK (RFC 7517), which is stored as canonical JSON text. */
 function keyOf(value: unknown): string | null {
   if (!isObject(value)) return textOf(value, LONGEST_KEY);
   return isShallow(value, MAX_DEPTH) ? textOf(canonicalJson(value), LONGEST_KEY) : null;
@@ -129,13 +134,4 @@ function isShallow(value: unknown, levels: number): boolean {
 function textOf(value: unknown, longest: number): string | null {
   const parsed = z.string().trim().min(1).max(longest).safeParse(value);
   return parsed.success ? parsed.data : null;
-}
-
-/** JSON without blanks, the members of objects in the order of their names. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, member: unknown) =>
-    isObject(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  );
 }

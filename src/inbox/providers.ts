@@ -1,9 +1,9 @@
 import type { Network } from "../chain/network.ts";
 import type { Env } from "../env.ts";
-import { loopbackOrigins } from "../sources/development.ts";
+import { loopbackOrigins } from "../http/outbound/loopback-origins.ts";
 import type { Outbound } from "./provider-page.ts";
 
-/** Base URLs of the providers that tokens without one of their own mean; none: "". */
+/** Base URLs of the default providers, for tokens that name none; none: "". */
 export function usualProviders(env: Env): Record<Network, string> {
   return {
     Preprod: env.INBOX_PROVIDER_URL_PREPROD ?? "",

@@ -1,5 +1,5 @@
 import { and, desc, eq, sql } from "drizzle-orm";
-import { charge, throwIfOutOfCredits } from "../api-keys/credits.ts";
+import { chargedWork } from "../api-keys/charged-work.ts";
 import type { Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
@@ -11,8 +11,9 @@ import { type InboxRow, verify } from "./verification.ts";
 const TIMEOUT_MS = 6_000;
 
 /**
- * Verifies one registration anew, an invalid one from the beginning. Charged with what is written, so
- * neither for one that is deregistered nor when something fails.
+ * Verifies one registration anew, an invalid one from the beginning. Charged before the provider is
+ * asked, whether or not it answers; not charged for a deregistered one, nor when the service itself
+ * fails.
  *
  * @throws ApiError 402, 404
  */
@@ -20,16 +21,17 @@ export async function refreshInbox(
   c: AppContext,
   { network, agentIdentifier }: { network: Network; agentIdentifier: string },
 ): Promise<InboxRow> {
-  const { deadline, caller } = c.var;
+  const { deadline } = c.var;
   const ledger = db(c.env, network, { writes: "idempotent", deadline });
   const [row] = await ledger.orm
     .select()
     .from(inbox)
     .where(and(eq(inbox.agentIdentifier, agentIdentifier), eq(inbox.network, network)))
-    // A source that was removed and added again has the token twice; the one that is alive counts.
+    // A source that was removed and added again has the token twice; the active one counts.
     .orderBy(sql`${inbox.status} = 'Deregistered'`, desc(inbox.id))
     .limit(1);
   if (!row) throw new ApiError(404, "agentIdentifier: there is no such inbox registration");
+  if (row.status === "Deregistered") return row;
   const context = {
     db: ledger,
     outbound: await outboundOf(c.env, deadline),
@@ -37,6 +39,5 @@ export async function refreshInbox(
     timeoutMs: TIMEOUT_MS,
     now: Date.now,
   };
-  const charges = charge(caller, "inbox-registration-refresh");
-  return verify(context, row, charges).catch(throwIfOutOfCredits);
+  return chargedWork(c, "inbox-registration-refresh", () => verify(context, row));
 }

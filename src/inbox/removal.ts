@@ -7,7 +7,7 @@ import { NOTHING_PUBLISHED } from "./mints.ts";
 const CHUNK = 200;
 
 /**
- * Ends the registrations of a removed registry source; whoever polls learns by a new stamp.
+ * Ends the registrations of a removed registry source; a new stamp shows it to polling clients.
  *
  * @param now - epoch milliseconds
  * @returns whether there are more
@@ -39,7 +39,7 @@ export async function endRegistrations(
   return true;
 }
 
-/** Removes the registrations of a source for ever. @returns whether there are more */
+/** Permanently removes the registrations of a source. @returns whether there are more */
 export async function forgetRegistrations(db: Database, sourceId: string): Promise<boolean> {
   const rows = await db.all<{ id: string }>(
     `SELECT id FROM inbox_registration WHERE source_id = ? LIMIT ${CHUNK}`,

@@ -1,8 +1,12 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
+import type { Database } from "../db/client.ts";
 import { permitNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { readSession } from "../http/session.ts";
+import { envelope } from "../http/envelope.ts";
+import { described } from "../http/openapi/fields.ts";
+import { diffPaging } from "../http/parameters.ts";
+import { readSession, textAnswer } from "../http/session.ts";
 import { inboxDiff, inboxList } from "./list.ts";
 import { usualProviders } from "./providers.ts";
 import { shownInbox } from "./record.ts";
@@ -19,7 +23,7 @@ import type { InboxRow } from "./verification.ts";
 
 const TAG = "Inbox registrations";
 
-/** `/inbox-agent-registration…` of the interface: what the chain and the providers say. */
+/** `/inbox-agent-registration…` of the interface: the state on the chain and at the providers. */
 export function inboxRoutes() {
   const router = createRouter();
 
@@ -27,14 +31,17 @@ export function inboxRoutes() {
     router,
     {
       method: "post",
+      operationId: "refreshInboxRegistration",
       path: "/inbox-agent-registration-refresh",
       access: "User",
       tag: TAG,
       summary: "Verifies an inbox registration anew",
       description:
-        "One that was invalid becomes pending first. A provider that does not answer in six seconds changes nothing.",
+        "An invalid one becomes pending first. A provider that does not answer in six seconds changes nothing. The credit is charged before the provider is asked.",
       body: refreshBody,
-      data: z.object({ registration: inboxRegistrationRecord }),
+      data: z.object({
+        registration: described(inboxRegistrationRecord, "The registration after it."),
+      }),
       errors: {
         402: "The API key has no usage credits left.",
         404: "There is no such registration.",
@@ -51,6 +58,9 @@ export function inboxRoutes() {
     router,
     {
       method: "post",
+      operationId: "listInboxRegistrations",
+      isConditional: true,
+      takesBookmark: true,
       path: "/inbox-agent-registration",
       access: "User",
       tag: TAG,
@@ -61,7 +71,7 @@ export function inboxRoutes() {
     async (c, { body }) => {
       permitNetwork(c.var.caller, body.network);
       const session = readSession(c, body.network);
-      return shown(c, await inboxList(session, body, body.filter ?? {}));
+      return page(c, session, await inboxList(session, body, body.filter ?? {}));
     },
   );
 
@@ -69,6 +79,9 @@ export function inboxRoutes() {
     router,
     {
       method: "post",
+      operationId: "searchInboxRegistrations",
+      isConditional: true,
+      takesBookmark: true,
       path: "/inbox-agent-registration-search",
       access: "User",
       tag: TAG,
@@ -79,7 +92,7 @@ export function inboxRoutes() {
     async (c, { body }) => {
       permitNetwork(c.var.caller, body.network);
       const session = readSession(c, body.network);
-      return shown(c, await inboxList(session, body, body.filter ?? {}, body.query));
+      return page(c, session, await inboxList(session, body, body.filter ?? {}, body.query));
     },
   );
 
@@ -87,25 +100,29 @@ export function inboxRoutes() {
     router,
     {
       method: "post",
+      operationId: "diffInboxRegistrations",
+      isConditional: true,
+      takesBookmark: true,
       path: "/inbox-agent-registration-diff",
       access: "User",
       tag: TAG,
       summary: "Returns inbox registrations whose status changed since a point",
-      description: "Pages as POST /registry-diff does.",
+      description: diffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
       body: diffBody,
       data: inboxRegistrations,
     },
     async (c, { body }) => {
       permitNetwork(c.var.caller, body.network);
       const session = readSession(c, body.network);
-      return shown(c, await inboxDiff(session, body, body.statusUpdatedAfter, body));
+      return page(c, session, await inboxDiff(session, body, body.statusUpdatedAfter, body));
     },
   );
 
   return router;
 }
 
-function shown(c: AppContext, rows: InboxRow[]) {
+function page(c: AppContext, session: Database, rows: InboxRow[]): Promise<Response> {
   const providers = usualProviders(c.env);
-  return { registrations: rows.map((row) => shownInbox(row, providers)) };
+  const registrations = rows.map((row) => shownInbox(row, providers));
+  return textAnswer(c, JSON.stringify(envelope({ registrations })), session);
 }

@@ -1,8 +1,10 @@
 const RESERVED: readonly string[] = ["favicon.ico", "robots.txt", "sitemap.xml"].map(normalSlug);
+/** Matches what `slugProblem` has nothing against. */
+export const SLUG_PATTERN = `^(?!(${RESERVED.join("|")})$)[a-z0-9]+(-[a-z0-9]+)*$`;
 
 /**
- * The one form of a slug: without marks, lower-case, words of `a-z0-9` joined by single hyphens. An
- * inbox is found by it, so two names with one form are the same inbox.
+ * The normalised form of a slug: without diacritics, lower-case, words of `a-z0-9` joined by single
+ * hyphens. An inbox is found by it, so two names with the same form are one inbox.
  */
 export function normalSlug(text: string): string {
   return text
@@ -14,7 +16,7 @@ export function normalSlug(text: string): string {
     .replace(/^-|-$/g, "");
 }
 
-/** Why a text is no slug; null when it is one. */
+/** Why a text is not a slug; null when it is one. */
 export function slugProblem(text: string): string | null {
   const normal = normalSlug(text);
   if (normal !== text || text === "")

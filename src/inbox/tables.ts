@@ -5,9 +5,8 @@ import { NETWORKS } from "../chain/network.ts";
 export const INBOX_STATUSES = ["Pending", "Verified", "Invalid", "Deregistered"] as const;
 
 /**
- * Inbox agents whose tokens the chain shows under a registry source's policy, and what their
- * providers say of them. Ledger: minting and burning are written in the batch of the registry's
- * cursor.
+ * Inbox agents whose tokens are on the chain under a registry source's policy, and what their
+ * providers publish. Ledger: mints and burns are written in the batch of the registry's cursor.
  */
 export const inboxRegistration = sqliteTable(
   "inbox_registration",
@@ -22,19 +21,19 @@ export const inboxRegistration = sqliteTable(
     agentIdentifier: text("agent_identifier").notNull(),
     name: text("name").notNull(),
     description: text("description"),
-    /** In the form that `slug.ts` makes. */
+    /** Normalised by `slug.ts`. */
     agentSlug: text("agent_slug").notNull(),
-    /** Of the token's metadata, without a trailing slash; null: the network's usual provider. */
+    /** From the token's metadata, without a trailing slash; null: the network's default. */
     providerUrl: text("provider_url"),
     metadataVersion: integer("metadata_version").notNull(),
     status: text("status", { enum: INBOX_STATUSES }).notNull(),
-    /** The five below are what the provider says; null until it names this agent, and once it ended. */
+    /** The five below are from the provider; null until it names this agent, and after the end. */
     linkedEmail: text("linked_email"),
     encryptionPublicKey: text("encryption_public_key"),
     encryptionKeyVersion: text("encryption_key_version"),
     signingPublicKey: text("signing_public_key"),
     signingKeyVersion: text("signing_key_version"),
-    /** Block heights; null: the chain has no such transaction, or took it back. */
+    /** Block heights; null: the chain has no such transaction, or it was rolled back. */
     mintedHeight: integer("minted_height"),
     burnedHeight: integer("burned_height"),
     /** Epoch milliseconds at which the provider is asked next; null: it is not. */
@@ -43,7 +42,7 @@ export const inboxRegistration = sqliteTable(
     updatedAt: integer("updated_at").notNull(),
     /** Change stamp, from the `inbox` clock of the network; see `db/clock.ts`. */
     statusUpdatedAt: integer("status_updated_at").notNull(),
-    /** Guards the writes of verification: one that judged an older row aborts. */
+    /** Guards the writes of verification: one that read an older row aborts. */
     rev: integer("rev").notNull(),
   },
   (table) => [

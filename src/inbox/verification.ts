@@ -7,12 +7,12 @@ import { inboxRegistration } from "./tables.ts";
 
 export type InboxRow = typeof inboxRegistration.$inferSelect;
 
-/** What verification works with. */
+/** The dependencies of verification. */
 export interface VerificationContext {
   /** With `writes: "idempotent"`. */
   db: Database;
   outbound: Outbound;
-  /** Base URLs of the providers that tokens without one of their own mean; none: "". */
+  /** Base URLs of the default providers, for tokens that name none; none: "". */
   usualProviders: Record<Network, string>;
   /** Milliseconds that a provider has to answer. */
   timeoutMs: number;
@@ -21,7 +21,7 @@ export interface VerificationContext {
 }
 
 const MINUTE_MS = 60_000;
-/** When a provider is asked again. One that names another agent is asked when somebody wants it. */
+/** When a provider is asked again. One that names another agent is asked only on request. */
 const AGAIN_MS = { Pending: 5 * MINUTE_MS, Verified: 30 * MINUTE_MS } as const;
 
 const NOTHING: Published = {
@@ -34,7 +34,7 @@ const NOTHING: Published = {
 
 const PUBLISHED = Object.keys(NOTHING) as (keyof Published)[];
 
-/** Where an agent's page is asked for; null: nowhere. */
+/** The provider that serves an agent's page; null: none. */
 export function providerUrlOf(
   { providerUrl, network }: Pick<InboxRow, "providerUrl" | "network">,
   usualProviders: Record<Network, string>,
@@ -43,17 +43,12 @@ export function providerUrlOf(
 }
 
 /**
- * Asks the provider of a registration and writes what it says; one that is `Invalid` becomes `Pending`
- * first. A registration that was changed meanwhile, such as by a burn, stays as it is then.
+ * Asks the provider of a registration and records its answer; an `Invalid` one becomes `Pending`
+ * first. A registration changed in between, such as by a burn, stays as changed.
  *
- * @param charges - what the call costs, for the batch that is written: taken with it or not at all
  * @returns the registration afterwards
  */
-export async function verify(
-  context: VerificationContext,
-  row: InboxRow,
-  charges: Statement[] = [],
-): Promise<InboxRow> {
+export async function verify(context: VerificationContext, row: InboxRow): Promise<InboxRow> {
   const { db, outbound, usualProviders, timeoutMs, now } = context;
   if (row.status === "Deregistered") return row;
   const url = providerUrlOf(row, usualProviders);
@@ -63,7 +58,7 @@ export async function verify(
       : await lookUp(url, row.agentSlug, row.agentIdentifier, outbound, timeoutMs);
   const judgements =
     row.status === "Invalid" ? [PENDING, after(PENDING, found)] : [after(row, found)];
-  return changeRegistration(db, row, judgements, now(), charges);
+  return changeRegistration(db, row, judgements, now());
 }
 
 type Judgement = Partial<Published> & Pick<InboxRow, "status">;
@@ -77,13 +72,12 @@ function after({ status }: Judgement, found: LookUp): Judgement {
   return { ...NOTHING, status: found.kind === "other" ? "Invalid" : "Pending" };
 }
 
-/** Writes one judgement after another, in one batch. */
+/** Writes a sequence of verdicts in one batch. */
 async function changeRegistration(
   db: Database,
   row: InboxRow,
   judgements: readonly Judgement[],
   now: number,
-  charges: Statement[],
 ): Promise<InboxRow> {
   const statements: Statement[] = [];
   let before = row;
@@ -93,8 +87,7 @@ async function changeRegistration(
     before = { ...next, rev: before.rev + 1 };
   }
   try {
-    // A batch that is sent again ends at `rev`, before it comes to the charge it has made already.
-    await db.batch([...statements, ...charges]);
+    await db.batch(statements);
   } catch (error) {
     // A burn, a rollback or another verification was first, or our own answer was lost.
     if (!violates(error, "inbox_registration.rev")) throw error;
@@ -112,7 +105,7 @@ function dueAfter({ status }: Judgement, now: number): number | null {
 }
 
 function changeStatements(next: InboxRow, row: InboxRow, now: number): Statement[] {
-  // A key that was changed is what whoever follows the inbox must learn first.
+  // Clients of the inbox must see a changed key.
   const isMove =
     next.status !== row.status || PUBLISHED.some((field) => next[field] !== row[field]);
   const at = stamp("inbox", row.network, 1, "0");

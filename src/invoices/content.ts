@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { canonicalJson } from "./canonical-json.ts";
-import type { PricedLine, Totals } from "./lines.ts";
-import type { Currency } from "./money.ts";
+import { canonicalJson } from "../canonical-json.ts";
+import type { Currency } from "./currencies.ts";
+import type { CoveredPayment, PricedLine, Totals } from "./lines.ts";
 import type { Party } from "./party.ts";
 
 export const LANGUAGES = ["en-us", "en-gb", "de"] as const;
@@ -17,19 +17,22 @@ export const TEXT_FIELDS = [
   "footer",
   "terms",
   "privacy",
+  "buyerReference",
 ] as const;
 export type InvoiceTexts = Record<(typeof TEXT_FIELDS)[number], string | null>;
 
-/** A rate that amounts of one unit were converted at. */
+/** The conversion rate of one unit. */
 export interface Conversion {
   /** `""` is the native coin. */
   unit: string;
-  /** All that was paid in the unit, as the chain counts it; decimal text. */
+  /** The total paid in the unit, in on-chain units; decimal text. */
   amount: string;
-  /** Invoice currency per one of the unit, decimal text. */
+  /** Invoice currency per unit, decimal text. */
   rate: string;
-  /** Where the rate is from; null: it came with the request. */
+  /** The source of the rate; null: the request. */
   source: string | null;
+  /** Of a whole coin: amount and rate are then printed for whole coins. */
+  decimals?: number;
 }
 
 /**
@@ -48,10 +51,10 @@ export const CANCELLATION_REASONS = [
 ] as const;
 export type CancellationReason = (typeof CANCELLATION_REASONS)[number];
 
-/** All that is printed on an invoice or a cancellation, but for its number. */
+/** Everything printed on an invoice or a cancellation, except its number. */
 export interface InvoiceContent {
   language: Language;
-  /** Whose way of writing numbers and dates. */
+  /** The locale for numbers and dates. */
   format: Language;
   /** `YYYY-MM-DD`. */
   issueDate: string;
@@ -68,31 +71,47 @@ export interface InvoiceContent {
   lines: PricedLine[];
   totals: Totals;
   conversions: Conversion[];
-  /** The invoice that this paper cancels: its amounts are then printed negative. */
+  /** What it covers; left out when that is too much for a document, and by earlier versions. */
+  payments?: CoveredPayment[];
+  /** The invoice that this document cancels: amounts are then printed negative. */
   cancels: { number: string; issueDate: string; reasons: CancellationReason[] } | null;
 }
 
+/** What a request says of texts that are not in the content as they are. */
+export interface Naming {
+  /** Null when the request omits it: then it is no reason for a new document. */
+  issueDate: string | null;
+  /** Of the number. */
+  prefix: string | null;
+  /** Around the name of each line. */
+  ofItems: readonly [prefix: string, suffix: string];
+}
+
 /**
- * SHA-256 of what an invoice is made from, hex: equal for a request that would give the same paper.
+ * SHA-256 of an invoice's inputs, hex: equal for a request that would give the same document. An agent
+ * that changes its name, or a payment its last transaction, is no reason for a new one.
  *
- * @param issueDate - null when the request left it open: then it is no reason for a new paper
- * @param prefix - of the number
  * @param payments - their identities, in any order
  */
 export function fingerprintOf(
   content: InvoiceContent,
-  issueDate: string | null,
-  prefix: string | null,
+  { issueDate, prefix, ofItems }: Naming,
   payments: readonly string[],
 ): string {
-  const made = { ...content, issueDate, prefix, payments: [...payments].sort() };
+  const lines = content.lines.map(billed);
+  const made = { ...content, lines, issueDate, prefix, ofItems, payments: [...payments].sort() };
   return createHash("sha256").update(canonicalJson(made)).digest("hex");
+}
+
+/** What a line bills, whatever it is called. */
+function billed({ quantity, unitPrice, net, bought }: PricedLine) {
+  return { quantity, unitPrice, net, agent: bought?.agentIdentifier, unit: bought?.unit };
 }
 
 /**
  * What differs between two revisions; `requested` when nothing does.
  *
- * @param coversOthers - whether the second one covers other payments than the first
+ * @param coversOthers - whether the second covers other payments than the first
  */
 export function reasonsFor(
   a: InvoiceContent,
@@ -103,15 +122,21 @@ export function reasonsFor(
   const amounts = ({ currency, tax, lines, conversions }: InvoiceContent) => ({
     currency,
     tax,
-    lines,
+    lines: lines.map(billed),
     conversions,
+  });
+  const wording = ({ texts, language, format, lines }: InvoiceContent) => ({
+    texts,
+    language,
+    format,
+    names: coversOthers ? [] : lines.map(({ name }) => name),
   });
   const found: CancellationReason[] = [];
   if (coversOthers) found.push("payments");
   else if (differ(amounts(a), amounts(b))) found.push("items");
   if (differ(a.seller, b.seller)) found.push("seller");
   if (differ(a.buyer, b.buyer)) found.push("buyer");
-  if (differ([a.texts, a.language, a.format], [b.texts, b.language, b.format])) found.push("texts");
+  if (differ(wording(a), wording(b))) found.push("texts");
   return found.length === 0 ? ["requested"] : found;
 }
 

@@ -1,6 +1,6 @@
-import type { Currency } from "./money.ts";
+import type { Currency } from "./currencies.ts";
 
-/** Codes that have a name but are no country of ISO 3166-1. */
+/** Codes that have a name but are not countries of ISO 3166-1. */
 const NO_COUNTRIES = ["AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN"];
 const NOT_ASSIGNED = /^(A?A|Q[M-Z]|X[A-Z]|ZZ)$/;
 
@@ -15,7 +15,7 @@ function codesByName(): Map<string, string> {
   const found = new Map<string, string>();
   for (const code of letters.flatMap((first) => letters.map((second) => first + second))) {
     if (NO_COUNTRIES.includes(code) || NOT_ASSIGNED.test(code)) continue;
-    // A country that is no more is an alias of what came after it.
+    // A former country is an alias of its successor.
     if (new Intl.Locale(`und-${code}`).region !== code) continue;
     for (const names of languages) {
       const name = names.of(code);
@@ -35,16 +35,41 @@ export function countryCode(country: string): string | null {
 
 const EURO_AREA = "AT BE BG CY DE EE ES FI FR GR HR IE IT LT LU LV MC MT NL PT SI SK".split(" ");
 
-/** The currency that VAT is owed in, when it is one of those an invoice can be made out in. */
-export function taxCurrency(code: string): Currency | null {
+/**
+ * The currency that VAT is owed in, where we know it.
+ *
+ * @param code - ISO 3166-1 alpha-2 of a country
+ * @param month - of the supply, `YYYY-MM`
+ */
+export function taxCurrency(code: string, month: string): Currency | null {
+  // Bulgaria has the euro since 2026.
+  if (code === "BG" && month < "2026-01") return "bgn";
   if (EURO_AREA.includes(code)) return "eur";
   const others: Record<string, Currency> = {
     AE: "aed",
+    AU: "aud",
+    CA: "cad",
     CH: "chf",
+    CZ: "czk",
+    DK: "dkk",
     GB: "gbp",
+    HU: "huf",
+    IN: "inr",
+    IS: "isk",
     JP: "jpy",
+    KR: "krw",
     LI: "chf",
+    NO: "nok",
+    NZ: "nzd",
+    PL: "pln",
+    RO: "ron",
+    RS: "rsd",
+    SE: "sek",
+    SG: "sgd",
+    TR: "try",
+    UA: "uah",
     US: "usd",
+    ZA: "zar",
   };
   return others[code] ?? null;
 }

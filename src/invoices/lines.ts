@@ -1,7 +1,6 @@
 import type { StoredFunds } from "../escrow/record.ts";
+import { CURRENCIES, type Currency } from "./currencies.ts";
 import {
-  CURRENCIES,
-  type Currency,
   dividedBy,
   formatDecimal,
   onePlus,
@@ -13,24 +12,47 @@ import {
   whole,
 } from "./money.ts";
 
-/** A payment as far as billing looks at it. */
+/** The fields of a payment that billing reads. */
 export interface BillablePayment {
   id: string;
   /** Hex, `""` when the escrow names none. */
   agentIdentifier: string;
   /** Only amounts above zero. */
   funds: StoredFunds[];
+  /** When it became billable, `YYYY-MM-DD`. */
+  day: string;
+  /** Of the transaction that made it billable, hex; null: none is known. */
+  txHash: string | null;
 }
 
-/** A row of the table of items: equal payments to the same agent, in one unit. */
+/** A row of the items table: equal payments to the same agent, in one unit. */
 export interface Item {
   agentIdentifier: string;
   unit: string;
-  /** Per payment, as the chain counts it. */
+  /** Per payment, in on-chain units. */
   amount: bigint;
   quantity: bigint;
+  /** One for each payment. */
+  jobs: Job[];
   /** `{part: 1, of: 2}` when each payment was in two units and this is the first. */
   part: { part: number; of: number };
+}
+
+/** What a payment paid for. */
+export type Job = Pick<BillablePayment, "day" | "txHash">;
+
+/** What a line is for. */
+export interface Bought {
+  /** Hex, `""` when the escrows name none. */
+  agentIdentifier: string;
+  unit: string;
+  /** Of each payment, in on-chain units; decimal text. */
+  amount: string;
+  /** In how many units each payment was: the next lines have the others. */
+  parts: number;
+  /** The days of the first and the last job, `YYYY-MM-DD`. */
+  from: string;
+  to: string;
 }
 
 /** An item with its price. */
@@ -38,10 +60,18 @@ export interface PricedLine {
   name: string;
   /** Decimal text of a whole number. */
   quantity: string;
-  /** Net, decimal text with at most ten digits behind the point. */
+  /** Net, decimal text with at most ten decimals. */
   unitPrice: string;
   /** quantity × unitPrice, rounded half-up to the currency's minor unit; decimal text. */
   net: string;
+  /** Documents of earlier versions do not say it. */
+  bought?: Bought;
+}
+
+/** A payment that an invoice covers. */
+export interface CoveredPayment extends Job {
+  /** Number of the line that bills it, from 1; the next ones bill its other units. */
+  line: number;
 }
 
 /** Decimal text, all with the digits of the currency. */
@@ -52,16 +82,21 @@ export interface Totals {
 }
 
 /**
- * Groups payments into items: those with the same agent and the same amounts, in the order in which
- * the first of each came.
+ * Groups payments into items: those with the same agent and the same amounts, ordered by first
+ * occurrence.
  */
 export function itemsOf(payments: readonly BillablePayment[]): Item[] {
   const groups = new Map<string, Item[]>();
-  for (const { agentIdentifier, funds } of payments) {
+  for (const { agentIdentifier, funds, day, txHash } of payments) {
     const sorted = [...funds].sort((a, b) => (a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : 0));
     const key = JSON.stringify([agentIdentifier, sorted.map(({ unit, amount }) => [unit, amount])]);
     const known = groups.get(key);
-    if (known) for (const item of known) item.quantity++;
+    const job = { day, txHash };
+    if (known)
+      for (const item of known) {
+        item.quantity++;
+        item.jobs.push(job);
+      }
     else
       groups.set(
         key,
@@ -70,6 +105,7 @@ export function itemsOf(payments: readonly BillablePayment[]): Item[] {
           unit,
           amount: BigInt(amount),
           quantity: 1n,
+          jobs: [job],
           part: { part: index + 1, of: sorted.length },
         })),
       );
@@ -77,20 +113,39 @@ export function itemsOf(payments: readonly BillablePayment[]): Item[] {
   return [...groups.values()].flat();
 }
 
+/** The payments behind items, in the order of the lines. */
+export function coveredBy(items: readonly Item[]): CoveredPayment[] {
+  return items.flatMap(({ jobs, part }, index) =>
+    part.part === 1 ? jobs.map((job) => ({ ...job, line: index + 1 })) : [],
+  );
+}
+
+function boughtBy({ agentIdentifier, unit, amount, jobs, part }: Item): Bought {
+  const days = jobs.map(({ day }) => day).sort();
+  return {
+    agentIdentifier,
+    unit,
+    amount: String(amount),
+    parts: part.of - part.part + 1,
+    from: days[0] ?? "",
+    to: days.at(-1) ?? "",
+  };
+}
+
 /** How items are priced. */
 export interface Pricing {
   currency: Currency;
-  /** VAT as a fraction, decimal text; amounts on the chain include it. */
+  /** VAT as a fraction, decimal text; on-chain amounts include it. */
   vatRate: string;
-  /** Invoice currency per one of the unit, decimal text. */
+  /** Invoice currency per unit, decimal text. */
   rateOf(unit: string): string;
   nameOf(item: Item): string;
 }
 
 /**
  * Prices items. The net unit price is rounded half-up to ten digits, each line to the currency's
- * minor unit, and VAT is taken of the sum of the lines: so every printed number follows from the
- * printed numbers before it (EN 16931, BR-CO-10, BR-CO-13 to 15, BR-CO-17).
+ * minor unit, and VAT is computed on the sum of the lines: so every printed number follows from
+ * those printed before it (EN 16931, BR-CO-10, BR-CO-13 to 15, BR-CO-17).
  */
 export function priceItems(
   items: readonly Item[],
@@ -110,6 +165,7 @@ export function priceItems(
       quantity: String(item.quantity),
       unitPrice: trimDecimal(formatDecimal(price, PRICE_DIGITS), digits),
       net: formatDecimal(lineNet, digits),
+      bought: boughtBy(item),
     };
   });
   const tax = roundHalfUp(

@@ -1,6 +1,6 @@
 /**
- * Exact arithmetic of invoices: fractions of bigints, rounded once, where a number is printed.
- * Nothing here is a JavaScript number but the counts of digits.
+ * Exact arithmetic of invoices: fractions of bigints, rounded once, where a number is printed. Only
+ * digit counts are JavaScript numbers.
  */
 
 /** A fraction; the denominator is positive. */
@@ -9,17 +9,13 @@ export interface Fraction {
   denominator: bigint;
 }
 
-/** Currencies an invoice can be made out in, with the digits of their minor unit (ISO 4217). */
-export const CURRENCIES = { usd: 2, eur: 2, gbp: 2, jpy: 0, chf: 2, aed: 2 } as const;
-export type Currency = keyof typeof CURRENCIES;
-
-/** Decimals that a net unit price is rounded to: quantity × price then gives the line. */
+/** Decimals of a rounded net unit price: quantity × price then gives the line. */
 export const PRICE_DIGITS = 10;
 
 const DECIMAL = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i;
 
 /**
- * Reads a decimal that is not negative: `0.19`, `4.5e-7` (the shortest text of a JSON number).
+ * Reads a non-negative decimal: `0.19`, `4.5e-7` (the shortest text of a JSON number).
  *
  * @throws RangeError when the text is anything else
  */
@@ -42,7 +38,7 @@ export function formatDecimal(units: bigint, digits: number): string {
   return `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
 }
 
-/** Decimal text without zeros at its end, keeping at least `least` digits behind the point. */
+/** Decimal text without trailing zeros, keeping at least `least` decimals. */
 export function trimDecimal(text: string, least: number): string {
   const [whole = "", fraction = ""] = text.split(".");
   const kept = fraction.replace(/0+$/, "").padEnd(least, "0");
@@ -52,12 +48,31 @@ export function trimDecimal(text: string, least: number): string {
 /**
  * Decimal text without an exponent: `4.5e-7` is `0.00000045`.
  *
- * @throws RangeError when the text is no decimal
+ * @throws RangeError when the text is not a decimal
  */
 export function plainDecimal(text: string): string {
   const { numerator, denominator } = parseDecimal(text);
   const digits = denominator.toString().length - 1;
   return trimDecimal(formatDecimal(numerator, digits), 0);
+}
+
+/**
+ * The rate of the smallest unit, given that of a whole coin: exact, decimal text without an exponent.
+ *
+ * @param decimals - of the coin: it is 10^decimals of the smallest unit
+ * @throws RangeError when the rate is not a decimal
+ */
+export function perSmallestUnit(rate: string, decimals: number): string {
+  const { numerator, denominator } = parseDecimal(rate);
+  const digits = denominator.toString().length - 1 + decimals;
+  return trimDecimal(formatDecimal(numerator, digits), 0);
+}
+
+/** The rate of a whole coin, given that of the smallest unit: see `perSmallestUnit`. */
+export function perWholeCoin(rate: string, decimals: number): string {
+  const { numerator, denominator } = parseDecimal(rate);
+  const digits = denominator.toString().length - 1;
+  return trimDecimal(formatDecimal(numerator * 10n ** BigInt(decimals), digits), 0);
 }
 
 /** `a × b`. */
@@ -80,7 +95,7 @@ export function whole(value: bigint): Fraction {
   return { numerator: value, denominator: 1n };
 }
 
-/** Units of 10^-digits nearest to a fraction that is not negative; a half goes up. */
+/** A non-negative fraction in units of 10^-digits, rounded half-up. */
 export function roundHalfUp({ numerator, denominator }: Fraction, digits: number): bigint {
   const scaled = numerator * 10n ** BigInt(digits);
   return (scaled * 2n + denominator) / (denominator * 2n);

@@ -7,7 +7,7 @@ export interface Month {
   end: number;
 }
 
-/** Reads `YYYY-MM`; null when it is no month. */
+/** Reads `YYYY-MM`; null when it is not a month. */
 export function parseMonth(text: string): Month | null {
   const match = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text);
   if (!match) return null;

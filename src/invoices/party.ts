@@ -1,4 +1,6 @@
-/** A seller or a buyer as the interface has it. */
+import { unlessBlank } from "./printed.ts";
+
+/** A seller or a buyer as in the interface. */
 export interface Party {
   country: string;
   city: string;
@@ -12,13 +14,19 @@ export interface Party {
   vatNumber?: string | null | undefined;
 }
 
-/** A party with null for what was left out: both say the same, so they give the same invoice. */
+/** A party with null for blank and omitted members: all mean the same, so they give the same invoice. */
 export function partyOf(sent: Party): Party {
-  const { email = null, phone = null, name = null, companyName = null, vatNumber = null } = sent;
-  return { ...sent, email, phone, name, companyName, vatNumber };
+  return {
+    ...sent,
+    email: unlessBlank(sent.email),
+    phone: unlessBlank(sent.phone),
+    name: unlessBlank(sent.name),
+    companyName: unlessBlank(sent.companyName),
+    vatNumber: unlessBlank(sent.vatNumber),
+  };
 }
 
-/** Who a party is, on the first line: its company, else its name. */
+/** A party's first line: its company, else its name. */
 export function nameOf({ companyName, name }: Party): string {
   return companyName?.trim() || name?.trim() || "";
 }

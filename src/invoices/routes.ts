@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { db } from "../db/client.ts";
 import { commitAudited } from "../http/audit.ts";
 import { permitNetwork } from "../http/authenticate.ts";
@@ -6,22 +6,24 @@ import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { isoTime } from "../http/envelope.ts";
 import { idempotently } from "../http/idempotency.ts";
+import { described } from "../http/openapi/fields.ts";
 import { removedSources } from "../sources/active.ts";
-import { issueMonthly } from "./issue.ts";
-import { listInvoices, listUninvoiced } from "./list.ts";
-import { listRates, storeRate } from "./rates.ts";
+import { invoiceRecord, issuedInvoice, rateRecord, uninvoicedPayment } from "./answer-schemas.ts";
+import { issueMonthly } from "./issue/issue.ts";
+import { listInvoices, listUninvoiced } from "./issue/list.ts";
+import { perSmallestUnit } from "./money.ts";
+import { bundledFonts } from "./pdf/fonts.ts";
+import { requireGlyphs } from "./pdf/glyphs.ts";
+import { requireNearOthers } from "./rates/plausible.ts";
+import { listRates, storeRate } from "./rates/rates.ts";
 import {
   internalBody,
-  invoiceRecord,
-  issuedInvoice,
   listQuery,
   missingQuery,
   monthlyBody,
   PARTY_FIELDS,
   rateBody,
-  rateRecord,
   ratesQuery,
-  uninvoicedPayment,
 } from "./schemas.ts";
 import { verifyBuyer } from "./signature.ts";
 
@@ -29,7 +31,6 @@ const ERRORS = {
   402: "The API key has no usage credits left.",
   404: "There is nothing to bill for this month and wallet.",
   409: "The buyer bought from several sellers and none is named, or there is too much for one invoice.",
-  422: "The Idempotency-Key was used for another request.",
   502: "The price source failed.",
   504: "The price source did not answer in time.",
 };
@@ -42,6 +43,7 @@ export function invoiceRoutes() {
     router,
     {
       method: "post",
+      operationId: "createMonthlyInvoice",
       path: "/invoice/monthly",
       access: "+PAY",
       tag: "Invoices",
@@ -60,7 +62,7 @@ export function invoiceRoutes() {
     async (c, { body }) => {
       const now = Date.now();
       const network = verifyBuyer(body, buyerAsSent(c), now);
-      permitNetwork(c.var.caller, network);
+      permitNetwork(c.var.caller, network, "walletAddress");
       return issueMonthly(c, network, body, now);
     },
   );
@@ -69,6 +71,7 @@ export function invoiceRoutes() {
     router,
     {
       method: "post",
+      operationId: "createInternalMonthlyInvoice",
       path: "/invoice/monthly/internal",
       access: "Admin",
       tag: "Invoices",
@@ -86,13 +89,15 @@ export function invoiceRoutes() {
     router,
     {
       method: "get",
+      operationId: "listMonthlyInvoices",
+      isConditional: true,
       path: "/invoice/monthly",
       access: "+PAY",
       tag: "Invoices",
       summary: "Lists the invoices of a month, newest first",
       description: "A key that is no Admin sees the invoices that it asked for itself.",
       query: listQuery,
-      data: z.object({ Invoices: z.array(invoiceRecord) }),
+      data: z.object({ Invoices: described(z.array(invoiceRecord), "The items of the page.") }),
     },
     async (c, { query }) => {
       permitNetwork(c.var.caller, query.network);
@@ -106,12 +111,16 @@ export function invoiceRoutes() {
     router,
     {
       method: "get",
+      operationId: "listUninvoicedPayments",
+      isConditional: true,
       path: "/invoice/monthly/missing",
       access: "+PAY",
       tag: "Invoices",
       summary: "Lists payments of a month that are on no invoice, newest first",
       query: missingQuery,
-      data: z.object({ UninvoicedPayments: z.array(uninvoicedPayment) }),
+      data: z.object({
+        UninvoicedPayments: described(z.array(uninvoicedPayment), "The items of the page."),
+      }),
     },
     async (c, { query }) => {
       permitNetwork(c.var.caller, query.network);
@@ -126,12 +135,14 @@ export function invoiceRoutes() {
     router,
     {
       method: "get",
+      operationId: "listInvoiceRates",
+      isConditional: true,
       path: "/invoice/rates",
       access: "Admin",
       tag: "Invoices",
       summary: "Lists the stored end-of-month rates of a month",
       query: ratesQuery,
-      data: z.object({ Rates: z.array(rateRecord) }),
+      data: z.object({ Rates: described(z.array(rateRecord), "The items of the page.") }),
     },
     async (c, { query }) => ({
       Rates: await listRates(db(c.env, undefined, { deadline: c.var.deadline }), query),
@@ -142,6 +153,7 @@ export function invoiceRoutes() {
     router,
     {
       method: "post",
+      operationId: "storeInvoiceRate",
       path: "/invoice/rates",
       access: "Admin",
       tag: "Invoices",
@@ -149,19 +161,22 @@ export function invoiceRoutes() {
       body: rateBody,
       idempotent: true,
       data: rateRecord,
-      errors: { 422: ERRORS[422] },
     },
     async (c, { body }) => {
       const now = Date.now();
       const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
       return idempotently(c, database, now, async (remember) => {
-        const record = { ...body, updatedAt: isoTime(now) };
+        const { decimals, confirmRate, ...given } = body;
+        await requireGlyphs([["source", body.source]], await bundledFonts());
+        const rate = { ...given, rate: perSmallestUnit(body.rate, decimals) };
+        if (!confirmRate) await requireNearOthers(database, rate);
+        const record = { ...rate, updatedAt: isoTime(now) };
         const target = `${body.month} ${body.currency} ${body.unit}`;
         await commitAudited(
           c,
           database,
-          { action: "invoice-rate.store", target, detail: body, now },
-          [...(await remember(record)), storeRate(body, now)],
+          { action: "invoice-rate.store", target, detail: rate, now },
+          [...(await remember(record)), storeRate(rate, now)],
         );
         return record;
       });
@@ -171,7 +186,7 @@ export function invoiceRoutes() {
   return router;
 }
 
-/** The buyer as it was sent: its signature covers that, restricted to the members of a party. */
+/** The buyer as sent, restricted to the members of a party: the signature covers that. */
 function buyerAsSent(c: AppContext): object {
   const { Buyer } = JSON.parse(c.var.bodyText) as { Buyer: Record<string, unknown> };
   return Object.fromEntries(

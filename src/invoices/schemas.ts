@@ -1,225 +1,283 @@
-import { z } from "@hono/zod-openapi";
-import { NETWORKS } from "../chain/network.ts";
+import { z } from "zod";
+import { described, named, WALLET_ADDRESS } from "../http/openapi/fields.ts";
+import { network } from "../http/openapi/ledger.ts";
 import { flag, page, text } from "../http/parameters.ts";
 import { LANGUAGES } from "./content.ts";
-import { CURRENCIES, type Currency, plainDecimal } from "./money.ts";
+import { CURRENCY_CODES } from "./currencies.ts";
+import { plainDecimal } from "./money.ts";
 import { parseMonth } from "./month.ts";
+import { printed, printedAlways } from "./printed.ts";
 import { RETRIEVE_ACTION } from "./signature.ts";
 
-const currency = z.enum(Object.keys(CURRENCIES) as [Currency, ...Currency[]]);
-const network = z.enum(NETWORKS);
+export const BUYER = "751ae084d032d89cd03a9bc0bef32f80c0f5f42b15bf50df84181b30";
+export const SELLER = "1c7c886d2fdf5eddbefe6eec00e4428a2949079d3a5061cf11b55cdd";
+
+const currencyCode = named(
+  "Currency",
+  "A currency of ISO 4217, in lower case.",
+  z.enum(CURRENCY_CODES, "must be a currency code of ISO 4217"),
+);
+export const currencyShown = described(currencyCode, "Currency, in lower case.", "eur");
+/** A currency as it is sent: its letters may be large or small. */
+const currency = described(
+  z
+    .string()
+    .toLowerCase()
+    .pipe(currencyCode)
+    .meta({ wire: { $ref: "#/components/schemas/Currency" } }),
+  "Currency of ISO 4217, in any case of letters.",
+  "eur",
+);
 const keyHash = z
   .string()
   .regex(/^[0-9a-fA-F]{56}$/, "must be a payment key hash: 56 hex characters");
 
-export const month = z
-  .string()
-  .refine((value) => parseMonth(value) !== null, "must be a month, YYYY-MM")
-  .openapi({ example: "2025-09", description: "Calendar month in UTC." });
+export const month = described(
+  z
+    .string()
+    .refine((value) => parseMonth(value) !== null, "must be a month, YYYY-MM")
+    .meta({ pattern: "^(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])$" }),
+  "Calendar month in UTC, `YYYY-MM`.",
+  "2026-11",
+);
 
-const day = z.iso.date("must be a date, YYYY-MM-DD");
+const day = z.iso
+  .date("must be a date, YYYY-MM-DD")
+  .refine((value) => value >= "1970", "must be a date from 1970 on")
+  .meta({ wire: { type: "string", format: "date", pattern: "^(19[7-9]|[2-9])" } });
 
 const partyFields = {
-  country: text(100),
-  city: text(100),
-  zipCode: text(20),
-  street: text(100),
-  streetNumber: text(20),
-  email: z.email("must be an e-mail address").max(100).nullish(),
-  phone: text(100).nullish(),
-  name: text(100).nullish(),
-  companyName: text(100).nullish(),
-  vatNumber: text(100).nullish(),
+  country: described(printedAlways(100), "Country.", "Germany"),
+  city: described(printedAlways(100), "City.", "Berlin"),
+  zipCode: described(printedAlways(20), "Postal code.", "10115"),
+  street: described(printedAlways(100), "Street.", "Invalidenstraße"),
+  streetNumber: described(printedAlways(20), "Number of the house.", "1"),
+  email: described(
+    z.email("must be an e-mail address").max(100).nullish(),
+    "E-mail address.",
+    "billing@example.com",
+  ),
+  phone: described(printed(100).nullish(), "Telephone number.", "+49 30 123456"),
+  name: described(
+    printed(100).nullish(),
+    "Name of a person; one of both names is required.",
+    "A. Demo",
+  ),
+  companyName: described(
+    printed(100).nullish(),
+    "Name of a company; one of both names is required.",
+    "Demo Agents GmbH",
+  ),
+  vatNumber: described(
+    printed(100).nullish(),
+    "VAT number: the seller's is required with VAT or reverse charge, the buyer's with reverse charge.",
+    "DE123456789",
+  ),
 };
 
 /** The members of a party that the buyer's signature covers. */
 export const PARTY_FIELDS = Object.keys(partyFields);
 
-const party = z
-  .object(partyFields)
-  .refine(({ companyName, name }) => Boolean(companyName?.trim() || name?.trim()), {
-    error: "companyName or name is required",
-  })
-  .openapi("Party");
+const aName = { type: "string", pattern: "\\S" };
+
+const party = named(
+  "Party",
+  "A side of an invoice.",
+  z
+    .object(partyFields)
+    .refine(({ companyName, name }) => Boolean(companyName?.trim() || name?.trim()), {
+      error: "companyName or name is required",
+    })
+    .meta({
+      anyOf: [
+        { properties: { companyName: aName }, required: ["companyName"] },
+        { properties: { name: aName }, required: ["name"] },
+      ],
+    }),
+);
+export const seller = described(party, "Who sells.");
+export const buyer = described(party, "Who buys.");
+
+const SENTENCE = "Thank you for your order.";
+
+const language = named("InvoiceLanguage", "A language of invoices.", z.enum(LANGUAGES));
 
 const invoiceTexts = z.object({
-  itemNamePrefix: text(100).default("Agent: "),
-  itemNameSuffix: text(100, 0).default(""),
-  title: text(100).optional(),
-  description: text(1000).optional(),
-  greeting: text(1000).optional(),
-  closing: text(1000).optional(),
-  signature: text(1000).optional(),
-  footer: text(1000).optional(),
-  terms: text(1000).optional(),
-  privacy: text(1000).optional(),
-  idPrefix: text(100).optional().openapi({ description: "Put before the number." }),
-  date: day.optional().openapi({ description: "Date of issue; default: today." }),
-  language: z.enum(LANGUAGES).default("en-gb"),
-  localizationFormat: z
-    .enum(LANGUAGES)
-    .optional()
-    .openapi({ description: "How numbers and dates are written; default: as the language does." }),
+  itemNamePrefix: described(
+    printed(100).default("Agent: "),
+    "Put before an item's name.",
+    "Agent: ",
+  ),
+  itemNameSuffix: described(printed(100, 0).default(""), "Put after an item's name.", " (monthly)"),
+  title: described(printed(100).optional(), "Title of the invoice.", "Invoice"),
+  description: described(printed(1000).optional(), "Text under the title.", SENTENCE),
+  greeting: described(printed(1000).optional(), "Text before the items.", SENTENCE),
+  closing: described(printed(1000).optional(), "Text after the items.", SENTENCE),
+  signature: described(printed(1000).optional(), "Name under the closing.", "Demo Agents GmbH"),
+  footer: described(printed(1000).optional(), "Text at the foot of each page.", "Demo Agents GmbH"),
+  terms: described(printed(1000).optional(), "Terms of payment.", "Paid through the escrow."),
+  privacy: described(printed(1000).optional(), "Text about privacy.", "See our privacy policy."),
+  buyerReference: described(
+    printed(100).optional(),
+    "The buyer's reference (BT-10), in Germany the Leitweg-ID of an authority.",
+    "04011000-12345-67",
+  ),
+  idPrefix: described(printed(100).optional(), "Put before the number.", "AG-"),
+  date: described(day.optional(), "Date of issue, from 1970 on; default: today.", "2026-11-30"),
+  language: described(language.default("en-gb"), "Language of our texts.", "en-gb"),
+  localizationFormat: described(
+    language.optional(),
+    "How numbers and dates are written; default: as the language does.",
+    "de",
+  ),
 });
 
+export const reverseCharge = z.boolean();
+export const reverseChargeText = "Whether the buyer owes the VAT.";
+
+const decimals = z.int().min(0).max(30);
+/** Smaller ones have more digits than are printed. */
+const LEAST_RATE = 1e-30;
+const rateNumber = z.number().positive().min(LEAST_RATE).max(1e12);
+
 const billing = {
-  buyerWalletVkey: keyHash,
-  sellerWalletVkey: keyHash.optional().openapi({
-    description: "Needed when the buyer bought from several sellers in the month.",
-  }),
+  buyerWalletVkey: described(keyHash, "Payment key hash of the buyer's wallet.", BUYER),
+  sellerWalletVkey: described(
+    keyHash.optional(),
+    "Payment key hash of the seller's wallet; needed when the buyer bought from several sellers in the month.",
+    SELLER,
+  ),
   month,
   invoiceCurrency: currency,
-  CurrencyConversion: z.record(text(250, 0), z.number().positive().max(1e12)).default({}).openapi({
-    description:
-      "Invoice currency per one of the unit that amounts are counted in; the native coin is the empty text.",
-  }),
-  Invoice: invoiceTexts.prefault({}),
-  vatRate: z
-    .number()
-    .min(0)
-    .max(1)
-    .refine((rate) => /^\d(\.\d{1,6})?$/.test(String(rate)), "must have at most six decimals")
-    .default(0)
-    .openapi({ description: "A fraction. Amounts on the chain include it." }),
-  reverseCharge: z.boolean().default(false),
-  forceRegenerate: z.boolean().default(false),
-  Seller: party,
-  Buyer: party,
+  CurrencyConversion: described(
+    z.record(text(250, 0), rateNumber).default({}),
+    "Invoice currency per one of the unit that amounts are counted in, or per whole coin of a unit that `decimals` names; the native coin is the empty text.",
+    { "": 4.5e-7 },
+  ),
+  decimals: described(
+    z.record(text(250, 0), decimals).default({}),
+    "Decimals of a whole coin by unit: the rate that `CurrencyConversion` gives for such a unit is per whole coin, and the paper shows whole coins.",
+    {},
+  ),
+  confirmRate: described(
+    z.boolean().default(false),
+    "Lets a rate pass that is 100 times another one known for its unit, or a hundredth of it, and an amount that comes to zero.",
+    false,
+  ),
+  Invoice: described(invoiceTexts.prefault({}), "Texts of the invoice."),
+  vatRate: described(
+    z
+      .number()
+      .min(0)
+      .max(1)
+      .refine((rate) => /^\d(\.\d{1,6})?$/.test(String(rate)), "must have at most six decimals")
+      .default(0)
+      .meta({ format: "at-most-six-decimals" }),
+    "VAT as a fraction with at most six decimals. Amounts on the chain include it.",
+    0.19,
+  ),
+  reverseCharge: described(reverseCharge.default(false), reverseChargeText, false),
+  forceRegenerate: described(
+    z.boolean().default(false),
+    "Whether to make a new revision though nothing has changed.",
+    false,
+  ),
+  Seller: seller,
+  Buyer: buyer,
 };
 
 export const monthlyBody = z.object({
-  signature: text(2000).openapi({
-    description: "COSE_Sign1 (CIP-30 signData) or a bare ed25519 signature, hex.",
-  }),
-  key: text(2000).openapi({ description: "COSE_Key or a bare ed25519 public key, hex." }),
-  walletAddress: text(500),
-  validUntil: z
-    .int()
-    .min(0)
-    .openapi({ description: "Epoch milliseconds; at most two hours ahead." }),
-  action: z.literal(RETRIEVE_ACTION),
+  signature: described(
+    text(2000).meta({ format: "wallet-signature" }),
+    "COSE_Sign1 (CIP-30 signData) or a bare ed25519 signature, in hex.",
+    `845869a3012704582082cde2e6948734808e7202f81f5e2fa3e80ae92cf818b4eb${"00".repeat(64)}`,
+  ),
+  key: described(
+    text(2000),
+    "COSE_Key or a bare ed25519 public key, in hex.",
+    "a401010327200621582082cde2e6948734808e7202f81f5e2fa3e80ae92cf818b4ebd506acb34583e174",
+  ),
+  walletAddress: described(
+    text(500).meta({ format: "bech32-address" }),
+    "Address of the buyer's wallet, in bech32.",
+    WALLET_ADDRESS,
+  ),
+  validUntil: described(
+    z.int().min(0),
+    "Epoch milliseconds; at most two hours ahead.",
+    1795331845398,
+  ),
+  action: described(z.literal(RETRIEVE_ACTION), "What is signed for.", RETRIEVE_ACTION),
   ...billing,
 });
 
 export const internalBody = z.object({ network, ...billing });
 
-/** What both requests say about the invoice itself. */
+/** The fields of both requests about the invoice itself. */
 export type BillingRequest = Omit<z.output<typeof internalBody>, "network">;
-
-export const issuedInvoice = z.object({
-  invoice: z.string().openapi({ description: "PDF in base64." }),
-  cancellationInvoice: z.string().optional().openapi({
-    description: "PDF in base64: the cancellation of the invoice that this one replaces.",
-  }),
-});
 
 export const listQuery = z.object({
   ...page,
   network,
   month,
-  invoiceBaseId: text()
-    .optional()
-    .openapi({ description: "All papers of one base, in place of the latest of each." }),
-  includePdf: flag(false),
+  invoiceBaseId: described(
+    text().optional(),
+    "All papers of one base, in place of the latest of each.",
+    "01m80ye2k5h7n9q3s6v8x1z4b0",
+  ),
+  includePdf: described(flag(false), "Whether to include the PDFs."),
 });
-
-const timestamp = z.iso.datetime();
-const decimal = z.string();
-
-export const invoiceRecord = z
-  .object({
-    id: z.string(),
-    invoiceBaseId: z.string(),
-    kind: z.enum(["Invoice", "Cancellation"]),
-    revisionNumber: z.int(),
-    invoiceNumber: z.string(),
-    isCancelled: z.boolean(),
-    createdAt: timestamp,
-    network,
-    month: z.string(),
-    invoiceDate: z.string(),
-    buyerWalletVkey: z.string(),
-    sellerWalletVkey: z.string(),
-    invoiceCurrency: currency,
-    vatRate: decimal,
-    reverseCharge: z.boolean(),
-    netTotal: decimal,
-    vatTotal: decimal,
-    grossTotal: decimal,
-    Seller: party,
-    Buyer: party,
-    Items: z.array(
-      z.object({ name: z.string(), quantity: decimal, unitPrice: decimal, net: decimal }),
-    ),
-    Conversions: z.array(
-      z.object({ unit: z.string(), amount: decimal, rate: decimal, source: z.string().nullable() }),
-    ),
-    Cancels: z
-      .object({
-        number: z.string(),
-        issueDate: z.string(),
-        reasons: z.array(z.string()),
-      })
-      .nullable(),
-    pdf: z.string().nullable().optional(),
-  })
-  .openapi("MonthlyInvoice");
 
 export const missingQuery = z.object({
   ...page,
   network,
   month,
-  buyerWalletVkey: keyHash.optional(),
+  buyerWalletVkey: described(
+    keyHash.optional(),
+    "Only payments of the buyer's wallet with this payment key hash.",
+    BUYER,
+  ),
 });
 
-export const uninvoicedPayment = z
-  .object({
-    id: z.string(),
-    blockchainIdentifier: z.string(),
-    onChainState: z.string(),
-    createdAt: timestamp,
-    billableAt: timestamp,
-    buyerWalletVkey: z.string(),
-    sellerWalletVkey: z.string(),
-    Funds: z.array(z.object({ amount: z.string(), unit: z.string() })),
-  })
-  .openapi("UninvoicedPayment");
-
-/** A decimal with a digit that is not zero. */
+/** A decimal with a non-zero digit; as small as `LEAST_RATE`. */
 const RATE = /^(?=.*[1-9])\d{1,15}(\.\d{1,30})?$/;
+export const unitText = "Empty for the native coin, else policy id and asset name in hex.";
+export const rateUnit = described(text(250, 0), unitText, "");
+const rateText =
+  "Currency per one of the unit that amounts are counted in, or per whole coin with `decimals`";
+export const rateSource = "Where the rate is from.";
 
 export const rateBody = z.object({
-  unit: text(250, 0),
+  unit: rateUnit,
   currency,
   month,
-  rate: z
-    .union([z.number().positive().max(1e12).transform(String), z.string().regex(RATE)], {
-      error: ({ input }) =>
-        input === undefined
-          ? "is required"
-          : "must be a decimal above zero, as a number or as text with at most 30 decimals",
-    })
-    .transform(plainDecimal)
-    .openapi({
-      type: "string",
-      description: "Currency per one of the unit that amounts are counted in.",
-    }),
-  source: text(100),
+  rate: described(
+    z
+      .union([rateNumber.transform(String), z.string().regex(RATE)], {
+        error: ({ input }) =>
+          input === undefined
+            ? "is required"
+            : "must be a decimal above zero, as a number or as text with at most 30 decimals",
+      })
+      .transform(plainDecimal),
+    `${rateText}, as a number or as decimal text.`,
+    "0.00000045",
+  ),
+  decimals: described(
+    decimals.default(0),
+    "Of the coin that `rate` is for: 0 when that is the smallest unit.",
+    0,
+  ),
+  confirmRate: described(
+    z.boolean().default(false),
+    "Lets a rate pass that is 100 times the one it replaces or the last one before it, or a hundredth of it.",
+    false,
+  ),
+  source: described(printed(100), rateSource, "ECB"),
 });
-
-export const rateRecord = z
-  .object({
-    unit: z.string(),
-    currency,
-    month: z.string(),
-    rate: decimal,
-    source: z.string(),
-    updatedAt: timestamp,
-  })
-  .openapi("InvoiceRate");
 
 export const ratesQuery = z.object({
   limit: page.limit,
   month,
-  currency: currency.optional(),
+  currency: described(currency.optional(), "Only rates in this currency."),
 });

@@ -1,22 +1,22 @@
 /** Proof that the buyer asks for its own invoices: a signature of its wallet's payment key. */
-import { ed25519 } from "@noble/curves/ed25519.js";
 import { blake2b } from "@noble/hashes/blake2.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js";
+import { canonicalJson } from "../canonical-json.ts";
 import { addressToBytes, type ParsedAddress, parseAddress } from "../chain/address.ts";
 import { isCoseValid, readCoseSign1 } from "../chain/cose.ts";
+import { isSignedBy } from "../chain/ed25519.ts";
 import { isHex } from "../chain/hex.ts";
 import { keyHash } from "../chain/keys.ts";
 import type { Network } from "../chain/network.ts";
 import { ApiError } from "../http/errors.ts";
-import { canonicalJson } from "./canonical-json.ts";
 
 export const RETRIEVE_ACTION = "RetrieveMonthlyInvoices";
 
-/** A signature is good for at most this long. */
+/** Longest validity of a signature. */
 export const LONGEST_VALIDITY_MS = 2 * 60 * 60 * 1000;
 
-/** The parts of a request that are signed, or sign it. */
+/** The signed parts of a request, and its signature. */
 export interface SignedRequest {
   /** COSE_Sign1 (CIP-8, CIP-30) in hex, or a bare ed25519 signature: 64 bytes in hex. */
   signature: string;
@@ -37,7 +37,7 @@ export interface SignedRequest {
  * The text that the buyer signs: canonical JSON of the action, the expiry, and the SHA-256 of the
  * canonical JSON of buyer, key hash and month.
  *
- * @param buyer - the party object as it was sent, restricted to its known members
+ * @param buyer - the party object as sent, restricted to its known members
  */
 export function signedMessage(
   request: Pick<SignedRequest, "action" | "validUntil" | "buyerWalletVkey" | "month">,
@@ -50,13 +50,13 @@ export function signedMessage(
 
 /**
  * Checks that the owner of the payment key `buyerWalletVkey` signed this request and that the
- * signature still holds. The stake credential of an address never counts: whoever made the address
- * can put any stake key beside somebody else's payment key.
+ * signature is still valid. The stake credential of an address never counts: anyone can make an
+ * address from any stake key and somebody else's payment key.
  *
  * @param buyer - see `signedMessage`
  * @param now - epoch milliseconds
  * @returns the network of the wallet
- * @throws ApiError 400, naming what does not fit
+ * @throws ApiError 400, naming what does not match
  */
 export function verifyBuyer(request: SignedRequest, buyer: object, now: number): Network {
   if (request.validUntil < now) throw new ApiError(400, "validUntil: the signature has expired");
@@ -81,7 +81,7 @@ function verifyBare(request: SignedRequest, message: Uint8Array): void {
   const publicKey = hexToBytes(request.key);
   requireKeyOf(request.buyerWalletVkey, publicKey);
   const signature = hexToBytes(request.signature);
-  if (!ed25519.verify(signature, message, publicKey, { zip215: false }))
+  if (!isSignedBy(publicKey, message, signature))
     throw new ApiError(400, "signature: does not fit the key and this request");
 }
 
@@ -116,7 +116,7 @@ function isHexOf(bytes: number, text: string): boolean {
   return text.length === 2 * bytes && isHex(text);
 }
 
-/** Nothing compared here is secret, so the time it takes may show. */
+/** Nothing compared here is secret, so timing may leak. */
 function equal(a: Uint8Array, b: Uint8Array): boolean {
   return bytesToHex(a) === bytesToHex(b);
 }

@@ -18,7 +18,7 @@ export const invoiceBase = sqliteTable(
     sellerVkey: text("seller_vkey").notNull(),
     /** `YYYY-MM`, UTC. */
     month: text("month").notNull(),
-    /** Guards every batch that issues: whoever read an older one aborts. 1 with the first revision. */
+    /** Guards every issuing batch: one that read an older value aborts. 1 at the first revision. */
     version: integer("version").notNull(),
     createdAt: integer("created_at").notNull(),
   },
@@ -33,7 +33,7 @@ export const invoiceBase = sqliteTable(
   ],
 );
 
-/** The last number given out: gapless per seller and calendar year of the issue date. Ledger. */
+/** The last number issued: gapless per seller and calendar year of the issue date. Ledger. */
 export const invoiceSeries = sqliteTable(
   "invoice_series",
   {
@@ -45,7 +45,7 @@ export const invoiceSeries = sqliteTable(
   (table) => [primaryKey({ columns: [table.network, table.sellerVkey, table.year] })],
 );
 
-/** An issued paper: an invoice, or the cancellation of one. Never changed but for `pdf`. Ledger. */
+/** An issued document: an invoice, or the cancellation of one. Only `pdf` ever changes. Ledger. */
 export const invoiceDocument = sqliteTable(
   "invoice_document",
   {
@@ -59,13 +59,13 @@ export const invoiceDocument = sqliteTable(
     year: integer("year").notNull(),
     sequence: integer("sequence").notNull(),
     number: text("number").notNull(),
-    /** `InvoiceContent` as JSON: all that is printed, but for the numbers. */
+    /** `InvoiceContent` as JSON: everything printed except the numbers. */
     content: text("content").notNull(),
-    /** SHA-256 of everything the invoice was made from, hex: an equal request gets this paper. */
+    /** SHA-256 of all the invoice's inputs, hex: an equal request gets this document. */
     fingerprint: text("fingerprint").notNull(),
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
-    /** Base64. Rendered from the other columns; null until that was first done. */
+    /** Base64. Rendered from the other columns; null until then. */
     pdf: text("pdf"),
   },
   (table) => [
@@ -80,8 +80,8 @@ export const invoiceDocument = sqliteTable(
 );
 
 /**
- * Which base a payment is billed in: one and no other. The payment is that on the chain: a source
- * that is created again makes another record of it. Ledger.
+ * The one base that bills a payment. The payment is identified as on the chain: a source created
+ * again makes another record of it. Ledger.
  */
 export const invoicedPayment = sqliteTable(
   "invoiced_payment",
@@ -98,7 +98,7 @@ export const invoicedPayment = sqliteTable(
   ],
 );
 
-/** End-of-month rates: invoice currency per one of the unit that amounts are counted in. Core. */
+/** End-of-month rates: invoice currency per unit that amounts are counted in. Core. */
 export const invoiceRate = sqliteTable(
   "invoice_rate",
   {
@@ -108,7 +108,7 @@ export const invoiceRate = sqliteTable(
     unit: text("unit").notNull(),
     /** Decimal text. */
     rate: text("rate").notNull(),
-    /** Where it is from, as the invoice prints it. */
+    /** Its source, as the invoice prints it. */
     source: text("source").notNull(),
     updatedAt: integer("updated_at").notNull(),
   },

@@ -1,7 +1,12 @@
+/** A unit in messages: the native coin has no name of its own. */
+export function unitInWords(unit: string): string {
+  return unit === "" ? "the native coin" : `the unit ${JSON.stringify(unit)}`;
+}
+
 const POLICY_DIGITS = 56;
 
 /**
- * A token as it is printed: its name, when that is plain text, and the ends of its policy id.
+ * The printed form of a token: its name, when that is plain text, and the ends of its policy id.
  *
  * @param unit - policy id and asset name in hex; other text is shown as it is
  */
@@ -12,7 +17,17 @@ export function unitName(unit: string): string {
   return /^[\x21-\x7e]+$/.test(name) ? `${name} (${policy})` : policy;
 }
 
-/** An agent identifier as it is printed: long ones by their ends. */
+const LONGEST_NAME = 80;
+
+/** A registered name, cut where it is longer than a line or two. */
+export function shortName(name: string): string {
+  const letters = [...name.trim()];
+  return letters.length > LONGEST_NAME
+    ? `${letters.slice(0, LONGEST_NAME - 1).join("")}…`
+    : letters.join("");
+}
+
+/** The printed form of an agent identifier: long ones by their ends. */
 export function agentName(agentIdentifier: string): string {
   return agentIdentifier.length > 14
     ? `${agentIdentifier.slice(0, 6)}…${agentIdentifier.slice(-12)}`

@@ -5,7 +5,7 @@ import type { Database } from "../db/client.ts";
 
 const ID_LENGTH = 32;
 
-/** Names a capability: the same name and version have the same id everywhere. Null for none. */
+/** The id of a capability: the same name and version have the same id. Null for none. */
 export function capabilityId(capability: { name: string; version: string } | null): string | null {
   if (capability === null) return null;
   const text = JSON.stringify([capability.name, capability.version]);

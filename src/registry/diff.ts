@@ -1,6 +1,6 @@
 import type { Network } from "../chain/network.ts";
 import { type Statement, statement } from "../db/client.ts";
-import { pageSql } from "./page.ts";
+import { pageSql } from "./read-entries.ts";
 
 export interface RegistryDiffQuery {
   network: Network;
@@ -14,7 +14,7 @@ export interface RegistryDiffQuery {
  * The entries changed since a point, by the five rules of the interface:
  *
  * 1. A client that sends the last item's stamp and id sees every change at least once.
- * 2. The cursor item comes again, with all after it; one that changed stands at its new stamp.
+ * 2. The cursor item is returned again, with all after it; one that changed stands at its new stamp.
  * 3. An unknown cursor is compared by its text with the ids at exactly `statusUpdatedAfter`.
  * 4. Without a cursor the items at `statusUpdatedAfter` are all in it.
  * 5. A cursor item whose stamp is before `statusUpdatedAfter` does not count.
@@ -31,7 +31,7 @@ export function registryDiff(query: RegistryDiffQuery): Statement {
     network,
     statusUpdatedAfter,
     cursorId ?? "",
-    // The cursor item comes again: alone it would keep a client with limit 1 where it is.
+    // The cursor item is returned again: with limit 1 a client would not advance.
     cursorId === undefined ? query.limit : Math.max(query.limit, 2),
   );
 }

@@ -4,7 +4,7 @@ import type { AgentProfile } from "./profile.ts";
 export const ENTRY_STATUSES = ["Online", "Offline", "Deregistered", "Invalid"] as const;
 export type EntryStatus = (typeof ENTRY_STATUSES)[number];
 
-/** What health checks can come to. */
+/** The results of health checks. */
 export type Health = "Online" | "Offline" | "Invalid";
 
 /** What transactions change. A rollback restores it as a whole. */
@@ -67,7 +67,7 @@ export function entryOfRow(row: EntryRow): EntryRecord {
   };
 }
 
-/** The state of an entry that no transaction has reached, or whose minting was rolled back. */
+/** The state of an entry before its first transaction, or whose mint was rolled back. */
 export const NEVER_MINTED: EntryState = { supply: "0", profile: null, reason: null };
 
 /** A burned token is `Deregistered` and an unreadable one `Invalid`, whatever checks say. */

@@ -1,8 +1,8 @@
-import type { z } from "@hono/zod-openapi";
+import type { z } from "zod";
 import { type Statement, statement } from "../db/client.ts";
 import { capabilityId } from "./capability.ts";
 import type { EntryStatus } from "./entry.ts";
-import { pageSql } from "./page.ts";
+import { pageSql } from "./read-entries.ts";
 import type { listBody } from "./schemas.ts";
 
 export type ListBody = z.output<typeof listBody>;
@@ -11,8 +11,8 @@ export type ListBody = z.output<typeof listBody>;
  * One page of a list, newest first by id, after `cursorId`. Only the filters that were sent are in
  * the statement. Without a status filter only agents that are online are listed.
  *
- * The entries of one status stand in the order of a page in the index, those of several do not: each
- * status gives a page, and the first of all pages are taken. So no page reads all there are.
+ * The index has the entries of one status in the order of a page, but not those of several: a page is
+ * read per status, and the first of all of them are taken. So no page reads all entries.
  *
  * @param among - ids of the entries that count; all of them when omitted
  */
@@ -24,7 +24,7 @@ export function registryList(body: ListBody, among?: string[]): Statement {
     where.push(condition.replaceAll("?", `?${params.length}`));
   };
   const { filter = {} } = body;
-  // With `+` the network leads to no index, so that the identifier does.
+  // The `+` keeps SQLite from using an index of the network, so that it uses that of the identifier.
   add(filter.assetIdentifier === undefined ? "e.network = ?" : "+e.network = ?", body.network);
   if (among !== undefined) add("e.id IN (SELECT value FROM json_each(?))", JSON.stringify(among));
   if (body.cursorId !== undefined) add("e.id < ?", body.cursorId);
@@ -48,7 +48,7 @@ export function registryList(body: ListBody, among?: string[]): Statement {
   else if (capability) add("e.state->>'$.profile.capability.name' = ?", capability.name);
   params.push(body.limit);
   const limit = `LIMIT ?${params.length}`;
-  // The status is spelled out, as the conditions of partial indexes are: it is one of our own words.
+  // The status is a literal, as in the conditions of partial indexes: it is one of our own constants.
   const pages = listedStatuses(filter).map((status) => {
     const conditions = [`e.status = '${status}'`, ...where].join(" AND ");
     return `SELECT * FROM (${pageSql(conditions, `ORDER BY e.id DESC ${limit}`)})`;

@@ -1,14 +1,15 @@
+import { requireCredits } from "../api-keys/credits.ts";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { db, type Statement, statement } from "../db/client.ts";
 import { open } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { providerFor } from "../sources/provider.ts";
-import { type SellerWallet, sellerWallet } from "./holder.ts";
-import { chargeCall } from "./metered.ts";
-import { pageSql, pageText } from "./page.ts";
+import { chargeCall } from "./charged-query.ts";
+import { pageSql, pageText } from "./read-entries.ts";
 import type { ShownRow } from "./render.ts";
-import { activeRegistrySource, providerKeyPlace } from "./source-record.ts";
+import { activeRegistrySource, providerKeyPlace } from "./sources/record.ts";
+import { type SellerWallet, sellerWallet } from "./token-holder.ts";
 
 /**
  * The payment information of an agent: its entry, and who holds its token and is paid. Charged
@@ -16,15 +17,17 @@ import { activeRegistrySource, providerKeyPlace } from "./source-record.ts";
  *
  * @returns JSON text of the record
  * @throws ApiError 404 when there is no such agent, its source was removed, or nobody holds its
- *   token; ProviderError
+ *   token; 402; ProviderError
  */
 export async function paymentInformation(c: AppContext, agentIdentifier: string): Promise<string> {
   const row = await findEntry(c, agentIdentifier);
   if (row === undefined) throw new ApiError(404, "agentIdentifier: there is no such agent");
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  await requireCredits(core, c.var.caller, "payment-information");
   const wallet = await holderOf(c, row);
   if (wallet === null)
     throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");
-  const text = await pageText(db(c.env, row.network, { deadline: c.var.deadline }), [row]);
+  const text = pageText([row]);
   await chargeCall(c, "payment-information");
   return `${text.slice(0, -1)},"sellerWallet":${JSON.stringify(wallet)}}`;
 }
@@ -63,6 +66,6 @@ async function holderOf(c: AppContext, row: ShownRow): Promise<SellerWallet | nu
   if (source === null)
     throw new ApiError(404, "agentIdentifier: the registry of this agent was removed");
   const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-  const provider = await providerFor(c.env, row.network, key);
+  const provider = await providerFor(c.env, row.network, key, { caller: c.var.caller.id });
   return sellerWallet(provider, source.id, row.network, row.agent_identifier);
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { PaymentSourceType } from "../chain/network.ts";
 
 /** An amount of a price: decimal text of minor units; `unit` is `""` for the native coin. */
 export interface PriceAmount {
@@ -28,12 +29,25 @@ export interface AgentProfile {
   pricing: { type: (typeof PRICING_TYPES)[number]; amounts: PriceAmount[] };
   paymentType: (typeof PAYMENT_TYPES)[number];
   metadataVersion: 1 | 2;
+  /** Metadata version 2: how it can be paid, in its order. An older reader left them out. */
+  paymentSources?: ListedSource[];
+}
+
+/** One of the ways in which an agent can be paid; null is what cannot be read. */
+export interface ListedSource {
+  /** Whether it is on our ledger. */
+  isOnLedger: boolean;
+  network: string | null;
+  /** Generation of the escrow contract. */
+  type: PaymentSourceType | null;
+  contractAddress: string | null;
+  pricing: AgentProfile["pricing"] | null;
 }
 
 export type ProfileResult = { ok: true; profile: AgentProfile } | { ok: false; reason: string };
 
 const MAX_PRICES = 25;
-/** More problems than this say nothing more. */
+/** Problems reported at most. */
 const LISTED_PROBLEMS = 5;
 /** The ledger's name in `supported_payment_sources` of metadata version 2. */
 const LEDGER = "Cardano";
@@ -100,7 +114,7 @@ const TEXT = z.unknown().transform((value, problems): string => {
   return z.NEVER;
 });
 
-/** The writer cuts texts into pieces, and of the empty unit nothing is left but an empty list. */
+/** Writers split texts into pieces, so the empty unit is an empty list. */
 const UNIT = z
   .unknown()
   .optional()
@@ -242,14 +256,41 @@ const VERSION_1 = record({ ...BASE, agentPricing: pricing("fixedPricing", "unit"
   (value) => profileOf(value, value.agentPricing, 1),
 );
 
-/** One without an address is none that could be paid to. */
+/** A payment source without an address cannot be paid to. */
 const SETTLEMENT = record({ address: TEXT });
 
 const PAYMENT_SOURCE = record({
   chain: TEXT,
+  network: z.unknown().optional(),
   settlement: z.unknown().optional(),
   pricing: z.unknown().optional(),
 });
+
+/** The contracts' generations as tokens name them. */
+const SOURCE_TYPES: Readonly<Record<string, PaymentSourceType>> = {
+  Web3ChainV1: "Web3ChainV1",
+  Web3ChainV2: "Web3ChainV2",
+  Web3CardanoV1: "Web3ChainV1",
+  Web3CardanoV2: "Web3ChainV2",
+};
+
+const OPEN_SETTLEMENT = z.object({
+  paymentSourceType: OPTIONAL_TEXT,
+  address: OPTIONAL_TEXT,
+});
+
+function listedSource(source: z.output<typeof PAYMENT_SOURCE>): ListedSource {
+  const network = OPTIONAL_TEXT.safeParse(source.network);
+  const settlement = OPEN_SETTLEMENT.safeParse(source.settlement);
+  const price = pricing("fixed", "asset").safeParse(source.pricing);
+  return {
+    isOnLedger: source.chain === LEDGER,
+    network: network.data ?? null,
+    type: SOURCE_TYPES[settlement.data?.paymentSourceType ?? ""] ?? null,
+    contractAddress: settlement.data?.address ?? null,
+    pricing: price.data ?? null,
+  };
+}
 
 /** The price is that of the first payment source on our ledger; without one the agent is free. */
 const VERSION_2 = record({
@@ -260,9 +301,10 @@ const VERSION_2 = record({
     ({ chain, settlement }) => chain === LEDGER && SETTLEMENT.safeParse(settlement).success,
   );
   const source = value.supported_payment_sources[position];
-  if (!source) return profileOf(value, { type: "Free", amounts: [] }, 2);
+  const paymentSources = value.supported_payment_sources.map(listedSource);
+  if (!source) return { ...profileOf(value, { type: "Free", amounts: [] }, 2), paymentSources };
   const price = pricing("fixed", "asset").safeParse(source.pricing);
-  if (price.success) return profileOf(value, price.data, 2);
+  if (price.success) return { ...profileOf(value, price.data, 2), paymentSources };
   for (const { path, message } of price.error.issues)
     problems.addIssue({
       code: "custom",

@@ -24,7 +24,7 @@ const POLICY_LENGTH = 56;
 
 /**
  * The registry entry of the interface as JSON text, without what changes while the metadata does
- * not: status, times and counters, which `shownEntry` puts in front.
+ * not: status, times and counters, which `shownEntry` prepends.
  */
 export function render(entry: EntryRecord): string {
   const { agentIdentifier, policyId, sourceId, sourceUrl: url, state } = entry;
@@ -71,15 +71,16 @@ export interface ShownRow {
   created_at: number;
   updated_at: number;
   status_updated_at: number;
-  doc_version: number;
-  doc: string;
+  /** Null of a row that another version of `render` wrote: then it is rendered from `outdated`. */
+  doc: string | null;
+  outdated: string | null;
   checks: number | null;
   successes: number | null;
   last_check_at: number | null;
 }
 
-/** The entry as text: what changes often, then the stored rest. Nothing is parsed. */
-export function shownEntry(row: ShownRow): string {
+/** The entry as text: what changes often, then the rest as `render` made it. Nothing is parsed. */
+export function shownEntry(row: ShownRow, doc: string): string {
   const head = JSON.stringify({
     id: row.id,
     createdAt: iso(row.created_at),
@@ -90,7 +91,7 @@ export function shownEntry(row: ShownRow): string {
     uptimeCount: row.successes ?? 0,
     lastUptimeCheck: row.last_check_at === null ? null : iso(row.last_check_at),
   });
-  return `${head.slice(0, -1)},${row.doc.slice(1)}`;
+  return `${head.slice(0, -1)},${doc.slice(1)}`;
 }
 
 function iso(milliseconds: number): string {

@@ -1,31 +1,36 @@
-import { z } from "@hono/zod-openapi";
-import { NETWORKS } from "../chain/network.ts";
+import { z } from "zod";
 import { permitNetwork } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { page, text } from "../http/parameters.ts";
+import { envelope } from "../http/envelope.ts";
+import { AGENT_IDENTIFIER, described } from "../http/openapi/fields.ts";
+import { network } from "../http/openapi/ledger.ts";
+import { diffPaging, page, text } from "../http/parameters.ts";
 import { readSession, textAnswer } from "../http/session.ts";
 import { listCapabilities } from "./capability.ts";
+import { meteredQuery } from "./charged-query.ts";
 import { registryDiff } from "./diff.ts";
 import { registryList } from "./list.ts";
-import { meteredQuery } from "./metered.ts";
-import { pageText } from "./page.ts";
 import { paymentInformation } from "./payment-information.ts";
+import { pageText } from "./read-entries.ts";
 import type { ShownRow } from "./render.ts";
 import {
-  agentMetadata,
   diffBody,
   entries,
   listBody,
+  offeredCapability,
   paymentInformation as paymentInformationRecord,
   searchBody,
+  walletAsset,
+  walletQuery,
 } from "./schemas.ts";
-import { searchPage } from "./search.ts";
-import { searchDatabase } from "./search-index.ts";
+import { searchDatabase } from "./search/index.ts";
+import { searchPage } from "./search/search.ts";
 import { walletAssets } from "./wallet-assets.ts";
 
 const TAG = "Registry";
 const PROVIDER_ERRORS = {
   502: "The chain provider failed.",
+  503: "The chain provider takes no calls at the moment; Retry-After says when to come back.",
   504: "The chain provider did not answer in time.",
 };
 const OUT_OF_CREDITS = { 402: "The API key has no usage credits left." };
@@ -38,12 +43,14 @@ export function registryRoutes() {
     router,
     {
       method: "post",
+      operationId: "diffRegistryEntries",
+      isConditional: true,
+      takesBookmark: true,
       path: "/registry-diff",
       access: "User",
       tag: TAG,
       summary: "Returns registry entries whose status changed at or after a point",
-      description:
-        "To page forward, send the last item's `statusUpdatedAt` as `statusUpdatedAfter` and its id as `cursorId`; that item comes again.",
+      description: diffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
       body: diffBody,
       data: entries,
       errors: OUT_OF_CREDITS,
@@ -57,7 +64,7 @@ export function registryRoutes() {
         "registry-diff",
         query,
       );
-      const found = await pageText(session, rows);
+      const found = pageText(rows);
       return textAnswer(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
     },
   );
@@ -66,12 +73,17 @@ export function registryRoutes() {
     router,
     {
       method: "get",
+      operationId: "getPaymentInformation",
       path: "/payment-information",
       access: "User",
       tag: TAG,
       summary: "Returns an agent's entry and the wallet that is paid",
       query: z.object({
-        agentIdentifier: text(250, 57).openapi({ description: "Policy id and asset name, hex." }),
+        agentIdentifier: described(
+          text(250, 57),
+          "Policy id and asset name, in hex.",
+          AGENT_IDENTIFIER,
+        ),
       }),
       data: paymentInformationRecord,
       errors: { ...PROVIDER_ERRORS, ...OUT_OF_CREDITS, 404: "There is no such agent." },
@@ -88,31 +100,13 @@ export function registryRoutes() {
     router,
     {
       method: "get",
+      operationId: "listWalletAgents",
       path: "/registry/wallet",
       access: "User",
       tag: TAG,
       summary: "Returns the agents whose tokens a managed wallet holds",
-      query: z
-        .object({
-          walletVKey: text().optional(),
-          walletVkey: text().optional().openapi({ description: "The same as `walletVKey`." }),
-          network: z.enum(NETWORKS),
-          smartContractAddress: text().optional(),
-        })
-        .refine(({ walletVKey, walletVkey }) => (walletVKey ?? walletVkey) !== undefined, {
-          path: ["walletVKey"],
-          error: "is required",
-        }),
-      data: z.object({
-        Assets: z.array(
-          z.object({
-            policyId: z.string(),
-            assetName: z.string(),
-            agentIdentifier: z.string(),
-            Metadata: agentMetadata,
-          }),
-        ),
-      }),
+      query: walletQuery,
+      data: z.object({ Assets: described(z.array(walletAsset), "The agents.") }),
       errors: { ...PROVIDER_ERRORS, ...OUT_OF_CREDITS, 404: "There is no such wallet." },
     },
     async (c, { query }) => {
@@ -127,6 +121,9 @@ export function registryRoutes() {
     router,
     {
       method: "post",
+      operationId: "listRegistryEntries",
+      isConditional: true,
+      takesBookmark: true,
       path: "/registry-entry",
       access: "User",
       tag: TAG,
@@ -138,7 +135,7 @@ export function registryRoutes() {
       permitNetwork(c.var.caller, body.network);
       const session = readSession(c, body.network);
       const { sql, params } = registryList(body);
-      const found = await pageText(session, await session.all<ShownRow>(sql, ...params));
+      const found = pageText(await session.all<ShownRow>(sql, ...params));
       return textAnswer(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
     },
   );
@@ -147,6 +144,9 @@ export function registryRoutes() {
     router,
     {
       method: "post",
+      operationId: "searchRegistryEntries",
+      isConditional: true,
+      takesBookmark: true,
       path: "/registry-entry-search",
       access: "User",
       tag: TAG,
@@ -159,7 +159,7 @@ export function registryRoutes() {
       permitNetwork(c.var.caller, body.network);
       const session = readSession(c, body.network);
       const index = searchDatabase(c.env, c.var.deadline);
-      const found = await pageText(session, await searchPage(index, session, body));
+      const found = pageText(await searchPage(index, session, body));
       return textAnswer(c, `{"status":"success","data":{"entries":[${found}]}}`, session);
     },
   );
@@ -168,18 +168,23 @@ export function registryRoutes() {
     router,
     {
       method: "get",
+      operationId: "listCapabilities",
+      isConditional: true,
+      takesBookmark: true,
       path: "/capability",
       access: "User",
       tag: TAG,
       summary: "Lists the capabilities that agents offer now, in descending order of id",
-      query: z.object({ ...page, network: z.enum(NETWORKS) }),
+      query: z.object({ ...page, network }),
       data: z.object({
-        capabilities: z.array(z.object({ id: z.string(), name: z.string(), version: z.string() })),
+        capabilities: described(z.array(offeredCapability), "The capabilities."),
       }),
     },
     async (c, { query }) => {
       permitNetwork(c.var.caller, query.network);
-      return { capabilities: await listCapabilities(readSession(c, query.network), query) };
+      const session = readSession(c, query.network);
+      const capabilities = await listCapabilities(session, query);
+      return textAnswer(c, JSON.stringify(envelope({ capabilities })), session);
     },
   );
 

@@ -1,169 +1,347 @@
-import { z } from "@hono/zod-openapi";
-import { NETWORKS } from "../chain/network.ts";
-import { text, time } from "../http/parameters.ts";
+import { z } from "zod";
+import {
+  AGENT_IDENTIFIER,
+  answerText,
+  CONTRACT_ADDRESS,
+  described,
+  hexText,
+  minorUnits,
+  named,
+  POLICY_ID,
+  recordId,
+  timestamp,
+  walletAddress,
+  walletVkey,
+} from "../http/openapi/fields.ts";
+import { network, unit } from "../http/openapi/ledger.ts";
+import { bodyLimit, cursorId, diffCursor, text, time } from "../http/parameters.ts";
 import { ENTRY_STATUSES } from "./entry.ts";
 import { PAYMENT_TYPES } from "./profile.ts";
 
-const timestamp = z.iso.datetime();
-const network = z.enum(NETWORKS);
-/** Whole, and within bounds; the body has it as a number. */
-const bodyLimit = z.int().min(1).max(50).default(10);
+const SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
+const URL = "https://agents.example.com/translator";
+
+const entryStatus = named(
+  "RegistryEntryStatus",
+  "Whether an agent can be used. `Invalid`: its metadata cannot be read.",
+  z.enum(ENTRY_STATUSES),
+);
+const paymentType = named(
+  "PaymentType",
+  "What an agent is paid through; `None` when it is free.",
+  z.enum(PAYMENT_TYPES),
+);
 
 export const diffBody = z.object({
   network,
-  statusUpdatedAfter: time(),
+  statusUpdatedAfter: described(time(), "Stamp from which changes are returned."),
   limit: bodyLimit,
-  cursorId: text(75).optional().openapi({ description: "Id of the last item of the last page." }),
+  cursorId: diffCursor("statusUpdatedAfter", 75),
 });
 
 export const listBody = z.object({
   network,
   limit: bodyLimit,
-  cursorId: text(75).optional().openapi({ description: "Id of the last item of the last page." }),
-  minHealthCheckDate: time().optional().openapi({
-    description: "Only agents that were checked at or after it.",
-  }),
-  filter: z
-    .object({
-      paymentTypes: z.array(z.enum(PAYMENT_TYPES)).max(5).optional(),
-      status: z.array(z.enum(ENTRY_STATUSES)).max(5).optional().openapi({
-        description: "Default: Online.",
-      }),
-      policyId: text().optional(),
-      assetIdentifier: text().optional(),
-      tags: z.array(text(150)).max(50).optional().openapi({ description: "Any of them." }),
-      capability: z.object({ name: text(150), version: text(150, 0).optional() }).optional(),
-    })
-    .optional(),
+  cursorId: cursorId(75),
+  minHealthCheckDate: described(
+    time().optional(),
+    "Only agents that were checked at or after this time.",
+  ),
+  filter: described(
+    z
+      .object({
+        paymentTypes: described(
+          z
+            .array(described(paymentType, "A type.", "Web3ChainV1"))
+            .max(5)
+            .optional(),
+          "Only agents paid through one of these.",
+        ),
+        status: described(
+          z
+            .array(described(entryStatus, "A status.", "Online"))
+            .max(5)
+            .optional(),
+          "Only agents in one of these; default: Online.",
+        ),
+        policyId: described(text().optional(), "Only agents under this minting policy.", POLICY_ID),
+        assetIdentifier: described(
+          text().optional(),
+          "Only the agent with this identifier.",
+          AGENT_IDENTIFIER,
+        ),
+        tags: described(
+          z
+            .array(described(text(150), "A tag.", "demo"))
+            .max(50)
+            .optional(),
+          "Only agents with one of these tags.",
+        ),
+        capability: described(
+          z
+            .object({
+              name: described(text(150), "Name of the capability.", "translation"),
+              version: described(text(150, 0).optional(), "Its version; without it, any.", "1.0.0"),
+            })
+            .optional(),
+          "Only agents with this capability.",
+        ),
+      })
+      .optional(),
+    "What agents must meet; all of what is given.",
+  ),
 });
 
 export const searchBody = listBody.extend({
-  query: z.string().trim().min(1).max(120).openapi({
-    description: "A part of name, description, author, URL, identifier, tag or capability.",
-  }),
+  query: described(
+    z.string().trim().min(1).max(120).meta({ pattern: "\\S" }),
+    "A part of name, description, author, URL, identifier, tag or capability.",
+    "translat",
+  ),
 });
 
+/** How agents are paid that name no price beforehand. */
+export const otherPricingType = named(
+  "OtherPricingType",
+  "How an agent is paid that names no price beforehand.",
+  z.enum(["Free", "Dynamic"]),
+);
+
+const amounts = z.array(z.object({ amount: minorUnits("Minor units of `unit`."), unit }));
 const pricing = z.union([
-  z.object({
-    pricingType: z.literal("Fixed"),
-    FixedPricing: z.object({
-      Amounts: z.array(z.object({ amount: z.string(), unit: z.string() })),
+  named(
+    "FixedPricing",
+    "A price that is known before.",
+    z.object({
+      pricingType: described(z.literal("Fixed"), "How the agent is paid.", "Fixed"),
+      FixedPricing: described(
+        z.object({ Amounts: described(amounts, "The price: all of these amounts.") }),
+        "The price.",
+      ),
     }),
-  }),
-  z.object({ pricingType: z.enum(["Free", "Dynamic"]) }),
+  ),
+  named(
+    "OtherPricing",
+    "No price, or one that the agent names for each job.",
+    z.object({
+      pricingType: described(otherPricingType, "How the agent is paid.", "Free"),
+    }),
+  ),
 ]);
-const capability = z.object({ name: z.string(), version: z.string() });
-const exampleOutput = z.object({ name: z.string(), mimeType: z.string(), url: z.string() });
+const capability = named(
+  "Capability",
+  "What an agent can do.",
+  z.object({
+    name: answerText("Its name.", "translation"),
+    version: answerText("Its version.", "1.0.0"),
+  }),
+);
+const exampleOutput = named(
+  "ExampleOutput",
+  "A result that an agent shows as an example.",
+  z.object({
+    name: answerText("Its name.", "A translated letter"),
+    mimeType: answerText("Its media type.", "text/plain"),
+    url: answerText("Where it is.", `${URL}/example.txt`),
+  }),
+);
 
-export const registryEntryRecord = z
-  .object({
-    id: z.string(),
-    createdAt: timestamp,
-    updatedAt: timestamp,
-    name: z.string(),
-    description: z.string().nullable(),
-    status: z.enum(ENTRY_STATUSES),
-    statusUpdatedAt: timestamp,
-    statusReason: z.string().nullable().openapi({
-      description: "Why the agent's metadata cannot be read; null when it can.",
-    }),
-    authorName: z.string().nullable(),
-    authorContactEmail: z.string().nullable(),
-    authorContactOther: z.string().nullable(),
-    authorOrganization: z.string().nullable(),
-    image: z.string(),
-    otherLegal: z.string().nullable(),
-    privacyPolicy: z.string().nullable(),
-    termsAndCondition: z.string().nullable(),
-    tags: z.array(z.string()).nullable(),
-    uptimeCheckCount: z.int(),
-    uptimeCount: z.int(),
-    lastUptimeCheck: timestamp.nullable(),
-    apiBaseUrl: z.string(),
-    paymentType: z.enum(PAYMENT_TYPES),
-    agentIdentifier: z.string(),
-    metadataVersion: z.int(),
-    RegistrySource: z.object({
-      id: z.string(),
-      policyId: z.string(),
-      type: z.literal("Web3ChainV1"),
-      url: z.string().nullable(),
-    }),
-    Capability: capability.nullable(),
-    AgentPricing: pricing,
-    ExampleOutput: z.array(exampleOutput),
-  })
-  .openapi("RegistryEntry");
+/** A text of an agent's metadata that it may leave out. */
+function optionalText(what: string, example: string) {
+  return described(z.string().nullable(), `${what}; null when it names none.`, example);
+}
 
-export const entries = z.object({ entries: z.array(registryEntryRecord) });
+export const metadataVersion = described(z.int().min(0), "Version of the metadata's form.", 1);
+export const agentIdentifier = answerText("Policy id and asset name, in hex.", AGENT_IDENTIFIER);
+export const policyIdShown = hexText(56, "The minting policy.", POLICY_ID);
+const sourceUrl = described(
+  z.string().nullable(),
+  "Where the registry is; null when unknown.",
+  URL,
+);
 
-export const paymentInformation = registryEntryRecord
-  .extend({
-    sellerWallet: z.object({ address: z.string(), vkey: z.string() }),
-  })
-  .openapi("PaymentInformation");
+const entryFields = {
+  id: recordId("the entry", "01m80ye102q5wqj8yjrjr6jyvc"),
+  createdAt: timestamp("When the agent was found."),
+  updatedAt: timestamp("When the entry was last changed by the chain."),
+  name: answerText("Name of the agent.", "Steady translator"),
+  description: optionalText("What the agent does", "Translates letters."),
+  status: described(entryStatus, "Whether the agent can be used.", "Online"),
+  statusUpdatedAt: timestamp("Stamp of the last change of the status."),
+  statusReason: described(
+    z.string().nullable(),
+    "Why the agent's metadata cannot be read; null when it can.",
+    "author.name: is missing",
+  ),
+  authorName: optionalText("Who offers the agent", "The demo"),
+  authorContactEmail: optionalText("E-mail address of the author", "author@example.com"),
+  authorContactOther: optionalText("Another way to reach the author", "https://example.com"),
+  authorOrganization: optionalText("Organization of the author", "Demo Agents GmbH"),
+  image: answerText("Picture of the agent.", "ipfs://demo"),
+  otherLegal: optionalText("Another legal text", `${URL}/legal`),
+  privacyPolicy: optionalText("The privacy policy", `${URL}/privacy`),
+  termsAndCondition: optionalText("The terms of use", `${URL}/terms`),
+  tags: described(z.array(answerText("A tag.", "demo")).nullable(), "What it can be found by."),
+  uptimeCheckCount: described(
+    z.int().min(0),
+    "How often the agent was asked whether it answers.",
+    51,
+  ),
+  uptimeCount: described(z.int().min(0), "How often it did.", 51),
+  lastUptimeCheck: described(
+    timestamp("").nullable(),
+    "When it was last asked; null before the first time.",
+    "2026-11-22T06:20:46.919Z",
+  ),
+  apiBaseUrl: answerText("Base URL of the agent's API.", URL),
+  paymentType: described(paymentType, "What the agent is paid through.", "Web3ChainV1"),
+  agentIdentifier,
+  metadataVersion,
+  RegistrySource: described(
+    named(
+      "EntryRegistrySource",
+      "The registry that an entry was found in.",
+      z.object({
+        id: recordId("the registry source", SOURCE_ID),
+        policyId: policyIdShown,
+        type: described(z.literal("Web3ChainV1"), "How the registry works.", "Web3ChainV1"),
+        url: sourceUrl,
+      }),
+    ),
+    "The registry that the agent was found in.",
+  ),
+  Capability: described(
+    capability.nullable(),
+    "What the agent can do; null when it names nothing.",
+  ),
+  AgentPricing: described(pricing, "What the agent charges."),
+  ExampleOutput: described(z.array(exampleOutput), "Results that it shows as examples."),
+};
 
-export const agentMetadata = z
-  .object({
-    name: z.string(),
-    description: z.string().nullable(),
-    apiBaseUrl: z.string(),
-    image: z.string(),
-    Tags: z.array(z.string()),
-    Capability: capability.nullable(),
-    ExampleOutputs: z.array(exampleOutput),
-    Author: z.object({
-      name: z.string(),
-      organization: z.string().nullable(),
-      contactEmail: z.string().nullable(),
-      contactOther: z.string().nullable(),
-    }),
-    Legal: z.object({
-      privacyPolicy: z.string().nullable(),
-      terms: z.string().nullable(),
-      other: z.string().nullable(),
-    }),
-    AgentPricing: z.object({
-      pricingType: z.enum(["Fixed", "Free", "Dynamic"]),
-      Pricing: z.array(z.object({ unit: z.string(), amount: z.string() })),
-    }),
-    metadataVersion: z.int(),
-  })
-  .openapi("AgentMetadata");
+export const registryEntryRecord = named(
+  "RegistryEntry",
+  "An agent that was found on the chain.",
+  z.object(entryFields),
+);
 
-const policyId = z
-  .string()
-  .regex(/^[0-9a-fA-F]{56}$/, "must be 56 hex digits")
-  .transform((hex) => hex.toLowerCase())
-  .openapi({ type: "string", pattern: "^[0-9a-fA-F]{56}$" });
-
-// It travels in a header.
-const providerKey = text().regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces");
-
-export const createSourceBody = z.object({
-  network,
-  policyId,
-  url: z.url().max(250).nullable().default(null),
-  note: text(250, 0).nullable().default(null),
-  rpcProviderApiKey: providerKey,
+export const entries = z.object({
+  entries: described(z.array(registryEntryRecord), "The entries."),
 });
 
-export const updateSourceBody = z.object({
-  id: text(),
-  note: text(250, 0).nullable().optional(),
-  rpcProviderApiKey: providerKey.optional(),
-});
+export const paymentInformation = named(
+  "PaymentInformation",
+  "An agent, and the wallet that is paid.",
+  z.object({
+    ...entryFields,
+    sellerWallet: described(
+      z.object({
+        address: walletAddress("the wallet"),
+        vkey: walletVkey("the wallet"),
+      }),
+      "The wallet that holds the agent's token, and is paid.",
+    ),
+  }),
+);
 
-export const registrySourceRecord = z
+/** An agent's own words, in the form in which it is registered. */
+export const metadataFields = {
+  name: answerText("Name of the agent.", "Steady translator"),
+  description: optionalText("What the agent does", "Translates letters."),
+  apiBaseUrl: answerText("Base URL of the agent's API.", URL),
+  image: answerText("Picture of the agent.", "ipfs://demo"),
+  Tags: described(z.array(answerText("A tag.", "demo")), "What it can be found by."),
+  Capability: described(
+    capability.nullable(),
+    "What the agent can do; null when it names nothing.",
+  ),
+  ExampleOutputs: described(z.array(exampleOutput), "Results that it shows as examples."),
+  Author: described(
+    named(
+      "AgentAuthor",
+      "Who offers an agent.",
+      z.object({
+        name: answerText("Name of the author.", "The demo"),
+        organization: optionalText("Organization of the author", "Demo Agents GmbH"),
+        contactEmail: optionalText("E-mail address of the author", "author@example.com"),
+        contactOther: optionalText("Another way to reach the author", "https://example.com"),
+      }),
+    ),
+    "Who offers the agent.",
+  ),
+  Legal: described(
+    named(
+      "AgentLegal",
+      "Legal texts of an agent.",
+      z.object({
+        privacyPolicy: optionalText("The privacy policy", `${URL}/privacy`),
+        terms: optionalText("The terms of use", `${URL}/terms`),
+        other: optionalText("Another legal text", `${URL}/legal`),
+      }),
+    ),
+    "Its legal texts.",
+  ),
+  AgentPricing: described(
+    named(
+      "AgentPricing",
+      "What an agent charges.",
+      z.object({
+        pricingType: described(
+          named("PricingType", "How an agent is paid.", z.enum(["Fixed", "Free", "Dynamic"])),
+          "How the agent is paid.",
+          "Fixed",
+        ),
+        Pricing: described(amounts, "The price: all of these amounts; empty unless it is fixed."),
+      }),
+    ),
+    "What the agent charges.",
+  ),
+  metadataVersion,
+};
+
+export const agentMetadata = named(
+  "AgentMetadata",
+  "An agent in its own words.",
+  z.object(metadataFields),
+);
+
+export const offeredCapability = named(
+  "OfferedCapability",
+  "A capability that at least one agent offers now.",
+  z.object({
+    id: recordId("the capability", "b9daa12b304a8dbd62faa4632b996925"),
+    name: answerText("Its name.", "translation"),
+    version: answerText("Its version.", "1.0.0"),
+  }),
+);
+
+const VKEY = "e7d12a3df371bb93b3895b0a817ca7ac24d186f911d8b1e0d69dbc9f";
+
+export const walletQuery = z
   .object({
-    id: z.string(),
-    type: z.literal("Web3ChainV1").optional(),
+    walletVKey: described(text().optional(), "Payment key hash of the wallet.", VKEY),
+    walletVkey: described(text().optional(), "Another spelling of `walletVKey`.", VKEY).meta({
+      deprecated: true,
+    }),
     network,
-    url: z.string().nullable(),
-    policyId: z.string(),
-    note: z.string().nullable(),
-    rpcProviderApiKey: z.string(),
-    latestPage: z.int(),
-    latestIdentifier: z.string().nullable(),
+    smartContractAddress: described(
+      text().optional(),
+      "Only agents of the payment source with this contract.",
+      CONTRACT_ADDRESS,
+    ),
   })
-  .openapi("RegistrySource");
+  .refine(({ walletVKey, walletVkey }) => (walletVKey ?? walletVkey) !== undefined, {
+    path: ["walletVKey"],
+    error: "is required",
+  })
+  .meta({ required: ["walletVKey", "network"] });
+
+export const walletAsset = named(
+  "WalletAgent",
+  "An agent whose token a wallet holds.",
+  z.object({
+    policyId: policyIdShown,
+    assetName: answerText("Name of the token, in hex.", AGENT_IDENTIFIER.slice(56)),
+    agentIdentifier,
+    Metadata: described(agentMetadata, "The agent in its own words."),
+  }),
+);

@@ -46,7 +46,10 @@ export const registryCursor = sqliteTable("registry_cursor", {
    * one before them. The last is where the source stands; empty before the first.
    */
   recent: text("recent").notNull(),
-  /** Hash of the tip seen by the last complete pass: unchanged means there is nothing to read. */
+  /**
+   * Hash of the tip seen by the last complete pass: unchanged means there is nothing to read. Null if
+   * the cursor was moved since.
+   */
   tipHash: text("tip_hash"),
   /**
    * Epoch milliseconds of the last complete pass; null before the first. Of a removed source: when all
@@ -76,7 +79,7 @@ export const registryEntry = sqliteTable(
     agentIdentifier: text("agent_identifier").notNull(),
     /** `EntryState` as JSON: what transactions change. */
     state: text("state").notNull(),
-    /** What health checks last came to; counts only while the token exists and can be read. */
+    /** The result of the last health checks; counts only while the token exists and can be read. */
     health: text("health", { enum: ["Online", "Offline", "Invalid"] }).notNull(),
     /** What is shown: follows from `state` and `health`. */
     status: text("status", { enum: ["Online", "Offline", "Deregistered", "Invalid"] }).notNull(),
@@ -85,7 +88,7 @@ export const registryEntry = sqliteTable(
     paymentType: text("payment_type").notNull(),
     /** JSON array of texts. */
     tags: text("tags").notNull(),
-    /** Names the capability's name and version together; null when there is none. */
+    /** Id of the capability's name and version; null when there is none. */
     capabilityId: text("capability_id"),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
@@ -93,7 +96,7 @@ export const registryEntry = sqliteTable(
     statusUpdatedAt: integer("status_updated_at").notNull(),
     /** Guards every write: a writer that read an older row aborts. */
     rev: integer("rev").notNull(),
-    /** Version of `render.ts` that made `doc`; another one is rendered again when read. */
+    /** Version of `render.ts` that made `doc`; an older one is rendered again by the cron, until then when read. */
     docVersion: integer("doc_version").notNull(),
     doc: text("doc").notNull(),
   },
@@ -130,7 +133,7 @@ export const registryHealth = sqliteTable(
   (table) => [primaryKey({ columns: [table.sourceId, table.entryId] })],
 );
 
-/** What one transaction did to one entry. `before` is the state it found: undoing puts it back. Ledger. */
+/** What one transaction did to one entry. `before` is the state before it, which undoing restores. Ledger. */
 export const registryStep = sqliteTable(
   "registry_step",
   {

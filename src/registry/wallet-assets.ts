@@ -1,16 +1,18 @@
-import type { z } from "@hono/zod-openapi";
+import pMap, { pMapSkip } from "p-map";
+import type { z } from "zod";
+import { requireCredits } from "../api-keys/credits.ts";
 import type { Network } from "../chain/network.ts";
-import type { Provider } from "../chain/provider.ts";
+import type { Provider } from "../chain/provider/provider.ts";
 import { db } from "../db/client.ts";
 import { open } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { providerFor } from "../sources/provider.ts";
 import { providerKeyPlace } from "../sources/record.ts";
-import { chargeCall } from "./metered.ts";
+import { chargeCall } from "./charged-query.ts";
 import { type AgentProfile, isInboxMetadata, readProfile } from "./profile.ts";
-import { shownProfile } from "./registration-record.ts";
 import type { agentMetadata } from "./schemas.ts";
+import { shownProfile } from "./shown-profile.ts";
 
 interface Asset {
   policyId: string;
@@ -30,13 +32,14 @@ interface WalletRow {
 const POLICY_LENGTH = 56;
 /** Tokens that one call reads: each is a call to the provider. */
 const MAX_TOKENS = 100;
-const PARALLEL = 5;
+/** Calls under way at once: an invocation has six connections, and D1 needs one. */
+const concurrency = 5;
 
 /**
- * The agents whose tokens lie in a managed wallet, read from the provider. Tokens whose metadata
+ * The agents whose tokens a managed wallet holds, read from the provider. Tokens whose metadata
  * cannot be read are left out.
  *
- * @throws ApiError 404 when no payment source has such a wallet; ProviderError
+ * @throws ApiError 404 when no payment source has such a wallet, 402; ProviderError
  */
 export async function walletAssets(
   c: AppContext,
@@ -45,10 +48,12 @@ export async function walletAssets(
   const wallets = await findWallets(c, query);
   if (wallets.length === 0)
     throw new ApiError(404, "walletVKey: no payment source of this network has such a wallet");
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  await requireCredits(core, c.var.caller, "registry-wallet");
   const assets: Asset[] = [];
   for (const wallet of wallets) {
     const key = await open(c.env, providerKeyPlace(wallet.sourceId), wallet.sealedKey);
-    const provider = await providerFor(c.env, query.network, key);
+    const provider = await providerFor(c.env, query.network, key, { caller: c.var.caller.id });
     assets.push(...(await assetsOf(provider, wallet)));
   }
   await chargeCall(c, "registry-wallet");
@@ -80,18 +85,12 @@ async function assetsOf(provider: Provider, wallet: WalletRow): Promise<Asset[]>
     .filter(({ unit, quantity }) => unit.startsWith(wallet.policyId) && BigInt(quantity) > 0n)
     .slice(0, MAX_TOKENS)
     .map(({ unit }) => unit);
-  const assets: Asset[] = [];
-  for (let i = 0; i < units.length; i += PARALLEL) {
-    const read = await Promise.all(
-      units.slice(i, i + PARALLEL).map(async (unit) => {
-        const metadata = (await provider.assetMetadata(unit))?.onchainMetadata;
-        const result = readProfile(metadata ?? undefined);
-        return result.ok && !isInboxMetadata(metadata) ? assetOf(unit, result.profile) : null;
-      }),
-    );
-    assets.push(...read.filter((asset) => asset !== null));
-  }
-  return assets;
+  const read = async (unit: string) => {
+    const metadata = (await provider.assetMetadata(unit))?.onchainMetadata;
+    const result = readProfile(metadata ?? undefined);
+    return result.ok && !isInboxMetadata(metadata) ? assetOf(unit, result.profile) : pMapSkip;
+  };
+  return pMap(units, read, { concurrency });
 }
 
 function assetOf(unit: string, profile: AgentProfile): Asset {

@@ -1,12 +1,16 @@
 import { type ParsedAddress, parseAddress } from "../chain/address.ts";
 import type { Network } from "../chain/network.ts";
-import { type Provider, ProviderError, type TransactionPosition } from "../chain/provider.ts";
+import {
+  type Provider,
+  ProviderError,
+  type TransactionPosition,
+} from "../chain/provider/provider.ts";
 import { ApiError } from "../http/errors.ts";
 
 /**
- * A contract's address in the case the chain writes it in, with its script hash (hex).
+ * A contract's address in the chain's letter case, with its script hash (hex).
  *
- * @throws ApiError 400 when it is no contract's address on that network
+ * @throws ApiError 400 when it is not a contract's address on that network
  */
 export function contractAt(
   network: Network,
@@ -19,7 +23,7 @@ export function contractAt(
 }
 
 /**
- * An address in the case the chain writes it in.
+ * An address in the chain's letter case.
  *
  * @param field - where the request has it
  * @throws ApiError 400 naming the field
@@ -28,7 +32,7 @@ export function addressOn(network: Network, field: string, text: string): string
   return parsedAddressOn(network, field, text).bech32;
 }
 
-/** The same, with what is in the address. */
+/** The same, with the decoded address. */
 export function parsedAddressOn(network: Network, field: string, text: string): ParsedAddress {
   const parsed = parseAddress(text);
   if (parsed?.network !== network)
@@ -37,11 +41,11 @@ export function parsedAddressOn(network: Network, field: string, text: string): 
 }
 
 /**
- * Asks the provider for its tip, which it gives to valid keys only.
+ * Asks the provider for its tip, which it returns to valid keys only.
  *
  * @param field - where the request has the key
- * @throws ApiError 400 when it refuses the key, 502 with what it answered; ProviderError when it does
- *   not answer, or wants to be asked later
+ * @throws ApiError 400 when it refuses the key, 502 with its answer; ProviderError when it does not
+ *   answer, or backs us off
  */
 export async function checkProviderKey(
   provider: Provider,
@@ -54,15 +58,18 @@ export async function checkProviderKey(
     if (error.status === 401 || error.status === 403)
       throw new ApiError(400, `${field}: the provider refuses this key on this network`);
     if (error.status === null || error.retryAt !== null) throw error;
-    throw new ApiError(502, `The chain provider failed: it answered ${error.status}`);
+    throw new ApiError(
+      "chain_provider_failed",
+      `The chain provider failed: it answered ${error.status}`,
+    );
   }
 }
 
 /**
- * Where a transaction of a contract stands.
+ * The chain position of a contract's transaction.
  *
- * @throws ApiError 400 when the provider does not know it, or it has nothing to do with the
- *   contract; ProviderError when the provider cannot be asked
+ * @throws ApiError 400 when the provider does not know it, or it does not involve the contract;
+ *   ProviderError when the provider cannot be reached
  */
 export async function findContractTransaction(
   provider: Provider,

@@ -1,30 +1,8 @@
 import type { Network } from "../chain/network.ts";
-import type { TransactionPosition } from "../chain/provider.ts";
+import type { TransactionPosition } from "../chain/provider/provider.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
-
-/** Where a transaction stands on the chain: block height, index in the block, hash. */
-export type Position = [height: number, txIndex: number, txHash: string];
-
-/** Whether a transaction stands after another; null is before the first. */
-export function isAfter([height, txIndex]: Position, other: Position | null): boolean {
-  if (other === null) return true;
-  return height > other[0] || (height === other[0] && txIndex > other[1]);
-}
-
-/** The row of `source_cursor`, parsed. */
-export interface Cursor {
-  sourceId: string;
-  network: Network;
-  version: number;
-  position: Position | null;
-  /** See `tables.ts`; whatever lies before its first item is none of our business. */
-  recent: Position[];
-  complete: boolean;
-  tipHash: string | null;
-  /** The past of wallets that were added later; absent when all of it was read. */
-  backfill?: Backfill;
-}
+import type { Position } from "../indexer/position.ts";
 
 /** The past of wallets, read beside what is new until it has come as far. */
 export interface Backfill {
@@ -35,13 +13,7 @@ export interface Backfill {
 }
 
 /** What a wallet is to a source: its role and its payment key hash. */
-export function walletName({
-  role,
-  vkey,
-}: {
-  role: "Purchasing" | "Selling";
-  vkey: string;
-}): string {
+export function walletName({ role, vkey }: { role: string; vkey: string }): string {
   return `${role}:${vkey}`;
 }
 
@@ -138,6 +110,25 @@ export function stopCursor(sourceId: string): Statement {
   );
 }
 
+/**
+ * Whether each of some sources has followed the chain up to its tip since a time.
+ *
+ * @param since - epoch milliseconds
+ */
+export async function haveFollowed(
+  ledger: Database,
+  sourceIds: string[],
+  since: number,
+): Promise<boolean> {
+  const rows = await ledger.all(
+    `SELECT 1 FROM source_cursor WHERE source_id IN (SELECT value FROM json_each(?))
+       AND last_checked_at >= ? AND tip_hash IS NOT NULL AND backfill IS NULL`,
+    JSON.stringify(sourceIds),
+    since,
+  );
+  return rows.length === sourceIds.length;
+}
+
 /** Sync status per source id; a source without a cursor is left out. */
 export async function syncStatus(
   ledger: Database,
@@ -183,10 +174,7 @@ export async function wakeCursor(
   requestId: string,
 ): Promise<void> {
   const { SOURCE_CURSOR } = env;
-  const object = SOURCE_CURSOR.get(SOURCE_CURSOR.idFromName(sourceId)) as unknown as {
-    tick(sourceId: string, requestId: string): Promise<void>;
-  };
-  await object.tick(sourceId, requestId);
+  await SOURCE_CURSOR.get(SOURCE_CURSOR.idFromName(sourceId)).tick(sourceId, requestId);
 }
 
 function positionOf(at: TransactionPosition): Position {

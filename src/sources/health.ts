@@ -1,19 +1,31 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
+import { described, named, recordId } from "../http/openapi/fields.ts";
+import { network } from "../http/openapi/ledger.ts";
 import { syncStatus } from "./cursor.ts";
 
-const sourceHealth = z
-  .object({
-    id: z.string(),
-    network: z.enum(NETWORKS),
-    lastSyncAgeMs: z.number().nullable().openapi({ description: "Null before the first sync." }),
-    error: z.string().nullable(),
-  })
-  .openapi("SourceHealth");
+const sourceHealth = named(
+  "SourceHealth",
+  "How well a payment source is followed.",
+  z.object({
+    id: recordId("the payment source", "01m80ydym8b5krj5k5mrnn0w9r"),
+    network,
+    lastSyncAgeMs: described(
+      z.number().nullable(),
+      "Milliseconds since the chain was last read for it; null before the first sync.",
+      2155,
+    ),
+    error: described(
+      z.string().nullable(),
+      "Why the last sync did not complete; null when it did.",
+      "The chain provider failed",
+    ),
+  }),
+);
 
-/** `GET /health`, for monitors: open to everyone, so no key and no address is in it. */
+/** `GET /health`, for monitors: open to everyone, so it contains no key and no address. */
 export function healthRoutes() {
   const router = createRouter();
 
@@ -21,11 +33,15 @@ export function healthRoutes() {
     router,
     {
       method: "get",
+      operationId: "getHealth",
       path: "/health",
       access: "none",
       tag: "Health",
-      summary: "Tells whether the service and its payment sources are well",
-      data: z.object({ status: z.literal("ok"), sources: z.array(sourceHealth) }),
+      summary: "Shows whether the service and its payment sources are healthy",
+      data: z.object({
+        status: described(z.literal("ok"), "The service and its database answer.", "ok"),
+        sources: described(z.array(sourceHealth), "The payment sources."),
+      }),
     },
     async (c) => {
       const { deadline } = c.var;

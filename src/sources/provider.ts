@@ -1,39 +1,53 @@
-import { createBlockfrost } from "../chain/blockfrost.ts";
 import type { Network } from "../chain/network.ts";
-import { type CallBudget, type Provider, ProviderError } from "../chain/provider.ts";
+import { createBlockfrost } from "../chain/provider/blockfrost.ts";
+import type { CallClass } from "../chain/provider/budget.ts";
+import { type CallBudget, type Provider, ProviderError } from "../chain/provider/provider.ts";
 import type { Env } from "../env.ts";
+import { type EndsBytes, submitInTurn, submitPlaces } from "./submit.ts";
 
-/** What a `ProviderBudget` object answers to a request for calls. */
-export interface Lease {
-  /** Calls that may be made; 0 when none may before `retryAt`. */
-  granted: number;
-  /** Milliseconds to wait before the first of them. */
-  waitMs: number;
-  /** Epoch milliseconds; set when nothing was granted. */
-  retryAt: number | null;
-}
-
-/** The RPC of `durable-objects/provider-budget.ts`. */
-export interface BudgetRpc {
-  lease(calls: number): Promise<Lease>;
-  /** @param until - epoch milliseconds */
-  refuse(until: number): Promise<void>;
-}
+/** On whose behalf calls are made; for a caller's read, with the id of its API key. */
+export type ProviderUse = "deadline" | "sync" | "wallet" | { caller: string };
 
 /**
  * The provider of a network, with every call leased from the budget that all users of the same
- * base URL and key share.
+ * base URL and key share. When no calls are left for the use, calls throw a ProviderError with
+ * `retryAt`.
  */
 export async function providerFor(
   env: Pick<Env, "PROVIDER_BUDGET" | "BLOCKFROST_URL_PREPROD" | "BLOCKFROST_URL_MAINNET">,
   network: Network,
   apiKey: string,
+  use: ProviderUse,
 ): Promise<Provider> {
   const baseUrl = network === "Preprod" ? env.BLOCKFROST_URL_PREPROD : env.BLOCKFROST_URL_MAINNET;
   const { PROVIDER_BUDGET } = env;
   const id = PROVIDER_BUDGET.idFromName(await budgetName(baseUrl, apiKey));
-  const budget = leasedBudget(PROVIDER_BUDGET.get(id) as unknown as BudgetRpc);
+  const budget = leasedBudget(PROVIDER_BUDGET.get(id), use);
   return createBlockfrost({ baseUrl, projectId: apiKey, budget });
+}
+
+/**
+ * The provider with which a wallet works: what follows and sends its transactions under way is leased
+ * as sync is, and transactions go to further places when the provider does not take them.
+ *
+ * @param use - for what it builds; with a deadline, for everything
+ * @param endsBytes - whether a refusal ends the bytes, so that no other place is asked
+ */
+export async function walletProvider(
+  env: Env,
+  network: Network,
+  apiKey: string,
+  use: "deadline" | "wallet",
+  endsBytes: EndsBytes,
+): Promise<Provider> {
+  const building = await providerFor(env, network, apiKey, use);
+  const underWay = use === "deadline" ? building : await providerFor(env, network, apiKey, "sync");
+  const { latestBlock, block, transaction, submit } = underWay;
+  return {
+    ...building,
+    ...{ latestBlock, block, transaction },
+    submit: (cbor) => submitInTurn([submit, ...submitPlaces(env, network)], cbor, endsBytes),
+  };
 }
 
 /** Names the budget without showing the key. */
@@ -45,17 +59,24 @@ async function budgetName(baseUrl: string, apiKey: string): Promise<string> {
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-const FIRST_LEASE = 5;
+/** An idle source asks for its tip alone, and many wait for nothing else. */
+const FIRST_LEASE = 2;
+/** Most reads of callers need no more, and reads that begin are let in one by one. */
+const FIRST_READ_LEASE = 5;
 const LARGEST_LEASE = 50;
 
-/** Leases in growing portions: a quiet pass takes few calls, a long one asks seldom. */
-function leasedBudget(rpc: BudgetRpc): CallBudget {
+type BudgetStub = ReturnType<Env["PROVIDER_BUDGET"]["get"]>;
+
+/** Leases in growing portions: a quiet pass takes few calls, a long one asks rarely. */
+function leasedBudget(rpc: BudgetStub, use: ProviderUse): CallBudget {
+  const key = typeof use === "string" ? undefined : use.caller;
+  let by: CallClass = typeof use === "string" ? use : "read";
   let left = 0;
-  let portion = FIRST_LEASE;
+  let portion = key === undefined ? FIRST_LEASE : FIRST_READ_LEASE;
   let leasing: Promise<void> | null = null;
 
   async function lease(): Promise<void> {
-    const answer = await rpc.lease(portion);
+    const answer = await rpc.lease(portion, by, key);
     if (answer.granted === 0)
       throw new ProviderError("provider: no calls left for now", {
         status: 429,
@@ -63,6 +84,7 @@ function leasedBudget(rpc: BudgetRpc): CallBudget {
       });
     if (answer.waitMs > 0) await scheduler.wait(answer.waitMs);
     left += answer.granted;
+    if (by === "read") by = "begunRead";
     portion = Math.min(portion * 2, LARGEST_LEASE);
   }
 

@@ -1,14 +1,8 @@
 import { sql } from "drizzle-orm";
-import {
-  index,
-  integer,
-  primaryKey,
-  sqliteTable,
-  text,
-  uniqueIndex,
-} from "drizzle-orm/sqlite-core";
+import { integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { DRIVES } from "./drives.ts";
 
-/** A payment source: an escrow contract we follow, with the settings an operator gave it. Core. */
+/** A payment source: an escrow contract we follow, with its operator's settings. Core. */
 export const paymentSource = sqliteTable(
   "payment_source",
   {
@@ -27,6 +21,8 @@ export const paymentSource = sqliteTable(
     rpcProvider: text("rpc_provider", { enum: ["Blockfrost"] }).notNull(),
     /** Sealed for (`payment_source`, id, `rpc_provider_api_key`); empty once deleted. */
     rpcProviderApiKey: text("rpc_provider_api_key").notNull(),
+    /** The default is that of sources from before there was a choice. */
+    drives: text("drives", { enum: DRIVES }).notNull().default("nothing"),
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
@@ -39,92 +35,35 @@ export const paymentSource = sqliteTable(
   ],
 );
 
-/** A wallet whose mnemonic we hold, in the role it plays for one source. Core. */
-export const managedWallet = sqliteTable(
-  "managed_wallet",
-  {
-    id: text("id").primaryKey(),
-    sourceId: text("source_id").notNull(),
-    network: text("network", { enum: ["Preprod", "Mainnet"] }).notNull(),
-    role: text("role", { enum: ["Purchasing", "Selling"] }).notNull(),
-    /** Payment key hash, hex. */
-    vkey: text("vkey").notNull(),
-    address: text("address").notNull(),
-    /** Sealed for (`managed_wallet`, id, `mnemonic`); empty once removed. */
-    mnemonic: text("mnemonic").notNull(),
-    note: text("note").notNull(),
-    collectionAddress: text("collection_address"),
-    createdById: text("created_by_id").notNull(),
-    createdAt: integer("created_at").notNull(),
-    deletedAt: integer("deleted_at"),
-  },
-  (table) => [
-    uniqueIndex("managed_wallet_vkey").on(table.network, table.vkey).where(sql`deleted_at IS NULL`),
-    index("managed_wallet_source").on(table.sourceId),
-  ],
-);
-
-/**
- * Tells when a wallet holds less of a unit than an operator wants it to. Core.
- *
- * `version` guards the batch of a check: one that read an older row aborts, so each way down makes
- * one event.
- */
-export const lowBalanceRule = sqliteTable(
-  "low_balance_rule",
-  {
-    id: text("id").primaryKey(),
-    walletId: text("wallet_id").notNull(),
-    /** `""` for the native coin, else policy id and asset name in hex. */
-    unit: text("unit").notNull(),
-    /** Minor units, decimal text: less than this is low. */
-    threshold: text("threshold").notNull(),
-    enabled: integer("enabled", { mode: "boolean" }).notNull(),
-    /** `Unknown` until the first check after it was created or changed. */
-    status: text("status", { enum: ["Unknown", "Healthy", "Low"] }).notNull(),
-    /** Minor units, decimal text, at the last check; null before it. */
-    balance: text("balance"),
-    checkedAt: integer("checked_at"),
-    /** Events written so far. */
-    sequence: integer("sequence").notNull(),
-    version: integer("version").notNull(),
-    createdById: text("created_by_id").notNull(),
-    createdAt: integer("created_at").notNull(),
-    updatedAt: integer("updated_at").notNull(),
-  },
-  (table) => [uniqueIndex("low_balance_rule_unit").on(table.walletId, table.unit)],
-);
-
 /**
  * How far a source has been read. Ledger: it moves in the batch that writes what was read.
  *
  * `version` guards every batch that moves the cursor: a repeated, stale or late batch violates NOT
- * NULL and aborts, and `lastOp` tells which. The other columns below it say how the last tick went
- * and never touch `version`.
+ * NULL and aborts, and `lastOp` tells which. The columns about the last tick never touch `version`.
  */
 export const sourceCursor = sqliteTable("source_cursor", {
   sourceId: text("source_id").primaryKey(),
   network: text("network", { enum: ["Preprod", "Mainnet"] }).notNull(),
   version: integer("version").notNull(),
   lastOp: text("last_op"),
-  /** `Position` as JSON: the last transaction done, never the tip; null before the first. */
+  /** `Position` as JSON: the last processed transaction, never the tip; null before the first. */
   position: text("position"),
   /**
-   * JSON array of `Position`, ascending, ending at `position`: every transaction done in the last
-   * blocks, and the one before them. Each listing overlaps them and is compared with them.
+   * JSON array of `Position`, ascending, ending at `position`: every transaction processed in the
+   * last blocks, and the one before them. Each listing overlaps them and is compared with them.
    */
   recent: text("recent").notNull(),
-  /** `Position` after which this source was told to begin; null means with the first transaction. */
+  /** `Position` after which this source was set to begin; null: with the first transaction. */
   start: text("start"),
   /** 1 when every transaction of the contract up to `position` was read, 0 when some were skipped. */
   complete: integer("complete").notNull(),
-  /** Locks that named our wallets but failed a check that a stranger can fail for free. */
+  /** Locks that named our wallets but failed a check that anyone can fail for free. */
   ignoredLocks: integer("ignored_locks").notNull(),
-  /** `Backfill` as JSON: the past of wallets added later, still being read; null when none is. */
+  /** `Backfill` as JSON: the history of later wallets still being read; null when none is. */
   backfill: text("backfill"),
   /**
-   * Hash of the tip seen by the last complete tick: unchanged means there is nothing to read. Null
-   * once the cursor moved since.
+   * Hash of the tip at the last complete tick: unchanged means there is nothing to read. Null if
+   * the cursor was moved since.
    */
   tipHash: text("tip_hash"),
   /** Epoch milliseconds of the last complete tick; null before the first. */
@@ -135,7 +74,7 @@ export const sourceCursor = sqliteTable("source_cursor", {
   error: text("error"),
 });
 
-/** Blocks that committed pages ended in: what tells a rollback from a provider that lags. Ledger. */
+/** Blocks in which committed pages ended: they tell a rollback from a lagging provider. Ledger. */
 export const checkpoint = sqliteTable(
   "checkpoint",
   {
@@ -148,7 +87,7 @@ export const checkpoint = sqliteTable(
   (table) => [primaryKey({ columns: [table.sourceId, table.height] })],
 );
 
-/** The newest block height seen per network, from which `confirmations` is computed. Ledger. */
+/** The highest tip seen per network, from which `confirmations` is computed; see `chain-tip.ts`. Ledger. */
 export const chainTip = sqliteTable("chain_tip", {
   network: text("network").primaryKey(),
   height: integer("height").notNull(),

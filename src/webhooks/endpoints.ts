@@ -8,14 +8,14 @@ import type { Env } from "../env.ts";
 import type { AppContext, Caller } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
-import { endpointPlace } from "./receiver.ts";
+import { endpointPlace } from "./delivery/receiver.ts";
+import { hmacSha256 } from "./delivery/signature.ts";
 import type { ListedWebhook, WebhookRecord } from "./schemas.ts";
-import { hmacSha256 } from "./signature.ts";
 import { type EndpointRow, webhookEndpoint } from "./tables.ts";
 
 /**
- * What a second endpoint for the same is recognised by, without the URL being readable: HMAC under
- * `API_KEY_SECRET`, hex.
+ * Recognises a duplicate endpoint without storing the URL in clear: HMAC under `API_KEY_SECRET`,
+ * hex.
  */
 export async function targetHash(
   env: Pick<Env, "API_KEY_SECRET">,
@@ -27,7 +27,7 @@ export async function targetHash(
   return Buffer.from(mac).toString("hex");
 }
 
-/** One page of endpoints, newest first; a key that is no Admin sees its own. */
+/** One page of endpoints, newest first; a key that is not an Admin's sees its own. */
 export async function listEndpoints(
   env: Env,
   core: Database,
@@ -57,6 +57,7 @@ export async function listEndpoints(
       lastSuccessAt: endpoint.lastSuccessAt === null ? null : isoTime(endpoint.lastSuccessAt),
       disabledAt: endpoint.disabledAt === null ? null : isoTime(endpoint.disabledAt),
       disabledReason: endpoint.disabledReason,
+      pausedUntil: endpoint.pausedUntil === null ? null : isoTime(endpoint.pausedUntil),
       CreatedBy: createdBy(env, endpoint.createdById, maskedToken),
     })),
   );
@@ -69,7 +70,7 @@ function createdBy(env: Env, id: string, maskedToken: string | null) {
   return masked === null ? null : { apiKeyId: id, apiKeyToken: masked };
 }
 
-/** Whether there is such an endpoint and the caller may look at it. */
+/** Whether the endpoint exists and the caller may see it. */
 export async function isVisible(
   core: Database,
   caller: Caller,
@@ -82,7 +83,8 @@ export async function isVisible(
 /**
  * An endpoint that the caller may change.
  *
- * @throws ApiError 404 when there is none, 403 when it is another key's and the caller is no Admin
+ * @throws ApiError 404 when there is none, 403 when it is another key's and the caller is not an
+ *   Admin
  */
 export async function ownEndpoint(
   c: AppContext,
@@ -92,7 +94,7 @@ export async function ownEndpoint(
   const endpoint = await findEndpoint(core, webhookId);
   if (endpoint === null) throw new ApiError(404, "webhookId: there is no such webhook");
   if (!isOwn(c.var.caller, endpoint))
-    throw new ApiError(403, "webhookId: is the webhook of another API key");
+    throw new ApiError("not_owner", "webhookId: is the webhook of another API key");
   return endpoint;
 }
 
@@ -112,12 +114,12 @@ export function openUrl(env: Env, { id, url }: Pick<EndpointRow, "id" | "url">):
   return open(env, endpointPlace(id, "url"), url);
 }
 
-/** The URL for an answer that is about more than it: `""` when its sealing key was lost. */
+/** The URL for display: `""` when its sealing key was lost. */
 export function shownUrl(env: Env, { id, url }: Pick<EndpointRow, "id" | "url">): Promise<string> {
   return openOrEmpty(env, endpointPlace(id, "url"), url);
 }
 
-/** An endpoint as the interface shows it; `url` in clear. */
+/** An endpoint as the interface shows it; `url` is in clear. */
 export function renderEndpoint(endpoint: EndpointRow, url: string): WebhookRecord {
   return {
     id: endpoint.id,

@@ -1,21 +1,4 @@
-/** Every kind that an endpoint can subscribe to (interface, Events; decisions §7). */
-export const EVENT_KINDS = [
-  "PURCHASE_ON_CHAIN_STATUS_CHANGED",
-  "PAYMENT_ON_CHAIN_STATUS_CHANGED",
-  "PURCHASE_ON_ERROR",
-  "PAYMENT_ON_ERROR",
-  "WALLET_LOW_BALANCE",
-  "X402_PAYMENT_SETTLED",
-  "X402_PAYMENT_FAILED",
-  "X402_WALLET_LOW_BALANCE",
-  // These three can be subscribed to and are never sent: this service distributes no funds.
-  "FUND_DISTRIBUTION_SENT",
-  "FUND_DISTRIBUTION_CONFIRMED",
-  "FUND_DISTRIBUTION_FAILED",
-] as const;
-export type EventKind = (typeof EVENT_KINDS)[number];
-
-/** The states of a delivery: the first two are open, the others over. */
+/** The states of a delivery: the first two are open, the others final. */
 export const DELIVERY_STATUSES = ["Pending", "Retrying", "Success", "Failed", "Cancelled"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 

@@ -1,24 +1,24 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { type Database, db, type Statement, violates } from "../db/client.ts";
-import { newId } from "../db/id.ts";
 import { seal } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
 import { commitAudited } from "../http/audit.ts";
-import { permitNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { idempotently } from "../http/idempotency.ts";
-import { activeSource } from "../sources/active.ts";
+import { cancelOpen } from "./delivery/outcome.ts";
+import { endpointPlace } from "./delivery/receiver.ts";
+import { newSecret } from "./delivery/signature.ts";
 import { openUrl, ownEndpoint, renderEndpoint, shownUrl, targetHash } from "./endpoints.ts";
-import { cancelOpen } from "./outcome.ts";
-import { endpointPlace } from "./receiver.ts";
-import type { CreateBody, UpdateBody, WebhookRecord } from "./schemas.ts";
-import { newSecret } from "./signature.ts";
+import type { UpdateBody, WebhookRecord } from "./schemas.ts";
 import { type EndpointRow, webhookEndpoint } from "./tables.ts";
 import { checkTarget } from "./target.ts";
 
-/** How often a change is tried while others change the same endpoint. */
+/** The health of a receiver that has not been called yet. */
+export const NOT_SILENT = { timeouts: 0, silentSince: null, pausedUntil: null };
+
+/** How often a change is tried while concurrent ones win. */
 const CHANGE_ATTEMPTS = 5;
 
 /** The core database, for mutations whose audit row is their operation key. */
@@ -27,77 +27,13 @@ export function coreOf(c: AppContext): Database {
 }
 
 /**
- * Creates an endpoint, with a signing secret that is shown in the answer and never again.
+ * Changes the fields sent and keeps the rest, which others may change concurrently.
+ * `isActive: true` re-enables a disabled endpoint and resets its failures; `false` pauses it and
+ * cancels open deliveries.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 400 for a URL we would not send to, 403 for a source on a network that the key
- *   lacks, 404 for an unknown source, 409 for a second endpoint for the same, 503 when the name
- *   resolver does not answer
- */
-export async function createEndpoint(
-  c: AppContext,
-  body: CreateBody,
-  now: number,
-): Promise<WebhookRecord & { secret: string }> {
-  const { env, var: context } = c;
-  const core = coreOf(c);
-  const sourceId = body.paymentSourceId ?? null;
-  if (sourceId !== null) await permitSource(c, core, sourceId);
-
-  return idempotently(c, core, now, async (remember) => {
-    await checkTarget(env, body.url, context.deadline);
-    const id = newId(now);
-    const secret = newSecret();
-    const row: EndpointRow = {
-      id,
-      url: await seal(env, endpointPlace(id, "url"), body.url),
-      targetHash: "",
-      name: body.name,
-      format: body.format,
-      events: eventsText(body.Events),
-      sourceId,
-      authToken: await sealToken(env, id, body.authToken ?? null),
-      secret: await seal(env, endpointPlace(id, "secret"), secret),
-      previousSecret: null,
-      previousSecretUntil: null,
-      isActive: true,
-      failureCount: 0,
-      lastSuccessAt: null,
-      disabledAt: null,
-      disabledReason: null,
-      createdById: context.caller.id,
-      createdAt: now,
-      updatedAt: now,
-      deletedAt: null,
-    };
-    row.targetHash = await targetHash(env, { ...row, url: body.url });
-    const answer = { ...renderEndpoint(row, body.url), secret };
-    const detail = { format: row.format, events: body.Events, paymentSourceId: sourceId };
-    await refusingDuplicates(
-      commitAudited(c, core, { action: "webhook.create", target: id, detail, now }, [
-        ...(await remember(answer)),
-        core.orm.insert(webhookEndpoint).values(row).toSQL(),
-      ]),
-    );
-    return answer;
-  });
-}
-
-/** @throws ApiError 404, 403 */
-async function permitSource(c: AppContext, core: Database, sourceId: string): Promise<void> {
-  const source = await activeSource(core, sourceId);
-  if (!source) throw new ApiError(404, "paymentSourceId: there is no such payment source");
-  permitNetwork(c.var.caller, source.network);
-}
-
-/**
- * Changes what the body names and keeps the rest, which others may change at the same time.
- * `isActive: true` revives a disabled endpoint and forgets its failures; `false` pauses it and
- * cancels what is open.
- *
- * @param now - epoch milliseconds
- * @throws ApiError 400, 403, 404; 409 for a second endpoint for the same, or when others changed this
- *   one each time; 503 when the name resolver does not answer
+ * @throws ApiError 400, 403, 404; 409 for a duplicate endpoint, or when every try met a concurrent
+ *   change; 503 when the name resolver does not answer
  */
 export async function updateEndpoint(
   c: AppContext,
@@ -118,7 +54,7 @@ export async function updateEndpoint(
   }
 }
 
-/** @throws what `isStale` knows when the endpoint is not as it was read any more */
+/** @throws an error that `isStale` recognises when the endpoint was changed since it was read */
 async function changeEndpoint(
   c: AppContext,
   core: Database,
@@ -135,7 +71,10 @@ async function changeEndpoint(
     updatedAt: Math.max(now, endpoint.updatedAt + 1),
     format,
     targetHash: await targetHash(env, { ...endpoint, url, format }),
-    ...(body.url !== undefined && { url: await seal(env, endpointPlace(id, "url"), url) }),
+    ...(body.url !== undefined && {
+      url: await seal(env, endpointPlace(id, "url"), url),
+      ...NOT_SILENT,
+    }),
     ...(body.Events !== undefined && { events: eventsText(body.Events) }),
     ...(body.name !== undefined && { name: body.name }),
     ...(body.authToken !== undefined && { authToken: await sealToken(env, id, body.authToken) }),
@@ -144,6 +83,7 @@ async function changeEndpoint(
       failureCount: 0,
       disabledAt: null,
       disabledReason: null,
+      ...NOT_SILENT,
     }),
   };
   const detail = { changed: Object.keys(body).filter((field) => field !== "webhookId") };
@@ -157,7 +97,7 @@ async function changeEndpoint(
 }
 
 /**
- * Deletes an endpoint with its secrets; its delivery log goes in the background.
+ * Deletes an endpoint with its secrets; its delivery log is deleted in the background.
  *
  * @param now - epoch milliseconds
  * @throws ApiError 403, 404
@@ -185,11 +125,11 @@ export async function deleteEndpoint(c: AppContext, webhookId: string, now: numb
 }
 
 /**
- * Gives an endpoint a new signing secret. The one before it signs too while the two overlap.
+ * Gives an endpoint a new signing secret. The previous one also signs during the overlap.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 403, 404; 409 while the last rotation overlaps, unless it is forced, and when
- *   another rotation or change was first
+ * @throws ApiError 403, 404; 409 during the last rotation's overlap, unless forced, and when
+ *   another rotation or change came first
  */
 export async function rotateSecret(
   c: AppContext,
@@ -202,7 +142,7 @@ export async function rotateSecret(
     const { id, previousSecretUntil } = endpoint;
     if (!body.force && previousSecretUntil !== null && now < previousSecretUntil)
       throw new ApiError(
-        409,
+        "wrong_state",
         `webhookId: the secret before the last one signs until ${isoTime(previousSecretUntil)}; force drops it now`,
       );
     const secret = newSecret();
@@ -234,8 +174,8 @@ export async function rotateSecret(
 }
 
 /**
- * Writes onto an endpoint as it was read. The batch aborts when it was changed or deleted since; see
- * `isStale`. `updatedAt` tells, for the secrets are also sealed again where nothing has changed.
+ * Updates an endpoint as it was read. The batch aborts when it was changed or deleted since; see
+ * `isStale`. `updatedAt` decides, since resealing changes the secrets' columns without a change.
  */
 function changeRow(
   core: Database,
@@ -253,23 +193,31 @@ function changeRow(
 const isStale = (error: unknown) => violates(error, "webhook_endpoint.updated_at");
 
 function changedMeanwhile(): ApiError {
-  return new ApiError(409, "webhookId: the webhook was changed at the same time; try again");
+  return new ApiError(
+    "changed_concurrently",
+    "webhookId: the webhook was changed at the same time; try again",
+  );
 }
 
 /** Each kind once, as JSON text. */
-const eventsText = (kinds: readonly string[]) => JSON.stringify([...new Set(kinds)]);
+export const eventsText = (kinds: readonly string[]) => JSON.stringify([...new Set(kinds)]);
 
-async function sealToken(env: Env, id: string, token: string | null): Promise<string | null> {
+export async function sealToken(
+  env: Env,
+  id: string,
+  token: string | null,
+): Promise<string | null> {
   return token === null ? null : seal(env, endpointPlace(id, "auth_token"), token);
 }
 
-async function refusingDuplicates(commit: Promise<void>): Promise<void> {
+/** @throws ApiError 409 for a violation of the target index */
+export async function refusingDuplicates(commit: Promise<void>): Promise<void> {
   try {
     await commit;
   } catch (error) {
     if (!violates(error, "webhook_endpoint.target_hash")) throw error;
     throw new ApiError(
-      409,
+      "already_exists",
       "url: is a webhook of this API key already, in this format and for this payment source",
     );
   }

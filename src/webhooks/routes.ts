@@ -1,10 +1,13 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { db } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { listDeliveries } from "./deliveries.ts";
+import { described } from "../http/openapi/fields.ts";
+import { createEndpoint } from "./create.ts";
+import { listDeliveries } from "./delivery/deliveries.ts";
+import { replayDeliveries, testEndpoint } from "./delivery/resend.ts";
 import { isVisible, listEndpoints } from "./endpoints.ts";
-import { createEndpoint, deleteEndpoint, rotateSecret, updateEndpoint } from "./manage.ts";
-import { replayDeliveries, testEndpoint } from "./resend.ts";
+import { TEST_KIND } from "./kinds.ts";
+import { deleteEndpoint, rotateSecret, updateEndpoint } from "./manage.ts";
 import {
   createBody,
   createdWebhook,
@@ -17,6 +20,7 @@ import {
   replayResult,
   rotateBody,
   rotatedSecret,
+  testEvent,
   testResult,
   updateBody,
   webhookIdBody,
@@ -25,23 +29,28 @@ import {
 
 const COMMON = { access: "+PAY", tag: "Webhooks" } as const;
 const NOT_FOUND = { 404: "There is no such webhook." };
-const DUPLICATE = { 409: "The API key has a webhook for the same already." };
-const KEY_REUSED = { 422: "The Idempotency-Key was used for another request." };
 
 /** `/webhooks` of the interface. */
 export function webhookRoutes() {
   const router = createRouter();
+  router.events.push({
+    kind: TEST_KIND,
+    summary: "A test that was asked for with POST /webhooks/test",
+    data: testEvent,
+  });
 
   serve(
     router,
     {
       ...COMMON,
       method: "get",
+      operationId: "listWebhooks",
+      isConditional: true,
       path: "/webhooks",
       summary: "Lists webhook endpoints, newest first",
-      description: "Those that the API key created; an Admin sees all of them.",
+      description: "Those created by the API key; an Admin sees all.",
       query: listQuery,
-      data: z.object({ Webhooks: z.array(listedWebhook) }),
+      data: z.object({ Webhooks: described(z.array(listedWebhook), "The webhooks.") }),
       status: "Success",
     },
     async (c, { query }) => {
@@ -55,13 +64,17 @@ export function webhookRoutes() {
     {
       ...COMMON,
       method: "post",
+      operationId: "createWebhook",
       path: "/webhooks",
       summary: "Creates a webhook endpoint",
-      description: "The answer holds the secret by which deliveries are verified, only this once.",
+      description: "Only this answer contains the secret that verifies deliveries.",
       body: createBody,
       idempotent: true,
       data: createdWebhook,
-      errors: { 404: "There is no such payment source.", ...DUPLICATE, ...KEY_REUSED },
+      errors: {
+        404: "There is no such payment source.",
+        409: "The API key already has the same webhook, or its maximum number; or the Idempotency-Key belongs to a deleted webhook.",
+      },
     },
     (c, { body }) => createEndpoint(c, body, Date.now()),
   );
@@ -71,15 +84,16 @@ export function webhookRoutes() {
     {
       ...COMMON,
       method: "patch",
+      operationId: "updateWebhook",
       path: "/webhooks",
       summary: "Updates a webhook endpoint",
-      description: "What is left out is kept. `isActive: true` revives a disabled endpoint.",
+      description: "Omitted fields are kept. `isActive: true` re-enables a disabled endpoint.",
       body: updateBody,
       data: webhookRecord,
       status: "Success",
       errors: {
         ...NOT_FOUND,
-        409: "The API key has a webhook for the same already, or others change this one just now.",
+        409: "The API key already has the same webhook, or this one is being changed concurrently.",
       },
     },
     (c, { body }) => updateEndpoint(c, body, Date.now()),
@@ -90,6 +104,7 @@ export function webhookRoutes() {
     {
       ...COMMON,
       method: "delete",
+      operationId: "deleteWebhook",
       path: "/webhooks",
       summary: "Deletes a webhook endpoint and its delivery log",
       body: webhookIdBody,
@@ -104,6 +119,7 @@ export function webhookRoutes() {
     {
       ...COMMON,
       method: "post",
+      operationId: "testWebhook",
       path: "/webhooks/test",
       summary: "Sends a test event to a webhook endpoint",
       body: webhookIdBody,
@@ -118,16 +134,16 @@ export function webhookRoutes() {
     {
       ...COMMON,
       method: "post",
+      operationId: "rotateWebhookSecret",
       path: "/webhooks/rotate-secret",
       summary: "Gives a webhook endpoint a new signing secret",
-      description: "Deliveries carry two signatures while the secret so far is valid too.",
+      description: "Deliveries carry two signatures while the previous secret is still valid.",
       body: rotateBody,
       idempotent: true,
       data: rotatedSecret,
       errors: {
         ...NOT_FOUND,
-        409: "The last rotation still overlaps, or others change this webhook just now.",
-        ...KEY_REUSED,
+        409: "The last rotation still overlaps, or this webhook is being changed concurrently.",
       },
     },
     (c, { body }) => rotateSecret(c, body, Date.now()),
@@ -138,11 +154,13 @@ export function webhookRoutes() {
     {
       ...COMMON,
       method: "get",
+      operationId: "listWebhookDeliveries",
+      isConditional: true,
       path: "/webhooks/deliveries",
       summary: "Lists the deliveries of a webhook endpoint, newest event first",
       description: "Deliveries are kept for 30 days. An unknown webhook has none.",
       query: deliveriesQuery,
-      data: z.object({ Deliveries: z.array(deliveryRecord) }),
+      data: z.object({ Deliveries: described(z.array(deliveryRecord), "The deliveries.") }),
     },
     async (c, { query }) => {
       const core = db(c.env, undefined, { deadline: c.var.deadline });
@@ -158,10 +176,11 @@ export function webhookRoutes() {
     {
       ...COMMON,
       method: "post",
+      operationId: "replayWebhookDeliveries",
       path: "/webhooks/deliveries/replay",
       summary: "Delivers events again, under the same ids",
       description:
-        "One delivery by `id`, or up to 1,000 of a span of time, oldest first; by default those that failed or were cancelled. Asked again it goes on with the next of those; successes come again, so go on with them by `since` and `until`.",
+        "One delivery by `id`, or up to 1,000 of a time span, oldest first; by default those that failed or were cancelled. A repeated call continues with the next of those; successes are resent again, so page through them by `since` and `until`.",
       body: replayBody,
       data: replayResult,
       errors: {

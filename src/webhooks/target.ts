@@ -1,14 +1,14 @@
 import type { Env } from "../env.ts";
 import { ApiError } from "../http/errors.ts";
-import { checkPublicTarget, PublicFetchError } from "../http/fetch-public.ts";
-import { loopbackOrigins } from "../sources/development.ts";
+import { checkPublicTarget, PublicFetchError } from "../http/outbound/fetch-public.ts";
+import { loopbackOrigins } from "../http/outbound/loopback-origins.ts";
 import { abortAfter } from "../timeout.ts";
 
 const RESOLVER_TIMEOUT_MS = 5_000;
 
 /**
- * Checks where an endpoint wants its events, before it is stored. The same is checked again before
- * each attempt, since a name may have moved to other addresses by then.
+ * Checks an endpoint's URL before it is stored. It is checked again before each attempt, since the
+ * name may resolve to other addresses by then.
  *
  * @param deadline - epoch milliseconds
  * @throws ApiError 400; 503 when the name cannot be resolved

@@ -41,7 +41,7 @@ export async function createBot(
         { action: "worker-bot.create", target: row.id, detail, now },
         [
           ...(await remember(record)),
-          // A version that is gone, or goes at this moment, is NULL and aborts the batch.
+          // A version that is archived, even concurrently, is NULL and aborts the batch.
           statement(
             `INSERT INTO worker_bot
                (id, name, version_id, status, created_by_id, created_at, updated_at)
@@ -66,7 +66,7 @@ export async function createBot(
   });
 }
 
-/** One page of bots, newest first, and one more; archived ones too. */
+/** One page of bots, newest first, and one more; includes archived ones. */
 export async function listBots(
   c: AppContext,
   query: z.output<typeof botQuery>,
@@ -87,10 +87,10 @@ export async function listBots(
 }
 
 /**
- * Takes a bot out of the fleet: no migration moves it any more.
+ * Takes a bot out of the fleet: migrations no longer move it.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 404; 409 when it is archived already
+ * @throws ApiError 404; 409 when it is already archived
  */
 export async function archiveBot(c: AppContext, id: string, now: number): Promise<BotRecord> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });

@@ -8,18 +8,18 @@ import { type Failure, type Migration, moveBots } from "./move-bots.ts";
 import { MAX_FAILURES, type MigrateBody, type MigrateResult } from "./schemas.ts";
 import { findVersion, unknownVersion } from "./versions.ts";
 
-/** So many bots are moved by one call; what is left is told, and moved by the next. */
+/** Bots moved per call; the rest is reported, and moved by the next call. */
 const MAX_BOTS = 10_000;
-/** Bots of one D1 batch. */
+/** Bots per D1 batch. */
 const CHUNK = 500;
 
 /**
- * Moves the bots of the fleet that are not archived, or those of them on `fromVersionId`, to a
- * version. A bot that cannot be moved stops no other. Running it again moves what is left, also after
- * a run that died: which bots those are follows from the bots alone.
+ * Moves the fleet's unarchived bots, or those of them on `fromVersionId`, to a version. A bot that
+ * cannot be moved does not stop the others. Running it again moves the rest, also after a run that
+ * died: which bots those are follows from the bots alone.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 422 `unknown_version`; 409 while another migration runs
+ * @throws ApiError 422 `unknown_version`; 409 while another migration is running
  */
 export async function migrateBots(
   c: AppContext,
@@ -50,9 +50,9 @@ async function checkVersions(database: Database, body: MigrateBody): Promise<voi
 }
 
 /**
- * Takes the lock and writes down who asked for what. The lease is the request's own deadline,
- * since nothing is sent to the database after it; a batch that is still under way then aborts when
- * another migration has the lock.
+ * Takes the lock and records who asked for what. The lease is the request's own deadline, since
+ * nothing is sent to the database after it; a batch still in flight then aborts when another
+ * migration has the lock.
  */
 async function begin(
   c: AppContext,
@@ -118,7 +118,7 @@ async function moveFleet(
   };
 }
 
-/** The bots that match, counted and named as of one moment. */
+/** The matching bots, counted and listed as of one moment. */
 async function readFleet(
   database: Database,
   { toVersionId }: Migration,
@@ -145,7 +145,7 @@ async function readFleet(
   return { ...counts, ids: (named.results as { id: string }[]).map(({ id }) => id) };
 }
 
-/** The lock that cannot be given back ends by itself with its lease. */
+/** A lock that cannot be released expires with its lease. */
 async function release(database: Database, migration: Migration): Promise<void> {
   try {
     await database.batch([

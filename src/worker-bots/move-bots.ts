@@ -25,10 +25,10 @@ const ARCHIVED = "The worker bot was archived while the migration ran";
 const REFUSED = "The database refused the move";
 
 /**
- * Moves bots in one batch with their audit rows. When the database refuses the batch, halves of it
- * are tried, until what stands alone and is refused is a bot that cannot be moved.
+ * Moves bots in one batch with their audit rows. When the database refuses the batch, its halves
+ * are tried; a single refused bot is one that cannot be moved.
  *
- * @param first - place of the first of these bots in the migration, from 0
+ * @param first - index of the first of these bots in the migration, from 0
  * @returns the bots that were not moved; an audit row says so of each
  * @throws ApiError 409 when another migration has taken the lock, 422 when the version is gone
  */
@@ -44,7 +44,7 @@ export async function moveBots(
     if (error instanceof ApiError || error instanceof DatabaseUnavailable) throw error;
     const [id] = ids;
     if (id !== undefined && ids.length === 1)
-      return [await recordRefusal(database, migration, id, first, error)];
+      return recordRefusal(database, migration, id, first, error);
     const half = Math.ceil(ids.length / 2);
     return [
       ...(await moveBots(database, migration, ids.slice(0, half), first)),
@@ -61,13 +61,7 @@ async function moveTogether(
 ): Promise<Failure[]> {
   const bots = JSON.stringify(ids);
   const now = Date.now();
-  const failed = statement(
-    `SELECT worker_bot_id AS workerBotId, message FROM worker_bot_move
-     WHERE id BETWEEN ? AND ? AND outcome = 'Failed' ORDER BY id`,
-    moveId(migration, first),
-    moveId(migration, first + ids.length - 1),
-  );
-  const results = await commit(database, migration, [
+  return commit(database, migration, { first, count: ids.length }, [
     holdLock(migration),
     statement(
       `INSERT INTO worker_bot_move
@@ -89,23 +83,20 @@ async function moveTogether(
       migration.toVersionId,
       bots,
     ),
-    failed,
   ]);
-  if (results) return results.at(-1)?.results as Failure[];
-  return database.all<Failure>(failed.sql, ...failed.params);
 }
 
-/** Writes the audit row of a bot that stands alone and was refused. */
+/** Writes the audit row of a single refused bot. */
 async function recordRefusal(
   database: Database,
   migration: Migration,
   workerBotId: string,
   place: number,
   reason: unknown,
-): Promise<Failure> {
+): Promise<Failure[]> {
   const { requestId } = migration;
   log("error", "worker_bots.move_refused", { requestId, workerBotId, error: String(reason) });
-  await commit(database, migration, [
+  return commit(database, migration, { first: place, count: 1 }, [
     holdLock(migration),
     statement(
       `INSERT INTO worker_bot_move
@@ -118,24 +109,34 @@ async function recordRefusal(
       workerBotId,
     ),
   ]);
-  return { workerBotId, message: REFUSED };
 }
 
 /**
- * Commits a batch that writes audit rows, whose ids are its operation key.
+ * Commits a batch that writes the audit rows of some places, whose ids are its operation key. They
+ * belong to this migration, made by one request: if they already exist, this batch was sent twice,
+ * or a copy of a larger one arrived late. The existing rows then give the outcomes.
  *
- * @returns null when an earlier attempt had applied it and only its answer was lost
+ * @returns the bots in those places that were not moved
  * @throws ApiError 409 when another migration has taken the lock, 422 when the version is gone
  */
 async function commit(
   database: Database,
   migration: Migration,
+  { first, count }: { first: number; count: number },
   statements: Statement[],
-): Promise<D1Result[] | null> {
+): Promise<Failure[]> {
+  const failed = statement(
+    `SELECT worker_bot_id AS workerBotId, message FROM worker_bot_move
+     WHERE id BETWEEN ? AND ? AND outcome = 'Failed' ORDER BY id`,
+    moveId(migration, first),
+    moveId(migration, first + count - 1),
+  );
   try {
-    return await database.batch(statements);
+    const results = await database.batch([...statements, failed]);
+    return results.at(-1)?.results as Failure[];
   } catch (error) {
-    if (violates(error, "worker_bot_move.id")) return null;
+    if (violates(error, "worker_bot_move.id"))
+      return database.all<Failure>(failed.sql, ...failed.params);
     if (violates(error, "worker_bot_lock.migration_id"))
       throw new ApiError(409, "Another migration has begun; run this one again when it has ended");
     if (violates(error, "worker_bot.version_id"))

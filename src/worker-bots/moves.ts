@@ -6,7 +6,7 @@ import { isoTime } from "../http/envelope.ts";
 import type { MoveRecord, moveQuery } from "./schemas.ts";
 import { workerBotMigration, workerBotMove } from "./tables.ts";
 
-/** As text in the statement and not bound, so that the index of the failures can be used. */
+/** In the statement's text and not bound, so that the index of failures can be used. */
 const OUTCOME = {
   Moved: sql`${workerBotMove.outcome} = 'Moved'`,
   Failed: sql`${workerBotMove.outcome} = 'Failed'`,

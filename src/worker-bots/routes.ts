@@ -1,6 +1,7 @@
-import { z } from "@hono/zod-openapi";
-import { paginate, serveAdmin } from "../http/admin-endpoint.ts";
+import { z } from "zod";
+import { paginate, serveAdmin } from "../http/admin/endpoint.ts";
 import { createRouter } from "../http/endpoint.ts";
+import { described } from "../http/openapi/fields.ts";
 import { archiveBot, createBot, listBots } from "./bots.ts";
 import { migrateBots } from "./migrate.ts";
 import { listMoves } from "./moves.ts";
@@ -26,7 +27,7 @@ const VERSIONS = `${BOTS}/versions`;
 
 const idOf = ({ id }: { id: string }) => id;
 
-/** The admin operation of the interface, and what it needs to have something to move. */
+/** The interface's admin operation, and the endpoints for the bots and versions it works on. */
 export function workerBotRoutes() {
   const router = createRouter();
 
@@ -34,11 +35,12 @@ export function workerBotRoutes() {
     router,
     {
       method: "post",
+      operationId: "migrateWorkerBots",
       path: `${VERSIONS}/migrate`,
       tag: TAG,
       summary: "Migrates worker bots to a version",
       description:
-        "Moves up to 10,000 bots that are not archived. Running it again moves what is left: bots that failed, or all that a broken-off run did not reach. `meta.pagination` is that of `failures`.",
+        "Moves up to 10,000 bots that are not archived. Running it again moves the rest: bots that failed, or that an interrupted run did not reach. `meta.pagination` is that of `failures`.",
       body: migrateBody,
       data: migrateResult,
       errors: { 409: "Another migration is running; see Retry-After." },
@@ -59,11 +61,12 @@ export function workerBotRoutes() {
     router,
     {
       method: "get",
+      operationId: "listWorkerBotMoves",
       path: `${BOTS}/moves`,
       tag: TAG,
       summary: "Lists what migrations did to each bot, newest first",
       query: moveQuery,
-      data: z.object({ moves: z.array(moveRecord) }),
+      data: z.object({ moves: described(z.array(moveRecord), "The moves.") }),
     },
     async (c, { query }) => {
       const { items, pagination } = paginate(await listMoves(c, query), query, idOf);
@@ -75,11 +78,12 @@ export function workerBotRoutes() {
     router,
     {
       method: "get",
+      operationId: "listWorkerBots",
       path: BOTS,
       tag: TAG,
       summary: "Lists worker bots, newest first",
       query: botQuery,
-      data: z.object({ workerBots: z.array(botRecord) }),
+      data: z.object({ workerBots: described(z.array(botRecord), "The bots.") }),
     },
     async (c, { query }) => {
       const { items, pagination } = paginate(await listBots(c, query), query, idOf);
@@ -91,6 +95,7 @@ export function workerBotRoutes() {
     router,
     {
       method: "post",
+      operationId: "createWorkerBot",
       path: BOTS,
       tag: TAG,
       summary: "Creates a worker bot",
@@ -105,12 +110,13 @@ export function workerBotRoutes() {
     router,
     {
       method: "delete",
+      operationId: "archiveWorkerBot",
       path: BOTS,
       tag: TAG,
-      summary: "Archives a worker bot, which no migration moves any more",
+      summary: "Archives a worker bot, which migrations then no longer move",
       body: archiveBody,
       data: botRecord,
-      errors: { 404: "There is no such worker bot.", 409: "It is archived already." },
+      errors: { 404: "There is no such worker bot.", 409: "It is already archived." },
     },
     async (c, { body }) => ({ data: await archiveBot(c, body.id, Date.now()) }),
   );
@@ -119,11 +125,12 @@ export function workerBotRoutes() {
     router,
     {
       method: "get",
+      operationId: "listWorkerBotVersions",
       path: VERSIONS,
       tag: TAG,
       summary: "Lists versions, by id descending",
       query: versionQuery,
-      data: z.object({ versions: z.array(versionRecord) }),
+      data: z.object({ versions: described(z.array(versionRecord), "The versions.") }),
     },
     async (c, { query }) => {
       const { items, pagination } = paginate(await listVersions(c, query), query, idOf);
@@ -135,6 +142,7 @@ export function workerBotRoutes() {
     router,
     {
       method: "post",
+      operationId: "createWorkerBotVersion",
       path: VERSIONS,
       tag: TAG,
       summary: "Creates a version that bots can run",
@@ -150,9 +158,10 @@ export function workerBotRoutes() {
     router,
     {
       method: "delete",
+      operationId: "archiveWorkerBotVersion",
       path: VERSIONS,
       tag: TAG,
-      summary: "Archives a version, which no bot can be put on any more",
+      summary: "Archives a version, which bots can then no longer be moved to",
       body: archiveBody,
       data: versionRecord,
       errors: {

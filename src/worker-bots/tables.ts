@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** A version that bots can run. Rows stay when it is archived. Core, as all tables here. */
+/** A version that bots can run. The row is kept when archived. Core, as all tables here. */
 export const workerBotVersion = sqliteTable("worker_bot_version", {
   /** Chosen by the operator, such as `v2-fast`. */
   id: text("id").primaryKey(),
@@ -14,7 +14,7 @@ export const workerBotVersion = sqliteTable("worker_bot_version", {
   updatedAt: integer("updated_at").notNull(),
 });
 
-/** A worker bot and the version it runs. Rows stay when it is archived. */
+/** A worker bot and the version it runs. The row is kept when archived. */
 export const workerBot = sqliteTable(
   "worker_bot",
   {
@@ -48,8 +48,8 @@ export const workerBotMove = sqliteTable(
   "worker_bot_move",
   {
     /**
-     * The migration's id and the bot's five-digit place in it. Being unique it is the operation key
-     * of the batch: one that is sent again aborts.
+     * The migration's id and the bot's five-digit place in it. Being unique, it is the operation
+     * key of the batch: a repeat aborts.
      */
     id: text("id").primaryKey(),
     migrationId: text("migration_id").notNull(),
@@ -66,7 +66,7 @@ export const workerBotMove = sqliteTable(
   ],
 );
 
-/** Lets one migration run at a time: its only row names the one that may write. */
+/** Lets one migration run at a time: its only row names the one allowed to write. */
 export const workerBotLock = sqliteTable("worker_bot_lock", {
   name: text("name", { enum: ["migration"] }).primaryKey(),
   migrationId: text("migration_id").notNull(),

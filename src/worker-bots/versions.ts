@@ -62,7 +62,7 @@ export async function createVersion(
   });
 }
 
-/** One page of versions, by id descending, and one more; archived ones too. */
+/** One page of versions, by id descending, and one more; includes archived ones. */
 export async function listVersions(
   c: AppContext,
   query: z.output<typeof versionQuery>,
@@ -85,7 +85,7 @@ export async function listVersions(
  * Takes a version out of use.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 404; 409 when it is archived already, or bots run it
+ * @throws ApiError 404; 409 when it is already archived, or bots run it
  */
 export async function archiveVersion(
   c: AppContext,

@@ -1,11 +1,11 @@
 import { createRouter } from "../http/endpoint.ts";
-import { facilitatorRoutes } from "./facilitator-routes.ts";
-import { networkRoutes } from "./network-routes.ts";
-import { payRoutes } from "./pay-routes.ts";
-import { paymentRoutes } from "./payment-routes.ts";
-import { walletRoutes } from "./wallet-routes.ts";
+import { networkRoutes } from "./networks/routes.ts";
+import { payRoutes } from "./pay/routes.ts";
+import { facilitatorRoutes } from "./settle/facilitator-routes.ts";
+import { paymentRoutes } from "./settle/routes.ts";
+import { walletRoutes } from "./wallets/routes.ts";
 
-/** Everything under `/x402`: what the interface names first, then what goes beyond it. */
+/** Everything under `/x402`: first the interface's paths, then ours beyond it. */
 export function x402Routes() {
   const router = createRouter();
   paymentRoutes(router);

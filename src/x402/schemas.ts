@@ -1,20 +1,40 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
+import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
 import { text } from "../http/parameters.ts";
 import { ATTEMPT_DIRECTIONS, ATTEMPT_STATUSES } from "./tables.ts";
 
+export const ASSET = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
+export const PAYER = "0x39bdf5c0f0e6c6069ecceea6f9c0e4a064d7b4dd";
+export const PAY_TO = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
+export const WALLET_ID = "01m80ydzn5c8rht693n1df67fx";
+export const ATTEMPT_ID = "01m80ydzvk11e5v3h51yhyt2rj";
+export const SOURCE_ID = "01m80ydyvfm72p96eyrddq8dsz";
+export const PAYLOAD_HASH = "770c1903ef159aa087a03e3f4904c2b4972a07eb1027ccc853332d4e4399c768";
+const EVM_TX = "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c";
+export const RESOURCE = "https://agents.example.com/forecast";
+const CHAIN = "eip155:8453";
+
 /** `eip155:` and a chain number that fits a JavaScript number. */
-export const caip2 = z
-  .string()
-  .regex(/^eip155:[1-9]\d{0,14}$/, "must have the form eip155:<chain number>")
-  .openapi({ example: "eip155:8453" });
+export const caip2 = described(
+  z.string().regex(/^eip155:[1-9]\d{0,14}$/, "must have the form eip155:<chain number>"),
+  "EVM chain, as a CAIP-2 id.",
+  CHAIN,
+);
 
 /** As a filter, with the bound of the interface. */
-export const caip2Filter = z
-  .string()
-  .regex(/^eip155:\d+$/, "must have the form eip155:<chain number>")
-  .max(250);
+export const caip2Filter = described(
+  z
+    .string()
+    .regex(/^eip155:\d+$/, "must have the form eip155:<chain number>")
+    .max(250)
+    .optional(),
+  "Only those on this EVM chain.",
+  CHAIN,
+);
 
 const ZERO_ADDRESS = /^0x0{40}$/i;
+const ADDRESS = "^0x(?!0{40}$)[0-9a-fA-F]{40}$";
+const TOKEN = "^0x(?!0{40}$|[eE]{40}$)[0-9a-fA-F]{40}$";
 
 /** An EVM address; stored and compared in lower case. */
 export const evmAddress = z
@@ -22,13 +42,12 @@ export const evmAddress = z
   .regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits")
   .refine((value) => !ZERO_ADDRESS.test(value), "must not be the zero address")
   .transform((value) => value.toLowerCase())
-  .openapi({ type: "string", example: "0x036cbd53842c5426634e7929541ec2318f3dcf7e" });
+  .meta({ wire: { type: "string", pattern: ADDRESS }, examples: [ASSET] });
 
-/** The native coin is no ERC-20; some tools write it as this address. */
-export const tokenAddress = evmAddress.refine(
-  (value) => value !== `0x${"e".repeat(40)}`,
-  "must be an ERC-20 token",
-);
+/** The native coin is not an ERC-20; some tools write it as this address. */
+export const tokenAddress = evmAddress
+  .refine((value) => value !== `0x${"e".repeat(40)}`, "must be an ERC-20 token")
+  .meta({ wire: { type: "string", pattern: TOKEN }, examples: [ASSET] });
 
 const MAX_UINT256 = 2n ** 256n - 1n;
 
@@ -37,120 +56,234 @@ export function tokenAmount(min = 1n) {
   return (
     z
       .string()
-      // Nothing below may see what is no number.
+      // The checks below must only see numbers.
       .regex(/^\d{1,78}$/, { error: "must be a whole number in decimal digits", abort: true })
       .refine((value) => BigInt(value) <= MAX_UINT256, "must be below 2^256")
       .refine((value) => BigInt(value) >= min, `must be at least ${min}`)
       .transform((value) => BigInt(value).toString())
-      .openapi({ type: "string", example: "10000" })
+      // One digit less than 2^256 has: every such number is below it.
+      .meta({
+        wire: { type: "string", pattern: min > 0n ? "^(?=.*[1-9])\\d{1,77}$" : "^\\d{1,77}$" },
+        examples: ["10000"],
+      })
   );
 }
 
-export const timeoutSeconds = z.int().min(1).max(86_400);
+export const timeoutSeconds = described(
+  z.int().min(1).max(86_400),
+  "Seconds that a settlement may take.",
+  300,
+);
 
 const jsonObject = z.record(z.string(), z.unknown());
+const TERMS = "Terms of a payment (x402 v2, specification §5).";
 
-/** Terms of a payment as they go over the wire (x402 v2, specification §5). */
-export const paymentRequirements = z.object({
-  scheme: text(50),
-  network: text(100, 3),
-  amount: text(100),
-  asset: text(100),
-  payTo: text(100),
-  maxTimeoutSeconds: z.number().positive(),
-  extra: jsonObject.nullish(),
-});
+const requirements = {
+  scheme: described(text(50), "Scheme of the payment; `exact` is settled here.", "exact"),
+  network: described(text(100, 3), "EVM chain, as a CAIP-2 id.", CHAIN),
+  amount: described(text(100), "Smallest units of the token.", "10000"),
+  asset: described(text(100), "Address of the token.", ASSET),
+  payTo: described(text(100), "Who is paid.", PAY_TO),
+  maxTimeoutSeconds: described(
+    z
+      .number()
+      .positive()
+      .meta({ wire: { type: "integer", minimum: 1 } }),
+    "Seconds that a settlement may take.",
+    300,
+  ),
+  extra: described(
+    jsonObject.nullish(),
+    "Name and version of the token's EIP-712 domain, and how it is transferred.",
+    { name: "Test Dollar", version: "1" },
+  ),
+};
+
+/** Terms of a payment on the wire (x402 v2, specification §5). */
+export const paymentRequirements = named("X402PaymentRequirements", TERMS, z.object(requirements));
 
 /**
- * A buyer's payment (x402 v2, specification §5). What is not named here is dropped before it is
- * hashed, except inside `payload` and `extensions`.
+ * A buyer's payment (x402 v2, specification §5). Unknown fields are dropped before hashing, except
+ * inside `payload` and `extensions`.
  */
-export const paymentPayload = z
-  .object({
-    x402Version: z.int(),
-    resource: z.object({ url: text(2000) }).optional(),
-    accepted: paymentRequirements,
-    payload: jsonObject,
-    extensions: jsonObject.nullish(),
-  })
-  .openapi("X402PaymentPayload");
+export const paymentPayload = named(
+  "X402PaymentPayload",
+  "A buyer's payment (x402 v2, specification §5).",
+  z.object({
+    x402Version: described(z.int().min(0), "Version of x402; 2 is settled here.", 2),
+    resource: described(
+      z.object({ url: described(text(2000), "Its URL.", RESOURCE) }).optional(),
+      "What is paid for.",
+    ),
+    accepted: described(paymentRequirements, "The terms that the buyer accepted."),
+    payload: described(jsonObject, "The signed authorization: `signature` and what it covers.", {
+      signature: "0x2d6a7588d6acca505cbf0d9a4a227e0c52c6c34008c8e8986a1283259764173608",
+    }),
+    extensions: described(
+      jsonObject.nullish(),
+      "Extensions of x402, such as `payment-identifier`.",
+      { "payment-identifier": { info: { required: false, id: "order_2026_11_22_0001" } } },
+    ),
+  }),
+);
 
 export type PaymentRequirements = z.output<typeof paymentRequirements>;
 export type PaymentPayload = z.output<typeof paymentPayload>;
 
-const time = z.string();
+/** An EVM address in an answer, in lower case. */
+export function shownAddress(what: string, example: string) {
+  return described(z.string().regex(/^0x[0-9a-f]{40}$/), what, example);
+}
 
-export const networkRecord = z
-  .object({
-    id: z.string(),
-    caip2Id: z.string(),
-    displayName: z.string(),
-    rpcUrl: z.string(),
-    isTestnet: z.boolean(),
-    isEnabled: z.boolean(),
-    defaultAsset: z.string().nullable(),
-    facilitatorWalletId: z.string().nullable(),
-    facilitatorWalletAddress: z.string().nullable(),
-    eip6492AllowedFactories: z.array(z.string()),
-    createdById: z.string().nullable(),
-    createdAt: time,
-    updatedAt: time,
-  })
-  .openapi("X402Network");
+/** Smallest units of a token in an answer. */
+export function shownAmount(what: string, example = "10000") {
+  return described(z.string(), `${what}, in smallest units.`, example);
+}
 
-export const attemptRecord = z
-  .object({
-    id: z.string(),
-    createdAt: time,
-    updatedAt: time,
-    direction: z.enum(ATTEMPT_DIRECTIONS),
-    status: z.enum(ATTEMPT_STATUSES),
-    apiKeyId: z.string().nullable(),
-    evmWalletId: z.string().nullable(),
-    registryRequestId: z.string().nullable(),
-    supportedPaymentSourceId: z.string().nullable(),
-    caip2Network: z.string(),
-    asset: z.string(),
-    amount: z.string(),
-    payTo: z.string(),
-    payer: z.string().nullable(),
-    resource: z.string().nullable(),
-    paymentPayloadHash: z.string(),
-    paymentIdentifier: z.string().nullable(),
-    errorReason: z.string().nullable(),
-    errorMessage: z.string().nullable(),
-    Settlement: z
-      .object({
-        id: z.string(),
-        success: z.boolean(),
-        txHash: z.string(),
-        amount: z.string(),
-        payer: z.string(),
-        createdAt: time,
-      })
-      .nullable(),
-  })
-  .openapi("X402PaymentAttempt");
+/** A field of an answer that may be missing. */
+export function nullable(what: string, example: string) {
+  return described(z.string().nullable(), what, example);
+}
 
-export const walletRecord = z
-  .object({
-    id: z.string(),
-    caip2Network: z.string(),
-    address: z.string(),
-    type: z.enum(["Purchasing", "Selling"]),
-    note: z.string().nullable(),
-    createdById: z.string(),
-    createdAt: time,
-    updatedAt: time,
-  })
-  .openapi("X402Wallet");
+export const networkRecord = named(
+  "X402Network",
+  "An EVM chain that payments are settled on.",
+  z.object({
+    id: recordId("the network", "01m80ydys10y2a8emavwntdfzj"),
+    caip2Id: caip2,
+    displayName: answerText("What people call it.", "Base"),
+    rpcUrl: answerText("Its RPC node.", "https://mainnet.base.org"),
+    isTestnet: described(z.boolean(), "Whether its coins are worth nothing.", false),
+    isEnabled: described(z.boolean(), "Whether it is used.", true),
+    defaultAsset: nullable("Token of resources that name none; null: none.", ASSET),
+    facilitatorWalletId: nullable("Id of the wallet that settles; null: none.", WALLET_ID),
+    facilitatorWalletAddress: nullable("Address of that wallet; null: none.", PAYER),
+    eip6492AllowedFactories: described(
+      z.array(shownAddress("A factory.", PAY_TO)),
+      "Factories that may be called for undeployed wallets.",
+    ),
+    createdById: nullable("Id of the API key that made it; null when that is gone.", "env-admin"),
+    createdAt: timestamp("When it was made."),
+    updatedAt: timestamp("When it was last changed."),
+  }),
+);
 
-export const settleResponse = z.object({
-  success: z.boolean(),
-  payer: z.string().nullable(),
-  transaction: z.string().openapi({ description: "Transaction hash; empty when there is none." }),
-  network: z.string(),
-  amount: z.string(),
-  errorReason: z.string().optional(),
-  errorMessage: z.string().optional(),
-});
+export const settlementFields = {
+  id: recordId("the settlement", "01m80ydzwf9y6z8qdyyy1mc03x"),
+  success: described(z.boolean(), "Whether the payer paid.", true),
+  txHash: answerText("Hash of the transaction; empty when there is none.", EVM_TX),
+  amount: shownAmount("What was paid"),
+  payer: answerText("Who paid.", PAYER),
+  createdAt: timestamp("When it was settled."),
+};
+
+export const attemptDirection = named(
+  "X402AttemptDirection",
+  "What an attempt was for.",
+  z.enum(ATTEMPT_DIRECTIONS),
+);
+export const attemptStatus = named(
+  "X402AttemptStatus",
+  "What became of an attempt.",
+  z.enum(ATTEMPT_STATUSES),
+);
+
+const attemptFields = {
+  id: recordId("the attempt", ATTEMPT_ID),
+  createdAt: timestamp("When it was made."),
+  updatedAt: timestamp("When it was last changed."),
+  direction: described(attemptDirection, "What it was for.", "InboundSettle"),
+  status: described(attemptStatus, "What became of it.", "Settled"),
+  apiKeyId: nullable("Id of the API key that asked for it; null when that is gone.", "env-admin"),
+  evmWalletId: nullable("Id of the managed wallet that paid; null: another's.", WALLET_ID),
+  registryRequestId: nullable("What the resource's owner noted; null: nothing.", "agent-7"),
+  supportedPaymentSourceId: nullable("Id of the registered resource; null: another's.", SOURCE_ID),
+  caip2Network: answerText("EVM chain, as a CAIP-2 id.", CHAIN),
+  asset: answerText("Address of the token.", ASSET),
+  amount: shownAmount("What is paid"),
+  payTo: answerText("Who is paid.", PAY_TO),
+  payer: nullable("Who pays; null where the payment does not say.", PAYER),
+  resource: nullable("URL of what is paid for; null when the payment names none.", RESOURCE),
+  paymentPayloadHash: answerText("SHA-256 of the payment in canonical form.", PAYLOAD_HASH),
+  paymentIdentifier: nullable("The payer's name for it; null: none.", "order_2026_11_22_0001"),
+  errorReason: nullable(
+    "Why it failed, in words of x402; null when it did not.",
+    "insufficient_funds",
+  ),
+  errorMessage: nullable(
+    "The same for people; null when it did not.",
+    "The payer holds too little",
+  ),
+  Settlement: described(
+    named(
+      "X402AttemptSettlement",
+      "How an attempt was settled.",
+      z.object(settlementFields),
+    ).nullable(),
+    "How it was settled; null when it was not.",
+  ),
+};
+
+export const attemptRecord = named(
+  "X402PaymentAttempt",
+  "An attempt to verify, settle or make a payment.",
+  z.object(attemptFields),
+);
+
+/** `data` of X402_PAYMENT_SETTLED and X402_PAYMENT_FAILED. */
+export const attemptOutcome = named(
+  "X402AttemptOutcome",
+  "An attempt that has ended.",
+  z.object({
+    ...attemptFields,
+    attemptId: recordId("the attempt", ATTEMPT_ID),
+    txHash: nullable("Hash of the transaction; null when there is none.", EVM_TX),
+    success: described(z.boolean(), "Whether the payer paid.", true),
+    settledAt: described(
+      timestamp("").nullable(),
+      "When it was settled; null when it was not.",
+      "2026-11-22T06:17:25.647Z",
+    ),
+  }),
+);
+
+export const evmWalletType = described(
+  named("X402WalletType", "What an EVM wallet is for.", z.enum(["Purchasing", "Selling"])),
+  "What the wallet is for.",
+  "Purchasing",
+);
+
+export const walletFields = {
+  id: recordId("the wallet", WALLET_ID),
+  caip2Network: caip2,
+  address: shownAddress("Address of the wallet.", PAYER),
+  type: evmWalletType,
+  note: nullable("What people are told of it; null: nothing.", "Buyer"),
+  createdById: recordId("the API key that made it", "env-admin"),
+  createdAt: timestamp("When it was made."),
+  updatedAt: timestamp("When it was last changed."),
+};
+
+export const walletRecord = named("X402Wallet", "A managed EVM wallet.", z.object(walletFields));
+
+export const settleResponse = named(
+  "X402SettleResponse",
+  "How a settlement ended (x402 v2, specification §5).",
+  z.object({
+    success: described(z.boolean(), "Whether the payer paid.", true),
+    payer: nullable("Who paid; null where the payment does not say.", PAYER),
+    transaction: answerText("Transaction hash; empty when there is none.", EVM_TX),
+    network: answerText("EVM chain, as a CAIP-2 id.", CHAIN),
+    amount: shownAmount("What was paid"),
+    errorReason: described(
+      z.string().optional(),
+      "Why it failed, in words of x402; left out when it did not.",
+      "settlement_pending",
+    ),
+    errorMessage: described(
+      z.string().optional(),
+      "The same for people; left out when it did not.",
+      "The transaction is not in a block yet",
+    ),
+  }),
+);

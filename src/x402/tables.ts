@@ -10,7 +10,7 @@ export const ATTEMPT_STATUSES = [
   "Replayed",
 ] as const;
 
-/** An EVM chain that the rail works on. Core, as every table of the rail. */
+/** An EVM chain that x402 payments settle on. Core, as every table here. */
 export const x402Network = sqliteTable(
   "x402_network",
   {
@@ -22,7 +22,7 @@ export const x402Network = sqliteTable(
     rpcUrl: text("rpc_url").notNull(),
     isTestnet: integer("is_testnet", { mode: "boolean" }).notNull(),
     isEnabled: integer("is_enabled", { mode: "boolean" }).notNull(),
-    /** Lower-case address, as all addresses of the rail. */
+    /** Lower-case address, as all addresses here. */
     defaultAsset: text("default_asset"),
     facilitatorWalletId: text("facilitator_wallet_id"),
     /** JSON array: ERC-6492 factories that may be called for a payer whose wallet is not deployed. */
@@ -58,7 +58,7 @@ export const x402Wallet = sqliteTable(
   ],
 );
 
-/** A resource that is paid for by the rail, at one price in one token. */
+/** A resource paid for over x402, at one price in one token. */
 export const x402PaymentSource = sqliteTable("x402_payment_source", {
   id: text("id").primaryKey(),
   url: text("url").notNull(),
@@ -80,7 +80,7 @@ export const x402PaymentSource = sqliteTable("x402_payment_source", {
   deletedAt: integer("deleted_at"),
 });
 
-/** What was tried with a payment, and how it ended. */
+/** An attempt with a payment, and its outcome. */
 export const x402Attempt = sqliteTable(
   "x402_payment_attempt",
   {
@@ -96,7 +96,7 @@ export const x402Attempt = sqliteTable(
     amount: text("amount").notNull(),
     payTo: text("pay_to").notNull(),
     payer: text("payer"),
-    /** The registered resource, or the one that a payment was signed for; never the payer's word. */
+    /** The registered resource, or the one a payment was signed for; never the payer's claim. */
     resource: text("resource"),
     paymentPayloadHash: text("payment_payload_hash").notNull(),
     /** The on-chain authorization; see `authorization.ts`. Null when the payload has none. */
@@ -106,7 +106,7 @@ export const x402Attempt = sqliteTable(
     errorMessage: text("error_message"),
     /** The settlement that a `Replayed` attempt repeats. */
     replayOf: text("replay_of"),
-    /** Whether a credit was taken that a failure gives back. */
+    /** Whether a credit was charged, which a failure refunds. */
     charged: integer("charged", { mode: "boolean" }).notNull(),
     /** Guards every change: a stale or repeated one violates NOT NULL. */
     version: integer("version").notNull(),
@@ -118,14 +118,14 @@ export const x402Attempt = sqliteTable(
     uniqueIndex("x402_attempt_identifier")
       .on(table.apiKeyId, table.paymentIdentifier)
       .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
-    // What the cron looks through: the few that are not settled yet.
+    // What the cron scans: the few that are not settled yet.
     index("x402_attempt_open")
       .on(table.updatedAt)
       .where(sql`direction = 'InboundSettle' AND status = 'Verified'`),
     uniqueIndex("x402_attempt_signed_once")
       .on(table.apiKeyId, table.paymentIdentifier)
       .where(sql`direction = 'OutboundPayment' AND payment_identifier IS NOT NULL`),
-    // The money claim lives in the PaymentPayload object; these two hold should it ever be lost.
+    // The claim on the payment is in the PaymentPayload object; these two guard against its loss.
     uniqueIndex("x402_attempt_hash")
       .on(table.paymentPayloadHash)
       .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
@@ -135,7 +135,7 @@ export const x402Attempt = sqliteTable(
   ],
 );
 
-/** What a settlement came to on the chain; at most one per attempt. */
+/** A settlement's on-chain outcome; at most one per attempt. */
 export const x402Settlement = sqliteTable(
   "x402_settlement",
   {
@@ -155,7 +155,7 @@ export const x402Settlement = sqliteTable(
   ],
 );
 
-/** How much a key may still pay out of a wallet, in one token. */
+/** How much a key may still pay from a wallet, in one token. */
 export const x402Budget = sqliteTable(
   "x402_budget",
   {
@@ -166,7 +166,7 @@ export const x402Budget = sqliteTable(
     remainingAmount: text("remaining_amount").notNull(),
     spentAmount: text("spent_amount").notNull(),
     isEnabled: integer("is_enabled", { mode: "boolean" }).notNull(),
-    /** Amounts are text: they are added up in code, and this catches who was faster. */
+    /** Amounts are text: they are added in code, and this detects concurrent writes. */
     version: integer("version").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
@@ -174,7 +174,7 @@ export const x402Budget = sqliteTable(
   (table) => [uniqueIndex("x402_budget_scope").on(table.apiKeyId, table.evmWalletId, table.asset)],
 );
 
-/** Below which balance of a wallet its operators want to know. */
+/** The wallet balance below which operators are notified. */
 export const x402BalanceRule = sqliteTable(
   "x402_balance_rule",
   {
@@ -184,7 +184,7 @@ export const x402BalanceRule = sqliteTable(
     asset: text("asset").notNull(),
     threshold: text("threshold").notNull(),
     state: text("state", { enum: ["Unknown", "Healthy", "Low"] }).notNull(),
-    /** How often the state has changed: the sequence of its events. */
+    /** Number of state changes: the sequence of its events. */
     version: integer("version").notNull(),
     checkedAt: integer("checked_at"),
     createdAt: integer("created_at").notNull(),

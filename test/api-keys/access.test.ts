@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { newToken } from "../../src/api-keys/token.ts";
 import { createApp } from "../../src/app.ts";
 import { emptyTables } from "../support/app.ts";
-import { ENDPOINTS, type EndpointCase } from "../support/endpoints.ts";
+import { ENDPOINTS, type EndpointCase } from "../support/endpoints/all.ts";
 import { insertKey } from "../support/keys.ts";
 
 /** Who asks, and with which answer they are turned away; 0: they are let in. */

@@ -14,8 +14,8 @@ import {
   nextPaymentAction,
   nextPurchaseAction,
   stateAfter,
-} from "../../src/escrow/transitions.ts";
-import { templatesOf } from "../../src/sources/templates.ts";
+} from "../../src/escrow/fold/transitions.ts";
+import { templatesOf } from "../../src/sources/contracts/templates.ts";
 import {
   checkDatums,
   checkIdentifiers,

@@ -14,7 +14,7 @@ import {
   decodePlutusData,
   encodePlutusData,
   type PlutusData,
-} from "../../src/chain/plutus-data.ts";
+} from "../../src/chain/plutus/data.ts";
 import VECTORS from "../vectors/chain.json" with { type: "json" };
 import { datumOf } from "./check-vectors.ts";
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { db, statement } from "../../src/db/client.ts";
 import { isoText, reserveStamps, stamp } from "../../src/db/clock.ts";
+import { runs } from "../support/effort.ts";
 
 async function take(count: number, now: number): Promise<number[]> {
   const at = stamp("registry", "Preprod", count, "key");
@@ -35,7 +36,7 @@ it("stamps are unique and strictly increasing, whatever the writers' clocks say"
         }
       }
     }),
-    { numRuns: 20 },
+    runs(10, 500),
   );
 });
 
@@ -63,6 +64,6 @@ it("SQL prints a stamp as Date.toISOString does", async () => {
         expect(rows.map(({ text }) => text)).toEqual(times.map((at) => new Date(at).toISOString()));
       },
     ),
-    { numRuns: 20 },
+    runs(10, 500),
   );
 });

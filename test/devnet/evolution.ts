@@ -11,7 +11,7 @@ import {
   TransactionHash,
 } from "@evolution-sdk/evolution";
 import { hexToBytes } from "@noble/hashes/utils.js";
-import type { DevnetNode } from "../../devnet/node.ts";
+import type { DevnetNode } from "../../devnet/server/node.ts";
 import { addressFromBytes } from "../../src/chain/address.ts";
 
 export const MNEMONIC = `${"test ".repeat(23)}sauce`;

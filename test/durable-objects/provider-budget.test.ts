@@ -2,20 +2,20 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ProviderBudget } from "../../durable-objects/provider-budget.ts";
-import type { BudgetRpc } from "../../src/sources/provider.ts";
+import type { Env } from "../../src/env.ts";
 
 const MIDDAY = Date.UTC(2026, 0, 15, 12);
 
-/** The object of a fresh key, at the quota of the hosted service. */
-function budget() {
+/** The object of a fresh key, with what the hosted service allows unless told otherwise. */
+function budget(variables: Partial<Env> = {}) {
   const { PROVIDER_BUDGET } = env;
   const stub = PROVIDER_BUDGET.get(PROVIDER_BUDGET.idFromName(crypto.randomUUID()));
-  const hosted = { ...env, PROVIDER_CALLS_PER_SECOND: "10" };
-  const rpc: BudgetRpc = {
-    lease: (calls) =>
-      runInDurableObject(stub, (_, state) => new ProviderBudget(state, hosted).lease(calls)),
-    refuse: (until) =>
-      runInDurableObject(stub, (_, state) => new ProviderBudget(state, hosted).refuse(until)),
+  const bindings = { ...env, PROVIDER_CALLS_PER_SECOND: "10", ...variables };
+  const run = <T>(work: (budget: ProviderBudget) => Promise<T>) =>
+    runInDurableObject(stub, (_, state) => work(new ProviderBudget(state, bindings)));
+  const rpc: Pick<ProviderBudget, "lease" | "refuse"> = {
+    lease: (...args) => run((one) => one.lease(...args)),
+    refuse: (until) => run((one) => one.refuse(until)),
   };
   return { stub, rpc };
 }
@@ -28,50 +28,63 @@ afterEach(() => {
 });
 
 describe("ProviderBudget.lease", () => {
-  it("grants the burst at once, then ten calls a second in turn", async () => {
-    const { rpc } = budget();
-    for (let i = 0; i < 9; i++)
-      expect(await rpc.lease(50)).toMatchObject({ granted: 50, waitMs: 0 });
-    expect(await rpc.lease(50)).toMatchObject({ granted: 50, waitMs: 0 });
-    expect(await rpc.lease(50)).toEqual({ granted: 10, waitMs: 1_000, retryAt: null });
-    expect(await rpc.lease(50)).toEqual({ granted: 10, waitMs: 2_000, retryAt: null });
-    vi.setSystemTime(MIDDAY + 2_000);
-    expect(await rpc.lease(5)).toEqual({ granted: 5, waitMs: 500, retryAt: null });
+  it("takes what it grants off the budget, eviction or not", async () => {
+    const { stub, rpc } = budget();
+    for (let i = 0; i < 9; i++) expect((await rpc.lease(50, "sync")).granted).toBe(50);
+    await evictDurableObject(stub);
+    expect(await rpc.lease(50, "sync")).toEqual({ granted: 10, waitMs: 0, retryAt: null });
+    expect((await rpc.lease(50, "read", "key")).granted).toBe(0);
   });
 
-  it("says when to come back once the wait gets long", async () => {
+  it("counts each API key by itself", async () => {
     const { rpc } = budget();
-    let last = await rpc.lease(50);
-    for (let i = 0; i < 40 && last.granted > 0; i++) last = await rpc.lease(50);
-    expect(last).toEqual({ granted: 0, waitMs: 0, retryAt: MIDDAY + 1_000 });
-    vi.setSystemTime(MIDDAY + 60_000);
-    expect((await rpc.lease(50)).granted).toBe(50);
+    expect((await rpc.lease(50, "read", "a")).granted).toBe(50);
+    expect(await rpc.lease(50, "read", "a")).toMatchObject({ granted: 0, retryAt: MIDDAY + 500 });
+    expect((await rpc.lease(50, "read", "b")).granted).toBe(50);
+  });
+
+  it("B1 spreads the quota of PROVIDER_CALLS_PER_DAY over the day", async () => {
+    const { rpc } = budget({ PROVIDER_CALLS_PER_DAY: "100" });
+    // Half of what 90 calls are by midday: 0.05 and half of 0.95 of them.
+    expect((await rpc.lease(50, "read", "a")).granted).toBe(23);
+    const { granted, retryAt } = await rpc.lease(50, "read", "b");
+    expect(granted).toBe(0);
+    expect(retryAt).toBeGreaterThan(MIDDAY + 10 * 60_000);
+    expect(retryAt).toBeLessThan(MIDDAY + 20 * 60_000);
+  });
+
+  it.each(["", "0", "-5", "many"])("takes variables that say %j for unset", async (text) => {
+    const variables = { PROVIDER_CALLS_PER_SECOND: text, PROVIDER_CALLS_PER_DAY: text };
+    const { rpc } = budget(variables);
+    for (let i = 0; i < 9; i++) expect((await rpc.lease(50, "sync")).granted).toBe(50);
+    expect((await rpc.lease(50, "sync")).granted).toBe(10);
+  });
+
+  it("takes an isolate of the release before, which names no class, for sync", async () => {
+    const { rpc } = budget();
+    for (let i = 0; i < 9; i++) expect((await rpc.lease(50)).granted).toBe(50);
+  });
+
+  it("goes on with what the release before has stored", async () => {
+    const { stub, rpc } = budget();
+    const until = MIDDAY + 60_000;
+    const stored = { calls: 20, at: MIDDAY, stoppedUntil: until };
+    await runInDurableObject(stub, (_, { storage }) => storage.put("state", stored));
+    expect(await rpc.lease(1, "deadline")).toMatchObject({ granted: 0, retryAt: until });
+    vi.setSystemTime(until);
+    expect((await rpc.lease(50, "sync")).granted).toBe(50);
   });
 });
 
 describe("ProviderBudget.refuse", () => {
-  const until = MIDDAY + 3_600_000;
-
   it("lets nobody call until then, eviction or not", async () => {
+    const until = MIDDAY + 3_600_000;
     const { stub, rpc } = budget();
     await rpc.refuse(until);
     await evictDurableObject(stub);
     vi.setSystemTime(until - 1);
-    expect(await rpc.lease(1)).toEqual({ granted: 0, waitMs: 0, retryAt: until });
+    expect(await rpc.lease(1, "deadline")).toEqual({ granted: 0, waitMs: 0, retryAt: until });
     vi.setSystemTime(until);
-    expect((await rpc.lease(1)).granted).toBe(1);
-  });
-
-  it("is not shortened by a shorter refusal", async () => {
-    const { rpc } = budget();
-    await rpc.refuse(until);
-    await rpc.refuse(MIDDAY + 1_000);
-    expect(await rpc.lease(1)).toMatchObject({ retryAt: until });
-  });
-
-  it("lasts a day at most, whatever the provider says", async () => {
-    const { rpc } = budget();
-    await rpc.refuse(MIDDAY + 1e12);
-    expect(await rpc.lease(1)).toMatchObject({ retryAt: MIDDAY + 24 * 3_600_000 });
+    expect((await rpc.lease(1, "deadline")).granted).toBe(1);
   });
 });

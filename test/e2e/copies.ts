@@ -3,14 +3,17 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, vi } from "vitest";
-import { ask } from "../../devnet/api.ts";
+import { ask } from "../../devnet/client/api.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
+export const root = fileURLToPath(new URL("../..", import.meta.url));
 const READY = /^ready: (http:\/\/127\.0\.0\.1:\d+) · admin key: (\S+)$/gm;
 const DIFF = "diff/onchain-state-or-result?network=Preprod&limit=100";
-const START_TIMEOUT_MS = 60_000;
+/** For what comes by itself; a busy machine takes its time. */
+export const WAIT_MS = 200_000;
 
 /** What `npm start` runs, in a process group of its own. */
 export interface Copy {
@@ -26,19 +29,30 @@ export interface Address {
 }
 
 export interface LedgerRecord {
+  id: string;
   blockchainIdentifier: string;
   onChainState: string;
+  /** Unix milliseconds, decimal text. */
+  payByTime: string;
+  buyerReturnAddress: string | null;
   NextAction: { requestedAction: string; errorType: string | null };
 }
 
 const copies: Copy[] = [];
+/** Every copy loads the same modules: the first compiles them for all. */
+const NODE_COMPILE_CACHE = join(tmpdir(), "compiled-for-copies");
 
 export function start(port: number, ...flags: string[]): Copy {
   return run(process.execPath, ["devnet/start.ts", ...flags], { PORT: String(port) });
 }
 
-export function run(command: string, args: string[], env: Record<string, string>): Copy {
-  const options = { cwd: root, detached: true, env: { ...process.env, ...env } };
+export function run(
+  command: string,
+  args: string[],
+  env: Record<string, string>,
+  cwd = root,
+): Copy {
+  const options = { cwd, detached: true, env: { ...process.env, NODE_COMPILE_CACHE, ...env } };
   const child = spawn(command, args, options);
   const copy: Copy = { process: child, stdout: "", stderr: "" };
   child.stdout.on("data", (chunk) => {
@@ -62,7 +76,7 @@ export function ready(copy: Copy): Promise<Address> {
     if (copy.process.exitCode !== null) throw new Error(`it stopped:\n${copy.stderr}`);
     return readyLines(copy)[0];
   };
-  return vi.waitUntil(line, { timeout: START_TIMEOUT_MS, interval: 100 });
+  return vi.waitUntil(line, { timeout: WAIT_MS, interval: 100 });
 }
 
 /** Sends a signal to the whole process group, as Ctrl-C does, and waits for the exit code. */
@@ -117,17 +131,34 @@ export async function records(
   return data[side === "payment" ? "Payments" : "Purchases"] ?? [];
 }
 
-/** The on-chain states of both sides, each in alphabetical order. */
-export async function states(address: Address): Promise<Record<"payment" | "purchase", string[]>> {
+/**
+ * Those of the demo's past, which are over when a copy is ready: new ones come, and are paid, later.
+ *
+ * @param readyAt - Unix milliseconds
+ */
+export async function pastRecords(
+  address: Address,
+  side: "payment" | "purchase",
+  readyAt: number,
+): Promise<LedgerRecord[]> {
+  const found = await records(address, side);
+  return found.filter(({ payByTime }) => Number(payByTime) < readyAt);
+}
+
+/** The on-chain states of both sides of the demo's past, each in alphabetical order. */
+export async function pastStates(
+  address: Address,
+  readyAt: number,
+): Promise<Record<"payment" | "purchase", string[]>> {
   const [payment, purchase] = await Promise.all([
-    records(address, "payment"),
-    records(address, "purchase"),
+    pastRecords(address, "payment", readyAt),
+    pastRecords(address, "purchase", readyAt),
   ]);
   const statesOf = (found: LedgerRecord[]) => found.map(({ onChainState }) => onChainState).sort();
   return { payment: statesOf(payment), purchase: statesOf(purchase) };
 }
 
-/** What the demo's registrations come to, after which nothing happens on the chain. */
+/** What the demo's registrations come to. */
 export const REGISTERED = {
   agents: [
     "Registered adviser: RegistrationConfirmed",

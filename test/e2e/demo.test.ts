@@ -2,11 +2,12 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { isDeepStrictEqual, promisify } from "node:util";
 import * as mupdf from "mupdf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { ask } from "../../devnet/api.ts";
-import { LIVES } from "../../devnet/scenario.ts";
+import { ask } from "../../devnet/client/api.ts";
+import { DEMO_DOLLAR } from "../../devnet/demo/currency.ts";
+import { endsOf, LIVES } from "../../devnet/demo/lives.ts";
 import { ON_CHAIN_STATES } from "../../src/chain/network.ts";
 import {
   type Address,
@@ -14,27 +15,54 @@ import {
   freePort,
   isGroupAlive,
   killCopies,
+  pastRecords,
+  pastStates,
   REGISTERED,
   ready,
   readyLines,
   records,
   registrations,
   start,
-  states,
   stop,
+  WAIT_MS,
 } from "./copies.ts";
+import { Market, PRICE } from "./market.ts";
 
 const DIFF_COMMAND = /^curl -s -H 'token: (\S+)' '(\S+\/diff\/\S+)'$/m;
 const INVOICE_COMMAND = /^curl .*\/api\/v1\/invoice\/monthly' \| node -e .*$/m;
 
-describe("npm start", { timeout: 120_000 }, () => {
+/** What is shown of confirmations, which grow with every block. */
+function confirmationsOf(shown: unknown): number[] {
+  const found: number[] = [];
+  JSON.stringify(shown, (name, value) => {
+    if (name === "confirmations" && value !== null) found.push(value);
+    return value;
+  });
+  return found;
+}
+
+/** What is shown, but for confirmations. */
+function settled(shown: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(shown, (name, value) => (name === "confirmations" ? undefined : value)),
+  );
+}
+
+describe("npm start -- --keep", () => {
+  let folder: string;
   let copy: Copy;
   let service: Address;
+  let readyAt: number;
   beforeAll(async () => {
-    copy = start(await freePort());
+    folder = mkdtempSync(join(tmpdir(), "kept-"));
+    copy = start(await freePort(), `--keep=${join(folder, "state")}`);
     service = await ready(copy);
-  }, 120_000);
-  afterAll(killCopies);
+    readyAt = Date.now();
+  });
+  afterAll(() => {
+    killCopies();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   const asked = <Data>(method: "GET" | "POST", path: string, body?: object) =>
     ask<Data>({ url: service.url, token: service.adminKey }, method, path, body);
@@ -52,23 +80,23 @@ describe("npm start", { timeout: 120_000 }, () => {
       return [...new Set(entries.map(({ status }) => status))].sort();
     };
     await expect
-      .poll(look, { timeout: 60_000, interval: 500 })
+      .poll(look, { interval: 500 })
       .toEqual(["Deregistered", "Invalid", "Offline", "Online"]);
     const been = async () => {
       await look();
       return [...seen].sort();
     };
-    await expect.poll(been, { timeout: 60_000, interval: 500 }).toEqual(["Offline", "Online"]);
+    await expect.poll(been, { interval: 500 }).toEqual(["Offline", "Online"]);
   });
 
   it("shows the demo in every on-chain state on both sides within 60 s", async () => {
-    const expected = LIVES.map(({ ends }) => ends).sort();
+    const expected = endsOf(LIVES).sort();
     expect(new Set(expected)).toEqual(new Set(ON_CHAIN_STATES));
     await expect
-      .poll(() => states(service), { timeout: 60_000, interval: 500 })
+      .poll(() => pastStates(service, readyAt), { interval: 500 })
       .toEqual({ payment: expected, purchase: expected });
     for (const side of ["payment", "purchase"] as const) {
-      for (const { onChainState, NextAction } of await records(service, side)) {
+      for (const { onChainState, NextAction } of await pastRecords(service, side, readyAt)) {
         const isInvalid = onChainState === "FundsOrDatumInvalid";
         expect(NextAction.requestedAction === "WaitingForManualAction").toBe(isInvalid);
         expect(NextAction.errorType !== null).toBe(isInvalid);
@@ -76,10 +104,39 @@ describe("npm start", { timeout: 120_000 }, () => {
     }
   });
 
+  it("shows two days of payments, some in tokens, with addresses of the parties' own", async () => {
+    const past = await pastRecords(service, "purchase", readyAt);
+    const { Purchases } = await asked<{ Purchases: { PaidFunds: { unit: string }[] }[] }>(
+      "GET",
+      "/purchase?network=Preprod&limit=100",
+    );
+    const times = past.map(({ payByTime }) => Number(payByTime));
+    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(24 * 3_600_000);
+    expect(past.filter(({ buyerReturnAddress }) => buyerReturnAddress !== null)).not.toEqual([]);
+    const units = Purchases.flatMap(({ PaidFunds }) => PaidFunds.map(({ unit }) => unit));
+    expect(new Set(units)).toEqual(new Set(["", DEMO_DOLLAR]));
+  });
+
+  it("goes on with new lives, which move on while one looks", async () => {
+    const seen = new Map<string, Set<string>>();
+    const mostStates = async () => {
+      for (const record of await records(service, "purchase")) {
+        if (Number(record.payByTime) < readyAt) continue;
+        const states = seen.get(record.blockchainIdentifier) ?? new Set();
+        seen.set(record.blockchainIdentifier, states.add(record.onChainState));
+      }
+      return Math.max(0, ...[...seen.values()].map(({ size }) => size));
+    };
+    await expect.poll(mostStates, { interval: 1_000 }).toBeGreaterThan(1);
+    const lives = async () => {
+      await mostStates();
+      return seen.size;
+    };
+    await expect.poll(lives, { interval: 1_000 }).toBeGreaterThan(1);
+  });
+
   it("registers agents and an inbox agent, verifies it, and deregisters another", async () => {
-    await expect
-      .poll(() => registrations(service), { timeout: 90_000, interval: 500 })
-      .toEqual(REGISTERED);
+    await expect.poll(() => registrations(service), { interval: 500 }).toEqual(REGISTERED);
   });
 
   it("prints a command whose answer is a page of the diff", async () => {
@@ -95,11 +152,11 @@ describe("npm start", { timeout: 120_000 }, () => {
     const folder = mkdtempSync(join(tmpdir(), "invoice-command-"));
     try {
       const [command] = await vi.waitUntil(() => INVOICE_COMMAND.exec(copy.stdout), {
-        timeout: 10_000,
+        timeout: WAIT_MS,
       });
       // The service polls the chain, so the payment may be a few seconds away.
       await vi.waitFor(() => promisify(execFile)("bash", ["-c", command], { cwd: folder }), {
-        timeout: 20_000,
+        timeout: WAIT_MS,
         interval: 500,
       });
       const pdf = mupdf.Document.openDocument(readFileSync(join(folder, "invoice.pdf")), "pdf");
@@ -109,6 +166,43 @@ describe("npm start", { timeout: 120_000 }, () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
+  });
+
+  it("shows the same records on the same chains again after it was killed, and goes on", async () => {
+    const both = async (address: Address) => [
+      await pastRecords(address, "payment", readyAt),
+      await pastRecords(address, "purchase", readyAt),
+    ];
+    let shown: unknown = null;
+    const isAtRest = async () => {
+      const last = shown;
+      shown = await both(service);
+      return isDeepStrictEqual(settled(shown), settled(last));
+    };
+    await expect.poll(isAtRest, { interval: 5_000 }).toBe(true);
+    const least = confirmationsOf(shown);
+    expect(least.length).toBeGreaterThan(0);
+
+    const market = await Market.of(copy);
+    await market.played();
+    // The next thing that happens to the copy is its end.
+    await market.buy("eip3009");
+    await stop(copy, "SIGKILL");
+    copy = start(await freePort(), `--keep=${join(folder, "state")}`);
+    service = await ready(copy);
+    const kept = await both(service);
+    expect(settled(kept)).toEqual(settled(shown));
+    for (const [i, confirmations] of confirmationsOf(kept).entries())
+      expect(confirmations).toBeGreaterThanOrEqual(least[i] ?? Number.NaN);
+
+    const reopened = await Market.of(copy);
+    const settlements = await reopened.settlements();
+    expect(settlements).toHaveLength(3);
+    const receipts = await reopened.receipts(settlements);
+    expect(receipts.map((receipt) => receipt?.status)).toEqual(["0x1", "0x1", "0x1"]);
+    expect(await reopened.earned()).toBe(3n * PRICE);
+    await reopened.buy("permit2");
+    expect(await reopened.earned()).toBe(4n * PRICE);
   });
 
   it("says once that it is ready, and stops without a trace", async () => {

@@ -2,8 +2,8 @@
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from "viem";
 import { expect, vi } from "vitest";
-import { buy, type TransferMethod } from "../../devnet/x402/buyer.ts";
-import { type Address, type Copy, ready } from "./copies.ts";
+import { buy, playPurchases, type TransferMethod } from "../../devnet/demo/x402/buyer.ts";
+import { type Address, type Copy, ready, WAIT_MS } from "./copies.ts";
 
 const SOLD = /^sold by x402: curl -i '(\S+)'$/m;
 const SETTLEMENTS = /^curl -s -H 'token: (\S+)' '(\S+\/x402\/settlements)'$/m;
@@ -16,6 +16,9 @@ export interface Settlement {
   success: boolean;
   amount: string;
 }
+
+/** Minor units that the resource costs. */
+export const PRICE = 10_000n;
 
 /** The x402 side of a running copy, as somebody with its lines on the screen reaches it. */
 export class Market {
@@ -36,7 +39,7 @@ export class Market {
   static async of(copy: Copy): Promise<Market> {
     const service = await ready(copy);
     // The lines come after the ready line.
-    await vi.waitUntil(() => SETTLEMENTS.test(copy.stdout), { timeout: 5_000 });
+    await vi.waitUntil(() => SETTLEMENTS.test(copy.stdout), { timeout: WAIT_MS });
     return new Market(copy, service);
   }
 
@@ -50,6 +53,16 @@ export class Market {
     return (await read<{ Settlements: Settlement[] }>(url, token)).Settlements;
   }
 
+  /** Has the demo's buyer buy, where the demo is not played. */
+  async play(): Promise<Settlement[]> {
+    const { Networks } = await this.get<{ Networks: { defaultAsset: Hex }[] }>("/x402/networks");
+    const { url, adminKey: token } = this.#service;
+    const rpc = this.rpc.bind(this);
+    const node = { rpc, token: Networks[0]?.defaultAsset ?? "0x" } as const;
+    await playPurchases({ url, token }, node, this.resource);
+    return this.settlements();
+  }
+
   /** Waits for what the demo's buyer buys. */
   async played(): Promise<Settlement[]> {
     return vi.waitUntil(
@@ -57,7 +70,7 @@ export class Market {
         const settlements = await this.settlements();
         return settlements.length === 2 && settlements;
       },
-      { timeout: 60_000, interval: 250 },
+      { timeout: WAIT_MS, interval: 250 },
     );
   }
 

@@ -1,34 +1,97 @@
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
-import { freePort, killCopies, ready, records, run, start, stop } from "./copies.ts";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ask } from "../../devnet/client/api.ts";
+import { type Receiver, startReceiver } from "../../devnet/demo/receiver.ts";
+import { EVENT_KINDS } from "../../src/events/kinds.ts";
+import {
+  type Address,
+  type Copy,
+  freePort,
+  killCopies,
+  ready,
+  records,
+  run,
+  start,
+  stop,
+} from "./copies.ts";
 
-afterEach(killCopies);
-
-describe("npm start", () => {
-  it("runs twice at once, and again on a port that was freed", { timeout: 150_000 }, async () => {
-    const [portA, portB] = [await freePort(), await freePort()];
-    const both = [start(portA, "--no-demo"), start(portB, "--no-demo")] as const;
-    const services = await Promise.all(both.map(ready));
-    for (const service of services) expect(await records(service, "payment")).toEqual([]);
-    expect(await Promise.all(both.map((copy) => stop(copy)))).toEqual([0, 0]);
-
-    const again = start(portA, "--no-demo");
-    expect((await ready(again)).url).toBe(`http://127.0.0.1:${portA}`);
-    expect(await stop(again, "SIGTERM")).toBe(0);
+describe("npm start twice at once", () => {
+  let folder: string;
+  let receivers: [mine: Receiver, other: Receiver];
+  /** One that keeps its state, and one with an origin on this machine. */
+  let copies: [kept: Copy, open: Copy];
+  let services: [kept: Address, open: Address];
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "twice-"));
+    receivers = [await startReceiver(), await startReceiver()];
+    copies = [
+      start(await freePort(), "--no-demo", `--keep=${folder}`),
+      start(await freePort(), "--no-demo", `--origins=${receivers[0].url}`),
+    ];
+    services = await Promise.all([ready(copies[0]), ready(copies[1])]);
+  });
+  afterAll(async () => {
+    killCopies();
+    for (const receiver of receivers) await receiver.close();
+    rmSync(folder, { recursive: true });
   });
 
-  it("stops when npm's shell is gone, which passes no signal on", { timeout: 90_000 }, async () => {
+  it("runs both, and without the demo nothing is there", async () => {
+    for (const service of services) expect(await records(service, "payment")).toEqual([]);
+  });
+
+  it("lets webhooks arrive at an origin that --origins names, and at no other of this machine", async () => {
+    const [mine, other] = receivers;
+    const [, { url, adminKey }] = services;
+    const webhook = (receiver: Receiver) =>
+      ask({ url, token: adminKey }, "POST", "/webhooks", {
+        url: `${receiver.url}/inbox`,
+        Events: EVENT_KINDS,
+      });
+    await webhook(mine);
+    await expect(webhook(other)).rejects.toMatchObject({ status: 400 });
+  });
+
+  it("D7 names the file of what the service logs", async () => {
+    const [{ stdout }] = copies;
+    const file = join(folder, "service.log");
+    expect(stdout.split("\n")).toContain(`the service logs to: ${file}`);
+    // Written by the first run of the cron.
+    await expect.poll(() => readFileSync(file, "utf8")).toContain("reseal.done");
+  });
+
+  it("stops both when asked to, and D7 has printed its own lines only", async () => {
+    const [kept, open] = copies;
+    expect(await Promise.all([stop(kept, "SIGINT"), stop(open, "SIGTERM")])).toEqual([0, 0]);
+    const known =
+      /^(ready: |curl |the service logs to: |webhooks arrive at: |sold by x402: |x402 is left out: )/;
+    for (const { stdout, stderr } of copies) {
+      const lines = stdout.trim().split("\n");
+      expect(lines.filter((line) => !known.test(line))).toEqual([]);
+      expect(stderr).toBe("");
+    }
+  });
+
+  it("runs again on a port that was freed, and stops when npm's shell is gone, which passes no signal on", async () => {
+    const [{ url }] = services;
     const command = `"${process.execPath}" devnet/start.ts --no-demo; exit`;
-    const env = { PORT: String(await freePort()), npm_lifecycle_event: "start" };
+    const env = { PORT: new URL(url).port, npm_lifecycle_event: "start" };
     const copy = run("sh", ["-c", command], env);
-    const { url } = await ready(copy);
+    expect((await ready(copy)).url).toBe(url);
     // The shell's output is shared by what it started, so it is closed when that has ended too.
     const closed = once(copy.process, "close");
     copy.process.kill("SIGTERM");
     await closed;
     await expect(fetch(url)).rejects.toThrow();
   });
+});
+
+describe("npm start", () => {
+  afterEach(killCopies);
 
   it("says in one line that its port is in use", async () => {
     const port = await freePort();

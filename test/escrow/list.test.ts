@@ -2,12 +2,12 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ON_CHAIN_STATES } from "../../src/chain/network.ts";
 import { db } from "../../src/db/client.ts";
-import { hashOf } from "../../src/escrow/known.ts";
+import { hashOf } from "../../src/escrow/fold/escrow-outputs.ts";
 import { listPage } from "../../src/escrow/list.ts";
 import type { EscrowRecord } from "../../src/escrow/record.ts";
 import { call, emptyTables } from "../support/app.ts";
 import { countingD1 } from "../support/d1.ts";
-import { makeRecord, Writer } from "../support/records.ts";
+import { makeRecord, Writer } from "../support/sources/records.ts";
 
 const SOURCES = [
   { sourceType: "Web3ChainV1", contractAddress: "addr_test1a" },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_BODY_BYTES } from "../../src/http/body.ts";
+import { MAX_BODY_BYTES, MAX_BODY_DEPTH } from "../../src/http/body.ts";
 import { post, send } from "../support/things.ts";
 
 describe("an endpoint", () => {
@@ -41,7 +41,7 @@ describe("an endpoint", () => {
       expect(headers.get("x-request-id")).toMatch(/^[0-9a-z]{26}$/);
       expect(headers.get("access-control-allow-origin")).toBe("*");
       expect(headers.get("access-control-expose-headers")).toBe(
-        "x-request-id,retry-after,x-d1-bookmark",
+        "x-request-id,retry-after,x-d1-bookmark,etag,ratelimit,ratelimit-policy",
       );
       expect(headers.get("x-content-type-options")).toBe("nosniff");
       expect(headers.get("cache-control")).toBe("no-store");
@@ -101,12 +101,30 @@ describe("a body", () => {
   ])("%j is refused", async (body, status, message) => {
     const answer = await post(body);
     expect(answer.status).toBe(status);
-    expect(await answer.json()).toEqual({ status: "error", error: { message } });
+    expect(await answer.json()).toMatchObject({ status: "error", error: { message } });
   });
 
   it("that is not UTF-8 is refused", async () => {
     const body = new Uint8Array([0x22, 0xff, 0x22]);
     expect((await send("/things", { method: "POST", body })).status).toBe(400);
+  });
+
+  it("C1 nested as deep as may be is read, one level deeper is refused", async () => {
+    const nested = (depth: number, open = "[", close = "]") =>
+      `{"name":"a","[":"\\"[[{","deep":${open.repeat(depth - 1)}1${close.repeat(depth - 1)}}`;
+    expect((await post(nested(MAX_BODY_DEPTH))).status).toBe(200);
+    for (const body of [
+      nested(MAX_BODY_DEPTH + 1),
+      nested(100_000),
+      nested(20_000, '{"a":', "}"),
+    ]) {
+      const answer = await post(body);
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({
+        status: "error",
+        error: { message: `body: must be nested at most ${MAX_BODY_DEPTH} levels deep` },
+      });
+    }
   });
 
   it("of one mebibyte is read, of one byte more is refused, streamed or not", async () => {

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ProviderError } from "../../src/chain/provider.ts";
+import { ProviderError } from "../../src/chain/provider/provider.ts";
 import { DatabaseUnavailable } from "../../src/db/client.ts";
 import type { AppEnv } from "../../src/http/context.ts";
 import { ApiError, errorResponse } from "../../src/http/errors.ts";
@@ -25,14 +25,22 @@ describe("an error", () => {
   afterEach(() => logged.mockClear());
 
   it.each([
-    ["ours", new ApiError(409, "id: is taken"), 409, "id: is taken", null],
-    ["of the database", new DatabaseUnavailable("x"), 503, "The database is unavailable", "2"],
+    ["ours", new ApiError(409, "id: is taken"), 409, "id: is taken", null, "conflict"],
+    [
+      "of the database",
+      new DatabaseUnavailable("x"),
+      503,
+      "The database is unavailable",
+      "2",
+      "database_unavailable",
+    ],
     [
       "of the database inside a wrapper",
       wrapped(new DatabaseUnavailable("x")),
       503,
       "The database is unavailable",
       "2",
+      "database_unavailable",
     ],
     [
       "of the provider",
@@ -40,6 +48,7 @@ describe("an error", () => {
       502,
       "The chain provider failed",
       null,
+      "chain_provider_failed",
     ],
     [
       "of the provider that came too late",
@@ -47,6 +56,7 @@ describe("an error", () => {
       504,
       "The chain provider did not answer in time",
       "5",
+      "upstream_timeout",
     ],
     [
       "of the provider's limit",
@@ -54,24 +64,54 @@ describe("an error", () => {
       503,
       "The chain provider takes no calls at the moment",
       "60",
+      "chain_provider_unavailable",
     ],
-    ["that nobody foresaw", new TypeError("secret detail"), 500, "Internal Server Error", null],
+    [
+      "that nobody foresaw",
+      new TypeError("secret detail"),
+      500,
+      "Internal Server Error",
+      null,
+      "internal_error",
+    ],
   ])(
-    "%s is answered with its status, message and Retry-After",
-    async (_, error, status, message, retryAfter) => {
+    "%s is answered with its status, code, message and Retry-After",
+    async (_, error, status, message, retryAfter, code) => {
       const { answer, body } = await answerTo(error);
+      const requestId = answer.headers.get("x-request-id");
       expect(answer.status).toBe(status);
-      expect(body).toEqual({ status: "error", error: { message } });
+      expect(body).toEqual({
+        status: "error",
+        error: {
+          message,
+          code,
+          ...(message.startsWith("id: ") && { field: "id" }),
+          requestId,
+          docs: `http://localhost/docs/errors#${code}`,
+        },
+      });
       expect(answer.headers.get("retry-after")).toBe(retryAfter);
-      expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-z]{26}$/);
+      expect(requestId).toMatch(/^[0-9a-z]{26}$/);
     },
   );
+
+  it.each([
+    ["limit: must be at most 50; take: is required", "limit"],
+    ["paymentPayload.accepted.amount: must be 5", "paymentPayload.accepted.amount"],
+    ["AdminWallets[2].walletAddress: is not an address", "AdminWallets[2].walletAddress"],
+    ['CurrencyConversion[""]: must be more than 0', 'CurrencyConversion[""]'],
+    ["Idempotency-Key: was used for another request", "Idempotency-Key"],
+    ["PUT is not allowed here; allowed: GET", null],
+    ["Internal Server Error", null],
+  ])("that says %j names the field %s", (message, field) => {
+    expect(new ApiError(400, message).field).toBe(field);
+  });
 
   it("of the provider's limit says when to come back", async () => {
     const retryAt = Date.now() + 90_000;
     const { answer } = await answerTo(new ProviderError("x", { status: 429, retryAt }));
     const seconds = Number(answer.headers.get("retry-after"));
-    expect(seconds).toBeGreaterThan(85);
+    expect(seconds).toBeGreaterThanOrEqual((retryAt - Date.now()) / 1000);
     expect(seconds).toBeLessThanOrEqual(90);
   });
 

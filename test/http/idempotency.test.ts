@@ -24,6 +24,17 @@ describe("Idempotency-Key", () => {
     expect(await auditRows()).toBe(1);
   });
 
+  it.each([
+    '{ "name" : "a" }',
+    '{"note":"","name":"a"}',
+    '{"name":"\\u0061","note":""}',
+    '{"name":"a","unknown":1}',
+  ])("C10 gives the same answer again to the request written as %s", async (body) => {
+    const first = await (await post('{"name":"a"}', "key-1")).json();
+    expect(await (await post(body, "key-1")).json()).toEqual(first);
+    expect(effects).toHaveLength(1);
+  });
+
   it("makes the effect once when both requests come at once", async () => {
     const answers = await Promise.all([1, 2, 3].map(() => post({ name: "a" }, "key-1")));
     const bodies = await Promise.all(answers.map((answer) => answer.json()));

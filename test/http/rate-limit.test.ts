@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { newToken } from "../../src/api-keys/token.ts";
 import { createApp } from "../../src/app.ts";
+import wrangler from "../../wrangler.toml?raw";
 import { wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
 import { app } from "../support/things.ts";
@@ -33,9 +34,10 @@ describe("a key that calls too often", () => {
     expect(statuses.slice(0, 5)).toEqual([200, 200, 200, 200, 200]);
     expect(refused?.status).toBe(429);
     expect(refused?.headers.get("retry-after")).toBe("10");
-    expect(await refused?.json()).toEqual({
+    expect(refused?.headers.get("ratelimit")).toBe('"burst";r=0;t=10');
+    expect(await refused?.json()).toMatchObject({
       status: "error",
-      error: { message: "Too many calls with this API key" },
+      error: { code: "rate_limited", message: "Too many calls with this API key" },
     });
   });
 
@@ -85,7 +87,7 @@ describe("an address that nobody knows", () => {
     expect(answers[0]?.status).toBe(401);
     expect(refused?.status).toBe(429);
     expect(refused?.headers.get("retry-after")).toBe("10");
-    expect(await refused?.json()).toEqual({
+    expect(await refused?.json()).toMatchObject({
       status: "error",
       error: { message: "Too many calls from this address" },
     });
@@ -101,7 +103,7 @@ describe("an address that nobody knows", () => {
     expect((await stranger("198.51.100.3").asking("/health")).status).toBe(200);
   });
 
-  it("is all of its /64 of IPv6, and is braked at GET /health as well", async () => {
+  it("is all of its /64 of IPv6, and is limited at GET /health as well", async () => {
     const statuses: number[] = [];
     for (let call = 0; call < MANY; call++) {
       const one = stranger(`2001:db8:0:7:${call}::1`);
@@ -112,9 +114,35 @@ describe("an address that nobody knows", () => {
     expect((await stranger("2001:db8:0:8::1").asking("/health")).status).toBe(200);
   });
 
-  it("is not braked where the platform names none", async () => {
+  it("is not limited where the platform names none", async () => {
     const statuses = (await inventTokens(stranger(null))).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([401]));
+  });
+});
+
+describe("RateLimit-Policy", () => {
+  it("says what wrangler.toml sets, with each answer to a key that was counted", async () => {
+    const limits = [...wrangler.matchAll(/simple = \{ limit = (\d+), period = (\d+) \}/g)];
+    const policy = ["minute", "burst"].map(
+      (name, i) => `"${name}";q=${limits[i]?.[1]};w=${limits[i]?.[2]}`,
+    );
+    for (const [path, status] of [
+      ["/things", 200],
+      ["/things?limit=0", 400],
+    ] as const) {
+      const answer = await app.request(`/api/v1${path}`, { headers: { token: "user" } }, env);
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get("ratelimit-policy")).toBe(policy.join(", "));
+      expect(answer.headers.has("ratelimit")).toBe(false);
+    }
+  });
+
+  it("is not said to a stranger, nor where it is not set", async () => {
+    expect((await app.request("/api/v1/things", {}, env)).headers.has("ratelimit-policy")).toBe(
+      false,
+    );
+    const answer = await ask("user", { RATE_LIMIT_POLICY: undefined });
+    expect(answer.headers.has("ratelimit-policy")).toBe(false);
   });
 });
 

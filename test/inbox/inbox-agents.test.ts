@@ -2,9 +2,9 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
-import { openInbox, registeredInbox } from "../support/inbox.ts";
 import { insertKey } from "../support/keys.ts";
-import type { ShownRegistration } from "../support/registration.ts";
+import { openInbox, registeredInbox } from "../support/registry/inbox.ts";
+import type { ShownRegistration } from "../support/registry/registration.ts";
 
 beforeEach(emptyTables);
 
@@ -180,6 +180,53 @@ describe("POST /inbox-agent-registration-refresh/", () => {
       status: "Verified",
     });
     expect((await inbox.refresh(inbox.agentIdentifier, { token })).code).toBe(402);
+  });
+
+  it("A6 parallel refreshes of one registration are charged one credit each, before the provider is asked", async () => {
+    const { inbox, token, used } = await limited(3);
+    await inbox.publish({ agentIdentifier: inbox.agentIdentifier });
+    const { fetch } = globalThis;
+    let asked = 0;
+    vi.stubGlobal("fetch", (...args: Parameters<typeof fetch>) => {
+      if (String(args[0]).startsWith(env.INBOX_URL)) asked++;
+      return fetch(...args);
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => inbox.refresh(inbox.agentIdentifier, { token })),
+    );
+    vi.unstubAllGlobals();
+    const codes = answers.map(({ code }) => code).sort();
+    expect(codes).toEqual([...Array(3).fill(200), ...Array(47).fill(402)]);
+    expect([await used(), asked]).toEqual([3, 3]);
+  });
+
+  it("A6 costs its credit too when the provider does not answer", async () => {
+    const { inbox, token, used } = await limited();
+    await inbox.publish({}, 502);
+    expect(await inbox.refresh(inbox.agentIdentifier, { token })).toMatchObject({
+      code: 200,
+      status: "Pending",
+    });
+    expect(await used()).toBe(1);
+  });
+
+  it("A6 gives back no credit that was not taken, as when the key's limit has just ended", async () => {
+    const { inbox, token, used } = await limited();
+    const headers = { token };
+    await inbox.desk.ask("GET", "/api-key-status", null, headers);
+    // From here on the key is remembered; somewhere else it is changed.
+    await env.DB.prepare(
+      "UPDATE api_key SET usage_limited = 0, accumulated_usage_credits = 1 WHERE id = 'key-limited'",
+    ).run();
+    inbox.desk.bindings.DB = wrapD1(env.DB, (call, run) => {
+      if (call.sql.some((one) => one.startsWith("UPDATE inbox_registration")))
+        throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
+      return run();
+    });
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    expect((await inbox.refresh(inbox.agentIdentifier, headers)).code).toBe(503);
+    error.mockRestore();
+    expect(await used()).toBe(1);
   });
 
   it.each(["Pending", "Invalid"])(

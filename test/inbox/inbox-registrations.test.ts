@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { verifyDueInboxes } from "../../src/inbox/jobs.ts";
 import { emptyTables } from "../support/app.ts";
 import { countingD1 } from "../support/d1.ts";
-import { openInbox, registeredInbox, type ShownInbox } from "../support/inbox.ts";
+import { openInbox, registeredInbox, type ShownInbox } from "../support/registry/inbox.ts";
 
 beforeEach(emptyTables);
 afterEach(() => {
@@ -175,13 +175,13 @@ describe("DELETE /registry-source", () => {
 describe("a run of verification", () => {
   /** An inbox, and so many of a stranger's beside it. */
   async function crowded(count: number) {
-    const inbox = await registeredInbox();
+    const inbox = await registeredInbox("Web3ChainV2");
     const slugs = Array.from({ length: count }, (_, i) => `${inbox.slug}-${i}`);
     for (let i = 0; i < count; i += 30)
       await inbox.desk.chain.act([
         {
           do: "mintAll",
-          version: "Web3ChainV1",
+          version: "Web3ChainV2",
           holder: "stranger",
           tokens: slugs.slice(i, i + 30).map((agentslug) => ({
             metadata: { type: "MasumiInboxV1", name: "n", agentslug, metadata_version: "1" },

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
+import { sweep } from "../support/effort.ts";
 import { ask, BUYER, documents, pay, send, signed } from "./support.ts";
 
 beforeEach(emptyTables);
@@ -67,9 +68,8 @@ describe("an invoice stopped at any step of the database and asked for again", (
       const steps = await run(Number.POSITIVE_INFINITY);
       console.info(`steps of one revision: ${steps}`);
       expect(steps).toBeGreaterThanOrEqual(7);
-      for (let k = 1; k <= steps; k++) await run(k);
+      for (const k of sweep(5, steps)) await run(k);
     },
-    60_000,
   );
 });
 
@@ -140,7 +140,8 @@ describe("requests at the same time", () => {
     // A read that takes too long is sent again, and would then see the newer invoice.
     const slow = await ask({}, { env: { DB: d1, REQUEST_DEADLINE_MS: "60000" } });
     expect(newer).not.toBeNull();
-    expect(slow.data).toEqual({ invoice: newer });
+    expect(slow.data.invoice).toBe(newer);
+    expect(slow.data.cancellationInvoice).toBeUndefined();
     expect(await documents()).toHaveLength(1);
     await expectWhole(2);
   });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
-import { createSource, settle } from "../support/sync.ts";
+import { createSource, settle } from "../support/sources/sync.ts";
 import { ask, documents } from "./support.ts";
 
 const VERSION = "Web3ChainV2";

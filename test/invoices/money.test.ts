@@ -1,16 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { itemsToBill } from "../../src/invoices/compose.ts";
-import { itemsOf, priceItems } from "../../src/invoices/lines.ts";
+import { LANGUAGES } from "../../src/invoices/content.ts";
+import { CURRENCIES, CURRENCY_CODES } from "../../src/invoices/currencies.ts";
+import { itemsToBill } from "../../src/invoices/issue/compose.ts";
+import { coveredBy, itemsOf, priceItems } from "../../src/invoices/lines.ts";
 import {
-  CURRENCIES,
-  type Currency,
   formatDecimal,
   parseDecimal,
   plainDecimal,
   roundHalfUp,
   trimDecimal,
 } from "../../src/invoices/money.ts";
+import { formatsOf } from "../../src/invoices/pdf/formats.ts";
+import { runs } from "../support/effort.ts";
 
 /** Decimal text as a whole number of 10^-digits. */
 function units(text: string, digits: number): bigint {
@@ -25,6 +27,7 @@ function halfUp(numerator: bigint, denominator: bigint): bigint {
   return (numerator % denominator) * 2n >= denominator ? quotient + 1n : quotient;
 }
 
+const JOB = { day: "2025-09-12", txHash: null };
 const payment = fc.record({
   agentIdentifier: fc.constantFrom("aa", "bb", ""),
   funds: fc.uniqueArray(
@@ -37,7 +40,7 @@ const payment = fc.record({
 });
 const payments = fc
   .array(payment, { minLength: 1, maxLength: 60 })
-  .map((all) => all.map((one, index) => ({ id: String(index), ...one })));
+  .map((all) => all.map((one, index) => ({ id: String(index), ...JOB, ...one })));
 
 /** Prices of a whole coin, per smallest unit of a token with that many decimals. */
 const rates = fc
@@ -54,7 +57,7 @@ const rates = fc
     }),
   );
 const vatRate = fc.constantFrom("0", "0.07", "0.077", "0.19", "0.2", "0.25", "1");
-const currency = fc.constantFrom<Currency>("jpy", "eur", "usd");
+const currency = fc.constantFrom(...CURRENCY_CODES);
 
 describe("an invoice, for any payments, rates, prices, VAT and currency", () => {
   it("prints lines that sum to the printed totals, and VAT that follows from the printed net", () => {
@@ -78,7 +81,7 @@ describe("an invoice, for any payments, rates, prices, VAT and currency", () => 
         for (const text of Object.values(totals))
           expect(text.split(".")[1]?.length ?? 0).toBe(digits);
       }),
-      { numRuns: 300 },
+      runs(300, 30_000),
     );
   });
 
@@ -98,6 +101,37 @@ describe("an invoice, for any payments, rates, prices, VAT and currency", () => 
         expect(sums(itemsOf(all))).toEqual(paid);
         expect(sums(itemsOf([...all].reverse()))).toEqual(paid);
         expect(itemsOf(all)).toHaveLength(itemsOf([...all].reverse()).length);
+      }),
+    );
+  });
+
+  it("lists payments that add up to the lines and to what was paid in each unit", () => {
+    fc.assert(
+      fc.property(payments, rates, vatRate, (all, perUnit, vat) => {
+        const items = itemsOf(all);
+        const { lines } = priceItems(items, {
+          currency: "eur",
+          vatRate: vat,
+          rateOf: (unit) => perUnit[unit] ?? "0",
+          nameOf: () => "",
+        });
+        const covered = coveredBy(items);
+        expect(covered).toHaveLength(all.length);
+        const [paid, listed] = [new Map<string, bigint>(), new Map<string, bigint>()];
+        const add = (sums: Map<string, bigint>, unit: string, amount: string) =>
+          sums.set(unit, (sums.get(unit) ?? 0n) + BigInt(amount));
+        for (const { funds } of all) for (const { unit, amount } of funds) add(paid, unit, amount);
+        const jobs = lines.map(() => 0);
+        for (const { line } of covered) {
+          const parts = lines[line - 1]?.bought?.parts ?? 0;
+          for (let at = line - 1; at < line - 1 + parts; at++) {
+            const { unit = "", amount = "0" } = lines[at]?.bought ?? {};
+            add(listed, unit, amount);
+            jobs[at] = (jobs[at] ?? 0) + 1;
+          }
+        }
+        expect(listed).toEqual(paid);
+        expect(jobs.map(String)).toEqual(lines.map(({ quantity }) => quantity));
       }),
     );
   });
@@ -126,6 +160,7 @@ describe("one paper", () => {
   it("409 for more lines than it has room for, naming how many there are", () => {
     const payments = Array.from({ length: 1_001 }, (_, index) => ({
       id: String(index),
+      ...JOB,
       agentIdentifier: String(index),
       funds: [{ unit: "", amount: "1" }],
       sellerVkey: "",
@@ -137,6 +172,30 @@ describe("one paper", () => {
   });
 });
 
+describe("a printed amount", () => {
+  it("has the digits of the amount, in every currency and format", () => {
+    const amount = fc.tuple(
+      fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }),
+      fc.integer({ min: 0, max: 10 }),
+    );
+    fc.assert(
+      fc.property(
+        amount,
+        currency,
+        fc.constantFrom(...LANGUAGES),
+        ([value, digits], of, format) => {
+          const text = trimDecimal(formatDecimal(value, digits), CURRENCIES[of]);
+          const { money } = formatsOf(format, "en-gb", of, CURRENCIES[of]);
+          const printed = money(text);
+          expect(printed.replace(/\D/g, "")).toBe(text.replace(/\D/g, ""));
+          expect(printed.includes("-")).toBe(text.startsWith("-"));
+        },
+      ),
+      runs(100, 10_000),
+    );
+  });
+});
+
 describe("decimals", () => {
   it("come back from text of any finite number that is not negative", () => {
     fc.assert(
@@ -144,7 +203,7 @@ describe("decimals", () => {
         const exact = formatDecimal(roundHalfUp(parseDecimal(String(value)), 40), 40);
         expect(Number(exact)).toBe(value);
       }),
-      { numRuns: 50 },
+      runs(20, 1_000),
     );
     expect(parseDecimal("4.5e-7")).toEqual({ numerator: 45n, denominator: 10n ** 8n });
     expect(parseDecimal("2e3")).toEqual({ numerator: 2000n, denominator: 1n });

@@ -35,7 +35,12 @@ describe("POST /invoice/monthly 200", () => {
     await pay({}, {});
     const first = await send("POST", "monthly", signed());
     expect(first).toMatchObject({ status: 200, envelope: "Success" });
-    expect(Object.keys(first.data)).toEqual(["invoice"]);
+    expect(first.data).toEqual({
+      invoice: expect.any(String),
+      xml: expect.stringContaining("<rsm:CrossIndustryInvoice"),
+      xmlOmitted: null,
+      Conversions: [{ unit: "", amount: "4000000", rate: "0.000005", source: null }],
+    });
     expect(atob(first.data.invoice)).toMatch(/^%PDF-1\.7/);
     const again = await send("POST", "monthly", signed());
     expect(again.data).toEqual(first.data);
@@ -51,7 +56,7 @@ describe("POST /invoice/monthly 200", () => {
     await env.DB.prepare(
       `UPDATE invoice_document SET content = json_set(content, '$.issueDate', '2025-10-01')`,
     ).run();
-    expect((await ask({ Invoice: {} })).data).toEqual(first.data);
+    expect((await ask({ Invoice: {} })).data.invoice).toBe(first.data.invoice);
   });
 
   it("makes a revision and a cancellation of a changed request, in one gapless series", async () => {
@@ -127,6 +132,24 @@ describe("POST /invoice/monthly 200", () => {
   });
 });
 
+describe("the currency of an invoice", () => {
+  it.each([
+    ["JPY", "jpy", "33"],
+    ["Kwd", "kwd", "10.000"],
+    ["huf", "huf", "10.00"],
+  ])(
+    "is any of ISO 4217, in its minor digits and any case of letters: %s",
+    async (sent, shown, gross) => {
+      await pay({});
+      const rate = shown === "jpy" ? 0.0000165 : 0.000005;
+      const answer = await ask({ invoiceCurrency: sent, CurrencyConversion: { "": rate } });
+      expect(answer.status).toBe(200);
+      const { data } = await send("GET", `monthly?network=Preprod&month=${MONTH}`);
+      expect(data.Invoices).toMatchObject([{ invoiceCurrency: shown, grossTotal: gross }]);
+    },
+  );
+});
+
 describe("what is billed", () => {
   it("groups equal payments to an agent, one line for each of several units", async () => {
     const funds = [
@@ -136,7 +159,7 @@ describe("what is billed", () => {
     await pay({ funds }, { funds: [...funds].reverse() }, { agentIdentifier: "cd".repeat(30) });
     await ask({ CurrencyConversion: { "": 0.000005, ["aa".repeat(28)]: 1 }, vatRate: 0 });
     const [{ content = "" } = {}] = await documents();
-    expect(JSON.parse(content).lines).toEqual([
+    expect(JSON.parse(content).lines).toMatchObject([
       { name: "Agent: ababab…abababababab (1/2)", quantity: "2", unitPrice: "10.00", net: "20.00" },
       { name: "Agent: ababab…abababababab (2/2)", quantity: "2", unitPrice: "3.00", net: "6.00" },
       { name: "Agent: cdcdcd…cdcdcdcdcdcd", quantity: "1", unitPrice: "10.00", net: "10.00" },
@@ -228,7 +251,7 @@ describe("POST /invoice/monthly refuses, and changes nothing", () => {
       "Seller.vatNumber",
     ],
     ["reverse charge without the buyer's id", { reverseCharge: true }, 400, "Buyer.vatNumber"],
-    ["a unit without a rate", { CurrencyConversion: {} }, 400, 'for the unit ""'],
+    ["a unit without a rate", { CurrencyConversion: {} }, 400, "for the native coin"],
     ["a month that is none", { month: "2025-13" }, 400, "month"],
     [
       "a party without a name",

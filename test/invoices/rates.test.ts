@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
+import { insertKey } from "../support/keys.ts";
 import { ask, documents, MONTH, pay, send } from "./support.ts";
 
 beforeEach(emptyTables);
@@ -47,7 +48,7 @@ describe("the rate that an invoice uses", () => {
   it("is the stored one of the month, with its source, unless the request has its own", async () => {
     await pay({});
     await store();
-    await store({ month: "2025-08", rate: 1 });
+    await store({ month: "2025-08", rate: 0.00001 });
     await store({ currency: "usd", rate: 1 });
     expect((await ask({ CurrencyConversion: {} })).status).toBe(200);
     expect(await conversions()).toEqual([
@@ -75,7 +76,95 @@ describe("the rate that an invoice uses", () => {
     });
     const answer = await ask({ CurrencyConversion: {} });
     expect(answer.status).toBe(400);
-    expect(answer.message).toContain(`"", "${"ab".repeat(30)}"`);
+    expect(answer.message).toContain(`for the native coin, the unit "${"ab".repeat(30)}"`);
+  });
+});
+
+describe("a rate that is wrong by orders of magnitude", () => {
+  const PER_COIN = { CurrencyConversion: { "": 0.45 } };
+
+  it("is not made by naming the decimals: the rate is then per whole coin", async () => {
+    await pay({});
+    const answer = await ask({ ...PER_COIN, decimals: { "": 6 } });
+    const used = [{ unit: "", amount: "2000000", rate: "0.00000045", source: null, decimals: 6 }];
+    expect(answer).toMatchObject({ status: 200, data: { Conversions: used } });
+    const { data } = await send("GET", `monthly?network=Preprod&month=${MONTH}`);
+    expect(data.Invoices).toMatchObject([{ grossTotal: "0.90", Conversions: used }]);
+  });
+
+  it.each([
+    ["the stored one of the month", { month: MONTH }],
+    ["the last one stored before it", { month: "2025-06" }],
+  ])("400 that says the factor to %s, 200 once it is confirmed", async (_, stored) => {
+    await pay({});
+    await store({ ...stored, rate: 0.00000045 });
+    const answer = await ask(PER_COIN);
+    expect(answer.status).toBe(400);
+    expect(answer.message).toMatch(
+      /^CurrencyConversion: 0\.45 EUR per smallest unit of the native coin is 1000000 times the 0\.00000045 of 2025-0[69] \(House rate\)/,
+    );
+    expect(await documents()).toEqual([]);
+    expect((await ask({ ...PER_COIN, confirmRate: true })).status).toBe(200);
+  });
+
+  it("400 for a hundredth of the stored one and for a hundred times it, not for 99 times", async () => {
+    await pay({});
+    await store({ rate: 0.000005 });
+    const status = async (rate: number) => (await ask({ CurrencyConversion: { "": rate } })).status;
+    expect(await status(0.0005)).toBe(400);
+    expect(await status(0.00000005)).toBe(400);
+    expect(await status(0.000495)).toBe(200);
+  });
+
+  it("400 against the invoice that it would replace", async () => {
+    await pay({});
+    await ask();
+    const answer = await ask(PER_COIN);
+    expect(answer.status).toBe(400);
+    expect(answer.message).toContain(
+      "is 90000 times the 0.000005 of 2025-09 (the previous invoice)",
+    );
+    expect(await documents()).toHaveLength(1);
+  });
+
+  it.each([
+    ["what was paid in a unit", [{ unit: "ab".repeat(28), amount: "7" }], 'the unit "abab'],
+    ["the total", [], "the native coin"],
+  ])("400 when %s comes to nothing, 200 once it is confirmed", async (_, more, named) => {
+    await pay({ funds: [{ unit: "", amount: "2000000" }, ...more] });
+    const rates = { "": more.length ? 0.000005 : 1e-12, ["ab".repeat(28)]: 0.0001 };
+    const answer = await ask({ CurrencyConversion: rates });
+    expect(answer.status).toBe(400);
+    expect(answer.message).toMatch(/^CurrencyConversion: .* comes to 0\.00 EUR/);
+    expect(answer.message).toContain(named);
+    expect((await ask({ CurrencyConversion: rates, confirmRate: true })).status).toBe(200);
+  });
+
+  it("400 when lines that are worth something round to nothing one by one", async () => {
+    await pay(
+      ...Array.from({ length: 3 }, (_, i) => ({
+        funds: [{ unit: "", amount: "4" }],
+        agentIdentifier: `${i}a`.repeat(30),
+      })),
+    );
+    const answer = await ask({ CurrencyConversion: { "": 0.001 }, vatRate: 0 });
+    expect(answer.message).toMatch(/^CurrencyConversion: what was paid comes to 0\.00 EUR/);
+    expect(answer.status).toBe(400);
+  });
+
+  it("400 when it is stored far from the one it replaces or the last before, 200 confirmed", async () => {
+    await store();
+    const perCoin = { rate: "0.45" };
+    for (const month of [MONTH, "2025-11"]) {
+      const refused = await store({ ...perCoin, month });
+      expect(refused.message).toMatch(
+        /^rate: 0\.45 EUR .* is 100000 times the 0\.0000045 of 2025-09/,
+      );
+      expect(refused.status).toBe(400);
+    }
+    const named = await store({ ...perCoin, decimals: 5 });
+    expect(named).toMatchObject({ status: 200, data: { rate: "0.0000045" } });
+    expect((await store({ ...perCoin, confirmRate: true })).status).toBe(200);
   });
 });
 
@@ -106,14 +195,14 @@ describe("the price source", () => {
   });
 
   it.each([
-    ["has no price for the day", {}, { young: "1" }],
-    ["does not know the unit", {}, { ["cd".repeat(28)]: "1" }],
-    ["is off", { PRICE_SOURCE_URL: undefined }, { "": "1" }],
-  ])("400 naming the unit when it %s", async (_, more, funds) => {
+    ["has no price for the day", {}, { young: "1" }, 'the unit "young"'],
+    ["does not know the unit", {}, { ["cd".repeat(28)]: "1" }, `"${"cd".repeat(28)}"`],
+    ["is off", { PRICE_SOURCE_URL: undefined }, { "": "1" }, "the native coin"],
+  ])("400 naming the unit when it %s", async (_, more, funds, named) => {
     await pay({ funds: Object.entries(funds).map(([unit, amount]) => ({ unit, amount })) });
     const answer = await askSource(more);
     expect(answer.status).toBe(400);
-    expect(answer.message).toContain(`"${Object.keys(funds)[0]}"`);
+    expect(answer.message).toContain(named);
   });
 
   it.each([
@@ -125,6 +214,14 @@ describe("the price source", () => {
     await pay({});
     expect((await askSource(more)).status).toBe(Number(status));
     expect(await documents()).toEqual([]);
+  });
+
+  it("A7 is not asked for a key without credits", async () => {
+    await pay({});
+    const limits = { usageLimited: true, maxUsageCredits: 0 };
+    const token = await insertKey({ permission: "Admin", ...limits });
+    const broken = source({ PRICE_SOURCE_URL: `${env.PRICES_URL}/broken` });
+    expect((await ask({ CurrencyConversion: {} }, { ...broken, token })).status).toBe(402);
   });
 
   it("never takes the place of a rate that is stored while it is asked", async () => {
@@ -170,11 +267,32 @@ describe("the price source", () => {
   it("504 before the deadline of the request, when it does not answer", async () => {
     await pay({});
     const PRICE_SOURCE_URL = `${env.PRICES_URL}/slow`;
-    const answer = await askSource({ PRICE_SOURCE_URL, REQUEST_DEADLINE_MS: "3000" });
+    const answer = await askSource({ PRICE_SOURCE_URL, REQUEST_DEADLINE_MS: "6000" });
     expect(answer).toMatchObject({
       status: 504,
       message: "The price source did not answer in time",
     });
+  });
+
+  it("is what a given rate is held against when none is stored", async () => {
+    await pay({});
+    const answer = await askSource({}, { CurrencyConversion: { "": 0.6871 } });
+    expect(answer.message).toContain("is 999966 times the 0.0000006871234567890123 of 2025-09");
+    expect(answer.status).toBe(400);
+    const near = await askSource({}, { CurrencyConversion: { "": 0.6871 }, decimals: { "": 6 } });
+    expect(near.status).toBe(200);
+  });
+
+  it("400 when its price is far from the last one stored before, and it is not kept", async () => {
+    await pay({});
+    await store({ month: "2025-08", rate: 0.6871 });
+    const answer = await askSource();
+    expect(answer.message).toMatch(
+      /^CurrencyConversion: .* is a 999966th of the 0\.6871 of 2025-08/,
+    );
+    expect(answer.status).toBe(400);
+    expect((await send("GET", `rates?month=${MONTH}`)).data.Rates).toEqual([]);
+    expect((await askSource({}, { confirmRate: true })).status).toBe(200);
   });
 
   it("is not asked for a month that is not over", async () => {

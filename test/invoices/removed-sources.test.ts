@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
-import { SourceApi } from "../support/source-api.ts";
-import { settle } from "../support/sync.ts";
+import { SourceApi } from "../support/sources/api.ts";
+import { settle } from "../support/sources/sync.ts";
 import { ask, documents, MONTH, pay, send } from "./support.ts";
 
 let api: SourceApi;

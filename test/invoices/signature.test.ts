@@ -2,6 +2,7 @@
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { blake2b } from "@noble/hashes/blake2.js";
 import { beforeEach, describe, expect, it } from "vitest";
+import { canonicalJson } from "../../src/canonical-json.ts";
 import { addressToBytes, formatAddress } from "../../src/chain/address.ts";
 import {
   encodeArray,
@@ -13,7 +14,6 @@ import {
 } from "../../src/chain/cbor.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import { keyHash } from "../../src/chain/keys.ts";
-import { canonicalJson } from "../../src/invoices/canonical-json.ts";
 import { signedMessage, verifyBuyer } from "../../src/invoices/signature.ts";
 import { emptyTables } from "../support/app.ts";
 import { BUYER, BUYER_ADDRESS, BUYER_VKEY, MONTH, pay, request, send } from "./support.ts";

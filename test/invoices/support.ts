@@ -7,12 +7,13 @@ import { keyHash } from "../../src/chain/keys.ts";
 import type { OnChainState } from "../../src/chain/network.ts";
 import { db } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
-import { ChangeSet } from "../../src/escrow/changes.ts";
-import { commit } from "../../src/escrow/commit.ts";
+import { ChangeSet } from "../../src/escrow/fold/changes.ts";
 import type { StoredFunds } from "../../src/escrow/record.ts";
+import { commit } from "../../src/escrow/sync/commit.ts";
+import type { EscrowCursor } from "../../src/escrow/sync/cursor.ts";
 import { signedMessage } from "../../src/invoices/signature.ts";
-import { type Cursor, initialCursor } from "../../src/sources/cursor.ts";
-import { makeRecord } from "../support/records.ts";
+import { initialCursor } from "../../src/sources/cursor.ts";
+import { makeRecord, stepTo } from "../support/sources/records.ts";
 
 const app = createApp();
 
@@ -134,11 +135,10 @@ export async function pay(...payments: PaymentOptions[]): Promise<string[]> {
   const now = Date.now();
   const sourceId = newId(now);
   await db(env).batch(initialCursor({ id: sourceId, network: "Preprod" }, null));
-  const cursor: Cursor = {
+  const cursor: EscrowCursor = {
     sourceId,
     network: "Preprod",
     version: 0,
-    position: null,
     recent: [],
     complete: true,
     tipHash: null,
@@ -151,7 +151,6 @@ export async function pay(...payments: PaymentOptions[]): Promise<string[]> {
       ...record.terms,
       buyerVkey: payment.buyerVkey ?? BUYER_VKEY,
       sellerVkey,
-      wallet: { ...record.terms.wallet, vkey: sellerVkey },
       funds: payment.funds ?? [{ unit: "", amount: "2000000" }],
       unlockTime: String(payment.unlockTime ?? 1_800_025_200_000),
       agentIdentifier: payment.agentIdentifier ?? record.terms.agentIdentifier,
@@ -159,7 +158,7 @@ export async function pay(...payments: PaymentOptions[]): Promise<string[]> {
     const onChainState = payment.state ?? "Withdrawn";
     changes.advance(
       record,
-      { ...record.state, onChainState, withdrawnForSeller: payment.withdrawnForSeller ?? [] },
+      stepTo(record, { onChainState, withdrawnForSeller: payment.withdrawnForSeller ?? [] }),
       {
         txHash: newId(now).padEnd(64, "0"),
         blockHeight: 100,
@@ -170,7 +169,7 @@ export async function pay(...payments: PaymentOptions[]): Promise<string[]> {
     );
     return record.id;
   });
-  await commit(db(env), cursor, changes, { position: null, recent: [], leaseUntil: now });
+  await commit(db(env), cursor, changes, { recent: [], leaseUntil: now });
   return ids;
 }
 

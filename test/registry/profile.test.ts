@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readProfile } from "../../src/registry/profile.ts";
-import { MALFORMED } from "../support/malformed-metadata.ts";
-import { metadataOf } from "../support/registry.ts";
+import { MALFORMED } from "../support/registry/malformed-metadata.ts";
+import { metadataOf } from "../support/registry/market.ts";
 
 function profile(overrides: Record<string, unknown>) {
   const result = readProfile(metadataOf("agent", overrides));

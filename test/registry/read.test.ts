@@ -5,6 +5,7 @@ import { call, emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
 import { countingD1, wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
+import { EntryWriter, registered } from "../support/registry/entries.ts";
 import {
   ask,
   createRegistrySource,
@@ -13,9 +14,8 @@ import {
   type ShownEntry,
   settleRegistry,
   V1,
-} from "../support/registry.ts";
-import { EntryWriter, registered } from "../support/registry-entries.ts";
-import { createSource } from "../support/sync.ts";
+} from "../support/registry/market.ts";
+import { createSource } from "../support/sources/sync.ts";
 
 beforeEach(emptyTables);
 
@@ -222,12 +222,27 @@ describe("GET /payment-information/ and GET /registry/wallet", () => {
     expect((await information(token)).status).toBe(402);
   });
 
+  it("A7 ask the provider nothing for a key without credits", async () => {
+    await createSource(chain);
+    const { wallets } = await chain.wallets();
+    const vkey = wallets.find(({ name }) => name === "seller-0")?.vkey;
+    const token = await insertKey({ usageLimited: true, maxUsageCredits: 0 });
+    await chain.stats();
+    const answers = await Promise.all([
+      information(token),
+      get(`/registry/wallet?network=Preprod&walletVKey=${vkey}`, token),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([402, 402]);
+    expect((await chain.stats()).calls).toEqual({});
+    // What is not there is still said first.
+    const unknown = `/registry/wallet?network=Preprod&walletVKey=${"00".repeat(28)}`;
+    expect((await get(unknown, token)).status).toBe(404);
+  });
+
   it("cost nothing when the answer cannot be put together", async () => {
     const token = await insertKey({ id: "limited", usageLimited: true, maxUsageCredits: 1 });
-    // What another version of the service has rendered is read once more.
-    await env.DB.prepare("UPDATE registry_entry SET doc_version = -1").run();
     const DB = wrapD1(env.DB, (call, run) => {
-      if (call.sql.some((one) => one.includes("FROM registry_entry WHERE id IN")))
+      if (call.sql.some((one) => one.includes('from "registry_source"')))
         throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
       return run();
     });

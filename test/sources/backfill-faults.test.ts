@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
-import { addWallets, lockMany, sides } from "../support/backfill.ts";
 import { TestChain } from "../support/chain.ts";
 import { type Around, wrapD1 } from "../support/d1.ts";
-import { createSource, leftBehind, runPass, settle } from "../support/sync.ts";
+import { addWallets, lockMany, sides } from "../support/sources/backfill.ts";
+import { createSource, leftBehind, runPass, settle } from "../support/sources/sync.ts";
 
 const V1 = "Web3ChainV1";
 const act = (on: string, action: string) => ({ do: action, on });

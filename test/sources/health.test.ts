@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import compiled from "../../devnet/contracts/compiled.json";
 import { createApp } from "../../src/app.ts";
 import { db, statement } from "../../src/db/client.ts";
+import { loopbackOrigins } from "../../src/http/outbound/loopback-origins.ts";
+import { chainClock } from "../../src/sources/chain-clock.ts";
+import { LOCAL_CONTRACTS, refuseMixingWithDevelopment } from "../../src/sources/contracts/local.ts";
 import { initialCursor } from "../../src/sources/cursor.ts";
-import { loopbackOrigins } from "../../src/sources/development.ts";
-import { LOCAL_CONTRACTS, refuseMixingWithDevelopment } from "../../src/sources/local-contracts.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 
@@ -72,20 +72,15 @@ describe("GET /health", () => {
     vi.restoreAllMocks();
     expect(answer.status).toBe(503);
     expect(answer.headers.get("retry-after")).toBe("2");
-    expect(await answer.json()).toEqual({
+    expect(await answer.json()).toMatchObject({
       status: "error",
-      error: { message: "The database is unavailable" },
+      error: { message: "The database is unavailable", code: "database_unavailable" },
     });
   });
 });
 
 describe("development and real money", () => {
-  it("know every contract of the local chain", () => {
-    const hashes = Object.values(compiled).map(({ scriptHash }) => scriptHash);
-    expect([...LOCAL_CONTRACTS].sort()).toEqual(hashes.sort());
-  });
-
-  it.each(LOCAL_CONTRACTS)("never meet at the permissive contract %s", (scriptHash) => {
+  it.each(LOCAL_CONTRACTS)("never meet at the local contract %s", (scriptHash) => {
     for (const network of ["Preprod", "Mainnet"] as const)
       expect(() => refuseMixingWithDevelopment({}, { network, scriptHash })).toThrow(
         expect.objectContaining({ status: 400 }),
@@ -111,5 +106,15 @@ describe("development and real money", () => {
     ]);
     await insertSource("b", "Mainnet");
     expect(await loopbackOrigins(origins, deadline)).toEqual([]);
+  });
+
+  it("take the wall clock for the chain's as soon as a source is on Mainnet", async () => {
+    const clocks = { DB: env.DB, CHAIN_CLOCK: "tip" };
+    const deadline = Date.now() + 5_000;
+    expect(await chainClock({ DB: env.DB }, deadline)).toBe("wall");
+    await insertSource("a", "Preprod");
+    expect(await chainClock(clocks, deadline)).toBe("tip");
+    await insertSource("b", "Mainnet");
+    expect(await chainClock(clocks, deadline)).toBe("wall");
   });
 });

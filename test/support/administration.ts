@@ -1,25 +1,24 @@
 import { env } from "cloudflare:workers";
 import { db, statement } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
-import { unlockedState } from "../../src/escrow/record.ts";
-import { makeRecord, Writer } from "./records.ts";
+import { ChangeSet } from "../../src/escrow/fold/changes.ts";
+import type { Step } from "../../src/escrow/wanted.ts";
+import { makeRecord, Writer } from "./sources/records.ts";
 
-/** Writes a payment of a wallet with a requested action, as if the API had set it. */
+/** Writes a payment of a wallet, with a transaction on its way for a step. */
 export async function addRecord(
   sourceId: string,
   wallet: { id: string; walletVkey: string; walletAddress: string },
-  requestedAction: string,
+  step?: Step,
 ): Promise<void> {
   const now = Date.now();
-  const state = unlockedState(now);
   const base = makeRecord("payment", { sourceId });
+  const transaction = new ChangeSet([], now, 0).newTransaction(base, "cd".repeat(32));
+  const want = step && { id: newId(now), step, resultHash: null, by: "key-a", since: now };
   const record = {
     ...base,
-    terms: {
-      ...base.terms,
-      wallet: { id: wallet.id, vkey: wallet.walletVkey, address: wallet.walletAddress },
-    },
-    state: { ...state, nextAction: { ...state.nextAction, requestedAction } },
+    wallet: { id: wallet.id, vkey: wallet.walletVkey, address: wallet.walletAddress },
+    ...(want && { wanted: { ...base.wanted, want, underWay: { transaction, spends: null } } }),
   };
   // The cursor of the source stays as it is; the record alone says whose it is.
   const writer = await Writer.create(env.DB, `writer-of-${record.id}`);

@@ -1,4 +1,6 @@
+import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
+import { NETWORKS } from "../../src/chain/network.ts";
 
 /** Asks the Worker, as the administrator unless the request carries another token. */
 export function call(path: string, init: RequestInit = {}): Promise<Response> {
@@ -13,4 +15,17 @@ export async function emptyTables(): Promise<void> {
        AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%cf_%' AND name <> 'd1_migrations'`,
   ).all<{ name: string }>();
   await env.DB.batch(results.map(({ name }) => env.DB.prepare(`DELETE FROM "${name}"`)));
+  await emptyJournals();
+}
+
+/** As before any wallet sent anything: a database that holds less now is not one that was set back. */
+export async function emptyJournals(): Promise<void> {
+  const { SPENDING_JOURNAL } = env;
+  for (const network of NETWORKS)
+    await runInDurableObject(
+      SPENDING_JOURNAL.get(SPENDING_JOURNAL.idFromName(network)),
+      (_, { storage }) => {
+        storage.sql.exec("DELETE FROM handed; UPDATE journal SET highest = 0, halted_until = NULL");
+      },
+    );
 }

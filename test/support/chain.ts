@@ -1,4 +1,5 @@
 import { env } from "cloudflare:workers";
+import { askProvider, control } from "../../devnet/client/chain.ts";
 
 /** A wallet of the local chain, as `POST /_control/{chain}/wallets` tells it. */
 export interface ChainWallet {
@@ -28,6 +29,25 @@ export interface StepResult {
   units?: string[];
 }
 
+export interface ChainOptions {
+  autoMine?: boolean;
+  funds?: { address: string; lovelace: string }[];
+  begins?: number;
+  clock?: "runs" | "stands";
+  limits?: Record<string, number>;
+}
+
+/** A block as the chain's controls tell it. */
+export interface ToldBlock {
+  height: number;
+  hash: string;
+  slot: number;
+  /** Unix seconds. */
+  time: number;
+  /** Hashes of its transactions, in their order. */
+  txs: string[];
+}
+
 /** A chain of the test's own on the local chain's server, and its provider's API at `url`. */
 export class TestChain {
   readonly name: string;
@@ -41,18 +61,24 @@ export class TestChain {
   /**
    * @param autoMine - whether each transaction gets a block of its own at once
    * @param funds - genesis outputs, minor units as text; default: every actor's wallet has plenty
+   * @param begins - when the chain begins, epoch milliseconds; default now
+   * @param clock - whether its clock runs, or stands until it is moved; default `runs`
+   * @param limits - below the network's; see devnet/ledger/limits.ts
    */
-  static async create(
-    options: { autoMine?: boolean; funds?: { address: string; lovelace: string }[] } = {},
-  ): Promise<TestChain> {
-    const { name, url } = await control<{ name: string; url: string }>("create", {
-      autoMine: options.autoMine ?? true,
-      ...(options.funds && { funds: options.funds }),
+  static async create(options: ChainOptions = {}): Promise<TestChain> {
+    const { name, url } = await control<{ name: string; url: string }>(env.DEVNET_URL, "create", {
+      autoMine: true,
+      ...options,
     });
     return new TestChain(name, url);
   }
 
-  /** Plays steps with real transactions; see devnet/actors/steps.ts. */
+  /** What the provider answers to a GET, whatever its status. */
+  async get<T>(path: string): Promise<T> {
+    return (await askProvider<T>(this.url, path)).body;
+  }
+
+  /** Plays steps with real transactions; see devnet/demo/actors/steps.ts. */
   act(steps: Record<string, unknown>[]): Promise<StepResult[]> {
     return this.#control("act", { steps });
   }
@@ -61,12 +87,59 @@ export class TestChain {
     wallets: ChainWallet[];
     contracts: ChainContract[];
     templates: ChainTemplates;
+    /** The contract without rules. */
+    open: ChainContract;
   }> {
     return this.#control("wallets", {});
   }
 
-  async mine(blocks = 1): Promise<void> {
-    await this.#control("mine", { blocks });
+  tip(): Promise<ToldBlock> {
+    return this.#control("tip", {});
+  }
+
+  /**
+   * Makes blocks; the first takes what fits of the mempool.
+   *
+   * @param at - moves the chain's clock there first, epoch milliseconds
+   * @param node - whose mempool it is; default 0
+   * @param failed - hashes of transactions whose scripts fail in the first block
+   * @returns the new tip
+   */
+  mine(
+    blocks = 1,
+    options: { at?: number; node?: number; failed?: string[] } = {},
+  ): Promise<ToldBlock> {
+    return this.#control("mine", { blocks, ...options });
+  }
+
+  /** Makes a block every so many milliseconds from now on; null: no longer. */
+  async mineEvery(everyMs: number | null): Promise<void> {
+    await this.#control("blocks", { everyMs });
+  }
+
+  /** Makes blocks only when told to from now on, and none for a transaction. */
+  async holdBlocks(): Promise<void> {
+    await this.mineEvery(24 * 60 * 60_000);
+    await this.mineEvery(null);
+  }
+
+  /** Hashes of what waits in a node's mempool, in its order. */
+  async mempool(node = 0): Promise<string[]> {
+    return (await this.#control<{ hashes: string[] }>("mempool", { node })).hashes;
+  }
+
+  /** Drops transactions from a node's mempool without a word, and what hangs on them; default all. */
+  async evict(hashes?: string[], node = 0): Promise<string[]> {
+    const { hashes: dropped } = await this.#control<{ hashes: string[] }>("evict", {
+      node,
+      ...(hashes && { hashes }),
+    });
+    return dropped;
+  }
+
+  /** Has every node hear of what waits in the mempools of the others. */
+  async gossip(): Promise<void> {
+    await this.#control("gossip", {});
   }
 
   /** Takes back blocks; with `replay` their transactions come again in new ones. */
@@ -86,7 +159,16 @@ export class TestChain {
     await this.#control("advance", { ms });
   }
 
-  /** Replaces all faults of the provider; see devnet/faults.ts. */
+  /**
+   * Moves the chain's clock to a time, epoch milliseconds, then lets it run on or stand.
+   *
+   * @returns its time
+   */
+  async setClock(change: { at?: number; kind?: "runs" | "stands" }): Promise<number> {
+    return (await this.#control<{ now: number }>("clock", change)).now;
+  }
+
+  /** Replaces all faults of the provider; see devnet/server/faults.ts. */
   async faults(...rules: Record<string, unknown>[]): Promise<void> {
     await this.#control("faults", { rules });
   }
@@ -97,15 +179,6 @@ export class TestChain {
   }
 
   #control<T>(action: string, body: unknown): Promise<T> {
-    return control(`${this.name}/${action}`, body);
+    return control(env.DEVNET_URL, `${this.name}/${action}`, body);
   }
-}
-
-async function control<T>(path: string, body: unknown): Promise<T> {
-  const answer = await fetch(`${env.DEVNET_URL}/_control/${path}`, {
-    method: "POST",
-    body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-  return (await answer.json()) as T;
 }

@@ -108,3 +108,21 @@ export function countingWrites(inner: D1Database): {
     written.filter(({ sql }) => tables.test(sql)).reduce((sum, { rows }) => sum + rows, 0);
   return { d1, rowsWritten };
 }
+
+/** A D1 whose first so many batches that begin with some SQL come second to another writer. */
+export function racedD1(
+  inner: D1Database,
+  begin: string,
+  times: number,
+  other: string,
+): { d1: D1Database; lost: () => number } {
+  let lost = 0;
+  const d1 = wrapD1(inner, async ({ kind, sql }, run) => {
+    if (kind === "batch" && sql[0]?.startsWith(begin) && lost < times) {
+      lost++;
+      await inner.prepare(other).run();
+    }
+    return run();
+  });
+  return { d1, lost: () => lost };
+}

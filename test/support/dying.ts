@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
 import { wrapD1 } from "./d1.ts";
+import { objectsLike } from "./objects.ts";
 
 const realSetTimeout = globalThis.setTimeout;
 
@@ -10,6 +11,16 @@ const LONGEST_PAUSE_MS = 5_000;
 /** The timer of a dead process: it does not wait out its pauses before it tries again. */
 export function hurried(callback: () => void, ms = 0): unknown {
   return realSetTimeout(callback, ms > LONGEST_PAUSE_MS ? ms : 0);
+}
+
+/**
+ * Has the timeouts of so many milliseconds end after 300 already, until `vi.unstubAllGlobals()`: no
+ * test waits as long for an answer as the service does. All other timers are left as they are.
+ */
+export function hurryTimeouts(timeouts: readonly number[]): void {
+  vi.stubGlobal("setTimeout", (callback: () => void, ms = 0) =>
+    realSetTimeout(callback, timeouts.includes(ms) ? 300 : ms),
+  );
 }
 
 /**
@@ -38,10 +49,9 @@ export function dyingAt(k: number, when: "before" | "after") {
     env: {
       DB: wrapD1(env.DB, (_, run) => step(run)),
       EVENTS: { send: (body: never) => step(() => EVENTS.send(body)) } as unknown as Queue<never>,
-      PROVIDER_BUDGET: {
-        idFromName: (name: string) => PROVIDER_BUDGET.idFromName(name),
-        get: (id: DurableObjectId) => budget(PROVIDER_BUDGET.get(id) as never),
-      } as unknown as DurableObjectNamespace,
+      PROVIDER_BUDGET: objectsLike("PROVIDER_BUDGET", (id) =>
+        budget(PROVIDER_BUDGET.get(id) as never),
+      ),
     },
   };
   const realFetch = globalThis.fetch;

@@ -16,7 +16,7 @@ const control = () => new URL("/_control", env.DNS_OVER_HTTPS_URL);
  * Tells the local resolver what a name has from now on.
  *
  * @param answer - addresses, and aliases ending in a dot; a failure of the resolver by its name; null
- *   when there is no such name. See devnet/resolver.ts.
+ *   when there is no such name. See devnet/demo/resolver.ts.
  */
 export async function setName(
   name: string,

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { EVENT_KINDS } from "../../src/webhooks/kinds.ts";
-import { audited, freshPath, happen, ISO_TIME } from "../support/webhooks.ts";
+import { EVENT_KINDS } from "../../src/events/kinds.ts";
+import { audited, freshPath, happen, ISO_TIME } from "../support/webhooks/receivers.ts";
 import { openScene, overtaken, type Scene } from "./scene.ts";
 
 let scene: Scene;

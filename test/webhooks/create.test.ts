@@ -1,7 +1,14 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it, test } from "vitest";
 import { insertKey } from "../support/keys.ts";
-import { insertSource } from "../support/sources.ts";
-import { audited, ISO_TIME, stored } from "../support/webhooks.ts";
+import { insertSource } from "../support/sources/sources.ts";
+import {
+  audited,
+  freshPath,
+  ISO_TIME,
+  stored,
+  WebhookService,
+} from "../support/webhooks/receivers.ts";
 import { openScene, type Scene } from "./scene.ts";
 
 let scene: Scene;
@@ -109,5 +116,51 @@ describe("POST /webhooks is refused with", () => {
     expect(await stored()).toBe(before);
     expect((await post({ format: "CHAT" }, { token })).status).toBe(200);
     expect((await post({}, { token: otherToken })).status).toBe(200);
+  });
+
+  test("B3 409 for the twenty-first of an API key, until one is deleted", async () => {
+    const { service, token, otherToken } = scene;
+    const urls = Array.from({ length: 21 }, () => `${env.RECEIVER_URL}${freshPath()}`);
+    const create = (url?: string, by = token) =>
+      service.ask("POST", "", { url, Events: ["PAYMENT_ON_ERROR"] }, { token: by });
+    const created = [];
+    for (const url of urls.slice(0, 20)) created.push(await create(url));
+    expect(new Set(created.map(({ status }) => status))).toEqual(new Set([200]));
+    const before = await stored();
+    expect(await create(urls[20])).toMatchObject({
+      status: 409,
+      message: "url: an API key has at most 20 webhooks; delete one first",
+    });
+    expect(await stored()).toBe(before);
+    expect((await create(urls[20], otherToken)).status).toBe(200);
+    await service.ask("DELETE", "", { webhookId: created[0]?.data.id }, { token });
+    expect((await create(urls[20])).status).toBe(200);
+  });
+
+  test("B3 409 for all but as many of parallel creations as the variable allows", async () => {
+    const { token } = scene;
+    const service = new WebhookService({ WEBHOOK_ENDPOINTS_PER_KEY: "3" });
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => {
+        const url = `${env.RECEIVER_URL}${freshPath()}`;
+        return service.ask("POST", "", { url, Events: ["PAYMENT_ON_ERROR"] }, { token });
+      }),
+    );
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(3).fill(200), ...Array(9).fill(409)]);
+  });
+
+  test("C11 409 for the repeat of a creation whose webhook was deleted", async () => {
+    const { service, token, post } = scene;
+    const options = { token, headers: { "idempotency-key": "once" } };
+    const { data } = await post({}, options);
+    await service.ask("DELETE", "", { webhookId: data.id }, { token });
+    const repeated = await post({}, options);
+    expect(repeated).toMatchObject({
+      status: 409,
+      message: expect.stringMatching(/^Idempotency-Key: the webhook of this request was deleted/),
+    });
+    expect(JSON.stringify(repeated)).not.toContain(data.secret);
+    expect((await post({}, { ...options, headers: {} })).status).toBe(200);
   });
 });

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { insertSource } from "../support/sources.ts";
-import { ISO_TIME } from "../support/webhooks.ts";
+import { insertSource } from "../support/sources/sources.ts";
+import { ISO_TIME } from "../support/webhooks/receivers.ts";
 import { openScene, type Scene } from "./scene.ts";
 
 let scene: Scene;
@@ -32,6 +32,7 @@ describe("GET /webhooks", () => {
       lastSuccessAt: null,
       disabledAt: null,
       disabledReason: null,
+      pausedUntil: null,
       CreatedBy: { apiKeyId: "key-a", apiKeyToken: `*****${token.slice(-4)}` },
     });
     const { data: first } = await service.ask("GET", "", { limit: "2" });

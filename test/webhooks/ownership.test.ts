@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { freshPath, happen, stored } from "../support/webhooks.ts";
+import { freshPath, happen, stored } from "../support/webhooks/receivers.ts";
 import { openScene, type Scene } from "./scene.ts";
 
 let scene: Scene;

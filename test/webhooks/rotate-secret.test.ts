@@ -8,7 +8,7 @@ import {
   ISO_TIME,
   verified,
   WebhookService,
-} from "../support/webhooks.ts";
+} from "../support/webhooks/receivers.ts";
 import { overtaken } from "./scene.ts";
 
 const MINUTE = 60_000;

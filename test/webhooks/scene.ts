@@ -3,7 +3,7 @@ import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
 import { publicUrl } from "../support/names.ts";
-import { WebhookService } from "../support/webhooks.ts";
+import { WebhookService } from "../support/webhooks/receivers.ts";
 
 /** What `openScene` has prepared. */
 export type Scene = Awaited<ReturnType<typeof openScene>>;

@@ -1,8 +1,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { seal } from "../../src/db/sealed.ts";
-import { endpointPlace } from "../../src/webhooks/receiver.ts";
+import { endpointPlace } from "../../src/webhooks/delivery/receiver.ts";
 import { emptyTables } from "../support/app.ts";
+import { hurryTimeouts } from "../support/dying.ts";
 import { HOSTILE_RECORDS, HOSTILE_URLS } from "../support/hostile-addresses.ts";
 import { freshName, PUBLIC_RECORDS, publicUrl, questionsFor, setName } from "../support/names.ts";
 import {
@@ -14,7 +15,7 @@ import {
   idsOf,
   stored,
   WebhookService,
-} from "../support/webhooks.ts";
+} from "../support/webhooks/receivers.ts";
 
 const KIND = "PAYMENT_ON_ERROR";
 const PRIVATE = "must resolve to public addresses only";
@@ -161,9 +162,8 @@ describe.each(FAILURES)("a resolver that fails (%s)", (failure) => {
   const MESSAGE = "the name resolver did not answer";
 
   beforeEach(() => {
-    // Nobody waits as long as the service would.
-    const { timeout } = AbortSignal;
-    vi.spyOn(AbortSignal, "timeout").mockImplementation(() => timeout(300));
+    // Of a delivery, of a question to the resolver, of a test.
+    hurryTimeouts([2_000, 5_000, 7_000]);
   });
 
   it("makes POST and PATCH 503, to be asked again", async () => {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
-import { arrivals, freshPath, verified, WebhookService } from "../support/webhooks.ts";
+import { arrivals, freshPath, verified, WebhookService } from "../support/webhooks/receivers.ts";
 
 let service: WebhookService;
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
+import { runs } from "../support/effort.ts";
 import { insertKey } from "../support/keys.ts";
 import { ask, botId, fleet, insertBots, insertVersions, MIGRATE, migrate, moves } from "./fleet.ts";
 
@@ -223,7 +224,7 @@ describe("POST /v1/admin/worker-bots/versions/migrate 200", () => {
         }
         expect(await moves()).toHaveLength(moved);
       }),
-      { numRuns: 40 },
+      runs(10, 400),
     );
   });
 });

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from "viem";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
-import { readAuthorization } from "../../src/x402/authorization.ts";
+import { readAuthorization } from "../../src/x402/evm/authorization.ts";
+import { settlementCall } from "../../src/x402/evm/calldata.ts";
+import { signPayment } from "../../src/x402/pay/sign-payment.ts";
 import type { PaymentPayload, PaymentRequirements } from "../../src/x402/schemas.ts";
-import { settlementCall } from "../../src/x402/settlement-call.ts";
-import { signPayment } from "../../src/x402/sign-payment.ts";
 import { call } from "../support/app.ts";
 
 const tokenAbi = parseAbi([
@@ -83,6 +83,8 @@ export class Rail {
     const url = `${env.EVM_URL}/${name}`;
     const contracts = (await (await fetch(url)).json()) as Contracts;
     const rail = new Rail(url, contracts);
+    // A test that failed may have left its node without blocks.
+    await rail.rpc("evm_setAutomine", true);
     await rail.setUp();
     return rail;
   }

@@ -4,10 +4,10 @@ import { type Hex, pad, toEventSelector } from "viem";
 import { expect, vi } from "vitest";
 import { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
-import { claimOf, readAuthorization } from "../../src/x402/authorization.ts";
+import { authorizationKey, readAuthorization } from "../../src/x402/evm/authorization.ts";
 import { call } from "../support/app.ts";
 import { type Around, wrapD1 } from "../support/d1.ts";
-import { api, type Payload, Rail, type SettleData, settle } from "./rail.ts";
+import { api, type Envelope, type Payload, Rail, type SettleData, settle } from "./rail.ts";
 
 type Source = Awaited<ReturnType<Rail["source"]>>;
 type Buyer = Awaited<ReturnType<Rail["buyer"]>>;
@@ -15,12 +15,22 @@ type Buyer = Awaited<ReturnType<Rail["buyer"]>>;
 /** A payment attempt as GET /x402/payments shows it. */
 export interface Attempt {
   id: string;
+  apiKeyId: string | null;
   status: string;
   payTo: string;
   paymentPayloadHash: string;
   paymentIdentifier: string | null;
   errorReason: string | null;
   Settlement: { success: boolean; txHash: string } | null;
+}
+
+/** A payment whose payer does not wait for long. */
+export interface Impatience {
+  method?: "eip3009" | "permit2";
+  terms?: Record<string, unknown>;
+  extensions?: Record<string, unknown>;
+  /** Whether the node makes a block of each transaction. It does unless told otherwise. */
+  isMining?: boolean;
 }
 
 /** A JSON-RPC request to the node, as the service sends it. */
@@ -31,12 +41,40 @@ export interface Sent {
 }
 
 const TRANSFER = toEventSelector("Transfer(address,address,uint256)");
+/** Seconds: twice that is longer than the service waits for anybody. */
+export const LONGEST_WAIT = 16;
 const realFetch = globalThis.fetch;
 
 /** Whether a request brings a transaction to the node. */
 export const broadcasts = ({ methods }: Sent) => methods.includes("eth_sendRawTransaction");
 /** A node that cannot be reached. */
 export const dead = () => Promise.reject(new TypeError("the node is gone"));
+
+/** A call to the node, of one or of several in a request. */
+export interface RpcCall {
+  id: number;
+  method: string;
+  params: unknown[];
+}
+
+/**
+ * What the node answers with some of its answers put in place of its own.
+ *
+ * @param lie - the answer to a call, given the true one; `undefined` leaves it as it is
+ */
+export async function answering(
+  { body, forward }: Sent,
+  lie: (call: RpcCall, truth: { result?: unknown }) => object | undefined,
+): Promise<Response> {
+  const calls = [JSON.parse(body) as RpcCall | RpcCall[]].flat();
+  const answers = [await (await forward()).json()].flat() as { id: number; result?: unknown }[];
+  const told = answers.map((answer) => {
+    const call = calls.find(({ id }) => id === answer.id);
+    const said = call && lie(call, answer);
+    return said ? { jsonrpc: "2.0", id: answer.id, ...said } : answer;
+  });
+  return Response.json(body.startsWith("[") ? told : told[0]);
+}
 
 /** One payment that would settle, and what tests do to those who settle it. */
 export class Scene {
@@ -114,7 +152,7 @@ export class Scene {
     const { PAYMENT_PAYLOAD, FACILITATOR_WALLET } = env;
     const { caip2, facilitator } = this.rail;
     const authorization = readAuthorization(this.payment.payload);
-    const claim = claimOf(caip2, this.source.requirements.asset, authorization);
+    const claim = authorizationKey(caip2, this.source.requirements.asset, authorization);
     const wallet = FACILITATOR_WALLET.idFromName(`${caip2}:${facilitator.address}`);
     return {
       wallet: FACILITATOR_WALLET.get(wallet),
@@ -138,28 +176,56 @@ export class Scene {
     await runDurableObjectAlarm(payment);
   }
 
-  /** A payment that is valid for five minutes, of which its payer waits two seconds. */
-  async beImpatient(
-    method: "eip3009" | "permit2" = "eip3009",
-    terms: Record<string, unknown> = {},
-  ): Promise<void> {
-    this.source = await this.rail.source({ maxTimeoutSeconds: 2, ...terms });
+  /** A payment that is valid for five minutes, of which its payer waits some seconds. */
+  async beImpatient({ method, terms, extensions }: Impatience = {}, seconds = 2): Promise<void> {
+    this.source = await this.rail.source({ maxTimeoutSeconds: seconds, ...terms });
     const { requirements } = this.source;
     const long = { ...this.source, requirements: { ...requirements, maxTimeoutSeconds: 300 } };
     const signed = await this.rail.payment(await this.rail.buyer(), long, method);
-    this.payment = { ...signed, accepted: requirements };
+    this.payment = { ...signed, accepted: requirements, ...(extensions && { extensions }) };
+  }
+
+  /**
+   * Has another payment settled whose payer gives up waiting, but not before it was signed: on a
+   * busy machine yet another payer waits twice as long.
+   *
+   * @param settle - sends the payment
+   * @param signed - the hash in an answer; empty while nothing was signed
+   */
+  async impatiently<Answer>(
+    settle: () => Promise<Answer>,
+    signed: (answer: Answer) => string | undefined,
+    how: Impatience = {},
+  ): Promise<Answer> {
+    for (let seconds = 2; ; seconds *= 2) {
+      await this.rail.rpc("evm_setAutomine", true);
+      await this.beImpatient(how, seconds);
+      await this.rail.rpc("evm_setAutomine", how.isMining ?? true);
+      const answer = await settle();
+      if (signed(answer) !== "" || seconds >= LONGEST_WAIT) return answer;
+    }
+  }
+
+  /** Settles another payment, whose payer gives up waiting once it was signed. */
+  settleImpatiently(how: Impatience = {}): Promise<Envelope<SettleData>> {
+    return this.impatiently(
+      () => this.settle(),
+      ({ data }) => data.settleResponse.transaction,
+      how,
+    );
+  }
+
+  /** Sends the payment until it is decided: on a busy machine its payer gives up waiting before. */
+  async settleDecided(): Promise<Envelope<SettleData>> {
+    for (;;) {
+      const answer = await this.settle();
+      if (answer.data?.settleResponse.errorReason !== "settlement_pending") return answer;
+    }
   }
 
   /** Settles another payment while no block is made, until its payer gives up waiting. */
-  async settlePending(terms: Record<string, unknown> = {}): Promise<SettleData> {
-    await this.beImpatient("eip3009", terms);
-    return this.leavePending();
-  }
-
-  /** Settles an impatient payment while no block is made. */
-  async leavePending(): Promise<SettleData> {
-    await this.rail.rpc("evm_setAutomine", false);
-    const answer = await this.settle();
+  async settlePending(how: Impatience = {}): Promise<SettleData> {
+    const answer = await this.settleImpatiently({ ...how, isMining: false });
     expect(answer).toMatchObject({ status: 200, data: { settleResponse: PENDING } });
     expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
     return answer.data;
@@ -201,16 +267,18 @@ export class Scene {
    * @param earlier - events that came before that of the settlement
    */
   async expectSettledOnce(earlier: string[] = []): Promise<void> {
-    const { status, message, data } = await this.settle();
+    const { status, message, data } = await this.settleDecided();
     expect({ status, message }).toEqual({ status: 200, message: "" });
     expect(data.settleResponse).toMatchObject({ success: true });
     await this.fireAlarms();
     const txHash = data.settleResponse.transaction;
     expect(await this.paidIn()).toEqual([txHash]);
     expect(await this.rail.balance(this.source.payTo)).toBe(10_000n);
-    const settled = (await this.attempts()).filter(({ status }) => status === "Settled");
+    const attempts = await this.attempts();
+    const settled = attempts.filter(({ status }) => status === "Settled");
     expect(settled).toMatchObject([{ Settlement: { success: true, txHash } }]);
-    expect(await this.events()).toEqual([...earlier, "X402_PAYMENT_SETTLED"]);
+    const events = await this.events();
+    expect(events, JSON.stringify(attempts)).toEqual([...earlier, "X402_PAYMENT_SETTLED"]);
   }
 
   /** The other end: no money moved, and every book says so. */

@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { wrapD1 } from "../support/d1.ts";
+import { sweep } from "../support/effort.ts";
 import type { Scene } from "./scene.ts";
 
 export type Step = <T>(run: () => Promise<T>) => Promise<T>;
@@ -66,7 +67,17 @@ export async function follow(scene: Scene, step: Step): Promise<void> {
     });
 }
 
-/** Runs with the first step that is awaited, then with the second, until there are no more. */
-export async function atEveryStep(run: (k: number) => Promise<boolean>): Promise<number> {
-  for (let k = 1; ; k++) if (!(await run(k))) return k - 1;
+/**
+ * Runs with one awaited step after the other until there are no more: with every `stride`-th, and
+ * with all of them in a long run.
+ *
+ * @param run - tells whether the story had a k-th step
+ * @returns how many steps the story has at most
+ */
+export async function atEveryStep(
+  stride: number,
+  run: (k: number) => Promise<boolean>,
+): Promise<number> {
+  for (const k of sweep(stride)) if (!(await run(k))) return k - 1;
+  throw new Error("a sweep without a bound ended");
 }

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { call, emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
-import { grant, order, type Paid, pay, purse, terms, type Wallet } from "./paying.ts";
+import { grant, order, type Paid, pay, purse, terms, type Wallet } from "./pay/paying.ts";
 import { api, expectOk, type Payload, Rail, settle } from "./rail.ts";
 
 /** What a tenant has on a chain, each of it made by its own key. */

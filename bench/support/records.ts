@@ -1,0 +1,163 @@
+/** Payments and purchases to read, written by the service's own writer. */
+import { randomBytes } from "node:crypto";
+import type { OnChainState } from "../../src/chain/network.ts";
+import { db } from "../../src/db/client.ts";
+import { newId } from "../../src/db/id.ts";
+import { ChangeSet } from "../../src/escrow/fold/changes.ts";
+import {
+  type EscrowRecord,
+  type Side,
+  UNLOCKED,
+  type WalletName,
+} from "../../src/escrow/record.ts";
+import { commit } from "../../src/escrow/sync/commit.ts";
+import type { EscrowCursor } from "../../src/escrow/sync/cursor.ts";
+import { NOTHING_WANTED, type Step, type Want, type Wanted } from "../../src/escrow/wanted.ts";
+import { initialCursor } from "../../src/sources/cursor.ts";
+
+/** Contracts of the records; only every fiftieth record is of the rare one. */
+export const CONTRACTS = {
+  first: { sourceType: "Web3ChainV1", contractAddress: addressLike("first") },
+  second: { sourceType: "Web3ChainV2", contractAddress: addressLike("second") },
+  rare: { sourceType: "Web3ChainV2", contractAddress: addressLike("rare") },
+} as const;
+const RARE_EVERY = 50;
+
+/** As long as the address of a contract. */
+function addressLike(name: string): string {
+  return `addr_test1w${name.padEnd(52, "q")}`;
+}
+
+/** The transactions of each record: a current one and three past ones, with three past actions. */
+const LIFE: { state: OnChainState; wants: Record<Side, Step> | null }[] = [
+  { state: "FundsLocked", wants: null },
+  {
+    state: "ResultSubmitted",
+    wants: { payment: "SubmitResult", purchase: "SetRefundRequested" },
+  },
+  { state: "Disputed", wants: null },
+  { state: "ResultSubmitted", wants: null },
+];
+
+/** As long as the base address of a wallet. */
+const walletAddress = `addr_test1q${"wallet".padEnd(97, "q")}`;
+
+/** About what the service puts into one batch. */
+const RECORDS_PER_BATCH = 40;
+const DAY_MS = 24 * 60 * 60_000;
+const BATCH_EVERY_MS = 60_000;
+
+/**
+ * Writes as many payments as purchases, in turns, changed in the order they are written.
+ *
+ * @param perSide - how many of each
+ */
+export async function loadRecords(d1: D1Database, perSide: number): Promise<void> {
+  const source = { id: "bench-source", network: "Preprod" } as const;
+  const database = () => db({ DB: d1 }, source.network);
+  await database().batch(initialCursor(source, null));
+  const cursor: EscrowCursor = {
+    sourceId: source.id,
+    network: source.network,
+    version: 0,
+    recent: [],
+    complete: true,
+    tipHash: null,
+  };
+  const wallet = { id: newId(0), vkey: hex(28), address: walletAddress };
+  let now = Date.now() - DAY_MS;
+  let height = 1000;
+  for (let first = 0; first < perSide * 2; first += RECORDS_PER_BATCH) {
+    const changes = new ChangeSet([], now, height);
+    for (let i = first; i < Math.min(first + RECORDS_PER_BATCH, perSide * 2); i++) {
+      const record = newRecord(i, now, wallet);
+      for (const [step, { state, wants }] of LIFE.entries())
+        changes.advance(
+          record,
+          {
+            state: {
+              ...record.state,
+              onChainState: state,
+              resultHash: state === "FundsLocked" ? "" : hex(32),
+              utxo: `${hex(32)}#0`,
+            },
+            output: null,
+            wanted: wants === null ? NOTHING_WANTED : wanting(wants[record.side], now),
+            taken: { ended: null, error: null, isErrorCleared: false, expiredAt: null },
+          },
+          {
+            txHash: hex(32),
+            blockHeight: height + step,
+            txIndex: i - first,
+            blockTime: Math.floor(now / 1000),
+          },
+          "171397",
+        );
+    }
+    await commit(database(), cursor, changes, { recent: [], leaseUntil: now });
+    now += BATCH_EVERY_MS;
+    height += LIFE.length;
+  }
+  await d1
+    .prepare("INSERT INTO chain_tip (network, height) VALUES (?, ?)")
+    .bind(source.network, height)
+    .run();
+}
+
+function newRecord(i: number, now: number, wallet: WalletName): EscrowRecord {
+  const side = i % 2 === 0 ? "payment" : "purchase";
+  const ofSide = Math.floor(i / 2);
+  const turn = ofSide % 2 === 0 ? "first" : "second";
+  const contract = CONTRACTS[ofSide % RARE_EVERY === RARE_EVERY - 1 ? "rare" : turn];
+  return {
+    id: newId(now),
+    side,
+    network: "Preprod",
+    sourceId: "bench-source",
+    ...contract,
+    policyId: hex(28),
+    // As long as the identifier of a fixed price.
+    blockchainIdentifier: hex(480),
+    identifierHash: hex(32),
+    requestedById: newId(0),
+    terms: {
+      agentIdentifier: hex(60),
+      pricingType: "Fixed",
+      inputHash: hex(32),
+      payByTime: String(now),
+      submitResultTime: String(now + DAY_MS),
+      unlockTime: String(now + 2 * DAY_MS),
+      externalDisputeUnlockTime: String(now + 3 * DAY_MS),
+      collateralReturn: "0",
+      buyer: walletAddress,
+      buyerVkey: hex(28),
+      seller: walletAddress,
+      sellerVkey: hex(28),
+      buyerReturnAddress: null,
+      sellerReturnAddress: null,
+      funds: [{ unit: "", amount: "10000000" }],
+    },
+    state: UNLOCKED,
+    output: null,
+    wanted: side === "purchase" ? wanting("FundsLocking", now) : NOTHING_WANTED,
+    wallet,
+    createdAt: now,
+    updatedAt: now,
+    lastCheckedAt: null,
+    chainChangedAt: now,
+    actionChangedAt: now,
+    changedAt: now,
+    sequence: 0,
+    rev: -1,
+  };
+}
+
+/** A step that was asked for. */
+function wanting(step: Step, since: number): Wanted {
+  const want: Want = { id: newId(since), step, resultHash: null, by: "automatic", since };
+  return { ...NOTHING_WANTED, want };
+}
+
+function hex(bytes: number): string {
+  return randomBytes(bytes).toString("hex");
+}

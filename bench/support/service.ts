@@ -1,0 +1,58 @@
+/** The built service, on a state of its own that is gone when it stops. */
+import { join } from "node:path";
+import { askPlainly } from "../../devnet/client/api.ts";
+import { type Host, startHost } from "../../devnet/host.ts";
+import { developmentSecrets } from "../../devnet/secrets.ts";
+import { cpuMs, workerdPid } from "./process-cpu.ts";
+
+/** What a part of the bench gets from `run.ts`. */
+export interface BenchContext {
+  /** Path of the built Worker, one ES module. */
+  bundle: string;
+  /** A folder for temporary files. */
+  folder: string;
+  /** Smaller and shorter, to see that it works. */
+  quick: boolean;
+}
+
+export interface BenchService {
+  host: Host;
+  /** An Admin key. */
+  token: string;
+  /** CPU milliseconds of workerd so far. */
+  cpuMs(): number;
+}
+
+/** Starts the service without a practical limit of calls per minute. */
+export async function startBenchService(
+  { bundle, folder }: Pick<BenchContext, "bundle" | "folder">,
+  bindings: Record<string, string> = {},
+): Promise<BenchService> {
+  const secrets = developmentSecrets(join(folder, ".dev.vars"));
+  const host = await startHost({
+    bindings: { ...secrets, ...bindings },
+    rateLimits: false,
+    bundle,
+  });
+  const pid = workerdPid();
+  return { host, token: secrets.ADMIN_KEY, cpuMs: () => cpuMs(pid) };
+}
+
+/**
+ * Asks the service and returns `data` of the answer.
+ *
+ * @throws when the answer is not 2xx
+ */
+export function call<Data>(
+  { host, token }: BenchService,
+  path: string,
+  init: { method: "POST"; body: object } | { method: "GET" } = { method: "GET" },
+): Promise<Data> {
+  const below = path.replace(/^\/api\/v1/, "");
+  return askPlainly(
+    { url: host.url, token },
+    init.method,
+    below,
+    "body" in init ? init.body : undefined,
+  );
+}

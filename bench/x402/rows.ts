@@ -1,0 +1,78 @@
+/** D1 rows that a settlement writes. */
+import { join } from "node:path";
+import { developmentSecrets } from "../../devnet/secrets.ts";
+import { db } from "../../src/db/client.ts";
+import { newId } from "../../src/db/id.ts";
+import type { Env } from "../../src/env.ts";
+import type { Caller } from "../../src/http/context.ts";
+import { dispatchEvents } from "../../src/webhooks/delivery/dispatch.ts";
+import { purge } from "../../src/webhooks/delivery/sweep.ts";
+import { recordOutcome, recordVerified } from "../../src/x402/attempts/attempts.ts";
+import type { SettleOrder } from "../../src/x402/rpc-types.ts";
+import { countingWrites } from "../../test/support/d1.ts";
+import type { BenchContext, BenchService } from "../support/service.ts";
+import type { Row } from "../support/table.ts";
+import type { PaymentChain } from "./chain.ts";
+
+const SETTLEMENTS = 20;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const CALLER: Caller = {
+  id: "env-admin",
+  permission: "Admin",
+  canPay: true,
+  networkLimit: null,
+  usageLimited: false,
+};
+
+/**
+ * Rows of settlements that come one by one, which is the worst case: the service's own statements,
+ * run from here so that D1's counts can be read. Must come first: it purges every event there is.
+ */
+export async function rowsWritten(
+  service: BenchService,
+  { folder }: BenchContext,
+  chain: PaymentChain,
+): Promise<Row> {
+  const counting = countingWrites(service.host.d1);
+  const env = {
+    ...developmentSecrets(join(folder, ".dev.vars")),
+    DB: counting.d1,
+  } as unknown as Env;
+  const core = db(env);
+  const requirements = chain.newTerms();
+  const payer = requirements.payTo;
+  for (const payload of await chain.sign(requirements, SETTLEMENTS)) {
+    const now = Date.now();
+    const attemptId = newId(now);
+    const order: SettleOrder = {
+      v: 1,
+      requestId: "bench",
+      attemptId,
+      caller: CALLER,
+      paymentSourceId: attemptId,
+      registryRequestId: null,
+      resource: null,
+      payload,
+      payloadHash: attemptId,
+      claim: attemptId,
+      paymentIdentifier: null,
+      requirements,
+      waitMs: 0,
+    };
+    const outcome = {
+      success: true,
+      transaction: attemptId,
+      payer,
+      errorReason: null,
+      errorMessage: null,
+    };
+    await recordVerified(core, order, payer, now);
+    await recordOutcome(core, order, outcome, 0, now);
+    await dispatchEvents(env, "bench");
+  }
+  await purge(env, Date.now() + 40 * DAY_MS);
+  return {
+    "attempt and settlement": counting.rowsWritten(/x402_/) / SETTLEMENTS,
+    event: counting.rowsWritten(/(INTO|UPDATE|FROM) event/) / SETTLEMENTS,
+  };
+}

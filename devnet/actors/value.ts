@@ -1,8 +1,0 @@
-export {
-  add,
-  encodeMultiAsset,
-  encodeValue,
-  fundsOf,
-  sumOf,
-  type Value,
-} from "../../src/chain/value.ts";

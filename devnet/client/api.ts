@@ -1,0 +1,59 @@
+/** The service's API, as an operator, a seller or an agent asks it. */
+import { randomUUID } from "node:crypto";
+
+/** A running service and a key for it. */
+export interface ApiAccess {
+  /** Origin without a trailing slash. */
+  url: string;
+  token: string;
+}
+
+/** The service answered with something else than 2xx. */
+export class Refused extends Error {
+  override name = "Refused";
+  readonly status: number;
+
+  constructor(what: string, status: number, text: string) {
+    super(`${what}: ${status} ${text}`);
+    this.status = status;
+  }
+}
+
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/**
+ * Asks an endpoint under /api/v1; what has a body is sent under an Idempotency-Key of its own.
+ *
+ * @throws Refused
+ */
+export function ask<Data = unknown>(
+  access: ApiAccess,
+  method: Method,
+  path: string,
+  body?: object,
+): Promise<Data> {
+  return askPlainly(access, method, path, body, body && { "idempotency-key": randomUUID() });
+}
+
+/**
+ * The same without a key of its own.
+ *
+ * @throws Refused
+ */
+export async function askPlainly<Data = unknown>(
+  { url, token }: ApiAccess,
+  method: Method,
+  path: string,
+  body?: object,
+  headers?: Record<string, string>,
+): Promise<Data> {
+  const written = body && { "content-type": "application/json", ...headers };
+  const response = await fetch(`${url}/api/v1${path}`, {
+    method,
+    headers: { token, ...written },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Refused(`${method} ${path}`, response.status, text);
+  return (JSON.parse(text) as { data: Data }).data;
+}

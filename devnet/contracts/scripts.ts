@@ -1,0 +1,23 @@
+/** Plutus scripts, as the ledger knows them. */
+import { blake2b } from "@noble/hashes/blake2.js";
+import { bytesToHex } from "../../src/chain/hex.ts";
+
+export const LANGUAGES = ["PlutusV1", "PlutusV2", "PlutusV3"] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+export interface Script {
+  language: Language;
+  /** The flat program wrapped once as a CBOR byte string, hex. */
+  cbor: string;
+  /** 28 bytes, hex. */
+  hash: string;
+}
+
+/** The number of a language where a script's hash or reference names it; 0 are native scripts. */
+export const numberOf = (language: Language): number => LANGUAGES.indexOf(language) + 1;
+
+/** @param script - the flat program as a CBOR byte string */
+export function scriptOf(script: Uint8Array, language: Language = "PlutusV3"): Script {
+  const hash = blake2b(Uint8Array.of(numberOf(language), ...script), { dkLen: 28 });
+  return { language, cbor: bytesToHex(script), hash: bytesToHex(hash) };
+}

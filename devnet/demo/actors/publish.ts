@@ -1,0 +1,24 @@
+import { contracts } from "../../contracts/index.ts";
+import type { Chain } from "../../ledger/chain.ts";
+import { buildTransaction } from "./transaction.ts";
+import { ADMIN } from "./wallets.ts";
+
+/** Enough for an output that carries a script of up to 10 kilobytes. */
+export const HELD_WITH_SCRIPT = 50_000_000n;
+
+/**
+ * Puts the script of every contract and policy on the chain, as whoever deploys a contract does: from
+ * then on the provider can show it to those who know its hash. Each takes a transaction of its own.
+ *
+ * @returns the hash of the last transaction.
+ * @throws LedgerRejection when the ledger refuses it.
+ */
+export function publishScripts(chain: Chain): string {
+  let txHash = "";
+  for (const referenceScript of contracts().flatMap(({ escrow, policy }) => [escrow, policy])) {
+    const funds = [{ unit: "", amount: HELD_WITH_SCRIPT }];
+    const outputs = [{ address: ADMIN.address, funds, referenceScript }];
+    txHash = chain.submit(buildTransaction(chain, { payer: ADMIN, outputs }));
+  }
+  return txHash;
+}

@@ -1,0 +1,8 @@
+export {
+  add,
+  encodeMultiAsset,
+  encodeValue,
+  fundsOf,
+  sumOf,
+  type Value,
+} from "../../../src/chain/transaction/value.ts";

@@ -1,0 +1,46 @@
+/** The payment sources of the local service, created through its API as an operator would. */
+
+import { type ApiAccess, ask } from "../client/api.ts";
+import type { Deployment } from "../contracts/deployment.ts";
+import { contracts } from "../contracts/index.ts";
+import { ADMIN, CASTS, type Wallet } from "./actors/wallets.ts";
+
+const PATH = "/payment-source-extended";
+
+/**
+ * Creates a payment source for each contract that has none; its managed wallets are the actors'
+ * wallets.
+ *
+ * @throws when the service refuses.
+ */
+export async function ensureSources(service: ApiAccess): Promise<void> {
+  const { ExtendedPaymentSources } = await ask<{
+    ExtendedPaymentSources: { smartContractAddress: string }[];
+  }>(service, "GET", `${PATH}?network=Preprod&limit=100`);
+  const followed = ExtendedPaymentSources.map((source) => source.smartContractAddress);
+  for (const contract of contracts()) {
+    if (followed.includes(contract.address)) continue;
+    await ask(service, "POST", PATH, sourceOf(contract));
+  }
+}
+
+function sourceOf({ type, address, policy }: Deployment) {
+  return {
+    network: "Preprod",
+    paymentSourceType: type,
+    smartContractAddress: address,
+    policyId: policy.hash,
+    PaymentSourceConfig: { rpcProviderApiKey: "local-chain", rpcProvider: "Blockfrost" },
+    AdminWallets: [{ walletAddress: ADMIN.address }],
+    FeeReceiverNetworkWallet: { walletAddress: ADMIN.address },
+    feeRatePermille: 50,
+    SellingWallets: CASTS[type].sellers.map(managed),
+    PurchasingWallets: CASTS[type].buyers.map(managed),
+  };
+}
+
+const managed = ({ name, mnemonic }: Wallet) => ({
+  walletMnemonic: mnemonic,
+  note: name,
+  collectionAddress: null,
+});

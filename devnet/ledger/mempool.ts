@@ -1,0 +1,200 @@
+import type { Ledger } from "./emulator.ts";
+import { fitsBlock, fitsMempool, type Limits, loaded, NO_LOAD } from "./limits.ts";
+import { allInputsSpent, LedgerRejection, missingInputs } from "./rejection.ts";
+import {
+  type AssetQuantity,
+  type LedgerOutput,
+  type LedgerTransaction,
+  type OutputReference,
+  outputKey,
+  withFailedScripts,
+} from "./transaction.ts";
+import type { LedgerView } from "./view.ts";
+
+/** A node's mempool holds as much as it may; the same transaction may find room later. */
+export class MempoolFull extends Error {
+  override name = "MempoolFull";
+}
+
+/** A transaction, and how it is judged. */
+interface Entry {
+  tx: LedgerTransaction;
+  /** The slot at which it was accepted. */
+  slot: number;
+  /** It was in a block before, whose slot it was judged by: its validity is not looked at again. */
+  isReplayed: boolean;
+}
+
+/** The confirmed chain that a mempool stands on. */
+export interface Confirmed {
+  view: LedgerView;
+  ledger: Ledger;
+}
+
+/** What a node has accepted and no block has: a chain of transactions that may spend one another. */
+export class Mempool {
+  readonly #limits: Limits;
+  #confirmed: Confirmed;
+  #entries: Entry[] = [];
+  #load = NO_LOAD;
+  /** The confirmed ledger with every entry applied. */
+  #ledger: Ledger;
+
+  constructor(confirmed: Confirmed, limits: Limits) {
+    this.#limits = limits;
+    this.#confirmed = confirmed;
+    this.#ledger = confirmed.ledger.snapshot();
+  }
+
+  /** In the order in which they were accepted. */
+  get transactions(): LedgerTransaction[] {
+    return this.#entries.map(({ tx }) => tx);
+  }
+
+  /**
+   * Takes a transaction in, if the rules allow it at a slot.
+   *
+   * @throws MempoolFull, LedgerRejection
+   */
+  add(tx: LedgerTransaction, slot: number, isReplayed = false): void {
+    const load = loaded(this.#load, tx);
+    if (!fitsMempool(load, this.#limits)) throw new MempoolFull("Mempool Full");
+    this.#requireInputs(tx);
+    this.#ledger.submit(tx.cbor, slot);
+    this.#entries.push({ tx, slot, isReplayed });
+    this.#load = load;
+  }
+
+  /**
+   * The block that a producer with this mempool makes: transactions in their order, as far as they
+   * fit. Those whose validity is over are left out, and what hangs on them.
+   *
+   * @param failed - hashes of those whose scripts the producer finds failing
+   * @throws RangeError when one of these is not here, or runs no script
+   */
+  forge(slot: number, failed: readonly string[]): { txs: LedgerTransaction[]; ledger: Ledger } {
+    const unknown = failed.find((hash) => !this.#entries.some(({ tx }) => tx.hash === hash));
+    if (unknown !== undefined) throw new RangeError(`${unknown} is not in the mempool`);
+    const isWhole = failed.length === 0 && !this.#entries.some((entry) => isOver(entry, slot));
+    if (isWhole && fitsBlock(this.#load, this.#limits))
+      return { txs: this.transactions, ledger: this.#ledger.snapshot() };
+
+    let ledger = this.#confirmed.ledger.snapshot();
+    let load = NO_LOAD;
+    const txs: LedgerTransaction[] = [];
+    for (const entry of this.#entries) {
+      const next = loaded(load, entry.tx);
+      if (!fitsBlock(next, this.#limits)) break;
+      if (failed.includes(entry.tx.hash)) {
+        const tx = withFailedScripts(entry.tx);
+        const added = tx.produced.map(({ index, output: { cbor } }) => ({
+          txHash: tx.hash,
+          index,
+          cbor,
+        }));
+        ledger = ledger.exchanged(tx.spent, added);
+        txs.push(tx);
+      } else if (!isOver(entry, slot) && isTaken(ledger, entry)) txs.push(entry.tx);
+      else continue;
+      load = next;
+    }
+    return { txs, ledger };
+  }
+
+  /**
+   * Stands on another confirmed chain from now on, longer or shorter, and keeps what it allows.
+   *
+   * @returns what it had to drop that the chain does not have either
+   */
+  rebase(confirmed: Confirmed): LedgerTransaction[] {
+    const slot = confirmed.view.tip.slot;
+    const waiting = this.#entries.filter(({ tx }) => !confirmed.view.transactions.has(tx.hash));
+    this.#confirmed = confirmed;
+    return this.#keep(waiting, (entry) => !isOver(entry, slot));
+  }
+
+  /**
+   * Drops transactions without a word, and what hangs on them.
+   *
+   * @param hashes - all when omitted
+   * @returns what was dropped
+   */
+  evict(hashes?: readonly string[]): LedgerTransaction[] {
+    return this.#keep(this.#entries, ({ tx }) => hashes !== undefined && !hashes.includes(tx.hash));
+  }
+
+  /** An output that a transaction may spend here: a confirmed one, or one of the mempool. */
+  unspent(reference: OutputReference): LedgerOutput | undefined {
+    const key = outputKey(reference);
+    if (this.#entries.some(({ tx }) => tx.spent.some((spent) => outputKey(spent) === key))) return;
+    const placed = this.#confirmed.view.output(reference);
+    if (placed) return placed.consumedBy === null ? placed.output : undefined;
+    const maker = this.#entries.find(({ tx }) => tx.hash === reference.txHash);
+    return maker?.tx.produced.find(({ index }) => index === reference.index)?.output;
+  }
+
+  /** What an address (bech32) may spend here: confirmed outputs first, each oldest first. */
+  unspentAt(address: string): (OutputReference & { output: LedgerOutput })[] {
+    const confirmed = [...(this.#confirmed.view.addresses.get(address)?.unspent.values() ?? [])];
+    const made = this.transactions.flatMap((tx) =>
+      tx.produced
+        .filter(({ output }) => output.address === address)
+        .map(({ index, output }) => ({ txHash: tx.hash, index, output })),
+    );
+    const spent = new Set(this.transactions.flatMap((tx) => tx.spent.map(outputKey)));
+    return [...confirmed, ...made].filter((utxo) => !spent.has(outputKey(utxo)));
+  }
+
+  /** As the mempool rule of a node: it looks at the spent inputs before it applies the ledger's rules. */
+  #requireInputs(tx: LedgerTransaction): void {
+    const found = tx.inputs.map((reference) => ({ reference, output: this.unspent(reference) }));
+    if (found.every(({ output }) => output === undefined)) throw allInputsSpent();
+    const missing = found.filter(({ output }) => output === undefined);
+    if (missing.length === 0) return;
+    const isBurnt = ({ quantity }: AssetQuantity) => quantity < 0n;
+    throw missingInputs(
+      missing.map(({ reference }) => reference),
+      {
+        consumed: [
+          ...found.flatMap(({ output }) => output?.amount ?? []),
+          ...tx.mint.filter((one) => !isBurnt(one)),
+        ],
+        produced: [
+          ...tx.outputs.flatMap(({ amount }) => amount),
+          ...tx.mint.filter(isBurnt).map((one) => ({ ...one, quantity: -one.quantity })),
+          { unit: "lovelace", quantity: tx.fee },
+        ],
+      },
+    );
+  }
+
+  #keep(entries: readonly Entry[], isWanted: (entry: Entry) => boolean): LedgerTransaction[] {
+    this.#entries = [];
+    this.#load = NO_LOAD;
+    this.#ledger = this.#confirmed.ledger.snapshot();
+    const dropped: LedgerTransaction[] = [];
+    for (const entry of entries) {
+      if (isWanted(entry) && isTaken(this.#ledger, entry)) {
+        this.#entries.push(entry);
+        this.#load = loaded(this.#load, entry.tx);
+      } else dropped.push(entry.tx);
+    }
+    return dropped;
+  }
+}
+
+/** The ledger's own rule: the end of the interval is not part of it. */
+function isOver({ tx, isReplayed }: Entry, slot: number): boolean {
+  return !isReplayed && tx.validTo !== null && slot >= tx.validTo;
+}
+
+/** Applies a transaction that was accepted before, if it still can be. */
+function isTaken(ledger: Ledger, { tx, slot }: Entry): boolean {
+  try {
+    ledger.submit(tx.cbor, slot);
+    return true;
+  } catch (error) {
+    if (error instanceof LedgerRejection) return false;
+    throw error;
+  }
+}

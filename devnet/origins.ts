@@ -1,0 +1,17 @@
+import { isLoopback } from "../src/http/outbound/fetch-public.ts";
+
+/**
+ * Reads what `--origins` lists, comma separated: origins on this machine that the service may reach.
+ *
+ * @throws in one line when one is something else
+ */
+export function readOrigins(text: string): string[] {
+  return text.split(",").map((part) => {
+    const url = URL.canParse(part.trim()) ? new URL(part.trim()) : null;
+    if (!url || !isLoopback(url) || url.href !== `${url.origin}/`)
+      throw new Error(
+        `--origins: ${part.trim() || "an empty entry"} is no origin on this machine, such as http://127.0.0.1:9000`,
+      );
+    return url.origin;
+  });
+}

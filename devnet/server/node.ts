@@ -1,0 +1,133 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
+import { BlockfrostError, errorBody, invalidPath } from "../blockfrost/request.ts";
+import { matchRoute, type RouteMatch } from "../blockfrost/router.ts";
+import { assertMatchesSpecification } from "../blockfrost/schema.ts";
+import type { Chain } from "../ledger/chain.ts";
+import { createFaults, type Fault, type Faults } from "./faults.ts";
+
+/** One chain and the provider that serves it under a base path of its own. */
+export interface DevnetNode {
+  name: string;
+  /** Base URL of the provider's API, without a trailing slash. */
+  url: string;
+  chain: Chain;
+  faults: Faults;
+  /** Calls that arrived, counted per method and path template (`GET /txs/{hash}`). */
+  calls: Map<string, number>;
+  /**
+   * Makes a block every so many milliseconds from now on, in place of one for each transaction; null
+   * stops that.
+   */
+  mineEvery(milliseconds: number | null): void;
+  /** Answers one call; `target` is what follows the base URL, with its query. */
+  handle(target: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
+}
+
+interface Answer {
+  status: number;
+  body: string;
+  retryAfter?: string;
+}
+
+/** The project id that is refused; any other one is as good as the next. */
+const BAD_PROJECT_ID = "bad";
+
+export function createNode(name: string, url: string, chain: Chain): DevnetNode {
+  const faults = createFaults();
+  const calls = new Map<string, number>();
+
+  async function answer(call: Call, request: IncomingMessage, fault: Fault): Promise<Answer> {
+    const body = await readBody(request);
+    if (fault.status !== undefined) return refusal(fault.status, fault);
+    checkProjectId(request.headers.project_id);
+    if (!call.route) throw invalidPath();
+
+    const { template, params, handler } = call.route;
+    const query = new URLSearchParams(call.query);
+    for (const name of fault.ignore ?? []) query.delete(name);
+    const contentType = request.headers["content-type"] ?? "";
+    const view = chain.view(fault);
+    const node = fault.node ?? 0;
+    const result = handler({ params, query, body, contentType, chain, node, view });
+    assertMatchesSpecification(template, 200, result);
+    const kept = Array.isArray(result) ? keptRows(result, fault) : result;
+    return { status: 200, body: JSON.stringify(kept) };
+  }
+
+  async function handle(target: string, request: IncomingMessage, response: ServerResponse) {
+    const call = readCall(target, request);
+    if (call.route) calls.set(call.route.key, (calls.get(call.route.key) ?? 0) + 1);
+    const fault = faults.apply(target);
+    if (fault.delay) await wait(fault.delay, undefined, { ref: false });
+    if (fault.hang) return;
+    if (fault.reset) {
+      request.socket.resetAndDestroy();
+      return;
+    }
+    const { status, body, retryAfter } = await answer(call, request, fault).catch(refusalOf);
+    response.statusCode = status;
+    response.setHeader("content-type", "application/json");
+    if (retryAfter !== undefined) response.setHeader("retry-after", retryAfter);
+    response.end(fault.truncate ? body.slice(0, body.length / 2) : body);
+  }
+
+  let producer: NodeJS.Timeout | undefined;
+
+  function mineEvery(milliseconds: number | null): void {
+    clearInterval(producer);
+    if (milliseconds === null) return;
+    chain.autoMine = false;
+    producer = setInterval(() => chain.mine(), milliseconds);
+    producer.unref();
+  }
+
+  return { name, url, chain, faults, calls, mineEvery, handle };
+}
+
+function keptRows(rows: { tx_hash?: string }[], { dropRows, hideTransaction }: Fault) {
+  const kept = dropRows ? rows.slice(0, -dropRows) : rows;
+  return hideTransaction ? kept.filter((row) => row.tx_hash !== hideTransaction) : kept;
+}
+
+interface Call {
+  /** `null` when nothing is served there. */
+  route: RouteMatch | null;
+  query: string;
+}
+
+function readCall(target: string, { method = "GET" }: IncomingMessage): Call {
+  const [path = "", query = ""] = target.split("?");
+  return { route: matchRoute(method, path), query };
+}
+
+function refusal(status: number, { body, retryAfter }: Fault): Answer {
+  return {
+    status,
+    body: body ?? JSON.stringify(errorBody(status)),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
+}
+
+/** Anything but a `BlockfrostError` is a bug here, and says so to whoever is developing. */
+function refusalOf(error: unknown): Answer {
+  const message = error instanceof Error ? error.message : String(error);
+  const status = error instanceof BlockfrostError ? error.status : 500;
+  return { status, body: JSON.stringify(errorBody(status, message)) };
+}
+
+function checkProjectId(id: string | string[] | undefined): void {
+  if (id === undefined) {
+    throw new BlockfrostError(
+      403,
+      "Missing project token. Please include project_id in your request.",
+    );
+  }
+  if (id === BAD_PROJECT_ID) throw new BlockfrostError(403, "Invalid project token.");
+}
+
+export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request) chunks.push(chunk as Uint8Array);
+  return new Uint8Array(Buffer.concat(chunks));
+}

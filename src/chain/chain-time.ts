@@ -1,0 +1,25 @@
+/**
+ * Which clocks tell what the time on the chain is: the wall clock beside the tip, or the tip alone
+ * where the chain lives in another time.
+ */
+export type ChainClock = "wall" | "tip";
+
+/** The time on the chain as of now, epoch milliseconds. */
+export interface ChainTime {
+  /** Of the tip: what must have begun by the rules of the chain is judged by it. */
+  tip: number;
+  /** By the clock that is behind: where a validity interval begins. */
+  earliest: number;
+  /** By the clock that is ahead: where one ends, and what a deadline must not be before. */
+  latest: number;
+}
+
+/**
+ * @param tipTime - of the block at the tip, Unix seconds
+ * @param now - wall clock, epoch milliseconds
+ */
+export function chainTime(clock: ChainClock, tipTime: number, now: number): ChainTime {
+  const tip = tipTime * 1000;
+  if (clock === "tip") return { tip, earliest: tip, latest: tip };
+  return { tip, earliest: Math.min(tip, now), latest: Math.max(tip, now) };
+}

@@ -1,0 +1,105 @@
+import { parseAddress } from "../address.ts";
+import { bytesToHex, hexToBytes } from "../hex.ts";
+import type { Network, PaymentSourceType } from "../network.ts";
+import { addressOfPlutus, addressToPlutus } from "./address.ts";
+import { decodePlutusData, encodePlutusData, type PlutusData, PlutusDataError } from "./data.ts";
+import { byteString } from "./fields.ts";
+import { replaceParameters, ScriptError } from "./script.ts";
+
+/** The parameters of an escrow contract, built into its script. */
+export interface EscrowTerms {
+  type: PaymentSourceType;
+  /** Signatures of admins that settle a dispute. */
+  requiredAdminSignatures: number;
+  /** Payment key hashes, hex, in order. One that occurs twice counts twice. */
+  adminVkeys: readonly string[];
+  /** Milliseconds that a party waits between two moves. */
+  cooldownTime: number;
+  /** The receiver (bech32) of the fee, and its rate. Web3ChainV1 only. */
+  fee: { receiver: string; permille: number } | null;
+}
+
+/** The parameters of an escrow script, in order; Web3ChainV2 takes no fee. */
+export function escrowParameters(terms: EscrowTerms): PlutusData[] {
+  const { requiredAdminSignatures, adminVkeys, fee, cooldownTime } = terms;
+  return [
+    BigInt(requiredAdminSignatures),
+    adminVkeys.map(hexToBytes),
+    ...(fee ? [addressToPlutus(fee.receiver), BigInt(fee.permille)] : []),
+    BigInt(cooldownTime),
+  ];
+}
+
+/** The parameters of the registry policy of Web3ChainV1: the text of the escrow's address. */
+export function policyParameters(escrowAddress: string): PlutusData[] {
+  return [new TextEncoder().encode(escrowAddress)];
+}
+
+/** @throws PlutusDataError when it is something else */
+type Check = (data: PlutusData, network: Network) => void;
+
+/** Bytes of a key hash, and of the longest address in bech32. */
+const HASH_LENGTH = 28;
+const LONGEST_ADDRESS = 128;
+
+const integer: Check = (data) => {
+  if (typeof data !== "bigint") throw new PlutusDataError("parameter: not an integer");
+};
+
+const keyHashes: Check = (data) => {
+  if (!Array.isArray(data)) throw new PlutusDataError("parameter: not a list");
+  for (const item of data)
+    if (byteString(item, "parameter", HASH_LENGTH).length < HASH_LENGTH)
+      throw new PlutusDataError(`parameter: not a hash of ${HASH_LENGTH} bytes`);
+};
+
+const address: Check = (data, network) => {
+  addressOfPlutus(data, "parameter", network);
+};
+
+const contractAddress: Check = (data, network) => {
+  const text = new TextDecoder().decode(byteString(data, "parameter", LONGEST_ADDRESS));
+  const parsed = parseAddress(text);
+  if (parsed?.payment.kind !== "script" || parsed.network !== network)
+    throw new PlutusDataError("parameter: not the address of a contract");
+};
+
+/** The reader of each parameter of a contract. */
+const SHAPES: Record<PaymentSourceType | "policy", readonly Check[]> = {
+  Web3ChainV1: [integer, keyHashes, address, integer, integer],
+  Web3ChainV2: [integer, keyHashes, integer],
+  policy: [contractAddress],
+};
+
+/**
+ * The script of a contract that differs from another only in its parameters.
+ *
+ * @param template - the other's script, with its own parameters; the caller has checked its hash
+ * @param of - what both are
+ * @throws ScriptError when the template does not have the parameters of such a contract
+ */
+export function scriptLike(
+  template: Uint8Array,
+  of: PaymentSourceType | "policy",
+  network: Network,
+  parameters: readonly PlutusData[],
+): Uint8Array {
+  const { script, replaced } = replaceParameters(template, parameters.map(encodePlutusData));
+  let own: PlutusData[];
+  try {
+    own = replaced.map(decodePlutusData);
+    for (const [i, check] of SHAPES[of].entries()) {
+      const data = own[i];
+      if (data === undefined) throw new PlutusDataError(`only ${own.length} parameters`);
+      check(data, network);
+    }
+  } catch (error) {
+    if (error instanceof PlutusDataError) throw new ScriptError(error.message, { cause: error });
+    throw error;
+  }
+  // If its compiler encodes parameters differently, ours would give another script.
+  const again = replaceParameters(template, own.map(encodePlutusData)).script;
+  if (bytesToHex(again) !== bytesToHex(template))
+    throw new ScriptError("its parameters are written in another way than ours");
+  return script;
+}

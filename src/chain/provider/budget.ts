@@ -1,0 +1,250 @@
+/**
+ * Who may call the provider now. All users of a key share what it allows: a burst that comes back
+ * evenly, and calls for each UTC day if the key has a quota. What a class leaves is there for the
+ * classes above it.
+ */
+
+/** On whose behalf calls are made; who may use the last one comes first. */
+export type CallClass =
+  /** A step that has to be done before a deadline. */
+  | "deadline"
+  /** Following the chain, and transactions under way. */
+  | "sync"
+  /** Wallets and agents, and what Admins set up. */
+  | "wallet"
+  /** A caller's read that has made calls already: it ends before others begin. */
+  | "begunRead"
+  /** A caller's read. */
+  | "read";
+
+interface ClassRules {
+  /** Part of the burst that it never touches. */
+  leaves: number;
+  /** Seconds whose calls are promised to it before they are back; 0: it has to ask again. */
+  aheadS: number;
+  /** Part of the day's quota that it never touches. */
+  leavesOfDay: number;
+  /**
+   * Part of the rest that all together may have used when the day begins, for it to get more. That
+   * grows evenly to the whole rest when the day ends.
+   */
+  headStart: number;
+  /**
+   * For callers: part of the burst that one API key may have at once. Of the day, all keys together
+   * get at most half of what the other classes left. Null: not a caller's.
+   */
+  perKey: number | null;
+}
+
+export const CALL_CLASSES: Readonly<Record<CallClass, ClassRules>> = {
+  deadline: { leaves: 0, aheadS: 20, leavesOfDay: 0, headStart: 1, perKey: null },
+  sync: { leaves: 0.02, aheadS: 10, leavesOfDay: 0.01, headStart: 0.5, perKey: null },
+  wallet: { leaves: 0.25, aheadS: 0, leavesOfDay: 0.1, headStart: 0.25, perKey: null },
+  begunRead: { leaves: 0.5, aheadS: 0, leavesOfDay: 0.1, headStart: 0.05, perKey: 0.2 },
+  read: { leaves: 0.6, aheadS: 0, leavesOfDay: 0.1, headStart: 0.05, perKey: 0.1 },
+};
+
+/** Hosted providers allow a burst of fifty seconds' calls. */
+const BURST_S = 50;
+/** Part of what comes back that is one API key's. */
+const KEY_PART = 0.2;
+/** With fewer calls left, leases are small, so that those who share a key take turns. */
+const SCARCE = 50;
+const SCARCE_LEASE = 10;
+const DAY_MS = 24 * 60 * 60_000;
+/** Even if a provider names a later time, it is asked again after a day. */
+const LONGEST_STOP_MS = DAY_MS;
+
+/** What a provider key allows. */
+export interface Quota {
+  callsPerSecond: number;
+  /** Calls in a UTC day; null: as many as the seconds allow. */
+  callsPerDay: number | null;
+}
+
+/** What is left of a provider key's calls. Numbers of calls may be fractions. */
+export interface BudgetState {
+  /** When this was so, epoch milliseconds. */
+  at: number;
+  /** Calls that may be made now. */
+  calls: number;
+  /** Calls granted before they are back: what comes back is theirs first. */
+  promised: number;
+  /** No calls are made before this, epoch milliseconds. */
+  stoppedUntil: number;
+  /** Calls that API keys have had and that are not back yet, by the keys' ids. */
+  byKey: ReadonlyMap<string, number>;
+  /** The UTC day since 1970, and the calls granted in it: all, and those of callers. */
+  day: { number: number; used: number; byCallers: number };
+}
+
+export interface CallRequest {
+  calls: number;
+  by: CallClass;
+  /** Id of the API key of a caller's read. */
+  key?: string | undefined;
+}
+
+/** The answer to a request for calls. */
+export interface Lease {
+  /** Calls granted, fewer than asked for if not all are there; 0 when there are none. */
+  granted: number;
+  /** Milliseconds to wait before the first of them. */
+  waitMs: number;
+  /** Epoch milliseconds; set when nothing was granted. */
+  retryAt: number | null;
+}
+
+/** The budget of a key that nobody has used. @param now - epoch milliseconds */
+export function fullBudget(quota: Quota, now: number): BudgetState {
+  return {
+    at: now,
+    calls: burstOf(quota),
+    promised: 0,
+    stoppedUntil: 0,
+    byKey: new Map(),
+    day: { number: dayOf(now), used: 0, byCallers: 0 },
+  };
+}
+
+/**
+ * Grants calls, or says when to ask again.
+ *
+ * @param now - epoch milliseconds
+ * @returns the lease, and the budget without what it grants
+ */
+export function leaseCalls(
+  before: BudgetState,
+  quota: Quota,
+  request: CallRequest,
+  now: number,
+): { state: BudgetState; lease: Lease } {
+  const state = refill(before, quota, now);
+  const rules = CALL_CLASSES[request.by];
+  const limits = [
+    { free: now < state.stoppedUntil ? 0 : Number.POSITIVE_INFINITY, freeAt: state.stoppedUntil },
+    ofBurst(state, quota, rules),
+    ofKey(state, quota, rules, request.key),
+    ofDay(state, quota, rules),
+  ];
+  const here = Math.max(state.calls - burstOf(quota) * rules.leaves, 0);
+  const most = here < SCARCE ? SCARCE_LEASE : request.calls;
+  const free = Math.min(request.calls, most, ...limits.map((one) => one.free));
+  const granted = Math.max(Math.floor(free), 0);
+  if (granted === 0) {
+    const times = limits.filter((one) => one.free < 1).map(({ freeAt }) => Math.ceil(freeAt));
+    return { state, lease: { granted, waitMs: 0, retryAt: Math.max(...times) } };
+  }
+  const promised = Math.max(granted - here, 0);
+  const taken = take(state, request, granted, promised);
+  const waitMs = promised > 0 ? Math.ceil(msOf(taken.promised, quota)) : 0;
+  return { state: taken, lease: { granted, waitMs, retryAt: null } };
+}
+
+/**
+ * Stops all calls until a time; a shorter stop never shortens a longer one.
+ *
+ * @param until - epoch milliseconds, as `now`
+ */
+export function stopCalls(state: BudgetState, until: number, now: number): BudgetState {
+  const bounded = Math.min(until, now + LONGEST_STOP_MS);
+  return { ...state, stoppedUntil: Math.max(state.stoppedUntil, bounded) };
+}
+
+/** The state with what came back since. */
+function refill(state: BudgetState, quota: Quota, now: number): BudgetState {
+  const passedS = Math.max(now - state.at, 0) / 1000;
+  const back = passedS * quota.callsPerSecond;
+  const paid = Math.min(state.promised, back);
+  const ofKeys = passedS * callsPerKeySecond(quota);
+  const number = dayOf(now);
+  return {
+    ...state,
+    at: now,
+    calls: Math.min(burstOf(quota), state.calls + back - paid),
+    promised: state.promised - paid,
+    byKey: new Map(
+      [...state.byKey]
+        .map(([key, had]) => [key, had - ofKeys] as const)
+        .filter(([, had]) => had > 0),
+    ),
+    day: number === state.day.number ? state.day : { number, used: 0, byCallers: 0 },
+  };
+}
+
+function take(
+  state: BudgetState,
+  { by, key = "" }: CallRequest,
+  granted: number,
+  promised: number,
+): BudgetState {
+  const { byKey, day } = state;
+  const isCaller = CALL_CLASSES[by].perKey !== null;
+  return {
+    ...state,
+    calls: state.calls - (granted - promised),
+    promised: state.promised + promised,
+    byKey: isCaller ? new Map([...byKey, [key, (byKey.get(key) ?? 0) + granted]]) : byKey,
+    day: {
+      ...day,
+      used: day.used + granted,
+      byCallers: day.byCallers + (isCaller ? granted : 0),
+    },
+  };
+}
+
+/** What one of the limits allows, and the time (epoch milliseconds) at which it allows one call. */
+interface Limit {
+  free: number;
+  freeAt: number;
+}
+
+function ofBurst(state: BudgetState, quota: Quota, { leaves, aheadS }: ClassRules): Limit {
+  const here = state.calls - burstOf(quota) * leaves;
+  const free = here + aheadS * quota.callsPerSecond - state.promised;
+  return { free, freeAt: state.at + msOf(1 - free, quota) };
+}
+
+const UNLIMITED: Limit = { free: Number.POSITIVE_INFINITY, freeAt: 0 };
+
+function ofKey(state: BudgetState, quota: Quota, { perKey }: ClassRules, key = ""): Limit {
+  if (perKey === null) return UNLIMITED;
+  const free = burstOf(quota) * perKey - (state.byKey.get(key) ?? 0);
+  return { free, freeAt: state.at + ((1 - free) / callsPerKeySecond(quota)) * 1000 };
+}
+
+function ofDay(
+  { at, day }: BudgetState,
+  { callsPerDay }: Quota,
+  { leavesOfDay, headStart, perKey }: ClassRules,
+): Limit {
+  if (callsPerDay === null) return UNLIMITED;
+  const begin = day.number * DAY_MS;
+  const rest = callsPerDay * (1 - leavesOfDay);
+  const passed = headStart + (1 - headStart) * ((at - begin) / DAY_MS);
+  const byOthers = day.used - day.byCallers;
+  const free =
+    perKey === null ? rest * passed - day.used : (rest * passed - byOthers) / 2 - day.byCallers;
+  const needed = perKey === null ? day.used + 1 : byOthers + 2 * (day.byCallers + 1);
+  const neededPart = (needed / rest - headStart) / (1 - headStart);
+  return { free, freeAt: begin + DAY_MS * (neededPart <= 1 ? neededPart : 1) };
+}
+
+/** Milliseconds in which so many calls come back. */
+function msOf(calls: number, { callsPerSecond }: Quota): number {
+  return (calls / callsPerSecond) * 1000;
+}
+
+function burstOf({ callsPerSecond }: Quota): number {
+  return callsPerSecond * BURST_S;
+}
+
+/** What one API key gets back in a second: no more than its part of an even day. */
+function callsPerKeySecond({ callsPerSecond, callsPerDay }: Quota): number {
+  const even = callsPerDay === null ? Number.POSITIVE_INFINITY : callsPerDay / (DAY_MS / 1000);
+  return Math.min(callsPerSecond, even) * KEY_PART;
+}
+
+function dayOf(now: number): number {
+  return Math.floor(now / DAY_MS);
+}

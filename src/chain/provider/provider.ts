@@ -1,0 +1,220 @@
+/**
+ * The only access to the chain. Implemented by `blockfrost.ts`; everything above knows only this.
+ * Hashes are lower-case hex, heights and indexes are numbers, times are Unix seconds.
+ */
+export interface Provider extends AssetProvider, TransactionProvider {
+  /** The block at the tip as this provider sees it now. */
+  latestBlock(): Promise<Block>;
+  /** The block at a height or with a hash; `null` when the provider does not have it. */
+  block(heightOrHash: number | string): Promise<Block | null>;
+  /**
+   * One page of an address's transactions in ascending chain order, starting at `from`
+   * (inclusive block height). `null` when the provider has never seen the address.
+   */
+  addressTransactions(
+    address: string,
+    page: { from?: number; page: number; count: number; order?: "asc" | "desc" },
+  ): Promise<AddressTransaction[] | null>;
+  /** Block and position of a transaction; `null` when the provider does not have it. */
+  transaction(hash: string): Promise<TransactionPosition | null>;
+  /** The transaction's bytes in hex; `null` when the provider does not have it. */
+  transactionCbor(hash: string): Promise<string | null>;
+  /** Inputs and outputs with addresses and amounts; `null` when the provider does not have it. */
+  transactionUtxos(hash: string): Promise<TransactionUtxos | null>;
+}
+
+/** The provider's data on minting policies and tokens. */
+export interface AssetProvider {
+  /**
+   * One page of a script's redeemers in ascending chain order, failed transactions included: every
+   * mint and burn of a policy has one. `null` when the provider has never seen the script.
+   */
+  scriptRedeemers(
+    scriptHash: string,
+    page: { page: number; count: number },
+  ): Promise<{ txHash: string; purpose: string }[] | null>;
+  /** The holders of a token, latest first; `null` when the provider has never seen it. */
+  assetHolders(unit: string): Promise<{ address: string; quantity: string }[] | null>;
+  /**
+   * A token's metadata under label 721 in its last mint, as JSON; `null` when the provider has
+   * never seen it. `onchainMetadata` is null if there is none, or it is not indexed yet;
+   * `mintTxHash` is the transaction that first minted it.
+   */
+  assetMetadata(unit: string): Promise<{ onchainMetadata: unknown; mintTxHash: string } | null>;
+  /** The balance of an address; `null` when the provider has never seen it. */
+  addressFunds(address: string): Promise<{ unit: string; quantity: string }[] | null>;
+}
+
+/** What is needed to build and send transactions. */
+export interface TransactionProvider {
+  /** All unspent outputs of an address, in unspecified order; none when it was never seen. */
+  addressUtxos(address: string): Promise<ProviderUtxo[]>;
+  /** A Plutus script as witnesses carry it, hex; `null` when the provider has never seen it. */
+  scriptCbor(scriptHash: string): Promise<string | null>;
+  /** The current protocol parameters. */
+  protocolParameters(): Promise<ProtocolParameters>;
+  /**
+   * Runs the scripts of a transaction that need not be signed.
+   *
+   * @param additional - outputs that the node may not know yet
+   * @returns what each redeemer used, by purpose and index, such as `mint:0`
+   * @throws ScriptFailed when one of them fails; NotEvaluated when the node could not run them;
+   *   ProviderError, `permanent` when the node cannot interpret the transaction
+   */
+  evaluate(
+    cbor: Uint8Array,
+    additional?: readonly AdditionalOutput[],
+  ): Promise<Map<string, ExecutionUnits>>;
+  /**
+   * Submits a signed transaction to the network, once. When it throws, it is unknown whether the
+   * network has it.
+   *
+   * @returns the reason when the node refused it, `null` when it accepted it
+   */
+  submit(cbor: Uint8Array): Promise<{ refused: string } | null>;
+}
+
+/** An output without a datum, of a transaction that is in no block yet. */
+export interface AdditionalOutput {
+  txHash: string;
+  index: number;
+  address: string;
+  /** Minor units by unit; `""` is the native coin. */
+  value: ReadonlyMap<string, bigint>;
+}
+
+/** What a script may use, or has used. */
+export interface ExecutionUnits {
+  memory: bigint;
+  steps: bigint;
+}
+
+/** Parameters for fees, deposits and script data. Amounts are native minor units. */
+export interface ProtocolParameters {
+  /** Per byte of a transaction, and for each transaction. */
+  feePerByte: bigint;
+  feeConstant: bigint;
+  /** Price of a unit: decimal text, exact. */
+  priceMemory: string;
+  priceSteps: string;
+  /** Price of a byte of a script that is read from an output: decimal text, exact. */
+  pricePerReferenceByte: string;
+  /** Of the fee. */
+  collateralPercent: bigint;
+  /** Deposit for a byte of an output. */
+  coinsPerByte: bigint;
+  /** Bytes. */
+  maxTransactionSize: number;
+  /** What all scripts of a transaction may use. */
+  maxUnits: ExecutionUnits;
+  /** Cost model of Plutus V3. */
+  plutusV3Costs: readonly bigint[];
+}
+
+/** The node ran a transaction's scripts and rejected it: only another one can succeed. */
+export class ScriptFailed extends Error {
+  override name = "ScriptFailed";
+  /** Those that failed, by purpose and index, such as `spend:0`; none when the node does not say. */
+  readonly redeemers: readonly string[];
+
+  constructor(message: string, redeemers: readonly string[] = []) {
+    super(message);
+    this.redeemers = redeemers;
+  }
+}
+
+export interface Block {
+  height: number;
+  hash: string;
+  slot: number;
+  /** Unix seconds. */
+  time: number;
+}
+
+export interface AddressTransaction {
+  txHash: string;
+  blockHeight: number;
+  /** Position in the block. */
+  txIndex: number;
+  /** Unix seconds. */
+  blockTime: number;
+}
+
+export interface TransactionPosition {
+  hash: string;
+  blockHash: string;
+  blockHeight: number;
+  txIndex: number;
+  /** Unix seconds. */
+  blockTime: number;
+  /** False when phase-2 validation failed and only the collateral was taken. */
+  validContract: boolean;
+}
+
+export interface ProviderUtxo {
+  address: string;
+  txHash: string;
+  outputIndex: number;
+  /** `unit` is `lovelace` for the native coin; quantities are decimal text of minor units. */
+  amount: { unit: string; quantity: string }[];
+  /** Inline datum, CBOR in hex. */
+  inlineDatum: string | null;
+  referenceScriptHash: string | null;
+}
+
+export interface TransactionUtxos {
+  hash: string;
+  /** Spent inputs only: collateral and reference inputs are omitted. */
+  inputs: ProviderUtxo[];
+  /** Actual outputs only: the collateral return is omitted. */
+  outputs: ProviderUtxo[];
+}
+
+/**
+ * A call to the provider failed. `retryAt` (epoch milliseconds) is set when the provider, or our
+ * budget, says when to retry. `permanent` errors need an operator: a retry cannot help.
+ */
+export class ProviderError extends Error {
+  override name = "ProviderError";
+  readonly status: number | null;
+  readonly permanent: boolean;
+  readonly retryAt: number | null;
+
+  constructor(
+    message: string,
+    options: { status?: number; permanent?: boolean; retryAt?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.status = options.status ?? null;
+    this.permanent = options.permanent ?? false;
+    this.retryAt = options.retryAt ?? null;
+  }
+}
+
+/** Why a node could not run scripts. */
+export type EvaluationObstacle =
+  /** It does not know, or no longer knows, an output that the transaction spends or reads. */
+  | "UnknownInput"
+  /** It already knows an output that was passed as an additional one. */
+  | "AdditionalUtxoOverlap"
+  /** It has not followed the chain far enough. */
+  | "NotSynced";
+
+/** The node could not run a transaction's scripts, which says nothing about them. */
+export class NotEvaluated extends ProviderError {
+  override name = "NotEvaluated";
+  readonly obstacle: EvaluationObstacle;
+
+  constructor(obstacle: EvaluationObstacle, message: string) {
+    super(message);
+    this.obstacle = obstacle;
+  }
+}
+
+/** Leases calls and records refusals; see `durable-objects/provider-budget.ts`. */
+export interface CallBudget {
+  /** Resolves when one call may be made; throws a `ProviderError` with `retryAt` when none may. */
+  take(): Promise<void>;
+  /** Reports a refusal (402, 418, 429): no user of the same key calls before `until`. */
+  refused(until: number): Promise<void>;
+}

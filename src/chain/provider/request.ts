@@ -1,0 +1,214 @@
+import type { z } from "zod";
+import { abortAfter } from "../../timeout.ts";
+import { type CallBudget, ProviderError } from "./provider.ts";
+
+export interface RequesterOptions {
+  /** With its path prefix, such as `https://host/api/v0`. */
+  baseUrl: string;
+  /** The provider key. Secret: it is sent in a header and appears in no error. */
+  projectId: string;
+  /** Asked before every call, retries included. Default: calls are not limited. */
+  budget?: CallBudget;
+  /** For one call, including its body. Default 8 s. */
+  timeoutMs?: number;
+  fetch?: typeof globalThis.fetch;
+  /** Resolves after some milliseconds: the pause before a retry. */
+  wait?: (ms: number) => Promise<void>;
+  /** Epoch milliseconds. */
+  now?: () => number;
+}
+
+/** Reads a path and checks the answer's shape. Null: the provider answered 404. */
+export type Requester = <T>(path: string, shape: z.ZodType<T>) => Promise<T | null>;
+
+/** What a POST carries. */
+export interface Payload {
+  /** Content type. */
+  type: string;
+  body: string | Uint8Array<ArrayBuffer>;
+}
+
+/** Posts to a path, once. `status` is 200 or 400: the caller interprets a 400. */
+export type Sender = (path: string, payload: Payload) => Promise<{ status: number; text: string }>;
+
+const TIMEOUT_MS = 8000;
+/** One call and its retries; beyond this no further retry starts. */
+const ATTEMPTS = 3;
+const RETRY_BUDGET_MS = 15_000;
+const FIRST_PAUSE_MS = 250;
+/** A page of 100 rows and the largest transaction stay far below. */
+const LONGEST_BODY = 4 * 1024 * 1024;
+
+/** Checked here because a runtime that refuses a header quotes it in the error. */
+const HEADER_VALUE = /^[\x21-\x7e]*$/;
+
+/** Of a transaction that was sent: the same bytes may be sent again later. */
+const MEMPOOL_FULL = 425;
+
+const REFUSALS = [402, 418, 429] as const;
+type Refusal = (typeof REFUSALS)[number];
+const DAY_MS = 24 * 60 * 60_000;
+const BAN_MS = 60 * 60_000;
+const RATE_LIMIT_MS = 10_000;
+
+/**
+ * Makes the GET of a client: checked, bounded in time and size, retried with back-off when the
+ * network or the service fails (never when it refuses).
+ *
+ * The returned function throws a ProviderError: with `retryAt` when the provider refuses more calls
+ * (402, 418, 429), `permanent` when a retry cannot help (another 4xx but 425, a redirect).
+ */
+export function createRequester(options: RequesterOptions): Requester {
+  const { wait = pause, now = Date.now } = options;
+  return async (path, shape) => {
+    checkKey(options);
+    const started = now();
+    for (let attempt = 1; ; attempt++) {
+      await options.budget?.take();
+      const outcome = await callOnce(options, path);
+      if (outcome.ok) return outcome.text === null ? null : parse(path, outcome.text, shape);
+      if (attempt === ATTEMPTS || now() - started > RETRY_BUDGET_MS) throw outcome.error;
+      const longest = FIRST_PAUSE_MS * 2 ** attempt;
+      await wait(longest / 2 + (Math.random() * longest) / 2);
+    }
+  };
+}
+
+/**
+ * Makes the POST of a client: checked and bounded as a GET, and never retried here, since only the
+ * caller knows whether it may be sent twice.
+ *
+ * The returned function throws a ProviderError for everything but 200 and 400.
+ */
+export function createSender(options: RequesterOptions): Sender {
+  return async (path, payload) => {
+    checkKey(options);
+    await options.budget?.take();
+    const outcome = await callOnce(options, path, payload);
+    if (!outcome.ok) throw outcome.error;
+    if (outcome.text !== null) return { status: outcome.status, text: outcome.text };
+    throw new ProviderError(`provider: POST ${path}: status 404`, { status: 404, permanent: true });
+  };
+}
+
+function checkKey({ projectId }: RequesterOptions): void {
+  if (!HEADER_VALUE.test(projectId))
+    throw new ProviderError("provider key: has characters that no header can carry", {
+      permanent: true,
+    });
+}
+
+/** `text` null: 404. Not ok: a temporary failure. A permanent one is thrown. */
+type Outcome =
+  | { ok: true; status: number; text: string | null }
+  | { ok: false; error: ProviderError };
+
+async function callOnce(
+  options: RequesterOptions,
+  path: string,
+  payload?: Payload,
+): Promise<Outcome> {
+  const { baseUrl, projectId, timeoutMs = TIMEOUT_MS } = options;
+  const call = `${payload ? "POST" : "GET"} ${path}`;
+  const init = {
+    method: payload ? "POST" : "GET",
+    headers: {
+      project_id: projectId,
+      accept: "application/json",
+      ...(payload && { "content-type": payload.type }),
+    },
+    ...(payload && { body: payload.body }),
+    // A redirect would carry the key to another host.
+    redirect: "manual",
+  } as const;
+  const url = baseUrl.replace(/\/+$/, "") + path;
+  // Called as a method: the runtime's fetch needs its global object.
+  const fetch = options.fetch ?? ((...args) => globalThis.fetch(...args));
+  let response: Response;
+  let text: string | null;
+  try {
+    [response, text] = await abortAfter(timeoutMs, async (signal) => {
+      const answer = await fetch(url, { ...init, signal });
+      return [answer, await readText(answer)] as const;
+    });
+  } catch (cause) {
+    const timedOut = cause instanceof Error && cause.name === "TimeoutError";
+    const problem = timedOut ? `no answer within ${timeoutMs} ms` : "connection failed";
+    return { ok: false, error: new ProviderError(`provider: ${call}: ${problem}`, { cause }) };
+  }
+  const { status } = response;
+  if (text === null) throw new ProviderError(`provider: ${call}: answer is too large`, { status });
+  if (status === 200 || (payload && status === 400)) return { ok: true, status, text };
+  if (status === 404) return { ok: true, status, text: null };
+  const message = `provider: ${call}: status ${status}`;
+  const refusal = REFUSALS.find((one) => one === status);
+  if (refusal !== undefined) throw await refused(options, refusal, response, message);
+  if (status < 500 && status !== MEMPOOL_FULL)
+    throw new ProviderError(message, { status, permanent: true });
+  return { ok: false, error: new ProviderError(message, { status }) };
+}
+
+/** Tells all users of the key, and returns when to retry. */
+async function refused(
+  { budget, now = Date.now }: RequesterOptions,
+  status: Refusal,
+  response: Response,
+  message: string,
+): Promise<ProviderError> {
+  const at = now();
+  const retryAfter = retryAfterSeconds(response.headers.get("retry-after"), at);
+  const retryAt = retryAfter === null ? defaultRetryAt(status, at) : at + retryAfter * 1000;
+  await budget?.refused(retryAt);
+  return new ProviderError(message, { status, retryAt });
+}
+
+function defaultRetryAt(status: Refusal, now: number): number {
+  // The daily quota (402) is counted from midnight UTC.
+  if (status === 402) return (Math.floor(now / DAY_MS) + 1) * DAY_MS;
+  return now + (status === 418 ? BAN_MS : RATE_LIMIT_MS);
+}
+
+/** `Retry-After` is a number of seconds or a date (RFC 9110 §10.2.3). */
+function retryAfterSeconds(header: string | null, now: number): number | null {
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000));
+}
+
+/** The body; null when it is larger than any expected answer. */
+async function readText(response: Response): Promise<string | null> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let [text, length] = ["", 0];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    length += value.length;
+    if (length > LONGEST_BODY) {
+      await reader.cancel();
+      return null;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** A wrong answer may be a proxy's, so it is not permanent; asking again at once will not help. */
+function parse<T>(path: string, text: string, shape: z.ZodType<T>): T {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw new ProviderError(`provider: GET ${path}: answer is not JSON`, { status: 200, cause });
+  }
+  const result = shape.safeParse(json);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue?.path.join(".") || "answer";
+  throw new ProviderError(`provider: GET ${path}: ${where}: ${issue?.message}`, { status: 200 });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,143 @@
+import { z } from "zod";
+import { messageOf } from "./answer.ts";
+import { evaluationOf } from "./evaluation.ts";
+import {
+  type AdditionalOutput,
+  ProviderError,
+  type ProviderUtxo,
+  type TransactionProvider,
+} from "./provider.ts";
+import type { Requester, Sender } from "./request.ts";
+
+const PAGE = 100;
+/** A wallet with more outputs than this uses only the first of them. */
+const MAX_PAGES = 10;
+/** As many outputs of an address are listed at most. */
+export const MOST_UTXOS = PAGE * MAX_PAGES;
+
+/** The provider's calls for building and sending transactions, over a client's GET and POST. */
+export function createTransactionCalls(get: Requester, send: Sender): TransactionProvider {
+  return {
+    async addressUtxos(address) {
+      const found: ProviderUtxo[] = [];
+      for (let page = 1; page <= MAX_PAGES; page++) {
+        const query = new URLSearchParams({ count: String(PAGE), page: String(page) });
+        const path = `/addresses/${encodeURIComponent(address)}/utxos?${query}`;
+        const rows = (await get(path, UTXOS)) ?? [];
+        found.push(...rows.map(utxoOf));
+        if (rows.length < PAGE) break;
+      }
+      return found;
+    },
+
+    async scriptCbor(scriptHash) {
+      return (await get(`/scripts/${scriptHash}/cbor`, SCRIPT))?.cbor ?? null;
+    },
+
+    async protocolParameters() {
+      const found = await get("/epochs/latest/parameters", PARAMETERS);
+      if (found === null)
+        throw new ProviderError("provider: has no protocol parameters", { status: 404 });
+      return {
+        feePerByte: BigInt(found.min_fee_a),
+        feeConstant: BigInt(found.min_fee_b),
+        priceMemory: decimalText(found.price_mem),
+        priceSteps: decimalText(found.price_step),
+        pricePerReferenceByte: decimalText(found.min_fee_ref_script_cost_per_byte),
+        collateralPercent: BigInt(Math.ceil(found.collateral_percent)),
+        coinsPerByte: BigInt(found.coins_per_utxo_size),
+        maxTransactionSize: found.max_tx_size,
+        maxUnits: { memory: BigInt(found.max_tx_ex_mem), steps: BigInt(found.max_tx_ex_steps) },
+        plutusV3Costs: found.cost_models_raw.PlutusV3.map(BigInt),
+      };
+    },
+
+    async evaluate(cbor, additional = []) {
+      const path = "/utils/txs/evaluate/utxos";
+      const content = { cbor: hexOf(cbor), additionalUtxoSet: additional.map(additionalUtxo) };
+      // Whole numbers of any size stand as text with an `n` until here.
+      const body = JSON.stringify(content).replace(/"(\d+)n"/g, "$1");
+      const { status, text } = await send(path, { type: "application/json", body });
+      return evaluationOf(status, text);
+    },
+
+    async submit(cbor) {
+      const path = "/tx/submit";
+      const { status, text } = await send(path, {
+        type: "application/cbor",
+        body: Uint8Array.from(cbor),
+      });
+      if (status === 400) return { refused: messageOf(text) };
+      if (!/^"[0-9a-f]{64}"$/.test(text.trim()))
+        throw new ProviderError(`provider: POST ${path}: answer is malformed`, { status });
+      return null;
+    },
+  };
+}
+
+const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hex characters");
+const HEX = z.string().regex(/^(?:[0-9a-f]{2})*$/, "must be hex");
+const COUNT = z.int().nonnegative();
+const QUANTITY = z.string().regex(/^\d+$/);
+
+const UTXOS = z.array(
+  z.object({
+    address: z.string(),
+    tx_hash: HASH,
+    output_index: COUNT,
+    amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY })),
+    inline_datum: HEX.nullable(),
+    reference_script_hash: z.string().nullable(),
+  }),
+);
+
+const SCRIPT = z.object({ cbor: HEX.nullable() });
+
+const PARAMETERS = z.object({
+  min_fee_a: COUNT,
+  min_fee_b: COUNT,
+  price_mem: z.number().positive(),
+  price_step: z.number().positive(),
+  collateral_percent: z.number().positive(),
+  coins_per_utxo_size: QUANTITY,
+  max_tx_size: COUNT,
+  max_tx_ex_mem: QUANTITY,
+  max_tx_ex_steps: QUANTITY,
+  min_fee_ref_script_cost_per_byte: z.number().positive(),
+  cost_models_raw: z.object({ PlutusV3: z.array(z.int()).min(1) }),
+});
+
+function utxoOf(row: z.infer<typeof UTXOS>[number]): ProviderUtxo {
+  return {
+    address: row.address,
+    txHash: row.tx_hash,
+    outputIndex: row.output_index,
+    amount: row.amount,
+    inlineDatum: row.inline_datum,
+    referenceScriptHash: row.reference_script_hash,
+  };
+}
+
+/** A pair of an input and its output, as Ogmios 5 has it: assets by `policy.name`. */
+function additionalUtxo({ txHash, index, address, value }: AdditionalOutput) {
+  const assets = [...value].flatMap(([unit, amount]) =>
+    unit === "" ? [] : [[unit.replace(/^(.{56})(.+)$/, "$1.$2"), `${amount}n`] as const],
+  );
+  return [
+    { txId: txHash, index },
+    {
+      address,
+      value: { coins: `${value.get("") ?? 0n}n`, assets: Object.fromEntries(assets) },
+    },
+  ];
+}
+
+/** The shortest decimal text of a positive number, never in exponent form. */
+function decimalText(value: number): string {
+  const [digits = "", exponent = "0"] = String(value).split("e-");
+  if (exponent === "0") return digits;
+  const [whole = "", fraction = ""] = digits.split(".");
+  return `0.${"0".repeat(Number(exponent) - whole.length)}${whole}${fraction}`;
+}
+
+const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");

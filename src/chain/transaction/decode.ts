@@ -1,0 +1,287 @@
+/** Reads transactions (CDDL of the Conway era and of those before it) from their exact bytes. */
+import { blake2b } from "@noble/hashes/blake2.js";
+import { AddressError, addressFromBytes } from "../address.ts";
+import { CborError, type CborNode, type CborNodeOf, integerOf, readCbor, SIMPLE } from "../cbor.ts";
+import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
+import type { Funds } from "../network.ts";
+import { constrOf } from "../plutus/data.ts";
+
+export interface ChainTransaction {
+  /** Hex. blake2b-256 of the body's exact bytes. */
+  hash: string;
+  /** In the ledger's order, which redeemers index. */
+  inputs: { txHash: string; index: number }[];
+  outputs: ChainOutput[];
+  /** Native minor units. */
+  fee: bigint;
+  /** Slots; null: unbounded. */
+  validFrom: number | null;
+  validTo: number | null;
+  /** Redeemers of inputs, at most one each; those of mints, certificates etc. are omitted. */
+  spendRedeemers: SpendRedeemer[];
+  /** Redeemers of every purpose. */
+  redeemerCount: number;
+  /** Negative quantities are burnt. */
+  mint: { policyId: string; assetName: string; quantity: bigint }[];
+  /** CBOR of the metadata by label (decimal text); see `decodeMetadatum`. */
+  metadata: ReadonlyMap<string, Uint8Array>;
+  /** False: a script failed, only the collateral was taken, and nothing above happened. */
+  isValid: boolean;
+}
+
+export interface ChainOutput {
+  /** bech32; base58 for a Byron address. */
+  address: string;
+  /** The native coin first. */
+  funds: Funds[];
+  /** Inline datum, CBOR in hex. */
+  datum: string | null;
+  /** Hex, of a datum that is not in the output. */
+  datumHash: string | null;
+  hasReferenceScript: boolean;
+}
+
+export interface SpendRedeemer {
+  /** Position in `inputs`. */
+  inputIndex: number;
+  /** Constructor number of the redeemer's data; null when it is not a constructor. */
+  constructor: number | null;
+  /** The redeemer's data, CBOR. */
+  data: Uint8Array;
+}
+
+export class TransactionError extends Error {
+  override name = "TransactionError";
+}
+
+/** Keys of the body. */
+const BODY = { inputs: 0, outputs: 1, fee: 2, validTo: 3, validFrom: 8, mint: 9 };
+/** Keys of an output in map form; the array form has the first three by position. */
+const OUTPUT = { address: 0, value: 1, datum: 2, referenceScript: 3 };
+const DATUM_OPTION = { hash: 0n, inline: 1n };
+const WITNESS_REDEEMERS = 5;
+const REDEEMER_TAG_SPEND = 0n;
+const TAG = { cborBytes: 24, set: 258, auxiliaryData: 259 };
+
+/**
+ * Reads a transaction, in bytes or hex. Plutus data and metadata in it are left as bytes, so their
+ * nesting does not matter here.
+ *
+ * @throws TransactionError when the bytes are not a transaction.
+ */
+export function decodeTransaction(cbor: Uint8Array | string): ChainTransaction {
+  try {
+    return read(bytesOf(cbor));
+  } catch (cause) {
+    if (cause instanceof CborError || cause instanceof AddressError)
+      throw new TransactionError(cause.message, { cause });
+    throw cause;
+  }
+}
+
+function bytesOf(cbor: Uint8Array | string): Uint8Array {
+  if (typeof cbor !== "string") return cbor;
+  if (!isHex(cbor)) throw new TransactionError("not hex");
+  return hexToBytes(cbor);
+}
+
+function read(bytes: Uint8Array): ChainTransaction {
+  const parts = expect(readCbor(bytes), "array", "transaction").items;
+  const [bodyNode, witnesses] = parts;
+  const auxiliary = parts.at(-1);
+  // Four parts since Alonzo; the validity flag is the third.
+  if (!bodyNode || !witnesses || !auxiliary || parts.length < 3 || parts.length > 4)
+    throw new TransactionError(`transaction: ${parts.length} parts`);
+  const flag = parts.length === 4 ? parts[2] : undefined;
+  const body = expect(bodyNode, "map", "body");
+  const redeemers = readRedeemers(witnesses);
+  return {
+    hash: bytesToHex(blake2b(bytes.subarray(body.start, body.end), { dkLen: 32 })),
+    inputs: itemsOf(required(body, BODY.inputs, "inputs"), "inputs")
+      .map(readInput)
+      .sort(inOrder),
+    outputs: itemsOf(required(body, BODY.outputs, "outputs"), "outputs").map(readOutput),
+    fee: integer(required(body, BODY.fee, "fee"), "fee"),
+    validFrom: optionalSlot(body, BODY.validFrom, "validity start"),
+    validTo: optionalSlot(body, BODY.validTo, "validity end"),
+    spendRedeemers: redeemers
+      .filter(({ tag }) => tag === REDEEMER_TAG_SPEND)
+      .map(({ index, data }) => ({
+        inputIndex: index,
+        constructor: constrOf(data)?.index ?? null,
+        data: bytes.subarray(data.start, data.end),
+      })),
+    redeemerCount: redeemers.length,
+    mint: assetsOf(at(body, BODY.mint), "mint"),
+    metadata: readMetadata(auxiliary, bytes),
+    isValid: !(flag?.kind === "simple" && flag.value === SIMPLE.false),
+  };
+}
+
+function readInput(node: CborNode): { txHash: string; index: number } {
+  const [txHash, index] = expect(node, "array", "input").items;
+  return {
+    txHash: bytesToHex(expect(txHash, "bytes", "input").value),
+    index: small(index, "input"),
+  };
+}
+
+function inOrder(a: { txHash: string; index: number }, b: typeof a): number {
+  if (a.txHash !== b.txHash) return a.txHash < b.txHash ? -1 : 1;
+  return a.index - b.index;
+}
+
+function readOutput(node: CborNode): ChainOutput {
+  return node.kind === "map" ? readMapOutput(node) : readArrayOutput(node);
+}
+
+function readMapOutput(map: CborNodeOf<"map">): ChainOutput {
+  const option = at(map, OUTPUT.datum);
+  const [kind, datum] = option ? expect(option, "array", "datum").items : [];
+  const isInline = kind !== undefined && integer(kind, "datum") === DATUM_OPTION.inline;
+  return {
+    address: readAddress(required(map, OUTPUT.address, "address")),
+    funds: readValue(required(map, OUTPUT.value, "value")),
+    datum: isInline ? readInlineDatum(datum) : null,
+    datumHash: kind && !isInline ? bytesToHex(expect(datum, "bytes", "datum hash").value) : null,
+    hasReferenceScript: at(map, OUTPUT.referenceScript) !== undefined,
+  };
+}
+
+function readInlineDatum(node: CborNode | undefined): string {
+  const tag = expect(node, "tag", "datum");
+  if (tag.tag !== TAG.cborBytes) throw new TransactionError(`datum: tag ${tag.tag}`);
+  return bytesToHex(expect(tag.content, "bytes", "datum").value);
+}
+
+/** The form before Babbage: address, value, datum hash. */
+function readArrayOutput(node: CborNode): ChainOutput {
+  const [address, value, datumHash] = expect(node, "array", "output").items;
+  return {
+    address: readAddress(expect(address, "bytes", "address")),
+    funds: readValue(value),
+    datum: null,
+    datumHash: datumHash ? bytesToHex(expect(datumHash, "bytes", "datum hash").value) : null,
+    hasReferenceScript: false,
+  };
+}
+
+function readAddress(node: CborNode): string {
+  return addressFromBytes(expect(node, "bytes", "address").value);
+}
+
+function readValue(node: CborNode | undefined): Funds[] {
+  if (node?.kind !== "array") return [{ unit: "", amount: integer(node, "value") }];
+  const [native, assets] = node.items;
+  return [
+    { unit: "", amount: integer(native, "value") },
+    ...assetsOf(assets, "value").map(({ policyId, assetName, quantity }) => ({
+      unit: policyId + assetName,
+      amount: quantity,
+    })),
+  ];
+}
+
+/** `{policy id: {asset name: quantity}}`. */
+function assetsOf(node: CborNode | undefined, name: string): ChainTransaction["mint"] {
+  if (node === undefined) return [];
+  return expect(node, "map", name).entries.flatMap(([policy, assets]) =>
+    expect(assets, "map", name).entries.map(([assetName, quantity]) => ({
+      policyId: bytesToHex(expect(policy, "bytes", name).value),
+      assetName: bytesToHex(expect(assetName, "bytes", name).value),
+      quantity: integer(quantity, name),
+    })),
+  );
+}
+
+interface Redeemer {
+  tag: bigint;
+  index: number;
+  data: CborNode;
+}
+
+/**
+ * Conway's map `{[tag, index]: [data, units]}`, or the array of `[tag, index, data, units]`. If
+ * there are several for one purpose, the ledger runs the last.
+ */
+function readRedeemers(witnesses: CborNode): Redeemer[] {
+  const node = at(expect(witnesses, "map", "witnesses"), WITNESS_REDEEMERS);
+  if (node === undefined) return [];
+  const flat =
+    node.kind === "map"
+      ? node.entries.map(([key, value]) => [
+          ...expect(key, "array", "redeemer").items,
+          ...expect(value, "array", "redeemer").items,
+        ])
+      : expect(node, "array", "redeemers").items.map(
+          (item) => expect(item, "array", "redeemer").items,
+        );
+  const redeemers = flat.map(([tag, index, data]): Redeemer => {
+    if (data === undefined) throw new TransactionError("redeemer: incomplete");
+    return { tag: integer(tag, "redeemer"), index: small(index, "redeemer"), data };
+  });
+  return [...new Map(redeemers.map((one) => [`${one.tag}:${one.index}`, one])).values()];
+}
+
+/** Auxiliary data: none, a map of labels, that map first of an array, or in a tagged map at key 0. */
+function readMetadata(auxiliary: CborNode, bytes: Uint8Array): Map<string, Uint8Array> {
+  const labels =
+    auxiliary.kind === "array"
+      ? auxiliary.items[0]
+      : auxiliary.kind === "tag" && auxiliary.tag === TAG.auxiliaryData
+        ? at(expect(auxiliary.content, "map", "auxiliary data"), 0)
+        : auxiliary;
+  if (labels?.kind !== "map") return new Map();
+  return new Map(
+    labels.entries.map(([label, value]) => [
+      String(integer(label, "metadata label")),
+      bytes.subarray(value.start, value.end),
+    ]),
+  );
+}
+
+/** The value at an integer key of a map. */
+function at(map: CborNodeOf<"map">, key: number): CborNode | undefined {
+  const wanted = BigInt(key);
+  return map.entries.find(([node]) => node.kind === "int" && node.value === wanted)?.[1];
+}
+
+function required(map: CborNodeOf<"map">, key: number, name: string): CborNode {
+  const node = at(map, key);
+  if (node === undefined) throw new TransactionError(`${name}: missing`);
+  return node;
+}
+
+function expect<K extends CborNode["kind"]>(
+  node: CborNode | undefined,
+  kind: K,
+  name: string,
+): CborNodeOf<K> {
+  if (node?.kind !== kind) throw new TransactionError(`${name}: not ${kind}`);
+  return node as CborNodeOf<K>;
+}
+
+/** Items of an array, or of a set (tag 258 around an array). */
+function itemsOf(node: CborNode, name: string): CborNode[] {
+  const array = node.kind === "tag" && node.tag === TAG.set ? node.content : node;
+  return expect(array, "array", name).items;
+}
+
+function integer(node: CborNode | undefined, name: string): bigint {
+  const value = node === undefined ? null : integerOf(node);
+  if (value === null) throw new TransactionError(`${name}: not an integer`);
+  return value;
+}
+
+/** An integer that a number holds exactly: an index or a slot. */
+function small(node: CborNode | undefined, name: string): number {
+  const value = integer(node, name);
+  if (value < 0n || value > Number.MAX_SAFE_INTEGER)
+    throw new TransactionError(`${name}: out of range`);
+  return Number(value);
+}
+
+function optionalSlot(body: CborNodeOf<"map">, key: number, name: string): number | null {
+  const node = at(body, key);
+  return node === undefined ? null : small(node, name);
+}

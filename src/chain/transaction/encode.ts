@@ -1,0 +1,210 @@
+/** A transaction's bytes (CDDL of the Conway era). */
+import { blake2b } from "@noble/hashes/blake2.js";
+import { concatBytes } from "@noble/hashes/utils.js";
+import { addressToBytes } from "../address.ts";
+import {
+  encodeArray,
+  encodeBoolean,
+  encodeBytes,
+  encodeInt,
+  encodeMap,
+  encodeTag,
+} from "../cbor.ts";
+import { hexToBytes } from "../hex.ts";
+import { encodeLabels } from "../metadata.ts";
+import {
+  byReference,
+  type Collateral,
+  type Mint,
+  mintedValue,
+  type OutputReference,
+  outputName,
+  type Payment,
+  type PlannedOutput,
+  type ScriptInput,
+  type TransactionPlan,
+} from "./plan.ts";
+import { encodeMultiAsset, encodeValue } from "./value.ts";
+
+const BODY = {
+  inputs: 0,
+  outputs: 1,
+  fee: 2,
+  validTo: 3,
+  auxiliaryDataHash: 7,
+  validFrom: 8,
+  mint: 9,
+  scriptDataHash: 11,
+  collateral: 13,
+  requiredSigners: 14,
+  collateralReturn: 16,
+  totalCollateral: 17,
+  referenceInputs: 18,
+} as const;
+const WITNESS = { vkeys: 0, redeemers: 5, plutusV3Scripts: 7 } as const;
+const OUTPUT = { address: 0, value: 1, datum: 2, script: 3 } as const;
+const REDEEMER = { spend: 0n, mint: 1n } as const;
+const PLUTUS_V3 = { language: 2n, scriptType: 3n } as const;
+const TAG = { set: 258, cbor: 24 } as const;
+const INLINE_DATUM = 1n;
+
+/** A signature, and the public key that it verifies under. */
+export interface Witness {
+  publicKey: Uint8Array;
+  signature: Uint8Array;
+}
+
+/** The body, of which the hash is the transaction's. */
+export function encodeBody(plan: TransactionPlan, payment: Payment, fee: bigint): Uint8Array {
+  const { validity, requiredSigners } = plan;
+  const { collateral } = payment;
+  const referenced = [...plan.scriptInputs, ...plan.mints].flatMap(({ script }) =>
+    script.from === "reference" ? [script.output] : [],
+  );
+  const minted = mintedValue(plan.mints);
+  return encodeFields({
+    [BODY.inputs]: encodeSet(inputsOf(plan, payment).map(encodeReference)),
+    [BODY.outputs]: encodeArray([...plan.outputs, ...payment.change].map(encodeOutput)),
+    [BODY.fee]: encodeInt(fee),
+    [BODY.validTo]: encodeInt(BigInt(validity.to)),
+    ...(plan.metadata.size > 0 && {
+      [BODY.auxiliaryDataHash]: encodeBytes(hash256(encodeLabels(plan.metadata))),
+    }),
+    [BODY.validFrom]: encodeInt(BigInt(validity.from)),
+    ...(minted.size > 0 && { [BODY.mint]: encodeMultiAsset(minted) }),
+    ...(hasScripts(plan) && { [BODY.scriptDataHash]: encodeBytes(scriptDataHash(plan, payment)) }),
+    ...(collateral && {
+      [BODY.collateral]: encodeSet([encodeReference(collateral.input)]),
+      [BODY.collateralReturn]: encodeOutput(collateralReturn(collateral)),
+      [BODY.totalCollateral]: encodeInt(collateral.stake),
+    }),
+    ...(requiredSigners.length > 0 && {
+      [BODY.requiredSigners]: encodeSet(
+        unique(requiredSigners).map((hash) => encodeBytes(hexToBytes(hash))),
+      ),
+    }),
+    ...(referenced.length > 0 && {
+      [BODY.referenceInputs]: encodeSet(sortedOnce(referenced).map(encodeReference)),
+    }),
+  });
+}
+
+/** `[body, witness set, script validity, auxiliary data]`. */
+export function encodeTransaction(
+  plan: TransactionPlan,
+  payment: Payment,
+  body: Uint8Array,
+  witnesses: readonly Witness[],
+): Uint8Array {
+  const scripts = new Map(
+    [...plan.scriptInputs, ...plan.mints].flatMap(({ script }) =>
+      script.from === "witness" ? [[script.hash, script.cbor] as const] : [],
+    ),
+  );
+  const witnessSet = encodeFields({
+    [WITNESS.vkeys]: encodeSet(
+      witnesses.map(({ publicKey, signature }) =>
+        encodeArray([encodeBytes(publicKey), encodeBytes(signature)]),
+      ),
+    ),
+    ...(hasScripts(plan) && { [WITNESS.redeemers]: encodeRedeemers(plan, payment) }),
+    ...(scripts.size > 0 && {
+      [WITNESS.plutusV3Scripts]: encodeSet(
+        [...scripts.values()].map((cbor) => encodeBytes(hexToBytes(cbor))),
+      ),
+    }),
+  });
+  const auxiliaryData = plan.metadata.size > 0 ? encodeLabels(plan.metadata) : NULL;
+  return encodeArray([body, witnessSet, encodeBoolean(true), auxiliaryData]);
+}
+
+/** The names under which a node tells what each script used: `spend:<index>`, `mint:<index>`. */
+export function redeemerNames(plan: TransactionPlan, payment: Payment): Map<object, string> {
+  return new Map(
+    redeemersOf(plan, payment).map(({ run, purpose, index }) => [run, `${purpose}:${index}`]),
+  );
+}
+
+/** All that is spent, in the ledger's order. */
+export function inputsOf(plan: TransactionPlan, payment: Payment): OutputReference[] {
+  return [...plan.scriptInputs, ...payment.inputs].sort(byReference);
+}
+
+interface Redeemer {
+  run: ScriptInput | Mint;
+  purpose: keyof typeof REDEEMER;
+  index: number;
+}
+
+/** In the order of purpose and index, as the ledger writes the map. */
+function redeemersOf(plan: TransactionPlan, payment: Payment): Redeemer[] {
+  const inputs = inputsOf(plan, payment).map(outputName);
+  const spends = plan.scriptInputs.map((run) => ({
+    run,
+    purpose: "spend" as const,
+    index: inputs.indexOf(outputName(run)),
+  }));
+  const mints = plan.mints
+    .toSorted((a, b) => (a.script.hash < b.script.hash ? -1 : 1))
+    .map((run, index) => ({ run, purpose: "mint" as const, index }));
+  return [...spends.sort((a, b) => a.index - b.index), ...mints];
+}
+
+/** `{[purpose, index]: [data, [memory, steps]]}`. */
+function encodeRedeemers(plan: TransactionPlan, payment: Payment): Uint8Array {
+  return encodeMap(
+    redeemersOf(plan, payment).map(({ run: { redeemer, units }, purpose, index }) => [
+      encodeArray([encodeInt(REDEEMER[purpose]), encodeInt(BigInt(index))]),
+      encodeArray([redeemer, encodeArray([encodeInt(units.memory), encodeInt(units.steps)])]),
+    ]),
+  );
+}
+
+/** Hash of redeemers, of no datums, and of the language views (Alonzo, `hashScriptIntegrity`). */
+function scriptDataHash(plan: TransactionPlan, payment: Payment): Uint8Array {
+  const costs = encodeArray(plan.parameters.plutusV3Costs.map(encodeInt));
+  const views = encodeMap([[encodeInt(PLUTUS_V3.language), costs]]);
+  return hash256(concatBytes(encodeRedeemers(plan, payment), views));
+}
+
+/** What a script's failure leaves of the collateral. */
+export function collateralReturn({ input, stake, address }: Collateral): PlannedOutput {
+  const value = new Map(input.value);
+  value.set("", (value.get("") ?? 0n) - stake);
+  return { address, value };
+}
+
+/** CBOR of an output, in the form of a map. */
+export function encodeOutput({ address, value, datum, script }: PlannedOutput): Uint8Array {
+  return encodeFields({
+    [OUTPUT.address]: encodeBytes(addressToBytes(address)),
+    [OUTPUT.value]: encodeValue(value),
+    ...(datum && { [OUTPUT.datum]: encodeArray([encodeInt(INLINE_DATUM), encodeCbor(datum)]) }),
+    ...(script !== undefined && {
+      [OUTPUT.script]: encodeCbor(
+        encodeArray([encodeInt(PLUTUS_V3.scriptType), encodeBytes(hexToBytes(script))]),
+      ),
+    }),
+  });
+}
+
+/** blake2b-256. */
+export const hash256 = (bytes: Uint8Array) => blake2b(bytes, { dkLen: 32 });
+
+/** A map with numbers as keys, in ascending order. */
+function encodeFields(fields: Record<number, Uint8Array>): Uint8Array {
+  return encodeMap(
+    Object.entries(fields).map(([key, item]) => [encodeInt(BigInt(key)), item] as const),
+  );
+}
+
+const NULL = new Uint8Array([0xf6]);
+const hasScripts = ({ scriptInputs, mints }: TransactionPlan) =>
+  scriptInputs.length + mints.length > 0;
+const unique = (texts: readonly string[]) => [...new Set(texts)].sort();
+const sortedOnce = (references: readonly OutputReference[]) =>
+  [...new Map(references.map((one) => [outputName(one), one])).values()].sort(byReference);
+const encodeReference = ({ txHash, index }: OutputReference) =>
+  encodeArray([encodeBytes(hexToBytes(txHash)), encodeInt(BigInt(index))]);
+const encodeSet = (items: Uint8Array[]) => encodeTag(TAG.set, encodeArray(items));
+const encodeCbor = (item: Uint8Array) => encodeTag(TAG.cbor, encodeBytes(item));

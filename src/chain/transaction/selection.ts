@@ -1,0 +1,208 @@
+import type { ProtocolParameters, ProviderUtxo } from "../provider/provider.ts";
+import type { Pay } from "./build.ts";
+import { encodeOutput } from "./encode.ts";
+import {
+  byReference,
+  mintedValue,
+  outputName,
+  type PlannedOutput,
+  type TransactionPlan,
+  type WalletOutput,
+} from "./plan.ts";
+import { add, addAll, sumOf, type Value } from "./value.ts";
+
+/** A wallet cannot pay for the transaction. The message tells its owner how to fix it. */
+export class WalletShort extends Error {
+  override name = "WalletShort";
+}
+
+/** Bytes that the ledger adds to an output's own (Babbage's `utxoEntrySizeWithoutVal`). */
+const OUTPUT_OVERHEAD = 160n;
+/** Room for growth of the native amount's encoding. */
+const AMOUNT_GROWTH = 8n;
+
+/**
+ * The outputs of a wallet that a transaction can use. Those with a reference script are omitted:
+ * spending one costs a fee by its size, and destroys what was placed there on purpose.
+ */
+export function walletOutputs(utxos: readonly ProviderUtxo[]): WalletOutput[] {
+  return utxos
+    .filter(({ referenceScriptHash }) => referenceScriptHash === null)
+    .map(({ txHash, outputIndex, amount }) => ({
+      txHash,
+      index: outputIndex,
+      value: sumOf(
+        amount.map(({ unit, quantity }) => ({
+          unit: unit === "lovelace" ? "" : unit,
+          amount: BigInt(quantity),
+        })),
+      ),
+    }));
+}
+
+/** The output that pays best: the largest with only the native coin, if there is one. */
+export function largestOf(outputs: readonly WalletOutput[]): WalletOutput | undefined {
+  return outputs.toSorted(byUse)[0];
+}
+
+/** The least native coin that an output must hold (Babbage's `utxoCostPerByte`), in minor units. */
+export function minimumCoin(output: PlannedOutput, { coinsPerByte }: ProtocolParameters): bigint {
+  return coinsPerByte * (OUTPUT_OVERHEAD + BigInt(encodeOutput(output).length) + AMOUNT_GROWTH);
+}
+
+/** A wallet that pays. */
+export interface PayingWallet {
+  /** Where the change goes. */
+  address: string;
+  /** Outputs that may be spent. */
+  outputs: readonly WalletOutput[];
+  /** Those that must be spent. */
+  mustSpend: readonly WalletOutput[];
+  /** The one that is kept for collateral, and spent only when nothing else pays; null: none yet. */
+  collateral: WalletOutput | null;
+  /** Names of more outputs that are spent only when nothing else pays. */
+  last?: ReadonlySet<string>;
+  /** Small outputs to be split off the change, as far as it is large enough. Default 0. */
+  splits?: number;
+}
+
+/** An output with less than this, or with more units than that, costs more than it brings. */
+const DUST_COIN = 2_000_000n;
+const DUST_UNITS = 10;
+/** Native minor units of the output that a wallet keeps for collateral. */
+const COLLATERAL_COIN = 5_000_000n;
+/** What must stay beside it when it is split off. */
+const LEAST_BESIDE_COLLATERAL = 10_000_000n;
+/** Native minor units of a small output, and what must stay beside it: some ten fees of steps. */
+const SPLIT_COIN = 10_000_000n;
+const LEAST_BESIDE_SPLIT = 20_000_000n;
+
+/**
+ * Pays for a plan out of one wallet: what has to be spent, then outputs with the tokens that are owed,
+ * then the largest outputs with only the native coin, then those with tokens, then dust, until
+ * everything is paid and the change is large enough. Tokens return in an output of their own, so that
+ * the last of the change has only the native coin, wherever there is enough of it for both.
+ *
+ * @throws WalletShort, when the payment is asked for
+ */
+export function payFrom(wallet: PayingWallet, plan: TransactionPlan): Pay {
+  const { address, outputs, mustSpend } = wallet;
+  const { parameters } = plan;
+  const owed = owedBy(plan);
+  const kept = wallet.collateral && outputName(wallet.collateral);
+  const lateness = (name: string) => (name === kept ? 2 : wallet.last?.has(name) ? 1 : 0);
+  const sorted = outputs.toSorted(
+    (a, b) => lateness(outputName(a)) - lateness(outputName(b)) || byUse(a, b),
+  );
+  const runsScripts = plan.scriptInputs.length + plan.mints.length > 0;
+  return (fee) => {
+    const inputs = [...mustSpend];
+    const isChosen = new Set(mustSpend.map(outputName));
+    const left: Value = new Map();
+    for (const [unit, amount] of owed) add(left, unit, -amount);
+    add(left, "", -fee);
+    for (const { value } of inputs) addAll(left, value);
+    const missing = () => minimumCoin({ address, value: left }, parameters) - (left.get("") ?? 0n);
+    const take = (isWanted: (output: WalletOutput) => boolean): boolean => {
+      const output = sorted.find((one) => !isChosen.has(outputName(one)) && isWanted(one));
+      if (!output) return false;
+      isChosen.add(outputName(output));
+      inputs.push(output);
+      addAll(left, output.value);
+      return true;
+    };
+    const lacking = () => [...left].find(([unit, amount]) => unit !== "" && amount < 0n)?.[0];
+    for (let unit = lacking(); unit !== undefined; unit = lacking()) {
+      const wanted = unit;
+      if (!take(({ value }) => value.has(wanted)))
+        throw new WalletShort(`the wallet ${address} does not hold the token`);
+    }
+    while (missing() > 0n)
+      if (!take(() => true))
+        throw new WalletShort(
+          `the wallet lacks ${missing()} minor units of the native coin: send them to ${address}, then try again`,
+        );
+    const stake = (fee * parameters.collateralPercent + 99n) / 100n;
+    return {
+      inputs,
+      change: changeOf(wallet, left, runsScripts && wallet.collateral === null, parameters),
+      collateral: runsScripts
+        ? { input: collateralFor(wallet, stake, parameters), stake, address }
+        : null,
+    };
+  };
+}
+
+/** What returns to the wallet; the last output is the one with the native coin. */
+function changeOf(
+  { address, splits = 0 }: PayingWallet,
+  left: Value,
+  wantsCollateral: boolean,
+  parameters: ProtocolParameters,
+): PlannedOutput[] {
+  const tokens: Value = new Map([...left].filter(([unit]) => unit !== ""));
+  const change: PlannedOutput[] = [];
+  let coin = left.get("") ?? 0n;
+  const split = (value: Value, atLeast: bigint): void => {
+    change.push({ address, value });
+    coin -= atLeast;
+  };
+  if (tokens.size > 0) {
+    // The amount's encoding grows with it, so the minimum of all that is left covers any part.
+    const withTokens = minimumCoin({ address, value: left }, parameters);
+    const alone = minimumCoin({ address, value: new Map([["", coin]]) }, parameters);
+    if (coin < withTokens + alone) return [{ address, value: left }];
+    split(new Map([["", withTokens], ...tokens]), withTokens);
+  }
+  if (wantsCollateral && coin >= COLLATERAL_COIN + LEAST_BESIDE_COLLATERAL)
+    split(new Map([["", COLLATERAL_COIN]]), COLLATERAL_COIN);
+  for (let i = 0; i < splits && coin >= SPLIT_COIN + LEAST_BESIDE_SPLIT; i++)
+    split(new Map([["", SPLIT_COIN]]), SPLIT_COIN);
+  return [...change, { address, value: new Map([["", coin]]) }];
+}
+
+/** Whether an output serves as the one that a wallet keeps for collateral. */
+export function isForCollateral({ value }: WalletOutput): boolean {
+  return value.size === 1 && value.get("") === COLLATERAL_COIN;
+}
+
+/** What a wallet has to bring: all outputs, less what scripts hold and what is minted. */
+function owedBy({ outputs, scriptInputs, mints }: TransactionPlan): Value {
+  const owed: Value = new Map();
+  for (const { value } of outputs) addAll(owed, value);
+  for (const { value } of scriptInputs) addAll(owed, value, -1n);
+  addAll(owed, mintedValue(mints), -1n);
+  return owed;
+}
+
+/** What is kept for it, else the smallest output that is large enough, rather without tokens. */
+function collateralFor(
+  { address, outputs, collateral }: PayingWallet,
+  stake: bigint,
+  parameters: ProtocolParameters,
+): WalletOutput {
+  const isEnough = (output: WalletOutput) =>
+    coinOf(output) >= stake + minimumCoin({ address, value: output.value }, parameters);
+  if (collateral && isEnough(collateral)) return collateral;
+  const found = outputs
+    .toSorted(byUse)
+    .reverse()
+    .toSorted((a, b) => Number(hasTokens(a)) - Number(hasTokens(b)))
+    .find(isEnough);
+  if (found) return found;
+  throw new WalletShort(
+    `the wallet has no collateral: send ${COLLATERAL_COIN} minor units of the native coin in one output to ${address}, then try again`,
+  );
+}
+
+const coinOf = ({ value }: WalletOutput) => value.get("") ?? 0n;
+const hasTokens = ({ value }: WalletOutput) => value.size > 1;
+
+const isDust = (output: WalletOutput) =>
+  coinOf(output) < DUST_COIN || output.value.size > DUST_UNITS + 1;
+
+function byUse(a: WalletOutput, b: WalletOutput): number {
+  if (isDust(a) !== isDust(b)) return isDust(a) ? 1 : -1;
+  if (hasTokens(a) !== hasTokens(b)) return hasTokens(a) ? 1 : -1;
+  return coinOf(a) > coinOf(b) ? -1 : coinOf(a) < coinOf(b) ? 1 : byReference(a, b);
+}

@@ -1,0 +1,145 @@
+import { NETWORKS, type Network } from "../chain/network.ts";
+import { log } from "../log.ts";
+import { type Database, db, statement } from "./client.ts";
+import { jsonRow } from "./json-row.ts";
+
+/** Documents that a table keeps, and how each is rendered from its row. */
+export interface Documents {
+  /** Has `id`, `network`, `rev`, `doc` and `doc_version`. */
+  table: string;
+  /** Version of `render`: raised whenever its text changes. */
+  version: number;
+  /** All that a document is rendered from, comma separated. */
+  columns: string;
+  /** @param row - `jsonRow` of the columns */
+  render(row: string): string;
+}
+
+/** Rows looked through per batch. */
+const CHUNK = 50;
+/** Passes over a table: an isolate that was started before may write some older documents yet. */
+const PASSES = 2;
+/** From the end of one pass to the next. */
+const AGAIN_MS = 60 * 60_000;
+
+/** How far the job came with a table's documents of a network: `subject` of its row in `job`. */
+interface Progress {
+  version: number;
+  /** Passes over the whole table that are done. */
+  passes: number;
+  /** The last row of the pass under way that is done; null between passes. */
+  after: string | null;
+  /** Documents rendered in the pass under way. */
+  rendered: number;
+}
+
+/**
+ * Renders anew, in the order of their ids, the documents that an older version rendered. How far it
+ * came is written in the batch of the documents, so it may stop anywhere, run twice at once, and go
+ * on with the next run. Only documents change: no stamp moves, nothing is told, and a row that
+ * another writer changed meanwhile is left as that one wrote it. Documents are only brought forward,
+ * so two versions that run side by side do not undo each other's work.
+ *
+ * @param now - epoch milliseconds
+ * @param deadline - epoch milliseconds after which no further batch is begun
+ */
+export async function renderOutdated(
+  env: { DB: D1Database },
+  kinds: readonly Documents[],
+  now: number,
+  deadline: number,
+): Promise<void> {
+  for (const network of NETWORKS) {
+    const ledger = db(env, network, { writes: "idempotent", deadline: deadline + 10_000 });
+    const jobs = await readJobs(ledger);
+    for (const documents of kinds)
+      await renderTable(ledger, network, documents, jobs, now, deadline);
+  }
+}
+
+interface JobRow {
+  name: string;
+  subject: string;
+  doneAt: number;
+}
+
+async function readJobs(ledger: Database): Promise<Map<string, JobRow>> {
+  const rows = await ledger.all<JobRow>(
+    "SELECT name, subject, done_at AS doneAt FROM job WHERE name >= 'render:' AND name < 'render;'",
+  );
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+async function renderTable(
+  ledger: Database,
+  network: Network,
+  documents: Documents,
+  jobs: Map<string, JobRow>,
+  now: number,
+  deadline: number,
+): Promise<void> {
+  const { table, version } = documents;
+  const name = `render:${table}:${network}`;
+  const known = jobs.get(name);
+  let written = known?.subject ?? null;
+  let at: Progress = written === null ? begin(version) : (JSON.parse(written) as Progress);
+  if (at.version < version) at = begin(version);
+  if (at.version > version || at.passes === PASSES) return;
+  if (known && at.after === null && at.passes > 0 && now - known.doneAt < AGAIN_MS) return;
+
+  for (let done = false; !done && Date.now() < deadline; ) {
+    const rows = await nextRows(ledger, network, documents, at.after ?? "");
+    const outdated = rows.filter((row) => row.outdated !== null);
+    const last = rows.at(-1);
+    done = rows.length < CHUNK;
+    const rendered = at.rendered + outdated.length;
+    at =
+      done || !last
+        ? { version, passes: at.passes + 1, after: null, rendered: 0 }
+        : { ...at, after: last.id, rendered };
+    const subject = JSON.stringify(at);
+    await ledger.batch([
+      ...outdated.map(({ id, rev, outdated: row }) =>
+        statement(
+          `UPDATE ${table} SET doc = ?, doc_version = ? WHERE id = ? AND rev = ?`,
+          documents.render(row ?? "[]"),
+          version,
+          id,
+          rev,
+        ),
+      ),
+      // A run that was overtaken does not take the other back.
+      statement(
+        `INSERT INTO job (name, subject, done_at) VALUES (?1, ?2, ?3)
+         ON CONFLICT (name) DO UPDATE SET subject = excluded.subject, done_at = excluded.done_at
+         WHERE job.subject = ?4`,
+        name,
+        subject,
+        now,
+        written,
+      ),
+    ]);
+    written = subject;
+    if (done) log("info", "records.rendered", { table, network, version, rendered });
+  }
+}
+
+function begin(version: number): Progress {
+  return { version, passes: 0, after: null, rendered: 0 };
+}
+
+/** The rows after one; `outdated` is null of those whose document is of this version, or a later. */
+function nextRows(
+  ledger: Database,
+  network: Network,
+  { table, version, columns }: Documents,
+  after: string,
+): Promise<{ id: string; rev: number; outdated: string | null }[]> {
+  return ledger.all(
+    `SELECT id, rev, iif(doc_version < ?, ${jsonRow(columns)}, NULL) AS outdated
+     FROM ${table} WHERE network = ? AND id > ? ORDER BY id LIMIT ${CHUNK}`,
+    version,
+    network,
+    after,
+  );
+}

@@ -1,0 +1,74 @@
+import type { EscrowDatum } from "../../chain/escrow-datum.ts";
+import type { Funds } from "../../chain/network.ts";
+import type { EscrowRecord } from "../record.ts";
+import type { EscrowOutput } from "./source.ts";
+
+/** What is compared, as it was agreed and as the lock has it. */
+type Compared = [what: string, agreed: string | null, locked: string | null];
+
+/**
+ * In what a lock is not what was agreed; nothing: it fits. The contract compares none of it. What the
+ * seller has signed is compared all the same: only a quote of our own says what was agreed.
+ */
+export function deviations(
+  { side, terms }: Pick<EscrowRecord, "side" | "terms">,
+  { datum, output }: Pick<EscrowOutput, "datum" | "output">,
+): string[] {
+  const agreed = terms.funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }));
+  const compared: Compared[] = [
+    ["the seller", terms.seller, datum.seller],
+    ["the agent", terms.agentIdentifier, datum.agentIdentifier ?? ""],
+    ["the input's hash", terms.inputHash, datum.inputHash],
+    ["the pay-by time", terms.payByTime, String(datum.payByTime)],
+    ["the submit-result time", terms.submitResultTime, String(datum.submitResultTime)],
+    ["the unlock time", terms.unlockTime, String(datum.unlockTime)],
+    [
+      "the dispute's unlock time",
+      terms.externalDisputeUnlockTime,
+      String(datum.externalDisputeUnlockTime),
+    ],
+    ...returnAddresses({ side, terms }, datum),
+  ];
+  // A quote does not name its buyer.
+  if (terms.buyer !== null) compared.push(["the buyer", terms.buyer, datum.buyer]);
+  return [
+    ...compared.filter(([, one, other]) => one !== other).map(([what]) => `${what} is another`),
+    ...fundsDeviations(agreed, output.funds, datum.collateralReturn),
+  ];
+}
+
+/** Web3ChainV1 has no return addresses; a quote does not name the buyer's. */
+function returnAddresses(
+  { side, terms }: Pick<EscrowRecord, "side" | "terms">,
+  datum: EscrowDatum,
+): Compared[] {
+  if (datum.version === "Web3ChainV1") return [];
+  const { sellerReturnAddress, buyerReturnAddress } = datum;
+  const compared: Compared[] = [
+    ["the seller's return address", terms.sellerReturnAddress, sellerReturnAddress],
+  ];
+  if (side === "purchase")
+    compared.push(["the buyer's return address", terms.buyerReturnAddress, buyerReturnAddress]);
+  return compared;
+}
+
+/**
+ * In what an output's funds are not those agreed: of the native coin, less the collateral, it holds
+ * at least what was agreed, of each agreed token exactly that, and of no other anything.
+ *
+ * @param collateral - native minor units, as its datum says
+ */
+export function fundsDeviations(agreed: Funds[], held: Funds[], collateral: bigint): string[] {
+  const units = new Set(["", ...agreed.map(({ unit }) => unit), ...held.map(({ unit }) => unit)]);
+  return [...units].flatMap((unit) => {
+    const [wanted, found] = [totalOf(agreed, unit), totalOf(held, unit)];
+    if (unit !== "")
+      return found === wanted ? [] : [`${found} of ${unit} are locked instead of ${wanted}`];
+    const free = found - collateral;
+    return free >= wanted ? [] : [`${free} of the native coin are locked instead of ${wanted}`];
+  });
+}
+
+function totalOf(funds: Funds[], unit: string): bigint {
+  return funds.reduce((total, one) => (one.unit === unit ? total + one.amount : total), 0n);
+}

@@ -1,0 +1,280 @@
+import { parseAddress } from "../../chain/address.ts";
+import { MIN_COLLATERAL, splitFee } from "../../chain/amounts.ts";
+import type { EscrowDatum } from "../../chain/escrow-datum.ts";
+import { verifySellerSignature } from "../../chain/identifier.ts";
+import type { Funds } from "../../chain/network.ts";
+import { newId } from "../../db/id.ts";
+import { log } from "../../log.ts";
+import {
+  addNote,
+  cooldownText,
+  type EscrowRecord,
+  type Lock,
+  type Side,
+  type Terms,
+  UNLOCKED,
+  type WalletName,
+} from "../record.ts";
+import { NOTHING_WANTED } from "../wanted.ts";
+import { deviations } from "./agreement.ts";
+import type { ChangeSet } from "./changes.ts";
+import { fundsOf, liveOutput, storedFunds } from "./escrow-outputs.ts";
+import type { EscrowOutput, EscrowSource, ReadTransaction, SourceWallet } from "./source.ts";
+import { wantedAfter } from "./wanted-after.ts";
+
+/**
+ * Creates records for the locks in a transaction: a payment where the seller's wallet is ours, a
+ * purchase where the buyer's is.
+ *
+ * @param outputs - the transaction's escrow outputs, those that continue a known escrow left out
+ */
+export async function applyLocks(
+  changes: ChangeSet,
+  source: EscrowSource,
+  read: ReadTransaction,
+  outputs: EscrowOutput[],
+): Promise<void> {
+  for (const [position, lock] of outputs.entries()) {
+    const sides = ourSides(source, lock.datum);
+    if (sides.length === 0) continue;
+
+    const { identifier, identifierHash } = lock;
+    const open = sides.filter(({ side }) => {
+      // A repeated identifier never touches the first record; one whose lock was rolled back waits.
+      if (changes.isTaken(side, identifierHash)) return false;
+      const known = changes.find(side, identifierHash);
+      return known === undefined || known.state.onChainState === null;
+    });
+    if (open.length === 0) continue;
+
+    const asked = open
+      .map(({ side }) => changes.find(side, identifierHash)?.terms)
+      .find((terms) => terms?.isRequested);
+    const rejection = await forgeable(source, read, lock, asked?.funds.map(fundsOf));
+    if (rejection) {
+      changes.ignoredLocks++;
+      log("warn", "sync.lock_ignored", { tx: read.tx.hash, index: lock.index, reason: rejection });
+      continue;
+    }
+    // The fee is split among the escrows that a transaction moves, else among its escrow outputs.
+    const { inputs } = await read.utxos();
+    const moves = inputs.some(({ address }) => address === source.contractAddress);
+    const fee = moves ? 0n : (splitFee(read.tx.fee, read.outputs.length)[position] ?? 0n);
+    for (const { side, wallet } of open) {
+      const terms = termsOf(lock, changes.pricing);
+      const record =
+        changes.find(side, identifierHash) ??
+        newRecord(changes.now, source, side, { identifier, identifierHash, wallet, terms });
+      const isRequested = record.terms.isRequested === true;
+      if (!isRequested) Object.assign(record, { terms, wallet: nameOf(wallet) });
+      const faults = [...faultsOf(read, lock), ...(isRequested ? deviations(record, lock) : [])];
+      const isOurs = (changes.stored(record, read.at.txHash)?.want ?? null) !== null;
+      if (isRequested && !isOurs && faults.length > 0) {
+        passOver(changes, record, read, faults);
+        continue;
+      }
+      record.wallet ??= nameOf(wallet);
+      lockRecord(changes, record, read, lock, { faults, fee });
+    }
+  }
+}
+
+function ourSides(
+  source: EscrowSource,
+  datum: EscrowDatum,
+): { side: Side; wallet: SourceWallet }[] {
+  const find = (role: SourceWallet["role"], vkey: string) =>
+    source.wallets.find((wallet) => wallet.role === role && wallet.vkey === vkey);
+  const selling = find("Selling", datum.sellerVkey);
+  const purchasing = find("Purchasing", datum.buyerVkey);
+  return [
+    ...(selling ? [{ side: "payment" as const, wallet: selling }] : []),
+    ...(purchasing ? [{ side: "purchase" as const, wallet: purchasing }] : []),
+  ];
+}
+
+/**
+ * Why a lock may have been made by a third party, or null. Without the seller's signature, or without
+ * funds of the buyer's, anyone could fill our tables at the price of a transaction.
+ */
+async function forgeable(
+  source: EscrowSource,
+  read: ReadTransaction,
+  { datum, output }: EscrowOutput,
+  requestedFunds: Funds[] | undefined,
+): Promise<string | null> {
+  const signature = verifySellerSignature(datum, {
+    contractAddress: source.contractAddress,
+    lockedFunds: output.funds,
+    requestedFunds,
+  });
+  if (!signature.ok) return signature.reason;
+
+  const { inputs } = await read.utxos();
+  const buyerPays = inputs.some(
+    ({ address }) => parseAddress(address)?.payment?.hash === datum.buyerVkey,
+  );
+  if (!buyerPays) return "no input of the buyer's";
+
+  // The next step of an escrow that was not recorded looks like a lock; the spent datum shows that.
+  const spent = [...(await read.spentDatums()).values()];
+  const continued = spent.some((one) => one?.referenceSignature === datum.referenceSignature);
+  return continued ? "continues an escrow whose lock was not recorded" : null;
+}
+
+/** What is wrong with a genuine lock; each sentence ends up in `errorNote`. */
+function faultsOf({ at }: ReadTransaction, { datum, output }: EscrowOutput): string[] {
+  const { collateralReturn } = datum;
+  const nativeAmount = output.funds.find(({ unit }) => unit === "")?.amount ?? 0n;
+  const faults: [boolean, string][] = [
+    [datum.state !== "FundsLocked", `the datum's state is ${datum.state}, not FundsLocked`],
+    [datum.resultHash !== "", "the datum already carries a result"],
+    [
+      datum.sellerCooldownTime !== 0n || datum.buyerCooldownTime !== 0n,
+      "a cooldown is set before anyone acted",
+    ],
+    [
+      collateralReturn !== 0n && collateralReturn < MIN_COLLATERAL,
+      `the collateral is below ${MIN_COLLATERAL}`,
+    ],
+    [nativeAmount < collateralReturn, "less is locked than the collateral"],
+    [BigInt(at.blockTime) * 1000n > datum.payByTime, "locked after payByTime"],
+    [output.hasReferenceScript, "the output carries a reference script"],
+  ];
+  return faults.filter(([wrong]) => wrong).map(([, text]) => text);
+}
+
+/** A lock that is not what was asked for uses nothing up: another may still come. */
+function passOver(
+  changes: ChangeSet,
+  record: EscrowRecord,
+  { tx }: ReadTransaction,
+  faults: string[],
+): void {
+  const { error } = record.wanted;
+  const note = `Transaction ${tx.hash} locks something else: ${faults.join("; ")}`;
+  // A cursor that was moved back reads it again.
+  if (error?.note.includes(tx.hash)) return;
+  changes.want(record, {
+    ...record.wanted,
+    error: {
+      isManual: error?.isManual ?? false,
+      type: "Unknown",
+      note: addNote(error?.note ?? null, note),
+      txHash: null,
+    },
+  });
+}
+
+function lockRecord(
+  changes: ChangeSet,
+  record: EscrowRecord,
+  read: ReadTransaction,
+  lock: EscrowOutput,
+  { faults, fee }: { faults: string[]; fee: bigint },
+): void {
+  const onChainState = faults.length === 0 ? "FundsLocked" : "FundsOrDatumInvalid";
+  const { txHash } = read.at;
+  const utxo = `${txHash}#${lock.index}`;
+  const { wanted, taken } = wantedAfter(record, {
+    txHash,
+    onChainState,
+    utxo,
+    madeFor: changes.stored(record, txHash)?.want ?? null,
+    ...(faults.length > 0 && { reason: faults.join("; ") }),
+  });
+  changes.advance(
+    record,
+    {
+      state: {
+        ...UNLOCKED,
+        onChainState,
+        resultHash: lock.datum.resultHash,
+        buyerCooldown: cooldownText(lock.datum.buyerCooldownTime),
+        sellerCooldown: cooldownText(lock.datum.sellerCooldownTime),
+        buyerFees: String(fee),
+        lock: lockedBy(lock.datum),
+        utxo,
+      },
+      output: liveOutput(txHash, lock),
+      wanted,
+      taken,
+    },
+    read.at,
+    String(read.tx.fee),
+  );
+}
+
+function newRecord(
+  now: number,
+  source: EscrowSource,
+  side: Side,
+  known: { identifier: string; identifierHash: string; wallet: SourceWallet; terms: Terms },
+): EscrowRecord {
+  return {
+    id: newId(now),
+    side,
+    network: source.network,
+    sourceId: source.id,
+    sourceType: source.type,
+    contractAddress: source.contractAddress,
+    policyId: source.policyId,
+    blockchainIdentifier: known.identifier,
+    identifierHash: known.identifierHash,
+    requestedById: known.wallet.createdById,
+    terms: known.terms,
+    state: UNLOCKED,
+    output: null,
+    wanted: NOTHING_WANTED,
+    wallet: nameOf(known.wallet),
+    createdAt: now,
+    updatedAt: now,
+    lastCheckedAt: null,
+    chainChangedAt: now,
+    actionChangedAt: now,
+    changedAt: now,
+    sequence: 0,
+    rev: -1,
+  };
+}
+
+function termsOf({ datum, output }: EscrowOutput, pricing: ChangeSet["pricing"]): Terms {
+  const agentIdentifier = datum.agentIdentifier ?? "";
+  return {
+    ...lockedBy(datum),
+    agentIdentifier,
+    pricingType: pricing.get(agentIdentifier) ?? "Fixed",
+    inputHash: datum.inputHash,
+    payByTime: String(datum.payByTime),
+    submitResultTime: String(datum.submitResultTime),
+    unlockTime: String(datum.unlockTime),
+    externalDisputeUnlockTime: String(datum.externalDisputeUnlockTime),
+    seller: datum.seller,
+    sellerVkey: datum.sellerVkey,
+    funds: lockedFunds(datum, output.funds).map(storedFunds),
+  };
+}
+
+function lockedBy(datum: EscrowDatum): Lock {
+  return {
+    buyer: datum.buyer,
+    buyerVkey: datum.buyerVkey,
+    buyerReturnAddress: datum.buyerReturnAddress,
+    sellerReturnAddress: datum.sellerReturnAddress,
+    collateralReturn: String(datum.collateralReturn),
+  };
+}
+
+function nameOf({ id, vkey, address }: SourceWallet): WalletName {
+  return { id, vkey, address };
+}
+
+/** What was locked less the collateral, which goes back to the buyer in the end. */
+function lockedFunds(datum: EscrowDatum, funds: Funds[]): Funds[] {
+  return funds
+    .map(({ unit, amount }) => ({
+      unit,
+      amount: unit === "" ? amount - datum.collateralReturn : amount,
+    }))
+    .filter(({ amount }) => amount > 0n);
+}

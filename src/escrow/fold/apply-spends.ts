@@ -1,0 +1,198 @@
+import { amountsMatch, splitFee } from "../../chain/amounts.ts";
+import type { EscrowDatum } from "../../chain/escrow-datum.ts";
+import { decodeBlockchainIdentifier } from "../../chain/identifier.ts";
+import type { OnChainState } from "../../chain/network.ts";
+import { log } from "../../log.ts";
+import { cooldownText, type EscrowRecord, lockOf } from "../record.ts";
+import type { ChangeSet } from "./changes.ts";
+import { disputePayout } from "./dispute-payouts.ts";
+import { identify, liveOutput } from "./escrow-outputs.ts";
+import { recordsAhead, type SpentOutput, spentOutputs } from "./skipped-steps.ts";
+import type { EscrowOutput, EscrowSource, Lookback, ReadTransaction } from "./source.ts";
+import { endsEscrow, feePayer, stateAfter } from "./transitions.ts";
+import { wantedAfter } from "./wanted-after.ts";
+
+/** A script input of the transaction with the records whose funds it held. */
+interface Spend extends SpentOutput {
+  records: EscrowRecord[];
+}
+
+/** The state that a spend leads to, or why it cannot be determined. */
+type Step = ReadStep | { fault: string };
+
+interface ReadStep {
+  onChainState: OnChainState;
+  payer: ReturnType<typeof feePayer>;
+  /** The output that continues the escrow; null when it ends. */
+  output: EscrowOutput | null;
+}
+
+/**
+ * Applies what a transaction did to the escrows it spends.
+ *
+ * @param lookback - null when the contract's whole history was read: then an input that no record
+ *   holds is not ours, and the provider is not asked about it
+ * @returns the outputs that continue a known escrow
+ */
+export async function applySpends(
+  changes: ChangeSet,
+  source: EscrowSource,
+  read: ReadTransaction,
+  lookback: Lookback | null,
+): Promise<Set<EscrowOutput>> {
+  const continuing = new Set<EscrowOutput>();
+  const { spends, count } = await findSpends(changes, source, read, lookback);
+  const shares = splitFee(read.tx.fee, count);
+  for (const [position, { outpoint, redeemer, records }] of spends.entries()) {
+    const first = records[0];
+    if (first === undefined) continue;
+    const signature = decodeBlockchainIdentifier(first.blockchainIdentifier)?.signature;
+    const output = read.outputs.find(
+      (one) => !continuing.has(one) && one.datum.referenceSignature === signature,
+    );
+    if (output) continuing.add(output);
+    const share = shares[position] ?? 0n;
+    for (const record of records) {
+      const step = stepOf(record, redeemer, output ?? null);
+      if ("fault" in step) applyLoss(changes, read, record, step.fault);
+      else await applyStep(changes, read, record, step, { outpoint, share });
+    }
+  }
+  return continuing;
+}
+
+/** The escrow inputs in canonical order, and how many there are to split the fee among. */
+async function findSpends(
+  changes: ChangeSet,
+  source: EscrowSource,
+  read: ReadTransaction,
+  lookback: Lookback | null,
+): Promise<{ spends: Spend[]; count: number }> {
+  const spends = spentOutputs(read).map(
+    (spent): Spend => ({ ...spent, records: changes.holding(spent.outpoint) }),
+  );
+  const known = spends.filter(({ records }) => records.length > 0).length;
+  const askProvider = known < spends.length && (known > 0 || lookback !== null);
+  if (!askProvider) return { spends, count: spends.length };
+
+  // The fee is not shared with inputs of other scripts.
+  const datums = await read.spentDatums();
+  const ours = spends.filter(({ outpoint }) => datums.has(outpoint));
+  if (lookback !== null)
+    for (const spend of ours)
+      if (spend.records.length === 0) {
+        const datum = datums.get(spend.outpoint) ?? null;
+        const open = datum === null ? [] : openRecords(changes, source, read, datum);
+        spend.records = await recordsAhead(open, source.id, read, spend.outpoint, lookback);
+      }
+  return { spends: ours, count: ours.length };
+}
+
+/** The records that a spent datum may belong to, if steps of theirs were skipped. */
+function openRecords(
+  changes: ChangeSet,
+  source: EscrowSource,
+  { at }: ReadTransaction,
+  datum: EscrowDatum,
+): EscrowRecord[] {
+  const { identifierHash } = identify(source, datum);
+  return (["payment", "purchase"] as const).flatMap((side) => {
+    const record = changes.find(side, identifierHash);
+    if (record === undefined || record.state.utxo === null) return [];
+    const { terms, state } = record;
+    // The identifier does not name the parties, so a third party's copy can have others.
+    const samePair = datum.buyer === lockOf(record)?.buyer && datum.seller === terms.seller;
+    // A cursor that was moved back reads steps again that were applied before.
+    const mayBeAhead = (state.transaction?.blockHeight ?? 0) <= at.blockHeight;
+    return samePair && mayBeAhead ? [record] : [];
+  });
+}
+
+function stepOf(record: EscrowRecord, redeemer: number | null, output: EscrowOutput | null): Step {
+  if (redeemer === null) return { fault: "the redeemer is not a constructor" };
+  const next = endsEscrow(redeemer) ? null : output;
+  const lock = lockOf(record);
+  if (
+    next !== null &&
+    (next.datum.buyerReturnAddress !== lock?.buyerReturnAddress ||
+      next.datum.sellerReturnAddress !== lock.sellerReturnAddress)
+  )
+    return { fault: "a return address was changed" };
+  const expected = record.terms.funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }));
+  const matches =
+    next === null || amountsMatch(expected, next.output.funds, next.datum.collateralReturn);
+  const onChainState = stateAfter(redeemer, next?.datum ?? null, matches);
+  if (onChainState !== null) return { onChainState, payer: feePayer(redeemer), output: next };
+  return {
+    fault: next === null ? "no output continues the escrow" : `there is no redeemer ${redeemer}`,
+  };
+}
+
+async function applyStep(
+  changes: ChangeSet,
+  read: ReadTransaction,
+  record: EscrowRecord,
+  { onChainState, payer, output }: ReadStep,
+  { outpoint, share }: { outpoint: string; share: bigint },
+): Promise<void> {
+  const { state } = record;
+  const { txHash } = read.at;
+  const datum = output?.datum ?? null;
+  const disputed = onChainState === "DisputedWithdrawn";
+  const utxo = output ? `${txHash}#${output.index}` : null;
+  changes.advance(
+    record,
+    {
+      state: {
+        onChainState,
+        // A new datum replaces the result, also by none.
+        resultHash: datum ? datum.resultHash : state.resultHash,
+        buyerCooldown: cooldownText(datum?.buyerCooldownTime ?? 0n),
+        sellerCooldown: cooldownText(datum?.sellerCooldownTime ?? 0n),
+        buyerFees: String(BigInt(state.buyerFees) + (payer === "buyer" ? share : 0n)),
+        sellerFees: String(BigInt(state.sellerFees) + (payer === "seller" ? share : 0n)),
+        withdrawnForSeller: disputed ? await disputePayout(record, "seller", read, outpoint) : [],
+        withdrawnForBuyer: disputed ? await disputePayout(record, "buyer", read, outpoint) : [],
+        lock: state.lock,
+        utxo,
+      },
+      output: output && liveOutput(txHash, output),
+      ...wantedAfter(record, {
+        txHash,
+        onChainState,
+        utxo,
+        madeFor: changes.stored(record, txHash)?.want ?? null,
+      }),
+    },
+    read.at,
+    String(read.tx.fee),
+  );
+}
+
+/** The funds cannot be followed any further, so the record must not show them as locked. */
+function applyLoss(
+  changes: ChangeSet,
+  read: ReadTransaction,
+  record: EscrowRecord,
+  reason: string,
+): void {
+  const { txHash } = read.at;
+  log("warn", "sync.escrow_lost", { tx: txHash, record: record.id, reason });
+  const onChainState = "FundsOrDatumInvalid";
+  changes.advance(
+    record,
+    {
+      state: { ...record.state, onChainState, utxo: null },
+      output: null,
+      ...wantedAfter(record, {
+        txHash,
+        onChainState,
+        utxo: null,
+        madeFor: changes.stored(record, txHash)?.want ?? null,
+        reason,
+      }),
+    },
+    read.at,
+    String(read.tx.fee),
+  );
+}

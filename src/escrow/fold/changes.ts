@@ -1,0 +1,290 @@
+import type { OnChainState } from "../../chain/network.ts";
+import type { AddressTransaction } from "../../chain/provider/provider.ts";
+import { ascendingIds } from "../../db/id.ts";
+import type { RecordEvent, RecordEventKind } from "../../events/outbox.ts";
+import type { PricingType } from "../../registry/pricing.ts";
+import type { ChainState, EscrowRecord, LiveOutput, Side } from "../record.ts";
+import {
+  type MovedStamps,
+  render,
+  renderPastAction,
+  withConfirmations,
+  withHistories,
+} from "../render.ts";
+import type { TransactionRecord } from "../transaction-record.ts";
+import { type NextAction, nextActionOf, type Want, type Wanted } from "../wanted.ts";
+import { storedBefore, type Taken } from "./before.ts";
+
+/** A row of `escrow_transaction` to write. */
+export interface TransactionChange {
+  recordId: string;
+  transaction: TransactionRecord;
+  /** What it was made for; null: it is not ours. */
+  want: Want | null;
+  /** Once it is in a block: its place there, and `storedBefore` of the record. */
+  applied: { txIndex: number; before: string } | null;
+}
+
+/** A row of `escrow_transaction` as it was read. */
+export interface StoredTransaction {
+  recordId: string;
+  transaction: TransactionRecord;
+  want: Want | null;
+}
+
+/** What becomes of a record. */
+export type Change = Pick<EscrowRecord, "state" | "output" | "wanted">;
+
+/** What a transaction of the chain makes of a record. */
+export interface Step {
+  state: Omit<ChainState, "transaction" | "onChainState"> & { onChainState: OnChainState };
+  output: LiveOutput | null;
+  wanted: Wanted;
+  taken: Taken;
+}
+
+/** What a change set knows beside its records. */
+export interface Known {
+  /** By agent identifier, as far as known. */
+  pricing?: ReadonlyMap<string, PricingType>;
+  /**
+   * Stored records that the transactions must leave alone, though one of them may carry the
+   * identifier of such a record.
+   */
+  others?: EscrowRecord[];
+  /** What is stored of the transactions. */
+  stored?: StoredTransaction[];
+}
+
+/** A record that this batch writes, and which of its stamps move. */
+export interface RecordChange {
+  record: EscrowRecord;
+  moved: MovedStamps;
+}
+
+/**
+ * What a run of consecutive transactions does, folded in memory: each record is written once, in
+ * its last state, while each step leaves its transaction and its event.
+ */
+export class ChangeSet {
+  readonly records = new Map<string, RecordChange>();
+  readonly transactions: TransactionChange[] = [];
+  readonly pastActions: { recordId: string; id: string; txHash: string | null; doc: string }[] = [];
+  readonly events: RecordEvent[] = [];
+  /** Locks that named our wallets but that anyone could have made for free. */
+  ignoredLocks = 0;
+  /** Characters of the records' new states: each is written about five times. */
+  stateText = 0;
+
+  readonly now: number;
+  /** By agent identifier, as far as known. */
+  readonly pricing: ReadonlyMap<string, PricingType>;
+  readonly #tipHeight: number;
+  /** Histories are shown in the order of their ids. */
+  readonly #newId: () => string;
+  readonly #byUtxo = new Map<string, EscrowRecord[]>();
+  readonly #byIdentifier = new Map<string, EscrowRecord>();
+  readonly #taken: ReadonlySet<string>;
+  readonly #stored: ReadonlyMap<string, StoredTransaction>;
+
+  /**
+   * @param records - the stored records that the transactions may touch
+   * @param now - epoch milliseconds
+   */
+  constructor(records: EscrowRecord[], now: number, tipHeight: number, known: Known = {}) {
+    const { pricing = new Map(), others = [], stored = [] } = known;
+    this.now = now;
+    this.pricing = pricing;
+    this.#tipHeight = tipHeight;
+    this.#newId = ascendingIds(now);
+    for (const record of records) this.#index(record);
+    this.#taken = new Set(others.map(({ side, identifierHash }) => nameOf(side, identifierHash)));
+    this.#stored = new Map(
+      stored.map((one) => [rowName(one.recordId, one.transaction.txHash), one]),
+    );
+  }
+
+  /** The records whose funds are in an output (`hash#index`): none, one, or one of each side. */
+  holding(utxo: string): EscrowRecord[] {
+    return this.#byUtxo.get(utxo) ?? [];
+  }
+
+  /** The record with an identifier, if there is one. */
+  find(side: Side, identifierHash: string): EscrowRecord | undefined {
+    return this.#byIdentifier.get(nameOf(side, identifierHash));
+  }
+
+  /** Whether an identifier is that of a record which is outside the scope of this run. */
+  isTaken(side: Side, identifierHash: string): boolean {
+    return this.#taken.has(nameOf(side, identifierHash));
+  }
+
+  /** What was stored of a record's transaction before this run. */
+  stored({ id }: EscrowRecord, txHash: string): StoredTransaction | undefined {
+    return this.#stored.get(rowName(id, txHash));
+  }
+
+  /** Moves a record to what it is after a transaction of the chain. */
+  advance(record: EscrowRecord, step: Step, at: AddressTransaction, fees: string): void {
+    const { state: before, wanted } = record;
+    const stored = this.stored(record, at.txHash);
+    const transaction: TransactionRecord = {
+      id: stored?.transaction.id ?? this.#newId(),
+      createdAt: stored?.transaction.createdAt ?? this.now,
+      updatedAt: this.now,
+      txHash: at.txHash,
+      status: "Confirmed",
+      fees,
+      blockHeight: at.blockHeight,
+      blockTime: at.blockTime,
+      previousOnChainState: before.onChainState,
+      newOnChainState: step.state.onChainState,
+    };
+    this.transactions.push({
+      recordId: record.id,
+      transaction,
+      want: stored?.want ?? null,
+      applied: { txIndex: at.txIndex, before: storedBefore(record, step.taken) },
+    });
+    const state = { ...step.state, transaction };
+    this.stateText += JSON.stringify([state, step.output]).length;
+    this.#keepAction(record, { state, wanted: step.wanted }, at.txHash);
+    record.lastCheckedAt = this.now;
+    this.#change(record, { state, output: step.output, wanted: step.wanted });
+    const open = wanted.underWay?.transaction;
+    if (open && open.txHash !== at.txHash && step.wanted.underWay === null)
+      this.write(record, { ...open, status: "RolledBack" }, wanted.want);
+  }
+
+  /** Takes a record back to what it was; the rows of its transactions are written elsewhere. */
+  rewind(record: EscrowRecord, change: Change): void {
+    record.lastCheckedAt = this.now;
+    this.#change(record, change);
+  }
+
+  /** Changes what is wanted of a record, or of that what is going on. */
+  want(record: EscrowRecord, wanted: Wanted): void {
+    this.#keepAction(record, { ...record, wanted }, null);
+    this.#change(record, { ...record, wanted });
+  }
+
+  /** Writes a transaction of ours that is in no block, with its record so that this guards it. */
+  write(record: EscrowRecord, transaction: TransactionRecord, want: Want | null): void {
+    this.transactions.push({
+      recordId: record.id,
+      transaction: { ...transaction, updatedAt: this.now },
+      want,
+      applied: null,
+    });
+    this.#change(record, record);
+  }
+
+  /** A new transaction of ours for a record. */
+  newTransaction({ state }: EscrowRecord, txHash: string): TransactionRecord {
+    return {
+      id: this.#newId(),
+      createdAt: this.now,
+      updatedAt: this.now,
+      txHash,
+      status: "Pending",
+      fees: null,
+      blockHeight: null,
+      blockTime: null,
+      previousOnChainState: state.onChainState,
+      newOnChainState: null,
+    };
+  }
+
+  /** Puts a record into what it is now: moves the stamps and emits the events that follow. */
+  #change(record: EscrowRecord, { state, output, wanted }: Change): void {
+    const before = record.state;
+    const isNew = record.rev < 0 && !this.records.has(record.id);
+    const was = nextActionOf(before.onChainState, record.wanted);
+    const is = nextActionOf(state.onChainState, wanted);
+    const step: MovedStamps = {
+      chain:
+        isNew ||
+        before.onChainState !== state.onChainState ||
+        before.resultHash !== state.resultHash,
+      action: isNew || !isSameAction(was, is),
+    };
+    const known = this.records.get(record.id) ?? { record, moved: { chain: false, action: false } };
+    known.moved = {
+      chain: known.moved.chain || step.chain,
+      action: known.moved.action || step.action,
+    };
+    this.#unindex(record);
+    Object.assign(record, { state, output, wanted, updatedAt: this.now });
+    if (step.action) record.actionChangedAt = this.now;
+    this.records.set(record.id, known);
+    this.#index(record);
+
+    if (step.chain || was.requestedAction !== is.requestedAction)
+      this.#emit(known, "ON_CHAIN_STATUS_CHANGED");
+    const failed = is.errorType !== null && was.errorType === null;
+    const invalid =
+      state.onChainState === "FundsOrDatumInvalid" && before.onChainState !== "FundsOrDatumInvalid";
+    if (failed || invalid) this.#emit(known, "ON_ERROR");
+  }
+
+  /**
+   * Keeps the action that a purchase had, if it is another one now.
+   *
+   * @param txHash - the transaction that ended it, and undoes that with itself
+   */
+  #keepAction(record: EscrowRecord, next: Pick<Change, "state" | "wanted">, txHash: string | null) {
+    if (record.side !== "purchase") return;
+    const was = nextActionOf(record.state.onChainState, record.wanted);
+    if (isSameAction(was, nextActionOf(next.state.onChainState, next.wanted))) return;
+    const id = this.#newId();
+    const doc = renderPastAction(id, was, record.actionChangedAt, this.now);
+    this.pastActions.push({ recordId: record.id, id, txHash, doc });
+  }
+
+  #index(record: EscrowRecord): void {
+    this.#byIdentifier.set(nameOf(record.side, record.identifierHash), record);
+    const { utxo } = record.state;
+    if (utxo === null) return;
+    this.#byUtxo.set(utxo, [...this.holding(utxo), record]);
+  }
+
+  #unindex(record: EscrowRecord): void {
+    const { utxo } = record.state;
+    if (utxo !== null)
+      this.#byUtxo.set(
+        utxo,
+        this.holding(utxo).filter((one) => one.id !== record.id),
+      );
+  }
+
+  #emit({ record, moved }: RecordChange, what: "ON_CHAIN_STATUS_CHANGED" | "ON_ERROR"): void {
+    record.sequence++;
+    const kind: RecordEventKind =
+      record.side === "payment" ? `PAYMENT_${what}` : `PURCHASE_${what}`;
+    const doc = withHistories(render(record, moved), record.side);
+    this.events.push({
+      id: this.#newId(),
+      kind,
+      recordId: record.id,
+      sequence: record.sequence,
+      data: withConfirmations(doc, this.#tipHeight),
+      stampIndex: [...this.records.keys()].indexOf(record.id),
+    });
+  }
+}
+
+function nameOf(side: Side, identifierHash: string): string {
+  return `${side}:${identifierHash}`;
+}
+
+function rowName(recordId: string, txHash: string): string {
+  return `${recordId}:${txHash}`;
+}
+
+function isSameAction(a: NextAction, b: NextAction): boolean {
+  return (
+    a.requestedAction === b.requestedAction &&
+    a.errorType === b.errorType &&
+    a.errorNote === b.errorNote
+  );
+}

@@ -1,0 +1,42 @@
+import { lastDeadline, windowOf } from "../actions/windows.ts";
+import type { EscrowRecord } from "../record.ts";
+import type { Step } from "../wanted.ts";
+import { mayStand } from "./wanted-after.ts";
+
+/** How long after a deadline a step is over: as long as a block may take to be seen. */
+const OVER_MS = 120_000;
+
+/**
+ * When the wallet that acts for a record has something to do for it: what is wanted may begin, or can
+ * never be done, or else the step that comes by itself may begin. Null: nothing, as far as is known.
+ *
+ * @returns epoch milliseconds of the chain
+ */
+export function dueAt(record: EscrowRecord): number | null {
+  const { side, sourceType, state, wanted } = record;
+  const { want, underWay, error } = wanted;
+  if (underWay !== null || error?.isManual) return null;
+  if (want === null) {
+    const step = stepByItself(record);
+    const window = step && windowOf(record, step);
+    return window && (window.notBefore ?? 0);
+  }
+  if (mayStand(side, want, state.onChainState, sourceType))
+    return Math.max(windowOf(record, want.step)?.notBefore ?? 0, want.since);
+  // It waits for the state to return, as long as that is of use.
+  const deadline = lastDeadline(record, want.step);
+  return deadline && deadline + OVER_MS;
+}
+
+/** The step that ends an escrow when nobody asks for anything. */
+function stepByItself({ side, state }: EscrowRecord): Step | null {
+  const { onChainState, resultHash } = state;
+  if (side === "payment")
+    return onChainState === "ResultSubmitted" || onChainState === "WithdrawAuthorized"
+      ? "Withdraw"
+      : null;
+  const isWithout = onChainState === "FundsLocked" || onChainState === "RefundRequested";
+  return (isWithout && resultHash === "") || onChainState === "RefundAuthorized"
+    ? "WithdrawRefund"
+    : null;
+}

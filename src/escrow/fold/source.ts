@@ -1,0 +1,67 @@
+import type { EscrowDatum } from "../../chain/escrow-datum.ts";
+import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import type { AddressTransaction, TransactionUtxos } from "../../chain/provider/provider.ts";
+import type { ChainTransaction } from "../../chain/transaction/decode.ts";
+import type { WalletRole } from "../../wallets/managed/tables.ts";
+
+/** One of our wallets, in the role it plays for a source. */
+export interface SourceWallet {
+  id: string;
+  role: WalletRole;
+  /** Payment key hash, hex. */
+  vkey: string;
+  address: string;
+  /** The API key that added it: `requestedById` of its records. */
+  createdById: string;
+}
+
+/** What sync needs to know of a payment source. */
+export interface EscrowSource {
+  id: string;
+  network: Network;
+  type: PaymentSourceType;
+  contractAddress: string;
+  policyId: string;
+  wallets: SourceWallet[];
+}
+
+/** A transaction that precedes another. */
+export interface EarlierTransaction {
+  tx: ChainTransaction;
+  /** Its inputs and outputs with addresses and amounts: one more provider call, made when asked. */
+  utxos(): Promise<TransactionUtxos>;
+  /**
+   * The datums of the outputs at the contract that it spends, by outpoint (`hash#index`); null where
+   * one does not read as an escrow. Needs `utxos`.
+   */
+  spentDatums(): Promise<Map<string, EscrowDatum | null>>;
+}
+
+/** An output of the contract whose datum reads as an escrow. */
+export interface EscrowOutput {
+  index: number;
+  datum: EscrowDatum;
+  output: ChainTransaction["outputs"][number];
+  identifier: string;
+  /** SHA-256 of the identifier, hex. */
+  identifierHash: string;
+}
+
+/** A transaction of the contract, read. */
+export interface ReadTransaction extends EarlierTransaction {
+  at: AddressTransaction;
+  /** Its escrow outputs; none when it failed phase 2. */
+  outputs: EscrowOutput[];
+  /** A transaction whose outputs it spends, or one before that. */
+  earlier(txHash: string): Promise<EarlierTransaction>;
+}
+
+/** How far a transaction may look back for steps that were skipped. */
+export interface Lookback {
+  /** Epoch milliseconds after which no earlier transaction is asked for. */
+  until: number;
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Whether the transaction may be left to a run that has more time: else the operator is told. */
+  mayWait: boolean;
+}

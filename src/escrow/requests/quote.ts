@@ -1,0 +1,152 @@
+import { requireCredits } from "../../api-keys/credits.ts";
+import { chainTime } from "../../chain/chain-time.ts";
+import type { Provider } from "../../chain/provider/provider.ts";
+import { type Database, db } from "../../db/client.ts";
+import { open } from "../../db/sealed.ts";
+import { permitNetwork } from "../../http/authenticate.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { idempotently } from "../../http/idempotency.ts";
+import type { SellerWallet } from "../../registry/token-holder.ts";
+import { chainClock } from "../../sources/chain-clock.ts";
+import { drivesOf } from "../../sources/drives.ts";
+import { providerFor } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
+import { findWallet, type ManagedWallet, walletInUse } from "../../wallets/managed/find.ts";
+import { openKeys } from "../../wallets/managed/keys.ts";
+import { findAgent } from "./agent.ts";
+import { offerOf, priceOf } from "./offer.ts";
+import { returnAddressOf } from "./return-address.ts";
+import type { QuoteBody } from "./schemas.ts";
+import { type SignedQuote, signQuote } from "./sign.ts";
+import { sourcesOfAgent } from "./source.ts";
+import { makeQuote, type ShownQuote, shownQuote } from "./store.ts";
+import { checkTimes, timeWarnings, withDefaults } from "./times.ts";
+
+/**
+ * Signs what a job will cost and by when it is done: a payment record that waits for its lock.
+ *
+ * @param now - epoch milliseconds
+ * @returns the record, once per Idempotency-Key
+ * @throws ApiError 400, 402, 403, 404, 422, 503; ProviderError
+ */
+export async function requestQuote(
+  c: AppContext,
+  body: QuoteBody,
+  now: number,
+): Promise<ShownQuote> {
+  const { network } = body;
+  permitNetwork(c.var.caller, network);
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const made = await idempotently(c, database, now, async (remember) => {
+    const { quote, warnings } = await agree(c, database, body, now);
+    return makeQuote(c, database, { quote, warnings, metadata: body.metadata, now }, remember);
+  });
+  return shownQuote(database, made);
+}
+
+/** All checks in their order, and the seller's signature at their end. */
+async function agree(
+  c: AppContext,
+  database: Database,
+  body: QuoteBody,
+  now: number,
+): Promise<{ quote: SignedQuote; warnings: string[] }> {
+  const { network, agentIdentifier, supportedPaymentSourceIndex: index } = body;
+  const sources = await sourcesOfAgent(database, network, agentIdentifier, body.paymentSourceType);
+  const [anySource] = sources;
+  const key = await open(c.env, providerKeyPlace(anySource.id), anySource.rpcProviderApiKey);
+  const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });
+  const times = withDefaults(body);
+  checkTimes(times, await latestTime(c, provider, now));
+  await requireCredits(database, c.var.caller, "payment");
+
+  const agent = await findAgent(database, provider, anySource, agentIdentifier, now);
+  const { type } = anySource;
+  const offer = offerOf(agent.profile, { type, network, ...(index !== undefined && { index }) });
+  const payable =
+    offer.contractAddress === null
+      ? sources
+      : sources.filter(({ contractAddress }) => contractAddress === offer.contractAddress);
+  if (payable.length === 0)
+    throw new ApiError(
+      404,
+      "supportedPaymentSourceIndex: no payment source has the contract that the agent lists here",
+    );
+  const price = priceOf(offer.pricing, body.RequestedFunds);
+  const { wallet, source } = await sellerOf(database, payable, agent.holder);
+  const sellerReturnAddress = returnAddressOf(c.var.caller, body.sellerReturnAddress, {
+    wallet,
+    type,
+  });
+  refuseUndriven(source, wallet);
+
+  const row = await walletInUse(database, wallet.id, "agentIdentifier");
+  const quote = signQuote(
+    {
+      source,
+      wallet,
+      holder: agent.holder,
+      agentIdentifier,
+      agentName: agent.profile.name,
+      inputHash: body.inputHash,
+      buyerNonce: body.identifierFromPurchaser,
+      times,
+      price,
+      sellerReturnAddress,
+      ...(index !== undefined && { supportedPaymentSourceIndex: index }),
+    },
+    await openKeys(c.env, row),
+  );
+  return { quote, warnings: [...addressWarnings(agent.holder, wallet), ...timeWarnings(times)] };
+}
+
+/** What a deadline must not be before, epoch milliseconds; a chain in another time is asked for it. */
+async function latestTime(
+  c: AppContext,
+  provider: Pick<Provider, "latestBlock">,
+  now: number,
+): Promise<number> {
+  if ((await chainClock(c.env, c.var.deadline)) === "wall") return now;
+  return chainTime("tip", (await provider.latestBlock()).time, now).latest;
+}
+
+/**
+ * The selling wallet that holds an agent's token, and its payment source.
+ *
+ * @throws ApiError 404
+ */
+async function sellerOf(
+  database: Database,
+  sources: readonly SourceRow[],
+  { vkey }: SellerWallet,
+): Promise<{ wallet: ManagedWallet; source: SourceRow }> {
+  const [network] = sources.map((source) => source.network);
+  const wallet = network && (await findWallet(database, network, vkey, "Selling"));
+  const source = wallet && sources.find(({ id }) => id === wallet.sourceId);
+  if (!wallet || !source)
+    throw new ApiError(
+      404,
+      "agentIdentifier: the token is held by a wallet that is no selling wallet of its payment source",
+    );
+  return { wallet, source };
+}
+
+/** @throws ApiError 503 */
+function refuseUndriven(source: SourceRow, wallet: ManagedWallet): void {
+  if (drivesOf(source, wallet) === "all") return;
+  const [what, which] =
+    source.drives === "all" ? ["selling wallet", wallet] : (["payment source", source] as const);
+  throw new ApiError(
+    503,
+    `The ${what} ${which.id} makes no new quotes: its drives is ${which.drives}`,
+    { retryAfter: 300 },
+  );
+}
+
+function addressWarnings(holder: SellerWallet, wallet: ManagedWallet): string[] {
+  if (holder.address === wallet.address) return [];
+  return [
+    "agentIdentifier: the token is at another address of the selling wallet's key, which is signed",
+  ];
+}

@@ -1,0 +1,35 @@
+import { createRouter, serve } from "../../http/endpoint.ts";
+import { requestQuote } from "./quote.ts";
+import { quoteBody, quoteRecord } from "./schemas.ts";
+
+/** What is asked of escrows: quotes. */
+export function escrowRequestRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createPayment",
+      path: "/payment",
+      access: "+PAY",
+      tag: "Payments",
+      summary: "Quotes a job: signs its price and times for a buyer",
+      description:
+        "The seller's wallet signs; nothing happens on the chain. The buyer's service verifies `blockchainIdentifier` and locks the funds, which moves the record.",
+      body: quoteBody,
+      idempotent: true,
+      data: quoteRecord,
+      errors: {
+        402: "The API key has no usage credits left.",
+        404: "No payment source, no holder of the agent's token, no metadata, or no selling wallet of ours.",
+        502: "The chain provider failed.",
+        503: "The chain provider takes no calls, or the source or the wallet makes no new quotes.",
+        504: "The chain provider did not answer in time.",
+      },
+    },
+    (c, { body }) => requestQuote(c, body, Date.now()),
+  );
+
+  return router;
+}

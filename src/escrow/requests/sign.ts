@@ -1,0 +1,98 @@
+import { type EscrowDatum, SELLER_NONCE_LENGTH } from "../../chain/escrow-datum.ts";
+import { bytesToHex } from "../../chain/hex.ts";
+import { signIdentifier } from "../../chain/identifier.ts";
+import type { WalletKeys } from "../../chain/keys.ts";
+import type { Funds } from "../../chain/network.ts";
+import type { SellerWallet } from "../../registry/token-holder.ts";
+import type { SourceRow } from "../../sources/record.ts";
+import type { ManagedWallet } from "../../wallets/managed/find.ts";
+import { fundsOf } from "../fold/escrow-outputs.ts";
+import type { StoredFunds } from "../record.ts";
+import { type Estimate, estimate } from "./estimate.ts";
+import type { Price } from "./offer.ts";
+import type { EscrowTimes } from "./times.ts";
+
+/** What a seller offers for one job. */
+export interface Offered {
+  source: SourceRow;
+  wallet: ManagedWallet;
+  /** Where the agent's token is: this address is signed, since a buyer's service will look there. */
+  holder: SellerWallet;
+  agentIdentifier: string;
+  agentName: string;
+  /** Hex in lower case, like the next. */
+  inputHash: string;
+  buyerNonce: string;
+  times: EscrowTimes;
+  price: Price;
+  sellerReturnAddress: string | null;
+  supportedPaymentSourceIndex?: number;
+}
+
+/** An offer with the seller's signature. */
+export interface SignedQuote extends Offered {
+  blockchainIdentifier: string;
+  estimate: Estimate;
+}
+
+/**
+ * Signs an offer with the payment key of the selling wallet, under a nonce of its own. A dynamic price
+ * is signed in its order and its digits; a fixed one is the registry's, and is not.
+ */
+export function signQuote(offered: Offered, keys: WalletKeys): SignedQuote {
+  const { source, holder, price, times } = offered;
+  const requestedFunds = price.pricingType === "Dynamic" ? price.funds.map(fundsOf) : null;
+  const terms = {
+    version: source.type,
+    inputHash: offered.inputHash,
+    agentIdentifier: offered.agentIdentifier,
+    buyerNonce: offered.buyerNonce,
+    sellerNonce: newNonce(),
+    payByTime: BigInt(times.payByTime),
+    submitResultTime: BigInt(times.submitResultTime),
+    unlockTime: BigInt(times.unlockTime),
+    externalDisputeUnlockTime: BigInt(times.externalDisputeUnlockTime),
+    seller: holder.address,
+    sellerReturnAddress: offered.sellerReturnAddress,
+  };
+  const index = offered.supportedPaymentSourceIndex;
+  const { blockchainIdentifier, ...reference } = signIdentifier(
+    terms,
+    {
+      contractAddress: source.contractAddress,
+      requestedFunds,
+      ...(index !== undefined && { supportedPaymentSourceIndex: index }),
+    },
+    { ...keys, address: holder.address },
+  );
+  const datum: EscrowDatum = {
+    ...terms,
+    ...reference,
+    // No buyer is known: an address of the usual length stands in.
+    buyer: keys.address,
+    buyerVkey: keys.vkey,
+    sellerVkey: keys.vkey,
+    buyerReturnAddress: null,
+    collateralReturn: 0n,
+    resultHash: "",
+    sellerCooldownTime: 0n,
+    buyerCooldownTime: 0n,
+    state: "FundsLocked",
+  };
+  return {
+    ...offered,
+    blockchainIdentifier,
+    estimate: estimate(totals(price.funds), datum, source.feeRatePermille),
+  };
+}
+
+function newNonce(): string {
+  return bytesToHex(crypto.getRandomValues(new Uint8Array(SELLER_NONCE_LENGTH / 2)));
+}
+
+/** A registry may list a unit twice. */
+function totals(funds: readonly StoredFunds[]): Funds[] {
+  const sums = new Map<string, bigint>();
+  for (const { unit, amount } of funds) sums.set(unit, (sums.get(unit) ?? 0n) + BigInt(amount));
+  return [...sums].map(([unit, amount]) => ({ unit, amount }));
+}

@@ -1,0 +1,12 @@
+import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+
+/** What the request that made a record left beside its terms. Ledger. */
+export const escrowRequest = sqliteTable("escrow_request", {
+  recordId: text("record_id").primaryKey(),
+  /** The record's. */
+  requestedById: text("requested_by_id").notNull(),
+  /** What the caller noted, up to 16 KiB. Shown to the record's owner and to Admins alone. */
+  metadata: text("metadata"),
+  /** Change stamp of the batch that made the record, as the request is answered. */
+  madeAt: integer("made_at").notNull(),
+});

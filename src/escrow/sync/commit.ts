@@ -1,0 +1,79 @@
+import { type Database, type Statement, statement } from "../../db/client.ts";
+import { commit as commitMove } from "../../indexer/cursor.ts";
+import type { Position } from "../../indexer/position.ts";
+import type { Backfill } from "../../sources/cursor.ts";
+import type { ChangeSet } from "../fold/changes.ts";
+import { writeChanges } from "../fold/write-changes.ts";
+import { renderTransaction } from "../render.ts";
+import type { TransactionRecord } from "../transaction-record.ts";
+import { ESCROW_TABLES, type EscrowCursor } from "./cursor.ts";
+
+/** Where the cursor goes with a batch. */
+export interface CursorMove {
+  recent: Position[];
+  /** Epoch milliseconds until which this pass holds the source; null: no longer. */
+  leaseUntil: number | null;
+  /** How far the past of added wallets was read; null: all of it. Left out: as far as before. */
+  backfill?: Backfill | null;
+}
+
+/** A transaction that was rolled back, as it is shown from now on. */
+export interface UndoneTransaction {
+  recordId: string;
+  transaction: TransactionRecord;
+}
+
+/**
+ * Writes everything a run of transactions did, the cursor and the events in one batch; see `commit`
+ * in `indexer/cursor.ts`.
+ *
+ * @throws StaleCursor when somebody else moved the cursor first, StaleRecord when a record; nothing was
+ *   written
+ */
+export async function commit(
+  db: Database,
+  cursor: EscrowCursor,
+  changes: ChangeSet,
+  { recent, leaseUntil, backfill = cursor.backfill ?? null }: CursorMove,
+  more: Statement[] = [],
+): Promise<void> {
+  const end = recent.at(-1);
+  const columns = {
+    sql: ", position = ?, lease_until = ?, ignored_locks = ignored_locks + ?, backfill = ?",
+    params: [
+      end === undefined ? null : JSON.stringify(end),
+      leaseUntil,
+      changes.ignoredLocks,
+      backfill && JSON.stringify(backfill),
+    ],
+  };
+  const statements = [...writeChanges(changes, cursor), ...more];
+  await commitMove(db, ESCROW_TABLES, cursor, { recent, columns }, statements, changes.now);
+  if (backfill === null) delete cursor.backfill;
+  else cursor.backfill = backfill;
+}
+
+/** Marks transactions as rolled back, and deletes the action history they made. */
+export function undoStatements(undone: UndoneTransaction[]): Statement[] {
+  const rows = undone.map(({ recordId, transaction }) => ({
+    recordId,
+    txHash: transaction.txHash,
+    fields: JSON.stringify(transaction),
+    doc: renderTransaction(transaction),
+  }));
+  const json = JSON.stringify(rows);
+  return [
+    statement(
+      `UPDATE escrow_transaction SET status = 'RolledBack', fields = item.value->>'fields',
+         doc = item.value->>'doc'
+       FROM json_each(?) AS item
+       WHERE record_id = item.value->>'recordId' AND tx_hash = item.value->>'txHash'`,
+      json,
+    ),
+    statement(
+      `DELETE FROM escrow_action WHERE (record_id, tx_hash) IN
+         (SELECT value->>'recordId', value->>'txHash' FROM json_each(?))`,
+      json,
+    ),
+  ];
+}

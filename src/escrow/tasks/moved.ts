@@ -1,0 +1,164 @@
+import type { Network } from "../../chain/network.ts";
+import { type Database, type Statement, statement } from "../../db/client.ts";
+import type { Move } from "../../wallets/spending/history.ts";
+import { meaningOf, type Phase } from "../../wallets/spending/life.ts";
+import { ChangeSet } from "../fold/changes.ts";
+import { loadRecords } from "../fold/load-records.ts";
+import { writeChanges } from "../fold/write-changes.ts";
+import type { EscrowRecord, WalletName } from "../record.ts";
+import type { TransactionStatus } from "../transaction-record.ts";
+import type { Want } from "../wanted.ts";
+import { partsOf } from "./task.ts";
+
+/** After this many collaterals a step is left to a person. */
+const MOST_LOST = 2;
+
+/** What a transaction of a wallet moves. */
+interface Told {
+  record: EscrowRecord;
+  wantId: string;
+  txHash: string;
+  phase: Phase;
+}
+
+/**
+ * Statements that tell records what became of their tasks, guarded by the records' revisions
+ * (`escrow.rev`): for the batch in which a wallet stores a transaction, or writes what became of it.
+ * A record has its row of the transaction from then on, and at most one is under way. That it landed
+ * is told by the fold alone.
+ *
+ * A transaction for something that is not wanted any more must not be stored: then the statements
+ * abort the batch.
+ *
+ * @param wallet - whose transactions they are
+ * @param now - epoch milliseconds
+ */
+export async function moveRecords(
+  db: Pick<Database, "all">,
+  network: Network,
+  wallet: WalletName,
+  moves: readonly Move[],
+  now: number,
+): Promise<Statement[]> {
+  if (moves.length === 0) return [];
+  const { records, stored } = await loadRecords(
+    db,
+    moves.map(({ transaction }) => transaction.hash),
+    "SELECT value FROM json_each(?2)",
+    JSON.stringify(moves.map(({ task }) => partsOf(task.id).recordId)),
+  );
+  const tipHeight = await readTip(db, network);
+  const bySource = Map.groupBy(records, ({ sourceId }) => sourceId);
+  return [...bySource].flatMap(([sourceId, found]) => {
+    const changes = new ChangeSet(found, now, tipHeight, { stored });
+    const isWanted = moves.every((move) => {
+      const { recordId, wantId } = partsOf(move.task.id);
+      const record = found.find(({ id }) => id === recordId);
+      if (record === undefined) return true;
+      const { hash: txHash, phase } = move.transaction;
+      return tell(changes, { record, wantId, txHash, phase }, wallet);
+    });
+    return isWanted ? writeChanges(changes, { sourceId, network }) : [abort(found)];
+  });
+}
+
+/** @returns whether the batch may be written */
+function tell(changes: ChangeSet, told: Told, wallet: WalletName): boolean {
+  const { record, txHash, phase } = told;
+  const stored = changes.stored(record, txHash);
+  switch (meaningOf(phase)) {
+    case "UnderWay":
+      return stored === undefined ? begin(changes, told, wallet) : beginAgain(changes, told);
+    case "Landed":
+      return true;
+    case "Ended":
+      end(changes, told);
+      return true;
+  }
+}
+
+/** A new transaction was stored. */
+function begin(changes: ChangeSet, { record, wantId, txHash }: Told, wallet: WalletName): boolean {
+  const { want, underWay, error } = record.wanted;
+  if (want?.id !== wantId || underWay !== null || error?.isManual) return false;
+  record.wallet ??= wallet;
+  start(changes, record, want, changes.newTransaction(record, txHash));
+  return true;
+}
+
+/** One that had ended for us is in a block all the same, or was sent again. */
+function beginAgain(changes: ChangeSet, { record, wantId, txHash }: Told): boolean {
+  const { want, underWay } = record.wanted;
+  const transaction = changes.stored(record, txHash)?.transaction;
+  const mayCome = transaction !== undefined && transaction.status !== "Confirmed";
+  if (!mayCome || want?.id !== wantId) return true;
+  if (underWay !== null && underWay.transaction.txHash !== txHash)
+    changes.write(record, { ...underWay.transaction, status: "RolledBack" }, want);
+  start(changes, record, want, { ...transaction, ...NOT_IN_BLOCK });
+  return true;
+}
+
+const NOT_IN_BLOCK = {
+  status: "Pending",
+  fees: null,
+  blockHeight: null,
+  blockTime: null,
+  newOnChainState: null,
+} as const;
+
+function start(
+  changes: ChangeSet,
+  record: EscrowRecord,
+  want: Want,
+  transaction: ReturnType<ChangeSet["newTransaction"]>,
+): void {
+  changes.write(record, transaction, want);
+  const { error } = record.wanted;
+  changes.want(record, {
+    ...record.wanted,
+    underWay: { transaction, spends: record.state.utxo },
+    error: error?.isManual ? error : null,
+  });
+}
+
+/** The transaction will not do it: what is wanted is wanted still. */
+function end(changes: ChangeSet, { record, txHash, phase }: Told): void {
+  const stored = changes.stored(record, txHash);
+  const { want, underWay, error } = record.wanted;
+  if (stored === undefined || stored.transaction.status === "Confirmed") return;
+  changes.write(record, { ...stored.transaction, status: statusOf(phase) }, stored.want);
+  if (want === null || underWay?.transaction.txHash !== txHash) return;
+  const lost = (want.lostCollaterals ?? 0) + (phase === "Failed" ? 1 : 0);
+  changes.want(record, {
+    ...record.wanted,
+    want: lost > 0 ? { ...want, lostCollaterals: lost } : want,
+    underWay: null,
+    error: phase === "Failed" && lost >= MOST_LOST ? collateralLost(lost) : error,
+  });
+}
+
+function statusOf(phase: Phase): TransactionStatus {
+  return phase === "Expired" ? "FailedViaTimeout" : "RolledBack";
+}
+
+function collateralLost(times: number) {
+  const note = `The contract refused this step in a block, and the collateral was taken, ${times} times`;
+  return { isManual: true, type: "Unknown", note, txHash: null };
+}
+
+/** Fails the batch as if the records had been changed meanwhile. */
+function abort(records: EscrowRecord[]): Statement {
+  const ids = JSON.stringify(records.map(({ id }) => id));
+  return statement(
+    "UPDATE escrow SET rev = NULL WHERE id IN (SELECT value FROM json_each(?))",
+    ids,
+  );
+}
+
+async function readTip(db: Pick<Database, "all">, network: Network): Promise<number> {
+  const [tip] = await db.all<{ height: number }>(
+    "SELECT height FROM chain_tip WHERE network = ?",
+    network,
+  );
+  return tip?.height ?? 0;
+}

@@ -1,0 +1,97 @@
+import type { OnChainState } from "../chain/network.ts";
+import type { TransactionRecord } from "./transaction-record.ts";
+
+/** Steps that a managed wallet can take for a record; an action is one of them and how far it is. */
+export const STEPS = [
+  "FundsLocking",
+  "SubmitResult",
+  "Withdraw",
+  "AuthorizeRefund",
+  "SetRefundRequested",
+  "UnSetRefundRequested",
+  "WithdrawRefund",
+  "AuthorizeWithdrawal",
+] as const;
+export type Step = (typeof STEPS)[number];
+
+/** A step that was asked for and is not done. */
+export interface Want {
+  /** The same in every transaction that tries it; another one when the same is asked for again. */
+  id: string;
+  step: Step;
+  /** The result that `SubmitResult` carries, hex; null of other steps. */
+  resultHash: string | null;
+  /** Id of the API key that asked for it; `automatic`: a rule of the service. */
+  by: string;
+  /** Epoch milliseconds. */
+  since: number;
+  /** Transactions for it whose script failed in a block. */
+  lostCollaterals?: number;
+}
+
+/** The transaction of ours that is on its way for what is wanted: a record has at most one. */
+export interface UnderWay {
+  transaction: TransactionRecord;
+  /** The escrow's output that it spends, `hash#index`; null of a lock. */
+  spends: string | null;
+}
+
+/** What went wrong, as `NextAction` tells it. */
+export interface RecordError {
+  /** Whether nothing more happens until a person decides: the action is `WaitingForManualAction`. */
+  isManual: boolean;
+  type: string;
+  note: string;
+  /** The transaction on the chain that caused it, undone with it; null: something else did. */
+  txHash: string | null;
+}
+
+/**
+ * What shall become of a record, and what of that is going on. Requests, automatic rules and the
+ * wallet write it; the fold changes it by the transition table alone.
+ *
+ * With `underWay` there is a `want`. One under a manual error waits for the person's decision.
+ */
+export interface Wanted {
+  want: Want | null;
+  underWay: UnderWay | null;
+  error: RecordError | null;
+  /** When it was found that nothing can be locked any more, epoch milliseconds. */
+  expiredAt: number | null;
+}
+
+export const NOTHING_WANTED: Wanted = { want: null, underWay: null, error: null, expiredAt: null };
+
+/** The next action as the interface shows it. */
+export interface NextAction {
+  requestedAction: string;
+  errorType: string | null;
+  errorNote: string | null;
+  /** The result a submit action carries; payments only, null on purchases. */
+  resultHash: string | null;
+}
+
+/** What a record does next, from its state on the chain and what is wanted of it. */
+export function nextActionOf(state: OnChainState | null, wanted: Wanted): NextAction {
+  const { want, error } = wanted;
+  return {
+    requestedAction: actionOf(state, wanted),
+    errorType: error?.type ?? null,
+    errorNote: error?.note ?? null,
+    resultHash: want?.resultHash ?? null,
+  };
+}
+
+function actionOf(
+  state: OnChainState | null,
+  { want, underWay, error, expiredAt }: Wanted,
+): string {
+  if (error?.isManual) return "WaitingForManualAction";
+  if (want) return `${want.step}${underWay ? "Initiated" : "Requested"}`;
+  return isTerminal(state) || expiredAt !== null ? "None" : "WaitingForExternalAction";
+}
+
+/** Whether an escrow has ended: its funds were paid out. */
+export function isTerminal(state: OnChainState | null): boolean {
+  return state === "Withdrawn" || state === "RefundWithdrawn" || state === "DisputedWithdrawn";
+}

@@ -1,0 +1,35 @@
+import type { MiddlewareHandler } from "hono";
+import { within } from "../timeout.ts";
+import type { AppEnv } from "./context.ts";
+
+/** How much of an unwanted body is read; the connection of a larger one is given up. */
+const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
+const MAX_DRAIN_MS = 5_000;
+
+/**
+ * Reads what the handlers left of a request's body before the answer is sent. The runtime closes a
+ * connection on which a body was not read to its end, and drops a `Connection: close` that would
+ * say so: a client that reuses connections would send its next request on one being closed (RFC
+ * 9112 §9.3).
+ */
+export const drainBody: MiddlewareHandler<AppEnv> = async (c, next) => {
+  await next();
+  const { body } = c.req.raw;
+  // A handler past its deadline may still be reading.
+  if (body === null || body.locked) return;
+  const left = (c.get("deadline") ?? Number.POSITIVE_INFINITY) - Date.now();
+  await within(Math.min(left, MAX_DRAIN_MS), drain(body), () => undefined);
+};
+
+async function drain(body: ReadableStream<Uint8Array>): Promise<void> {
+  const reader = body.getReader();
+  try {
+    for (let size = 0; size <= MAX_DRAINED_BYTES; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      size += value.byteLength;
+    }
+  } catch {
+    // The client disconnected while sending: there is no connection to keep.
+  }
+}

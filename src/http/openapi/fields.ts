@@ -1,0 +1,89 @@
+import { z } from "zod";
+
+/**
+ * A field with what the document says of it.
+ *
+ * @param description - what it means, with its unit
+ * @param examples - real values; none for a list or an object, whose own fields have theirs
+ *
+ * @example
+ * amount: described(z.string().regex(/^\d+$/), "Minor units of `unit`.", "10000000"),
+ */
+export function described<Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  ...examples: unknown[]
+): Schema {
+  return schema.meta({ description, ...(examples.length > 0 && { examples }) });
+}
+
+/** Makes a schema a named component, which clients are generated with. */
+export function named<Schema extends z.ZodType>(
+  name: string,
+  description: string,
+  schema: Schema,
+): Schema {
+  return schema.meta({ id: name, description });
+}
+
+const forms = new WeakMap<z.ZodType, z.ZodType>();
+
+/**
+ * Has a body shown in another form, where its own checks say more than JSON Schema can read.
+ *
+ * @param form - accepts nothing that the schema refuses
+ */
+export function shownAs<Schema extends z.ZodType>(schema: Schema, form: z.ZodType): Schema {
+  forms.set(schema, form);
+  return schema;
+}
+
+/** What the document shows of a schema. */
+export function formOf(schema: z.ZodType): z.ZodType {
+  return forms.get(schema) ?? schema;
+}
+
+/** An id in an answer. */
+export function recordId(of: string, example = "01m80ye14arhma0jvpxvf6nc73") {
+  return described(z.string(), `Id of ${of}.`, example);
+}
+
+/** A point in time in an answer. */
+export function timestamp(what: string, example = "2026-11-22T06:17:26.922Z") {
+  return described(z.iso.datetime({ precision: 3 }), what, example);
+}
+
+/** A text in an answer. */
+export function answerText(what: string, ...examples: string[]) {
+  return described(z.string(), what, ...examples);
+}
+
+/** A whole number of minor units in an answer, as decimal text. */
+export function minorUnits(what: string, example = "10000000") {
+  return described(z.string().regex(/^\d+$/), what, example);
+}
+
+/** Hex in an answer, in lower case. */
+export function hexText(digits: number, what: string, example: string) {
+  return described(z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`)), what, example);
+}
+
+/** A payment key hash in an answer. */
+export function walletVkey(
+  of: string,
+  example = "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
+) {
+  return hexText(56, `Payment key hash of ${of}.`, example);
+}
+
+/** A ledger address in an answer. */
+export function walletAddress(of: string) {
+  return answerText(`Address of ${of}, in bech32.`, WALLET_ADDRESS);
+}
+
+export const WALLET_ADDRESS =
+  "addr_test1qryczw0v4qz2x35qdvuk9vnnypgpkvlwv623nk3c6xmefvl6f9ju6lpktya0uaazv6dqgj6cf6lnqa43uvq8fduucmhstwghng";
+export const CONTRACT_ADDRESS = "addr_test1wqvh9y2msxdze3vmqzmp0kakghmauns2qhgyqyllcsyvmjgwksgqr";
+export const POLICY_ID = "ed0c3e1d73f9a32dc36448e3130024a9d4decffc129706f8beed4e90";
+export const AGENT_IDENTIFIER = `${POLICY_ID}969d0864855709947883f115da01ab9d57124cf9558222434adce2ca618e17ed`;
+export const TX_HASH = "3f731af5f69a5b886f59b3fecbb81677febc206f30bf954701f461d8647348cd";

@@ -1,0 +1,89 @@
+/** What several features say of the ledger in requests and answers. */
+import { z } from "zod";
+import { NETWORKS, ON_CHAIN_STATES, PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
+import { text } from "../parameters.ts";
+import { answerText, described, minorUnits, named, walletAddress, walletVkey } from "./fields.ts";
+
+export const network = described(
+  named("Network", "A network of the ledger.", z.enum(NETWORKS)),
+  "Network of the ledger.",
+  "Preprod",
+);
+
+const sourceType = named(
+  "PaymentSourceType",
+  "A generation of the escrow contract.",
+  z.enum(PAYMENT_SOURCE_TYPES),
+);
+export const paymentSourceType = described(
+  sourceType,
+  "Generation of the escrow contract.",
+  "Web3ChainV2",
+);
+/** The other name that answers have of it. */
+export const paymentType = described(sourceType, "The same as `paymentSourceType`.", "Web3ChainV2");
+
+export const onChainState = described(
+  named("OnChainState", "A state of an escrow on the chain.", z.enum(ON_CHAIN_STATES)),
+  "State of the escrow on the chain.",
+  "FundsLocked",
+);
+
+export const unit = described(
+  z.string(),
+  "Empty for the native coin, else policy id and asset name in hex.",
+  "",
+);
+
+/** The unit that a request names. */
+export const givenUnit = described(
+  z
+    .string()
+    .regex(
+      /^([0-9a-f]{56}([0-9a-f]{2}){0,32})?$/,
+      "must be empty, or policy id and asset name in hex",
+    ),
+  "Empty for the native coin, else policy id and asset name in hex.",
+  "",
+);
+
+/** Amounts of assets in an answer. */
+export const funds = z.array(
+  named(
+    "Funds",
+    "An amount of one asset.",
+    z.object({ amount: minorUnits("Minor units of `unit`."), unit }),
+  ),
+);
+
+/** Where a transaction stands on the chain. */
+export const blockFields = {
+  blockHeight: described(z.int().min(0).nullable(), "Height of its block; null before.", 49),
+  blockTime: described(
+    z.int().min(0).nullable(),
+    "Time of its block in Unix seconds; null before.",
+    1795328245,
+  ),
+  confirmations: described(
+    z.int().min(0).nullable(),
+    "Blocks from its own to the newest, both counted; null before it is in a block.",
+    31,
+  ),
+};
+
+/** The wallet of this service that acts for a record. */
+export const ownWallet = named(
+  "WalletAddress",
+  "A wallet by its key and its address.",
+  z.object({ walletVkey: walletVkey("the wallet"), walletAddress: walletAddress("the wallet") }),
+);
+
+/** What the URL of a file or a page looks like in an answer. */
+export function answerUrl(what: string, example = "https://agents.example.com/translator") {
+  return answerText(what, example);
+}
+
+/** An address of the ledger in a request; its checksum and network are checked by the feature. */
+export function bech32Address() {
+  return text().meta({ format: "bech32-address" });
+}

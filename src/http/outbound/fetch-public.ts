@@ -1,0 +1,159 @@
+import { abortAfter } from "../../timeout.ts";
+import { isPublicAddress, isPublicName } from "./public-address.ts";
+import { DEFAULT_RESOLVER_URL, dnsOverHttps, type Resolver } from "./resolve.ts";
+
+/** Why a guarded fetch failed; the message may be shown to whoever chose the URL. */
+export class PublicFetchError extends Error {
+  override name = "PublicFetchError";
+  /**
+   * `refused`: the URL is not allowed. `unresolved`: the resolver did not resolve the name. In
+   * either case no request was sent.
+   */
+  readonly reason: "refused" | "unresolved" | "timeout" | "too-large" | "unreachable";
+
+  constructor(reason: PublicFetchError["reason"], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}
+
+/** What a user-supplied URL may look like. */
+export interface PublicUrlRules {
+  /** `http:` as well as `https:`. Default: only `https:`. */
+  allowHttp?: boolean;
+  /** Development: loopback origins that may be reached. See `Env.LOOPBACK_ORIGINS`. */
+  loopbackOrigins?: readonly string[];
+}
+
+/**
+ * Checks a user-supplied URL: scheme, default port, a public host name, no user or password.
+ *
+ * @throws PublicFetchError `refused`
+ */
+export function checkPublicUrl(text: string, rules: PublicUrlRules = {}): URL {
+  const refused = (why: string) => new PublicFetchError("refused", why);
+  if (!URL.canParse(text)) throw refused("must be a URL");
+  const url = new URL(text);
+  if (url.username || url.password) throw refused("must not hold a user or a password");
+  if (isAllowedLoopback(url, rules.loopbackOrigins ?? [])) return url;
+  if (url.protocol !== "https:" && !(rules.allowHttp && url.protocol === "http:"))
+    throw refused(rules.allowHttp ? "must be an http or https URL" : "must be an https URL");
+  // The parser drops the scheme's default port.
+  if (url.port !== "") throw refused("must use the default port");
+  if (!isPublicName(url.hostname)) throw refused("must have a public host name");
+  return url;
+}
+
+/** Only loopback addresses: the variable can open nothing else by mistake. */
+function isAllowedLoopback(url: URL, origins: readonly string[]): boolean {
+  return isLoopback(url) && origins.includes(url.origin);
+}
+
+/** Whether an HTTP URL leads to this machine by its very name. */
+export function isLoopback({ hostname, protocol }: URL): boolean {
+  return /^(127(\.\d+){3}|localhost|\[::1\])$/.test(hostname) && /^https?:$/.test(protocol);
+}
+
+/** Which user-supplied URLs are allowed, and how their names are resolved. */
+export interface PublicTargetRules extends PublicUrlRules {
+  /** The DNS-over-HTTPS resolver; see `Env.DNS_OVER_HTTPS_URL`. */
+  resolverUrl?: string | undefined;
+  /** In place of the resolver. */
+  resolve?: Resolver;
+}
+
+/**
+ * Checks a user-supplied URL as `checkPublicUrl` does, and that its name resolves only to public
+ * addresses. The name may change afterwards: a stored URL is checked again by each `fetchPublic`.
+ *
+ * @param signal - aborts the DNS query
+ * @throws PublicFetchError `refused`; `unresolved`; `unreachable` for a name without an address
+ */
+export async function checkPublicTarget(
+  text: string,
+  rules: PublicTargetRules,
+  signal: AbortSignal,
+): Promise<URL> {
+  const url = checkPublicUrl(text, rules);
+  if (isAllowedLoopback(url, rules.loopbackOrigins ?? [])) return url;
+  const resolve = rules.resolve ?? dnsOverHttps(rules.resolverUrl ?? DEFAULT_RESOLVER_URL);
+  const addresses = await resolve(url.hostname, signal).catch((error: unknown) => {
+    throw new PublicFetchError("unresolved", "the name resolver did not answer", error);
+  });
+  if (addresses.length === 0)
+    throw new PublicFetchError("unreachable", "the host name has no address");
+  if (!addresses.every(isPublicAddress))
+    throw new PublicFetchError("refused", "must resolve to public addresses only");
+  return url;
+}
+
+export interface PublicFetchOptions extends PublicTargetRules {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array<ArrayBuffer>;
+  /** Milliseconds in total, including the body. */
+  timeoutMs: number;
+  /** Largest body of the answer, bytes; with 0 it is not read, and its faults do not matter. */
+  maxBytes: number;
+}
+
+/** The answer of a guarded fetch. Redirects are not followed: a 3xx is an answer like any other. */
+export interface PublicResponse {
+  status: number;
+  headers: Headers;
+  body: Uint8Array;
+}
+
+/**
+ * Fetches a user-supplied URL: an agent, an inbox provider, a webhook receiver, an RPC node. The
+ * only way to fetch such URLs. The URL is checked each time; the runtime resolves its name again
+ * when it connects, which `global_fetch_strictly_public` covers. Sends no cookie, follows no
+ * redirect, and is bounded in time and size.
+ *
+ * @throws PublicFetchError
+ */
+export function fetchPublic(text: string, options: PublicFetchOptions): Promise<PublicResponse> {
+  return abortAfter(options.timeoutMs, (signal) => fetchUntil(text, options, signal));
+}
+
+async function fetchUntil(
+  text: string,
+  options: PublicFetchOptions,
+  signal: AbortSignal,
+): Promise<PublicResponse> {
+  const url = await checkPublicTarget(text, options, signal);
+  try {
+    const response = await globalThis.fetch(url, {
+      method: options.method ?? "GET",
+      headers: options.headers ?? {},
+      redirect: "manual",
+      signal,
+      ...(options.body !== undefined && { body: options.body }),
+    });
+    const body = await readUpTo(response, options.maxBytes);
+    return { status: response.status, headers: response.headers, body };
+  } catch (error) {
+    if (error instanceof PublicFetchError) throw error;
+    if (signal.aborted)
+      throw new PublicFetchError("timeout", `no answer within ${options.timeoutMs} ms`, error);
+    throw new PublicFetchError("unreachable", "the host could not be reached", error);
+  }
+}
+
+async function readUpTo(response: Response, maxBytes: number): Promise<Uint8Array> {
+  if (maxBytes === 0) {
+    // Frees the connection; a body that has already failed has done so too.
+    await response.body?.cancel().catch(() => undefined);
+    return new Uint8Array();
+  }
+  const chunks: Uint8Array[] = [];
+  let left = maxBytes;
+  // Leaving the loop early cancels the stream.
+  for await (const chunk of response.body ?? []) {
+    left -= chunk.byteLength;
+    if (left < 0)
+      throw new PublicFetchError("too-large", `the answer is larger than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

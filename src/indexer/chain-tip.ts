@@ -1,0 +1,31 @@
+import type { Network } from "../chain/network.ts";
+import { type Statement, statement } from "../db/client.ts";
+
+/*
+ * The tip from which `confirmations` are counted: one per network, whichever source saw it. Sources
+ * may ask different providers, some of which are behind, so it is the highest tip that any of them
+ * saw. After a rollback the chain may be shorter for a while: the pass that detects it, by another
+ * block hash at a known height, resets the tip. A rollback that affected none of our transactions is
+ * not detected, and the old tip counts until the chain has grown past it.
+ */
+
+/** Raises the network's tip to one that was seen, if that is higher. */
+export function raiseTip(network: Network, height: number): Statement {
+  return statement(
+    `INSERT INTO chain_tip (network, height) VALUES (?, ?)
+     ON CONFLICT (network) DO UPDATE SET height = excluded.height
+     WHERE chain_tip.height < excluded.height`,
+    network,
+    height,
+  );
+}
+
+/** Sets the network's tip after a rollback, also to a lower one. */
+export function resetTip(network: Network, height: number): Statement {
+  return statement(
+    `INSERT INTO chain_tip (network, height) VALUES (?, ?)
+     ON CONFLICT (network) DO UPDATE SET height = excluded.height`,
+    network,
+    height,
+  );
+}

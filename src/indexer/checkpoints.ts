@@ -1,0 +1,120 @@
+import {
+  type Block,
+  type Provider,
+  ProviderError,
+  type TransactionPosition,
+} from "../chain/provider/provider.ts";
+import { type Database, type Statement, statement } from "../db/client.ts";
+
+/** The part of a provider that shows whether the chain is still the one that was read. */
+export type BlockProvider = Pick<Provider, "block" | "transaction">;
+
+/** The provider does not show what it showed before: it lags, so we wait. Never a reason to undo. */
+export class ProviderBehind extends ProviderError {
+  override name = "ProviderBehind";
+}
+
+/** A block that a committed page ended in, and the transaction it ended with. */
+export interface Checkpoint {
+  height: number;
+  block_hash: string;
+  tx_index: number;
+  tx_hash: string;
+}
+
+/** The ledger's security parameter: nothing deeper is ever rolled back. */
+const DEEPEST_ROLLBACK = 2160;
+
+/**
+ * The newest block that a committed page ended in and that the chain still has. A block hash
+ * commits to all blocks before it, so everything up to there stands. Only a different hash at its
+ * height is a rollback.
+ *
+ * @returns whether the newest of all stands, and the newest that does (null: none, or none yet)
+ * @throws ProviderBehind when the provider does not reach a checkpoint; ProviderError when it serves
+ *   another chain than before
+ */
+export async function standingCheckpoint(
+  db: Database,
+  provider: BlockProvider,
+  sourceId: string,
+  tip: Block,
+): Promise<{ rolledBack: boolean; standing: Checkpoint | null }> {
+  const checkpoints = await db.all<Checkpoint>(
+    `SELECT height, block_hash, tx_index, tx_hash FROM checkpoint
+     WHERE source_id = ? ORDER BY height DESC`,
+    sourceId,
+  );
+  for (const checkpoint of checkpoints) {
+    if (tip.height < checkpoint.height)
+      throw new ProviderBehind(`provider: its tip is behind block ${checkpoint.height}`);
+    const block = checkpoint.height === tip.height ? tip : await provider.block(checkpoint.height);
+    if (block === null)
+      throw new ProviderBehind(`provider: does not have block ${checkpoint.height}`);
+    if (block.hash === checkpoint.block_hash)
+      return { rolledBack: checkpoint !== checkpoints[0], standing: checkpoint };
+  }
+  const oldest = checkpoints.at(-1);
+  if (oldest && tip.height - oldest.height > DEEPEST_ROLLBACK)
+    throw new ProviderError("provider: serves another chain than before", { permanent: true });
+  return { rolledBack: oldest !== undefined, standing: null };
+}
+
+/**
+ * Binds what was read to the chain: the tip from before the reading is still in place after it.
+ * Otherwise what was read may come from two chains.
+ *
+ * @throws ProviderBehind when it is not
+ */
+export async function requireSameChain(provider: BlockProvider, tip: Block): Promise<void> {
+  const again = await provider.block(tip.height);
+  if (again?.hash !== tip.hash)
+    throw new ProviderBehind(`provider: block ${tip.height} changed while it was read`);
+}
+
+/** Stores the block that a page ended in, and deletes those no rollback can reach. */
+export function writeCheckpoint(
+  sourceId: string,
+  at: Pick<TransactionPosition, "blockHeight" | "blockHash" | "txIndex" | "hash">,
+  tip: Block,
+): Statement[] {
+  return [
+    statement(
+      `INSERT INTO checkpoint (source_id, height, block_hash, tx_index, tx_hash)
+       VALUES (?, ?, ?, ?, ?) ON CONFLICT (source_id, height) DO UPDATE SET
+         block_hash = excluded.block_hash, tx_index = excluded.tx_index, tx_hash = excluded.tx_hash`,
+      sourceId,
+      at.blockHeight,
+      at.blockHash,
+      at.txIndex,
+      at.hash,
+    ),
+    // The newest of the unreachable ones stays: it is what a deep rollback would go back to.
+    statement(
+      `DELETE FROM checkpoint WHERE source_id = ?1 AND height <
+         (SELECT max(height) FROM checkpoint WHERE source_id = ?1 AND height < ?2)`,
+      sourceId,
+      tip.height - DEEPEST_ROLLBACK,
+    ),
+  ];
+}
+
+/**
+ * Forgets the blocks above the newest checkpoint that stands, which the chain no longer has, and
+ * remembers the one that a rollback left standing above it.
+ */
+export function resetCheckpoints(
+  sourceId: string,
+  standing: Checkpoint | null,
+  left: TransactionPosition | null,
+  tip: Block,
+): Statement[] {
+  return [
+    statement(
+      "DELETE FROM checkpoint WHERE source_id = ? AND height > ?",
+      sourceId,
+      standing?.height ?? -1,
+    ),
+    ...(left === null ? [] : writeCheckpoint(sourceId, left, tip)),
+  ];
+}

@@ -1,0 +1,78 @@
+import type { Block, TransactionPosition } from "../chain/provider/provider.ts";
+import type { Database, Statement } from "../db/client.ts";
+import type { BlockProvider, Checkpoint } from "./checkpoints.ts";
+import type { Cursor, FollowerTables } from "./cursor.ts";
+import type { PlacedTransaction } from "./fork.ts";
+import type { Position } from "./position.ts";
+
+/** What a pass works with. */
+export interface PassContext {
+  db: Database;
+  provider: BlockProvider;
+  /** Confirmations a transaction needs before it is applied, the tip itself being one; at least 1. */
+  threshold: number;
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Called after each commit of transactions, to wake those who wait for it. */
+  committed(): Promise<void>;
+}
+
+/**
+ * What follows an address or a policy on the chain, through the functions of this room: `runPass`
+ * calls these in turn. `Listed` is a transaction as it is listed, `Read` one that was read,
+ * `Changes` what a run of them does to records, folded in memory until it is written.
+ */
+export interface Follower<P extends Position, Listed, Read, Changes> extends PassContext {
+  tables: FollowerTables;
+  cursor: Cursor<P>;
+  /** Transactions read before they are applied. */
+  maxReads: number;
+  /** Transactions read at once: an invocation has six connections, and D1 needs one. */
+  parallelReads: number;
+  /** The log's event of a rollback. */
+  rollbackEvent: string;
+
+  /** The transactions to apply after those that are done, in chain order; see `listPending`. */
+  list(recent: P[], tip: Block): Promise<Listed[]>;
+  /** @throws ProviderError, ProviderBehind */
+  read(listed: Listed): Promise<Read>;
+  positionOf(read: Read): P;
+  /** The block of a transaction that was read. @throws ProviderBehind when it is not there any more */
+  blockOf(read: Read): Promise<TransactionPosition>;
+
+  /** An empty change set of the records, as they are now, that some transactions may touch. */
+  load(reads: Read[], tip: Block): Promise<Changes>;
+  /**
+   * Folds a transaction into the changes.
+   *
+   * @param deadline - epoch milliseconds; null for the first of a run, which is applied in any case
+   * @returns whether it was: otherwise it is left to the next run, and the changes are as before
+   */
+  apply(changes: Changes, read: Read, deadline: number | null): Promise<boolean>;
+  /** Whether the changes fill a batch. */
+  isFull(changes: Changes): boolean;
+  /**
+   * Writes changes, where the cursor goes and `more` in one batch; see `commit` in `cursor.ts`.
+   *
+   * @param done - the transactions that made them; none when transactions are undone
+   * @throws StaleCursor, StaleRecord
+   */
+  commit(changes: Changes, recent: P[], more: Statement[], done: Read[]): Promise<void>;
+  /** What is written of the tip that a pass works with. */
+  tipSeen(tip: Block): Statement[];
+
+  /** The transactions above a checkpoint (null: all), as the provider lists them now, in chain order. */
+  listAbove(checkpoint: Checkpoint | null): AsyncIterable<PlacedTransaction<P>>;
+  /** The position of a checkpoint's transaction; null when a listing cannot begin there. */
+  positionAt(checkpoint: Checkpoint): P | null;
+  /** Undoes the newest steps above a height, as many as fit a batch. */
+  undo(above: number, tip: Block): Promise<UndoneSteps<Changes>>;
+}
+
+/** Steps undone in memory, not written yet. */
+export interface UndoneSteps<Changes> {
+  changes: Changes;
+  statements: Statement[];
+  /** Whether there are no more. */
+  isLast: boolean;
+}

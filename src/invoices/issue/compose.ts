@@ -1,0 +1,124 @@
+/** Composes an invoice's content from a request and its payments. */
+
+import { ApiError } from "../../http/errors.ts";
+import { type InvoiceContent, type TaxCategory, TEXT_FIELDS } from "../content.ts";
+import { type BillablePayment, coveredBy, type Item, itemsOf, priceItems } from "../lines.ts";
+import { dayOf } from "../month.ts";
+import { partyOf } from "../party.ts";
+import { vocabulary } from "../pdf/texts.ts";
+import { unlessBlank } from "../printed.ts";
+import type { UsedRate } from "../rates/rates.ts";
+import type { BillingRequest } from "../schemas.ts";
+import { agentName } from "../units.ts";
+import { MOST_LISTED, MOST_PAYMENTS } from "./billing.ts";
+
+/** Most lines of a document: they must fit in a row. */
+const MOST_LINES = 1_000;
+
+/**
+ * Checks what VAT law requires of the parties, before any payment is read.
+ *
+ * @throws ApiError 400
+ */
+export function requireVatNumbers({ vatRate, reverseCharge, Seller, Buyer }: BillingRequest): void {
+  if ((vatRate > 0 || reverseCharge) && !Seller.vatNumber?.trim())
+    throw new ApiError(400, "Seller.vatNumber: is required when VAT or reverse charge applies");
+  if (reverseCharge && !Buyer.vatNumber?.trim())
+    throw new ApiError(400, "Buyer.vatNumber: is required for reverse charge");
+}
+
+/** @throws ApiError 409 when there is too much for one document */
+export function itemsToBill(payments: readonly BillablePayment[]): Item[] {
+  const most = `An invoice has at most ${MOST_LINES} lines for ${MOST_PAYMENTS} payments`;
+  if (payments.length > MOST_PAYMENTS)
+    throw new ApiError(409, `${most}; this month has more payments`);
+  const items = itemsOf(payments);
+  if (items.length > MOST_LINES)
+    throw new ApiError(409, `${most}; this month has ${items.length} for ${payments.length}`);
+  return items;
+}
+
+/**
+ * Everything printed on the invoice.
+ *
+ * @param names - registered names of agents by their identifiers
+ * @param now - epoch milliseconds: the date of issue, unless the request names one
+ */
+export function contentOf(
+  request: BillingRequest,
+  sellerVkey: string,
+  items: readonly Item[],
+  rates: ReadonlyMap<string, UsedRate>,
+  names: ReadonlyMap<string, string>,
+  now: number,
+): InvoiceContent {
+  const { Invoice: chosen, Seller, Buyer, invoiceCurrency: currency } = request;
+  const vatRate = request.reverseCharge ? "0" : String(request.vatRate);
+  const rateOf = (unit: string) => rates.get(unit)?.rate ?? "0";
+  const nameOf = ({ agentIdentifier, part: { part, of } }: Item) => {
+    const mark = agentName(agentIdentifier) || vocabulary(chosen.language).unregistered;
+    const registered = names.get(agentIdentifier);
+    const name = registered === undefined ? mark : `${registered} (${mark})`;
+    const share = of > 1 ? ` (${part}/${of})` : "";
+    return `${chosen.itemNamePrefix}${name}${chosen.itemNameSuffix}${share}`;
+  };
+  const { lines, totals } = priceItems(items, { currency, vatRate, rateOf, nameOf });
+  const payments = coveredBy(items);
+  const units = [...new Set(items.map(({ unit }) => unit))];
+  return {
+    language: chosen.language,
+    format: chosen.localizationFormat ?? chosen.language,
+    issueDate: chosen.date ?? dayOf(now),
+    month: request.month,
+    currency,
+    seller: partyOf(Seller),
+    buyer: partyOf(Buyer),
+    sellerVkey,
+    buyerVkey: request.buyerWalletVkey.toLowerCase(),
+    texts: Object.fromEntries(
+      TEXT_FIELDS.map((field) => [field, unlessBlank(chosen[field])]),
+    ) as InvoiceContent["texts"],
+    tax: { category: taxCategory(request), rate: vatRate },
+    lines,
+    totals,
+    conversions: units.map((unit) => ({
+      unit,
+      amount: String(paidIn(unit, items)),
+      rate: rateOf(unit),
+      source: rates.get(unit)?.source ?? null,
+      ...(Object.hasOwn(request.decimals, unit) && { decimals: request.decimals[unit] ?? 0 }),
+    })),
+    ...(payments.length <= MOST_LISTED && { payments }),
+    cancels: null,
+  };
+}
+
+function taxCategory({ reverseCharge, vatRate, Seller }: BillingRequest): TaxCategory {
+  if (reverseCharge) return "AE";
+  if (vatRate > 0) return "S";
+  return Seller.vatNumber?.trim() ? "Z" : "O";
+}
+
+function paidIn(unit: string, items: readonly Item[]): bigint {
+  return items.reduce(
+    (sum, item) => (item.unit === unit ? sum + item.amount * item.quantity : sum),
+    0n,
+  );
+}
+
+/** All printed text that comes from users, by its field. */
+export function* printedFields(
+  request: BillingRequest,
+  content: InvoiceContent,
+): Generator<[field: string, text: string]> {
+  for (const [name, party] of [
+    ["Seller", request.Seller],
+    ["Buyer", request.Buyer],
+  ] as const)
+    for (const [member, value] of Object.entries(party))
+      if (value) yield [`${name}.${member}`, value];
+  for (const [member, value] of Object.entries(request.Invoice))
+    if (value) yield [`Invoice.${member}`, value];
+  for (const { source } of content.conversions) if (source) yield ["rate.source", source];
+  for (const { name } of content.lines) yield ["agentIdentifier", name];
+}

@@ -1,0 +1,220 @@
+import { requireCredits } from "../../api-keys/credits.ts";
+import type { Network } from "../../chain/network.ts";
+import { type Database, db } from "../../db/client.ts";
+import type { AppContext, Caller } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { registeredNames } from "../../registry/read-entries.ts";
+import { removedSources } from "../../sources/active.ts";
+import { type Conversion, fingerprintOf } from "../content.ts";
+import { parseMonth } from "../month.ts";
+import { invoiceXml, whyNoXml } from "../pdf/cii.ts";
+import { bundledFonts } from "../pdf/fonts.ts";
+import { requireGlyphs, unsetIn } from "../pdf/glyphs.ts";
+import { unlessBlank, unprintedIn } from "../printed.ts";
+import { requirePlausibleRates } from "../rates/plausible.ts";
+import { ratesFor } from "../rates/rates.ts";
+import type { BillingRequest } from "../schemas.ts";
+import { shortName } from "../units.ts";
+import {
+  type Billable,
+  type BillableRow,
+  billableOfRow,
+  type Purchases,
+  selectBillable,
+} from "./billing.ts";
+import { contentOf, itemsToBill, printedFields, requireVatNumbers } from "./compose.ts";
+import { findDocument, type IssuedDocument, pdfOf } from "./documents.ts";
+import {
+  type Base,
+  type BaseRow,
+  baseOfRow,
+  commitRevision,
+  type Issued,
+  selectBases,
+} from "./revision.ts";
+
+/** The result of a request. */
+export interface MonthlyInvoice {
+  /** PDFs in base64. */
+  invoice: string;
+  cancellationInvoice?: string;
+  /** What the PDFs have in them; null where that is left out. */
+  xml: string | null;
+  cancellationXml?: string | null;
+  /** Why there is no `xml`. */
+  xmlOmitted: string | null;
+  /** The rates that were used. */
+  Conversions: Conversion[];
+}
+
+/** Attempts at a month that is issued concurrently; each loser finds the winner's invoice. */
+const ATTEMPTS = 8;
+
+/**
+ * The invoice of a buyer's month: the current one when nothing has changed since; else a new
+ * revision, and the cancellation of the previous one. Numbers, revision, the payments it covers,
+ * the charge and the audit row are one batch: all or nothing.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 403 (another key's invoice would change), 404 (nothing to bill), 409
+ *   (several sellers, too much for one document)
+ */
+export async function issueMonthly(
+  c: AppContext,
+  network: Network,
+  request: BillingRequest,
+  now: number,
+): Promise<MonthlyInvoice> {
+  requireVatNumbers(request);
+  const month = parseMonth(request.month);
+  if (month === null) throw new ApiError(400, "month: must be a month, YYYY-MM");
+  const { deadline } = c.var;
+  const database = db(c.env, network, { writes: "idempotent", deadline });
+  const core = db(c.env, undefined, { writes: "idempotent", deadline });
+  const purchases = {
+    network,
+    buyerVkey: request.buyerWalletVkey.toLowerCase(),
+    sellerVkey: request.sellerWalletVkey?.toLowerCase() ?? null,
+    month,
+  };
+  const issued = await idempotently<Issued>(c, database, now, async (remember) => {
+    const removed = await removedSources(core, network);
+    const work = { database, core, purchases, removed, request, remember, now };
+    for (let attempt = 1; ; attempt++) {
+      const result = await issueOnce(c, work);
+      if (result !== "stale") return result;
+      if (attempt === ATTEMPTS)
+        throw new ApiError(503, "Too many requests for this invoice at once", { retryAfter: 1 });
+    }
+  });
+  const paper = async (id: string) => {
+    const document = await findDocument(database, id);
+    if (document === null) throw new Error(`invoice document ${id} is gone`);
+    return { document, pdf: await pdfOf(database, document) };
+  };
+  const invoice = await paper(issued.invoiceId);
+  const { content } = invoice.document;
+  const answer = {
+    invoice: invoice.pdf,
+    xml: xmlOf(invoice.document),
+    xmlOmitted: whyNoXml(content),
+    Conversions: content.conversions,
+  };
+  if (issued.cancellationId === null) return answer;
+  const { pdf, document } = await paper(issued.cancellationId);
+  return { ...answer, cancellationInvoice: pdf, cancellationXml: xmlOf(document) };
+}
+
+function xmlOf({ number, content }: IssuedDocument): string | null {
+  return invoiceXml(number, content);
+}
+
+/** Registered names of agents that can be printed: anybody may register any text. */
+async function namesOf(
+  database: Database,
+  network: Network,
+  agents: readonly string[],
+): Promise<Map<string, string>> {
+  const fonts = await bundledFonts();
+  const names = new Map<string, string>();
+  for (const [agent, name] of await registeredNames(database, network, agents)) {
+    const isPrinted = unprintedIn(name) === null && (await unsetIn(name, fonts)) === null;
+    if (isPrinted) names.set(agent, shortName(name));
+  }
+  return names;
+}
+
+interface Attempt {
+  database: Database;
+  core: Database;
+  purchases: Purchases;
+  /** When sources of the network were removed, epoch milliseconds by id. */
+  removed: Readonly<Record<string, number>>;
+  request: BillingRequest;
+  remember: Remember;
+  now: number;
+}
+
+async function issueOnce(c: AppContext, attempt: Attempt): Promise<Issued | "stale"> {
+  const { database, core, purchases, request, remember, now } = attempt;
+  const { network, month } = purchases;
+  const { base, payments, sellerVkey } = await readPurchases(attempt);
+  // The current invoice is free, and only the rates decide whether it is still current.
+  if (base === null) await requireCredits(core, c.var.caller, "invoice-monthly");
+
+  const items = itemsToBill(payments);
+  const rates = await ratesFor(
+    c.env,
+    core,
+    [...new Set(items.map(({ unit }) => unit))],
+    request,
+    { currency: request.invoiceCurrency, month },
+    now,
+    c.var.deadline,
+  );
+  const agents = new Set(items.map(({ agentIdentifier }) => agentIdentifier));
+  const names = await namesOf(database, network, [...agents]);
+  const content = contentOf(request, sellerVkey, items, rates, names, now);
+  const { date = null, idPrefix, itemNamePrefix, itemNameSuffix } = request.Invoice;
+  const prefix = unlessBlank(idPrefix);
+  const naming = { issueDate: date, prefix, ofItems: [itemNamePrefix, itemNameSuffix] as const };
+  const identities = payments.map(({ identity }) => identity);
+  const fingerprint = fingerprintOf(content, naming, identities);
+  if (base?.active.fingerprint === fingerprint && !request.forceRegenerate)
+    return { invoiceId: base.active.id, cancellationId: null };
+  if (base !== null && !mayChange(c.var.caller, base.active))
+    throw new ApiError(
+      "not_owner",
+      "The invoice that would change was asked for with another API key",
+    );
+
+  // Before anything is issued: what is refused, or cannot be rendered, gets no number.
+  if (!request.confirmRate) {
+    const lookUp = { env: c.env, core, now, deadline: c.var.deadline };
+    await requirePlausibleRates(lookUp, content, month, base?.active.content ?? null);
+  }
+  await requireGlyphs(printedFields(request, content), await bundledFonts());
+  const revision = { network, base, content, prefix, payments, fingerprint };
+  return commitRevision(c, database, revision, remember, now);
+}
+
+function mayChange({ id, permission }: Caller, { createdById }: IssuedDocument): boolean {
+  return permission === "Admin" || id === createdById;
+}
+
+/**
+ * What is to be billed and what was, as of one moment: an invoice issued later makes the base's
+ * version too old to commit.
+ *
+ * @throws ApiError 404, 409
+ */
+async function readPurchases({ database, purchases, removed, now }: Attempt): Promise<{
+  base: Base | null;
+  payments: Billable[];
+  sellerVkey: string;
+}> {
+  const [bases, billable] = await database.batch([
+    selectBases(purchases),
+    selectBillable(purchases, removed, now),
+  ]);
+  const payments = ((billable?.results ?? []) as BillableRow[]).map((row) =>
+    billableOfRow(row, purchases.month),
+  );
+  const sellerVkey = onlySeller(payments);
+  const row = ((bases?.results ?? []) as BaseRow[]).find((one) => one.sellerVkey === sellerVkey);
+  return { base: row ? baseOfRow(row) : null, payments, sellerVkey };
+}
+
+/** @throws ApiError 404, 409 */
+function onlySeller(payments: readonly Billable[]): string {
+  const [first, ...others] = new Set(payments.map(({ sellerVkey }) => sellerVkey));
+  if (first === undefined)
+    throw new ApiError(404, "No billable payments were found for this month and wallet");
+  if (others.length > 0)
+    throw new ApiError(
+      409,
+      `sellerWalletVkey: is required, the buyer bought from several sellers: ${[first, ...others].join(", ")}`,
+    );
+  return first;
+}

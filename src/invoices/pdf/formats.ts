@@ -1,0 +1,60 @@
+import type { Language } from "../content.ts";
+import type { Currency } from "../currencies.ts";
+
+/** Formats numbers and dates for a language. */
+export interface Formats {
+  /** An amount, with the currency's sign. At most ten decimals, none dropped. */
+  money(decimal: string): string;
+  /** A whole number. */
+  count(decimal: string): string;
+  /** A decimal, with all its digits. */
+  decimal(text: string): string;
+  /** A fraction as a percentage. */
+  percent(fraction: string): string;
+  /** `YYYY-MM-DD`. */
+  date(day: string): string;
+  /** `YYYY-MM`. */
+  month(month: string): string;
+}
+
+const LOCALES: Record<Language, string> = { "en-us": "en-US", "en-gb": "en-GB", de: "de-DE" };
+
+/** Its sign is in none of our fonts. */
+const UNSIGNED: Currency = "thb";
+
+/**
+ * @param digits - of the currency's minor unit
+ * @param language - for the names of months
+ */
+export function formatsOf(
+  format: Language,
+  language: Language,
+  currency: Currency,
+  digits: number,
+): Formats {
+  const locale = LOCALES[format];
+  const number = (options: Intl.NumberFormatOptions) => {
+    const formatter = new Intl.NumberFormat(locale, options);
+    // Decimal text is formatted exactly; a JavaScript number would not be.
+    return (text: string) => formatter.format(text as `${number}`);
+  };
+  const date = (of: string, options: Intl.DateTimeFormatOptions) => {
+    const formatter = new Intl.DateTimeFormat(of, { timeZone: "UTC", ...options });
+    return (day: string) => formatter.format(new Date(`${day}T00:00:00Z`));
+  };
+  const monthOf = date(LOCALES[language], { month: "long", year: "numeric" });
+  return {
+    money: number({
+      style: "currency",
+      currency: currency.toUpperCase(),
+      currencyDisplay: currency === UNSIGNED ? "code" : "symbol",
+      minimumFractionDigits: digits,
+      maximumFractionDigits: 10,
+    }),
+    count: number({ maximumFractionDigits: 0 }),
+    decimal: number({ maximumFractionDigits: 100 }),
+    percent: number({ style: "percent", maximumFractionDigits: 4 }),
+    date: date(locale, { day: "numeric", month: "short", year: "numeric" }),
+    month: (month) => monthOf(`${month}-01`),
+  };
+}

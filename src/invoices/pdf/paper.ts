@@ -1,0 +1,25 @@
+import type { InvoiceContent } from "../content.ts";
+import type { Formats } from "./formats.ts";
+import type { Vocabulary } from "./texts.ts";
+import type { TextStyle, Typesetter } from "./typesetter.ts";
+
+export const BODY: TextStyle = { size: 9.5 };
+export const SMALL: TextStyle = { size: 8, grey: 0.35 };
+export const LABEL: TextStyle = { size: 8, grey: 0.45 };
+export const STRONG: TextStyle = { size: 9.5, bold: true };
+
+/** A document being typeset, and what is needed for it. */
+export interface Paper {
+  page: Typesetter;
+  number: string;
+  content: InvoiceContent;
+  words: Vocabulary;
+  formats: Formats;
+  /** An amount with its sign on this document: a cancellation's are negative. */
+  amount(decimal: string): string;
+}
+
+/** Decimal text below zero, but for zero. */
+export function negative(decimal: string): string {
+  return /[1-9]/.test(decimal) ? `-${decimal}` : decimal;
+}

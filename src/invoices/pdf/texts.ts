@@ -1,0 +1,193 @@
+import type { CancellationReason, Language } from "../content.ts";
+
+/** Every word that we print, in one language. */
+export interface Vocabulary {
+  invoice: string;
+  cancellation: string;
+  number: string;
+  date: string;
+  servicePeriod: string;
+  from: string;
+  to: string;
+  email: string;
+  phone: string;
+  vatNumber: string;
+  greeting: string;
+  closing: string;
+  position: string;
+  description: string;
+  quantity: string;
+  unitPrice: string;
+  lineTotal: string;
+  netTotal: string;
+  /** Before the percentage. */
+  vat: string;
+  total: string;
+  paid: string;
+  due: string;
+  reverseCharge: string;
+  outsideScope: string;
+  zeroRated: string;
+  conversion: string;
+  asset: string;
+  nativeCoin: string;
+  /** A unit that is not printed in whole coins. */
+  smallestUnit(name: string): string;
+  amountPaid: string;
+  rate: string;
+  source: string;
+  rateDate: string;
+  rateOfRequest: string;
+  rateNote: string;
+  terms: string;
+  privacy: string;
+  /** Of a cancellation, given number and date of the invoice. */
+  cancels(number: string, date: string): string;
+  reason: string;
+  reasons: Record<CancellationReason, string>;
+  unregistered: string;
+  buyerReference: string;
+  /** The list of the payments that an invoice covers. */
+  annex: string;
+  annexNote: string;
+  /** In place of a list that would be too long. */
+  tooManyPayments(count: string): string;
+  job: string;
+  agent: string;
+  transaction: string;
+  /** The column of amounts in a currency, VAT included. */
+  gross(currency: string): string;
+  page(page: number, pages: number): string;
+}
+
+const ENGLISH: Vocabulary = {
+  invoice: "Invoice",
+  cancellation: "Cancellation invoice",
+  number: "Invoice number",
+  date: "Invoice date",
+  servicePeriod: "Service period",
+  from: "From",
+  to: "To",
+  email: "Email",
+  phone: "Phone",
+  vatNumber: "VAT ID",
+  greeting: "Thank you for using our services. We invoice the following:",
+  closing: "No further payment is needed.",
+  position: "No.",
+  description: "Description",
+  quantity: "Jobs",
+  unitPrice: "Unit price, net",
+  lineTotal: "Total, net",
+  netTotal: "Net total",
+  vat: "VAT",
+  total: "Total",
+  paid: "Already paid on the blockchain",
+  due: "Amount due",
+  reverseCharge:
+    "Reverse charge: VAT is to be accounted for by the recipient (Art. 196, Directive 2006/112/EC).",
+  outsideScope: "No VAT is charged.",
+  zeroRated: "VAT rate of zero.",
+  conversion: "Conversion",
+  asset: "Asset",
+  nativeCoin: "Native coin",
+  smallestUnit: (name) => `${name}, smallest unit`,
+  amountPaid: "Amount paid",
+  rate: "Rate per unit",
+  source: "Source",
+  rateDate: "Date",
+  rateOfRequest: "Set by the issuer",
+  rateNote:
+    "The rate is for one of what the amount is counted in, a whole coin or its smallest unit.",
+  terms: "Terms",
+  privacy: "Privacy",
+  cancels: (number, date) => `This cancels invoice ${number} of ${date}.`,
+  reason: "Reason",
+  reasons: {
+    payments: "the billed payments changed",
+    items: "prices, rates or taxes changed",
+    seller: "the seller's details changed",
+    buyer: "the buyer's details changed",
+    texts: "texts or language changed",
+    requested: "a new invoice was requested",
+  },
+  unregistered: "unregistered service",
+  buyerReference: "Your reference",
+  annex: "Annex: payments covered",
+  annexNote:
+    "Each amount is converted and rounded by itself, so their sum may differ from the total.",
+  tooManyPayments: (count) =>
+    `This invoice covers ${count} payments. They are too many to be listed here.`,
+  job: "Date",
+  agent: "Agent",
+  transaction: "Transaction",
+  gross: (currency) => `${currency}, incl. VAT`,
+  page: (page, pages) => `Page ${page} of ${pages}`,
+};
+
+const GERMAN: Vocabulary = {
+  invoice: "Rechnung",
+  cancellation: "Stornorechnung",
+  number: "Rechnungsnummer",
+  date: "Rechnungsdatum",
+  servicePeriod: "Leistungszeitraum",
+  from: "Von",
+  to: "An",
+  email: "E-Mail",
+  phone: "Telefon",
+  vatNumber: "USt-IdNr.",
+  greeting: "Vielen Dank für die Nutzung unserer Dienste. Wir berechnen folgende Leistungen:",
+  closing: "Eine weitere Zahlung ist nicht nötig.",
+  position: "Pos.",
+  description: "Beschreibung",
+  quantity: "Aufträge",
+  unitPrice: "Einzelpreis, netto",
+  lineTotal: "Gesamt, netto",
+  netTotal: "Summe netto",
+  vat: "USt.",
+  total: "Gesamtbetrag",
+  paid: "Bereits auf der Blockchain bezahlt",
+  due: "Zahlbetrag",
+  reverseCharge: "Steuerschuldnerschaft des Leistungsempfängers (§ 13b UStG).",
+  outsideScope: "Es wird keine Umsatzsteuer berechnet.",
+  zeroRated: "Umsatzsteuersatz null.",
+  conversion: "Umrechnung",
+  asset: "Einheit",
+  nativeCoin: "Native Währung",
+  smallestUnit: (name) => `${name}, kleinste Einheit`,
+  amountPaid: "Gezahlter Betrag",
+  rate: "Kurs je Einheit",
+  source: "Quelle",
+  rateDate: "Datum",
+  rateOfRequest: "Vom Aussteller festgelegt",
+  rateNote:
+    "Der Kurs gilt für eins von dem, was der Betrag zählt: eine Münze oder ihre kleinste Einheit.",
+  terms: "Bedingungen",
+  privacy: "Datenschutz",
+  cancels: (number, date) => `Hiermit wird die Rechnung ${number} vom ${date} storniert.`,
+  reason: "Grund",
+  reasons: {
+    payments: "die berechneten Zahlungen haben sich geändert",
+    items: "Preise, Kurse oder Steuern haben sich geändert",
+    seller: "die Angaben des Verkäufers haben sich geändert",
+    buyer: "die Angaben des Käufers haben sich geändert",
+    texts: "Texte oder Sprache haben sich geändert",
+    requested: "eine neue Rechnung wurde angefordert",
+  },
+  unregistered: "nicht registrierter Dienst",
+  buyerReference: "Ihre Referenz",
+  annex: "Anlage: berechnete Zahlungen",
+  annexNote:
+    "Jeder Betrag ist für sich umgerechnet und gerundet; ihre Summe kann vom Gesamtbetrag abweichen.",
+  tooManyPayments: (count) =>
+    `Diese Rechnung umfasst ${count} Zahlungen. Das sind zu viele, um sie hier aufzuführen.`,
+  job: "Datum",
+  agent: "Agent",
+  transaction: "Transaktion",
+  gross: (currency) => `${currency}, inkl. USt.`,
+  page: (page, pages) => `Seite ${page} von ${pages}`,
+};
+
+/** The words of a language. */
+export function vocabulary(language: Language): Vocabulary {
+  return language === "de" ? GERMAN : ENGLISH;
+}

@@ -1,0 +1,256 @@
+import type { PDFDocument, PDFFont, PDFPage, RGB } from "pdf-lib";
+import { subsettingFontkit } from "./fontkit-subset.ts";
+import type { FontFiles } from "./fonts.ts";
+import { type Tag, Tags } from "./tags.ts";
+
+/** Points; A4 upright. */
+export const PAGE = { width: 595.28, height: 841.89, margin: 51 };
+
+export interface TextStyle {
+  size: number;
+  bold?: boolean;
+  /** 0 is black, 1 is white. */
+  grey?: number;
+  align?: "left" | "right";
+  /**
+   * Where a word that is wider than a line is broken: `letters`, the default, but never inside a number;
+   * `dashes`: after its dashes alone.
+   */
+  breaks?: "letters" | "dashes";
+}
+
+const BREAKS = { letters: /(?<=[^\d.,])|(?=[^\d.,])/u, dashes: /(?<=-)/ };
+
+/** Places text and lines on pages, from the top down. All measures are points. */
+export class Typesetter {
+  readonly #document: PDFDocument;
+  readonly #fonts: { regular: PDFFont; bold: PDFFont };
+  readonly #rgb: (r: number, g: number, b: number) => RGB;
+  /** Null: the document has no structure. */
+  readonly #tags: Tags | null;
+  readonly #widths = { regular: new Map<string, number>(), bold: new Map<string, number>() };
+  #page: PDFPage;
+  /** The upper edge of the next item, from the bottom of the page. */
+  y: number;
+  /** Space kept free above the lower margin of every page. */
+  foot = 0;
+  /** Runs on every new page but the first, when the content continues there. */
+  onNewPage: (() => void) | null = null;
+
+  private constructor(
+    document: PDFDocument,
+    fonts: { regular: PDFFont; bold: PDFFont },
+    rgb: (r: number, g: number, b: number) => RGB,
+    tags: Tags | null,
+  ) {
+    this.#document = document;
+    this.#fonts = fonts;
+    this.#rgb = rgb;
+    this.#tags = tags;
+    this.#page = document.addPage([PAGE.width, PAGE.height]);
+    this.y = PAGE.height - PAGE.margin;
+  }
+
+  /**
+   * Begins the first page of a document; fonts are embedded with only the glyphs used.
+   *
+   * @param isTagged - whether the document has a structure: see `tagged`
+   */
+  static async begin(
+    document: PDFDocument,
+    files: FontFiles,
+    isTagged = true,
+  ): Promise<Typesetter> {
+    const pdfLib = await import("pdf-lib");
+    document.registerFontkit(await subsettingFontkit());
+    // Ligatures would make searched and copied text differ from the original.
+    const options = { subset: true, features: { liga: false } };
+    // A subset's name begins with six letters of its own (ISO 32000-1, 9.6.4).
+    const embed = (file: Uint8Array, customName: string) =>
+      document.embedFont(file, { ...options, customName });
+    const regular = await embed(files.regular, "AAAAAA+NotoSans-Regular");
+    const bold = await embed(files.bold, "AAAAAB+NotoSans-Bold");
+    return new Typesetter(
+      document,
+      { regular, bold },
+      pdfLib.rgb,
+      isTagged ? new Tags(pdfLib) : null,
+    );
+  }
+
+  get width(): number {
+    return PAGE.width - 2 * PAGE.margin;
+  }
+
+  /** Moves to the next page unless this much fits above the footer. */
+  need(height: number): void {
+    if (this.y - height < PAGE.margin + this.foot) this.newPage();
+  }
+
+  newPage(): void {
+    this.#page = this.#document.addPage([PAGE.width, PAGE.height]);
+    this.y = PAGE.height - PAGE.margin;
+    this.onNewPage?.();
+  }
+
+  /**
+   * One line of text, without moving down.
+   *
+   * @param x - its left end, or its right end when it is aligned there; from the left margin
+   * @param y - the upper edge of the line; default: the current position
+   */
+  put(text: string, x: number, style: TextStyle, y = this.y): void {
+    if (text === "") return;
+    const grey = style.grey ?? 0;
+    const left = style.align === "right" ? x - this.widthOf(text, style) : x;
+    this.#inParagraph(() =>
+      this.#marked(() =>
+        this.#page.drawText(text, {
+          x: PAGE.margin + left,
+          y: y - style.size,
+          size: style.size,
+          font: style.bold ? this.#fonts.bold : this.#fonts.regular,
+          color: this.#rgb(grey, grey, grey),
+        }),
+      ),
+    );
+  }
+
+  /**
+   * Tags what is set by a function as one element of the document's structure. Text that is set outside
+   * of any is a paragraph.
+   *
+   * @param columns - that a cell spans
+   */
+  tagged(tag: Tag, set: () => void, columns = 1): void {
+    if (this.#tags) this.#tags.within(tag, set, columns);
+    else set();
+  }
+
+  /** Keeps what a function sets out of the structure: what repeats on each page. */
+  untagged(set: () => void): void {
+    if (this.#tags) this.#tags.artifact(set);
+    else set();
+  }
+
+  /** Writes the structure into the document, once everything is set. */
+  writeTags(): void {
+    this.#tags?.write(this.#document);
+  }
+
+  #inParagraph(set: () => void): void {
+    if (this.#tags) this.#tags.withinAny("P", set);
+    else set();
+  }
+
+  #marked(draw: () => void): void {
+    const marks = this.#tags?.around(this.#page);
+    if (marks) this.#page.pushOperators(marks.begin);
+    draw();
+    if (marks) this.#page.pushOperators(marks.end);
+  }
+
+  /**
+   * Text broken into lines of at most a width, moving down; continues on new pages as needed. It is
+   * smaller than its style says where it could not be broken otherwise.
+   */
+  paragraph(text: string, x: number, width: number, asked: TextStyle): void {
+    const style = this.fitted(text, width, asked);
+    this.#inParagraph(() => {
+      for (const line of this.wrap(text, width, style)) {
+        this.need(lineHeight(style));
+        this.put(line, style.align === "right" ? x + width : x, style);
+        this.y -= lineHeight(style);
+      }
+    });
+  }
+
+  /** The style of a text whose unbreakable parts must fit a line: smaller where one would not. */
+  fitted(text: string, width: number, style: TextStyle): TextStyle {
+    const parts = text.split(/[ \n]/).flatMap((word) => this.#fitting(word, width, style));
+    const widest = Math.max(...parts.map((part) => this.widthOf(part, style)));
+    return widest <= width ? style : { ...style, size: (style.size * width) / widest };
+  }
+
+  /** Breaks text into lines at spaces, and inside words that are too long for a line: see `fitted`. */
+  wrap(text: string, width: number, style: TextStyle): string[] {
+    return text.split("\n").flatMap((paragraph) => {
+      const lines: string[] = [];
+      let line = "";
+      for (const word of paragraph.split(" ").flatMap((one) => this.#fitting(one, width, style))) {
+        const longer = line === "" ? word : `${line} ${word}`;
+        if (line === "" || this.widthOf(longer, style) <= width) {
+          line = longer;
+        } else {
+          lines.push(line);
+          line = word;
+        }
+      }
+      return [...lines, line];
+    });
+  }
+
+  /** A word, or the parts of one wider than a line. */
+  #fitting(word: string, width: number, style: TextStyle): string[] {
+    if (this.widthOf(word, style) <= width) return [word];
+    const pieces: string[] = [];
+    let piece = "";
+    for (const part of word.split(BREAKS[style.breaks ?? "letters"])) {
+      if (piece !== "" && this.widthOf(piece + part, style) > width) {
+        pieces.push(piece);
+        piece = "";
+      }
+      piece += part;
+    }
+    return [...pieces, piece];
+  }
+
+  /** The sum of its words' and spaces' widths: words repeat, so each is measured once. */
+  widthOf(text: string, { size, bold }: TextStyle): number {
+    const face = bold ? "bold" : "regular";
+    let width = 0;
+    for (const part of text.split(/(?<= )|(?= )/)) {
+      let known = this.#widths[face].get(part);
+      if (known === undefined) {
+        known = this.#fonts[face].widthOfTextAtSize(part, 1);
+        this.#widths[face].set(part, known);
+      }
+      width += known;
+    }
+    return width * size;
+  }
+
+  /** A horizontal line at the current position. */
+  rule(x: number, width: number, thickness: number, grey: number): void {
+    this.box(x, this.y, width, thickness, grey);
+  }
+
+  /** A filled box; `y` is its upper edge. Draw it before the text on it. */
+  box(x: number, y: number, width: number, height: number, grey: number): void {
+    this.untagged(() =>
+      this.#marked(() =>
+        this.#page.drawRectangle({
+          x: PAGE.margin + x,
+          y: y - height,
+          width,
+          height,
+          color: this.#rgb(grey, grey, grey),
+        }),
+      ),
+    );
+  }
+
+  /** Runs once for every page, when all pages exist. */
+  onEveryPage(run: (page: number, pages: number) => void): void {
+    const pages = this.#document.getPages();
+    for (const [index, page] of pages.entries()) {
+      this.#page = page;
+      run(index + 1, pages.length);
+    }
+  }
+}
+
+/** The distance from one line to the next. */
+export function lineHeight({ size }: TextStyle): number {
+  return size * 1.4;
+}

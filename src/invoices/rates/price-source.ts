@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { ApiError } from "../../http/errors.ts";
+import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
+import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
+import { log } from "../../log.ts";
+import type { Currency } from "../currencies.ts";
+import {
+  dividedBy,
+  formatDecimal,
+  parseDecimal,
+  roundHalfUp,
+  trimDecimal,
+  whole,
+} from "../money.ts";
+import { dayOf, type Month } from "../month.ts";
+
+/** Variables of the price source; it is off unless the first two are set. See docs/invoices.md. */
+export interface PriceSourceEnv {
+  DB: D1Database;
+  LOOPBACK_ORIGINS?: string;
+  DNS_OVER_HTTPS_URL?: string;
+  PRICE_SOURCE_URL?: string;
+  PRICE_SOURCE_COINS?: string;
+  PRICE_SOURCE_KEY?: string;
+}
+
+const TIMEOUT_MS = 4_000;
+/** Time that a request reserves for storing prices and answering. */
+const RESERVE_MS = 1_000;
+const MAX_BYTES = 256 * 1024;
+/** Digits of a rate: prices have some ten, and the smallest unit of a token up to eighteen more. */
+const RATE_DIGITS = 30;
+
+const coinsSchema = z.record(
+  z.string(),
+  z.object({ id: z.string().min(1).max(100), decimals: z.int().min(0).max(18) }),
+);
+
+/** Only the price in the requested currency matters: others may be 0, or missing. */
+const answerSchema = (currency: Currency) =>
+  z.object({
+    market_data: z.object({ current_price: z.object({ [currency]: z.number().positive() }) }),
+  });
+
+/**
+ * The rate of a unit at the end of a month: the price at the first midnight (UTC) of the next one,
+ * from an API of the form `GET {base}/coins/{id}/history?date=DD-MM-YYYY`, per smallest unit. Null
+ * when the source is off or does not know the unit.
+ *
+ * @param deadline - of the request, epoch milliseconds
+ * @returns the rate as decimal text, and its source, as the invoice prints it
+ * @throws ApiError 502 or 504 when the source fails; Error when its variables are malformed
+ */
+export async function endOfMonthRate(
+  env: PriceSourceEnv,
+  unit: string,
+  { currency, month }: { currency: Currency; month: Month },
+  deadline: number,
+): Promise<{ rate: string; source: string } | null> {
+  const { PRICE_SOURCE_URL: base, PRICE_SOURCE_COINS: text } = env;
+  if (!base || !text) return null;
+  const coins = coinsSchema.parse(JSON.parse(text));
+  const coin = Object.hasOwn(coins, unit) ? coins[unit] : undefined;
+  if (!coin) return null;
+  const price = await priceOf(env, base, coin.id, { currency, month }, deadline);
+  if (price === null) return null;
+  const perUnit = dividedBy(parseDecimal(price), whole(10n ** BigInt(coin.decimals)));
+  const rate = trimDecimal(formatDecimal(roundHalfUp(perUnit, RATE_DIGITS), RATE_DIGITS), 0);
+  return { rate, source: new URL(base).hostname };
+}
+
+/** Decimal text of the price of a whole coin; null when there is none. */
+async function priceOf(
+  env: PriceSourceEnv,
+  base: string,
+  coin: string,
+  { currency, month }: { currency: Currency; month: Month },
+  deadline: number,
+): Promise<string | null> {
+  const [year, monthOfYear, day] = dayOf(month.end).split("-");
+  const url = `${base}/coins/${encodeURIComponent(coin)}/history?date=${day}-${monthOfYear}-${year}&localization=false`;
+  const timeoutMs = Math.min(TIMEOUT_MS, deadline - RESERVE_MS - Date.now());
+  if (timeoutMs <= 0) throw tooSlow();
+  try {
+    const { status, body } = await fetchPublic(url, {
+      timeoutMs,
+      maxBytes: MAX_BYTES,
+      headers: {
+        accept: "application/json",
+        ...(env.PRICE_SOURCE_KEY && { "x-cg-pro-api-key": env.PRICE_SOURCE_KEY }),
+      },
+      loopbackOrigins: await loopbackOrigins(env, deadline),
+      resolverUrl: env.DNS_OVER_HTTPS_URL,
+    });
+    if (status === 404) return null;
+    if (status !== 200) throw failed(`status ${status}`);
+    const answer = answerSchema(currency).safeParse(JSON.parse(new TextDecoder().decode(body)));
+    const price = answer.data?.market_data.current_price[currency];
+    return price === undefined ? null : String(price);
+  } catch (error) {
+    if (error instanceof PublicFetchError && error.reason === "timeout") throw tooSlow();
+    if (error instanceof PublicFetchError || error instanceof SyntaxError)
+      throw failed(error.message);
+    throw error;
+  }
+}
+
+function tooSlow(): ApiError {
+  return new ApiError(504, "The price source did not answer in time", { retryAfter: 5 });
+}
+
+function failed(why: string): ApiError {
+  log("error", "invoices.price_source_failed", { why });
+  return new ApiError("price_source_failed", "The price source failed");
+}

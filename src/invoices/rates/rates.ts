@@ -1,0 +1,194 @@
+import pMap from "p-map";
+import { type Database, type Statement, statement } from "../../db/client.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Currency } from "../currencies.ts";
+import { perSmallestUnit } from "../money.ts";
+import type { Month } from "../month.ts";
+import { unitInWords } from "../units.ts";
+import { isFarFrom, tooFar } from "./far.ts";
+import { endOfMonthRate, type PriceSourceEnv } from "./price-source.ts";
+
+/** Invoice currency per unit, at the end of a month. */
+export interface Rate {
+  unit: string;
+  currency: Currency;
+  /** `YYYY-MM`. */
+  month: string;
+  /** Decimal text. */
+  rate: string;
+  /** Its source, as the invoice prints it. */
+  source: string;
+}
+
+/** Requests to the price source under way at once: an invocation has six connections. */
+const concurrency = 6;
+
+/** Stores a rate in place of an earlier one. */
+export function storeRate(rate: Rate, now: number): Statement {
+  return insertRate(
+    rate,
+    "UPDATE SET rate = excluded.rate, source = excluded.source, updated_at = excluded.updated_at",
+    now,
+  );
+}
+
+function insertRate(
+  { unit, currency, month, rate, source }: Rate,
+  whenStored: string,
+  now: number,
+): Statement {
+  return statement(
+    `INSERT INTO invoice_rate (month, currency, unit, rate, source, updated_at)
+     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (month, currency, unit) DO ${whenStored}`,
+    month,
+    currency,
+    unit,
+    rate,
+    source,
+    now,
+  );
+}
+
+/** The stored rates of a month, by currency and unit. */
+export async function listRates(
+  core: Database,
+  query: { month: string; currency?: Currency | undefined; limit: number },
+): Promise<(Rate & { updatedAt: string })[]> {
+  const rows = await core.all<Rate & { updatedAt: number }>(
+    `SELECT unit, currency, month, rate, source, updated_at AS updatedAt FROM invoice_rate
+     WHERE month = ? ${query.currency === undefined ? "" : "AND currency = ?"}
+     ORDER BY currency, unit LIMIT ?`,
+    query.month,
+    ...(query.currency === undefined ? [] : [query.currency]),
+    query.limit,
+  );
+  return rows.map((row) => ({ ...row, updatedAt: isoTime(row.updatedAt) }));
+}
+
+/** A rate that an invoice uses; `source` is null when it came with the request. */
+export type UsedRate = Pick<Rate, "rate"> & { source: string | null };
+
+/** What a request says of rates, by unit. */
+export interface GivenRates {
+  /** Invoice currency per smallest unit, or per whole coin where `decimals` names the unit. */
+  CurrencyConversion: Readonly<Record<string, number>>;
+  decimals: Readonly<Record<string, number>>;
+  /** Lets a rate pass that is far from others. */
+  confirmRate: boolean;
+}
+
+/**
+ * The rate of each unit: that of the request, else the stored one, else that of the price source,
+ * which is stored. No rate is guessed: an unknown one must be given by the caller.
+ *
+ * @param given - of the request
+ * @param now - epoch milliseconds
+ * @param deadline - of the request, epoch milliseconds
+ * @throws ApiError 400 naming the units without a rate, or one whose rate at the price source is far
+ *   from the last one before it; 502 or 504 when the price source fails
+ */
+export async function ratesFor(
+  env: PriceSourceEnv,
+  core: Database,
+  units: readonly string[],
+  given: GivenRates,
+  at: { currency: Currency; month: Month },
+  now: number,
+  deadline: number,
+): Promise<Map<string, UsedRate>> {
+  const rates = new Map<string, UsedRate>();
+  for (const unit of units) {
+    const rate = own(given.CurrencyConversion, unit);
+    if (rate === undefined) continue;
+    // The shortest decimal text of the number sent.
+    const perUnit = perSmallestUnit(String(rate), own(given.decimals, unit) ?? 0);
+    rates.set(unit, { rate: perUnit, source: null });
+  }
+  const open = () => units.filter((unit) => !rates.has(unit));
+  const use = (known: readonly Rate[]) => {
+    for (const { unit, rate, source } of known) rates.set(unit, { rate, source });
+  };
+  use(await storedRates(core, open(), at));
+  // A month has no closing price before it is over.
+  if (at.month.end <= now) {
+    await askSource(env, core, open(), at, given.confirmRate, now, deadline);
+    use(await storedRates(core, open(), at));
+  }
+
+  const missing = open().map(unitInWords);
+  if (missing.length > 0)
+    throw new ApiError(
+      400,
+      `CurrencyConversion: no rate in ${at.currency} is known at the end of ${at.month.text} for ${missing.join(", ")}`,
+    );
+  return rates;
+}
+
+/** A member that an object has itself: a unit may be called like one that all objects have. */
+function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+/**
+ * Asks the price source for the rates of units. Each is stored as it arrives, so a later request
+ * finds it even if this one fails; one stored concurrently stays. After a failure no further unit
+ * is requested.
+ *
+ * @param isConfirmed - whether a rate far from the last one before it may be stored
+ * @throws ApiError 400, 502, 504
+ */
+export async function askSource(
+  env: PriceSourceEnv,
+  core: Database,
+  units: readonly string[],
+  at: { currency: Currency; month: Month },
+  isConfirmed: boolean,
+  now: number,
+  deadline: number,
+): Promise<void> {
+  const before = isConfirmed ? [] : await ratesBefore(core, units, at);
+  const ask = async (unit: string) => {
+    const found = await endOfMonthRate(env, unit, at, deadline);
+    if (found === null) return;
+    const rate = { unit, currency: at.currency, month: at.month.text, ...found };
+    const last = before.find((one) => one.unit === unit);
+    if (last !== undefined && isFarFrom(rate.rate, last.rate))
+      throw tooFar("CurrencyConversion", rate, last);
+    await core.batch([insertRate(rate, "NOTHING", now)]);
+  };
+  await pMap(units, ask, { concurrency });
+}
+
+/** The stored rates of some units at the end of a month. */
+export async function storedRates(
+  core: Database,
+  units: readonly string[],
+  { currency, month }: { currency: Currency; month: Month },
+): Promise<Rate[]> {
+  if (units.length === 0) return [];
+  return core.all<Rate>(
+    `SELECT unit, currency, month, rate, source FROM invoice_rate
+     WHERE month = ? AND currency = ? AND unit IN (SELECT value FROM json_each(?))`,
+    month.text,
+    currency,
+    JSON.stringify(units),
+  );
+}
+
+/** The last stored rate of each unit before a month; none for a unit that has none. */
+export async function ratesBefore(
+  core: Database,
+  units: readonly string[],
+  { currency, month }: { currency: Currency; month: Month },
+): Promise<Rate[]> {
+  if (units.length === 0) return [];
+  // With max(), SQLite takes the other columns from the row that has it.
+  return core.all<Rate>(
+    `SELECT unit, currency, max(month) AS month, rate, source FROM invoice_rate
+     WHERE month < ? AND currency = ? AND unit IN (SELECT value FROM json_each(?)) GROUP BY unit`,
+    month.text,
+    currency,
+    JSON.stringify(units),
+  );
+}

@@ -1,0 +1,41 @@
+import type { Network } from "../chain/network.ts";
+import type { Database } from "../db/client.ts";
+import { ApiError } from "../http/errors.ts";
+
+/**
+ * Refuses to remove wallets whose keys are still needed: those with a transaction that was sent and
+ * is not settled yet, as the `…Initiated` state of a payment, purchase or registration says, or `Sent`
+ * of a transfer.
+ *
+ * @throws ApiError 409 naming the wallets
+ */
+export async function refuseOpenTransactions(
+  ledger: Database,
+  source: { id: string; network: Network },
+  wallets: { id: string; vkey: string }[],
+): Promise<void> {
+  if (wallets.length === 0) return;
+  // Indexes: `escrow_initiated`, `registration_open` and `transfer_wallet`. Work in progress always has a due time.
+  const rows = await ledger.all<{ vkey: string }>(
+    `SELECT terms->>'$.wallet.vkey' AS vkey FROM escrow
+     WHERE source_id = ?1 AND state->>'$.nextAction.requestedAction' GLOB '*Initiated'
+     UNION
+     SELECT wallet_vkey FROM registration
+     WHERE network = ?2 AND wallet_vkey IN (SELECT value FROM json_each(?3))
+       AND due_at IS NOT NULL AND source_id = ?1 AND state GLOB '*Initiated'
+     UNION
+     SELECT wallet_vkey FROM transfer
+     WHERE wallet_id IN (SELECT value FROM json_each(?4)) AND state = 'Sent'`,
+    source.id,
+    source.network,
+    JSON.stringify(wallets.map(({ vkey }) => vkey)),
+    JSON.stringify(wallets.map(({ id }) => id)),
+  );
+  const open = new Set(rows.map(({ vkey }) => vkey));
+  const ids = wallets.filter(({ vkey }) => open.has(vkey)).map(({ id }) => id);
+  if (ids.length > 0)
+    throw new ApiError(
+      "wrong_state",
+      `wallet ${ids.join(", ")}: has a transaction that is not settled yet`,
+    );
+}

@@ -1,0 +1,162 @@
+import { z } from "zod";
+import { NETWORKS, type Network } from "../chain/network.ts";
+import { permitNetwork } from "../http/authenticate.ts";
+import type { Caller } from "../http/context.ts";
+import { createRouter, serve } from "../http/endpoint.ts";
+import { described } from "../http/openapi/fields.ts";
+import { network } from "../http/openapi/ledger.ts";
+import { pageOrTake } from "../http/parameters.ts";
+import { wakeChanged } from "../sources/wake.ts";
+import { createSource } from "./create.ts";
+import { listPublicSources, listSources } from "./record.ts";
+import { removeSource } from "./remove.ts";
+import {
+  createBody,
+  deleteBody,
+  paymentSourceRecord,
+  publicSourceRecord,
+  updateBody,
+} from "./schemas.ts";
+import { updateSource } from "./update.ts";
+
+const listQuery = z.object({
+  ...pageOrTake,
+  network: described(network.optional(), "Only sources on this network."),
+});
+
+const ERRORS = {
+  409: "The contract or a wallet is already in use, or the network does not fit the environment.",
+  502: "The chain provider failed.",
+  504: "The chain provider did not answer in time.",
+};
+
+/** `/payment-source-extended` of the interface. */
+export function paymentSourceRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listPaymentSourcesExtended",
+      isConditional: true,
+      path: "/payment-source-extended",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Lists payment sources, newest first",
+      query: listQuery,
+      data: z.object({
+        ExtendedPaymentSources: described(z.array(paymentSourceRecord), "The payment sources."),
+      }),
+    },
+    async (c, { query: { network, ...page } }) => ({
+      ExtendedPaymentSources: await listSources(
+        c.env,
+        { ...page, networks: network && [network] },
+        c.var.deadline,
+      ),
+    }),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createPaymentSource",
+      path: "/payment-source-extended",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Creates a payment source",
+      description:
+        "Its contract is followed from its first transaction, or after the one given. A contract that is not named by address and policy is derived from its parameters, using a script from the provider.",
+      body: createBody,
+      idempotent: true,
+      data: paymentSourceRecord,
+      errors: {
+        ...ERRORS,
+        502: "The chain provider failed, or does not have the script that a contract is derived from.",
+      },
+    },
+    async (c, { body }) => {
+      const record = await createSource(c, body, Date.now());
+      await wakeChanged(c, record.id);
+      return record;
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "patch",
+      operationId: "updatePaymentSource",
+      path: "/payment-source-extended",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Updates a payment source",
+      description: "Omitted fields are kept. The history of an added wallet is backfilled.",
+      body: updateBody,
+      data: paymentSourceRecord,
+      errors: {
+        ...ERRORS,
+        404: "There is no such payment source, or it has no such wallet.",
+        409: `${ERRORS[409]} Or a wallet to remove has an open transaction.`,
+      },
+    },
+    async (c, { body }) => {
+      const record = await updateSource(c, body, Date.now());
+      await wakeChanged(c, record.id);
+      return record;
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "delete",
+      operationId: "deletePaymentSource",
+      path: "/payment-source-extended",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Removes a payment source",
+      description:
+        "Its contract is no longer followed. Its provider key and its wallets' mnemonics are destroyed; its payments and purchases stay readable.",
+      body: deleteBody,
+      data: paymentSourceRecord,
+      errors: {
+        404: "There is no such payment source.",
+        409: "A wallet of it has an open transaction.",
+      },
+    },
+    (c, { body }) => removeSource(c, body.id, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listPaymentSources",
+      isConditional: true,
+      path: "/payment-source",
+      access: "User",
+      tag: "Payment sources",
+      summary: "Lists the payment sources of the key's networks, newest first",
+      query: listQuery,
+      data: z.object({
+        PaymentSources: described(z.array(publicSourceRecord), "The payment sources."),
+      }),
+    },
+    async (c, { query: { network, ...page } }) => {
+      if (network) permitNetwork(c.var.caller, network);
+      const networks = network ? [network] : networksOf(c.var.caller);
+      return {
+        PaymentSources: await listPublicSources(c.env, { ...page, networks }, c.var.deadline),
+      };
+    },
+  );
+
+  return router;
+}
+
+function networksOf({ networkLimit }: Caller): Network[] {
+  return NETWORKS.filter((network) => networkLimit === null || networkLimit.includes(network));
+}

@@ -1,0 +1,316 @@
+import { z } from "zod";
+import {
+  answerText,
+  CONTRACT_ADDRESS,
+  described,
+  hexText,
+  named,
+  recordId,
+  shownAs,
+  TX_HASH,
+  timestamp,
+  WALLET_ADDRESS,
+  walletAddress,
+} from "../http/openapi/fields.ts";
+import { bech32Address, network, paymentSourceType, paymentType } from "../http/openapi/ledger.ts";
+import { text } from "../http/parameters.ts";
+import { contractProblems } from "../sources/contracts/rules.ts";
+import { drives } from "../sources/schemas.ts";
+import { newWallet, walletEntry } from "../wallets/managed/schemas.ts";
+
+const MINUTE_MS = 60_000;
+const POLICY_ID = "7ea72154ce3a4156d425458cbe898f63da9b1799d2506049ea5f61e6";
+
+const rpcProvider = described(
+  named("RpcProvider", "How a chain provider is spoken to.", z.enum(["Blockfrost"])),
+  "Any service with this HTTP API; its base URL is set by the operator.",
+  "Blockfrost",
+);
+
+const config = z.object({
+  // It is sent in a header.
+  rpcProviderApiKey: described(
+    text().regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces"),
+    "Key of the chain provider.",
+    "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
+  ),
+  rpcProvider,
+});
+const configText = "The chain provider that the source is read from.";
+
+const address = z.object({
+  walletAddress: described(bech32Address(), "Address of the wallet, in bech32.", WALLET_ADDRESS),
+});
+const walletId = z.object({
+  id: described(text(), "Id of the wallet.", "01m80ydypnw7zfztc441hghgzn"),
+});
+
+const feeRatePermille = z.int().min(0).max(1000);
+const requiredAdminSignatures = z.int().min(1).max(50);
+const feeText = "Fee of the contract, in thousandths of the price.";
+const receiverText = "Who gets the fee; null where the contract takes none.";
+const signaturesText =
+  "Administrators who must sign to settle a dispute, at most as many as there are; null: as many as the contract says.";
+const adminsText = "The contract's administrators, who settle disputes, in their order.";
+const addressText =
+  "The contract to follow, with its policyId. Both omitted: they are derived from AdminWallets, requiredAdminSignatures, cooldownTime and on Web3ChainV1 the fee.";
+
+const createFields = {
+  network,
+  paymentSourceType: paymentSourceType.default("Web3ChainV1"),
+  smartContractAddress: described(bech32Address().optional(), addressText, CONTRACT_ADDRESS),
+  policyId: described(
+    z
+      .string()
+      .regex(/^[0-9a-fA-F]{56}$/, "must be 56 hex digits")
+      .transform((hex) => hex.toLowerCase())
+      .optional(),
+    "Policy of the tokens of the contract's agents.",
+    POLICY_ID,
+  ),
+  PaymentSourceConfig: described(config, configText),
+  AdminWallets: described(z.array(address).min(1).max(50), adminsText),
+  feeRatePermille: described(feeRatePermille, feeText, 50),
+  FeeReceiverNetworkWallet: described(address.nullable().default(null), receiverText),
+  requiredAdminSignatures: described(
+    requiredAdminSignatures.nullable().default(null),
+    signaturesText,
+    2,
+  ),
+  cooldownTime: described(
+    z
+      .int()
+      .min(0)
+      .max(30 * 24 * 60 * MINUTE_MS)
+      .default(7 * MINUTE_MS),
+    "Milliseconds that a side waits between two of its steps.",
+    420_000,
+  ),
+  drives: drives.default("all"),
+  lastIdentifierChecked: described(
+    text().nullable().default(null).meta({ format: "transaction-of-the-contract" }),
+    "Hash of the contract's transaction to begin after; null: its first transaction is read.",
+    TX_HASH,
+  ),
+  PurchasingWallets: described(
+    z.array(newWallet).max(50).default([]),
+    "Wallets that lock funds for purchases.",
+  ),
+  SellingWallets: described(z.array(newWallet).max(50).default([]), "Wallets that are paid."),
+  FundingWallets: described(
+    z.array(newWallet).max(50).default([]),
+    "Wallets that fill up the others.",
+  ),
+};
+
+const { smartContractAddress: _, policyId: __, ...derivedFields } = createFields;
+
+/** The three forms of a request, which `contractProblems` tells apart. */
+const createForms: z.ZodType = z.xor([
+  named(
+    "FollowedContract",
+    "A payment source whose contract is named.",
+    z.object({
+      ...createFields,
+      smartContractAddress: createFields.smartContractAddress.nonoptional(),
+      policyId: createFields.policyId.nonoptional(),
+    }),
+  ),
+  named(
+    "DerivedContractV1",
+    "A payment source whose contract of the first generation is derived.",
+    z.strictObject({
+      ...derivedFields,
+      paymentSourceType: described(
+        z.literal("Web3ChainV1"),
+        "Generation of the escrow contract.",
+        "Web3ChainV1",
+      ),
+      AdminWallets: described(z.array(address).length(3), adminsText),
+      FeeReceiverNetworkWallet: described(address, "Who gets the fee."),
+      requiredAdminSignatures: described(
+        z.literal(2).nullable().default(null),
+        "Administrators who must sign to settle a dispute: two of the three.",
+        2,
+      ),
+    }),
+  ),
+  named(
+    "DerivedContractV2",
+    "A payment source whose contract of the second generation is derived.",
+    z.strictObject({
+      ...derivedFields,
+      paymentSourceType: described(
+        z.literal("Web3ChainV2"),
+        "Generation of the escrow contract.",
+        "Web3ChainV2",
+      ),
+      feeRatePermille: described(z.literal(0), "This generation takes no fee.", 0),
+      FeeReceiverNetworkWallet: described(
+        z.null().default(null),
+        "This generation takes no fee.",
+        null,
+      ),
+      requiredAdminSignatures: described(
+        requiredAdminSignatures,
+        "Administrators who must sign to settle a dispute, at most as many as there are.",
+        1,
+      ),
+    }),
+  ),
+]);
+
+export const createBody = shownAs(
+  z
+    .object(createFields)
+    .refine(
+      ({ requiredAdminSignatures, AdminWallets }) =>
+        (requiredAdminSignatures ?? 0) <= AdminWallets.length,
+      {
+        path: ["requiredAdminSignatures"],
+        error: "must be at most the number of AdminWallets",
+      },
+    )
+    .superRefine((body, problems) => {
+      for (const { field, problem } of contractProblems(body))
+        problems.addIssue({ code: "custom", path: [field], message: problem });
+    }),
+  createForms,
+);
+
+export type CreateBody = z.output<typeof createBody>;
+
+const id = described(text(), "Id of the payment source.", "01m80ydypnk4jnwav628wda9nd");
+
+export const updateBody = z.object({
+  id,
+  lastIdentifierChecked: described(
+    text().nullable().optional().meta({ format: "transaction-of-the-contract" }),
+    "Sync continues after this transaction of the contract; null: from the start.",
+    TX_HASH,
+  ),
+  PaymentSourceConfig: described(config.partial().optional(), configText),
+  drives: drives.optional(),
+  AddPurchasingWallets: described(
+    z.array(newWallet).min(1).max(10).optional(),
+    "Purchasing wallets to add; their history is read.",
+  ),
+  AddSellingWallets: described(
+    z.array(newWallet).min(1).max(10).optional(),
+    "Selling wallets to add; their history is read.",
+  ),
+  AddFundingWallets: described(
+    z.array(newWallet).min(1).max(10).optional(),
+    "Funding wallets to add.",
+  ),
+  RemovePurchasingWallets: described(
+    z.array(walletId).max(10).optional(),
+    "Purchasing wallets to remove; their mnemonics are destroyed.",
+  ),
+  RemoveSellingWallets: described(
+    z.array(walletId).max(10).optional(),
+    "Selling wallets to remove; their mnemonics are destroyed.",
+  ),
+  RemoveFundingWallets: described(
+    z.array(walletId).max(10).optional(),
+    "Funding wallets to remove; their mnemonics are destroyed.",
+  ),
+});
+
+export type UpdateBody = z.output<typeof updateBody>;
+
+export const deleteBody = z.object({ id });
+
+const adminWallet = named(
+  "AdminWallet",
+  "An administrator of a contract.",
+  z.object({
+    walletAddress: walletAddress("the administrator"),
+    order: described(z.int().min(0), "Its place among them, from 0.", 0),
+  }),
+);
+
+const publicFields = {
+  id: recordId("the payment source", "01m80ydypnk4jnwav628wda9nd"),
+  createdAt: timestamp("When it was made."),
+  updatedAt: timestamp("When its settings were last changed."),
+  lastCheckedAt: described(
+    timestamp("").nullable(),
+    "When the chain was last read for it; null before the first time.",
+    "2026-11-22T06:17:26.922Z",
+  ),
+  network,
+  paymentType,
+  paymentSourceType,
+  syncInProgress: described(z.boolean(), "Whether history is still being read.", false),
+  smartContractAddress: answerText("Address of the contract, in bech32.", CONTRACT_ADDRESS),
+  policyId: hexText(56, "Policy of the tokens of the contract's agents.", POLICY_ID),
+  AdminWallets: described(z.array(adminWallet), "The contract's administrators, in their order."),
+  feeRatePermille: described(
+    z.int().min(0),
+    "Fee of the contract, in thousandths of the price.",
+    50,
+  ),
+  FeeReceiverNetworkWallet: described(
+    z.object({ walletAddress: walletAddress("the receiver") }).nullable(),
+    "Who gets the fee; null where the contract takes none.",
+  ),
+  requiredAdminSignatures: described(
+    z.int().min(0).nullable(),
+    "Administrators who must sign to settle a dispute; null where it is not known.",
+    2,
+  ),
+  cooldownTime: described(
+    z.int().min(0),
+    "Milliseconds that a side waits between two of its steps.",
+    420_000,
+  ),
+  drives,
+  lastIdentifierChecked: described(
+    z.string().nullable(),
+    "Hash of the last transaction that was read; null before the first.",
+    TX_HASH,
+  ),
+  PurchasingWallets: described(z.array(walletEntry), "Wallets that lock funds for purchases."),
+  SellingWallets: described(z.array(walletEntry), "Wallets that are paid."),
+  FundingWallets: described(z.array(walletEntry), "Wallets that fill up the others."),
+};
+
+/** A source as every key sees it. */
+export const publicSourceRecord = named(
+  "PublicPaymentSource",
+  "A payment source, without what only an Admin sees.",
+  z.object(publicFields),
+);
+
+export type PublicSourceRecord = z.infer<typeof publicSourceRecord>;
+
+/** A source as an Admin sees it. */
+export const paymentSourceRecord = named(
+  "PaymentSource",
+  "An escrow contract that is followed, with the wallets that act in it.",
+  z.object({
+    ...publicFields,
+    error: described(
+      z.string().nullable(),
+      "Why the last sync did not complete; null when it did.",
+      "The chain provider failed",
+    ),
+    PaymentSourceConfig: described(
+      named(
+        "PaymentSourceConfig",
+        "The chain provider of a payment source.",
+        z.object({
+          rpcProviderApiKey: answerText(
+            "Key of the chain provider; empty when the key it was sealed with is lost.",
+            "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
+          ),
+          rpcProvider,
+        }),
+      ),
+      configText,
+    ),
+  }),
+);
+
+export type PaymentSourceRecord = z.infer<typeof paymentSourceRecord>;

@@ -1,0 +1,136 @@
+import type { Provider } from "../chain/provider/provider.ts";
+import { db, type Statement, statement, violates } from "../db/client.ts";
+import { open, seal } from "../db/sealed.ts";
+import { commitAudited } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { activeSource } from "../sources/active.ts";
+import { checkProviderKey, findContractTransaction } from "../sources/checks.ts";
+import { moveCursor, startBackfill } from "../sources/cursor.ts";
+import type { Drives } from "../sources/drives.ts";
+import { providerFor } from "../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
+import {
+  conflictOf,
+  decideDrives,
+  deriveWallets,
+  insertWallets,
+  refuseRepeated,
+} from "../wallets/managed/create.ts";
+import { walletsOf } from "../wallets/managed/find.ts";
+import { removeWallet } from "../wallets/managed/remove.ts";
+import { WALLET_ROLES, type WalletRow } from "../wallets/managed/tables.ts";
+import { refuseOpenTransactions } from "./open-transactions.ts";
+import { toRecord } from "./record.ts";
+import type { PaymentSourceRecord, UpdateBody } from "./schemas.ts";
+
+/**
+ * Changes the fields sent and keeps the rest: provider key, wallets, and the position from which
+ * sync continues. The history of an added wallet is backfilled while the live sync continues.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 404, 409; ProviderError when the provider cannot be reached
+ */
+export async function updateSource(
+  c: AppContext,
+  body: UpdateBody,
+  now: number,
+): Promise<PaymentSourceRecord> {
+  const { deadline, caller } = c.var;
+  const database = db(c.env, undefined, { writes: "idempotent", deadline });
+  const source = await activeSource(database, body.id);
+  if (!source) throw new ApiError(404, "id: there is no such payment source");
+
+  const wallets = await walletsOf(database, [source.id]);
+  const removed = findRemoved(wallets, body);
+  await refuseOpenTransactions(
+    db(c.env, source.network, { deadline }),
+    source,
+    wallets.filter(({ id }) => removed.includes(id)),
+  );
+  const drafts = await deriveWallets(c.env, source, "Add", body, caller.id, now);
+  refuseRepeated(drafts);
+  const newKey = body.PaymentSourceConfig?.rpcProviderApiKey;
+  const key = newKey ?? (await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey));
+  const provider = await providerFor(c.env, source.network, key, "wallet");
+  if (newKey !== undefined) await checkProviderKey(provider);
+  const added = drafts.map(await decideDrives(provider, source, drafts));
+
+  const detail = {
+    changed: Object.keys(body).filter((field) => field !== "id"),
+    removedWallets: removed,
+    addedWallets: added.map(({ id }) => id),
+  };
+  try {
+    await commitAudited(
+      c,
+      database,
+      { action: "payment-source.update", target: source.id, detail, now },
+      [
+        await updateSettings(c, source, { newKey, drives: body.drives }, now),
+        ...removed.flatMap((id) => removeWallet(id, now)),
+        ...insertWallets(database, added),
+        ...(await cursorMoves(provider, source, body.lastIdentifierChecked, added)),
+      ],
+    );
+  } catch (error) {
+    if (violates(error, "payment_source.updated_at")) throw removedMeanwhile();
+    throw await conflictOf(error, database, source.network, drafts);
+  }
+
+  const changed = await activeSource(database, source.id);
+  if (!changed) throw removedMeanwhile();
+  return toRecord(c.env, changed, await walletsOf(database, [changed.id]), deadline);
+}
+
+function removedMeanwhile(): ApiError {
+  return new ApiError(404, "id: the payment source was removed meanwhile");
+}
+
+/** @throws ApiError 404 for a wallet that is not an active one of this source in that role */
+function findRemoved(wallets: WalletRow[], body: UpdateBody): string[] {
+  return WALLET_ROLES.flatMap((role) => {
+    const field = `Remove${role}Wallets` as const;
+    return (body[field] ?? []).map(({ id }, index) => {
+      if (!wallets.some((wallet) => wallet.id === id && wallet.role === role))
+        throw new ApiError(404, `${field}[${index}].id: is no such wallet of this payment source`);
+      return id;
+    });
+  });
+}
+
+async function updateSettings(
+  c: AppContext,
+  source: SourceRow,
+  { newKey, drives }: { newKey: string | undefined; drives: Drives | undefined },
+  now: number,
+): Promise<Statement> {
+  const sealedKey =
+    newKey === undefined ? null : await seal(c.env, providerKeyPlace(source.id), newKey);
+  return statement(
+    `UPDATE payment_source
+     SET updated_at = iif(deleted_at IS NULL, ?2, NULL),
+       rpc_provider_api_key = ifnull(?3, rpc_provider_api_key), drives = ifnull(?4, drives)
+     WHERE id = ?1`,
+    source.id,
+    now,
+    sealedKey,
+    drives ?? null,
+  );
+}
+
+/** Statements for the cursor: its position, and the backfill of added wallets. */
+async function cursorMoves(
+  provider: Provider,
+  source: SourceRow,
+  after: UpdateBody["lastIdentifierChecked"],
+  added: readonly WalletRow[],
+): Promise<Statement[]> {
+  // From the start applies to all wallets, including added ones.
+  if (after === null) return moveCursor(source.id, null);
+  const trading = added.filter(({ role }) => role !== "Funding");
+  const backfill = trading.length > 0 ? [startBackfill(source.id, trading)] : [];
+  if (after === undefined) return backfill;
+  const position = await findContractTransaction(provider, source.contractAddress, after);
+  return [...moveCursor(source.id, position), ...backfill];
+}

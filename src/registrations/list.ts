@@ -1,0 +1,48 @@
+import type { z } from "zod";
+import { permitNetwork } from "../http/authenticate.ts";
+import type { AppContext } from "../http/context.ts";
+import { readSession } from "../http/session.ts";
+import type { registrationListQuery } from "./schemas.ts";
+import { type RegistrationKind, STATUS_FILTERS } from "./states.ts";
+import { type ListFilters, listRegistrations, tipHeight } from "./store.ts";
+import type { RegistrationRow } from "./tables.ts";
+
+type Query = z.output<typeof registrationListQuery>;
+
+/**
+ * One page of registrations, newest first.
+ *
+ * @param show - given the height of the newest block seen, from which confirmations are counted
+ * @throws ApiError 403
+ */
+export async function listShown<Shown>(
+  c: AppContext,
+  kind: RegistrationKind,
+  query: Query,
+  show: (row: RegistrationRow, tip: number | null) => Shown,
+): Promise<Shown[]> {
+  permitNetwork(c.var.caller, query.network);
+  const session = readSession(c, query.network);
+  const rows = await listRegistrations(session, kind, filtersOf(query));
+  const tip = await tipHeight(session, query.network);
+  return rows.map((row) => show(row, tip));
+}
+
+/** If both were sent, the state must also be in the group. */
+function filtersOf(query: Query): ListFilters {
+  const { filterState, filterStatus } = query;
+  const group = filterStatus && STATUS_FILTERS[filterStatus];
+  const states = filterState
+    ? [filterState].filter((state) => !group || (group as readonly string[]).includes(state))
+    : group;
+  return {
+    network: query.network,
+    limit: query.limit,
+    cursorId: query.cursorId,
+    states,
+    agentIdentifier: query.filterAgentIdentifier,
+    contractAddress: query.filterSmartContractAddress,
+    sourceType: query.filterPaymentSourceType,
+    search: query.searchQuery,
+  };
+}

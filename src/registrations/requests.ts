@@ -1,0 +1,266 @@
+import { parseAddress } from "../chain/address.ts";
+import type { Network } from "../chain/network.ts";
+import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import { open } from "../db/sealed.ts";
+import { commitAudited } from "../http/audit.ts";
+import { permitNetwork } from "../http/authenticate.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { idempotently, type Remember } from "../http/idempotency.ts";
+import { activeSource } from "../sources/active.ts";
+import { addressOn } from "../sources/checks.ts";
+import { providerFor } from "../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
+import { findWallet, type ManagedWallet } from "../wallets/managed/find.ts";
+import { wakeWallet } from "../wallets/wake.ts";
+import { mayDelete, mayDeregister, type RegistrationKind } from "./states.ts";
+import {
+  findRegistration,
+  insertRegistration,
+  readRegistration,
+  StaleRegistration,
+  updateRegistration,
+} from "./store.ts";
+import type { RegistrationRow } from "./tables.ts";
+import type { RegistrationProfile, WalletName } from "./token.ts";
+
+/** Actions as the audit log names them. */
+const AUDIT_NAMES = { Agent: "agent", InboxAgent: "inbox-agent" } as const;
+
+/** A request to mint a token. */
+export interface RegistrationRequest {
+  network: Network;
+  sellingWalletVkey: string;
+  recipientWalletAddress: string | null;
+  sendFundingMinorUnit: string | null;
+}
+
+/**
+ * Accepts a registration; the wallet's object mints the token afterwards.
+ *
+ * @param profileOf - the token's metadata, given the payment source of the wallet
+ * @param now - epoch milliseconds
+ * @returns the record, once per Idempotency-Key
+ * @throws ApiError 400, 403, 404, 422
+ */
+export async function requestRegistration<Shown>(
+  c: AppContext,
+  kind: RegistrationKind,
+  body: RegistrationRequest,
+  profileOf: (source: SourceRow) => RegistrationProfile,
+  show: (row: RegistrationRow) => Shown,
+  now: number,
+): Promise<Shown> {
+  const { network } = body;
+  permitNetwork(c.var.caller, network);
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  return idempotently(c, database, now, async (remember) => {
+    const wallet = await findWallet(database, network, body.sellingWalletVkey, "Selling");
+    const source = wallet && (await activeSource(database, wallet.sourceId));
+    if (!wallet || !source)
+      throw new ApiError(404, "sellingWalletVkey: no payment source of this network sells with it");
+    const profile = profileOf(source);
+    const row: RegistrationRow = {
+      id: newId(now),
+      kind,
+      network,
+      sourceId: source.id,
+      sourceType: source.type,
+      contractAddress: source.contractAddress,
+      policyId: source.policyId,
+      profile,
+      name: profile.name,
+      state: "RegistrationRequested",
+      error: null,
+      agentIdentifier: null,
+      wallet: nameOf(wallet),
+      walletVkey: wallet.vkey,
+      recipient: recipientOf(network, body.recipientWalletAddress),
+      sendFunding: body.sendFundingMinorUnit,
+      seed: null,
+      tx: null,
+      txCbor: null,
+      failures: 0,
+      dueAt: now,
+      createdById: c.var.caller.id,
+      createdAt: now,
+      updatedAt: now,
+      lastCheckedAt: null,
+      rev: 0,
+      lastOp: null,
+    };
+    const record = show(row);
+    const detail = { network, name: profile.name, wallet: wallet.vkey };
+    await commitAudited(
+      c,
+      database,
+      { action: `${AUDIT_NAMES[kind]}.register`, target: row.id, detail, now },
+      [...(await remember(record)), insertRegistration(database, row)],
+    );
+    await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
+    return record;
+  });
+}
+
+/** A request to burn the token of an agent. */
+export interface DeregistrationRequest {
+  network: Network;
+  agentIdentifier: string;
+  smartContractAddress?: string | undefined;
+}
+
+/**
+ * The same as `requestDeregistration`, once per Idempotency-Key.
+ *
+ * @throws ApiError 422 besides
+ */
+export async function requestDeregistrationOnce<Shown>(
+  c: AppContext,
+  kind: RegistrationKind,
+  body: DeregistrationRequest,
+  show: (row: RegistrationRow) => Shown,
+  now: number,
+): Promise<Shown> {
+  permitNetwork(c.var.caller, body.network);
+  const deadline = c.var.deadline;
+  const database = db(c.env, body.network, { writes: "idempotent", deadline });
+  return idempotently(c, database, now, (remember) =>
+    requestDeregistration(c, kind, body, show, now, remember),
+  );
+}
+
+/**
+ * Accepts a deregistration; the object of the wallet that holds the token burns it afterwards.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 403, 404, 409; ProviderError when the holder cannot be determined
+ */
+export async function requestDeregistration<Shown>(
+  c: AppContext,
+  kind: RegistrationKind,
+  body: DeregistrationRequest,
+  show: (row: RegistrationRow) => Shown,
+  now: number,
+  remember: Remember = async () => [],
+): Promise<Shown> {
+  const { network, agentIdentifier, smartContractAddress } = body;
+  permitNetwork(c.var.caller, network);
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const row = await findRegistration(database, kind, network, agentIdentifier);
+  const source = row && (await activeSource(database, row.sourceId));
+  if (!row || !source || !isSameAddress(smartContractAddress, source.contractAddress))
+    throw new ApiError(404, "agentIdentifier: no such agent was registered here");
+  refuseOthers(c, row);
+  if (!mayDeregister(kind, row.state))
+    throw new ApiError(
+      "wrong_state",
+      `agentIdentifier: the registration is in the state ${row.state}`,
+    );
+  const wallet = await holdingWallet(c, database, source, agentIdentifier);
+  const change = {
+    state: "DeregistrationRequested",
+    error: null,
+    wallet: nameOf(wallet),
+    walletVkey: wallet.vkey,
+    tx: null,
+    failures: 0,
+    dueAt: now,
+  } as const;
+  const record = show({ ...row, ...change, updatedAt: now });
+  await commitMove(c, database, row, `${AUDIT_NAMES[kind]}.deregister`, now, [
+    ...(await remember(record)),
+    updateRegistration(database, row, change, now),
+  ]);
+  await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
+  return record;
+}
+
+/**
+ * Permanently removes the record of a registration that failed or ended.
+ *
+ * @returns the row as it was
+ * @throws ApiError 403, 404, 409
+ */
+export async function removeRegistration(
+  c: AppContext,
+  kind: RegistrationKind,
+  id: string,
+  now: number,
+): Promise<RegistrationRow> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const row = await readRegistration(database, id);
+  if (row?.kind !== kind) throw new ApiError(404, "id: there is no such registration");
+  permitNetwork(c.var.caller, row.network, "id");
+  refuseOthers(c, row);
+  if (!mayDelete(row.state))
+    throw new ApiError("wrong_state", `id: the registration is in the state ${row.state}`);
+  await commitMove(c, database, row, `${AUDIT_NAMES[kind]}.delete`, now, [
+    updateRegistration(database, row, {}, now),
+    statement("DELETE FROM registration WHERE id = ?", id),
+  ]);
+  return row;
+}
+
+/** A batch with its audit row; 409 when another write changed the registration first. */
+async function commitMove(
+  c: AppContext,
+  database: Database,
+  row: RegistrationRow,
+  action: `${string}.${string}`,
+  now: number,
+  statements: Statement[],
+): Promise<void> {
+  const detail = { network: row.network, agentIdentifier: row.agentIdentifier };
+  try {
+    await commitAudited(c, database, { action, target: row.id, detail, now }, statements);
+  } catch (error) {
+    if (violates(error, "registration.rev") || error instanceof StaleRegistration)
+      throw new ApiError("changed_concurrently", "the registration was changed meanwhile");
+    throw error;
+  }
+}
+
+/** @throws ApiError 403 */
+function refuseOthers(c: AppContext, row: RegistrationRow): void {
+  const { caller } = c.var;
+  if (caller.permission !== "Admin" && caller.id !== row.createdById)
+    throw new ApiError("not_owner", "The registration was made with another API key");
+}
+
+/** The managed wallet of a source that holds a token. @throws ApiError 404, 409; ProviderError */
+async function holdingWallet(
+  c: AppContext,
+  database: Database,
+  source: SourceRow,
+  unit: string,
+): Promise<ManagedWallet> {
+  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, source.network, key, { caller: c.var.caller.id });
+  const holders = (await provider.assetHolders(unit)) ?? [];
+  const holder = holders.find(({ quantity }) => BigInt(quantity) > 0n);
+  if (!holder) throw new ApiError(404, "agentIdentifier: nobody holds this token on the chain");
+  const payment = parseAddress(holder.address)?.payment;
+  const wallet =
+    payment?.kind === "key" && (await findWallet(database, source.network, payment.hash));
+  if (wallet && wallet.sourceId === source.id) return wallet;
+  throw new ApiError(
+    409,
+    "agentIdentifier: the token is held by a wallet that this payment source does not manage",
+  );
+}
+
+function recipientOf(network: Network, text: string | null): WalletName | null {
+  if (text === null) return null;
+  const address = addressOn(network, "recipientWalletAddress", text);
+  const payment = parseAddress(address)?.payment;
+  if (payment?.kind !== "key")
+    throw new ApiError(400, "recipientWalletAddress: must be a wallet's address, not a contract's");
+  return { vkey: payment.hash, address };
+}
+
+const nameOf = ({ vkey, address }: WalletName): WalletName => ({ vkey, address });
+
+function isSameAddress(asked: string | undefined, address: string): boolean {
+  return asked === undefined || asked.toLowerCase() === address;
+}

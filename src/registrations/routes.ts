@@ -1,0 +1,143 @@
+import { z } from "zod";
+import type { AppContext } from "../http/context.ts";
+import { createRouter, serve } from "../http/endpoint.ts";
+import { described } from "../http/openapi/fields.ts";
+import type { AgentProfile } from "../registry/profile.ts";
+import type { SourceRow } from "../sources/record.ts";
+import { listShown } from "./list.ts";
+import { shownAgent } from "./record.ts";
+import {
+  removeRegistration,
+  requestDeregistration,
+  requestDeregistrationOnce,
+  requestRegistration,
+} from "./requests.ts";
+import {
+  agentRegistrationRecord,
+  DEREGISTRATION_ERRORS,
+  deregisterBody,
+  REGISTRATION_ERRORS,
+  type RegisterBody,
+  registerBody,
+  registrationListQuery,
+  removeBody,
+} from "./schemas.ts";
+import type { RegistrationRow } from "./tables.ts";
+
+const TAG = "Agents";
+const KIND = "Agent";
+
+/** The part of `/registry` that registers and deregisters agents. */
+export function registrationRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listAgents",
+      isConditional: true,
+      path: "/registry",
+      access: "User",
+      tag: TAG,
+      summary: "Lists the agents that were registered here, newest first",
+      query: registrationListQuery,
+      data: z.object({
+        Assets: described(z.array(agentRegistrationRecord), "The registrations."),
+      }),
+    },
+    async (c, { query }) => ({ Assets: await listShown(c, KIND, query, shownAgent) }),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "registerAgent",
+      path: "/registry",
+      access: "+PAY",
+      tag: TAG,
+      summary: "Registers an agent",
+      description: "Its token is minted on the chain afterwards; GET shows the progress.",
+      body: registerBody,
+      idempotent: true,
+      data: agentRegistrationRecord,
+      errors: REGISTRATION_ERRORS,
+    },
+    async (c, { body }) => {
+      const profile = (source: SourceRow) => profileOf(body, source);
+      return requestRegistration(c, KIND, body, profile, show, Date.now());
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "deregisterAgentByPost",
+      aliasOf: "DELETE /registry",
+      path: "/registry/deregister",
+      access: "+PAY",
+      tag: TAG,
+      summary: "Deregisters an agent",
+      description: "Its token is burned on the chain afterwards; the same as DELETE /registry.",
+      body: deregisterBody,
+      idempotent: true,
+      data: agentRegistrationRecord,
+      errors: DEREGISTRATION_ERRORS,
+    },
+    async (c, { body }) => requestDeregistrationOnce(c, KIND, body, show, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "delete",
+      operationId: "deregisterAgent",
+      path: "/registry",
+      access: "+PAY",
+      tag: TAG,
+      summary: "Deregisters an agent, or removes its record",
+      description:
+        "With agentIdentifier and network its token is burned on the chain afterwards; with id alone its record is permanently removed.",
+      body: removeBody,
+      data: agentRegistrationRecord,
+      errors: DEREGISTRATION_ERRORS,
+    },
+    async (c, { body }) => remove(c, body),
+  );
+
+  return router;
+}
+
+async function remove(c: AppContext, body: z.output<typeof removeBody>) {
+  const { id, network, agentIdentifier, smartContractAddress } = body;
+  if (id !== undefined) return show(await removeRegistration(c, KIND, id, Date.now()));
+  if (network === undefined || agentIdentifier === undefined) throw new Error("not validated");
+  const wanted = { network, agentIdentifier, smartContractAddress };
+  return requestDeregistration(c, KIND, wanted, show, Date.now());
+}
+
+/** Nothing is in a block yet, so there are no confirmations. */
+const show = (row: RegistrationRow) => shownAgent(row, null);
+
+function profileOf(body: RegisterBody, { type }: SourceRow): AgentProfile {
+  const { AgentPricing: pricing } = body;
+  return {
+    name: body.name,
+    description: body.description,
+    apiBaseUrl: body.apiBaseUrl,
+    image: body.image,
+    tags: body.Tags,
+    capability: body.Capability,
+    author: body.Author,
+    legal: body.Legal,
+    exampleOutputs: body.ExampleOutputs,
+    pricing: {
+      type: pricing.pricingType,
+      amounts: pricing.pricingType === "Fixed" ? pricing.Pricing : [],
+    },
+    paymentType: pricing.pricingType === "Free" ? "None" : type,
+    metadataVersion: type === "Web3ChainV1" ? 1 : 2,
+  };
+}

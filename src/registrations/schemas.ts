@@ -1,0 +1,318 @@
+import { z } from "zod";
+import { LONGEST_TEXT } from "../chain/metadata.ts";
+import {
+  AGENT_IDENTIFIER,
+  CONTRACT_ADDRESS,
+  described,
+  hexText,
+  minorUnits,
+  named,
+  recordId,
+  shownAs,
+  TX_HASH,
+  timestamp,
+  WALLET_ADDRESS,
+} from "../http/openapi/fields.ts";
+import {
+  bech32Address,
+  blockFields,
+  network,
+  ownWallet,
+  paymentSourceType,
+} from "../http/openapi/ledger.ts";
+import { page, text } from "../http/parameters.ts";
+import { metadataFields, otherPricingType } from "../registry/schemas.ts";
+import { REGISTRATION_STATES, STATUS_FILTERS } from "./states.ts";
+
+const ID = "01m80ydzjz46b1xn813egtkkv2";
+const AGENT_URL = "https://agents.example.com/translator";
+
+const hexOf = (digits: number) =>
+  z
+    .string()
+    .regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`), `must be ${digits} hex digits`)
+    .transform((hex) => hex.toLowerCase());
+/** At most as many digits as the coin's supply has. */
+const amount = z.string().regex(/^[1-9]\d{0,18}$/, "must be a whole number above 0");
+const agentUrl = text()
+  .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), "must be an http or https URL")
+  .refine((url) => !/[?#]/.test(url), "must not have a query or a fragment")
+  .meta({ format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^?#]+$" });
+const optional = (what: string, example: string) =>
+  described(text().nullable().default(null), what, example);
+
+/** Policy id and asset name. */
+export const identifier = described(
+  z
+    .string()
+    .regex(/^(?:[0-9a-fA-F]{2})*$/, "must be hex")
+    .min(57)
+    .max(250)
+    .transform((hex) => hex.toLowerCase()),
+  "Policy id and asset name of the agent, in hex.",
+  AGENT_IDENTIFIER,
+);
+
+/** What registering an agent and an inbox agent have in common. */
+export const registrationFields = {
+  network,
+  sellingWalletVkey: described(
+    hexOf(56),
+    "Payment key hash of the managed selling wallet that pays for the registration.",
+    "e7d12a3df371bb93b3895b0a817ca7ac24d186f911d8b1e0d69dbc9f",
+  ),
+  recipientWalletAddress: described(
+    bech32Address().nullable().default(null),
+    "Who gets the token; null: the selling wallet, which alone can deregister.",
+    WALLET_ADDRESS,
+  ),
+  sendFundingMinorUnit: described(
+    amount.nullable().default(null),
+    "Native coin that goes with the token, in minor units; raised to 5000000.",
+    "5000000",
+  ),
+};
+
+/** A tag is one text of the metadata; readers do not support chunks. */
+const tag = described(
+  text(63)
+    .refine(
+      (tag) => new TextEncoder().encode(tag).length <= LONGEST_TEXT,
+      `must have at most ${LONGEST_TEXT} bytes in UTF-8`,
+    )
+    .meta({ format: "text-of-64-bytes" }),
+  "What the agent can be found by; at most 64 bytes in UTF-8.",
+  "translation",
+);
+
+const price = z.object({
+  amount: described(amount, "Minor units of `unit`.", "5000000"),
+  unit: described(
+    text(120, 0),
+    "Empty for the native coin, else policy id and asset name in hex.",
+    "",
+  ),
+});
+
+export const registerBody = z.object({
+  ...registrationFields,
+  name: described(text(), "Name of the agent.", "Steady translator"),
+  description: described(
+    text(250, 0).nullable().default(null),
+    "What the agent does.",
+    "Translates letters.",
+  ),
+  apiBaseUrl: described(agentUrl, "Base URL of its API, without query or fragment.", AGENT_URL),
+  image: described(
+    text().default("ipfs://QmXXW7tmBgpQpXoJMAMEXXFe9dyQcrLFKGuzxnHDnbKC7f"),
+    "Picture of the agent.",
+    "ipfs://QmXXW7tmBgpQpXoJMAMEXXFe9dyQcrLFKGuzxnHDnbKC7f",
+  ),
+  Tags: described(z.array(tag).min(1).max(15), "What the agent can be found by."),
+  ExampleOutputs: described(
+    z
+      .array(
+        z.object({
+          name: described(text(60), "Its name.", "A translated letter"),
+          mimeType: described(text(60), "Its media type.", "text/plain"),
+          url: described(text(), "Where it is.", `${AGENT_URL}/example.txt`),
+        }),
+      )
+      .max(25)
+      .default([]),
+    "Results that it shows as examples.",
+  ),
+  Capability: described(
+    z.object({
+      name: described(text(), "Its name.", "translation"),
+      version: described(text(), "Its version.", "1.0.0"),
+    }),
+    "What the agent can do.",
+  ),
+  Author: described(
+    z.object({
+      name: described(text(), "Name of the author.", "The demo"),
+      organization: optional("Organization of the author.", "Demo Agents GmbH"),
+      contactEmail: optional("E-mail address of the author.", "author@example.com"),
+      contactOther: optional("Another way to reach the author.", "https://example.com"),
+    }),
+    "Who offers the agent.",
+  ),
+  Legal: described(
+    z
+      .object({
+        privacyPolicy: optional("The privacy policy.", `${AGENT_URL}/privacy`),
+        terms: optional("The terms of use.", `${AGENT_URL}/terms`),
+        other: optional("Another legal text.", `${AGENT_URL}/legal`),
+      })
+      .default({ privacyPolicy: null, terms: null, other: null }),
+    "Its legal texts.",
+  ),
+  AgentPricing: described(
+    z.discriminatedUnion("pricingType", [
+      z.object({
+        pricingType: described(z.literal("Fixed"), "How the agent is paid.", "Fixed"),
+        Pricing: described(z.array(price).min(1).max(5), "The price: all of these amounts."),
+      }),
+      z.object({
+        pricingType: described(otherPricingType, "How the agent is paid.", "Free"),
+      }),
+    ]),
+    "What the agent charges.",
+  ),
+});
+
+export type RegisterBody = z.output<typeof registerBody>;
+
+const contract = described(
+  text().optional(),
+  "Payment source that the registration belongs to; default: that of its policy.",
+  CONTRACT_ADDRESS,
+);
+
+const deregistration = {
+  network,
+  agentIdentifier: identifier,
+  smartContractAddress: contract,
+};
+
+export const deregisterBody = z.object(deregistration);
+
+const registrationId = described(text(), "Id of the registration.", ID);
+
+/** `DELETE /registry` means one of two things. */
+export const removeBody = shownAs(
+  z
+    .object({
+      network: network.optional(),
+      agentIdentifier: identifier.optional(),
+      smartContractAddress: contract,
+      id: registrationId.optional(),
+    })
+    .superRefine(({ id, agentIdentifier, network }, problems) => {
+      const issue = (name: string, message: string) =>
+        problems.addIssue({ code: "custom", path: [name], message });
+      if (id !== undefined && agentIdentifier !== undefined)
+        issue("id", "must not be sent together with agentIdentifier");
+      if (id !== undefined) return;
+      if (agentIdentifier === undefined) issue("agentIdentifier", "is required");
+      if (network === undefined) issue("network", "is required");
+    }),
+  named(
+    "DeregisterAgentRequest",
+    "With agentIdentifier and network the agent is deregistered on the chain; with id alone its record is permanently removed.",
+    z.xor([z.strictObject(deregistration), z.strictObject({ id: registrationId })]),
+  ),
+);
+
+const registrationState = named(
+  "RegistrationState",
+  "How far a registration is.",
+  z.enum(REGISTRATION_STATES),
+);
+
+export const registrationListQuery = z.object({
+  ...page,
+  network,
+  filterState: described(
+    registrationState.optional(),
+    "Only registrations in this state.",
+    "RegistrationConfirmed",
+  ),
+  filterStatus: described(
+    named(
+      "RegistrationGroup",
+      "A group of states of registrations.",
+      z.enum(Object.keys(STATUS_FILTERS) as [keyof typeof STATUS_FILTERS]),
+    ).optional(),
+    "Only registrations in this group of states.",
+    "Registered",
+  ),
+  filterAgentIdentifier: described(
+    text().optional(),
+    "Only the agent with this identifier.",
+    AGENT_IDENTIFIER,
+  ),
+  filterSmartContractAddress: described(
+    text().optional(),
+    "Only registrations of the payment source with this contract.",
+    CONTRACT_ADDRESS,
+  ),
+  filterPaymentSourceType: described(
+    paymentSourceType.optional(),
+    "Only registrations of this generation of the contract.",
+  ),
+  searchQuery: described(
+    text(120).optional(),
+    "A part of the name, or the whole id or agent identifier.",
+    "translat",
+  ),
+});
+
+/** What the records of agents and of inbox agents have in common. */
+export const registrationCommon = {
+  id: recordId("the registration", ID),
+  error: described(
+    z.string().nullable(),
+    "Why it failed and how to fix it, or what it waits for; null when all is well.",
+    "The wallet has too little of the native coin",
+  ),
+  state: described(registrationState, "How far it is.", "RegistrationConfirmed"),
+  createdAt: timestamp("When it was requested."),
+  updatedAt: timestamp("When it was last changed."),
+  lastCheckedAt: described(
+    timestamp("").nullable(),
+    "When the chain was last looked at for it; null before.",
+    "2026-11-22T06:17:26.715Z",
+  ),
+  agentIdentifier: described(
+    z.string().nullable(),
+    "Policy id and asset name, in hex; null before it is minted.",
+    AGENT_IDENTIFIER,
+  ),
+  sendFundingMinorUnit: described(
+    minorUnits("").nullable(),
+    "Native coin that goes with the token, in minor units; null: as little as it may.",
+    "5000000",
+  ),
+  SmartContractWallet: described(ownWallet, "The selling wallet that pays for it."),
+  RecipientWallet: described(ownWallet.nullable(), "Who gets the token; null: the selling wallet."),
+  CurrentTransaction: described(
+    named(
+      "RegistrationTransaction",
+      "A transaction that mints or burns a token.",
+      z.object({
+        txHash: hexText(64, "Hash of the transaction.", TX_HASH),
+        status: described(
+          named(
+            "RegistrationTransactionStatus",
+            "What became of a transaction that mints or burns a token.",
+            z.enum(["Pending", "Confirmed", "FailedViaTimeout", "FailedViaManualReset"]),
+          ),
+          "What became of it.",
+          "Confirmed",
+        ),
+        fees: minorUnits("Fee in minor units of the native coin.", "209167"),
+        ...blockFields,
+      }),
+    ).nullable(),
+    "The newest transaction; null before one.",
+  ),
+};
+
+export const agentRegistrationRecord = named(
+  "AgentRegistration",
+  "An agent that was registered here.",
+  z.object({ ...metadataFields, ...registrationCommon }),
+);
+
+/** What deregistering and removing can answer beyond the usual. */
+export const DEREGISTRATION_ERRORS = {
+  404: "There is no such registration, or nobody holds its token.",
+  409: "The state does not allow it, or the token is held by a wallet that is not managed.",
+  502: "The chain provider failed.",
+  504: "The chain provider did not answer in time.",
+};
+export const REGISTRATION_ERRORS = {
+  404: "No payment source sells with this wallet.",
+};

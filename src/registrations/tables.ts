@@ -1,0 +1,71 @@
+import { sql } from "drizzle-orm";
+import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { NETWORKS, PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
+import { REGISTRATION_KINDS, REGISTRATION_STATES } from "./states.ts";
+import type { RegistrationProfile, RegistrationTransaction, WalletName } from "./token.ts";
+
+/**
+ * Agents and inbox agents registered through the API, and the progress of their registration or
+ * deregistration on the chain. Ledger.
+ *
+ * While work is due, only the signing wallet's object writes the row; `rev` and `lastOp` guard
+ * every write as `version` does in `source_cursor`.
+ */
+export const registration = sqliteTable(
+  "registration",
+  {
+    id: text("id").primaryKey(),
+    kind: text("kind", { enum: REGISTRATION_KINDS }).notNull(),
+    network: text("network", { enum: NETWORKS }).notNull(),
+    sourceId: text("source_id").notNull(),
+    sourceType: text("source_type", { enum: PAYMENT_SOURCE_TYPES }).notNull(),
+    contractAddress: text("contract_address").notNull(),
+    policyId: text("policy_id").notNull(),
+    /** The content of the token's metadata. */
+    profile: text("profile", { mode: "json" }).$type<RegistrationProfile>().notNull(),
+    /** Copied from `profile` for searches. */
+    name: text("name").notNull(),
+    state: text("state", { enum: REGISTRATION_STATES }).notNull(),
+    /** Why it failed, or what it waits for; null otherwise. */
+    error: text("error"),
+    /** Policy id and asset name, hex; null until the minting transaction is signed. */
+    agentIdentifier: text("agent_identifier"),
+    /** The wallet that signs: it pays for the mint, or holds the token to be burned. */
+    wallet: text("wallet", { mode: "json" }).$type<WalletName>().notNull(),
+    /** Copied from `wallet`. */
+    walletVkey: text("wallet_vkey").notNull(),
+    /** The recipient of the token; null: the wallet that mints it. */
+    recipient: text("recipient", { mode: "json" }).$type<WalletName>(),
+    /** Native minor units sent with the token, decimal text; null: the minimum. */
+    sendFunding: text("send_funding"),
+    /**
+     * `<transaction>#<index>` of the output from which the token's name is derived: that of the
+     * wallet's line which the transaction spends.
+     */
+    seed: text("seed"),
+    /** The last transaction of the current or last operation. */
+    tx: text("tx", { mode: "json" }).$type<RegistrationTransaction>(),
+    /** Its signed bytes, hex, where a version before `wallet_transaction` stored it; else null. */
+    txCbor: text("tx_cbor"),
+    /** Failed tries of the current operation. */
+    failures: integer("failures").notNull(),
+    /** Epoch milliseconds from which the wallet's object continues; null: nothing to do. */
+    dueAt: integer("due_at"),
+    createdById: text("created_by_id").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    /** When the chain last decided a transaction; null before the first. */
+    lastCheckedAt: integer("last_checked_at"),
+    rev: integer("rev").notNull(),
+    lastOp: text("last_op"),
+  },
+  (table) => [
+    index("registration_newest").on(table.kind, table.network, table.id),
+    index("registration_identifier").on(table.agentIdentifier, table.network, table.kind, table.id),
+    index("registration_open")
+      .on(table.network, table.walletVkey, table.dueAt)
+      .where(sql`due_at IS NOT NULL`),
+  ],
+);
+
+export type RegistrationRow = typeof registration.$inferSelect;

@@ -1,0 +1,44 @@
+import type { MeteredOperation } from "../api-keys/costs.ts";
+import { charge, throwIfOutOfCredits } from "../api-keys/credits.ts";
+import type { Network } from "../chain/network.ts";
+import { type Database, db, type Statement } from "../db/client.ts";
+import type { AppContext } from "../http/context.ts";
+import { readSession } from "../http/session.ts";
+
+/**
+ * Runs the query of a metered call: for a key with a limit in one batch with its charge, on the
+ * primary; for any other on a replica.
+ *
+ * @returns the rows, and the session they came from
+ * @throws ApiError 402 when the key has no credits left: nothing was read
+ */
+export async function meteredQuery<Row>(
+  c: AppContext,
+  network: Network,
+  operation: MeteredOperation,
+  query: Statement,
+): Promise<{ rows: Row[]; session: Database }> {
+  if (!c.var.caller.usageLimited) {
+    const session = readSession(c, network);
+    return { rows: await session.all<Row>(query.sql, ...query.params), session };
+  }
+  const session = db(c.env, network, { deadline: c.var.deadline });
+  const results = await session
+    .batch([...charge(c.var.caller, operation), query])
+    .catch(throwIfOutOfCredits);
+  return { rows: (results.at(-1)?.results ?? []) as Row[], session };
+}
+
+/**
+ * Charges a call whose work is done already, before it is answered; `requireCredits` has looked
+ * before the work began.
+ *
+ * @throws ApiError 402
+ */
+export async function chargeCall(c: AppContext, operation: MeteredOperation): Promise<void> {
+  const charges = charge(c.var.caller, operation);
+  if (charges.length === 0) return;
+  await db(c.env, undefined, { deadline: c.var.deadline })
+    .batch(charges)
+    .catch(throwIfOutOfCredits);
+}

@@ -1,0 +1,137 @@
+import type { Network } from "../../chain/network.ts";
+import { type Database, db, statement } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import { ENTRY_COLUMNS, type EntryRow, type EntryStatus, entryOfRow } from "../entry.ts";
+import type { AgentProfile } from "../profile.ts";
+
+/** Entries written per batch, if they have no more text than fits a statement. */
+const CHUNK = 200;
+/** Characters. A parameter may have two million bytes, and one entry may add a tenth of it. */
+const MAX_TEXT = 400_000;
+/** A single statement may take this long, retries included. */
+const DATABASE_MS = 30_000;
+
+/**
+ * Brings the search index of a network up to date: it follows the change stamps of the ledger, as
+ * any client of the diff does, so an empty index is filled by itself.
+ *
+ * @param deadline - epoch milliseconds after which no further batch is begun
+ * @returns whether there is more to do
+ */
+export async function indexChanges(
+  env: Pick<Env, "DB" | "SEARCH_DB">,
+  network: Network,
+  deadline: number,
+): Promise<boolean> {
+  const ledger = db(env, network, { deadline: deadline + DATABASE_MS });
+  const index = searchDatabase(env, deadline + DATABASE_MS);
+  for (;;) {
+    const [position] = await index.all<{ stamp: number }>(
+      "SELECT stamp FROM search_position WHERE network = ?",
+      network,
+    );
+    const rows = await ledger.all<ChangedRow>(
+      `SELECT ${ENTRY_COLUMNS}, status, status_updated_at AS stamp FROM registry_entry
+       WHERE network = ? AND status_updated_at > ? ORDER BY status_updated_at LIMIT ${CHUNK}`,
+      network,
+      position?.stamp ?? 0,
+    );
+    const indexed = fitting(rows.map(indexedOf));
+    const last = indexed.at(-1);
+    if (!last) return false;
+    await write(index, network, indexed, last.stamp);
+    if (indexed.length === rows.length && rows.length < CHUNK) return false;
+    if (Date.now() >= deadline) return true;
+  }
+}
+
+/** The database of the search index. */
+export function searchDatabase(env: Pick<Env, "SEARCH_DB">, deadline?: number): Database {
+  return db({ DB: env.SEARCH_DB }, undefined, {
+    writes: "idempotent",
+    ...(deadline !== undefined && { deadline }),
+  });
+}
+
+type ChangedRow = EntryRow & { status: EntryStatus; stamp: number };
+
+interface IndexedEntry {
+  id: string;
+  status: EntryStatus;
+  stamp: number;
+  text: string;
+}
+
+function indexedOf(row: ChangedRow): IndexedEntry {
+  const { agentIdentifier, state } = entryOfRow(row);
+  const { id, status, stamp } = row;
+  return { id, status, stamp, text: searchText(agentIdentifier, state.profile) };
+}
+
+/** The first entries, as many as one batch takes. */
+function fitting(entries: IndexedEntry[]): IndexedEntry[] {
+  let length = 0;
+  const full = entries.findIndex(({ text }) => {
+    length += text.length;
+    return length > MAX_TEXT;
+  });
+  return full === -1 ? entries : entries.slice(0, full + 1);
+}
+
+async function write(
+  index: Database,
+  network: Network,
+  indexed: IndexedEntry[],
+  stamp: number,
+): Promise<void> {
+  const entries = JSON.stringify(indexed);
+  const numbers = `SELECT number FROM search_entry
+    WHERE id IN (SELECT value->>'id' FROM json_each(?))`;
+  await index.batch([
+    statement(
+      `INSERT INTO search_entry (id, network, status)
+       SELECT value->>'id', ?, value->>'status' FROM json_each(?) WHERE true
+       ON CONFLICT (id) DO UPDATE SET status = excluded.status`,
+      network,
+      entries,
+    ),
+    statement(`DELETE FROM search_text WHERE rowid IN (${numbers})`, entries),
+    statement(
+      `INSERT INTO search_text (rowid, text)
+       SELECT e.number, item.value->>'text' FROM json_each(?) AS item
+       JOIN search_entry AS e ON e.id = item.value->>'id'`,
+      entries,
+    ),
+    statement(
+      `INSERT INTO search_position (network, stamp) VALUES (?, ?)
+       ON CONFLICT (network) DO UPDATE SET stamp = max(stamp, excluded.stamp)`,
+      network,
+      stamp,
+    ),
+  ]);
+}
+
+/** The text that is searched: lower case, with single blanks. */
+function searchText(agentIdentifier: string, profile: AgentProfile | null): string {
+  const { name, description, author, apiBaseUrl, tags = [], capability } = profile ?? {};
+  return normalise(
+    [
+      name,
+      description,
+      author?.name,
+      author?.organization,
+      apiBaseUrl,
+      agentIdentifier,
+      capability?.name,
+      capability?.version,
+      ...tags,
+    ]
+      .filter(Boolean)
+      .join(" "),
+  );
+}
+
+/** Lower case, each run of white space and control characters, which end SQL's texts, one blank. */
+export function normalise(text: string): string {
+  return text.toLowerCase().replace(/[\s\p{Cc}]+/gu, " ");
+}

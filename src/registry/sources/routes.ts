@@ -1,0 +1,119 @@
+import { z } from "zod";
+import type { Network } from "../../chain/network.ts";
+import type { AppContext } from "../../http/context.ts";
+import { createRouter, serve } from "../../http/endpoint.ts";
+import { described } from "../../http/openapi/fields.ts";
+import { page } from "../../http/parameters.ts";
+import { log } from "../../log.ts";
+import { wakeJob } from "../sync/wake.ts";
+import { createRegistrySource, removeRegistrySource, updateRegistrySource } from "./admin.ts";
+import { listRegistrySources } from "./record.ts";
+import {
+  createSourceBody,
+  deleteSourceBody,
+  registrySourceRecord,
+  updateSourceBody,
+} from "./schemas.ts";
+
+const PROVIDER_ERRORS = {
+  502: "The chain provider failed.",
+  504: "The chain provider did not answer in time.",
+};
+const UNKNOWN = { 404: "There is no such registry source." };
+const common = { path: "/registry-source", access: "Admin", tag: "Registry sources" } as const;
+
+/** `/registry-source` of the interface. */
+export function registrySourceRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      ...common,
+      method: "get",
+      operationId: "listRegistrySources",
+      isConditional: true,
+      summary: "Lists registry sources, newest first",
+      query: z.object(page),
+      data: z.object({ sources: described(z.array(registrySourceRecord), "The sources.") }),
+    },
+    async (c, { query }) => ({
+      sources: await listRegistrySources(c.env, query, c.var.deadline),
+    }),
+  );
+
+  serve(
+    router,
+    {
+      ...common,
+      method: "post",
+      operationId: "createRegistrySource",
+      summary: "Creates a registry source",
+      description: "Its minting policy is followed from its first transaction.",
+      body: createSourceBody,
+      idempotent: true,
+      data: registrySourceRecord,
+      errors: {
+        ...PROVIDER_ERRORS,
+        409: "The policy is a source already, or the network does not fit the environment.",
+      },
+    },
+    async (c, { body }) => {
+      const record = await createRegistrySource(c, body, Date.now());
+      await wake(c, record);
+      return record;
+    },
+  );
+
+  serve(
+    router,
+    {
+      ...common,
+      method: "patch",
+      operationId: "updateRegistrySource",
+      summary: "Updates a registry source",
+      description: "What is left out is kept.",
+      body: updateSourceBody,
+      data: registrySourceRecord,
+      errors: { ...PROVIDER_ERRORS, ...UNKNOWN },
+    },
+    async (c, { body }) => {
+      const record = await updateRegistrySource(c, body, Date.now());
+      await wake(c, record);
+      return record;
+    },
+  );
+
+  serve(
+    router,
+    {
+      ...common,
+      method: "delete",
+      operationId: "deleteRegistrySource",
+      summary: "Removes a registry source",
+      description:
+        "Its sync stops at once and its provider key is destroyed. Its entries become `Deregistered`, and are hidden after thirty days.",
+      body: deleteSourceBody,
+      data: registrySourceRecord,
+      errors: UNKNOWN,
+    },
+    async (c, { body }) => {
+      const record = await removeRegistrySource(c, body.id, Date.now());
+      await wake(c, record);
+      return record;
+    },
+  );
+
+  return router;
+}
+
+/** The change is made: when its object cannot be woken, the cron does it within a minute. */
+async function wake(c: AppContext, source: { id: string; network: Network }): Promise<void> {
+  const { requestId } = c.var;
+  try {
+    const job = { kind: "sync", network: source.network, sourceId: source.id } as const;
+    await wakeJob(c.env, job, requestId);
+  } catch (error) {
+    log("warn", "registry.not_woken", { requestId, source: source.id, error: String(error) });
+  }
+}

@@ -1,0 +1,78 @@
+import { z } from "zod";
+import {
+  answerText,
+  described,
+  named,
+  POLICY_ID,
+  recordId,
+  TX_HASH,
+} from "../../http/openapi/fields.ts";
+import { network } from "../../http/openapi/ledger.ts";
+import { text } from "../../http/parameters.ts";
+import { policyIdShown } from "../schemas.ts";
+
+const SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
+const URL = "https://registry.example.com";
+
+// It travels in a header.
+const providerKey = described(
+  text().regex(/^[\x21-\x7e]*$/, "must be printable ASCII without spaces"),
+  "Key of the chain provider.",
+  "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
+);
+const id = described(text(), "Id of the registry source.", SOURCE_ID);
+
+export const createSourceBody = z.object({
+  network,
+  policyId: described(
+    z
+      .string()
+      .regex(/^[0-9a-fA-F]{56}$/, "must be 56 hex digits")
+      .transform((hex) => hex.toLowerCase()),
+    "The minting policy to follow.",
+    POLICY_ID,
+  ),
+  url: described(z.url().max(250).nullable().default(null), "Where the registry is.", URL),
+  note: described(text(250, 0).nullable().default(null), "What people are told of it.", "main"),
+  rpcProviderApiKey: providerKey,
+});
+
+export const updateSourceBody = z.object({
+  id,
+  note: described(text(250, 0).nullable().optional(), "What people are told of it.", "main"),
+  rpcProviderApiKey: providerKey.optional(),
+});
+
+export const deleteSourceBody = z.object({ id });
+
+export const registrySourceRecord = named(
+  "RegistrySource",
+  "A minting policy whose agents are followed.",
+  z.object({
+    id: recordId("the registry source", SOURCE_ID),
+    type: described(
+      z.literal("Web3ChainV1").optional(),
+      "How the registry works; left out when the source is deleted.",
+      "Web3ChainV1",
+    ),
+    network,
+    url: described(z.string().nullable(), "Where the registry is; null when unknown.", URL),
+    policyId: policyIdShown,
+    note: described(z.string().nullable(), "What people are told of it.", "main"),
+    rpcProviderApiKey: answerText(
+      "Key of the chain provider; empty when the key it was sealed with is lost.",
+      "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
+    ),
+    latestPage: described(z.int().min(0), "Pages of transactions that were read.", 1),
+    latestIdentifier: described(
+      z.string().nullable(),
+      "Hash of the last transaction that was read; null before the first.",
+      TX_HASH,
+    ),
+    error: described(
+      z.string().nullable(),
+      "Why the last pass did not complete; null when it did.",
+      "The chain provider failed",
+    ),
+  }),
+);

@@ -1,0 +1,155 @@
+import { TOKEN_METADATA_LABEL, tokenMetadata } from "../../chain/token-metadata.ts";
+import { newId } from "../../db/id.ts";
+import { log } from "../../log.ts";
+import { type EntryRecord, type EntryState, isChecked, NEVER_MINTED } from "../entry.ts";
+import { isInboxMetadata, readProfile } from "../profile.ts";
+import type { FollowedSource } from "./cursor.ts";
+import type { ReadMint } from "./read.ts";
+
+/** What one transaction did to one entry. */
+export interface EntryStep {
+  entryId: string;
+  blockHeight: number;
+  txIndex: number;
+  txHash: string;
+  before: EntryState;
+}
+
+/** What a run of transactions does to entries, folded in memory until it is written. */
+export class EntryChanges {
+  /** Changed entries by agent identifier; `rev` is that of the stored row, -1 for a new one. */
+  readonly entries = new Map<string, EntryRecord>();
+  /** Entries whose agent is to be checked anew, by id. */
+  readonly recheck = new Set<string>();
+  /** Steps to write. */
+  readonly steps: EntryStep[] = [];
+  /** Steps to delete. */
+  readonly undone: EntryStep[] = [];
+  /** Characters of the states that entries were put into, as JSON. */
+  textLength = 0;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly #known: Map<string, EntryRecord>;
+  /** In chain order, by entry. */
+  readonly #done: Map<string, EntryStep[]>;
+
+  /** @param done - steps that are written already, in chain order */
+  constructor(known: EntryRecord[], done: Iterable<EntryStep>, now: number) {
+    this.#known = new Map(known.map((entry) => [entry.agentIdentifier, entry]));
+    this.#done = Map.groupBy(done, ({ entryId }) => entryId);
+    this.now = now;
+  }
+
+  /** The entry of a token as it is by now; a new one when there is none. */
+  entryOf(source: FollowedSource, agentIdentifier: string): EntryRecord {
+    return (
+      this.entries.get(agentIdentifier) ??
+      this.#known.get(agentIdentifier) ?? {
+        id: newId(this.now),
+        network: source.network,
+        sourceId: source.id,
+        policyId: source.policyId,
+        sourceUrl: source.url,
+        agentIdentifier,
+        state: NEVER_MINTED,
+        health: "Offline",
+        createdAt: this.now,
+        rev: -1,
+      }
+    );
+  }
+
+  /** Whether a transaction was applied to an entry before. */
+  isDone(entry: EntryRecord, txHash: string): boolean {
+    return this.#doneOf(entry).some((step) => step.txHash === txHash);
+  }
+
+  /**
+   * Applies a transaction to an entry; each makes at most one step of it, whatever its bytes repeat.
+   * Steps of transactions after it, which was listed late, are undone: those come again after it.
+   */
+  advance(
+    entry: EntryRecord,
+    at: Omit<EntryStep, "entryId" | "before">,
+    next: (before: EntryState) => EntryState,
+  ): void {
+    const done = this.#doneOf(entry);
+    const later = done.filter(
+      ({ blockHeight, txIndex }) =>
+        blockHeight > at.blockHeight || (blockHeight === at.blockHeight && txIndex > at.txIndex),
+    );
+    const before = later[0]?.before ?? entry.state;
+    const step = { ...at, entryId: entry.id, before };
+    this.undone.push(...later);
+    this.steps.push(step);
+    this.#done.set(entry.id, [...done.filter((one) => !later.includes(one)), step]);
+    this.change(entry, next(before));
+  }
+
+  /** Puts an entry into another state; its health is reset if the agent's address changed. */
+  change(entry: EntryRecord, state: EntryState): void {
+    const before = entry.state;
+    const isSameAgent =
+      isChecked(before) && before.profile?.apiBaseUrl === state.profile?.apiBaseUrl;
+    if (!isSameAgent) this.recheck.add(entry.id);
+    this.textLength += JSON.stringify(state).length;
+    this.entries.set(entry.agentIdentifier, {
+      ...entry,
+      state,
+      health: isSameAgent ? entry.health : "Offline",
+    });
+  }
+
+  #doneOf({ id }: EntryRecord): EntryStep[] {
+    return this.#done.get(id) ?? [];
+  }
+}
+
+/**
+ * Folds one transaction into a change set. Only what it mints and burns counts: tokens that it
+ * spends, references, transfers or uses as collateral are not registered by it. One that failed
+ * phase 2 minted nothing.
+ */
+export function applyMint(changes: EntryChanges, source: FollowedSource, read: ReadMint): void {
+  const { tx, at } = read;
+  if (!tx.isValid) return;
+  for (const { assetName, quantity } of tx.mint.filter(
+    ({ policyId }) => policyId === source.policyId,
+  )) {
+    const entry = changes.entryOf(source, source.policyId + assetName);
+    if (changes.isDone(entry, tx.hash)) continue;
+    const isKnown = entry.rev >= 0 || changes.entries.has(entry.agentIdentifier);
+    const minted = quantity > 0n ? readMinted(source, read, assetName) : null;
+    // An inbox agent's token: the inbox handles its registration.
+    if (!isKnown && minted === null) continue;
+    const { blockHeight, txIndex } = at;
+    changes.advance(entry, { blockHeight, txIndex, txHash: tx.hash }, (before) => ({
+      ...before,
+      ...minted,
+      supply: String(BigInt(before.supply) + quantity),
+    }));
+  }
+}
+
+/**
+ * What the minting transaction says of the token; null when it is not an agent's. The metadata is
+ * untrusted: any error here makes the entry unreadable, and never stops the sync.
+ */
+function readMinted(
+  { policyId }: FollowedSource,
+  { tx }: ReadMint,
+  assetName: string,
+): Pick<EntryState, "profile" | "reason"> | null {
+  const label = tx.metadata.get(TOKEN_METADATA_LABEL);
+  try {
+    const value = label && tokenMetadata(label, policyId, assetName);
+    if (isInboxMetadata(value)) return null;
+    const result = readProfile(value);
+    return result.ok
+      ? { profile: result.profile, reason: null }
+      : { profile: null, reason: result.reason };
+  } catch (error) {
+    log("warn", "registry.metadata_unreadable", { tx: tx.hash, error: String(error) });
+    return { profile: null, reason: "metadata: is not well-formed" };
+  }
+}

@@ -1,0 +1,104 @@
+import type { Network } from "../../chain/network.ts";
+import { type Database, type Statement, statement } from "../../db/client.ts";
+import type { Cursor, FollowerTables } from "../../indexer/cursor.ts";
+import { PAGE } from "../../indexer/listing.ts";
+
+/** What sync needs to know of a registry source. */
+export interface FollowedSource {
+  id: string;
+  network: Network;
+  /** Hex. */
+  policyId: string;
+  url: string | null;
+}
+
+/**
+ * Where a mint or burn stands: block height, index in the block, hash, and its place among all the
+ * redeemers of the policy as it was listed last, counted from 0.
+ */
+export type MintPosition = readonly [
+  height: number,
+  txIndex: number,
+  txHash: string,
+  ordinal: number,
+];
+
+export const REGISTRY_TABLES: FollowerTables = {
+  cursor: "registry_cursor",
+  revision: "registry_entry.rev",
+  hasLease: false,
+  steps: { table: "registry_step", where: "true", blockTime: "NULL" },
+};
+
+/** The row of `registry_cursor`, parsed. */
+export interface RegistryCursor extends Cursor<MintPosition> {
+  network: Network;
+}
+
+/** The cursor of a new source, for the batch that creates the source. */
+export function initialCursor(source: { id: string; network: Network }): Statement {
+  return statement(
+    `INSERT INTO registry_cursor (source_id, network, version, recent) VALUES (?, ?, 0, '[]')`,
+    source.id,
+    source.network,
+  );
+}
+
+/** Ends the sync of a removed source, for the batch that removes it: a pass under way aborts. */
+export function endCursor(sourceId: string, now: number): Statement {
+  return statement(
+    `UPDATE registry_cursor SET version = version + 1, removed_at = ?2, last_checked_at = NULL
+     WHERE source_id = ?1 AND removed_at IS NULL`,
+    sourceId,
+    now,
+  );
+}
+
+/** The cursor of a source that is followed; null when it was removed. */
+export async function readCursor(db: Database, sourceId: string): Promise<RegistryCursor | null> {
+  const [row] = await db.all<{
+    network: Network;
+    version: number;
+    recent: string;
+    tip_hash: string | null;
+  }>(
+    `SELECT network, version, recent, tip_hash FROM registry_cursor
+     WHERE source_id = ? AND removed_at IS NULL`,
+    sourceId,
+  );
+  if (!row) return null;
+  return {
+    sourceId,
+    network: row.network,
+    version: row.version,
+    recent: JSON.parse(row.recent) as MintPosition[],
+    tipHash: row.tip_hash,
+  };
+}
+
+/** What operators see of a registry source's sync. */
+export interface RegistrySyncStatus {
+  latestPage: number;
+  latestIdentifier: string | null;
+  /** Why the last pass did not complete; null when it did, or before the first. */
+  error: string | null;
+}
+
+/** The status of sources, by id. */
+export async function syncStatus(
+  db: Database,
+  sourceIds: string[],
+): Promise<Map<string, RegistrySyncStatus>> {
+  const rows = await db.all<{ id: string; recent: string; error: string | null }>(
+    `SELECT source_id AS id, recent, error FROM registry_cursor
+     WHERE source_id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(sourceIds),
+  );
+  return new Map(
+    rows.map(({ id, recent, error }) => {
+      const [, , hash = null, ordinal = 0] = (JSON.parse(recent) as MintPosition[]).at(-1) ?? [];
+      const latestPage = Math.floor(ordinal / PAGE) + 1;
+      return [id, { latestPage, latestIdentifier: hash, error }];
+    }),
+  );
+}

@@ -1,0 +1,87 @@
+import type { Provider } from "../../chain/provider/provider.ts";
+import { type Checkpoint, ProviderBehind } from "../../indexer/checkpoints.ts";
+import type { PlacedTransaction } from "../../indexer/fork.ts";
+import { listPending, PAGE, type Page } from "../../indexer/listing.ts";
+import type { MintPosition } from "./cursor.ts";
+
+/** A transaction that minted or burned under a policy, as it is listed. */
+export interface ListedMint {
+  txHash: string;
+  /** See `MintPosition`. */
+  ordinal: number;
+}
+
+/**
+ * The mints and burns of a policy after those that are done; see `listPending`. When one is listed
+ * late that stands before all of `recent`, it is the whole policy's: what was applied is recognised
+ * and skipped.
+ */
+export async function listMints(
+  provider: Provider,
+  policyId: string,
+  sourceId: string,
+  recent: MintPosition[],
+): Promise<ListedMint[]> {
+  const [first] = recent;
+  const begin = first?.[3] ?? 0;
+  const pages = pagesFrom(provider, policyId, begin, first !== undefined);
+  const { listed, pending } = await listPending(sourceId, recent, pages);
+  const isMoved = listed.some(({ txHash, ordinal }) => txHash === first?.[2] && ordinal !== begin);
+  if (!isMoved) return pending;
+  const all = await listPending(sourceId, [], pagesFrom(provider, policyId, 0, true));
+  return all.pending;
+}
+
+/** Pages searched for the transaction of a checkpoint. */
+const MAX_PAGES_BACK = 3;
+
+/**
+ * The mints and burns above a checkpoint, as the provider lists them now: each takes a call. None
+ * when the checkpoint lies too far back.
+ *
+ * @throws ProviderBehind when what it lists is not in a block, or the checkpoint's transaction is not
+ *   listed
+ */
+export async function* listAbove(
+  provider: Provider,
+  policyId: string,
+  recent: MintPosition[],
+  checkpoint: Checkpoint | null,
+): AsyncGenerator<PlacedTransaction<MintPosition>> {
+  const newest = Math.floor((recent.at(-1)?.[3] ?? 0) / PAGE);
+  const begin = checkpoint === null ? 0 : Math.max(newest - MAX_PAGES_BACK + 1, 0) * PAGE;
+  let isReached = checkpoint === null;
+  for await (const { rows } of pagesFrom(provider, policyId, begin, false))
+    for (const { txHash, ordinal } of rows) {
+      if (isReached) {
+        const at = await provider.transaction(txHash);
+        if (at === null) throw new ProviderBehind(`provider: does not have transaction ${txHash}`);
+        const { blockHeight, txIndex } = at;
+        if (blockHeight > (checkpoint?.height ?? -1))
+          yield { position: [blockHeight, txIndex, txHash, ordinal] };
+      }
+      isReached ||= txHash === checkpoint?.tx_hash;
+    }
+  if (!isReached && begin === 0)
+    throw new ProviderBehind(`provider: does not list transaction ${checkpoint?.tx_hash} any more`);
+}
+
+/** @param isKnown - whether the provider listed the policy before */
+async function* pagesFrom(
+  provider: Provider,
+  policyId: string,
+  begin: number,
+  isKnown: boolean,
+): AsyncGenerator<Page<ListedMint>> {
+  for (let page = Math.floor(begin / PAGE) + 1, isLast = false; !isLast; page++) {
+    const redeemers = await provider.scriptRedeemers(policyId, { page, count: PAGE });
+    if (redeemers === null && isKnown)
+      throw new ProviderBehind("provider: does not know the policy any more");
+    const rows = (redeemers ?? []).flatMap(({ txHash, purpose }, i) => {
+      const ordinal = (page - 1) * PAGE + i;
+      return ordinal >= begin && purpose === "mint" ? [{ txHash, ordinal }] : [];
+    });
+    isLast = redeemers?.length !== PAGE;
+    yield { rows, isLast };
+  }
+}

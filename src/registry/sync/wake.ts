@@ -1,0 +1,60 @@
+import { NETWORKS, type Network } from "../../chain/network.ts";
+import { type Database, db } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import { log } from "../../log.ts";
+
+/** What an object of the registry is asked to do; each job has an object of its own. */
+export type RegistryJob =
+  | { kind: "sync" | "health"; network: Network; sourceId: string }
+  | { kind: "search"; network: Network };
+
+/** Wakes the registry's jobs each minute; each object does its job once. */
+export async function wakeRegistry(env: Env, requestId: string): Promise<void> {
+  const jobs = await Promise.all(
+    NETWORKS.map(async (network) => jobsOf(network, await sources(db(env, network), network))),
+  );
+  await Promise.all(
+    jobs.flat().map((job) =>
+      wakeJob(env, job, requestId).catch((error: unknown) => {
+        log("error", "registry.wake_failed", { job, requestId, error: String(error) });
+      }),
+    ),
+  );
+}
+
+/** Asks the job's object for a run and returns before it runs. */
+export async function wakeJob(
+  env: Pick<Env, "REGISTRY_CURSOR">,
+  job: RegistryJob,
+  requestId: string,
+): Promise<void> {
+  const { REGISTRY_CURSOR } = env;
+  const id = REGISTRY_CURSOR.idFromName(
+    job.kind === "search" ? `search:${job.network}` : `${job.kind}:${job.sourceId}`,
+  );
+  await REGISTRY_CURSOR.get(id).tick(job, requestId);
+}
+
+function jobsOf(network: Network, known: KnownSource[]): RegistryJob[] {
+  if (known.length === 0) return [];
+  return [
+    ...known.flatMap(({ id: sourceId, removedAt }): RegistryJob[] => [
+      { kind: "sync", network, sourceId },
+      ...(removedAt === null ? [{ kind: "health", network, sourceId } as const] : []),
+    ]),
+    { kind: "search", network },
+  ];
+}
+
+interface KnownSource {
+  id: string;
+  removedAt: number | null;
+}
+
+/** The sources that are followed, and those whose removal is not finished. */
+function sources(ledger: Database, network: Network): Promise<KnownSource[]> {
+  return ledger.all(
+    `SELECT source_id AS id, removed_at AS removedAt FROM registry_cursor WHERE network = ?`,
+    network,
+  );
+}

@@ -1,0 +1,132 @@
+import { formatAddress } from "../../chain/address.ts";
+import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import {
+  type EscrowTerms,
+  escrowParameters,
+  policyParameters,
+  scriptLike,
+} from "../../chain/plutus/contract-parameters.ts";
+import type { PlutusData } from "../../chain/plutus/data.ts";
+import { ScriptError, scriptHash, scriptOfHash } from "../../chain/plutus/script.ts";
+import type { Provider } from "../../chain/provider/provider.ts";
+import { ApiError } from "../../http/errors.ts";
+import { contractAt, parsedAddressOn } from "../checks.ts";
+import { type DevelopmentEnv, refuseMixingWithDevelopment } from "./local.ts";
+import type { ContractFields } from "./rules.ts";
+import { type Templates, templatesOf } from "./templates.ts";
+
+/** What a source follows. */
+export interface Contract {
+  /** Of the escrow, bech32. */
+  address: string;
+  /** Script hash of the registry policy, hex. */
+  policyId: string;
+}
+
+/** A request, as far as it names a contract or has the parameters of one. */
+interface ContractRequest extends ContractFields {
+  network: Network;
+  AdminWallets: readonly { walletAddress: string }[];
+  FeeReceiverNetworkWallet: { walletAddress: string } | null;
+  /** Milliseconds. */
+  cooldownTime: number;
+}
+
+/** Signatures required in a dispute on Web3ChainV1, where the number is fixed. */
+const V1_SIGNATURES = 2;
+
+/**
+ * The contract that a request names, or the one whose parameters it gives. The request is validated
+ * immediately; the returned function asks the provider if it has to.
+ *
+ * @throws ApiError 400 naming the field, 409; the returned function throws ApiError 502,
+ *   ProviderError
+ */
+export function contractOf(
+  env: DevelopmentEnv,
+  body: ContractRequest,
+): (provider: Provider) => Promise<Contract> {
+  const { network, paymentSourceType, smartContractAddress, policyId } = body;
+  if (smartContractAddress !== undefined && policyId !== undefined) {
+    const named = contractAt(network, smartContractAddress);
+    refuseMixingWithDevelopment(env, { network, scriptHash: named.scriptHash });
+    return async () => ({ address: named.address, policyId });
+  }
+  refuseMixingWithDevelopment(env, { network });
+  const templates = templatesOf(env, paymentSourceType, network);
+  const terms = termsOf(body);
+  return (provider) => deriveContract(provider, network, templates, terms);
+}
+
+/** @throws ApiError 400 when an address has no key that the contract could use */
+function termsOf(body: ContractRequest): EscrowTerms {
+  const { network, FeeReceiverNetworkWallet: receiver, feeRatePermille: permille } = body;
+  return {
+    type: body.paymentSourceType,
+    requiredAdminSignatures: body.requiredAdminSignatures ?? V1_SIGNATURES,
+    adminVkeys: body.AdminWallets.map(({ walletAddress }, i) => {
+      const field = `AdminWallets[${i}].walletAddress`;
+      const { payment } = parsedAddressOn(network, field, walletAddress);
+      if (payment.kind !== "key") throw new ApiError(400, `${field}: must have a payment key`);
+      return payment.hash;
+    }),
+    cooldownTime: body.cooldownTime,
+    fee: receiver && { receiver: feeAddress(network, receiver.walletAddress), permille },
+  };
+}
+
+function feeAddress(network: Network, text: string): string {
+  const field = "FeeReceiverNetworkWallet.walletAddress";
+  const { payment, stake, bech32 } = parsedAddressOn(network, field, text);
+  if (payment.kind !== "key" || stake?.kind !== "key")
+    throw new ApiError(400, `${field}: must have a payment key and a stake key`);
+  return bech32;
+}
+
+async function deriveContract(
+  provider: Provider,
+  network: Network,
+  templates: Templates,
+  terms: EscrowTerms,
+): Promise<Contract> {
+  const derive = (template: string, of: PaymentSourceType | "policy", parameters: PlutusData[]) =>
+    deriveHash(provider, network, template, of, parameters);
+  const hash = await derive(templates.escrow, terms.type, escrowParameters(terms));
+  const address = formatAddress({ network, payment: { kind: "script", hash }, stake: null });
+  const policyId =
+    terms.type === "Web3ChainV2"
+      ? templates.policy
+      : await derive(templates.policy, "policy", policyParameters(address));
+  return { address, policyId };
+}
+
+/** Hash of the template's script with other parameters. */
+async function deriveHash(
+  provider: Provider,
+  network: Network,
+  template: string,
+  of: PaymentSourceType | "policy",
+  parameters: PlutusData[],
+): Promise<string> {
+  const shown = await provider.scriptCbor(template);
+  if (shown === null)
+    throw new ApiError(
+      "chain_provider_failed",
+      `The chain provider does not have the script ${template}, which the contract is derived from: give smartContractAddress and policyId`,
+    );
+  const script = scriptOfHash(template, shown);
+  if (script === null)
+    throw new ApiError(
+      "chain_provider_failed",
+      `The chain provider failed: it answered another script for ${template}`,
+    );
+  try {
+    return scriptHash(scriptLike(script, of, network, parameters));
+  } catch (error) {
+    if (!(error instanceof ScriptError)) throw error;
+    throw new ApiError(
+      "chain_provider_failed",
+      `The script ${template} is none to derive a contract from: ${error.message}`,
+    );
+  }
+}

@@ -1,0 +1,114 @@
+import { generateMnemonic, keysFromMnemonic } from "../chain/keys.ts";
+import { type Database, db, statement, violates } from "../db/client.ts";
+import { open } from "../db/sealed.ts";
+import { commitAudited } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { idempotently } from "../http/idempotency.ts";
+import { activeSource } from "../sources/active.ts";
+import { startBackfill } from "../sources/cursor.ts";
+import { providerFor } from "../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
+import { wakeChanged } from "../sources/wake.ts";
+import { conflictOf, decideDrives, deriveWallet, insertWallets } from "./managed/create.ts";
+import { walletRecordOf } from "./managed/record.ts";
+import type { WalletRole } from "./managed/tables.ts";
+import type { CreatedWallet, CreateWalletBody } from "./schemas.ts";
+
+/**
+ * Makes a new wallet, or takes one that exists, and adds it to a payment source where the request
+ * names one. The words of a new wallet are in this answer alone.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 404, 409; ProviderError when it has to be asked and does not answer
+ */
+export async function createWallet(
+  c: AppContext,
+  body: CreateWalletBody,
+  now: number,
+): Promise<CreatedWallet> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const { paymentSourceId, walletType } = body;
+  if (paymentSourceId === undefined || walletType === undefined)
+    return makeWallet(c, database, body, now);
+  const source = await activeSource(database, paymentSourceId);
+  if (!source) throw noSuchSource();
+  if (source.network !== body.network)
+    throw new ApiError(400, `network: must be ${source.network}, that of the payment source`);
+  const created = await addWallet(c, database, source, walletType, body, now);
+  await wakeChanged(c, source.id);
+  return created;
+}
+
+/** A new wallet that is not managed. Its words are kept only for the repeat of a keyed request, sealed. */
+function makeWallet(
+  c: AppContext,
+  database: Database,
+  { network }: CreateWalletBody,
+  now: number,
+): Promise<CreatedWallet> {
+  return idempotently(c, database, now, async (remember) => {
+    const walletMnemonic = generateMnemonic();
+    const { address, vkey } = await keysFromMnemonic(walletMnemonic, network);
+    const answer = { walletMnemonic, walletAddress: address, walletVkey: vkey, Wallet: null };
+    const kept = await remember(answer);
+    if (kept.length > 0) await database.batch(kept);
+    return answer;
+  });
+}
+
+function addWallet(
+  c: AppContext,
+  database: Database,
+  source: SourceRow,
+  role: WalletRole,
+  body: CreateWalletBody,
+  now: number,
+): Promise<CreatedWallet> {
+  return idempotently(c, database, now, async (remember) => {
+    const isNew = body.walletMnemonic === undefined;
+    const walletMnemonic = body.walletMnemonic ?? generateMnemonic();
+    const wallet = {
+      walletMnemonic,
+      note: body.note ?? "",
+      collectionAddress: body.collectionAddress ?? null,
+      // Nobody else has the key of a new one.
+      drives: body.drives ?? (isNew ? "all" : undefined),
+    };
+    const at = { source, role, path: "" };
+    const draft = {
+      field: "walletMnemonic",
+      row: await deriveWallet(c.env, at, wallet, c.var.caller.id, now),
+    };
+    const apiKey = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+    const provider = await providerFor(c.env, source.network, apiKey, "wallet");
+    const row = (await decideDrives(provider, source, [draft]))(draft);
+    const answer = {
+      walletMnemonic: isNew ? walletMnemonic : null,
+      walletAddress: row.address,
+      walletVkey: row.vkey,
+      Wallet: walletRecordOf(row),
+    };
+    const detail = { paymentSourceId: source.id, type: role, walletVkey: row.vkey, isNew };
+    try {
+      await commitAudited(c, database, { action: "wallet.create", target: row.id, detail, now }, [
+        ...(await remember(answer)),
+        statement(
+          `UPDATE payment_source SET updated_at = iif(deleted_at IS NULL, ?2, NULL) WHERE id = ?1`,
+          source.id,
+          now,
+        ),
+        ...insertWallets(database, [row]),
+        ...(role === "Funding" ? [] : [startBackfill(source.id, [row])]),
+      ]);
+    } catch (error) {
+      if (violates(error, "payment_source.updated_at")) throw noSuchSource();
+      throw await conflictOf(error, database, source.network, [draft]);
+    }
+    return answer;
+  });
+}
+
+function noSuchSource(): ApiError {
+  return new ApiError(404, "paymentSourceId: there is no such payment source");
+}

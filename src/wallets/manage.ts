@@ -1,0 +1,130 @@
+import { and, desc, eq, isNull, lt, type SQL } from "drizzle-orm";
+import { db, statement, violates } from "../db/client.ts";
+import { commitAudited } from "../http/audit.ts";
+import type { AppContext } from "../http/context.ts";
+import { isoTime } from "../http/envelope.ts";
+import { addressOn } from "../sources/checks.ts";
+import { ruleRecordOf } from "./low-balance/rules.ts";
+import { noSuchWallet, walletInUse } from "./managed/find.ts";
+import { openMnemonic } from "./managed/keys.ts";
+import { walletRecordOf } from "./managed/record.ts";
+import { managedWallet } from "./managed/tables.ts";
+import type { ChangeBody, ListQuery, WalletRecord } from "./schemas.ts";
+import type { ShownWallet, WalletInFull, WalletQuery } from "./shown/schemas.ts";
+import { showWallets } from "./shown/show.ts";
+import type { WaitingTasks } from "./waiting.ts";
+
+/**
+ * One page of the wallets in use, newest first, with what they hold, do and wait for.
+ *
+ * @param features - what each feature knows to wait for a wallet
+ */
+export async function listWallets(
+  c: AppContext,
+  query: ListQuery,
+  features: readonly WaitingTasks[],
+): Promise<ShownWallet[]> {
+  const filters: (SQL | undefined)[] = [
+    isNull(managedWallet.deletedAt),
+    query.cursorId === undefined ? undefined : lt(managedWallet.id, query.cursorId),
+    query.paymentSourceId === undefined
+      ? undefined
+      : eq(managedWallet.sourceId, query.paymentSourceId),
+    query.walletType === undefined ? undefined : eq(managedWallet.role, query.walletType),
+    query.walletVkey === undefined ? undefined : eq(managedWallet.vkey, query.walletVkey),
+    query.walletAddress === undefined ? undefined : eq(managedWallet.address, query.walletAddress),
+  ];
+  const rows = await db(c.env, undefined, { deadline: c.var.deadline })
+    .orm.select()
+    .from(managedWallet)
+    .where(and(...filters))
+    .orderBy(desc(managedWallet.id))
+    .limit(query.take ?? query.limit);
+  const shown = await showWallets(c, rows, features);
+  return shown.map(({ wallet }) => wallet);
+}
+
+/**
+ * A wallet with all that is known of it; its mnemonic only where the request asks for it, which is
+ * written to the audit log before it is answered.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 404
+ */
+export async function getWallet(
+  c: AppContext,
+  { id, walletType, includeSecret }: WalletQuery,
+  features: readonly WaitingTasks[],
+  now: number,
+): Promise<WalletInFull> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const row = await walletInUse(database, id, "id");
+  if (walletType !== undefined && walletType !== row.role) throw noSuchWallet("id");
+  if (includeSecret) {
+    const detail = { walletVkey: row.vkey };
+    const entry = { action: "wallet.reveal-secret", target: id, detail, now } as const;
+    await commitAudited(c, database, entry, []);
+  }
+  const [shown] = await showWallets(c, [row], features);
+  if (!shown) throw noSuchWallet("id");
+  const [oldest] = shown.underWay;
+  const createdAt = isoTime(row.createdAt);
+  return {
+    ...shown.wallet,
+    PendingTransaction: oldest
+      ? {
+          createdAt: isoTime(oldest.createdAt),
+          updatedAt: isoTime(oldest.movedAt),
+          hash: oldest.hash,
+          lastCheckedAt: null,
+        }
+      : null,
+    LowBalanceRules: shown.rules.map(ruleRecordOf),
+    ...(includeSecret && {
+      Secret: { createdAt, updatedAt: createdAt, mnemonic: await openMnemonic(c.env, row) },
+    }),
+  };
+}
+
+/**
+ * Changes what is said of a wallet; omitted fields are kept.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400 for a collection address of another network, 404
+ */
+export async function changeWallet(
+  c: AppContext,
+  { id, ...changes }: ChangeBody,
+  now: number,
+): Promise<WalletRecord> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const { network } = await walletInUse(database, id, "id");
+  const { note, drives } = changes;
+  const field =
+    changes.collectionAddress === undefined ? "newCollectionAddress" : "collectionAddress";
+  const to = changes[field];
+  const collectionAddress = to && addressOn(network, field, to);
+  try {
+    await commitAudited(
+      c,
+      database,
+      { action: "wallet.update", target: id, detail: changes, now },
+      [
+        statement(
+          `UPDATE managed_wallet SET note = iif(deleted_at IS NULL, ifnull(?2, note), NULL),
+             collection_address = iif(?3, ?4, collection_address), drives = ifnull(?5, drives)
+           WHERE id = ?1`,
+          id,
+          note ?? null,
+          Number(collectionAddress !== undefined),
+          collectionAddress ?? null,
+          drives ?? null,
+        ),
+      ],
+    );
+  } catch (error) {
+    if (violates(error, "managed_wallet.note")) throw noSuchWallet("id");
+    throw error;
+  }
+  return walletRecordOf(await walletInUse(database, id, "id"));
+}

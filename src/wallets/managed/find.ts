@@ -1,0 +1,63 @@
+import { and, asc, eq, inArray, isNull } from "drizzle-orm";
+import type { Network } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import { ApiError } from "../../http/errors.ts";
+import { managedWallet, type WalletRole, type WalletRow } from "./tables.ts";
+
+/** A managed wallet, without its secret. */
+export type ManagedWallet = Omit<WalletRow, "mnemonic">;
+
+/** The managed wallet of a payment key hash (hex), optionally in a given role. */
+export async function findWallet(
+  core: Database,
+  network: Network,
+  vkey: string,
+  role?: WalletRole,
+): Promise<ManagedWallet | undefined> {
+  const [row] = await core.orm
+    .select()
+    .from(managedWallet)
+    .where(
+      and(
+        eq(managedWallet.network, network),
+        eq(managedWallet.vkey, vkey),
+        isNull(managedWallet.deletedAt),
+        role && eq(managedWallet.role, role),
+      ),
+    );
+  if (!row) return undefined;
+  const { mnemonic: _, ...wallet } = row;
+  return wallet;
+}
+
+/** The wallets in use of some sources, in the order in which they were added. */
+export function walletsOf(core: Database, sourceIds: readonly string[]): Promise<WalletRow[]> {
+  return core.orm
+    .select()
+    .from(managedWallet)
+    .where(and(inArray(managedWallet.sourceId, [...sourceIds]), isNull(managedWallet.deletedAt)))
+    .orderBy(asc(managedWallet.createdAt), asc(managedWallet.id));
+}
+
+/**
+ * A wallet that was not removed.
+ *
+ * @param field - where the request has the id
+ * @throws ApiError 404
+ */
+export async function walletInUse(
+  database: Database,
+  id: string,
+  field: string,
+): Promise<WalletRow> {
+  const [row] = await database.orm
+    .select()
+    .from(managedWallet)
+    .where(and(eq(managedWallet.id, id), isNull(managedWallet.deletedAt)));
+  if (!row) throw noSuchWallet(field);
+  return row;
+}
+
+export function noSuchWallet(field: string): ApiError {
+  return new ApiError(404, `${field}: there is no such wallet`);
+}

@@ -1,0 +1,32 @@
+import { decodeEscrowDatum } from "../../chain/escrow-datum.ts";
+import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import type { Provider } from "../../chain/provider/provider.ts";
+import { MOST_UTXOS } from "../../chain/provider/transactions.ts";
+
+/** A payment source's contract, as far as its datums depend on it. */
+export interface EscrowContract {
+  type: PaymentSourceType;
+  network: Network;
+  contractAddress: string;
+}
+
+/**
+ * Who has an open escrow at a contract, as buyer or as seller.
+ *
+ * @returns payment key hashes, hex; null when the contract has more outputs than can be listed
+ * @throws ProviderError
+ */
+export async function partiesAt(
+  provider: Pick<Provider, "addressUtxos">,
+  { type: version, network, contractAddress }: EscrowContract,
+): Promise<ReadonlySet<string> | null> {
+  const utxos = await provider.addressUtxos(contractAddress);
+  if (utxos.length >= MOST_UTXOS) return null;
+  const parties = new Set<string>();
+  for (const { inlineDatum } of utxos) {
+    if (inlineDatum === null) continue;
+    const decoded = decodeEscrowDatum(inlineDatum, { version, network, contractAddress });
+    if (decoded.ok) parties.add(decoded.datum.buyerVkey).add(decoded.datum.sellerVkey);
+  }
+  return parties;
+}

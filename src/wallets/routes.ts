@@ -1,0 +1,216 @@
+import { z } from "zod";
+import { db } from "../db/client.ts";
+import { createRouter, serve } from "../http/endpoint.ts";
+import { described } from "../http/openapi/fields.ts";
+import { createWallet } from "./create.ts";
+import { changeRule, createRule, deleteRule, listRules } from "./low-balance/rules.ts";
+import {
+  lowBalance,
+  newRuleBody,
+  ruleChangeBody,
+  ruleDeletion,
+  ruleListQuery,
+  ruleRecord,
+} from "./low-balance/schemas.ts";
+import { changeWallet, getWallet, listWallets } from "./manage.ts";
+import {
+  changeBody,
+  createdWallet,
+  createWalletBody,
+  listQuery,
+  transactionQuery,
+  transactionRecord,
+  walletRecord,
+} from "./schemas.ts";
+import { shownWallet, walletInFull, walletQuery } from "./shown/schemas.ts";
+import { listTransactions } from "./transactions.ts";
+import type { WaitingTasks } from "./waiting.ts";
+
+const UNKNOWN_WALLET = "There is no such wallet.";
+const UNKNOWN_RULE = "There is no such rule.";
+
+/**
+ * `/wallet`: the wallets of the payment sources, and the rules that watch their balances.
+ *
+ * @param features - what each feature knows to wait for a wallet
+ */
+export function walletRoutes(features: readonly WaitingTasks[]) {
+  const router = createRouter();
+  router.events.push({
+    kind: "WALLET_LOW_BALANCE",
+    summary: "The balance of a wallet fell below its threshold",
+    data: lowBalance,
+  });
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listWallets",
+      isConditional: true,
+      path: "/wallet/list",
+      access: "Admin",
+      tag: "Wallets",
+      summary:
+        "Lists the wallets of the payment sources with what they hold, do and wait for, newest first",
+      query: listQuery,
+      data: z.object({ Wallets: described(z.array(shownWallet), "The wallets.") }),
+    },
+    async (c, { query }) => ({
+      Wallets: await listWallets(c, query, features),
+    }),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "getWallet",
+      path: "/wallet",
+      access: "Admin",
+      tag: "Wallets",
+      summary: "Shows a wallet: what it holds, does and waits for, and what it lacks",
+      query: walletQuery,
+      data: walletInFull,
+      errors: { 404: UNKNOWN_WALLET },
+    },
+    (c, { query }) => getWallet(c, query, features, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createWallet",
+      path: "/wallet",
+      access: "Admin",
+      tag: "Wallets",
+      summary: "Makes a new wallet, or adds a wallet to a payment source",
+      description:
+        "Without `paymentSourceId` a new wallet is answered and stored nowhere. With it the new wallet, or the one whose words are sent, is managed from now on: its words are sealed, and its history is read.",
+      body: createWalletBody,
+      idempotent: true,
+      data: createdWallet,
+      errors: {
+        404: "There is no such payment source.",
+        409: "The wallet is managed already.",
+        502: "The chain provider failed.",
+        504: "The chain provider did not answer in time.",
+      },
+    },
+    (c, { body }) => createWallet(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "patch",
+      operationId: "updateWallet",
+      path: "/wallet",
+      access: "Admin",
+      tag: "Wallets",
+      summary: "Changes what a wallet does, where its refunds or revenue are sent, or its note",
+      description: "What is left out is kept.",
+      body: changeBody,
+      data: walletRecord,
+      errors: { 404: UNKNOWN_WALLET },
+    },
+    (c, { body }) => changeWallet(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listWalletTransactions",
+      isConditional: true,
+      path: "/wallet/transaction",
+      access: "Admin",
+      tag: "Wallets",
+      summary: "Lists the transactions of the wallets, newest first",
+      query: transactionQuery,
+      data: z.object({
+        Transactions: described(z.array(transactionRecord), "The transactions."),
+      }),
+    },
+    async (c, { query }) => ({
+      Transactions: await listTransactions(
+        db(c.env, query.network, { deadline: c.var.deadline }),
+        query,
+      ),
+    }),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listLowBalanceRules",
+      isConditional: true,
+      path: "/wallet/low-balance",
+      access: "Admin",
+      tag: "Wallets",
+      summary: "Lists the rules that watch wallet balances, newest first",
+      query: ruleListQuery,
+      data: z.object({ Rules: described(z.array(ruleRecord), "The rules.") }),
+    },
+    async (c, { query }) => ({
+      Rules: await listRules(db(c.env, undefined, { deadline: c.var.deadline }), query),
+    }),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createLowBalanceRule",
+      path: "/wallet/low-balance",
+      access: "Admin",
+      tag: "Wallets",
+      summary: "Creates a rule: a WALLET_LOW_BALANCE event each time a balance falls below it",
+      body: newRuleBody,
+      idempotent: true,
+      data: ruleRecord,
+      errors: {
+        404: UNKNOWN_WALLET,
+        409: "The wallet already has a rule for the unit.",
+      },
+    },
+    (c, { body }) => createRule(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "patch",
+      operationId: "updateLowBalanceRule",
+      path: "/wallet/low-balance",
+      access: "Admin",
+      tag: "Wallets",
+      summary: "Changes a rule",
+      description: "Omitted fields are kept. The next check evaluates the balance anew.",
+      body: ruleChangeBody,
+      data: ruleRecord,
+      errors: { 404: UNKNOWN_RULE },
+    },
+    (c, { body }) => changeRule(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "delete",
+      operationId: "deleteLowBalanceRule",
+      path: "/wallet/low-balance",
+      access: "Admin",
+      tag: "Wallets",
+      summary: "Deletes a rule",
+      body: ruleDeletion,
+      data: ruleRecord,
+      errors: { 404: UNKNOWN_RULE },
+    },
+    (c, { body }) => deleteRule(c, body.id, Date.now()),
+  );
+
+  return router;
+}

@@ -1,0 +1,32 @@
+import type { ProviderUtxo } from "../../chain/provider/provider.ts";
+import { outputName, type WalletOutput } from "../../chain/transaction/plan.ts";
+import { walletOutputs } from "../../chain/transaction/selection.ts";
+import { headOf } from "../spending/line.ts";
+import { ownOutputs } from "../spending/outputs.ts";
+import type { ShownOutputs } from "./schemas.ts";
+import type { WalletStand } from "./stand.ts";
+
+/**
+ * What a wallet can spend now: the provider's outputs, with what its own transactions have changed.
+ *
+ * @param utxos - at the wallet's address, as the provider shows them
+ */
+export function outputsOf(
+  utxos: readonly ProviderUtxo[],
+  { lineRoot, collateral, open }: WalletStand,
+): ShownOutputs {
+  const outputs = ownOutputs(walletOutputs(utxos), open);
+  const shown = (name: string | null) => {
+    const output = outputs.find((one) => outputName(one) === name);
+    return output ? { output: outputName(output), amount: coinOf(output).toString() } : null;
+  };
+  const largest = outputs.map(coinOf).reduce((most, coin) => (coin > most ? coin : most), 0n);
+  return {
+    count: outputs.length,
+    largest: largest.toString(),
+    Line: shown(lineRoot && headOf(lineRoot, open)),
+    Collateral: shown(collateral),
+  };
+}
+
+const coinOf = ({ value }: WalletOutput): bigint => value.get("") ?? 0n;

@@ -1,0 +1,179 @@
+import { z } from "zod";
+import {
+  answerText,
+  described,
+  hexText,
+  minorUnits,
+  named,
+  TX_HASH,
+  timestamp,
+  walletAddress,
+} from "../../http/openapi/fields.ts";
+import { funds, unit } from "../../http/openapi/ledger.ts";
+import { flag, text } from "../../http/parameters.ts";
+import { ruleRecord } from "../low-balance/schemas.ts";
+import { walletType } from "../managed/schemas.ts";
+import { transactionState, walletRecordFields, walletTask } from "../schemas.ts";
+
+export const walletQuery = z.object({
+  id: described(text(), "Id of the wallet.", "01m80ydypnw7zfztc441hghgzn"),
+  walletType: described(
+    walletType.optional(),
+    "What the wallet has to be for; else it is not found.",
+  ),
+  includeSecret: described(
+    flag(false),
+    "Whether its mnemonic is shown, which is written to the audit log.",
+    "true",
+  ),
+});
+
+export type WalletQuery = z.output<typeof walletQuery>;
+
+const OUTPUT = `${TX_HASH}#1`;
+
+const ownOutput = named(
+  "WalletOutput",
+  "An output of a wallet.",
+  z.object({
+    output: answerText("`<transaction>#<index>`.", OUTPUT),
+    amount: minorUnits("Minor units of the native coin in it."),
+  }),
+);
+
+const outputs = named(
+  "WalletOutputs",
+  "What a wallet can spend now, after all of its transactions that live.",
+  z.object({
+    count: described(z.int().min(0), "How many outputs it can spend.", 7),
+    largest: minorUnits("The most native coin that one of them holds, in minor units."),
+    Line: described(
+      ownOutput.nullable(),
+      "The one that the next payment spends; null before the first.",
+    ),
+    Collateral: described(
+      ownOutput.nullable(),
+      "The one that is kept for collateral; null while none is.",
+    ),
+  }),
+);
+
+export type ShownOutputs = z.infer<typeof outputs>;
+
+const underWay = named(
+  "WalletTransactionUnderWay",
+  "A transaction that is not deep enough in the chain to count.",
+  z.object({
+    txHash: hexText(64, "Hash of the transaction.", TX_HASH),
+    state: described(transactionState, "How far it is.", "Sent"),
+    since: timestamp("When it came to this state."),
+    Tasks: described(z.array(walletTask), "What it does."),
+  }),
+);
+
+const waiting = named(
+  "WaitingWalletTask",
+  "Something that a wallet shall do on the chain and has not begun.",
+  walletTask.extend({
+    reason: answerText("What it waits for.", "waits for its turn"),
+    dueAt: timestamp("When it is tried next; in the past: at the next run."),
+  }),
+);
+
+const missing = named(
+  "MissingFunds",
+  "What has to be sent to a wallet.",
+  z.object({
+    unit,
+    amount: minorUnits("Minor units of `unit` that are missing, at least."),
+    sendTo: walletAddress("the wallet"),
+    reason: answerText(
+      "What it is missing for.",
+      "below the threshold of the rule 01m80ye0a9x3fy0b7m2c5v8k1q",
+    ),
+  }),
+);
+
+export type MissingFunds = z.infer<typeof missing>;
+
+const lowBalanceSummary = named(
+  "LowBalanceSummary",
+  "What the rules that watch a wallet found.",
+  z.object({
+    isLow: described(z.boolean(), "Whether a balance is below its threshold.", false),
+    lowRuleCount: described(z.int().min(0), "Rules whose balance is below the threshold.", 0),
+    lastCheckedAt: described(
+      timestamp("").nullable(),
+      "When a rule was last checked; null before.",
+      "2026-11-22T06:17:26.922Z",
+    ),
+  }),
+);
+
+const shownFields = {
+  ...walletRecordFields,
+  Balance: described(
+    funds.nullable(),
+    "The address's current balance; null when the provider did not answer in time.",
+  ),
+  Outputs: described(
+    outputs.nullable(),
+    "What it can spend now; null when the provider did not answer in time.",
+  ),
+  Transactions: described(z.array(underWay), "Its transactions under way, the oldest first."),
+  Waiting: described(
+    z.array(waiting),
+    "What it shall do and has not begun, the next first; at most 20 of each feature.",
+  ),
+  Missing: described(z.array(missing), "What it lacks by the rules that watch it."),
+  LowBalanceSummary: lowBalanceSummary,
+};
+
+/** A wallet as the list shows it. */
+export const shownWallet = named(
+  "ShownWallet",
+  "A wallet of a payment source, with what it holds and does.",
+  z.object(shownFields),
+);
+
+export type ShownWallet = z.infer<typeof shownWallet>;
+
+/** A wallet as it is shown alone. */
+export const walletInFull = named(
+  "WalletInFull",
+  "A wallet of a payment source, with all that is known of it.",
+  z.object({
+    ...shownFields,
+    PendingTransaction: described(
+      named(
+        "PendingTransaction",
+        "The oldest transaction of a wallet under way.",
+        z.object({
+          createdAt: timestamp("When it was stored."),
+          updatedAt: timestamp("When its state last changed."),
+          hash: hexText(64, "Hash of the transaction.", TX_HASH),
+          lastCheckedAt: described(timestamp("").nullable(), "Not kept: always null.", null),
+        }),
+      ).nullable(),
+      "The oldest of its transactions under way; null while there is none.",
+    ),
+    LowBalanceRules: described(z.array(ruleRecord), "The rules that watch it, newest first."),
+    Secret: described(
+      named(
+        "WalletSecret",
+        "What a wallet's keys are derived from.",
+        z.object({
+          createdAt: timestamp("When the wallet was added."),
+          updatedAt: timestamp("The same: it never changes."),
+          mnemonic: answerText(
+            "Its words.",
+            "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
+          ),
+        }),
+      ).optional(),
+      "Only where `includeSecret` asks for it.",
+    ),
+  }),
+);
+
+export type WalletInFull = z.infer<typeof walletInFull>;

@@ -1,0 +1,148 @@
+/** What happens to some of a wallet's transactions, and what follows for the others and for tasks. */
+import { outputName } from "../../chain/transaction/plan.ts";
+import { type Event, isInChain, isLiving, isWaiting, LIFE, meaningOf, type Phase } from "./life.ts";
+import { makerOf, type StoredTask, taskKey, type WalletTransaction } from "./transaction.ts";
+
+/** Something that happened to a transaction. */
+export interface Happening {
+  hash: string;
+  event: Event;
+  /** What became known with it. */
+  facts?: Partial<
+    Pick<WalletTransaction, "blockHeight" | "blockHash" | "blockTime" | "overHeight" | "error">
+  >;
+}
+
+/** What became of a task: the transaction that does it, or the last that did not. */
+export interface Move {
+  task: StoredTask;
+  transaction: WalletTransaction;
+}
+
+export interface History {
+  /** All transactions as they are now. */
+  transactions: WalletTransaction[];
+  /** Those of them that changed. */
+  changed: WalletTransaction[];
+  /** Tasks for which something changed. */
+  moves: Move[];
+}
+
+const NOT_IN_BLOCK = { blockHeight: null, blockHash: null, blockTime: null };
+
+/**
+ * Applies what happened, and what follows from it: whoever spends what another one in a block has
+ * spent, or what was never made, is displaced.
+ *
+ * @param before - all transactions that are not final
+ * @param at - epoch milliseconds
+ */
+export function applyAll(
+  before: readonly WalletTransaction[],
+  happenings: readonly Happening[],
+  at: number,
+): History {
+  const now = new Map(before.map((one) => [one.hash, one]));
+  for (const happening of happenings) applyTo(now, happening, at);
+  for (let more = consequences(now); more.length > 0; more = consequences(now))
+    for (const happening of more) applyTo(now, happening, at);
+  const old = new Map(before.map((one) => [one.hash, one]));
+  const transactions = [...now.values()];
+  const changed = transactions.filter((one) => one !== old.get(one.hash));
+  return { transactions, changed, moves: movesOf(transactions, changed, old) };
+}
+
+function applyTo(
+  now: Map<string, WalletTransaction>,
+  { hash, event, facts = {} }: Happening,
+  at: number,
+): void {
+  const one = now.get(hash);
+  if (one === undefined) return;
+  const phase = LIFE[one.phase][event];
+  if (phase === undefined) {
+    // What does not move it may still be news: the end of its validity.
+    if (facts.overHeight !== undefined && one.overHeight === null)
+      now.set(hash, { ...one, overHeight: facts.overHeight });
+    return;
+  }
+  now.set(hash, { ...one, ...(event === "Gone" && NOT_IN_BLOCK), ...facts, phase, movedAt: at });
+}
+
+/** What the present phases demand of transactions that have not followed yet. */
+function consequences(now: ReadonlyMap<string, WalletTransaction>): Happening[] {
+  const all = [...now.values()];
+  const takenBy = (phases: (phase: Phase) => boolean) =>
+    new Map(
+      all.flatMap((one) =>
+        phases(one.phase) ? one.inputs.map((input) => [input, one.hash] as const) : [],
+      ),
+    );
+  const inChain = takenBy(isInChain);
+  const final = takenBy((phase) => phase === "Final");
+  const lost = new Set(
+    all.flatMap(({ phase, collateral }) =>
+      phase === "Failed" && collateral ? [collateral.input] : [],
+    ),
+  );
+  const isTaken = (taken: ReadonlyMap<string, string>, { hash, inputs }: WalletTransaction) =>
+    inputs.some((input) => (taken.get(input) ?? hash) !== hash);
+  const areMade = (
+    { inputs }: WalletTransaction,
+    isPossible: (maker: WalletTransaction) => boolean,
+  ) =>
+    inputs.every((input) => {
+      const maker = now.get(makerOf(input));
+      return maker === undefined || (isReturn(maker, input) ? hasFailed(maker) : isPossible(maker));
+    });
+  const losesCollateral = ({ inputs, collateral }: WalletTransaction) =>
+    (collateral !== null && lost.has(collateral.input)) || inputs.some((input) => lost.has(input));
+
+  return all.flatMap((one): Happening[] => {
+    if (isWaiting(one.phase)) {
+      const isDisplaced =
+        isTaken(inChain, one) ||
+        losesCollateral(one) ||
+        !areMade(one, ({ phase }) => isLiving(phase));
+      return isDisplaced ? [{ hash: one.hash, event: "Displaced" }] : [];
+    }
+    const hasEnded = LIFE[one.phase].Impossible !== undefined;
+    const isImpossible = isTaken(final, one) || !areMade(one, ({ phase }) => phase !== "Dead");
+    return hasEnded && isImpossible ? [{ hash: one.hash, event: "Impossible" }] : [];
+  });
+}
+
+/** Whether an output is what a failed script leaves of the collateral. */
+function isReturn({ hash, collateral }: WalletTransaction, output: string): boolean {
+  return collateral !== null && output === outputName({ txHash: hash, ...collateral.returned });
+}
+
+/** Whether a block has it with a failed script, for good or not. */
+function hasFailed({ phase, blockHash }: WalletTransaction): boolean {
+  return phase === "Failed" || (phase === "Dead" && blockHash !== null);
+}
+
+/**
+ * For each task of a changed transaction the one that counts. At most one of its transactions lives;
+ * when none does any more, it is the one that lived before, and has just ended.
+ */
+export function movesOf(
+  all: readonly WalletTransaction[],
+  changed: readonly WalletTransaction[],
+  old: ReadonlyMap<string, WalletTransaction>,
+): Move[] {
+  const keys = new Set(changed.flatMap(({ tasks }) => tasks.map(taskKey)));
+  return [...keys].flatMap((key) => {
+    const mine = all.filter(({ tasks }) => tasks.some((task) => taskKey(task) === key));
+    const before = mine.map(({ hash }) => old.get(hash)).find((one) => one && isLiving(one.phase));
+    const counts =
+      mine.find(({ phase }) => isLiving(phase)) ?? mine.find(({ hash }) => hash === before?.hash);
+    const task = counts?.tasks.find((one) => taskKey(one) === key);
+    return counts && task && !isSame(counts, before) ? [{ task, transaction: counts }] : [];
+  });
+}
+
+/** For a task it matters which transaction does it, and how far that one is. */
+function isSame(one: WalletTransaction, other: WalletTransaction | undefined): boolean {
+  return one.hash === other?.hash && meaningOf(one.phase) === meaningOf(other.phase);
+}

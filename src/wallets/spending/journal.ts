@@ -1,0 +1,116 @@
+/**
+ * What the wallets of a network handed to nodes, kept apart from the database: a database that is set
+ * back to an earlier state has forgotten transactions that the network may have. Whoever spent on
+ * without them could pay twice, and so could another wallet, which takes over what looks undone.
+ */
+
+/** Runs one statement of SQLite and returns its rows. */
+export type Execute = <Row>(sql: string, ...params: (string | number | null)[]) => Row[];
+
+/** A transaction as the journal keeps it. */
+export interface Handed {
+  /** Hex. */
+  hash: string;
+  /** JSON; see `writtenOf` in `store.ts`. */
+  written: string;
+}
+
+/** What a wallet is told before it builds anything. */
+export type Entry =
+  /** The database was set back: no wallet of the network spends before then, epoch milliseconds. */
+  | { haltedUntil: number }
+  /** Of this wallet's transactions those that the database may have forgotten. */
+  | { haltedUntil: null; forgotten: Handed[] };
+
+/**
+ * How long nothing is spent once a database was found to be set back: nothing that was handed over
+ * before is valid any more, and a provider that lags has shown what was taken of it.
+ */
+const HALT_MS = 8 * 60_000;
+/** How far back a database can be set (D1 Time Travel: 30 days), and a day. */
+const KEPT_MS = 31 * 24 * 60 * 60_000;
+
+const TABLES = `
+CREATE TABLE IF NOT EXISTS handed (
+  hash TEXT PRIMARY KEY, vkey TEXT NOT NULL, stored INTEGER NOT NULL, handed_at INTEGER NOT NULL,
+  written TEXT NOT NULL, is_forgotten INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS handed_at ON handed (handed_at);
+CREATE INDEX IF NOT EXISTS handed_forgotten ON handed (vkey) WHERE is_forgotten = 1;
+CREATE TABLE IF NOT EXISTS journal (
+  id INTEGER PRIMARY KEY CHECK (id = 1), highest INTEGER NOT NULL, halted_until INTEGER
+);
+INSERT OR IGNORE INTO journal VALUES (1, 0, NULL);`;
+
+/**
+ * The journal of one network. `stored` is always how many transactions the database has seen stored by
+ * all wallets of the network. It only grows, so a database that says less than what was stored when
+ * a transaction was handed over has been set back.
+ */
+export class Journal {
+  readonly #execute: Execute;
+
+  constructor(execute: Execute) {
+    this.#execute = execute;
+    for (const statement of TABLES.split(";")) if (statement.trim() !== "") execute(statement);
+  }
+
+  /**
+   * Asks whether a wallet may build.
+   *
+   * @param now - epoch milliseconds
+   */
+  enter(vkey: string, stored: number, now: number): Entry {
+    const haltedUntil = this.#look(stored, now);
+    if (haltedUntil !== null) return { haltedUntil };
+    const forgotten = this.#execute<Handed>(
+      "SELECT hash, written FROM handed WHERE vkey = ? AND is_forgotten = 1 ORDER BY stored, hash",
+      vkey,
+    );
+    return { haltedUntil, forgotten };
+  }
+
+  /**
+   * Keeps a transaction, before a node gets it.
+   *
+   * @returns whether it may be sent; not while the network's wallets are halted
+   */
+  hand(vkey: string, { hash, written }: Handed, stored: number, now: number): boolean {
+    if (this.#look(stored, now) !== null) return false;
+    this.#execute(
+      `INSERT INTO handed VALUES (?, ?, ?, ?, ?, 0)
+       ON CONFLICT (hash) DO UPDATE SET handed_at = excluded.handed_at`,
+      ...[hash, vkey, stored, now, written],
+    );
+    this.#execute("UPDATE journal SET highest = max(highest, ?)", stored);
+    this.#execute("DELETE FROM handed WHERE handed_at < ?", now - KEPT_MS);
+    return true;
+  }
+
+  /** Ends the halt: its time is over, and the records have followed the chain up to its tip. */
+  resume(stored: number): void {
+    this.#execute("UPDATE journal SET highest = ?, halted_until = NULL", stored);
+  }
+
+  /** Forgotten transactions of a wallet are in the database again. */
+  remembered(vkey: string, stored: number): void {
+    this.#execute(
+      "UPDATE handed SET is_forgotten = 0, stored = ? WHERE vkey = ? AND is_forgotten = 1",
+      stored,
+      vkey,
+    );
+  }
+
+  /** @returns until when nothing is spent, epoch milliseconds; null: nothing is in the way */
+  #look(stored: number, now: number): number | null {
+    const [state] = this.#execute<{ highest: number; haltedUntil: number | null }>(
+      "SELECT highest, halted_until AS haltedUntil FROM journal",
+    );
+    if (state === undefined) throw new Error("the journal has no row");
+    if (state.haltedUntil !== null || stored >= state.highest) return state.haltedUntil;
+    const until = now + HALT_MS;
+    this.#execute("UPDATE journal SET halted_until = ?", until);
+    this.#execute("UPDATE handed SET is_forgotten = 1 WHERE stored > ?", stored);
+    return until;
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * The outward line: every transaction that pays somebody, and spends nothing that excludes a second
+ * payment by its nature, spends the output with which the one before it continued the line. So all of
+ * them form a tree in which those that spend the same output exclude each other: the network can take
+ * one path of it, from the root, and never two.
+ *
+ * Invariant: on no path does a task stand twice. Hence no task lands twice, whatever nodes, crashes
+ * and rollbacks do.
+ */
+import { isLiving, isOpen } from "./life.ts";
+import { taskKey, type WalletTransaction } from "./transaction.ts";
+
+/** A transaction as the line sees it; one that is not of the line has no `lineIn`. */
+export type LineTransaction = Pick<WalletTransaction, "phase" | "lineIn" | "lineOut" | "tasks">;
+
+/** Where the next transaction of the line stands, or what it has to wait for. */
+export type Stand =
+  | { on: string }
+  /** A task is on its way already. */
+  | { waitsFor: "itself" }
+  /** A former transaction of a task stands on another tree, and may still land. */
+  | { waitsFor: "former" };
+
+/** The end of the living path from the root: the output that continues the line. */
+export function headOf(root: string, transactions: readonly LineTransaction[]): string {
+  return pathFrom(root, transactions).at(-1)?.lineOut ?? root;
+}
+
+/**
+ * Where a transaction with these tasks (keys) may stand. Everything that ended stands beside the living path,
+ * on an output that the path spends too, or beyond its head; so nothing that a task was in before lies
+ * on the path, as long as it is on the same tree.
+ *
+ * @param root - the line output that the last final transaction of the line left
+ * @param transactions - all that are not final
+ */
+export function standFor(
+  tasks: readonly string[],
+  root: string,
+  transactions: readonly LineTransaction[],
+): Stand {
+  const mine = transactions.filter(({ tasks: theirs }) =>
+    theirs.some((one) => tasks.includes(taskKey(one))),
+  );
+  if (mine.some(({ phase }) => isLiving(phase))) return { waitsFor: "itself" };
+  const tree = treeFrom(root, transactions);
+  const isElsewhere = (one: LineTransaction) => one.lineIn !== null && !tree.has(one);
+  if (mine.some((former) => isOpen(former.phase) && isElsewhere(former)))
+    return { waitsFor: "former" };
+  return { on: headOf(root, transactions) };
+}
+
+/** The root once some of the line's transactions are final: their last one's output. */
+export function rootAfter(root: string, transactions: readonly LineTransaction[]): string {
+  const final = transactions.filter(({ phase }) => phase === "Final");
+  const next = final.find(({ lineIn }) => lineIn === root)?.lineOut;
+  return next == null ? root : rootAfter(next, final);
+}
+
+/** Whether the line may begin anew from another output. */
+export function mayMoveRoot(transactions: readonly LineTransaction[]): boolean {
+  return transactions.every(({ lineIn, phase }) => lineIn === null || !isOpen(phase));
+}
+
+/** Those of the line that live, the oldest first. At most one of those that spend an output lives. */
+function pathFrom(root: string, transactions: readonly LineTransaction[]): LineTransaction[] {
+  const living = new Map(
+    transactions.flatMap((one) =>
+      one.lineIn !== null && isLiving(one.phase) ? [[one.lineIn, one] as const] : [],
+    ),
+  );
+  const path: LineTransaction[] = [];
+  for (let next = living.get(root); next; next = living.get(next.lineOut ?? "")) path.push(next);
+  return path;
+}
+
+/** All that stands on the root, whatever became of it. */
+function treeFrom(
+  root: string,
+  transactions: readonly LineTransaction[],
+): ReadonlySet<LineTransaction> {
+  const standing = Map.groupBy(transactions, ({ lineIn }) => lineIn);
+  const tree = new Set<LineTransaction>();
+  const outputs = [root];
+  for (let output = outputs.pop(); output !== undefined; output = outputs.pop())
+    for (const one of standing.get(output) ?? []) {
+      tree.add(one);
+      if (one.lineOut !== null) outputs.push(one.lineOut);
+    }
+  return tree;
+}

@@ -1,0 +1,143 @@
+import type { Block, Provider } from "../../chain/provider/provider.ts";
+import type { WalletWork } from "../work.ts";
+import type { Happening } from "./history.ts";
+import { isInChain, isWaiting, LIFE } from "./life.ts";
+import { makerOf, type WalletTransaction } from "./transaction.ts";
+
+/** Slots (seconds) after its validity in which a lagging provider may still show a transaction. */
+const LATE_SLOTS = 120;
+/** Blocks above which nothing is undone any more, as far as wallets go. */
+const FINAL_DEPTH = 20;
+
+type Chain = Pick<Provider, "block" | "transaction">;
+
+/**
+ * Asks the chain what became of transactions, with as few calls as tell it: what stands on the newest
+ * block that still stands is not asked for, nor what spends from a transaction that no block has.
+ *
+ * @param open - all that are not final, in the order in which they were stored
+ * @param tip - read before, so that what no block shows by now was in none up to the tip
+ * @param threshold - confirmations that count, at least 1
+ * @throws ProviderError
+ */
+export async function look(
+  chain: Chain,
+  open: readonly WalletTransaction[],
+  tip: Block,
+  threshold: number,
+): Promise<Happening[]> {
+  const gone = await goneFrom(chain, open, tip);
+  const stands = (one: WalletTransaction) => isAnchored(one) && !gone.has(one);
+  const standing = open.filter(stands);
+  // Of one that failed there is what its collateral returned.
+  const inChain = new Set(standing.map(({ hash }) => hash));
+  const happenings: Happening[] = [...gone].map(({ hash }) => ({ hash, event: "Gone" }));
+  happenings.push(...standing.flatMap((one) => depthOf(one, tip, threshold)));
+
+  const known = new Set(open.map(({ hash }) => hash));
+  const over = new Set<string>();
+  for (const one of open) {
+    if (stands(one)) continue;
+    const makers = one.inputs.map(makerOf).filter((hash) => known.has(hash));
+    if (makers.every((hash) => inChain.has(hash))) {
+      const seen = await seenAs(chain, one, tip, threshold);
+      happenings.push(...seen);
+      if (seen.length > 0) {
+        inChain.add(one.hash);
+        continue;
+      }
+    }
+    const ending = overAt(one, tip);
+    if (ending.length === 0) continue;
+    // What spends from one that is over falls with it, for no fault of its own.
+    if (!makers.some((hash) => over.has(hash))) happenings.push(...ending);
+    over.add(one.hash);
+  }
+  return happenings;
+}
+
+/**
+ * Transactions that wait for a block, and spend what another one's transaction in a block has spent: so
+ * the features know from their own look at the chain.
+ */
+export async function overtaken(
+  works: readonly WalletWork[],
+  open: readonly WalletTransaction[],
+): Promise<Happening[]> {
+  const waiting = open.filter(({ phase }) => isWaiting(phase));
+  const spent = await Promise.all(
+    works.map((work) => {
+      const mine = waiting.filter(({ tasks }) => tasks.some((one) => one.work === work.name));
+      return mine.length > 0 ? work.spentByOthers?.(mine.flatMap(({ inputs }) => inputs)) : [];
+    }),
+  );
+  const names = new Set(spent.flatMap((some) => some ?? []));
+  const error = "somebody else has spent what it spends";
+  return waiting
+    .filter(({ inputs }) => inputs.some((input) => names.has(input)))
+    .map(({ hash }) => ({ hash, event: "Displaced", facts: { error } }));
+}
+
+const isAnchored = ({ phase }: WalletTransaction) => isInChain(phase) || phase === "Failed";
+
+/** Those whose block another one has replaced. What the provider does not show yet is not gone. */
+async function goneFrom(
+  chain: Chain,
+  open: readonly WalletTransaction[],
+  tip: Block,
+): Promise<ReadonlySet<WalletTransaction>> {
+  const gone = new Set<WalletTransaction>();
+  const byBlock = Map.groupBy(open.filter(isAnchored), ({ blockHash }) => blockHash);
+  const newestFirst = [...byBlock].sort(
+    ([, [a]], [, [b]]) => (b?.blockHeight ?? 0) - (a?.blockHeight ?? 0),
+  );
+  for (const [hash, ones] of newestFirst) {
+    const height = ones[0]?.blockHeight ?? 0;
+    const block = height > tip.height ? null : await chain.block(height);
+    if (block?.hash === hash) break;
+    if (block !== null) for (const one of ones) gone.add(one);
+  }
+  return gone;
+}
+
+async function seenAs(
+  chain: Chain,
+  one: WalletTransaction,
+  tip: Block,
+  threshold: number,
+): Promise<Happening[]> {
+  const found = await chain.transaction(one.hash);
+  if (found === null) return [];
+  const { blockHeight, blockHash, blockTime, validContract } = found;
+  const facts = { blockHeight, blockHash, blockTime };
+  if (!validContract) return [{ hash: one.hash, event: "ScriptFailed", facts }];
+  return [
+    { hash: one.hash, event: "Seen", facts },
+    ...depthOf({ ...one, ...facts }, tip, threshold),
+  ];
+}
+
+function depthOf(
+  { hash, blockHeight }: WalletTransaction,
+  tip: Block,
+  threshold: number,
+): Happening[] {
+  const above = tip.height - (blockHeight ?? tip.height);
+  return [
+    ...(above + 1 >= threshold ? [{ hash, event: "Deep" } as const] : []),
+    ...(above >= FINAL_DEPTH ? [{ hash, event: "Buried" } as const] : []),
+  ];
+}
+
+/** The end of the validity of one that no block has. */
+function overAt({ hash, phase, validTo, overHeight }: WalletTransaction, tip: Block): Happening[] {
+  if (tip.slot <= validTo + LATE_SLOTS) return [];
+  if (overHeight === null)
+    return [{ hash, event: "Over", facts: { overHeight: tip.height, ...reasonOf(phase) } }];
+  const isBuried = LIFE[phase].Impossible !== undefined && tip.height - overHeight >= FINAL_DEPTH;
+  if (isBuried) return [{ hash, event: "Buried" }];
+  return isWaiting(phase) ? [{ hash, event: "Over", facts: reasonOf(phase) }] : [];
+}
+
+const reasonOf = (phase: WalletTransaction["phase"]) =>
+  isWaiting(phase) ? { error: "the network did not take the transaction in time" } : {};

@@ -1,0 +1,212 @@
+import { type ChainTime, chainTime } from "../../../chain/chain-time.ts";
+import type { WalletKeys } from "../../../chain/keys.ts";
+import {
+  type Block,
+  type ProtocolParameters,
+  ProviderError,
+} from "../../../chain/provider/provider.ts";
+import { buildTransaction } from "../../../chain/transaction/build.ts";
+import { unitsOf } from "../../../chain/transaction/fee.ts";
+import {
+  outputName,
+  type TransactionPlan,
+  type WalletOutput,
+} from "../../../chain/transaction/plan.ts";
+import { payFrom, WalletShort } from "../../../chain/transaction/selection.ts";
+import { FormerMayLand, type Task, type WalletWork } from "../../work.ts";
+import { isLiving } from "../life.ts";
+import { standFor } from "../line.ts";
+import { ownOutputs } from "../outputs.ts";
+import type { Run, WalletPorts } from "../ports.ts";
+import { taskKey, type WalletTransaction } from "../transaction.ts";
+import { compose, keptOf } from "./compose.ts";
+import { measured } from "./measure.ts";
+import { type Failure, isForAll, type Member, withoutBad } from "./members.ts";
+import { type Place, placeOnLane, placeOnLine } from "./place.ts";
+import { DeadlinePassed, NotYet, windowFor } from "./window.ts";
+
+/**
+ * Native minor units. Twice what the largest transaction with the longest script costs: a higher
+ * fee means wrong protocol parameters, and an overpaid fee is lost.
+ */
+const HIGHEST_FEE = 5_000_000n;
+
+/** What a run needs to know of the chain to build transactions, read once. */
+export interface Surroundings {
+  keys: WalletKeys;
+  shown: readonly WalletOutput[];
+  parameters: ProtocolParameters;
+  time: ChainTime;
+  /** Hashes of transactions that a node has accepted since. */
+  accepted: Set<string>;
+}
+
+export async function surroundings(ports: WalletPorts, tip: Block): Promise<Surroundings> {
+  const keys = await ports.keys();
+  const [shown, parameters] = await Promise.all([
+    ports.view.read(ports.provider, keys.address, ports.now()),
+    ports.provider.protocolParameters(),
+  ]);
+  const time = chainTime(ports.clock, tip.time, ports.now());
+  return { keys, shown, parameters, time, accepted: new Set() };
+}
+
+/** A signed transaction, and where it leaves the wallet. */
+export interface Made {
+  transaction: WalletTransaction;
+  cbor: Uint8Array;
+  place: { lineRoot: string | null; collateral: string | null };
+  members: readonly Member[];
+}
+
+/** What came of some tasks: a transaction of as many as go together, and those that cannot be done. */
+export interface Making {
+  made: Made | null;
+  failures: readonly Failure[];
+}
+
+interface Job {
+  ports: WalletPorts;
+  run: Run;
+  around: Surroundings;
+  work: WalletWork;
+  tasks: readonly Task[];
+  validity: TransactionPlan["validity"];
+  outputs: readonly WalletOutput[];
+}
+
+/**
+ * Builds and signs the next transaction of a feature's tasks.
+ *
+ * @param tasks - of one kind; see `together`
+ * @throws NotYet; ProviderError, not `permanent`: what the provider fails at, it fails at for all
+ */
+export async function make(
+  ports: WalletPorts,
+  run: Run,
+  around: Surroundings,
+  work: WalletWork,
+  tasks: readonly Task[],
+): Promise<Making> {
+  let window: ReturnType<typeof windowFor>;
+  try {
+    window = windowFor(ports.network, tasks, around.time);
+  } catch (error) {
+    if (!(error instanceof DeadlinePassed)) throw error;
+    return failed(tasks.slice(0, 1), error);
+  }
+  const outputs = ownOutputs(around.shown, run.open);
+  const { validity, count } = window;
+  const job = { ports, run, around, work, tasks: tasks.slice(0, count), validity, outputs };
+  const { address } = around.keys;
+  const onLine = () => placeOnLine(run, outputs, address, ports.now());
+  if (work.stands === "line") return makeAt(job, onLine);
+  const onLane = () => placeOnLane(run, job.tasks, outputs, address, ports.now());
+  const making = await makeAt(job, onLane);
+  // A lane holds little: what needs more stands on the line.
+  const isShort = making.failures.some(({ error }) => error instanceof WalletShort);
+  return making.made === null && isShort ? makeAt(job, onLine) : making;
+}
+
+async function makeAt(job: Job, findPlace: () => Place): Promise<Making> {
+  let place: Place;
+  try {
+    place = findPlace();
+  } catch (error) {
+    if (error instanceof NotYet) throw error;
+    return failed(job.tasks, error);
+  }
+  const { members, failures } = await gather(job, place);
+  const settled = await withoutBad(members, (some) => build(job, place, some));
+  return { made: settled.built, failures: [...failures, ...settled.failures] };
+}
+
+const failed = (tasks: readonly Task[], error: unknown): Making => ({
+  made: null,
+  failures: tasks.map((task) => ({ task, error })),
+});
+
+/** The parts of those tasks that may be done. */
+async function gather({ run, around, work, tasks, validity, outputs, ports }: Job, place: Place) {
+  const { keys, parameters } = around;
+  const { provider } = ports;
+  const { line } = place.purse;
+  const members: Member[] = [];
+  const failures: Failure[] = [];
+  for (const task of tasks) {
+    try {
+      requireFree(taskKey({ work: work.name, id: task.id }), run, work, place);
+      const stand = { keys, line, outputs, validity, parameters, provider };
+      members.push({ task, part: await work.part(task, stand) });
+    } catch (error) {
+      if (isForAll(error)) throw error;
+      failures.push({ task, error });
+    }
+    // A transaction mints one token of a policy, so the next part need not be asked for yet.
+    if (members.some(({ part }) => part.mints.length > 0)) break;
+  }
+  return { members, failures };
+}
+
+/** @throws FormerMayLand when a former transaction of the task stands in the way */
+function requireFree(
+  key: string,
+  { open }: Run,
+  { stands }: WalletWork,
+  { lineRoot }: Place,
+): void {
+  const isFree =
+    stands === "line" && lineRoot !== null
+      ? "on" in standFor([key], lineRoot, open)
+      : open.every(
+          ({ phase, tasks }) => !isLiving(phase) || !tasks.some((one) => taskKey(one) === key),
+        );
+  if (!isFree) throw new FormerMayLand("an earlier transaction of it may still be in a block");
+}
+
+/** A transaction of as many members, from the first, as it holds. */
+async function build(job: Job, place: Place, members: readonly Member[]): Promise<Made> {
+  const { ports, run, around, work, validity } = job;
+  const { keys, parameters } = around;
+  const frame = { validity, parameters, signer: ports.vkey };
+  const parts = members.map(({ part }) => part);
+  const composed = compose(parts, place.purse, frame);
+  const chosen = members.slice(0, composed.count);
+  const plan = await measured(ports.provider, composed, chosen, {
+    open: run.open,
+    accepted: around.accepted,
+  });
+  const built = buildTransaction(plan, payFrom(composed.wallet, plan), [keys]);
+  if (built.fee > HIGHEST_FEE)
+    throw new ProviderError(
+      `provider: by its protocol parameters the fee would be ${built.fee} minor units of the native coin`,
+      { permanent: true },
+    );
+  if (run.open.some(({ hash }) => hash === built.hash))
+    throw new FormerMayLand("the same transaction was refused at this time");
+  const transaction: WalletTransaction = {
+    ...keptOf(built, composed.wallet),
+    phase: "Stored",
+    sequence: run.wallet.sequence + 1,
+    sourceId: ports.sourceId,
+    tasks: chosen.map(({ task: { id }, part: { detail } }) => ({ work: work.name, id, detail })),
+    lineIn: place.lineIn,
+    canBeOvertaken: chosen.some(({ task }) => task.canBeOvertaken),
+    memory: Number(unitsOf(plan).memory),
+    validFrom: validity.from,
+    validTo: validity.to,
+    blockHeight: null,
+    blockHash: null,
+    blockTime: null,
+    overHeight: null,
+    error: null,
+    movedAt: ports.now(),
+  };
+  const { collateral } = composed.wallet;
+  return {
+    transaction,
+    cbor: built.cbor,
+    place: { lineRoot: place.lineRoot, collateral: collateral && outputName(collateral) },
+    members: chosen,
+  };
+}

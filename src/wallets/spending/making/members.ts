@@ -1,0 +1,61 @@
+import { ProviderError } from "../../../chain/provider/provider.ts";
+import type { Task, TransactionPart } from "../../work.ts";
+
+/** A task and what it puts into a transaction. */
+export interface Member {
+  task: Task;
+  part: TransactionPart;
+}
+
+/** A task that cannot be done now, and why. */
+export interface Failure {
+  task: Task;
+  error: unknown;
+}
+
+/** It is known which of some members have no place in a transaction. */
+export class BadMembers extends Error {
+  override name = "BadMembers";
+  readonly members: readonly Member[];
+
+  constructor(members: readonly Member[], cause: unknown) {
+    super("some members have no place in the transaction", { cause });
+    this.members = members;
+  }
+}
+
+/**
+ * Builds something of as many members as it can be built of. Those that are known to be bad leave, and
+ * the others go on; when it is not known which are, the first half is tried. One that is bad alone has
+ * failed: the others of its half are tried without it another time.
+ *
+ * @throws ProviderError, not `permanent`: it would be thrown for any members
+ */
+export async function withoutBad<Built>(
+  members: readonly Member[],
+  build: (members: readonly Member[]) => Promise<Built>,
+): Promise<{ built: Built | null; failures: Failure[] }> {
+  const failures: Failure[] = [];
+  let left = members;
+  while (left.length > 0) {
+    try {
+      return { built: await build(left), failures };
+    } catch (error) {
+      const bad = error instanceof BadMembers ? error.members : [];
+      const cause = error instanceof BadMembers ? error.cause : error;
+      if (bad.length === 0 && isForAll(cause)) throw cause;
+      const leaving = bad.length > 0 || left.length > 1 ? bad : left;
+      failures.push(...leaving.map(({ task }) => ({ task, error: cause })));
+      left =
+        leaving.length > 0
+          ? left.filter((one) => !leaving.includes(one))
+          : left.slice(0, Math.ceil(left.length / 2));
+    }
+  }
+  return { built: null, failures };
+}
+
+/** Whether an error has nothing to do with what was asked of the provider. */
+export function isForAll(error: unknown): boolean {
+  return error instanceof ProviderError && !error.permanent;
+}

@@ -1,0 +1,73 @@
+import type { Provider } from "../../chain/provider/provider.ts";
+import { outputName, type WalletOutput } from "../../chain/transaction/plan.ts";
+import { walletOutputs } from "../../chain/transaction/selection.ts";
+import { isLiving, isOpen } from "./life.ts";
+import type { OwnOutput, WalletTransaction } from "./transaction.ts";
+
+/** How long what the provider has shown is good enough. */
+const FRESH_MS = 60_000;
+
+/** A wallet's outputs as the provider showed them last, kept between runs. */
+export class OutputView {
+  #seen: { outputs: readonly WalletOutput[]; at: number } | null = null;
+
+  /**
+   * Asks the provider at most once a minute.
+   *
+   * @param now - epoch milliseconds
+   */
+  async read(
+    provider: Pick<Provider, "addressUtxos">,
+    address: string,
+    now: number,
+  ): Promise<readonly WalletOutput[]> {
+    if (this.#seen === null || now - this.#seen.at >= FRESH_MS)
+      this.#seen = { outputs: walletOutputs(await provider.addressUtxos(address)), at: now };
+    return this.#seen.outputs;
+  }
+
+  /** Whether it was read at a time or later, epoch milliseconds. */
+  isOf(time: number): boolean {
+    return this.#seen !== null && this.#seen.at >= time;
+  }
+
+  /** Has the provider asked again: funds are short, or what it showed is not what is there. */
+  forget(): void {
+    this.#seen = null;
+  }
+}
+
+/**
+ * The outputs that a wallet can spend: the provider's, less what its transactions that are not final
+ * spend, and with what those make. Derived each time, so nothing has to be kept in step.
+ *
+ * @param shown - as the provider shows them, which may be late
+ * @param transactions - all that are not final
+ */
+export function ownOutputs(
+  shown: readonly WalletOutput[],
+  transactions: readonly WalletTransaction[],
+): WalletOutput[] {
+  const open = transactions.filter(({ phase }) => isOpen(phase));
+  const living = open.filter(({ phase }) => isLiving(phase));
+  const failed = open.filter(({ phase }) => phase === "Failed");
+  const made = [
+    ...living.flatMap(({ hash, made: own }) => own.map((one) => outputOf(hash, one))),
+    ...failed.flatMap(({ hash, collateral }) =>
+      collateral ? [outputOf(hash, collateral.returned)] : [],
+    ),
+  ];
+  const spent = new Set([
+    ...living.flatMap(({ inputs }) => inputs),
+    ...failed.flatMap(({ collateral }) => (collateral ? [collateral.input] : [])),
+  ]);
+  // What an ended transaction made is not there, whatever a node that is late says.
+  const ended = new Set(open.filter((one) => !living.includes(one)).map(({ hash }) => hash));
+  const there = shown.filter(({ txHash }) => !ended.has(txHash));
+  const all = new Map([...there, ...made].map((one) => [outputName(one), one]));
+  return [...all].flatMap(([name, one]) => (spent.has(name) ? [] : [one]));
+}
+
+function outputOf(txHash: string, { index, value }: OwnOutput): WalletOutput {
+  return { txHash, index, value };
+}

@@ -1,0 +1,53 @@
+import type { ChainClock } from "../../chain/chain-time.ts";
+import type { WalletKeys } from "../../chain/keys.ts";
+import type { Network } from "../../chain/network.ts";
+import type { Provider } from "../../chain/provider/provider.ts";
+import type { WalletWork } from "../work.ts";
+import type { Entry, Handed } from "./journal.ts";
+import type { OutputView } from "./outputs.ts";
+import type { WalletDatabase, WalletState } from "./store.ts";
+import type { WalletTransaction } from "./transaction.ts";
+
+/** The network's journal, for one wallet; see `Journal`. */
+export interface WalletJournal {
+  enter(stored: number, now: number): Promise<Entry>;
+  hand(transaction: Handed, stored: number, now: number): Promise<boolean>;
+  resume(stored: number): Promise<void>;
+  remembered(stored: number): Promise<void>;
+}
+
+/** Everything that a wallet's run reaches beyond itself. */
+export interface WalletPorts {
+  network: Network;
+  /** Payment key hash, hex. */
+  vkey: string;
+  /** Of the payment source whose provider is used. */
+  sourceId: string;
+  /** With `writes: "idempotent"`. */
+  db: WalletDatabase;
+  journal: WalletJournal;
+  /** Whether all sources of the network have followed the chain up to its tip since a time, epoch milliseconds. */
+  hasFollowed(since: number): Promise<boolean>;
+  provider: Provider;
+  /** Kept from run to run. */
+  view: OutputView;
+  /** What the wallet does, the most urgent first. */
+  works: readonly WalletWork[];
+  /** Opens the wallet's keys; called only when there is something to sign. */
+  keys(): Promise<WalletKeys>;
+  /** Confirmations a transaction needs before it counts, at least 1. */
+  threshold: number;
+  clock: ChainClock;
+  /** Epoch milliseconds. */
+  now(): number;
+  /** A new id, made at a time in epoch milliseconds. */
+  newId(now: number): string;
+  requestId: string;
+}
+
+/** A wallet in the middle of a run. */
+export interface Run {
+  wallet: WalletState;
+  /** All transactions that are not final, in the order in which they were stored. */
+  open: WalletTransaction[];
+}

@@ -1,0 +1,28 @@
+import type { OutputReference } from "../../chain/transaction/plan.ts";
+
+/**
+ * What a node says when what it knows of the chain does not fit: it may be late, or have the
+ * transaction already. Nodes tell of the value as well then, since it sums up what they know.
+ */
+const OF_ITS_VIEW =
+  /BadInputsUTxO|All inputs are spent|unknown (?:transaction )?input|OutsideValidityInterval|mempool/i;
+
+/** What a node says of the bytes themselves, whatever the chain looks like. */
+const OF_THE_BYTES =
+  /FeeTooSmall|OutputTooSmall|BabbageOutputTooSmall|MaxTxSize|ValueNotConserved|Witness|ScriptDataHash|PPViewHashes|ExUnitsTooBig|InsufficientCollateral|PlutusFailure|ScriptWitnessNotValidating|ValidationTagMismatch|DeserialiseFailure|DecoderFailure|malformed/i;
+
+/** Whether a refusal ends the bytes: the same will be said of them again. */
+export function isOfTheBytes(refusal: string): boolean {
+  return !OF_ITS_VIEW.test(refusal) && OF_THE_BYTES.test(refusal);
+}
+
+/**
+ * Whether a text of a node names an output: `<hash>#<index>`, or the index as the next number behind the
+ * hash, as in `TxIn (TxId {unTxId = SafeHash "<hash>"}) (TxIx {unTxIx = 0})`.
+ */
+export function namesOutput(text: string, { txHash, index }: OutputReference): boolean {
+  return text
+    .split(txHash)
+    .slice(1)
+    .some((behind) => Number(/^\D{0,40}(\d+)/.exec(behind)?.[1] ?? -1) === index);
+}

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { db } from "../../db/client.ts";
+import { createRouter, serve } from "../../http/endpoint.ts";
+import { described } from "../../http/openapi/fields.ts";
+import { listTransfers } from "./list.ts";
+import { shownTransfer } from "./record.ts";
+import { requestTransfer } from "./request.ts";
+import { distribution, transferBody, transferQuery, transferRecord } from "./schemas.ts";
+
+const TAG = "Wallets";
+
+/** `/wallet/transfer-funds`: payments out of managed wallets to any address. */
+export function transferRoutes() {
+  const router = createRouter();
+  const became = {
+    SENT: "was sent",
+    CONFIRMED: "was confirmed",
+    FAILED: "has ended, or none was built",
+  };
+  for (const [kind, what] of Object.entries(became))
+    router.events.push({
+      kind: `FUND_DISTRIBUTION_${kind}`,
+      summary: `A transaction that tops up wallets ${what}`,
+      data: distribution,
+    });
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "transferFunds",
+      path: "/wallet/transfer-funds",
+      access: "Admin",
+      tag: TAG,
+      summary: "Pays from a managed wallet to an address",
+      description: "The wallet's transaction follows; GET shows the progress.",
+      body: transferBody,
+      idempotent: true,
+      data: transferRecord,
+      errors: { 404: "No payment source has such a wallet." },
+    },
+    (c, { body }) => requestTransfer(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listTransfers",
+      isConditional: true,
+      path: "/wallet/transfer-funds",
+      access: "Admin",
+      tag: TAG,
+      summary: "Lists the payments out of managed wallets, newest first",
+      query: transferQuery,
+      data: z.object({ transfers: described(z.array(transferRecord), "The transfers.") }),
+    },
+    async (c, { query: { hotWalletId: walletId, ...filters } }) => {
+      const ledger = db(c.env, filters.network, { deadline: c.var.deadline });
+      const rows = await listTransfers(ledger, { ...filters, walletId });
+      return { transfers: rows.map(shownTransfer) };
+    },
+  );
+
+  return router;
+}

@@ -1,0 +1,211 @@
+import { z } from "zod";
+import {
+  described,
+  hexText,
+  minorUnits,
+  named,
+  recordId,
+  TX_HASH,
+  timestamp,
+  WALLET_ADDRESS,
+  walletAddress,
+} from "../../http/openapi/fields.ts";
+import { bech32Address, network, unit } from "../../http/openapi/ledger.ts";
+import { page, text } from "../../http/parameters.ts";
+import { TRANSFER_STATES } from "./tables.ts";
+
+const MOST_ASSETS = 10;
+
+const TRANSFER_ID = "01m80yg3q4v6t1n8s2c7w9x5ba";
+const WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
+const TOKEN = "16a55b2a349361ff88c03788f93e1e966e5d689605d044fef722ddde0014df10745553444d";
+
+const asset = named(
+  "TransferAsset",
+  "An amount of a token.",
+  z.object({
+    unit: described(
+      z
+        .string()
+        .regex(
+          /^[0-9a-fA-F]{56}([0-9a-fA-F]{2}){0,32}$/,
+          "must be policy id and asset name in hex, not the native coin, which goes into minorUnitAmount",
+        )
+        .transform((hex) => hex.toLowerCase()),
+      "Policy id and asset name in hex.",
+      TOKEN,
+    ),
+    quantity: described(
+      z.string().regex(/^[1-9]\d{0,19}$/, "must be a positive whole number of minor units as text"),
+      "Minor units.",
+      "25000000",
+    ),
+  }),
+);
+
+export const transferBody = z.object({
+  fromWalletAddress: described(
+    bech32Address(),
+    "Address of the managed wallet that pays.",
+    WALLET_ADDRESS,
+  ),
+  toAddress: described(
+    bech32Address(),
+    "Who is paid: an address with a payment key, on the same network.",
+    WALLET_ADDRESS,
+  ),
+  minorUnitAmount: described(
+    z
+      .string()
+      .regex(
+        /^([2-9]\d{6}|[1-9]\d{7,19})$/,
+        "must be a whole number of minor units as text, at least 2000000",
+      ),
+    "Native coin in minor units; more is sent where the ledger wants it for the tokens.",
+    "5000000",
+  ),
+  assets: described(
+    z
+      .array(asset)
+      .max(MOST_ASSETS)
+      .refine(
+        (assets) => new Set(assets.map(({ unit }) => unit)).size === assets.length,
+        "must name each unit once",
+      )
+      .default([]),
+    "Tokens that go along.",
+  ),
+});
+
+export type TransferBody = z.output<typeof transferBody>;
+
+export const transferQuery = z.object({
+  ...page,
+  id: described(text().optional(), "Only this transfer.", TRANSFER_ID),
+  hotWalletId: described(text().optional(), "Only transfers of this wallet.", WALLET_ID),
+  walletAddress: described(
+    text().optional(),
+    "Only transfers of the wallet with this address.",
+    WALLET_ADDRESS,
+  ),
+  network: network.optional(),
+});
+
+export type TransferQuery = z.output<typeof transferQuery>;
+
+const status = named(
+  "TransferStatus",
+  "How far a transfer is: `Pending` waits for a transaction, `Sent` has one that waits for its confirmations, `Failed` can never be paid.",
+  z.enum(TRANSFER_STATES),
+);
+
+export const transferRecord = named(
+  "Transfer",
+  "A payment out of a managed wallet.",
+  z.object({
+    id: recordId("the transfer", TRANSFER_ID),
+    status: described(
+      status,
+      "How far it is. A rollback takes `Confirmed` back to `Sent` or `Pending`.",
+      "Confirmed",
+    ),
+    txHash: described(
+      hexText(64, "", TX_HASH).nullable(),
+      "Hash of the transaction that pays it, or that tried to last; null before the first.",
+      TX_HASH,
+    ),
+    blockHeight: described(z.int().min(0).nullable(), "Of its block; null until confirmed.", 49),
+    blockTime: described(
+      z.int().min(0).nullable(),
+      "Of its block, Unix seconds; null until confirmed.",
+      1795328245,
+    ),
+    network,
+    paymentSourceId: recordId("the payment source of the wallet", "01m80ydypnk4jnwav628wda9nd"),
+    hotWalletId: recordId("the wallet that pays", WALLET_ID),
+    fromWalletAddress: walletAddress("the wallet that pays"),
+    toAddress: walletAddress("who is paid"),
+    minorUnitAmount: minorUnits("Native coin that was asked for, in minor units.", "5000000"),
+    sentMinorUnitAmount: described(
+      minorUnits("").nullable(),
+      "Native coin that the transaction pays, in minor units; null before the first.",
+      "5000000",
+    ),
+    assets: described(
+      z
+        .array(
+          named(
+            "TransferredAsset",
+            "An amount of a token that is sent.",
+            z.object({
+              unit: described(z.string(), "Policy id and asset name in hex.", TOKEN),
+              quantity: minorUnits("Minor units.", "25000000"),
+            }),
+          ),
+        )
+        .nullable(),
+      "Tokens that go along; null: none.",
+    ),
+    topUpRuleId: described(
+      z.string().nullable(),
+      "Id of the rule that asked for it; null: a caller did.",
+      null,
+    ),
+    errorNote: described(
+      z.string().nullable(),
+      "Why it failed, or what it waits for; null otherwise.",
+      null,
+    ),
+    createdAt: timestamp("When it was asked for."),
+    updatedAt: timestamp("When it was last changed."),
+    lastCheckedAt: described(
+      timestamp("").nullable(),
+      "When it was last confirmed; null before.",
+      "2026-11-22T06:19:31.004Z",
+    ),
+  }),
+);
+
+export type TransferRecord = z.infer<typeof transferRecord>;
+
+/** `data` of FUND_DISTRIBUTION_SENT, _CONFIRMED and _FAILED. */
+export const distribution = named(
+  "FundDistribution",
+  "A transaction of a Funding wallet that tops up other wallets.",
+  z.object({
+    batchId: recordId("the transaction in these events", "01m80yg7c2r9k4d6w1f5z8n3hx"),
+    fundWalletId: recordId("the Funding wallet", "01m80ydypq2t5y8b4m6c1v9k3j"),
+    fundWalletAddress: walletAddress("the Funding wallet"),
+    network,
+    paymentSourceId: recordId("the payment source of the wallets", "01m80ydypnk4jnwav628wda9nd"),
+    txHash: described(
+      hexText(64, "", TX_HASH).nullable(),
+      "Hash of the transaction; null where none could be built.",
+      TX_HASH,
+    ),
+    distributions: described(
+      z.array(
+        named(
+          "Distribution",
+          "What one wallet gets.",
+          z.object({
+            requestId: recordId("the transfer, in GET /wallet/transfer-funds", TRANSFER_ID),
+            targetWalletId: recordId("the wallet that is topped up", WALLET_ID),
+            targetWalletAddress: walletAddress("the wallet that is topped up"),
+            assetUnit: unit,
+            amount: minorUnits("Minor units of `assetUnit`.", "40000000"),
+          }),
+        ),
+      ),
+      "What the wallets get.",
+    ),
+    error: described(z.string().nullable(), "Why it failed; null when it did not.", null),
+    willRetry: described(
+      z.boolean(),
+      "Whether another transaction will do the same after a failure.",
+      false,
+    ),
+  }),
+);
+
+export type Distribution = z.infer<typeof distribution>;

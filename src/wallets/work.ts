@@ -1,0 +1,122 @@
+import type { WalletKeys } from "../chain/keys.ts";
+import type { ExecutionUnits, ProtocolParameters, Provider } from "../chain/provider/provider.ts";
+import type {
+  Mint,
+  ScriptInput,
+  TransactionPlan,
+  WalletOutput,
+} from "../chain/transaction/plan.ts";
+import type { Statement } from "../db/client.ts";
+import type { Move } from "./spending/history.ts";
+import type { WalletTransaction } from "./spending/transaction.ts";
+
+/** Something that a wallet shall do on the chain, as its feature names it. */
+export interface Task {
+  id: string;
+  /** When the network may take it at the earliest, and no longer, epoch milliseconds. */
+  begins?: number;
+  deadline?: number;
+  /** Somebody else may spend what it spends at this time. */
+  canBeOvertaken?: boolean;
+  /** It failed alone: it shares no transaction, and its scripts are measured afresh. */
+  isAlone?: boolean;
+}
+
+/** What a feature puts into a transaction for one task. */
+export interface TransactionPart extends Pick<TransactionPlan, "outputs" | "metadata"> {
+  scriptInputs: readonly Omit<ScriptInput, "units">[];
+  mints: readonly Omit<Mint, "units">[];
+  /**
+   * What each of its scripts uses in a transaction of so many parts, as it was measured before; null, or
+   * no function at all: it has to be measured.
+   */
+  unitsAmong?(parts: number): ExecutionUnits | null;
+  /** Outputs of the wallet that it has to spend. */
+  spends: readonly WalletOutput[];
+  /** Parts that a transaction with it has, at the most. */
+  most?: number;
+  /** Names of which a transaction takes each once, beside its policies, labels and inputs. */
+  alone?: readonly string[];
+  /** What the feature wants to be told again when the transaction moves. */
+  detail: Record<string, string | null>;
+}
+
+/** What a part may be made of. */
+export interface Stand {
+  keys: WalletKeys;
+  /** The output of the line that the transaction spends. */
+  line: WalletOutput;
+  /** All that the wallet can spend. */
+  outputs: readonly WalletOutput[];
+  /** Slots between which the transaction will be valid; see `TransactionPlan`. */
+  validity: TransactionPlan["validity"];
+  parameters: ProtocolParameters;
+  provider: Provider;
+}
+
+/**
+ * What a feature has its wallets do. It decides what is due and what goes into a transaction; the
+ * wallet puts transactions together, pays, signs, stores, sends and watches them.
+ */
+export interface WalletWork {
+  /** Names the feature in stored transactions. */
+  readonly name: string;
+  /**
+   * Where its tasks stand. `line`: nothing but the wallet keeps them from being done twice. `lanes`: each
+   * spends an output that only one transaction can spend, whichever that is.
+   */
+  readonly stands: "line" | "lanes";
+  /** How many of its tasks a transaction may do; the wallet has a default. */
+  readonly most?: number;
+  /** The column whose violation says that a record was changed since it was read. */
+  readonly revision: `${string}.${string}`;
+  /** Transactions of a version of the service before wallets kept them; each is told once. */
+  takenOver(): Promise<TakenOver[]>;
+  /**
+   * What may be done now, the most urgent first, and when there will be more, epoch milliseconds.
+   *
+   * @param now - epoch milliseconds
+   */
+  due(now: number, limit: number): Promise<{ tasks: Task[]; next: number | null }>;
+  /** The part of a transaction that does a task. What it throws goes to `notBuilt`. */
+  part(task: Task, stand: Stand): Promise<TransactionPart>;
+  /**
+   * Those of some outputs, by their names, that another one's transaction in a block has spent, as far as
+   * the records know: what spends them too is given up at once.
+   */
+  spentByOthers?(outputs: readonly string[]): Promise<readonly string[]>;
+  /**
+   * Reads the records of tasks again: those that still ask for what their parts do, whatever else has
+   * changed of them. Without it all parts are made anew when a record has changed.
+   */
+  unchanged?(tasks: readonly Task[]): Promise<readonly Task[]>;
+  /**
+   * Statements that tell the records what became of their tasks, guarded by their revisions. Where a record
+   * may ask for something else by now, those of a transaction that is `Stored` are guarded by the
+   * revisions of which its parts were made, so that the batch fails.
+   */
+  moved(moves: readonly Move[], now: number): Promise<Statement[]>;
+  /**
+   * No transaction could be built for these tasks, each for itself, or what one spends is not there: they
+   * wait, or have failed. One that is due as before would be tried again at once.
+   */
+  notBuilt(tasks: readonly Task[], error: unknown, now: number): Promise<void>;
+}
+
+/** A transaction with its bytes, if they are still known. */
+export type TakenOver = Omit<WalletTransaction, "sequence"> & { cbor: Uint8Array | null };
+
+/** The wallet that should sign is no longer managed. */
+export class WalletGone extends Error {
+  override name = "WalletGone";
+}
+
+/** A task's former transaction may still land, and excludes no other one. */
+export class FormerMayLand extends Error {
+  override name = "FormerMayLand";
+}
+
+/** A node does not have what a task's part spends. */
+export class InputMissing extends Error {
+  override name = "InputMissing";
+}

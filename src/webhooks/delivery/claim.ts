@@ -1,0 +1,106 @@
+import { type Database, db, statement } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import { ENDPOINTS_WITH_CREATOR, mayReceive } from "../may-receive.ts";
+import type { SealedReceiver } from "./receiver.ts";
+import { CLAIMED_AT_ONCE, claimable, isOneOf } from "./share.ts";
+
+/**
+ * How long a claim lasts: longer than the longest attempt with its database calls. Then any
+ * consumer may claim the delivery.
+ */
+const CLAIM_MS = 60_000;
+
+/** A delivery that is ours to send until the claim expires. */
+export interface Claim {
+  endpointId: string;
+  eventId: string;
+  eventSeq: number;
+  network: string;
+  /** Fences the outcome. */
+  attempt: number;
+  failedAttempts: number;
+  /** The receiver, still sealed; null when it may no longer receive the event. */
+  receiver: SealedReceiver | null;
+}
+
+type ClaimedRow = Omit<Claim, "receiver"> & { permitted: number };
+
+/**
+ * Claims due, unclaimed deliveries of the endpoints, round-robin over the endpoints, at most
+ * `CLAIMED_AT_ONCE` in all.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function claimDeliveries(
+  env: Env,
+  endpointIds: readonly string[],
+  now: number,
+): Promise<Claim[]> {
+  const allowed = mayReceive(env, {
+    kind: "webhook_delivery.kind",
+    network: "webhook_delivery.network",
+    sourceId: "webhook_delivery.source_id",
+    ownerId: "webhook_delivery.owner_id",
+  });
+  const which = isOneOf(endpointIds);
+  const share = claimable(which, now);
+  // Sent once: a claim whose answer is lost expires, while a second one would claim other
+  // deliveries.
+  const [claimed, receivers] = await db(env).batch([
+    statement(
+      `UPDATE webhook_delivery SET attempt = attempt + 1, claimed_until = ?, last_attempt_at = ?
+       WHERE (endpoint_id, event_id) IN (
+         SELECT endpoint_id, event_id FROM (${share.sql}) ORDER BY turn LIMIT ${CLAIMED_AT_ONCE})
+       RETURNING endpoint_id AS endpointId, event_id AS eventId, event_seq AS eventSeq, network,
+         attempt, failed_attempts AS failedAttempts,
+         (SELECT ${allowed.sql} FROM ${ENDPOINTS_WITH_CREATOR}
+          WHERE e.id = webhook_delivery.endpoint_id) AS permitted`,
+      now + CLAIM_MS,
+      now,
+      ...share.params,
+      ...allowed.params,
+    ),
+    statement(
+      `SELECT id, url, format, auth_token AS authToken, secret, previous_secret AS previousSecret,
+         previous_secret_until AS previousSecretUntil
+       FROM webhook_endpoint e WHERE ${which.sql}`,
+      ...which.params,
+    ),
+    // Records that the sweep's messages have arrived.
+    statement(
+      `UPDATE webhook_endpoint AS e SET asked_until = NULL
+       WHERE asked_until IS NOT NULL AND ${which.sql}`,
+      ...which.params,
+    ),
+  ]);
+  const found = new Map(
+    ((receivers?.results ?? []) as SealedReceiver[]).map((receiver) => [receiver.id, receiver]),
+  );
+  return ((claimed?.results ?? []) as ClaimedRow[]).map(({ permitted, ...row }) => ({
+    ...row,
+    receiver: (permitted && found.get(row.endpointId)) || null,
+  }));
+}
+
+/** An event as stored in the ledger. */
+export interface EventRow {
+  seq: number;
+  id: string;
+  kind: string;
+  sequence: number;
+  data: string;
+  createdAt: number;
+}
+
+/** Events by `seq`; purged ones are missing. */
+export async function readEvents(
+  ledger: Database,
+  seqs: readonly number[],
+): Promise<Map<number, EventRow>> {
+  const rows = await ledger.all<EventRow>(
+    `SELECT seq, id, kind, sequence, data, created_at AS createdAt FROM event
+     WHERE seq IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(seqs),
+  );
+  return new Map(rows.map((row) => [row.seq, row]));
+}

@@ -1,0 +1,163 @@
+import { NETWORKS } from "../../chain/network.ts";
+import { type Database, db } from "../../db/client.ts";
+import type { DeliveryMessage, Env } from "../../env.ts";
+import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
+import { log } from "../../log.ts";
+import { within } from "../../timeout.ts";
+import { type Claim, claimDeliveries, type EventRow, readEvents } from "./claim.ts";
+import { askFor } from "./messages.ts";
+import { type Outcome, recordOutcomes } from "./outcome.ts";
+import { openReceiver } from "./receiver.ts";
+import { type Attempt, type SendOptions, sendEvent } from "./send.ts";
+import { CLAIMED_AT_ONCE } from "./share.ts";
+
+const DEFAULT_TIMEOUT_MS = 15_000;
+/** An attempt must be recorded before its claim expires and the platform ends the invocation. */
+const MAX_TIMEOUT_MS = 25_000;
+/** How long a batch waits for its receivers; the next one does not wait for slower ones. */
+const BATCH_MS = 200;
+/** Attempts that end within this time of one another are recorded together. */
+const GATHERED_MS = 50;
+/** A retry due sooner gets its own message; the sweep wakes the others. */
+const SWEPT_EVERY_MS = 60_000;
+
+/**
+ * Sends what is due for the endpoints that messages name: claims as many deliveries as can be sent
+ * concurrently, tries each once, and records the outcomes. Messages go back to the queue while
+ * there may be more to claim; those whose endpoint has its whole share in flight are dropped, and
+ * whoever frees some of it enqueues another. If stopped at any point, the claims expire and the
+ * sweep enqueues again, so a receiver may get an event twice, but never misses one.
+ *
+ * @param inBackground - keeps the invocation alive for receivers that the batch does not wait for
+ * @throws when the database fails; the messages must then be redelivered
+ */
+export async function deliver(
+  env: Env,
+  messages: readonly DeliveryMessage[],
+  inBackground: (work: Promise<void>) => void,
+): Promise<void> {
+  const requestId = messages[0]?.requestId ?? "";
+  const endpointIds = [...new Set(messages.map(({ endpointId }) => endpointId))];
+  const claims = await claimDeliveries(env, endpointIds, Date.now());
+  if (claims.length === 0) return;
+  const [events, origins] = await Promise.all([
+    eventsOf(env, claims),
+    loopbackOrigins(env, Date.now() + DEFAULT_TIMEOUT_MS),
+    askFor(env, claims.length < CLAIMED_AT_ONCE ? [] : unfinished(messages), requestId),
+  ]);
+  const options = {
+    timeoutMs: Math.min(Number(env.WEBHOOK_TIMEOUT_MS) || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS),
+    loopbackOrigins: origins,
+    resolverUrl: env.DNS_OVER_HTTPS_URL,
+  };
+  const attempts = claims.map(async (claim) => ({
+    claim,
+    attempt: await attemptOnce(env, claim, events.get(claim), options),
+  }));
+  const written = writeAsTheyEnd(env, attempts, requestId);
+  inBackground(written);
+  await within(BATCH_MS, written, () => undefined);
+}
+
+/** The endpoints of messages, each one time fewer than it was named, but at least once. */
+function unfinished(messages: readonly DeliveryMessage[]): string[] {
+  const byEndpoint = Map.groupBy(messages, ({ endpointId }) => endpointId);
+  return [...byEndpoint].flatMap(([endpointId, { length }]) =>
+    Array<string>(Math.max(length - 1, 1)).fill(endpointId),
+  );
+}
+
+/** Records the outcomes of attempts as they end. One that cannot be recorded is sent again. */
+async function writeAsTheyEnd(
+  env: Env,
+  attempts: readonly Promise<Outcome>[],
+  requestId: string,
+): Promise<void> {
+  const ended: Outcome[] = [];
+  const open = new Set<Promise<void>>();
+  for (const attempt of attempts) {
+    const end: Promise<void> = attempt.then((outcome) => {
+      ended.push(outcome);
+      open.delete(end);
+    });
+    open.add(end);
+  }
+  while (open.size + ended.length > 0) {
+    if (ended.length === 0) await Promise.race(open);
+    await within(GATHERED_MS, Promise.all(open), () => undefined);
+    const outcomes = ended.splice(0);
+    try {
+      await settle(env, outcomes, requestId);
+    } catch (error) {
+      const deliveries = outcomes.length;
+      log("error", "deliveries.outcomes_lost", { requestId, deliveries, error: String(error) });
+    }
+  }
+}
+
+/** Records outcomes, and enqueues their endpoints again when there is more to send, now or soon. */
+async function settle(env: Env, outcomes: Outcome[], requestId: string): Promise<void> {
+  const now = Date.now();
+  const { unfinished, later } = await recordOutcomes(env, outcomes, now);
+  const delays = Map.groupBy(
+    later.filter(({ at }) => at - now < SWEPT_EVERY_MS),
+    ({ at }) => Math.ceil((at - now) / 1000),
+  );
+  await askFor(env, unfinished, requestId);
+  for (const [delaySeconds, due] of delays) {
+    const endpointIds = new Set(due.map(({ endpointId }) => endpointId));
+    await askFor(env, [...endpointIds], requestId, delaySeconds);
+  }
+}
+
+/** The event of each claim, from the ledger that holds it. */
+async function eventsOf(env: Env, claims: Claim[]): Promise<Map<Claim, EventRow>> {
+  const found = new Map<Claim, EventRow>();
+  for (const network of new Set(claims.map((claim) => claim.network))) {
+    const own = claims.filter((claim) => claim.network === network);
+    const rows = await readEvents(
+      outboxOf(env, network),
+      own.map(({ eventSeq }) => eventSeq),
+    );
+    for (const claim of own) {
+      const row = rows.get(claim.eventSeq);
+      if (row) found.set(claim, row);
+    }
+  }
+  return found;
+}
+
+/** Where the events of a network are: its ledger, or for an EVM chain the core. */
+function outboxOf(env: Env, network: string): Database {
+  return db(
+    env,
+    NETWORKS.find((one) => one === network),
+  );
+}
+
+async function attemptOnce(
+  env: Env,
+  { endpointId, eventId, receiver }: Claim,
+  event: EventRow | undefined,
+  options: SendOptions,
+): Promise<Attempt | null> {
+  if (receiver === null) return null;
+  if (!event) return failure("the event is not kept any more");
+  try {
+    return await sendEvent(await openReceiver(env, receiver, Date.now()), event, options);
+  } catch (error) {
+    log("error", "delivery.failed", { endpoint: endpointId, eventId, error: String(error) });
+    return failure("could not be sent");
+  }
+}
+
+function failure(error: string): Attempt {
+  return {
+    result: "failed",
+    status: null,
+    error,
+    timedOut: false,
+    retryAfterMs: null,
+    durationMs: 0,
+  };
+}

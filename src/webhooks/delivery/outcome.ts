@@ -1,0 +1,189 @@
+import { db, type Statement, statement } from "../../db/client.ts";
+import type { SqlExpression } from "../../db/clock.ts";
+import type { Env } from "../../env.ts";
+import { log } from "../../log.ts";
+import type { Claim } from "./claim.ts";
+import { nextAttemptAt, SCHEDULE_MS } from "./retries.ts";
+import type { Attempt } from "./send.ts";
+import { endpointsToClaim, isOneOf, MAX_TIMEOUTS } from "./share.ts";
+
+/** This many finally failed deliveries in a row disable an endpoint. */
+export const MAX_FAILURES = 10;
+/** Deliveries that one statement cancels; the sweep cancels the rest. */
+const CANCELLED_AT_ONCE = 1_000;
+/**
+ * Bounds of an endpoint's back-off: it lasts as long as the endpoint has been silent, so that the
+ * pauses double.
+ */
+const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [15_000, 5 * 60_000];
+
+/** What a claimed delivery becomes. */
+export interface Outcome {
+  claim: Claim;
+  /** Null: the endpoint may no longer receive the event, and nothing was sent. */
+  attempt: Attempt | null;
+}
+
+/** A delivery's new state, as statement parameters. */
+interface OutcomeRow {
+  endpointId: string;
+  eventId: string;
+  attempt: number;
+  status: "Retrying" | "Success" | "Failed" | "Cancelled";
+  /** The receiver answered 410. */
+  gone: boolean;
+  /** The receiver answered something. */
+  answered: boolean;
+  timedOut: boolean;
+  failedAttempts: number;
+  /** Epoch milliseconds; null when it is over. */
+  dueAt: number | null;
+  responseStatus: number | null;
+  error: string | null;
+  durationMs: number | null;
+}
+
+/** What is left to send for the endpoints whose outcomes were recorded. */
+export interface Left {
+  /** Endpoints with deliveries that may be claimed now. */
+  unfinished: string[];
+  /** When endpoints have a delivery to retry, or end their pause; epoch milliseconds. */
+  later: { endpointId: string; at: number }[];
+}
+
+/**
+ * Records the outcomes of claimed deliveries, and the health of their endpoints, in one batch. An
+ * outcome applies only while its claim's attempt is the newest and still open, so a late or
+ * repeated one changes nothing, and no failure is counted twice.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function recordOutcomes(
+  env: Env,
+  outcomes: readonly Outcome[],
+  now: number,
+): Promise<Left> {
+  const rows = outcomes.map((outcome) => outcomeRow(outcome, now));
+  const json = JSON.stringify(rows);
+  const which = isOneOf([...new Set(rows.map(({ endpointId }) => endpointId))]);
+  const core = db(env, undefined, { writes: "idempotent" });
+  const [health, , , unfinished] = await core.batch([
+    updateHealth(json, now),
+    updateDeliveries(json),
+    cancelOpen(which),
+    endpointsToClaim(which, now),
+  ]);
+  const endpoints = (health?.results ?? []) as HealthRow[];
+  for (const { id, isActive, failureCount } of endpoints)
+    if (!isActive) log("warn", "webhook.disabled", { endpoint: id, failureCount });
+  return {
+    unfinished: ((unfinished?.results ?? []) as { id: string }[]).map(({ id }) => id),
+    later: [
+      ...rows.map(({ endpointId, dueAt }) => ({ endpointId, at: dueAt })),
+      ...endpoints.map(({ id, pausedUntil }) => ({ endpointId: id, at: pausedUntil })),
+    ].flatMap(({ endpointId, at }) => (at === null ? [] : [{ endpointId, at }])),
+  };
+}
+
+interface HealthRow {
+  id: string;
+  isActive: number;
+  failureCount: number;
+  pausedUntil: number | null;
+}
+
+function outcomeRow({ claim, attempt }: Outcome, now: number): OutcomeRow {
+  const { endpointId, eventId, failedAttempts } = claim;
+  const row = {
+    endpointId,
+    eventId,
+    attempt: claim.attempt,
+    gone: attempt?.result === "gone",
+    answered: attempt !== null && attempt.status !== null,
+    timedOut: attempt?.timedOut ?? false,
+    failedAttempts,
+    dueAt: null,
+    responseStatus: attempt?.status ?? null,
+    error: attempt?.error ?? null,
+    durationMs: attempt?.durationMs ?? null,
+  };
+  if (attempt === null)
+    return { ...row, status: "Cancelled", error: "the endpoint may not receive this event" };
+  if (attempt.result === "delivered") return { ...row, status: "Success" };
+  const failed = failedAttempts + 1;
+  const dueAt = attempt.result === "gone" ? null : nextAttemptAt(failed, now, attempt.retryAfterMs);
+  return {
+    ...row,
+    status: dueAt === null ? "Failed" : "Retrying",
+    failedAttempts: failed,
+    dueAt,
+  };
+}
+
+/** SQL: outcome row `o.value` is that of delivery `d` as it was claimed. */
+const IS_CURRENT = `d.endpoint_id = o.value->>'endpointId' AND d.event_id = o.value->>'eventId'
+  AND d.attempt = o.value->>'attempt' AND d.claimed_until > 0`;
+
+/** One row per endpoint, however many of its deliveries ended; none when nothing changes. */
+function updateHealth(outcomes: string, now: number): Statement {
+  const isSilent = "(health.timed_out > 0 AND NOT health.answered)";
+  const reason = `CASE WHEN NOT is_active THEN NULL
+    WHEN health.gone THEN 'the receiver answered 410'
+    WHEN NOT health.delivered AND failure_count + health.failed >= ${MAX_FAILURES}
+      THEN '${MAX_FAILURES} deliveries in a row failed'
+    WHEN ${isSilent} AND silent_since <= ?1 - ${SCHEDULE_MS}
+      THEN 'no attempt was answered in time for three days' END`;
+  return statement(
+    `UPDATE webhook_endpoint SET
+       failure_count = iif(health.delivered, 0, failure_count + health.failed),
+       last_success_at = iif(health.delivered, ?1, last_success_at),
+       disabled_at = iif(${reason} IS NULL, disabled_at, ?1),
+       disabled_reason = ifnull(${reason}, disabled_reason),
+       is_active = iif(${reason} IS NULL, is_active, 0),
+       timeouts = iif(health.answered, 0, timeouts + health.timed_out),
+       silent_since = CASE WHEN health.answered THEN NULL
+         WHEN ${isSilent} THEN ifnull(silent_since, ?1) ELSE silent_since END,
+       paused_until = CASE WHEN health.answered THEN NULL
+         WHEN ${isSilent} AND timeouts + health.timed_out >= ${MAX_TIMEOUTS} THEN ?1 + min(
+           max(?1 - ifnull(silent_since, ?1), ${MIN_PAUSE_MS}), ${MAX_PAUSE_MS})
+         ELSE paused_until END
+     FROM (SELECT d.endpoint_id AS endpoint_id, max(o.value->>'status' = 'Success') AS delivered,
+             sum(o.value->>'status' = 'Failed') AS failed, max(o.value->>'gone') AS gone,
+             max(o.value->>'answered') AS answered, sum(o.value->>'timedOut') AS timed_out
+           FROM json_each(?2) AS o CROSS JOIN webhook_delivery AS d ON ${IS_CURRENT}
+           GROUP BY d.endpoint_id) AS health
+     WHERE id = health.endpoint_id AND (health.delivered OR health.failed > 0
+       OR health.timed_out > 0 OR (health.answered AND timeouts > 0))
+     RETURNING id, is_active AS isActive, failure_count AS failureCount,
+       paused_until AS pausedUntil`,
+    now,
+    outcomes,
+  );
+}
+
+function updateDeliveries(outcomes: string): Statement {
+  return statement(
+    `UPDATE webhook_delivery AS d SET claimed_until = 0, status = o.value->>'status',
+       failed_attempts = o.value->>'failedAttempts', due_at = o.value->>'dueAt',
+       response_status = o.value->>'responseStatus', error = o.value->>'error',
+       duration_ms = o.value->>'durationMs'
+     FROM json_each(?) AS o WHERE ${IS_CURRENT}`,
+    outcomes,
+  );
+}
+
+/**
+ * Cancels open deliveries of inactive endpoints, up to a thousand at a time.
+ *
+ * @param which - an SQL condition on endpoint `e`; default: all of them
+ */
+export function cancelOpen(which: SqlExpression = { sql: "TRUE", params: [] }): Statement {
+  return statement(
+    `UPDATE webhook_delivery SET status = 'Cancelled', due_at = NULL
+     WHERE (endpoint_id, event_id) IN (
+       SELECT d.endpoint_id, d.event_id FROM webhook_endpoint e
+         CROSS JOIN webhook_delivery d ON d.endpoint_id = e.id AND d.due_at IS NOT NULL
+       WHERE NOT e.is_active AND (${which.sql}) LIMIT ${CANCELLED_AT_ONCE})`,
+    ...which.params,
+  );
+}

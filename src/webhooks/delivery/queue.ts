@@ -1,0 +1,47 @@
+import type { DeliveryMessage, Env, EventsWake } from "../../env.ts";
+import { log } from "../../log.ts";
+import { deliver } from "./deliver.ts";
+import { dispatchEvents } from "./dispatch.ts";
+
+/** Long enough for a short database outage to pass. */
+const RETRY_AFTER_S = 10;
+/** The ending of dead-letter queues' names; see `wrangler.toml`. */
+const DEAD = "-dead";
+
+/**
+ * Handles a batch of any of our queues: the message, not the name of its queue, decides what is
+ * done. Messages only wake: the work is in D1, so a lost or duplicate one changes nothing. A batch
+ * that fails is redelivered, and finally goes to its dead-letter queue, where it is reported; the
+ * cron's sweep does what it asked for.
+ */
+export async function consumeQueue(
+  batch: MessageBatch<unknown>,
+  env: Env,
+  ctx: Pick<ExecutionContext, "waitUntil">,
+): Promise<void> {
+  const { queue, messages } = batch;
+  if (queue.endsWith(DEAD)) {
+    log("error", "queue.messages_dead", { queue, messages: messages.length });
+    return batch.ackAll();
+  }
+  try {
+    await consume(messages.map(({ body }) => body) as Body[], env, ctx);
+    batch.ackAll();
+  } catch (error) {
+    log("error", "queue.batch_failed", { queue, error: String(error) });
+    batch.retryAll({ delaySeconds: RETRY_AFTER_S });
+  }
+}
+
+type Body = EventsWake | DeliveryMessage;
+
+async function consume(
+  bodies: readonly Body[],
+  env: Env,
+  ctx: Pick<ExecutionContext, "waitUntil">,
+): Promise<void> {
+  const deliveries = bodies.filter((body) => "endpointId" in body);
+  const [wake] = bodies.filter((body) => !("endpointId" in body));
+  if (wake) await dispatchEvents(env, wake.requestId);
+  if (deliveries.length > 0) await deliver(env, deliveries, (work) => ctx.waitUntil(work));
+}

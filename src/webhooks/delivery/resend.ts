@@ -1,0 +1,87 @@
+import { newId } from "../../db/id.ts";
+import { commitAudited } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
+import { ownEndpoint } from "../endpoints.ts";
+import { TEST_KIND } from "../kinds.ts";
+import { coreOf } from "../manage.ts";
+import { type DeliveryFilter, deliveriesToReplay, listDeliveries, reopen } from "./deliveries.ts";
+import { askFor, timesFor } from "./messages.ts";
+import { openReceiver } from "./receiver.ts";
+import { sendEvent } from "./send.ts";
+
+/** Shorter than the request's own deadline. */
+const TEST_TIMEOUT_MS = 7_000;
+const MAX_REPLAYED = 1_000;
+
+/**
+ * Sends a test event immediately, whether the endpoint is active or not. It is not in the delivery
+ * log and does not affect the endpoint's health.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 403, 404
+ */
+export async function testEndpoint(c: AppContext, webhookId: string, now: number) {
+  const endpoint = await ownEndpoint(c, coreOf(c), webhookId);
+  const data = {
+    message: "This is a test.",
+    webhookName: endpoint.name,
+    webhookFormat: endpoint.format,
+    paymentSourceId: endpoint.sourceId,
+    triggeredByApiKeyId: c.var.caller.id,
+  };
+  const { result, status, error, durationMs } = await sendEvent(
+    await openReceiver(c.env, endpoint, now),
+    { id: newId(now), kind: TEST_KIND, sequence: 1, createdAt: now, data: JSON.stringify(data) },
+    {
+      timeoutMs: TEST_TIMEOUT_MS,
+      loopbackOrigins: await loopbackOrigins(c.env, c.var.deadline),
+      resolverUrl: c.env.DNS_OVER_HTTPS_URL,
+    },
+  );
+  return {
+    webhookId,
+    success: result === "delivered",
+    responseCode: status,
+    errorMessage: error,
+    durationMs,
+  };
+}
+
+/**
+ * Resends finished deliveries, under the same ids and with all attempts: the named one, or up to a
+ * thousand of a time span, oldest first. A repeated call continues with the next that failed or
+ * were cancelled; resent successes stay the oldest, so a longer log of successes needs smaller
+ * spans, by `since` and `until`.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 403; 404 for an unknown webhook or delivery; 409 when the webhook is not active
+ *   or the delivery is still open
+ */
+export async function replayDeliveries(
+  c: AppContext,
+  body: { webhookId: string } & DeliveryFilter,
+  now: number,
+) {
+  const core = coreOf(c);
+  const { webhookId, ...which } = body;
+  const endpoint = await ownEndpoint(c, core, webhookId);
+  if (!endpoint.isActive)
+    throw new ApiError("wrong_state", "webhookId: is not active; revive it with isActive first");
+  const keys = await deliveriesToReplay(core, webhookId, which, MAX_REPLAYED);
+  if (which.id !== undefined && keys.length === 0) {
+    const [open] = await listDeliveries(core, webhookId, { id: which.id }, { limit: 1 });
+    throw open
+      ? new ApiError("wrong_state", "id: is still being delivered")
+      : new ApiError(404, "id: there is no such delivery");
+  }
+  if (keys.length > 0) {
+    const detail = { ...which, replayed: keys.length };
+    await commitAudited(c, core, { action: "webhook.replay", target: webhookId, detail, now }, [
+      reopen(keys, now),
+    ]);
+    await askFor(c.env, timesFor(webhookId, keys.length), c.var.requestId);
+  }
+  return { replayed: keys.length };
+}

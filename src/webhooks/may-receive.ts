@@ -1,0 +1,34 @@
+import { ENV_ADMIN_ID } from "../api-keys/find-key.ts";
+import type { SqlExpression } from "../db/clock.ts";
+import type { Env } from "../env.ts";
+
+/** Endpoints `e` with the key that created them, for `mayReceive`. */
+export const ENDPOINTS_WITH_CREATOR =
+  "webhook_endpoint e LEFT JOIN api_key k ON k.id = e.created_by_id";
+
+/**
+ * SQL condition: endpoint `e` is active, subscribed, and for all sources or the event's own, and
+ * the key that created it still has +PAY access and the event's network, and is the one that the
+ * event is for, or an Admin's. Checked when an event is fanned out and again at each attempt, since
+ * three days lie between the first and the last.
+ *
+ * @param event - SQL of the event's columns
+ */
+export function mayReceive(
+  env: Pick<Env, "ADMIN_KEY">,
+  event: { kind: string; network: string; sourceId: string; ownerId: string },
+): SqlExpression {
+  return {
+    sql: `(e.is_active
+      AND EXISTS (SELECT 1 FROM json_each(e.events) AS subscribed
+                  WHERE subscribed.value = ${event.kind})
+      AND (e.source_id IS NULL OR e.source_id = ${event.sourceId})
+      AND CASE WHEN e.created_by_id = '${ENV_ADMIN_ID}' THEN ?
+        ELSE k.status = 'Active' AND (k.permission = 'Admin' OR (k.can_pay
+          AND ifnull(${event.ownerId} = k.id, TRUE)
+          AND EXISTS (SELECT 1 FROM json_each(k.network_limit) AS allowed
+                      WHERE allowed.value = ${event.network}))) END)`,
+    // Without the secret there is no such key, and its endpoints have no owner.
+    params: [env.ADMIN_KEY ? 1 : 0],
+  };
+}

@@ -1,0 +1,62 @@
+import { isoText } from "../../db/clock.ts";
+
+/*
+ * An attempt's record is written by D1, so that lists and events show the same: an event's is read
+ * by the batch that makes the change it tells of.
+ */
+
+/** How attempts and settlements are joined; a replay shows the settlement that it repeats. */
+export const SETTLEMENT_OF_ATTEMPT =
+  "x402_settlement.attempt_id = ifnull(x402_payment_attempt.replay_of, x402_payment_attempt.id)";
+
+/** A member of a JSON object: its name and the SQL of its value. */
+type Field = readonly [name: string, sql: string];
+
+const SETTLEMENT: readonly Field[] = [
+  ["id", "x402_settlement.id"],
+  ["success", "json(iif(x402_settlement.success, 'true', 'false'))"],
+  ["txHash", "x402_settlement.tx_hash"],
+  ["amount", "x402_settlement.amount"],
+  ["payer", "lower(x402_settlement.payer)"],
+  ["createdAt", isoText("x402_settlement.created_at")],
+];
+
+const ATTEMPT_FIELDS: readonly Field[] = [
+  ["id", "x402_payment_attempt.id"],
+  ["createdAt", isoText("x402_payment_attempt.created_at")],
+  ["updatedAt", isoText("x402_payment_attempt.updated_at")],
+  ["direction", "x402_payment_attempt.direction"],
+  ["status", "x402_payment_attempt.status"],
+  ["apiKeyId", "x402_payment_attempt.api_key_id"],
+  ["evmWalletId", "x402_payment_attempt.evm_wallet_id"],
+  ["registryRequestId", "x402_payment_attempt.registry_request_id"],
+  ["supportedPaymentSourceId", "x402_payment_attempt.supported_payment_source_id"],
+  ["caip2Network", "x402_payment_attempt.caip2_id"],
+  ["asset", "x402_payment_attempt.asset"],
+  ["amount", "x402_payment_attempt.amount"],
+  ["payTo", "x402_payment_attempt.pay_to"],
+  // Rows of an earlier version have it in the payer's spelling.
+  ["payer", "lower(x402_payment_attempt.payer)"],
+  ["resource", "x402_payment_attempt.resource"],
+  ["paymentPayloadHash", "x402_payment_attempt.payment_payload_hash"],
+  ["paymentIdentifier", "x402_payment_attempt.payment_identifier"],
+  ["errorReason", "x402_payment_attempt.error_reason"],
+  ["errorMessage", "x402_payment_attempt.error_message"],
+  [
+    "Settlement",
+    `iif(x402_settlement.id IS NULL, json('null'), ${withFields("json_object()", SETTLEMENT)})`,
+  ],
+];
+
+/** SQL of an attempt as the interface shows it, JSON. */
+export const ATTEMPT_JSON = withFields("json_object()", ATTEMPT_FIELDS);
+
+/** SQL of a JSON object with more members; a D1 function takes at most 32 arguments. */
+export function withFields(object: string, fields: readonly Field[]): string {
+  let sql = object;
+  for (let i = 0; i < fields.length; i += 15) {
+    const members = fields.slice(i, i + 15).map(([name, value]) => `'$.${name}', ${value}`);
+    sql = `json_set(${sql}, ${members.join(", ")})`;
+  }
+  return sql;
+}

@@ -1,0 +1,36 @@
+import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "./rpc.ts";
+
+/** Asks a node for a wallet's balance of the native coin (`native`) or of a token. */
+export function balanceCall(address: string, asset: string): RpcCall {
+  if (asset === "native") return { method: "eth_getBalance", params: [address, "latest"] };
+  const data = `0x70a08231${address.slice(2).padStart(64, "0")}`;
+  return { method: "eth_call", params: [{ to: asset, data }, "latest"] };
+}
+
+/**
+ * The balance that a node returned, in smallest units; null when the token gives none, the refusal
+ * when the node refuses.
+ */
+export function balanceIn(answer: unknown): bigint | null | RpcRefusal {
+  if (answer instanceof RpcRefusal && !answer.isRevert) return answer;
+  // Without a contract there are no balances.
+  if (answer === "0x") return 0n;
+  return typeof answer === "string" && /^0x[0-9a-f]{1,64}$/i.test(answer) ? BigInt(answer) : null;
+}
+
+/**
+ * A wallet's balance, in smallest units; null when the token gives none.
+ *
+ * @throws RpcUnavailable
+ */
+export async function balanceOf(rpc: Rpc, address: string, asset: string): Promise<bigint | null> {
+  const [answer] = await rpc.many([balanceCall(address, asset)]);
+  const balance = balanceIn(answer);
+  if (balance instanceof RpcRefusal) throw refused(balance);
+  return balance;
+}
+
+/** A node that refuses a balance call is treated as one that does not answer. */
+export function refused(refusal: RpcRefusal): RpcUnavailable {
+  return new RpcUnavailable(`the RPC node refuses: ${refusal.message}`, { cause: refusal });
+}

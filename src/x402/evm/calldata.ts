@@ -1,0 +1,196 @@
+import {
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  hashTypedData,
+  parseErc6492Signature,
+  parseSignature,
+} from "viem";
+import type { Authorization } from "./authorization.ts";
+import {
+  MULTICALL3,
+  multicallAbi,
+  PERMIT2,
+  PERMIT2_PROXY,
+  permit2ProxyAbi,
+  tokenAbi,
+} from "./contracts.ts";
+
+/** A call of a contract. */
+export interface ContractCall {
+  to: string;
+  data: Hex;
+}
+
+/** The token's EIP-712 domain, needed for EIP-3009 signatures. */
+export interface TokenDomain {
+  name: string;
+  version: string;
+}
+
+/** A signature that also says how to deploy the signing wallet (ERC-6492); null for any other. */
+export function deploymentOf(signature: string): { factory: string; call: ContractCall } | null {
+  const { address, data } = parseErc6492Signature(signature as Hex);
+  if (!address || !data || BigInt(address) === 0n) return null;
+  return { factory: address.toLowerCase(), call: { to: address, data } };
+}
+
+/** The signature itself, without its ERC-6492 wrapper. */
+export function innerSignature(signature: string): Hex {
+  return deploymentOf(signature) === null
+    ? (signature as Hex)
+    : parseErc6492Signature(signature as Hex).signature;
+}
+
+/** The call that submits an authorization to the chain. */
+export function settlementCall(asset: string, authorization: Authorization): ContractCall {
+  const signature = innerSignature(authorization.signature);
+  if (authorization.kind === "permit2") {
+    const data = encodeFunctionData({
+      abi: permit2ProxyAbi,
+      functionName: "settle",
+      args: [
+        {
+          permitted: { token: getAddress(authorization.token), amount: authorization.value },
+          nonce: authorization.nonce,
+          deadline: authorization.validBefore,
+        },
+        getAddress(authorization.from),
+        { to: getAddress(authorization.to), validAfter: authorization.validAfter },
+        signature,
+      ],
+    });
+    return { to: PERMIT2_PROXY, data };
+  }
+  const args = [
+    getAddress(authorization.from),
+    getAddress(authorization.to),
+    authorization.value,
+    authorization.validAfter,
+    authorization.validBefore,
+    authorization.nonce as Hex,
+  ] as const;
+  // Tokens with only EIP-3009's first form take the signature in three parts.
+  const isEcdsa = signature.length === 132;
+  if (!isEcdsa) {
+    const data = encodeFunctionData({
+      abi: tokenAbi,
+      functionName: "transferWithAuthorization",
+      args: [...args, signature],
+    });
+    return { to: asset, data };
+  }
+  const { r, s, v, yParity } = parseSignature(signature);
+  const data = encodeFunctionData({
+    abi: tokenAbi,
+    functionName: "transferWithAuthorization",
+    args: [...args, Number(v ?? BigInt(yParity + 27)), r, s],
+  });
+  return { to: asset, data };
+}
+
+/** Calls made in sequence in one transaction, which fails with the first that fails. */
+export function allOrNothing(calls: readonly ContractCall[]): ContractCall {
+  return { to: MULTICALL3, data: tryAggregate(true, calls) };
+}
+
+/** Data of a call of Multicall3. */
+export function tryAggregate(requireSuccess: boolean, calls: readonly ContractCall[]): Hex {
+  return encodeFunctionData({
+    abi: multicallAbi,
+    functionName: "tryAggregate",
+    args: [
+      requireSuccess,
+      calls.map(({ to, data }) => ({ target: getAddress(to), callData: data })),
+    ],
+  });
+}
+
+/** The digest that the payer has signed (EIP-712). */
+export function signedDigest(
+  chainId: number,
+  asset: string,
+  domain: TokenDomain | null,
+  authorization: Authorization,
+): Hex {
+  if (authorization.kind === "permit2")
+    return hashTypedData({
+      domain: { name: "Permit2", chainId, verifyingContract: PERMIT2 },
+      types: PERMIT2_TYPES,
+      primaryType: "PermitWitnessTransferFrom",
+      message: permit2Message(authorization),
+    });
+  return hashTypedData({
+    domain: { ...domain, chainId, verifyingContract: getAddress(asset) },
+    types: EIP3009_TYPES,
+    primaryType: "TransferWithAuthorization",
+    message: eip3009Message(authorization),
+  });
+}
+
+/** EIP-712 message of an EIP-3009 authorization. */
+export function eip3009Message(authorization: {
+  from: string;
+  to: string;
+  value: bigint;
+  validAfter: bigint;
+  validBefore: bigint;
+  nonce: string;
+}) {
+  return {
+    from: getAddress(authorization.from),
+    to: getAddress(authorization.to),
+    value: authorization.value,
+    validAfter: authorization.validAfter,
+    validBefore: authorization.validBefore,
+    nonce: authorization.nonce as Hex,
+  };
+}
+
+/** EIP-712 message of a Permit2 authorization. */
+export function permit2Message(authorization: {
+  token: string;
+  value: bigint;
+  spender: string;
+  nonce: bigint;
+  validBefore: bigint;
+  to: string;
+  validAfter: bigint;
+}) {
+  return {
+    permitted: { token: getAddress(authorization.token), amount: authorization.value },
+    spender: getAddress(authorization.spender),
+    nonce: authorization.nonce,
+    deadline: authorization.validBefore,
+    witness: { to: getAddress(authorization.to), validAfter: authorization.validAfter },
+  };
+}
+
+export const EIP3009_TYPES = {
+  TransferWithAuthorization: [
+    { name: "from", type: "address" },
+    { name: "to", type: "address" },
+    { name: "value", type: "uint256" },
+    { name: "validAfter", type: "uint256" },
+    { name: "validBefore", type: "uint256" },
+    { name: "nonce", type: "bytes32" },
+  ],
+} as const;
+
+export const PERMIT2_TYPES = {
+  PermitWitnessTransferFrom: [
+    { name: "permitted", type: "TokenPermissions" },
+    { name: "spender", type: "address" },
+    { name: "nonce", type: "uint256" },
+    { name: "deadline", type: "uint256" },
+    { name: "witness", type: "Witness" },
+  ],
+  TokenPermissions: [
+    { name: "token", type: "address" },
+    { name: "amount", type: "uint256" },
+  ],
+  Witness: [
+    { name: "to", type: "address" },
+    { name: "validAfter", type: "uint256" },
+  ],
+} as const;

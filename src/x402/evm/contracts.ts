@@ -1,0 +1,115 @@
+import { type Abi, decodeErrorResult, parseAbi } from "viem";
+
+/** Canonical addresses, the same on every chain. */
+export const PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
+/** The spender of x402 `exact` payments via Permit2. */
+export const PERMIT2_PROXY = "0x402085c248EeA27D92E8b30b2C58ed07f9E20001";
+export const MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11";
+
+/** ERC-20 with EIP-3009 in both signature forms; `version` is that of its EIP-712 domain. */
+export const tokenAbi = parseAbi([
+  "function name() view returns (string)",
+  "function version() view returns (string)",
+  "function decimals() view returns (uint8)",
+  "function balanceOf(address owner) view returns (uint256)",
+  "function allowance(address owner, address spender) view returns (uint256)",
+  "function authorizationState(address authorizer, bytes32 nonce) view returns (bool)",
+  "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)",
+  "function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)",
+]);
+
+export const permit2Abi = parseAbi([
+  "function nonceBitmap(address owner, uint256 word) view returns (uint256)",
+]);
+
+export const permit2ProxyAbi = parseAbi([
+  "struct TokenPermissions { address token; uint256 amount; }",
+  "struct Permit { TokenPermissions permitted; uint256 nonce; uint256 deadline; }",
+  "struct Witness { address to; uint256 validAfter; }",
+  "function settle(Permit permit, address owner, Witness witness, bytes signature)",
+  "function PERMIT2() view returns (address)",
+]);
+
+export const erc1271Abi = parseAbi([
+  "function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)",
+]);
+
+export const multicallAbi = parseAbi([
+  "struct Call { address target; bytes callData; }",
+  "struct Result { bool success; bytes returnData; }",
+  "function tryAggregate(bool requireSuccess, Call[] calls) payable returns (Result[] results)",
+]);
+
+const errorsAbi: Abi = parseAbi([
+  "error Error(string message)",
+  "error Panic(uint256 code)",
+  "error InvalidNonce()",
+  "error InvalidSigner()",
+  "error InvalidSignature()",
+  "error InvalidSignatureLength()",
+  "error InvalidContractSignature()",
+  "error SignatureExpired(uint256 signatureDeadline)",
+  "error InvalidAmount(uint256 maxAmount)",
+  "error InvalidDestination()",
+  "error InvalidOwner()",
+  "error PaymentTooEarly()",
+  "error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)",
+]);
+
+/** A contract's revert text is truncated to this length. */
+const MAX_REVERT_TEXT = 300;
+
+/**
+ * The reason of a reverted call, such as `transfer amount exceeds balance` or `InvalidNonce`.
+ *
+ * @param data - what it returned, hex
+ * @param otherwise - the node's own message
+ */
+export function revertText(data: string | null, otherwise: string): string {
+  return (decodedRevert(data) ?? otherwise).slice(0, MAX_REVERT_TEXT);
+}
+
+function decodedRevert(data: string | null): string | null {
+  if (data === null) return null;
+  try {
+    const { errorName, args } = decodeErrorResult({ abi: errorsAbi, data: data as `0x${string}` });
+    return errorName === "Error" ? String(args?.[0]) : errorName;
+  } catch {
+    return null;
+  }
+}
+
+/** The SDK's reason for a revert text; null when we know none. */
+export function revertReason(kind: "eip3009" | "permit2", text: string): string | null {
+  const reasons = kind === "eip3009" ? EIP3009_REVERTS : PERMIT2_REVERTS;
+  return reasons.find(([pattern]) => pattern.test(text))?.[1] ?? null;
+}
+
+const EIP3009_REVERTS: readonly [RegExp, string][] = [
+  [
+    /authorization.*expired|AuthorizationExpired/i,
+    "invalid_exact_evm_payload_authorization_valid_before",
+  ],
+  [
+    /authorization.*not.*valid|AuthorizationNotYetValid/i,
+    "invalid_exact_evm_payload_authorization_valid_after",
+  ],
+  [/authorization.*used|AuthorizationAlreadyUsed/i, "invalid_exact_evm_nonce_already_used"],
+  [
+    /exceeds.*balance|insufficient.*balance|ERC20InsufficientBalance/i,
+    "invalid_exact_evm_insufficient_balance",
+  ],
+  [/invalid.*signature|SignerMismatch/i, "invalid_exact_evm_signature"],
+];
+
+const PERMIT2_REVERTS: readonly [RegExp, string][] = [
+  [/InvalidNonce/, "permit2_invalid_nonce"],
+  [/InvalidAmount/, "permit2_invalid_amount"],
+  [/InvalidDestination/, "permit2_invalid_destination"],
+  [/InvalidOwner/, "permit2_invalid_owner"],
+  [/PaymentTooEarly/, "permit2_payment_too_early"],
+  [/SignatureExpired/, "permit2_deadline_expired"],
+  [/InvalidSign|InvalidContractSignature/, "invalid_permit2_signature"],
+  [/exceeds.*balance|ERC20InsufficientBalance/i, "permit2_insufficient_balance"],
+  [/exceeds.*allowance/i, "permit2_allowance_required"],
+];

@@ -1,0 +1,242 @@
+import {
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  pad,
+  toEventSelector,
+  toHex,
+} from "viem";
+import { PERMIT2, permit2Abi, tokenAbi } from "../evm/contracts.ts";
+import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
+import type { Log, Receipt } from "../evm/transactions.ts";
+import type { Job } from "../rpc-types.ts";
+import type { MinedIn } from "./store.ts";
+
+/**
+ * A job's outcome, read from the chain. `open`: none yet, and it may be tried again. `unclear`: the
+ * node's answers are inconsistent, as while one lags. A failure's place is what decided it: a
+ * transaction of its own, or the block that was read.
+ */
+export type Finding =
+  | ({ state: "settled" } & MinedIn)
+  | { state: "failed"; place: MinedIn; reason: string; message: string }
+  | { state: "open" }
+  | { state: "unclear" };
+
+/** Blocks in which others may have used the authorization: since it was last seen unused. */
+export interface Span {
+  from: number;
+  to: number;
+  /** Hash of the last of them. */
+  toHash: string;
+  /** Whether a lagging node would have caught up by now. */
+  isOld: boolean;
+}
+
+const TRANSFER = toEventSelector("Transfer(address,address,uint256)");
+const AUTHORIZATION_USED = toEventSelector("AuthorizationUsed(address,bytes32)");
+const AUTHORIZATION_CANCELED = toEventSelector("AuthorizationCanceled(address,bytes32)");
+/** Nodes limit the range of one query. */
+const BLOCKS_PER_REQUEST = 1_000;
+/** Only a malicious token has more logs of one authorization, or as many equal payments. */
+const MAX_CANDIDATES = 50;
+
+/**
+ * Decides a job by the receipt of one of its transactions. A revert fails it only if the
+ * authorization agrees, and a receipt without any log only once the node had time to add more.
+ *
+ * @throws RpcUnavailable, RpcRefusal
+ */
+export async function judgeReceipt(
+  rpc: Rpc,
+  job: Job,
+  receipt: Receipt,
+  span: Span,
+): Promise<Finding> {
+  let place = minedIn(receipt);
+  if (receipt.succeeded) {
+    if (receipt.logs.some((log) => isPaymentOf(job, log))) return { state: "settled", ...place };
+    if (receipt.logs.length === 0) {
+      // A node may have a receipt before its logs, which are stored separately.
+      const { payment } = await findUse(rpc, job, { from: receipt.block, to: receipt.block });
+      if (payment) return { state: "settled", ...payment };
+      if (!span.isOld) return { state: "unclear" };
+      place = { ...place, ...lookedAt(span) };
+    }
+    return {
+      state: "failed",
+      place,
+      reason: "invalid_exact_evm_transfer_event_mismatch",
+      message: "The transaction succeeded without the transfer that was agreed",
+    };
+  }
+  const other = await judgeAuthorization(rpc, job, span);
+  if (other.state === "settled" || other.state === "unclear") return other;
+  if (other.state === "failed") return { ...other, place };
+  return {
+    state: "failed",
+    place,
+    reason: "invalid_exact_evm_transaction_failed",
+    message: "The transaction reverted",
+  };
+}
+
+/**
+ * Decides a job by its authorization alone, when none of its own transactions has a receipt: others
+ * may submit it too, and then the payee has still been paid. If the token does not tell whether it
+ * was used, it counts as unused.
+ *
+ * @throws RpcUnavailable, RpcRefusal
+ */
+export async function judgeAuthorization(rpc: Rpc, job: Job, span: Span): Promise<Finding> {
+  if (!(await isUsed(rpc, job, span.to))) return { state: "open" };
+  const { payment, isLogged } = await findUse(rpc, job, span);
+  if (payment) return { state: "settled", ...payment };
+  if (!isLogged && !span.isOld) return { state: "unclear" };
+  return {
+    state: "failed",
+    place: { transaction: "", ...lookedAt(span) },
+    reason: "invalid_exact_evm_nonce_already_used",
+    message: "The authorization was used or cancelled without this payment",
+  };
+}
+
+/** The block since which we wait for the node's missing answer. */
+function lookedAt({ to, toHash }: Span) {
+  return { block: to, blockHash: toHash };
+}
+
+function minedIn({ hash: transaction, block, blockHash }: Receipt): MinedIn {
+  return { transaction, block, blockHash };
+}
+
+/** Whether the authorization was used by the block of that height. */
+async function isUsed(rpc: Rpc, job: Job, height: number): Promise<boolean> {
+  const from = job.from as Hex;
+  if (job.kind === "eip3009") {
+    const call = { abi: tokenAbi, functionName: "authorizationState" } as const;
+    const data = encodeFunctionData({ ...call, args: [from, job.nonce as Hex] });
+    const answer = await ask(rpc, job.asset, data, height);
+    try {
+      return answer !== null && decodeFunctionResult({ ...call, data: answer });
+    } catch {
+      return false;
+    }
+  }
+  const nonce = BigInt(job.nonce);
+  const call = { abi: permit2Abi, functionName: "nonceBitmap" } as const;
+  const data = encodeFunctionData({ ...call, args: [from, nonce >> 8n] });
+  const answer = await ask(rpc, PERMIT2, data, height);
+  if (answer === null) return false;
+  return ((decodeFunctionResult({ ...call, data: answer }) >> (nonce & 0xffn)) & 1n) === 1n;
+}
+
+/** A contract's answer in the latest block; null when it reverts. */
+async function ask(rpc: Rpc, to: string, data: Hex, height: number): Promise<Hex | null> {
+  const call = { method: "eth_call", params: [{ to, data }, "latest"] };
+  const answer = await upTo(rpc, height, call);
+  if (answer instanceof RpcRefusal && answer.isRevert) return null;
+  if (answer instanceof RpcRefusal) throw answer;
+  return answer as Hex;
+}
+
+/** An authorization's state on the chain: its payment, or that it was used or cancelled. */
+interface Use {
+  payment: MinedIn | null;
+  isLogged: boolean;
+}
+
+/** Looks for the use of an authorization in the logs, newest blocks first. */
+async function findUse(rpc: Rpc, job: Job, { from, to }: Pick<Span, "from" | "to">): Promise<Use> {
+  const use: Use = { payment: null, isLogged: false };
+  const topics =
+    job.kind === "eip3009"
+      ? [[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], topic(job.from), job.nonce]
+      : transferTopics(job);
+  for (let last = to; last >= from; last -= BLOCKS_PER_REQUEST) {
+    const first = Math.max(last - BLOCKS_PER_REQUEST + 1, from);
+    const logs = await readLogs(rpc, job.asset, topics, first, last);
+    const candidates = job.kind === "eip3009" ? logs : logs.filter((log) => isPaymentOf(job, log));
+    use.isLogged ||= job.kind === "eip3009" && logs.length > 0;
+    for (const log of candidates.slice(-MAX_CANDIDATES).reverse())
+      if (await isOfPayment(rpc, job, log))
+        return {
+          payment: {
+            transaction: log.transactionHash,
+            block: Number(log.blockNumber),
+            blockHash: log.blockHash,
+          },
+          isLogged: true,
+        };
+  }
+  return use;
+}
+
+function transferTopics({ from, payTo }: Job): string[] {
+  return [TRANSFER, topic(from), topic(payTo)];
+}
+
+async function readLogs(
+  rpc: Rpc,
+  address: string,
+  topics: readonly (string | string[])[],
+  first: number,
+  last: number,
+): Promise<Log[]> {
+  const filter = { address, topics, fromBlock: toHex(first), toBlock: toHex(last) };
+  const logs = await upTo(rpc, last, { method: "eth_getLogs", params: [filter] });
+  if (logs instanceof RpcRefusal) throw logs;
+  return logs as Log[];
+}
+
+/** @throws RpcUnavailable when the answering node has not seen the block of that height */
+async function upTo(rpc: Rpc, height: number, call: RpcCall): Promise<unknown | RpcRefusal> {
+  const [latest, answer] = await rpc.many([{ method: "eth_blockNumber", params: [] }, call]);
+  if (latest instanceof RpcRefusal) throw latest;
+  if (Number(latest) < height) throw new RpcUnavailable("the RPC node is behind");
+  return answer;
+}
+
+/**
+ * Whether a log belongs to the transaction that paid by this authorization: for EIP-3009 the log of
+ * its use, for Permit2 that of the transfer.
+ */
+async function isOfPayment(rpc: Rpc, job: Job, log: Log): Promise<boolean> {
+  const { transactionHash, blockNumber } = log;
+  if (job.kind === "eip3009") {
+    const block = Number(blockNumber);
+    const transfers = await readLogs(rpc, job.asset, transferTopics(job), block, block);
+    return transfers.some(
+      (transfer) => isSame(transfer.transactionHash, transactionHash) && isPaymentOf(job, transfer),
+    );
+  }
+  // Permit2 emits no log: its nonce must be in the transaction's data.
+  const sent = await rpc.call<{ input: string } | null>(
+    "eth_getTransactionByHash",
+    transactionHash,
+  );
+  const nonce = toHex(BigInt(job.nonce), { size: 32 }).slice(2);
+  return sent?.input.toLowerCase().includes(nonce) ?? false;
+}
+
+/** Data of a Transfer log: the amount alone. */
+const AMOUNT = /^0x[0-9a-fA-F]{64}$/;
+
+function isPaymentOf(job: Job, { address, topics, data }: Log): boolean {
+  return (
+    isSame(address, job.asset) &&
+    isSame(topics[0], TRANSFER) &&
+    isSame(topics[1], topic(job.from)) &&
+    isSame(topics[2], topic(job.payTo)) &&
+    AMOUNT.test(data) &&
+    BigInt(data) === BigInt(job.amount)
+  );
+}
+
+function topic(address: string): string {
+  return pad(address as Hex, { size: 32 });
+}
+
+function isSame(a: string | undefined, b: string): boolean {
+  return a?.toLowerCase() === b.toLowerCase();
+}

@@ -1,0 +1,299 @@
+import type { Job, JobStatus } from "../rpc-types.ts";
+
+/** A signed transaction of the wallet. Amounts are wei. */
+export interface Signed {
+  hash: string;
+  nonce: number;
+  /** The job it settles; null for one that only uses its nonce up. */
+  jobId: string | null;
+  raw: string;
+  gas: bigint;
+  maxFee: bigint;
+  tip: bigint;
+  /**
+   * `signed`: stored and not yet sent. `sent`: it may be anywhere. `refused`: the only node it was
+   * sent to refused it, but may still have kept it. `mined`: it has a receipt. `lost`: another
+   * holds its nonce, according to the node; only its receipt is still looked for.
+   */
+  state: "signed" | "sent" | "refused" | "mined" | "lost";
+  /** Block height and Unix seconds when it was signed. */
+  sinceBlock: number;
+  sinceTime: number;
+}
+
+/** A job with its state. */
+export interface StoredJob {
+  job: Job;
+  state: "waiting" | "signed" | "settled" | "failed";
+  /** Epoch milliseconds: not signed by then, it never is. */
+  signBefore: number;
+  transaction: string;
+  /** Height and hash of the deciding block; null when there is none. */
+  block: number | null;
+  blockHash: string | null;
+  reason: string | null;
+  message: string | null;
+  isFinal: boolean;
+  /** Epoch milliseconds of the last change. */
+  changedAt: number;
+}
+
+/** What decided a job: the transaction's hash, and height and hash of its block. */
+export interface MinedIn {
+  transaction: string;
+  block: number;
+  blockHash: string;
+}
+
+/**
+ * `watched`: hash of the latest block when decided jobs were last compared with the chain. `offered`:
+ * the same when refused transactions were last sent again.
+ */
+type ValueName = "wallet_id" | "nonce_floor" | "watched" | "offered";
+
+const KEPT_MS = 7 * 24 * 60 * 60_000;
+
+/**
+ * The stored state of one facilitator wallet: its jobs and the transactions signed for them. All
+ * calls are synchronous, so what is written before an external call is durable before that call
+ * leaves the object.
+ *
+ * Invariants: a nonce is held by live transactions (`signed`, `sent`, `refused`) of one job only; a
+ * job's transaction stays stored from when it was sent to a node until the job is final; a job is
+ * signed anew only after its transactions have lost their nonces.
+ */
+export class WalletStore {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    sql.exec(`
+      CREATE TABLE IF NOT EXISTS job (
+        seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL, state TEXT NOT NULL,
+        sign_before INTEGER NOT NULL, tx TEXT NOT NULL DEFAULT '', block INTEGER, block_hash TEXT,
+        reason TEXT, message TEXT, final INTEGER NOT NULL DEFAULT 0, changed_at INTEGER NOT NULL);
+      CREATE INDEX IF NOT EXISTS job_open ON job (seq) WHERE final = 0;
+      CREATE INDEX IF NOT EXISTS job_final ON job (changed_at) WHERE final = 1;
+      CREATE TABLE IF NOT EXISTS signed (
+        hash TEXT PRIMARY KEY, nonce INTEGER NOT NULL, job_id TEXT, raw TEXT NOT NULL,
+        gas TEXT NOT NULL, max_fee TEXT NOT NULL, tip TEXT NOT NULL, state TEXT NOT NULL,
+        since_block INTEGER NOT NULL, since_time INTEGER NOT NULL);
+      CREATE INDEX IF NOT EXISTS signed_job ON signed (job_id);
+      CREATE TABLE IF NOT EXISTS value (name TEXT PRIMARY KEY, value TEXT NOT NULL);`);
+  }
+
+  /** A value stored by name; null when there is none. */
+  get(name: ValueName): string | null {
+    const [row] = this.#sql.exec("SELECT value FROM value WHERE name = ?", name).toArray();
+    return row ? String(row.value) : null;
+  }
+
+  set(name: ValueName, value: string): void {
+    this.#sql.exec(
+      `INSERT INTO value (name, value) VALUES (?, ?)
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+      name,
+      value,
+    );
+  }
+
+  /** Adds a job; a known one stays as it is. */
+  add(job: Job, now: number): void {
+    this.#sql.exec(
+      `INSERT INTO job (id, body, state, sign_before, changed_at) VALUES (?, ?, 'waiting', ?, ?)
+       ON CONFLICT (id) DO NOTHING`,
+      job.id,
+      JSON.stringify(job),
+      job.signBefore,
+      now,
+    );
+  }
+
+  find(id: string): StoredJob | null {
+    const [row] = this.#sql.exec("SELECT * FROM job WHERE id = ?", id).toArray();
+    return row ? storedJob(row) : null;
+  }
+
+  status(id: string): JobStatus {
+    const found = this.find(id);
+    if (!found)
+      return { state: "unknown", transaction: "", reason: null, message: null, isFinal: false };
+    const { state, transaction, reason, message, isFinal } = found;
+    if (state === "settled" || state === "failed")
+      return { state, transaction, reason, message, isFinal };
+    // Of several replacements with rising fees for one nonce, the newest is the likeliest.
+    const signed = this.signedFor(id);
+    const likeliest = signed.findLast((one) => one.state !== "lost") ?? signed.at(-1);
+    return { state: "pending", transaction: likeliest?.hash ?? "", reason, message, isFinal };
+  }
+
+  /** Jobs that are not final, oldest first: undecided ones, and recently decided ones. */
+  open(): StoredJob[] {
+    return this.#sql
+      .exec("SELECT * FROM job WHERE final = 0 ORDER BY seq")
+      .toArray()
+      .map(storedJob);
+  }
+
+  /** Every stored transaction, by nonce, and oldest first within one nonce. */
+  transactions(): Signed[] {
+    return this.#signed("TRUE");
+  }
+
+  /** Those that hold a nonce until mined. */
+  live(): Signed[] {
+    return this.#signed("state IN ('signed', 'sent', 'refused')");
+  }
+
+  /** Those that are not known to be mined. */
+  unmined(): Signed[] {
+    return this.#signed("state <> 'mined'");
+  }
+
+  signedFor(jobId: string): Signed[] {
+    return this.#signed("job_id = ?", jobId);
+  }
+
+  /** Whether a transaction of the job was sent to a node: then only the chain can end it. */
+  isHanded(jobId: string): boolean {
+    return this.signedFor(jobId).some(({ state }) => state !== "signed");
+  }
+
+  #signed(where: string, ...params: string[]): Signed[] {
+    return this.#sql
+      .exec(`SELECT * FROM signed WHERE ${where} ORDER BY nonce, rowid`, ...params)
+      .toArray()
+      .map(signedRow);
+  }
+
+  /** Stores a transaction before it is sent anywhere. */
+  sign(signed: Signed, now: number): void {
+    this.#sql.exec(
+      `INSERT INTO signed
+         (hash, nonce, job_id, raw, gas, max_fee, tip, state, since_block, since_time)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      signed.hash,
+      signed.nonce,
+      signed.jobId,
+      signed.raw,
+      String(signed.gas),
+      String(signed.maxFee),
+      String(signed.tip),
+      signed.state,
+      signed.sinceBlock,
+      signed.sinceTime,
+    );
+    if (signed.jobId !== null) this.#move(signed.jobId, { state: "signed" }, now);
+  }
+
+  mark(hash: string, state: Signed["state"]): void {
+    this.#sql.exec("UPDATE signed SET state = ? WHERE hash = ?", state, hash);
+  }
+
+  /** Deletes a transaction that was never sent, or that settles nothing. */
+  drop(hash: string): void {
+    this.#sql.exec("DELETE FROM signed WHERE hash = ?", hash);
+  }
+
+  /** This transaction used the nonce, so the others with it have lost it. */
+  mined(hash: string, nonce: number): void {
+    this.mark(hash, "mined");
+    this.#lose("nonce = ? AND hash <> ?", nonce, hash);
+    const floor = Math.max(Number(this.get("nonce_floor") ?? 0), nonce + 1);
+    this.set("nonce_floor", String(floor));
+  }
+
+  /** The nonce was used by an unknown transaction, or is beyond the gap limit. */
+  loseNonce(nonce: number): void {
+    this.#lose("nonce = ? AND state <> 'mined'", nonce);
+  }
+
+  #lose(where: string, ...params: (string | number)[]): void {
+    const isVoid = "(job_id IS NULL OR state = 'signed')";
+    this.#sql.exec(`DELETE FROM signed WHERE ${where} AND ${isVoid}`, ...params);
+    this.#sql.exec(`UPDATE signed SET state = 'lost' WHERE ${where}`, ...params);
+  }
+
+  settle(id: string, place: MinedIn, now: number): void {
+    this.#move(id, { state: "settled", ...columns(place), reason: null, message: null }, now);
+  }
+
+  /** @param place - what decided it on the chain, which may change; null when nothing was sent */
+  fail(id: string, reason: string, message: string, place: MinedIn | null, now: number): void {
+    const final = place === null ? 1 : 0;
+    this.#move(id, { state: "failed", ...columns(place), reason, message, final }, now);
+  }
+
+  /** Has a job signed anew, as long as its authorization lives. */
+  requeue(id: string, now: number): void {
+    const found = this.find(id);
+    if (!found) return;
+    const expires = Number(found.job.validBefore) * 1000;
+    this.#move(id, { state: "waiting", ...columns(null), sign_before: expires }, now);
+  }
+
+  /** The transaction's block was orphaned: it is pending again. */
+  reopen(id: string, now: number): void {
+    const undecided = { ...columns(null), reason: null, message: null };
+    this.#move(id, { state: "signed", ...undecided }, now);
+  }
+
+  /** A decided job's transactions are not needed once no re-org can affect it. */
+  finish(id: string, now: number): void {
+    this.#move(id, { final: 1 }, now);
+    this.#sql.exec("DELETE FROM signed WHERE job_id = ?", id);
+    this.#sql.exec("DELETE FROM job WHERE final = 1 AND changed_at < ?", now - KEPT_MS);
+  }
+
+  #move(id: string, changes: Record<string, string | number | null>, now: number): void {
+    const names = [...Object.keys(changes), "changed_at"];
+    this.#sql.exec(
+      `UPDATE job SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE id = ?`,
+      ...Object.values(changes),
+      now,
+      id,
+    );
+  }
+}
+
+/** Whether the job is decided, which a re-org may undo while it is not final. */
+export function isDecided({ state }: StoredJob): boolean {
+  return state === "settled" || state === "failed";
+}
+
+function columns(place: MinedIn | null) {
+  const { transaction: tx = "", block = null, blockHash: block_hash = null } = place ?? {};
+  return { tx, block, block_hash };
+}
+
+type Row = Record<string, SqlStorageValue>;
+
+function storedJob(row: Row): StoredJob {
+  return {
+    job: JSON.parse(String(row.body)) as Job,
+    state: row.state as StoredJob["state"],
+    signBefore: Number(row.sign_before),
+    transaction: String(row.tx),
+    block: row.block === null ? null : Number(row.block),
+    blockHash: row.block_hash === null ? null : String(row.block_hash),
+    reason: row.reason === null ? null : String(row.reason),
+    message: row.message === null ? null : String(row.message),
+    isFinal: row.final === 1,
+    changedAt: Number(row.changed_at),
+  };
+}
+
+function signedRow(row: Row): Signed {
+  return {
+    hash: String(row.hash),
+    nonce: Number(row.nonce),
+    jobId: row.job_id === null ? null : String(row.job_id),
+    raw: String(row.raw),
+    gas: BigInt(String(row.gas)),
+    maxFee: BigInt(String(row.max_fee)),
+    tip: BigInt(String(row.tip)),
+    state: row.state as Signed["state"],
+    sinceBlock: Number(row.since_block),
+    sinceTime: Number(row.since_time),
+  };
+}

@@ -1,0 +1,156 @@
+import { and, desc, eq, lt } from "drizzle-orm";
+import { type Database, db, type Statement, statement, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { commitAudited } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { ApiError } from "../../http/errors.ts";
+import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { findWallet } from "../networks/settlement-network.ts";
+import { x402Budget } from "../tables.ts";
+
+export interface BudgetBody {
+  apiKeyId: string;
+  evmWalletId: string;
+  asset: string;
+  remainingAmount: string;
+  isEnabled: boolean;
+}
+
+/**
+ * Sets what a key may still pay from a wallet in a token. The amount spent is kept.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 404, 422
+ */
+export async function saveBudget(c: AppContext, body: BudgetBody, now: number) {
+  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const wallet = await findWallet(core, body.evmWalletId);
+  if (!wallet) throw new ApiError(404, "evmWalletId: there is no such wallet");
+  if (wallet.type !== "Purchasing")
+    throw new ApiError(400, "evmWalletId: must be a wallet of the type Purchasing");
+  const keys = await core.all("SELECT 1 FROM api_key WHERE id = ?", body.apiKeyId);
+  if (keys.length === 0) throw new ApiError(404, "apiKeyId: there is no such API key");
+  return idempotently(c, core, now, (remember) => writeBudget(c, core, body, now, remember));
+}
+
+async function writeBudget(
+  c: AppContext,
+  core: Database,
+  body: BudgetBody,
+  now: number,
+  remember: Remember,
+): Promise<ReturnType<typeof render>> {
+  const { apiKeyId, evmWalletId, asset, remainingAmount, isEnabled } = body;
+  const stored = (await budgetsOf(core, apiKeyId, evmWalletId)).get(asset);
+  const unspent = { id: newId(now), spentAmount: "0", version: 0, createdAt: now };
+  const row: BudgetRow = { ...(stored ?? unspent), ...body, updatedAt: now };
+  const write = stored
+    ? statement(
+        `UPDATE x402_budget SET remaining_amount = ?, is_enabled = ?, updated_at = ?,
+           version = iif(version = ?, version + 1, NULL)
+         WHERE id = ?`,
+        remainingAmount,
+        isEnabled ? 1 : 0,
+        now,
+        stored.version,
+        stored.id,
+      )
+    : core.orm.insert(x402Budget).values(row).toSQL();
+  const answer = render(row);
+  const entry = { action: "x402-budget.save", target: evmWalletId, detail: body, now } as const;
+  try {
+    await commitAudited(c, core, entry, [...(await remember(answer)), write]);
+  } catch (error) {
+    // A payment, or another save, came in between: the answer must include what was spent by then.
+    if (violates(error, "x402_budget.version") || violates(error, "x402_budget.asset"))
+      return writeBudget(c, core, body, now, remember);
+    throw error;
+  }
+  return answer;
+}
+
+/** Budgets, newest first. */
+export async function listBudgets(
+  c: AppContext,
+  query: { limit: number; cursorId?: string | undefined },
+) {
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const rows = await core.orm
+    .select()
+    .from(x402Budget)
+    .where(query.cursorId === undefined ? undefined : lt(x402Budget.id, query.cursorId))
+    .orderBy(desc(x402Budget.id))
+    .limit(query.limit);
+  return rows.map(render);
+}
+
+export type BudgetRow = typeof x402Budget.$inferSelect;
+
+/** The budgets a key has for a wallet, by token. */
+export async function budgetsOf(
+  core: Database,
+  apiKeyId: string,
+  walletId: string,
+): Promise<Map<string, BudgetRow>> {
+  const rows = await core.orm
+    .select()
+    .from(x402Budget)
+    .where(and(eq(x402Budget.apiKeyId, apiKeyId), eq(x402Budget.evmWalletId, walletId)));
+  return new Map(rows.map((row) => [row.asset, row]));
+}
+
+/** Whether a budget is enabled and has that much left, in the token's smallest units. */
+export function covers(budget: BudgetRow, amount: bigint): boolean {
+  return budget.isEnabled && BigInt(budget.remainingAmount) >= amount;
+}
+
+/**
+ * Debits a budget in the batch of the payment. Concurrent payments from one budget are serialised,
+ * and none is refused while it lasts.
+ *
+ * @param budget - as it was read; null: the payment is not capped
+ * @param amount - in the token's smallest units
+ * @param now - epoch milliseconds
+ * @param write - makes the payment in one batch that ends with the debit
+ * @throws ApiError 402 when the budget does not cover the amount; what `write` throws
+ */
+export async function spend(
+  core: Database,
+  budget: BudgetRow | null,
+  amount: bigint,
+  now: number,
+  write: (debit: Statement[]) => Promise<void>,
+): Promise<void> {
+  if (!budget) return write([]);
+  if (!covers(budget, amount))
+    throw new ApiError(
+      "budget_exceeded",
+      `The budget for ${budget.asset} does not cover the payment`,
+    );
+  try {
+    await write([debit(budget, amount, now)]);
+  } catch (error) {
+    if (!violates(error, "x402_budget.version")) throw error;
+    const [current] = await core.orm.select().from(x402Budget).where(eq(x402Budget.id, budget.id));
+    if (!current) throw error;
+    await spend(core, current, amount, now, write);
+  }
+}
+
+function debit(budget: BudgetRow, amount: bigint, now: number): Statement {
+  return statement(
+    `UPDATE x402_budget SET remaining_amount = ?, spent_amount = ?, updated_at = ?,
+       version = iif(version = ?, version + 1, NULL)
+     WHERE id = ?`,
+    (BigInt(budget.remainingAmount) - amount).toString(),
+    (BigInt(budget.spentAmount) + amount).toString(),
+    now,
+    budget.version,
+    budget.id,
+  );
+}
+
+function render({ version: _, createdAt, updatedAt, ...row }: BudgetRow) {
+  return { ...row, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
+}

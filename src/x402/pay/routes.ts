@@ -1,0 +1,168 @@
+import { z } from "zod";
+import { type Router, serve } from "../../http/endpoint.ts";
+import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
+import { page, text } from "../../http/parameters.ts";
+import { paymentIdentifier } from "../attempts/payment-identifier.ts";
+import {
+  ASSET,
+  ATTEMPT_ID,
+  caip2,
+  evmAddress,
+  nullable,
+  PAY_TO,
+  PAYER,
+  PAYLOAD_HASH,
+  paymentRequirements,
+  RESOURCE,
+  shownAddress,
+  shownAmount,
+  tokenAmount,
+  WALLET_ID,
+} from "../schemas.ts";
+import { listBudgets, saveBudget } from "./budgets.ts";
+import { pay } from "./pay.ts";
+
+const API_KEY = "01m80ydzq23ssn602zk7bexfp7";
+
+const payBody = z.object({
+  evmWalletId: described(text(), "Id of the wallet that pays.", WALLET_ID),
+  paymentRequired: described(
+    z.object({
+      x402Version: described(
+        z
+          .int()
+          .refine((version) => version === 2, "must be 2")
+          .meta({ wire: { type: "integer", const: 2 } }),
+        "Version of x402.",
+        2,
+      ),
+      resource: described(
+        z.looseObject({ url: described(text(2000), "Its URL.", RESOURCE) }),
+        "What is paid for.",
+      ),
+      accepts: described(
+        z.array(paymentRequirements).min(1).max(20),
+        "The terms that the resource offers.",
+      ),
+      extensions: described(
+        z.record(z.string(), z.unknown()).nullish(),
+        "Extensions of x402 that the resource takes.",
+        { "payment-identifier": { info: { required: false } } },
+      ),
+    }),
+    "What the resource answered with 402.",
+  ),
+  preferredNetwork: described(caip2.optional(), "Only terms on this EVM chain."),
+  preferredAsset: described(evmAddress.optional(), "Only terms in this token.", ASSET),
+  paymentIdentifier: described(
+    paymentIdentifier.optional(),
+    "The payer's name for the payment.",
+    "order_2026_11_22_0001",
+  ),
+});
+
+const signedPayment = z.object({
+  attemptId: recordId("the attempt", ATTEMPT_ID),
+  payer: shownAddress("Who pays.", PAYER),
+  caip2Network: caip2,
+  asset: answerText("Address of the token.", ASSET),
+  amount: shownAmount("What is paid"),
+  payTo: answerText("Who is paid.", PAY_TO),
+  xPaymentHeader: answerText("Goes into the header PAYMENT-SIGNATURE.", "eyJ4NDAyVmVyc2lvbiI6Mn0="),
+  paymentPayload: described(z.looseObject({}), "The same as JSON.", { x402Version: 2 }),
+  paymentPayloadHash: answerText("SHA-256 of the payment in canonical form.", PAYLOAD_HASH),
+  paymentIdentifier: nullable("The payer's name for it; null: none.", "order_2026_11_22_0001"),
+});
+
+const budget = named(
+  "X402Budget",
+  "What a key may pay from a wallet in a token.",
+  z.object({
+    id: recordId("the budget", "01m80ydzqd49s9f4q60c6csmg1"),
+    apiKeyId: recordId("the API key", API_KEY),
+    evmWalletId: recordId("the wallet", WALLET_ID),
+    asset: answerText("Address of the token.", ASSET),
+    remainingAmount: shownAmount("What may still be paid", "980000"),
+    spentAmount: shownAmount("What was paid", "20000"),
+    isEnabled: described(z.boolean(), "Whether it is used.", true),
+    createdAt: timestamp("When it was made."),
+    updatedAt: timestamp("When it was last changed."),
+  }),
+);
+
+/** Paying for resources of others, and how much of it a key may do. */
+export function payRoutes(router: Router): void {
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "payX402Resource",
+      path: "/x402/pay",
+      access: "+PAY",
+      tag: "x402",
+      summary: "Signs a payment for a resource, within the key's budget",
+      description:
+        "Needs an Idempotency-Key or a `paymentIdentifier`: the same request again gets the same signature. " +
+        "Of `accepts`, the first terms that the wallet can sign for and a budget covers are " +
+        "used, whatever the wallet's balance; its owner and Admins need no budget for a token, " +
+        "but are limited by one they have. A payment of more than 16 KiB is refused: it would " +
+        "not fit into a header. `xPaymentHeader` goes into the header PAYMENT-SIGNATURE; the " +
+        "resource is not fetched here.",
+      body: payBody,
+      idempotent: true,
+      data: signedPayment,
+      errors: {
+        402: "The budget or the wallet does not cover the payment.",
+        404: "There is no such wallet, or no budget for it.",
+        409: "The paymentIdentifier was used for another payment.",
+      },
+    },
+    (c, { body }) => pay(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listX402Budgets",
+      isConditional: true,
+      path: "/x402/budgets",
+      access: "Admin",
+      tag: "x402",
+      summary: "Lists budgets, newest first",
+      query: z.object(page),
+      data: z.object({ Budgets: described(z.array(budget), "The budgets.") }),
+    },
+    async (c, { query }) => ({ Budgets: await listBudgets(c, query) }),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "saveX402Budget",
+      path: "/x402/budgets",
+      access: "Admin",
+      tag: "x402",
+      summary: "Sets what a key may still pay from a wallet in a token",
+      description: "`spentAmount` is kept.",
+      body: z.object({
+        apiKeyId: described(text(), "Id of the API key.", API_KEY),
+        evmWalletId: described(text(), "Id of the wallet.", WALLET_ID),
+        asset: described(evmAddress, "Address of the token.", ASSET),
+        remainingAmount: described(
+          tokenAmount(0n),
+          "What may still be paid, in smallest units.",
+          "1000000",
+        ),
+        isEnabled: described(z.boolean().default(true), "Whether it is used.", true),
+      }),
+      idempotent: true,
+      data: budget,
+      errors: {
+        404: "There is no such key or wallet.",
+      },
+    },
+    (c, { body }) => saveBudget(c, body, Date.now()),
+  );
+}

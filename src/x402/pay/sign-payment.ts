@@ -1,0 +1,76 @@
+import { getAddress, type Hex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import {
+  EIP3009_TYPES,
+  eip3009Message,
+  PERMIT2_TYPES,
+  permit2Message,
+  type TokenDomain,
+} from "../evm/calldata.ts";
+import { PERMIT2, PERMIT2_PROXY } from "../evm/contracts.ts";
+import { chainIdOf } from "../networks/chain-id.ts";
+import type { PaymentRequirements } from "../schemas.ts";
+
+/**
+ * Signs an authorization that meets the requirements: EIP-3009, or Permit2 if they ask for it.
+ * Valid until `maxTimeoutSeconds` from now, and immediately whatever the chain's clock:
+ * `validAfter` is 0.
+ *
+ * @param domain - the token's EIP-712 domain; null: Permit2
+ * @param now - epoch milliseconds
+ * @param from - the payer; default: the key's own account. Any other is a contract wallet of the
+ *   key.
+ * @returns `payload` of a payment payload (x402 `exact` on EVM)
+ */
+export async function signPayment(
+  privateKey: string,
+  requirements: PaymentRequirements,
+  domain: TokenDomain | null,
+  now: number,
+  from?: Hex,
+): Promise<Record<string, unknown>> {
+  const account = privateKeyToAccount(privateKey as Hex);
+  const payer = from ?? account.address;
+  const { asset, payTo, amount, network, maxTimeoutSeconds } = requirements;
+  const validBefore = BigInt(Math.floor(now / 1000) + maxTimeoutSeconds);
+  const nonce = crypto.getRandomValues(new Uint8Array(32));
+  const terms = {
+    from: payer,
+    to: payTo,
+    value: BigInt(amount),
+    validAfter: 0n,
+    validBefore,
+  };
+  const chainId = chainIdOf(network);
+
+  if (domain !== null) {
+    const authorization = { ...terms, nonce: `0x${Buffer.from(nonce).toString("hex")}` };
+    const signature = await account.signTypedData({
+      domain: { ...domain, chainId, verifyingContract: getAddress(asset) },
+      types: EIP3009_TYPES,
+      primaryType: "TransferWithAuthorization",
+      message: eip3009Message(authorization),
+    });
+    return { signature, authorization: asText(eip3009Message(authorization)) };
+  }
+  const message = permit2Message({
+    ...terms,
+    token: asset,
+    spender: PERMIT2_PROXY,
+    nonce: BigInt(`0x${Buffer.from(nonce).toString("hex")}`),
+  });
+  const signature = await account.signTypedData({
+    domain: { name: "Permit2", chainId, verifyingContract: PERMIT2 },
+    types: PERMIT2_TYPES,
+    primaryType: "PermitWitnessTransferFrom",
+    message,
+  });
+  return { signature, permit2Authorization: asText({ from: payer, ...message }) };
+}
+
+/** Numbers as decimal text, as on the wire. */
+function asText(message: object): unknown {
+  return JSON.parse(
+    JSON.stringify(message, (_, value) => (typeof value === "bigint" ? value.toString() : value)),
+  );
+}

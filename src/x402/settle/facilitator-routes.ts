@@ -1,0 +1,294 @@
+import { z } from "zod";
+import { permitNetwork } from "../../http/authenticate.ts";
+import type { AppContext } from "../../http/context.ts";
+import { type Router, serve } from "../../http/endpoint.ts";
+import { answerText, described, named, shownAs } from "../../http/openapi/fields.ts";
+import { listNetworks } from "../networks/settings.ts";
+import { NoSettlementNetwork } from "../networks/settlement-network.ts";
+import type { SettleOrder } from "../rpc-types.ts";
+import {
+  caip2,
+  evmAddress,
+  PAYER,
+  paymentPayload,
+  paymentRequirements,
+  timeoutSeconds,
+  tokenAddress,
+  tokenAmount,
+} from "../schemas.ts";
+import { verifyOrder } from "../verify/verify-order.ts";
+import {
+  orderOf,
+  recordReplay,
+  type StandingAnswer,
+  sayWhenToRetry,
+  settleOrder,
+  throwRefusal,
+} from "./settle.ts";
+
+const SETTLE_DEADLINE_MS = 30_000;
+
+const x402Version = "Version of x402; default: that of the payment.";
+
+/** Read in every form: what is wrong with it is an answer of x402, not an error. */
+const facilitatorBody = shownAs(
+  z.object({
+    x402Version: z.unknown().optional(),
+    paymentPayload: z.unknown(),
+    paymentRequirements: z.unknown(),
+  }),
+  named(
+    "X402FacilitatorRequest",
+    "A payment, and the terms that it must meet (x402 v2, specification §7).",
+    z.object({
+      x402Version: described(z.int().min(0).optional(), x402Version, 2),
+      paymentPayload,
+      paymentRequirements: described(paymentRequirements, "The terms that the resource wants."),
+    }),
+  ),
+);
+type FacilitatorBody = z.output<typeof facilitatorBody>;
+
+const reason = "Why not, in words of x402; left out when there is nothing wrong.";
+const message = "The same for people.";
+const payer = described(z.string().optional(), "Who pays; left out where it is not known.", PAYER);
+
+const verifyAnswer = z.object({
+  isValid: described(z.boolean(), "Whether it would settle.", true),
+  invalidReason: described(z.string().optional(), reason, "insufficient_funds"),
+  invalidMessage: described(z.string().optional(), message, "The payer holds too little"),
+  payer,
+});
+
+const settleAnswer = z.object({
+  success: described(z.boolean(), "Whether the payer paid.", true),
+  errorReason: described(z.string().optional(), reason, "settlement_pending"),
+  errorMessage: described(z.string().optional(), message, "The transaction is not in a block yet"),
+  payer,
+  transaction: answerText(
+    "Transaction hash; empty when there is none.",
+    "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c",
+  ),
+  network: answerText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+  amount: described(z.string().optional(), "What was paid, in smallest units.", "10000"),
+});
+
+const supported = z.object({
+  kinds: described(
+    z.array(
+      z.object({
+        x402Version: described(z.number(), "Version of x402.", 2),
+        scheme: answerText("Scheme of the payment.", "exact"),
+        network: answerText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+      }),
+    ),
+    "What is settled.",
+  ),
+  extensions: described(z.array(answerText("An extension.", "none")), "Extensions of x402."),
+  signers: described(
+    z.record(z.string(), z.array(answerText("An address.", PAYER))),
+    "Addresses that send settlements, by networks.",
+    { "eip155:*": [PAYER] },
+  ),
+});
+
+const ERRORS = {
+  502: "The RPC node failed.",
+  504: "The RPC node did not answer in time.",
+};
+
+/** The interface of an x402 facilitator, for any resource server (x402 v2, specification §7). */
+export function facilitatorRoutes(router: Router): void {
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listX402FacilitatorKinds",
+      path: "/x402/facilitator/supported",
+      access: "+PAY",
+      tag: "x402 facilitator",
+      summary: "Lists the kinds of payment that are settled here",
+      isPlain: true,
+      data: supported,
+    },
+    async (c) => {
+      const { networkLimit } = c.var.caller;
+      const networks = (await listNetworks(c.env, c.var.deadline)).filter(
+        ({ isEnabled, facilitatorWalletAddress, caip2Id }) =>
+          isEnabled &&
+          facilitatorWalletAddress !== null &&
+          (networkLimit?.includes(caip2Id) ?? true),
+      );
+      const signers = networks.map(
+        ({ facilitatorWalletAddress }) => facilitatorWalletAddress ?? "",
+      );
+      return {
+        kinds: networks.map(({ caip2Id }) => ({
+          x402Version: 2,
+          scheme: "exact",
+          network: caip2Id,
+        })),
+        extensions: [],
+        signers: { "eip155:*": [...new Set(signers)] },
+      };
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "verifyAsX402Facilitator",
+      path: "/x402/facilitator/verify",
+      access: "+PAY",
+      tag: "x402 facilitator",
+      summary: "Tells whether a payment would settle",
+      description:
+        "Leaves an attempt `InboundVerify` in GET /x402/payments, unless the body is no payment or its network cannot settle.",
+      isPlain: true,
+      body: facilitatorBody,
+      data: verifyAnswer,
+      errors: ERRORS,
+    },
+    async (c, { body }) => {
+      const now = Date.now();
+      const order = await facilitatorOrder(c, body, now);
+      if ("reason" in order)
+        return { isValid: false, invalidReason: order.reason, invalidMessage: order.message };
+      const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
+        if (error instanceof NoSettlementNetwork) return noRail(order, error.message);
+        throw error;
+      });
+      if ("reason" in verification)
+        return {
+          isValid: false,
+          invalidReason: verification.reason,
+          invalidMessage: verification.message,
+        };
+      const { isValid, payer, invalidReason, invalidMessage } = verification;
+      return {
+        isValid,
+        ...(payer !== null && { payer }),
+        ...(invalidReason !== null && { invalidReason }),
+        ...(invalidMessage !== null && { invalidMessage }),
+      };
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "settleAsX402Facilitator",
+      mayAskToRetry: true,
+      path: "/x402/facilitator/settle",
+      access: "+PAY",
+      tag: "x402 facilitator",
+      summary: "Settles a payment",
+      description:
+        "Success is reported once per payment: a repeat answers `duplicate_settlement` with the " +
+        "hash and leaves an attempt `Replayed`, so that one payment never pays for two answers " +
+        "of a resource server. A transaction not mined in time answers `settlement_pending` with its hash and Retry-After.",
+      isPlain: true,
+      body: facilitatorBody,
+      data: settleAnswer,
+      errors: {
+        ...ERRORS,
+        402: "The API key has no usage credits left.",
+        409: "The authorization belongs to another attempt, which is named.",
+      },
+      deadlineMs: SETTLE_DEADLINE_MS,
+    },
+    async (c, { body }) => {
+      const now = Date.now();
+      const order = await facilitatorOrder(c, body, now);
+      if ("reason" in order) return unsettled(order);
+      const answer = await settleOrder(c, order, now);
+      if (answer.kind === "refused" && answer.status === 404)
+        return unsettled(noRail(order, answer.message));
+      throwRefusal(answer);
+      sayWhenToRetry(c, answer);
+      await recordReplay(c, order, answer, now);
+      return settleAnswerOf(answer);
+    },
+  );
+}
+
+function unsettled({ reason, message, network }: Malformed): z.infer<typeof settleAnswer> {
+  return { success: false, errorReason: reason, errorMessage: message, transaction: "", network };
+}
+
+function noRail(order: SettleOrder, message: string): Malformed {
+  return { reason: "invalid_network", message, network: order.requirements.network };
+}
+
+function settleAnswerOf(answer: StandingAnswer): z.infer<typeof settleAnswer> {
+  const { transaction, payer, network, amount, first, kind } = answer;
+  const isDuplicate = kind === "settled" && !first;
+  const errorReason = isDuplicate ? "duplicate_settlement" : answer.errorReason;
+  const errorMessage = isDuplicate
+    ? `The payment was settled by the attempt ${answer.attemptId}, and its success was told before`
+    : answer.errorMessage;
+  return {
+    success: kind === "settled" && first,
+    transaction,
+    network,
+    amount,
+    ...(payer !== null && { payer }),
+    ...(errorReason !== null && { errorReason }),
+    ...(errorMessage !== null && { errorMessage }),
+  };
+}
+
+const strictRequirements = paymentRequirements.extend({
+  network: caip2,
+  asset: tokenAddress,
+  payTo: evmAddress,
+  amount: tokenAmount(),
+  maxTimeoutSeconds: timeoutSeconds,
+});
+
+/** Why a body cannot be settled here; the reasons are those of the x402 specification §9. */
+interface Malformed {
+  reason: string;
+  message: string;
+  network: string;
+}
+
+async function facilitatorOrder(
+  c: AppContext,
+  body: FacilitatorBody,
+  now: number,
+): Promise<SettleOrder | Malformed> {
+  const network = networkIn(body.paymentRequirements);
+  const malformed = (reason: string, message: string): Malformed => ({ reason, message, network });
+  const payload = paymentPayload.safeParse(body.paymentPayload);
+  if ((body.x402Version ?? 2) !== 2)
+    return malformed("invalid_x402_version", "x402Version: must be 2");
+  if (!payload.success) return malformed("invalid_payload", problems(payload.error));
+  if (payload.data.x402Version !== 2)
+    return malformed("invalid_x402_version", "paymentPayload.x402Version: must be 2");
+  const loose = paymentRequirements.safeParse(body.paymentRequirements);
+  if (!loose.success) return malformed("invalid_payment_requirements", problems(loose.error));
+  if (loose.data.scheme !== "exact")
+    return malformed("unsupported_scheme", "paymentRequirements.scheme: must be exact");
+  if (!caip2.safeParse(loose.data.network).success)
+    return malformed("invalid_network", "paymentRequirements.network: must be an EVM chain");
+  const requirements = strictRequirements.safeParse(loose.data);
+  if (!requirements.success)
+    return malformed("invalid_payment_requirements", problems(requirements.error));
+  permitNetwork(c.var.caller, requirements.data.network, "paymentRequirements.network");
+  return orderOf(c, payload.data, requirements.data, null, now);
+}
+
+function networkIn(requirements: unknown): string {
+  const { network } = z.object({ network: z.string() }).safeParse(requirements).data ?? {};
+  return network ?? "";
+}
+
+function problems(error: z.ZodError): string {
+  return error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.join(".")}: ${message}`)
+    .join("; ");
+}

@@ -1,0 +1,159 @@
+import { and, desc, eq, inArray, isNull, lt } from "drizzle-orm";
+import { db } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { commitAudited } from "../../http/audit.ts";
+import { permitNetwork } from "../../http/authenticate.ts";
+import type { AppContext } from "../../http/context.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { ApiError } from "../../http/errors.ts";
+import { idempotently } from "../../http/idempotency.ts";
+import { rpcError } from "../networks/settings.ts";
+import { findNetwork, type NetworkRow, rpcOf } from "../networks/settlement-network.ts";
+import type { PaymentRequirements } from "../schemas.ts";
+import { x402PaymentSource } from "../tables.ts";
+
+export type PaymentSourceRow = typeof x402PaymentSource.$inferSelect;
+
+export interface NewPaymentSource {
+  url: string;
+  description: string | null;
+  caip2Network: string;
+  asset?: string | undefined;
+  amount: string;
+  payTo: string;
+  maxTimeoutSeconds: number;
+  extra?: { name?: string | undefined; version?: string | undefined } | undefined;
+  registryRequestId: string | null;
+}
+
+/**
+ * Registers a paid resource. Name, version and decimals of the token come from the token itself
+ * unless they are given.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 403, 404; 502 or 504 when the RPC node fails
+ */
+export async function createPaymentSource(c: AppContext, body: NewPaymentSource, now: number) {
+  permitNetwork(c.var.caller, body.caip2Network, "caip2Network");
+  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const network = await findNetwork(core, body.caip2Network);
+  if (!network?.isEnabled)
+    throw new ApiError(404, `caip2Network: there is no enabled network ${body.caip2Network}`);
+  const asset = body.asset ?? network.defaultAsset;
+  if (asset === null)
+    throw new ApiError(400, "asset: is required, since the network has no default asset");
+
+  return idempotently(c, core, now, async (remember) => {
+    const token = await readToken(c, network, asset);
+    const row: PaymentSourceRow = {
+      id: newId(now),
+      url: body.url,
+      description: body.description,
+      caip2Id: body.caip2Network,
+      asset,
+      amount: body.amount,
+      payTo: body.payTo,
+      maxTimeoutSeconds: body.maxTimeoutSeconds,
+      assetName: body.extra?.name ?? token.name,
+      assetVersion: body.extra?.version ?? token.version,
+      assetDecimals: token.decimals,
+      registryRequestId: body.registryRequestId,
+      createdById: c.var.caller.id,
+      createdAt: now,
+      deletedAt: null,
+    };
+    const answer = renderPaymentSource(row);
+    const detail = { url: row.url, amount: row.amount, asset, payTo: row.payTo };
+    await commitAudited(
+      c,
+      core,
+      { action: "x402-payment-source.create", target: row.id, detail, now },
+      [...(await remember(answer)), core.orm.insert(x402PaymentSource).values(row).toSQL()],
+    );
+    return answer;
+  });
+}
+
+async function readToken(c: AppContext, network: NetworkRow, asset: string) {
+  const { readTokenDetails } = await import("../evm/token.ts");
+  try {
+    const token = await readTokenDetails(await rpcOf(c.env, network, c.var.deadline), asset);
+    if (token === null) throw new ApiError(400, "asset: there is no token at this address");
+    return token;
+  } catch (error) {
+    throw rpcError(error);
+  }
+}
+
+/** The caller's registered resources, all of them for an Admin; newest first. */
+export async function listPaymentSources(
+  c: AppContext,
+  query: { limit: number; cursorId?: string | undefined },
+) {
+  const { caller } = c.var;
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const rows = await core.orm
+    .select()
+    .from(x402PaymentSource)
+    .where(
+      and(
+        isNull(x402PaymentSource.deletedAt),
+        caller.permission === "Admin" ? undefined : eq(x402PaymentSource.createdById, caller.id),
+        caller.networkLimit === null
+          ? undefined
+          : inArray(x402PaymentSource.caip2Id, [...caller.networkLimit]),
+        query.cursorId === undefined ? undefined : lt(x402PaymentSource.id, query.cursorId),
+      ),
+    )
+    .orderBy(desc(x402PaymentSource.id))
+    .limit(query.limit);
+  return rows.map(renderPaymentSource);
+}
+
+/**
+ * The caller's registered resource; any for an Admin.
+ *
+ * @throws ApiError 404, and 403 when the key is not valid for its network
+ */
+export async function requirePaymentSource(c: AppContext, id: string): Promise<PaymentSourceRow> {
+  const { caller } = c.var;
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const [row] = await core.orm
+    .select()
+    .from(x402PaymentSource)
+    .where(and(eq(x402PaymentSource.id, id), isNull(x402PaymentSource.deletedAt)));
+  if (!row || (caller.permission !== "Admin" && row.createdById !== caller.id))
+    throw new ApiError(404, "supportedPaymentSourceId: there is no such payment source");
+  permitNetwork(caller, row.caip2Id, "supportedPaymentSourceId");
+  return row;
+}
+
+/** The requirements that a payment for the resource must meet. */
+export function requirementsOf(source: PaymentSourceRow): PaymentRequirements {
+  return {
+    scheme: "exact",
+    network: source.caip2Id,
+    amount: source.amount,
+    asset: source.asset,
+    payTo: source.payTo,
+    maxTimeoutSeconds: source.maxTimeoutSeconds,
+    extra: {
+      ...(source.assetName !== null && { name: source.assetName }),
+      ...(source.assetVersion !== null && { version: source.assetVersion }),
+      decimals: source.assetDecimals,
+    },
+  };
+}
+
+function renderPaymentSource(row: PaymentSourceRow) {
+  return {
+    id: row.id,
+    supportedPaymentSourceId: row.id,
+    url: row.url,
+    description: row.description,
+    registryRequestId: row.registryRequestId,
+    requirements: requirementsOf(row),
+    createdById: row.createdById,
+    createdAt: isoTime(row.createdAt),
+  };
+}

@@ -1,0 +1,220 @@
+import type { AttemptOrder, Outcome } from "../attempts/row.ts";
+import type { Job, JobStatus } from "../rpc-types.ts";
+
+/**
+ * The phases of one authorization's payment.
+ *
+ * `claimed`: to be verified; nothing was sent to D1. `writing`: the attempt's row was sent to D1,
+ * which may have it. `withdrawing`: D1 is asked to end that row; the attempt can have no other
+ * outcome. `verified`: D1 has the row, the wallet may have the job. `refused`: the chain would
+ * reject it, to be recorded in D1. `settled`, `failed`: decided by the wallet, to be recorded in
+ * D1. `settledRecorded`, `failedRecorded`: recorded, but a re-org may still change it. `closed`:
+ * settled and final.
+ */
+export const PHASES = [
+  "claimed",
+  "writing",
+  "withdrawing",
+  "verified",
+  "refused",
+  "settled",
+  "failed",
+  "settledRecorded",
+  "failedRecorded",
+  "closed",
+] as const;
+export type Phase = (typeof PHASES)[number];
+
+/**
+ * The events that the object receives.
+ *
+ * `valid`, `invalid`: the verdict on the payment. `written`: D1 has the row. `late`: it has, but
+ * there is no time left to sign. `ended`: it has, and the row was withdrawn before. `denied`: it
+ * refused the row. `broken`: an answer was lost or an upstream failed, so that nothing more is
+ * known. `withdrawn`: the row has failed. `settled`, `failed`: the wallet's result, `final` that it
+ * will not change. `recorded`: D1 has the outcome. `alarm`: no run is working on it.
+ */
+export const EVENTS = [
+  "valid",
+  "invalid",
+  "written",
+  "late",
+  "ended",
+  "denied",
+  "broken",
+  "withdrawn",
+  "settled",
+  "failed",
+  "final",
+  "recorded",
+  "alarm",
+] as const;
+type EventKind = (typeof EVENTS)[number];
+
+export type PaymentEvent =
+  | { kind: "valid"; payer: string; wallet: SettlingWallet; job: Job }
+  | { kind: "invalid"; payer: string | null; reason: string; message: string | null }
+  | ({ kind: "settled" | "failed"; attemptId: string } & Omit<JobStatus, "state">)
+  | { kind: "final"; attemptId: string }
+  | { kind: Exclude<EventKind, "valid" | "invalid" | "settled" | "failed" | "final"> };
+
+/** What the object must do; its result is the next event. */
+export type Effect = "judge" | "write" | "withdraw" | "submit" | "record" | "watch";
+
+/*
+ * The phase after an event: a row per phase, a column per event, in the order of EVENTS:
+ *
+ *   valid · invalid · written · late · ended · denied · broken · withdrawn · settled · failed · final ·
+ *   recorded · alarm
+ *
+ * A cell is a phase, `=` (nothing changes and nothing is done), or `gone` (nothing of the attempt can
+ * reach the chain, and D1 has no open row of it: it is forgotten).
+ *
+ * `writing` is left by a write that ends the row or makes it verified, never by forgetting: until
+ * then a copy of the first write may still arrive.
+ */
+const TABLE: Record<Phase, string> = {
+  claimed: "writing refused = = = = gone = = = = = gone",
+  writing: "writing refused verified withdrawing gone withdrawing = = = = = = withdrawing",
+  withdrawing: "= = = = = = = gone = = = = withdrawing",
+  verified: "= = = = = = = = settled failed = = verified",
+  refused: "= = = = = = = = = = = gone refused",
+  settled: "= = = = = = = = = = = settledRecorded settled",
+  failed: "= = = = = = = = = = = failedRecorded failed",
+  settledRecorded: "= = = = = = = = settled failed closed = settledRecorded",
+  failedRecorded: "= = = = = = = = settled = gone = failedRecorded",
+  closed: "= = = = = = = = = = = = =",
+};
+
+/** What is to be done in a phase. */
+export const WORK: Record<Phase, Effect | null> = {
+  claimed: "judge",
+  writing: "write",
+  withdrawing: "withdraw",
+  verified: "submit",
+  refused: "record",
+  settled: "record",
+  failed: "record",
+  settledRecorded: "watch",
+  failedRecorded: "watch",
+  closed: null,
+};
+
+export interface SettlingWallet {
+  id: string;
+  caip2Id: string;
+  address: string;
+}
+
+/** One attempt to settle, as the object of its authorization remembers it. */
+export interface Attempt {
+  phase: Phase;
+  /** Never changes: id, key and terms of the attempt. */
+  readonly order: AttemptOrder;
+  /** The request whose answer is not a replay: the one that began or last resumed the attempt. */
+  ownRequest: string;
+  payer: string | null;
+  wallet: SettlingWallet | null;
+  job: Job | null;
+  outcome: Outcome | null;
+  /** Outcomes that D1 has. */
+  version: number;
+  isFinal: boolean;
+  /** Whether success was reported to any caller. */
+  successReported: boolean;
+}
+
+/** What the object stores: the latest attempt, and those that a re-org may still settle. */
+export interface Payment extends Attempt {
+  /** Attempts before that failed and are not final, newest first; bounded by `meet`. */
+  earlier: Attempt[];
+}
+
+export interface Step {
+  payment: Payment | null;
+  effect: Effect | null;
+}
+
+/** The result of an event: the payment from then on (null: none), and what is to be done. */
+export function advance(payment: Payment, event: PaymentEvent): Step {
+  if ("attemptId" in event && event.attemptId !== payment.order.attemptId)
+    return advanceEarlier(payment, event);
+  const cell = TABLE[payment.phase].split(" ")[EVENTS.indexOf(event.kind)] as Phase | "=" | "gone";
+  if (cell === "=") return { payment, effect: null };
+  if (cell === "gone") return { payment: uncovered(payment), effect: null };
+  const next = { ...payment, ...learnt(payment, event), phase: cell };
+  if (event.kind === "recorded") {
+    const { isFinal, order } = next;
+    if (!isFinal) return { payment: next, effect: null };
+    return advance(next, { kind: "final", attemptId: order.attemptId });
+  }
+  return { payment: cell === "closed" ? { ...next, earlier: [] } : next, effect: WORK[cell] };
+}
+
+function learnt(payment: Payment, event: PaymentEvent): Partial<Payment> {
+  switch (event.kind) {
+    case "valid":
+      return { payer: event.payer, wallet: event.wallet, job: event.job };
+    case "invalid": {
+      const { payer, reason: errorReason, message: errorMessage } = event;
+      const outcome = { success: false, transaction: "", payer, errorReason, errorMessage };
+      return { payer, outcome, isFinal: true };
+    }
+    case "settled":
+    case "failed": {
+      const { transaction, reason: errorReason, message: errorMessage, isFinal } = event;
+      const success = event.kind === "settled";
+      const { payer } = payment;
+      const outcome = { success, transaction, payer, errorReason, errorMessage };
+      return { outcome, isFinal, job: null };
+    }
+    case "recorded":
+      return { version: payment.version + 1 };
+    case "final":
+      return { isFinal: true };
+    default:
+      return {};
+  }
+}
+
+/** An earlier attempt that the chain settled after all replaces the latest, which failed. */
+function advanceEarlier(payment: Payment, event: PaymentEvent & { attemptId: string }): Step {
+  const { earlier, ...latest } = payment;
+  const attempt = earlier.find(({ order }) => order.attemptId === event.attemptId);
+  const others = earlier.filter((one) => one !== attempt);
+  if (attempt && event.kind === "final")
+    return { payment: { ...payment, earlier: others }, effect: null };
+  if (attempt && event.kind === "settled" && payment.phase === "failedRecorded")
+    return advance({ ...attempt, earlier: [latest, ...others] }, event);
+  return { payment, effect: null };
+}
+
+/** The latest attempt is forgotten; the one before may still settle. */
+function uncovered({ earlier: [latest, ...earlier] }: Payment): Payment | null {
+  return latest ? { ...latest, earlier } : null;
+}
+
+/** Attempts to compare with the chain: earlier ones only while the latest has not settled. */
+export function watched({ earlier, ...latest }: Payment): Attempt[] {
+  return latest.phase === "failedRecorded" ? [latest, ...earlier] : [latest];
+}
+
+/** The event of the wallet's answer for an attempt; null: nothing new. */
+export function sighting(attempt: Attempt, status: JobStatus): PaymentEvent | null {
+  const { attemptId } = attempt.order;
+  const { outcome } = attempt;
+  const { state, ...rest } = status;
+  if (state === "pending") return null;
+  // The wallet forgets jobs that have long been final.
+  if (state === "unknown") return outcome ? { kind: "final", attemptId } : null;
+  if (outcome && isStill(outcome, status))
+    return status.isFinal ? { kind: "final", attemptId } : null;
+  return { kind: state, attemptId, ...rest };
+}
+
+/** Whether the wallet's answer still agrees with the outcome; all failures are equal. */
+function isStill(outcome: Outcome, { state, transaction }: JobStatus): boolean {
+  return outcome.success
+    ? state === "settled" && transaction === outcome.transaction
+    : state === "failed";
+}

@@ -1,0 +1,276 @@
+import { z } from "zod";
+import { type Router, serve } from "../../http/endpoint.ts";
+import { ApiError } from "../../http/errors.ts";
+import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
+import { cursorId, page, text, wholeNumber } from "../../http/parameters.ts";
+import { listAttempts, listSettlements } from "../attempts/list.ts";
+import { NoSettlementNetwork } from "../networks/settlement-network.ts";
+import {
+  ASSET,
+  ATTEMPT_ID,
+  attemptDirection,
+  attemptOutcome,
+  attemptRecord,
+  attemptStatus,
+  caip2,
+  caip2Filter,
+  evmAddress,
+  nullable,
+  PAY_TO,
+  PAYER,
+  PAYLOAD_HASH,
+  paymentPayload,
+  paymentRequirements,
+  RESOURCE,
+  SOURCE_ID,
+  settlementFields,
+  settleResponse,
+  timeoutSeconds,
+  tokenAddress,
+  tokenAmount,
+} from "../schemas.ts";
+import { verifyOrder } from "../verify/verify-order.ts";
+import { createPaymentSource, listPaymentSources } from "./payment-sources.ts";
+import { settleForSource, sourceOrder } from "./settle.ts";
+
+/** A settlement waits up to 25 s for its block. */
+const SETTLE_DEADLINE_MS = 30_000;
+
+const settleBody = z.object({
+  supportedPaymentSourceId: described(text(), "Id of the registered resource.", SOURCE_ID),
+  paymentPayload,
+});
+
+const urlText = "URL of the resource.";
+const noteText = "What its owner notes of it.";
+
+const sourceBody = z.object({
+  url: described(
+    text(500)
+      .refine(
+        (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
+        "must be an http or https URL",
+      )
+      .meta({ format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]?://" }),
+    urlText,
+    RESOURCE,
+  ),
+  description: described(text(500).nullable().default(null), "What it is.", "Tomorrow's weather"),
+  caip2Network: caip2,
+  asset: described(
+    tokenAddress.optional(),
+    "Address of the token; default: that of the network.",
+    ASSET,
+  ),
+  amount: described(tokenAmount(), "Its price, in smallest units.", "10000"),
+  payTo: described(evmAddress, "Who is paid.", PAY_TO),
+  maxTimeoutSeconds: timeoutSeconds.default(300),
+  extra: described(
+    z
+      .object({
+        name: described(text().optional(), "Name of the domain.", "Test Dollar"),
+        version: described(text().optional(), "Version of the domain.", "1"),
+      })
+      .optional(),
+    "EIP-712 domain of the token, when the token does not provide it.",
+  ),
+  registryRequestId: described(text().nullable().default(null), noteText, "agent-7"),
+});
+
+const sourceRecord = named(
+  "X402PaymentSource",
+  "A resource that is paid for.",
+  z.object({
+    id: recordId("the resource", SOURCE_ID),
+    supportedPaymentSourceId: answerText("The same as `id`.", SOURCE_ID),
+    url: answerText(urlText, RESOURCE),
+    description: nullable("What it is; null: nothing was said.", "Tomorrow's weather"),
+    registryRequestId: nullable(noteText, "agent-7"),
+    requirements: described(paymentRequirements, "What a buyer must accept."),
+    createdById: recordId("the API key that made it", "env-admin"),
+    createdAt: timestamp("When it was made."),
+  }),
+);
+
+const attempt = {
+  attemptId: recordId("the attempt", ATTEMPT_ID),
+  paymentPayloadHash: answerText("SHA-256 of the payment in canonical form.", PAYLOAD_HASH),
+};
+
+const settled = z.object({
+  ...attempt,
+  paymentIdentifier: nullable("The payer's name for it; null: none.", "order_2026_11_22_0001"),
+  replay: described(z.boolean(), "Whether the payment was settled before, or is being.", false),
+  settleResponse: described(settleResponse, "How it ended."),
+});
+
+const verified = z.object({
+  ...attempt,
+  isValid: described(z.boolean(), "Whether it would settle.", true),
+  payer: nullable("Who pays; null where the payment does not say.", PAYER),
+  invalidReason: nullable(
+    "Why it would not, in words of x402; null: it would.",
+    "insufficient_funds",
+  ),
+  invalidMessage: nullable("The same for people; null: it would.", "The payer holds too little"),
+});
+
+const settlement = named(
+  "X402Settlement",
+  "A payment that was settled.",
+  z.object({
+    ...settlementFields,
+    ...attempt,
+    caip2Network: answerText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
+  }),
+);
+
+const ERRORS = {
+  404: "There is no such payment source, or its network cannot settle.",
+  502: "The RPC node failed.",
+  504: "The RPC node did not answer in time.",
+};
+
+/** Settling, verifying, their records, and the registered resources. */
+export function paymentRoutes(router: Router): void {
+  router.events.push(
+    { kind: "X402_PAYMENT_SETTLED", summary: "A payment was settled", data: attemptOutcome },
+    { kind: "X402_PAYMENT_FAILED", summary: "A payment was not settled", data: attemptOutcome },
+  );
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "settleX402Payment",
+      mayAskToRetry: true,
+      path: "/x402/settle",
+      access: "+PAY",
+      tag: "x402",
+      summary: "Settles a buyer's payment on the chain for a registered resource",
+      description:
+        "Idempotent per payment payload: the same payload again answers with the first settlement and `replay: true`. " +
+        "A transaction not mined in time answers `settlement_pending` with its hash and Retry-After.",
+      body: settleBody,
+      data: settled,
+      errors: {
+        ...ERRORS,
+        402: "The API key has no usage credits left.",
+        409: "The authorization belongs to another attempt, which is named.",
+      },
+      deadlineMs: SETTLE_DEADLINE_MS,
+    },
+    (c, { body }) => settleForSource(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "verifyX402Payment",
+      path: "/x402/verify",
+      access: "+PAY",
+      tag: "x402",
+      summary: "Tells whether a buyer's payment would settle",
+      body: settleBody,
+      data: verified,
+      errors: ERRORS,
+    },
+    async (c, { body }) => {
+      const now = Date.now();
+      const order = await sourceOrder(c, body, now);
+      const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
+        throw error instanceof NoSettlementNetwork ? new ApiError(404, error.message) : error;
+      });
+      const { attemptId, payloadHash: paymentPayloadHash } = order;
+      return { attemptId, paymentPayloadHash, ...verification };
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listX402PaymentAttempts",
+      isConditional: true,
+      path: "/x402/payments",
+      access: "+PAY",
+      tag: "x402",
+      summary: "Lists x402 payment attempts with their settlement, newest first",
+      description: "A key that is no Admin sees its own.",
+      query: z.object({
+        take: wholeNumber({ min: 1, max: 100, default: 20 }),
+        cursorId: cursorId(550),
+        status: described(attemptStatus.optional(), "Only attempts in this status.", "Settled"),
+        direction: described(
+          attemptDirection.optional(),
+          "Only attempts in this direction.",
+          "InboundSettle",
+        ),
+        caip2Network: caip2Filter,
+        paymentPayloadHash: described(
+          text(64).optional(),
+          "Only attempts of this payment.",
+          PAYLOAD_HASH,
+        ),
+      }),
+      data: z.object({ PaymentAttempts: described(z.array(attemptRecord), "The attempts.") }),
+    },
+    async (c, { query }) => ({ PaymentAttempts: await listAttempts(c, query) }),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listX402Settlements",
+      isConditional: true,
+      path: "/x402/settlements",
+      access: "+PAY",
+      tag: "x402",
+      summary: "Lists settlements, newest first",
+      description: "A key that is not an Admin's sees those of its own attempts.",
+      query: z.object(page),
+      data: z.object({ Settlements: described(z.array(settlement), "The settlements.") }),
+    },
+    async (c, { query }) => ({ Settlements: await listSettlements(c, query) }),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createX402PaymentSource",
+      path: "/x402/payment-sources",
+      access: "+PAY",
+      tag: "x402",
+      summary: "Registers a paid resource",
+      description: "`requirements` is what a buyer must accept.",
+      body: sourceBody,
+      idempotent: true,
+      data: sourceRecord,
+      errors: {
+        404: "There is no such enabled network.",
+        502: ERRORS[502],
+        504: ERRORS[504],
+      },
+    },
+    (c, { body }) => createPaymentSource(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listX402PaymentSources",
+      isConditional: true,
+      path: "/x402/payment-sources",
+      access: "+PAY",
+      tag: "x402",
+      summary: "Lists registered resources, newest first",
+      description: "A key that is no Admin sees its own.",
+      query: z.object(page),
+      data: z.object({ PaymentSources: described(z.array(sourceRecord), "The resources.") }),
+    },
+    async (c, { query }) => ({ PaymentSources: await listPaymentSources(c, query) }),
+  );
+}

@@ -1,0 +1,49 @@
+import { RpcUnavailable } from "../evm/rpc.ts";
+import { chainIdOf } from "../networks/chain-id.ts";
+import type { SettlementNetwork } from "../networks/settlement-network.ts";
+import type { Job, SettleOrder } from "../rpc-types.ts";
+import { type Verdict, verifyPayment } from "./verify.ts";
+
+/** A verdict, with the wallet's job when the payment can be settled. */
+export type PreparedJob =
+  | { isValid: true; payer: string; job: Job }
+  | Extract<Verdict, { isValid: false }>;
+
+/**
+ * Verifies a payment on the chain it names.
+ *
+ * @param now - epoch milliseconds
+ * @param signBefore - epoch milliseconds; see `Job`
+ * @throws RpcUnavailable, also when the node is on another chain
+ */
+export async function prepareJob(
+  settlementNetwork: SettlementNetwork,
+  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements">,
+  now: number,
+  signBefore: number,
+): Promise<PreparedJob> {
+  const { network, facilitator, rpc } = settlementNetwork;
+  const chainId = Number(await rpc.call<string>("eth_chainId"));
+  if (chainId !== chainIdOf(network.caip2Id))
+    throw new RpcUnavailable(`the RPC node is on chain ${chainId}, not ${network.caip2Id}`);
+  const { payload, requirements } = order;
+  const factories = JSON.parse(network.eip6492Factories) as string[];
+  const sender = facilitator.address;
+  const verdict = await verifyPayment(rpc, { payload, requirements, factories, sender }, now);
+  if (!verdict.isValid) return verdict;
+
+  const { authorization, call, payer } = verdict;
+  const job: Job = {
+    id: order.attemptId,
+    ...call,
+    kind: authorization.kind,
+    asset: requirements.asset.toLowerCase(),
+    from: authorization.from.toLowerCase(),
+    payTo: requirements.payTo.toLowerCase(),
+    amount: requirements.amount,
+    nonce: String(authorization.nonce),
+    validBefore: String(authorization.validBefore),
+    signBefore,
+  };
+  return { isValid: true, payer, job };
+}

@@ -1,0 +1,146 @@
+import { type Abi, decodeFunctionResult, encodeFunctionData, getAddress, type Hex } from "viem";
+import type { Authorization } from "../evm/authorization.ts";
+import { type ContractCall, type TokenDomain, tryAggregate } from "../evm/calldata.ts";
+import {
+  MULTICALL3,
+  multicallAbi,
+  PERMIT2,
+  PERMIT2_PROXY,
+  permit2ProxyAbi,
+  revertText,
+  tokenAbi,
+} from "../evm/contracts.ts";
+import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
+
+export interface Simulation {
+  asset: string;
+  authorization: Authorization;
+  /** The settlement, preceded by the payer wallet's deployment if it does not exist yet. */
+  calls: readonly ContractCall[];
+  domain: TokenDomain | null;
+  sender: string | null;
+}
+
+export interface Failure {
+  reason: string;
+  /** What the chain said. */
+  message?: string;
+}
+
+/**
+ * Runs the settlement without sending it.
+ *
+ * @returns why it fails, null when it does not
+ * @throws RpcUnavailable
+ */
+export async function simulate(rpc: Rpc, simulation: Simulation): Promise<Failure | null> {
+  const { calls, sender } = simulation;
+  try {
+    if (calls.length > 1) {
+      const [deployment, transfer] = await aggregate(rpc, calls);
+      if (!deployment?.success)
+        return {
+          reason: "smart_wallet_deployment_failed",
+          message: revertText(deployment?.returnData ?? null, "The factory's call reverts"),
+        };
+      return transfer?.success ? null : await diagnose(rpc, simulation, null);
+    }
+    await rpc.call("eth_call", { ...(sender && { from: sender }), ...calls[0] }, "latest");
+    return null;
+  } catch (error) {
+    if (!(error instanceof RpcRefusal && error.isRevert)) throw error;
+    return diagnose(rpc, simulation, revertText(error.data, error.message));
+  }
+}
+
+/** Looks for a cause that the payer can fix; returns the first found. */
+async function diagnose(
+  rpc: Rpc,
+  simulation: Simulation,
+  message: string | null,
+): Promise<Failure> {
+  const reason = await causeOf(rpc, simulation).catch((error: unknown) => {
+    // Without Multicall3 on the chain there is nothing more to say.
+    if (error instanceof RpcRefusal) return null;
+    throw error;
+  });
+  const unknown =
+    simulation.authorization.kind === "eip3009"
+      ? "invalid_exact_evm_transaction_simulation_failed"
+      : "permit2_simulation_failed";
+  return { reason: reason ?? unknown, ...(message !== null && { message }) };
+}
+
+async function causeOf(rpc: Rpc, simulation: Simulation): Promise<string | null> {
+  const { asset, authorization, domain } = simulation;
+  const owner = getAddress(authorization.from);
+  const read = (functionName: string, args: unknown[] = []): ContractCall => ({
+    to: asset,
+    data: encodeFunctionData({ abi: tokenAbi as Abi, functionName, args }),
+  });
+
+  if (authorization.kind === "permit2") {
+    const proxy = {
+      to: PERMIT2_PROXY,
+      data: encodeFunctionData({ abi: permit2ProxyAbi, functionName: "PERMIT2" }),
+    };
+    const [permit2, balance, allowance] = await aggregate(rpc, [
+      proxy,
+      read("balanceOf", [owner]),
+      read("allowance", [owner, PERMIT2]),
+    ]);
+    if (decoded(permit2, "PERMIT2", permit2ProxyAbi) === null) return "permit2_proxy_not_deployed";
+    if (isBelow(decoded(balance, "balanceOf"), authorization.value))
+      return "permit2_insufficient_balance";
+    if (isBelow(decoded(allowance, "allowance"), authorization.value))
+      return "permit2_allowance_required";
+    return null;
+  }
+
+  const [balance, name, version, state] = await aggregate(rpc, [
+    read("balanceOf", [owner]),
+    read("name"),
+    read("version"),
+    read("authorizationState", [owner, authorization.nonce]),
+  ]);
+  const used = decoded(state, "authorizationState");
+  if (used === null) return "invalid_exact_evm_eip3009_not_supported";
+  if (used === true) return "invalid_exact_evm_nonce_already_used";
+  const isOther = (value: unknown, expected?: string) => value !== null && value !== expected;
+  if (isOther(decoded(name, "name"), domain?.name)) return "invalid_exact_evm_token_name_mismatch";
+  if (isOther(decoded(version, "version"), domain?.version))
+    return "invalid_exact_evm_token_version_mismatch";
+  if (isBelow(decoded(balance, "balanceOf"), authorization.value))
+    return "invalid_exact_evm_insufficient_balance";
+  return null;
+}
+
+interface Aggregated {
+  success: boolean;
+  returnData: Hex;
+}
+
+async function aggregate(rpc: Rpc, calls: readonly ContractCall[]): Promise<readonly Aggregated[]> {
+  const data = tryAggregate(false, calls);
+  const answer = await rpc.call<Hex>("eth_call", { to: MULTICALL3, data }, "latest");
+  if (answer === "0x") throw new RpcRefusal(3, "there is no Multicall3 on this chain", null);
+  return decodeFunctionResult({ abi: multicallAbi, functionName: "tryAggregate", data: answer });
+}
+
+/** What a call returned; null when it reverted or returned something else. */
+function decoded(
+  result: Aggregated | undefined,
+  functionName: string,
+  abi: Abi = tokenAbi,
+): unknown {
+  if (!result?.success) return null;
+  try {
+    return decodeFunctionResult({ abi, functionName, data: result.returnData });
+  } catch {
+    return null;
+  }
+}
+
+function isBelow(value: unknown, needed: bigint): boolean {
+  return typeof value === "bigint" && value < needed;
+}

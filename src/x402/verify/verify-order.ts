@@ -1,0 +1,49 @@
+import { db } from "../../db/client.ts";
+import type { AppContext } from "../../http/context.ts";
+import { recordVerification } from "../attempts/attempts.ts";
+import { rpcError } from "../networks/settings.ts";
+import { settlementNetworkOf } from "../networks/settlement-network.ts";
+import type { SettleOrder } from "../rpc-types.ts";
+import type { PreparedJob } from "./prepare-job.ts";
+
+/** The answer of POST /x402/verify. */
+export interface Verification {
+  isValid: boolean;
+  payer: string | null;
+  invalidReason: string | null;
+  invalidMessage: string | null;
+}
+
+/**
+ * Verifies a payment without settling it, and records the order's attempt, an `InboundVerify`.
+ *
+ * @param now - epoch milliseconds
+ * @throws NoSettlementNetwork when the network cannot settle; ApiError 502 and 504 when its node fails
+ */
+export async function verifyOrder(
+  c: AppContext,
+  order: SettleOrder,
+  now: number,
+): Promise<Verification> {
+  const { deadline } = c.var;
+  const verdict = await judgeNow(c, order, now).catch((error: unknown) => {
+    throw rpcError(error);
+  });
+  const { isValid, payer } = verdict;
+  const invalidReason = isValid ? null : verdict.invalidReason;
+  const invalidMessage = isValid ? null : (verdict.invalidMessage ?? null);
+  const core = db(c.env, undefined, { writes: "idempotent", deadline });
+  const found = { payer, errorReason: invalidReason, errorMessage: invalidMessage };
+  await recordVerification(core, order, found, now);
+  return { isValid, payer, invalidReason, invalidMessage };
+}
+
+async function judgeNow(c: AppContext, order: SettleOrder, now: number): Promise<PreparedJob> {
+  const settlementNetwork = await settlementNetworkOf(
+    c.env,
+    order.requirements.network,
+    c.var.deadline,
+  );
+  const { prepareJob } = await import("./prepare-job.ts");
+  return prepareJob(settlementNetwork, order, now, now);
+}

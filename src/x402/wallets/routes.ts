@@ -1,0 +1,180 @@
+import { z } from "zod";
+import { type Router, serve } from "../../http/endpoint.ts";
+import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
+import { page, text } from "../../http/parameters.ts";
+import {
+  caip2,
+  caip2Filter,
+  evmAddress,
+  evmWalletType,
+  nullable,
+  PAYER,
+  shownAddress,
+  tokenAmount,
+  WALLET_ID,
+  walletFields,
+  walletRecord,
+} from "../schemas.ts";
+import { listBalanceRules, saveBalanceRule } from "./low-balance.ts";
+import { createWallet, listWallets } from "./settings.ts";
+
+const PRIVATE_KEY = `0x${"4f7a".repeat(16)}`;
+
+const createBody = z.object({
+  caip2Network: caip2,
+  type: evmWalletType,
+  note: described(text(250).nullable().default(null), "What people are told of it.", "Buyer"),
+  privateKey: described(
+    z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{64}$/, "must be 32 bytes in hex")
+      .meta({ format: "secp256k1-key" })
+      .optional(),
+    "Imports a wallet; without it a new one is created.",
+    PRIVATE_KEY,
+  ),
+});
+
+const createdWallet = named(
+  "CreatedX402Wallet",
+  "A new managed EVM wallet.",
+  z.object({
+    ...walletFields,
+    privateKey: nullable(
+      "The key of a new wallet, shown here and never again; null of an imported one.",
+      PRIVATE_KEY,
+    ),
+  }),
+);
+
+const nativeOrToken = z.union([z.literal("native"), evmAddress], {
+  error: "must be native or a token's address",
+});
+const assetText = "`native`, or the address of the token.";
+const thresholdText = "Smallest units; less than this is low.";
+
+const rule = named(
+  "X402BalanceRule",
+  "A rule that watches an EVM wallet's balance.",
+  z.object({
+    id: recordId("the rule", "01m80ye3b5d7f9h1k3m6p8r0t2"),
+    evmWalletId: recordId("the wallet", WALLET_ID),
+    asset: answerText(assetText, "native"),
+    threshold: answerText(thresholdText, "50000000"),
+    state: described(
+      named(
+        "X402BalanceState",
+        "What the last check of a wallet on an EVM chain found.",
+        z.enum(["Unknown", "Healthy", "Low"]),
+      ),
+      "What the last check found.",
+      "Healthy",
+    ),
+    checkedAt: described(
+      timestamp("").nullable(),
+      "When it was last checked; null before.",
+      "2026-11-22T06:17:26.922Z",
+    ),
+  }),
+);
+
+/** `data` of X402_WALLET_LOW_BALANCE. */
+const lowBalance = named(
+  "X402WalletLowBalance",
+  "A balance that fell below its threshold.",
+  z.object({
+    evmWalletId: recordId("the wallet", WALLET_ID),
+    caip2Network: caip2,
+    address: shownAddress("Address of the wallet.", PAYER),
+    asset: answerText(assetText, "native"),
+    threshold: answerText("The threshold, in smallest units.", "50000000"),
+    balance: answerText("What it holds, in smallest units.", "49000000"),
+  }),
+);
+
+/** `/x402/wallets` and the rules that watch their balances. */
+export function walletRoutes(router: Router): void {
+  router.events.push({
+    kind: "X402_WALLET_LOW_BALANCE",
+    summary: "The balance of an EVM wallet fell below its threshold",
+    data: lowBalance,
+  });
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listX402Wallets",
+      isConditional: true,
+      path: "/x402/wallets",
+      access: "+PAY",
+      tag: "x402",
+      summary: "Lists managed EVM wallets, newest first",
+      description: "A key that is not an Admin's sees those it created.",
+      query: z.object({ ...page, caip2Network: caip2Filter }),
+      data: z.object({ Wallets: described(z.array(walletRecord), "The wallets.") }),
+    },
+    async (c, { query }) => ({ Wallets: await listWallets(c, query) }),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createX402Wallet",
+      path: "/x402/wallets",
+      access: "+PAY",
+      tag: "x402",
+      summary: "Creates or imports a managed EVM wallet",
+      description: "The key of a new wallet is shown here and never again.",
+      body: createBody,
+      idempotent: true,
+      data: createdWallet,
+      errors: {
+        404: "There is no such network.",
+        409: "The wallet already exists.",
+      },
+    },
+    (c, { body }) => createWallet(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listX402BalanceRules",
+      isConditional: true,
+      path: "/x402/low-balance",
+      access: "Admin",
+      tag: "x402",
+      summary: "Lists the rules that watch wallet balances, newest first",
+      query: z.object(page),
+      data: z.object({ Rules: described(z.array(rule), "The rules.") }),
+    },
+    async (c, { query }) => ({ Rules: await listBalanceRules(c, query) }),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "saveX402BalanceRule",
+      path: "/x402/low-balance",
+      access: "Admin",
+      tag: "x402",
+      summary: "Creates or changes the rule for a wallet and an asset",
+      description:
+        "A balance that falls below the threshold causes one X402_WALLET_LOW_BALANCE event.",
+      body: z.object({
+        evmWalletId: described(text(), "Id of the wallet.", WALLET_ID),
+        asset: described(nativeOrToken.default("native"), assetText, "native"),
+        threshold: described(tokenAmount(), thresholdText, "50000000"),
+      }),
+      idempotent: true,
+      data: rule,
+      errors: {
+        404: "There is no such wallet.",
+      },
+    },
+    (c, { body }) => saveBalanceRule(c, body, Date.now()),
+  );
+}

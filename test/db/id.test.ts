@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { ascendingIds, firstIdAt, newId } from "../../src/db/id.ts";
+
+const NOW = Date.UTC(2026, 10, 22);
+const many = (make: () => string) => Array.from({ length: 1_000 }, make);
+
+it.each([
+  ["newId", () => newId(NOW)],
+  ["ascendingIds", ascendingIds(NOW)],
+])("%s makes ids of one millisecond that differ and sort as they were made", (_, make) => {
+  const ids = many(make);
+  expect(ids).toEqual([...new Set(ids)].sort());
+  expect(ids.every((id) => /^[0-9a-hjkmnp-tv-z]{26}$/.test(id))).toBe(true);
+  expect(ids.every((id) => id >= firstIdAt(NOW) && id < firstIdAt(NOW + 1))).toBe(true);
+});
+
+it("newId sorts by its time, whichever was made first", () => {
+  const [later, earlier] = [newId(NOW + 1), newId(NOW)];
+  expect(earlier < later).toBe(true);
+});
+
+it("ascendingIds goes on behind what others made of its millisecond, and before those of another", () => {
+  const make = ascendingIds(NOW);
+  const ids = [make(), newId(NOW), make()];
+  newId(NOW + 1);
+  ids.push(make());
+  expect(ids).toEqual([...new Set(ids)].sort());
+});

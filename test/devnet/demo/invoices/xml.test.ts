@@ -1,0 +1,160 @@
+import { readFileSync } from "node:fs";
+import * as mupdf from "mupdf";
+import { describe, expect, it } from "vitest";
+import { packagedFonts, SAMPLES } from "../../../../devnet/demo/invoice-samples.ts";
+import type { InvoiceContent } from "../../../../src/invoices/content.ts";
+import { countryCode } from "../../../../src/invoices/countries.ts";
+import { invoiceXml, whyNoXml } from "../../../../src/invoices/pdf/cii.ts";
+import { renderPdf } from "../../../../src/invoices/pdf/document.ts";
+import { DOCTORED, type Kind } from "./doctored.ts";
+import { brokenRules, CHECKED_RULES } from "./en16931-rules.ts";
+import { schemaErrors } from "./schema.ts";
+
+const NUMBER = "2025-C7654E-0001";
+
+function sample(name: string): InvoiceContent {
+  const found = SAMPLES.find((one) => one.name === name);
+  if (!found) throw new Error(`no sample ${name}`);
+  return found.content;
+}
+
+const german = sample("invoice-de");
+const english = sample("invoice-en");
+const NO_VAT_ID = { ...german.seller, vatNumber: null };
+
+const OF_KIND: Record<Kind, InvoiceContent> = {
+  S: german,
+  AE: english,
+  Z: { ...english, tax: { category: "Z", rate: "0" } },
+  O: { ...english, seller: NO_VAT_ID, tax: { category: "O", rate: "0" } },
+  cancellation: sample("cancellation-en"),
+};
+
+const INVOICES: [string, InvoiceContent][] = [
+  ...Object.entries(OF_KIND),
+  ["names that XML has signs for", { ...german, buyer: { ...german.buyer, companyName: `<&">'` } }],
+  [
+    "yen",
+    {
+      ...english,
+      currency: "jpy",
+      lines: [{ name: "Agent: a", quantity: "3", unitPrice: "33.3333333333", net: "100" }],
+      totals: { net: "100", vat: "0", gross: "100" },
+    },
+  ],
+];
+
+describe("the XML of an invoice", () => {
+  it.each(INVOICES)("is valid by the schema and keeps the rules: %s", async (_, content) => {
+    const xml = invoiceXml(NUMBER, content);
+    expect(xml).not.toBeNull();
+    expect(await schemaErrors(xml ?? "")).toEqual([]);
+    expect(brokenRules(xml ?? "")).toEqual([]);
+  });
+
+  it("is judged by a schema that finds faults", async () => {
+    const xml = invoiceXml(NUMBER, german) ?? "";
+    expect(await schemaErrors(xml.replace(/<ram:ID>[^<]*<\/ram:ID>/, ""))).not.toEqual([]);
+    expect(await schemaErrors(xml.replaceAll("BasisAmount", "BaseAmount"))).not.toEqual([]);
+  });
+
+  it("is judged by rules that are each broken by some doctored invoice", () => {
+    expect(Object.keys(DOCTORED).sort()).toEqual([...CHECKED_RULES].sort());
+  });
+
+  it.each(Object.entries(DOCTORED))("breaks %s when it is doctored", (rule, [kind, found, put]) => {
+    const xml = invoiceXml(NUMBER, OF_KIND[kind]) ?? "";
+    const doctored = xml.replace(found, put);
+    expect(doctored).not.toBe(xml);
+    expect(brokenRules(doctored)).toContain(rule);
+  });
+
+  it("says what each line bought: its agent, its days, its transactions, and the buyer's reference", () => {
+    const xml = invoiceXml(NUMBER, english) ?? "";
+    const [line = ""] = xml.split("</ram:IncludedSupplyChainTradeLineItem>");
+    expect(line).toContain("<ram:Name>Agent: Translator (1a1a1a…1a1a1a1a1a1a)</ram:Name>");
+    const { payments = [] } = english;
+    const covered = payments.filter(({ line }) => line === 1);
+    expect(covered).toHaveLength(12);
+    for (const { day, txHash } of covered) expect(line).toContain(`${day} ${txHash}`);
+    expect(line).toContain(`<ram:IssuerAssignedID>${"1a".repeat(30)}</ram:IssuerAssignedID>`);
+    expect(line.match(/\d{8}(?=<\/udt:DateTimeString>)/g)?.slice(-2)).toEqual([
+      "20250903",
+      "20250925",
+    ]);
+    expect(xml).toContain("<ram:BuyerReference>PO-2025-0077</ram:BuyerReference>");
+  });
+
+  it("checks each rule that docs/invoices.md says is checked, and no other", () => {
+    const text = readFileSync(new URL("../../../../docs/invoices.md", import.meta.url), "utf8");
+    const rows = [...text.matchAll(/^\| (BR-[\w-]+) \|.*\| (yes|no)\b.*\|$/gm)];
+    const said = rows.filter(([, , checked]) => checked === "yes").map(([, rule]) => rule);
+    expect(said.sort()).toEqual([...CHECKED_RULES].sort());
+    expect(rows.length).toBeGreaterThan(said.length);
+  });
+
+  it.each([
+    [
+      "a country is unknown",
+      { ...german, buyer: { ...german.buyer, country: "Atlantis" } },
+      /^Buyer\.country: is neither/,
+    ],
+    [
+      "a VAT id names no country",
+      { ...german, seller: { ...german.seller, vatNumber: "12/345" } },
+      /^Seller\.vatNumber: does not begin/,
+    ],
+    [
+      "VAT is owed in another currency",
+      { ...german, currency: "usd" as const },
+      /^invoiceCurrency: .* EUR$/,
+    ],
+  ])("is left out when %s, and it is said why", async (_, content, why) => {
+    expect(invoiceXml(NUMBER, content)).toBeNull();
+    expect(whyNoXml(content)).toMatch(why);
+    const pdf = mupdf.PDFDocument.openDocument(
+      await renderPdf(NUMBER, content, packagedFonts()),
+      "application/pdf",
+    ).asPDF();
+    expect(Object.keys(pdf?.getEmbeddedFiles() ?? {})).toEqual([]);
+  });
+
+  it.each([
+    ["2025-12", "bgn", "eur"],
+    ["2026-01", "eur", "bgn"],
+  ] as const)("of VAT owed in Bulgaria in %s is there in %s, not in %s", (month, made, left) => {
+    const bulgarian = { ...german.seller, country: "Bulgaria", vatNumber: "BG123456789" };
+    const of = (currency: "bgn" | "eur") =>
+      whyNoXml({ ...german, month, seller: bulgarian, currency });
+    expect(of(made)).toBeNull();
+    expect(of(left)).toContain(made.toUpperCase());
+  });
+
+  it("is attached to the PDF as factur-x.xml", async () => {
+    const pdf = mupdf.PDFDocument.openDocument(
+      await renderPdf(NUMBER, german, packagedFonts()),
+      "application/pdf",
+    ).asPDF();
+    const file = pdf?.getEmbeddedFiles()["factur-x.xml"];
+    expect(file && pdf?.getEmbeddedFileContents(file)?.asString()).toBe(invoiceXml(NUMBER, german));
+  });
+});
+
+describe("countryCode", () => {
+  it.each([
+    ["DE", "DE"],
+    ["de", "DE"],
+    ["Germany", "DE"],
+    ["Deutschland", "DE"],
+    [" österreich ", "AT"],
+    ["United Kingdom", "GB"],
+    ["Griechenland", "GR"],
+    ["EU", null],
+    ["DD", null],
+    ["ZZ", null],
+    ["Atlantis", null],
+    ["", null],
+  ])("%j is %j", (country, code) => {
+    expect(countryCode(country)).toBe(code);
+  });
+});

@@ -1,0 +1,90 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { HotWallet } from "../../durable-objects/hot-wallet.ts";
+import { RegistryCursor } from "../../durable-objects/registry-cursor.ts";
+import { SourceCursor } from "../../durable-objects/source-cursor.ts";
+import type { Env } from "../../src/env.ts";
+import { emptyTables } from "../support/app.ts";
+import { wrapD1 } from "../support/d1.ts";
+import { requested } from "../support/registry/registration.ts";
+
+/** So late that no alarm goes off by itself while it is looked at. */
+const LATER = Date.UTC(2100, 0, 1);
+
+beforeEach(emptyTables);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/**
+ * Runs an object's alarm, has the object woken as soon as that run has read from the database, and
+ * returns when the next alarm would go off.
+ */
+function wokenMeanwhile<T extends { alarm(): Promise<void> }>(
+  namespace: DurableObjectNamespace,
+  create: (state: DurableObjectState, env: Env) => T,
+  wake: (object: T) => Promise<void>,
+  bindings: Env,
+): Promise<number | null> {
+  vi.useFakeTimers({ toFake: ["Date"], now: LATER });
+  return runInDurableObject(
+    namespace.get(namespace.newUniqueId()),
+    async (_, state: DurableObjectState) => {
+      let times = 0;
+      const DB = wrapD1(env.DB, async (_call, run) => {
+        const result = await run();
+        if (times++ === 0) await wake(object);
+        return result;
+      });
+      const object = create(state, { ...bindings, DB });
+      // The first wake-up names what there is to do; its alarm is the run that follows.
+      await wake(object);
+      await state.storage.deleteAlarm();
+      await object.alarm();
+      const alarm = await state.storage.getAlarm();
+      await state.storage.deleteAlarm();
+      expect(times).toBeGreaterThan(1);
+      return alarm;
+    },
+  );
+}
+
+test("a wallet that is woken while it works does the new work at once", async () => {
+  const { desk } = await requested();
+  await desk.work();
+  const [{ vkey }] = desk.sellers;
+  const alarm = await wokenMeanwhile(
+    env.HOT_WALLET,
+    (state, bindings) => new HotWallet(state, bindings),
+    (wallet) => wallet.wake("Preprod", vkey, "test"),
+    // The first transaction lacks a confirmation, so this run would look again in a while.
+    desk.env({ CONFIRMATION_THRESHOLD: "2" }),
+  );
+  expect(alarm).toBe(LATER);
+});
+
+test("a source that is woken while its provider refuses it looks again at once", async () => {
+  const { desk } = await requested();
+  await desk.chain.faults({ status: 429 });
+  const alarm = await wokenMeanwhile(
+    env.SOURCE_CURSOR,
+    (state, bindings) => new SourceCursor(state, bindings),
+    (cursor) => cursor.tick(desk.sourceId, "test"),
+    desk.env(),
+  );
+  expect(alarm).toBe(LATER);
+});
+
+test("a registry source that is woken while its provider refuses it looks again at once", async () => {
+  const { desk } = await requested();
+  const sourceId = await desk.followPolicy();
+  await desk.chain.faults({ status: 429 });
+  const alarm = await wokenMeanwhile(
+    env.REGISTRY_CURSOR,
+    (state, bindings) => new RegistryCursor(state, bindings),
+    (cursor) => cursor.tick({ kind: "sync", network: "Preprod", sourceId }, "test"),
+    desk.env(),
+  );
+  expect(alarm).toBe(LATER);
+});

@@ -1,0 +1,19 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { GZIP_LIMIT_BYTES, isSmallEnough } from "../../devnet/build.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+it("D3 npm run build judges the bundle by its size alone, which no busy machine changes", async () => {
+  const built = await promisify(execFile)(process.execPath, ["devnet/build.ts"], { cwd: root });
+  expect(built.stdout).toMatch(/^dist\/worker\.js: \d+ KiB, gzip \d+ KiB \(limit 1024 KiB\)\n$/);
+});
+
+it.each([
+  [GZIP_LIMIT_BYTES, true],
+  [GZIP_LIMIT_BYTES + 1, false],
+])("D3 a bundle of %i bytes of gzip is small enough: %s", (gzipBytes, isEnough) => {
+  expect(isSmallEnough({ path: "", bytes: 0, gzipBytes })).toBe(isEnough);
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { ON_CHAIN_STATES, type OnChainState } from "../../../src/chain/network.ts";
+import { isStepPossible, lastDeadline, windowOf } from "../../../src/escrow/actions/windows.ts";
+import { dueAt } from "../../../src/escrow/fold/due-at.ts";
+import { type ChainState, type EscrowRecord, UNLOCKED } from "../../../src/escrow/record.ts";
+import { NOTHING_WANTED, type Step, type Wanted } from "../../../src/escrow/wanted.ts";
+import { makeRecord } from "../../support/sources/records.ts";
+
+const V1 = "Web3ChainV1";
+const V2 = "Web3ChainV2";
+const PAY_BY = 1_800_000_000_000;
+const SUBMIT = 1_800_003_600_000;
+const UNLOCK = 1_800_025_200_000;
+const DISPUTE = 1_800_046_800_000;
+const COOLDOWN = 1_800_001_000_000;
+const BUYER_COOLDOWN = 1_800_002_000_000;
+
+it.each([
+  ["FundsLocking", V1, [null]],
+  ["SubmitResult", V1, ["FundsLocked", "ResultSubmitted", "RefundRequested", "Disputed"]],
+  ["Withdraw", V2, ["ResultSubmitted", "WithdrawAuthorized"]],
+  ["AuthorizeRefund", V1, ["Disputed"]],
+  ["AuthorizeRefund", V2, ["FundsLocked", "ResultSubmitted", "RefundRequested", "Disputed"]],
+  ["SetRefundRequested", V1, ["FundsLocked", "ResultSubmitted", "Disputed"]],
+  ["UnSetRefundRequested", V1, ["RefundRequested", "Disputed"]],
+  ["WithdrawRefund", V2, ["FundsLocked", "RefundRequested", "RefundAuthorized"]],
+  ["AuthorizeWithdrawal", V2, ["Disputed"]],
+] as const)("the contract allows %s (%s) in the states %j", (step, type, states) => {
+  const allowed = [null, ...ON_CHAIN_STATES].filter((state) => isStepPossible(step, state, type));
+  expect(new Set(allowed)).toEqual(new Set(states));
+});
+
+function recordIn(
+  onChainState: OnChainState | null,
+  more: {
+    side?: "payment" | "purchase";
+    state?: Partial<ChainState>;
+    wanted?: Partial<Wanted>;
+  } = {},
+): EscrowRecord {
+  const cooldowns = { sellerCooldown: String(COOLDOWN), buyerCooldown: String(BUYER_COOLDOWN) };
+  return makeRecord(more.side ?? "payment", {
+    sourceType: V2,
+    state: { ...UNLOCKED, ...cooldowns, onChainState, ...more.state },
+    wanted: { ...NOTHING_WANTED, ...more.wanted },
+  });
+}
+
+describe("a step may be done", () => {
+  it.each([
+    ["FundsLocking", null, null, PAY_BY],
+    ["SubmitResult", "FundsLocked", COOLDOWN, SUBMIT],
+    ["SubmitResult", "ResultSubmitted", COOLDOWN, DISPUTE],
+    ["SetRefundRequested", "FundsLocked", BUYER_COOLDOWN, UNLOCK],
+    ["AuthorizeWithdrawal", "Disputed", BUYER_COOLDOWN, null],
+    ["AuthorizeRefund", "Disputed", COOLDOWN, null],
+    ["Withdraw", "ResultSubmitted", UNLOCK, null],
+    ["Withdraw", "WithdrawAuthorized", null, null],
+    ["WithdrawRefund", "FundsLocked", SUBMIT, null],
+    ["WithdrawRefund", "RefundAuthorized", null, null],
+  ] as const)("%s in the state %s from %s until %s", (step, state, notBefore, deadline) => {
+    expect(windowOf(recordIn(state), step)).toEqual({ notBefore, deadline });
+  });
+
+  it.each([
+    ["in a state that does not allow it", "Withdraw", {}],
+    ["when the cooldown ends after its end", "SubmitResult", { sellerCooldown: String(SUBMIT) }],
+    ["before the year 10000", "AuthorizeRefund", { sellerCooldown: "9007199254740991" }],
+  ] as const)("never %s", (_, step, state) => {
+    expect(windowOf(recordIn("FundsLocked", { state }), step)).toBeNull();
+  });
+
+  it("until its last deadline, whatever state returns", () => {
+    const times = ["SubmitResult", "SetRefundRequested", "Withdraw"] as const;
+    expect(times.map((step) => lastDeadline(recordIn(null), step))).toEqual([
+      ...[DISPUTE, UNLOCK, null],
+    ]);
+  });
+});
+
+describe("a wallet has something to do for a record", () => {
+  const since = COOLDOWN + 5;
+  const wants = (step: Step): Partial<Wanted> => ({
+    want: { id: "want-a", step, resultHash: null, by: "key-a", since },
+  });
+  const manual = { isManual: true, type: "Unknown", note: "", txHash: null };
+
+  it.each([
+    ["when the wanted step may begin", "ResultSubmitted", wants("Withdraw"), UNLOCK],
+    ["at once when it may begin already", "FundsLocked", wants("SubmitResult"), since],
+    ["at once when it can never be done", "FundsLocked", wants("AuthorizeRefund"), since],
+    ["when what waits for a state is over", null, wants("SubmitResult"), DISPUTE + 120_000],
+    ["not while a person has to decide", "ResultSubmitted", { error: manual }, null],
+    ["when the funds can be withdrawn", "ResultSubmitted", {}, UNLOCK],
+    ["at once when they were authorized", "WithdrawAuthorized", {}, 0],
+    ["not before a result", "FundsLocked", {}, null],
+    ["not in a dispute", "Disputed", {}, null],
+    ["not at the end", "Withdrawn", {}, null],
+  ] as const)("%s", (_, onChainState, wanted, due) => {
+    const never = { sellerCooldown: "9007199254740991" };
+    const isNever = "want" in wanted && wanted.want?.step === "AuthorizeRefund";
+    const state = isNever ? never : {};
+    expect(dueAt(recordIn(onChainState, { wanted, state }))).toBe(due);
+  });
+
+  it.each([
+    ["when no result came", "FundsLocked", "", SUBMIT],
+    ["when none came to a request", "RefundRequested", "", SUBMIT],
+    ["at once when the refund was authorized", "RefundAuthorized", "", 0],
+    ["not when there is a result", "ResultSubmitted", "ab", null],
+  ] as const)("of a purchase %s", (_, onChainState, resultHash, due) => {
+    const record = recordIn(onChainState, { side: "purchase", state: { resultHash } });
+    expect(dueAt(record)).toBe(due);
+  });
+});

@@ -1,0 +1,188 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ON_CHAIN_STATES, type OnChainState } from "../../../src/chain/network.ts";
+import {
+  type Moved,
+  mayStand,
+  wantedAfter,
+  wantedBefore,
+} from "../../../src/escrow/fold/wanted-after.ts";
+import { type Side, UNLOCKED } from "../../../src/escrow/record.ts";
+import type { TransactionRecord } from "../../../src/escrow/transaction-record.ts";
+import {
+  NOTHING_WANTED,
+  nextActionOf,
+  STEPS,
+  type Step,
+  type UnderWay,
+  type Want,
+  type Wanted,
+} from "../../../src/escrow/wanted.ts";
+
+const STEPS_OF: Record<Side, Step[]> = {
+  payment: ["SubmitResult", "Withdraw", "AuthorizeRefund"],
+  purchase: STEPS.filter((step) => !["SubmitResult", "Withdraw", "AuthorizeRefund"].includes(step)),
+};
+
+const want = (step: Step, id = "want-a"): Want => ({
+  ...{ id, step, resultHash: null, by: "key-a", since: 1 },
+});
+
+function transaction(txHash: string): TransactionRecord {
+  return {
+    ...{ id: txHash, createdAt: 1, updatedAt: 1, txHash, status: "Pending", fees: null },
+    ...{ blockHeight: null, blockTime: null, previousOnChainState: null, newOnChainState: null },
+  };
+}
+
+const underWay = (txHash: string, spends: string | null): UnderWay => ({
+  ...{ transaction: transaction(txHash), spends },
+});
+
+const subject = (side: Side, onChainState: OnChainState | null, wanted: Partial<Wanted>) => ({
+  side,
+  sourceType: "Web3ChainV2" as const,
+  state: { ...UNLOCKED, onChainState, utxo: onChainState && "tx0#0" },
+  wanted: { ...NOTHING_WANTED, ...wanted },
+});
+
+const moved = (onChainState: OnChainState, more: Partial<Moved> = {}): Moved => ({
+  ...{ txHash: "tx1", onChainState, utxo: "tx1#0", madeFor: null, ...more },
+});
+
+describe("what is wanted once the chain has moved an escrow", () => {
+  it("is nothing, when our own transaction did it, however late it comes", () => {
+    for (const [side, step, from, to] of [
+      ["purchase", "FundsLocking", null, "FundsLocked"],
+      ["payment", "SubmitResult", "FundsLocked", "ResultSubmitted"],
+      ["payment", "Withdraw", "ResultSubmitted", "Withdrawn"],
+      ["purchase", "SetRefundRequested", "ResultSubmitted", "Disputed"],
+    ] as const) {
+      const madeFor = want(step);
+      const after = wantedAfter(
+        subject(side, from, { want: madeFor }),
+        moved(to, { madeFor, ...(to === "Withdrawn" && { utxo: null }) }),
+      );
+      expect(after.wanted).toEqual(NOTHING_WANTED);
+      expect(after.taken.ended).toEqual(madeFor);
+    }
+  });
+
+  it("waits below an error, when a stranger's lock came before ours", () => {
+    const asked = want("FundsLocking");
+    const { wanted } = wantedAfter(
+      subject("purchase", null, { want: asked }),
+      moved("FundsLocked"),
+    );
+    expect(wanted).toMatchObject({ want: asked, error: { isManual: true, txHash: "tx1" } });
+    expect(nextActionOf("FundsLocked", wanted).requestedAction).toBe("WaitingForManualAction");
+  });
+
+  it("is asked for again, when a stranger's step took the output that ours spends", () => {
+    const asked = want("SubmitResult");
+    const was = { want: asked, underWay: underWay("ours", "tx0#0") };
+    const { wanted } = wantedAfter(
+      subject("payment", "FundsLocked", was),
+      moved("RefundRequested"),
+    );
+    expect(wanted).toEqual({ ...NOTHING_WANTED, want: asked });
+  });
+
+  it("is still under way, when the step before it returns after a rollback", () => {
+    const [first, second] = [want("SubmitResult", "want-1"), want("Withdraw", "want-2")];
+    const was = { want: second, underWay: underWay("tx2", "tx1#0") };
+    const { wanted, taken } = wantedAfter(
+      subject("payment", "FundsLocked", was),
+      moved("ResultSubmitted", { madeFor: first }),
+    );
+    expect(wanted).toEqual({ ...NOTHING_WANTED, ...was });
+    expect(taken.ended).toEqual(first);
+  });
+
+  it("stays without a word, while the escrow is behind the state it was asked in", () => {
+    const asked = want("Withdraw");
+    const { wanted } = wantedAfter(subject("payment", null, { want: asked }), moved("FundsLocked"));
+    expect(wanted).toEqual({ ...NOTHING_WANTED, want: asked });
+  });
+
+  it("is no longer over, when a lock comes to an expired record", () => {
+    const { wanted } = wantedAfter(
+      subject("payment", null, { expiredAt: 5 }),
+      moved("FundsLocked"),
+    );
+    expect(nextActionOf(null, { ...NOTHING_WANTED, expiredAt: 5 }).requestedAction).toBe("None");
+    expect(nextActionOf("FundsLocked", wanted).requestedAction).toBe("WaitingForExternalAction");
+  });
+});
+
+const error = { isManual: false, type: "InsufficientFunds", note: "short", txHash: null };
+const anyCase = fc
+  .record({
+    side: fc.constantFrom<Side>("payment", "purchase"),
+    step: fc.nat(),
+    from: fc.constantFrom(null, ...ON_CHAIN_STATES),
+    to: fc.constantFrom(...ON_CHAIN_STATES),
+    isOurs: fc.boolean(),
+    isWanted: fc.boolean(),
+    hasError: fc.boolean(),
+    expiredAt: fc.constantFrom(null, 5),
+  })
+  .map(({ side, step, from, to, isOurs, isWanted, hasError, expiredAt }) => {
+    const steps = STEPS_OF[side];
+    const asked = want(steps[step % steps.length] ?? "Withdraw");
+    const wanted = {
+      ...{ want: isWanted ? asked : null, underWay: null, error: hasError ? error : null },
+      expiredAt,
+    };
+    const madeFor = isOurs ? asked : null;
+    return { before: subject(side, from, wanted), step: moved(to, { madeFor }), asked, madeFor };
+  });
+
+describe("Rollback fault: what is wanted once a transaction is undone", () => {
+  it("Rollback fault: is what it was, and ours is under way again", () => {
+    fc.assert(
+      fc.property(anyCase, ({ before, step, asked, madeFor }) => {
+        const { wanted, taken } = wantedAfter(before, step);
+        const gone = transaction("tx1");
+        const undone = { transaction: gone, madeFor, before: { state: before.state, taken } };
+        const isWantedAgain = before.wanted.want !== null || taken.ended !== null;
+        expect(wantedBefore(wanted, undone)).toEqual({
+          ...before.wanted,
+          want: isWantedAgain ? asked : null,
+          underWay:
+            isWantedAgain && madeFor ? { transaction: gone, spends: before.state.utxo } : null,
+        });
+      }),
+    );
+  });
+
+  it("Rollback fault: is what was asked for since, and the error that came since", () => {
+    fc.assert(
+      fc.property(anyCase, ({ before, step, madeFor }) => {
+        const { wanted, taken } = wantedAfter(before, step);
+        const since = {
+          want: want("AuthorizeRefund", "want-b"),
+          underWay: underWay("tx9", "tx1#0"),
+          error: { isManual: true, type: "Unknown", note: "since", txHash: "tx8" },
+        };
+        const undone = {
+          ...{ transaction: transaction("tx1"), madeFor },
+          before: { state: before.state, taken },
+        };
+        expect(wantedBefore({ ...wanted, ...since }, undone)).toMatchObject(since);
+      }),
+    );
+  });
+});
+
+it.each([
+  ["payment", "Withdraw", "ResultSubmitted", true],
+  ["payment", "Withdraw", "Disputed", true],
+  ["payment", "Withdraw", "FundsLocked", false],
+  ["payment", "SubmitResult", null, false],
+  ["purchase", "FundsLocking", null, true],
+  ["purchase", "UnSetRefundRequested", "FundsLocked", false],
+  ["purchase", "WithdrawRefund", "RefundAuthorized", true],
+] as const)("for a %s, %s in the state %s: %s", (side, step, state, stands) => {
+  expect(mayStand(side, want(step), state, "Web3ChainV2")).toBe(stands);
+});

@@ -1,0 +1,119 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createApp } from "../../src/app.ts";
+import { emptyTables } from "../support/app.ts";
+import { wrapD1 } from "../support/d1.ts";
+import { ENDPOINTS } from "../support/endpoints/all.ts";
+import { insertKey } from "../support/keys.ts";
+import { makeRecord, Writer } from "../support/sources/records.ts";
+
+const app = createApp();
+const ADMIN = env.ADMIN_KEY ?? "";
+const DIFF = "/api/v1/payment/diff/onchain-state-or-result?network=Preprod";
+
+const answer = await app.request("/api/v1/openapi.json", {}, env);
+const { paths } = (await answer.json()) as {
+  paths: Record<string, Record<string, { responses: Record<string, object> }>>;
+};
+const CONDITIONAL = ENDPOINTS.filter(
+  ({ method, path }) => paths[`/api/v1${path}`]?.[method.toLowerCase()]?.responses[304],
+).map((endpoint) => ({ title: `${endpoint.method} ${endpoint.path}`, endpoint }));
+
+beforeAll(async () => {
+  await emptyTables();
+  const writer = await Writer.create(env.DB);
+  await writer.change([makeRecord("payment")]);
+});
+
+/** Asks as an administrator, with the tag of an earlier answer. */
+async function ask(url: string, init: RequestInit = {}, tag?: string, bindings: object = env) {
+  const headers = { token: ADMIN, ...(tag !== undefined && { "if-none-match": tag }) };
+  const answer = await app.request(url, { ...init, headers }, bindings);
+  return { status: answer.status, etag: answer.headers.get("etag"), body: await answer.text() };
+}
+
+describe("the OpenAPI document", () => {
+  it("says that every list and diff answers 304, and nothing else does", () => {
+    expect(CONDITIONAL.length).toBeGreaterThan(30);
+    const others = ENDPOINTS.filter(({ path }) => /diff|list|registry-entry/.test(path)).filter(
+      (one) => !CONDITIONAL.some(({ endpoint }) => endpoint === one),
+    );
+    expect(others).toEqual([]);
+  });
+});
+
+describe.each(CONDITIONAL)("$title", ({ endpoint: { method, path, valid, finds } }) => {
+  it("answers 304 without a body to the tag of the same answer", async () => {
+    // A list of what is not there yet has no answer that could be the same.
+    if (finds !== undefined) throw new Error("a list finds nothing but is none");
+    const query = new URLSearchParams(
+      Object.entries(valid).map(([name, value]) => [name, String(value)]),
+    );
+    const url = `/api/v1${path}${method === "GET" ? `?${query}` : ""}`;
+    const init = method === "GET" ? {} : { method, body: JSON.stringify(valid) };
+    const first = await ask(url, init);
+    expect(first).toMatchObject({
+      status: 200,
+      etag: expect.stringMatching(/^W\/"[0-9a-f]{32}"$/),
+    });
+    const tag = first.etag ?? "";
+    const unchanged = { status: 304, etag: tag, body: "" };
+    for (const sent of [tag, tag.slice(2), `"other", ${tag}`, "*"])
+      expect(await ask(url, init, sent), sent).toEqual(unchanged);
+    expect(await ask(url, init, 'W/"00000000000000000000000000000000"')).toEqual(first);
+  });
+});
+
+describe("GET /payment/diff/onchain-state-or-result", () => {
+  it("has another tag when the tip has grown, and with it the confirmations", async () => {
+    const before = await ask(DIFF);
+    await env.DB.prepare(
+      `INSERT INTO chain_tip (network, height) VALUES ('Preprod', 1000000)
+       ON CONFLICT (network) DO UPDATE SET height = height + 1`,
+    ).run();
+    const after = await ask(DIFF, {}, before.etag ?? "");
+    expect(after.status).toBe(200);
+    expect(after.body).not.toBe(before.body);
+    expect(after.etag).not.toBe(before.etag);
+  });
+
+  it("asks the database as often for a 304 as for the page", async () => {
+    let calls = 0;
+    const DB = wrapD1(env.DB, (_, run) => {
+      calls++;
+      return run();
+    });
+    const counted = async (tag?: string) => {
+      calls = 0;
+      const { status, etag } = await ask(DIFF, {}, tag, { ...env, DB });
+      return { status, etag, calls };
+    };
+    const page = await counted();
+    expect(page).toMatchObject({ status: 200, calls: 1 });
+    expect(await counted(page.etag ?? "")).toEqual({ ...page, status: 304 });
+  });
+
+  it("answers 401 and 403 to a tag that it would know", async () => {
+    const { etag } = await ask(DIFF);
+    const token = await insertKey({ networkLimit: ["Mainnet"] });
+    for (const [key, status] of [
+      ["", 401],
+      [token, 403],
+    ] as const) {
+      const headers = { token: key, "if-none-match": etag ?? "" };
+      expect((await app.request(DIFF, { headers }, env)).status).toBe(status);
+    }
+  });
+});
+
+describe("POST /registry-diff", () => {
+  it("charges a 304 like any other answer", async () => {
+    const token = await insertKey({ usageLimited: true, maxUsageCredits: 2 });
+    const asked = async (tag: string) => {
+      const body = JSON.stringify({ network: "Preprod", statusUpdatedAfter: "2024-01-01" });
+      const init = { method: "POST", headers: { token, "if-none-match": tag }, body };
+      return (await app.request("/api/v1/registry-diff", init, env)).status;
+    };
+    expect([await asked('"none"'), await asked("*"), await asked("*")]).toEqual([200, 304, 402]);
+  });
+});

@@ -1,0 +1,89 @@
+import { globSync, readFileSync } from "node:fs";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { Statement } from "../../src/db/client.ts";
+import type { WalletDatabase } from "../../src/wallets/spending/store.ts";
+
+const MIGRATIONS = globSync("migrations/*.sql")
+  .sort()
+  .map((file) => readFileSync(file, "utf8"));
+
+/** A database with the service's tables, which answers as D1 does. */
+export class ModelDatabase {
+  readonly #file = new DatabaseSync(":memory:");
+  readonly #prepared = new Map<string, StatementSync>();
+  readonly #tables: readonly string[];
+
+  /**
+   * @param schema - statements that make more tables
+   * @param tables - names of those that a story fills
+   */
+  constructor(schema: string, tables: readonly string[]) {
+    this.#tables = tables;
+    for (const migration of MIGRATIONS) this.#file.exec(migration);
+    this.#file.exec(schema);
+    for (const table of tables)
+      this.#file.exec(`CREATE TABLE saved_${table} AS SELECT * FROM ${table}`);
+  }
+
+  /**
+   * As a process sees it whose every step goes through `step`.
+   *
+   * @param repeats - whether the answer to each batch is lost, so that it is sent again
+   */
+  seenBy(step: <T>(run: () => T) => Promise<T>, repeats: boolean): WalletDatabase {
+    return {
+      all: (sql, ...params) => step(() => this.all(sql, ...params)),
+      batch: (statements) =>
+        step(() => {
+          if (repeats) this.#batch(statements);
+          return this.#batch(statements);
+        }),
+    };
+  }
+
+  all<Row>(sql: string, ...params: unknown[]): Row[] {
+    return this.#prepare(sql).all(...(params as SQLInputValue[])) as Row[];
+  }
+
+  run(sql: string, ...params: unknown[]): void {
+    this.#prepare(sql).run(...(params as SQLInputValue[]));
+  }
+
+  /** Begins anew, with nothing saved. */
+  empty(): void {
+    for (const table of this.#tables)
+      this.#file.exec(`DELETE FROM ${table}; DELETE FROM saved_${table};`);
+  }
+
+  /** Keeps the database as it is now. */
+  save(): void {
+    for (const table of this.#tables)
+      this.#file.exec(
+        `DELETE FROM saved_${table}; INSERT INTO saved_${table} SELECT * FROM ${table};`,
+      );
+  }
+
+  /** Sets the database back to what was saved last, or to nothing. */
+  restore(): void {
+    for (const table of this.#tables)
+      this.#file.exec(`DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM saved_${table};`);
+  }
+
+  #batch(statements: readonly Statement[]): never[] {
+    this.#file.exec("BEGIN");
+    try {
+      for (const { sql, params } of statements) this.run(sql, ...params);
+      this.#file.exec("COMMIT");
+    } catch (error) {
+      this.#file.exec("ROLLBACK");
+      throw new Error(`D1_ERROR: ${error instanceof Error ? error.message : error}`);
+    }
+    return [];
+  }
+
+  #prepare(sql: string): StatementSync {
+    const known = this.#prepared.get(sql) ?? this.#file.prepare(sql);
+    this.#prepared.set(sql, known);
+    return known;
+  }
+}

@@ -1,0 +1,326 @@
+/** The records of one escrow as the service keeps them, in a database of its own tables. */
+import { expect } from "vitest";
+import { type Database, type Statement, violates } from "../../src/db/client.ts";
+import { newId } from "../../src/db/id.ts";
+import { applyTransaction } from "../../src/escrow/fold/apply.ts";
+import { beforeOf } from "../../src/escrow/fold/before.ts";
+import { ChangeSet } from "../../src/escrow/fold/changes.ts";
+import { loadKnown, loadRecords } from "../../src/escrow/fold/load-records.ts";
+import { writeChanges } from "../../src/escrow/fold/write-changes.ts";
+import type { EscrowRecord, Side } from "../../src/escrow/record.ts";
+import { undoSteps } from "../../src/escrow/sync/undo.ts";
+import { moveRecords } from "../../src/escrow/tasks/moved.ts";
+import { ESCROW_WORK, taskIdOf } from "../../src/escrow/tasks/task.ts";
+import type { TransactionRecord } from "../../src/escrow/transaction-record.ts";
+import { nextActionOf, type Step, type Want } from "../../src/escrow/wanted.ts";
+import type { Phase } from "../../src/wallets/spending/life.ts";
+import { makeRecord } from "../support/sources/records.ts";
+import type { ModelDatabase } from "./database.ts";
+import { ESCROW, type EscrowChain, SOURCE } from "./escrow-chain.ts";
+
+const PLACE = { sourceId: SOURCE.id, network: SOURCE.network };
+const WALLET = { id: "wallet-a", vkey: "11".repeat(28), address: "addr_test1wallet" };
+/** Tables that a story writes. */
+/** Tables that a story fills. */
+export const TABLES = ["escrow", "escrow_transaction", "escrow_action", "event", "clock"];
+
+interface Row {
+  txHash: string;
+  status: string;
+  id: string;
+  createdAt: number;
+  blockHeight: number | null;
+  before: string | null;
+  want: Want | null;
+}
+
+export class EscrowRecords {
+  readonly #model: ModelDatabase;
+  readonly #db: Pick<Database, "all" | "batch">;
+  readonly #applied: { height: number; hash: string }[] = [];
+  /** What was asked for last, by side. */
+  readonly #asked = new Map<Side, Want>();
+  /** Ids and times of rows when they were first seen. */
+  readonly #born = new Map<string, string>();
+  #now = Date.now();
+
+  constructor(model: ModelDatabase) {
+    this.#model = model;
+    this.#db = {
+      all: async (sql, ...params) => model.all(sql, ...params),
+      batch: (statements) => model.seenBy(async (run) => run(), false).batch(statements),
+    };
+    model.empty();
+  }
+
+  /** A quote and the purchase of it, as requests make them. */
+  async begin(): Promise<void> {
+    const { datum, funds, identifier, identifierHash } = ESCROW;
+    const changes = this.#changes([]);
+    for (const side of ["payment", "purchase"] as const) {
+      const base = makeRecord(side, { sourceType: SOURCE.type, wallet: null });
+      const { contractAddress } = SOURCE;
+      const isQuote = side === "payment";
+      const record: EscrowRecord = {
+        ...base,
+        contractAddress,
+        blockchainIdentifier: identifier,
+        identifierHash,
+        terms: {
+          ...base.terms,
+          isRequested: true,
+          collateralReturn: null,
+          buyer: isQuote ? null : datum.buyer,
+          buyerVkey: isQuote ? null : datum.buyerVkey,
+          seller: datum.seller,
+          sellerVkey: datum.sellerVkey,
+          agentIdentifier: datum.agentIdentifier ?? "",
+          inputHash: datum.inputHash,
+          payByTime: String(datum.payByTime),
+          submitResultTime: String(datum.submitResultTime),
+          unlockTime: String(datum.unlockTime),
+          externalDisputeUnlockTime: String(datum.externalDisputeUnlockTime),
+          sellerReturnAddress: datum.sellerReturnAddress,
+          buyerReturnAddress: isQuote ? null : datum.buyerReturnAddress,
+          funds: funds.map(({ unit, amount }) => ({ unit, amount: String(amount) })),
+        },
+      };
+      changes.want(record, record.wanted);
+    }
+    await this.#db.batch(writeChanges(changes, PLACE));
+  }
+
+  async record(side: Side): Promise<EscrowRecord> {
+    const { records } = await loadRecords(
+      this.#db,
+      [],
+      "SELECT id FROM escrow WHERE side = ?2",
+      side,
+    );
+    const [record] = records;
+    if (record === undefined) throw new Error(`there is no ${side}`);
+    return record;
+  }
+
+  /** Asks for a step, as a request does: not while another is under way. */
+  async ask(side: Side, step: Step): Promise<void> {
+    const record = await this.record(side);
+    if (record.wanted.underWay !== null) return;
+    const want = { id: newId(this.#now), step, resultHash: null, by: "key-a", since: this.#now };
+    const changes = this.#changes([record]);
+    changes.want(record, { ...record.wanted, want, error: null });
+    this.#asked.set(side, want);
+    await this.#write(writeChanges(changes, PLACE), true);
+  }
+
+  /** Whether the batch was written that stores a transaction for what is wanted. */
+  async store(side: Side, want: Want, hash: string): Promise<boolean> {
+    return this.#tell(await this.record(side), want, hash, "Stored");
+  }
+
+  /** Tells what became of a transaction of ours, to the record of it. */
+  async tell(hash: string, phase: Phase): Promise<void> {
+    for (const side of ["payment", "purchase"] as const) {
+      const record = await this.record(side);
+      const row = this.#rows(record).find((one) => one.txHash === hash);
+      if (row?.want) expect(await this.#tell(record, row.want, hash, phase)).toBe(true);
+    }
+  }
+
+  async #tell(record: EscrowRecord, want: Want, hash: string, phase: Phase): Promise<boolean> {
+    const task = { work: ESCROW_WORK, id: taskIdOf(record, want), detail: {} };
+    const transaction = {
+      ...{ hash, phase, sequence: 1, sourceId: SOURCE.id, tasks: [task], inputs: [], made: [] },
+      ...{ lineIn: null, lineOut: null, collateral: null, validFrom: 0, validTo: 1, fee: 0n },
+      ...{
+        size: 0,
+        memory: 0,
+        canBeOvertaken: false,
+        blockHeight: null,
+        blockHash: null,
+        blockTime: null,
+        overHeight: null,
+      },
+      ...{ error: null, movedAt: this.#now },
+    };
+    const moves = [{ task, transaction }];
+    const told = await moveRecords(this.#db, SOURCE.network, WALLET, moves, ++this.#now);
+    try {
+      await this.#write(told, true);
+      return true;
+    } catch (error) {
+      if (violates(error, "escrow.rev")) return false;
+      throw error;
+    }
+  }
+
+  /** Undoes what the chain no longer has, and applies what it has by now. */
+  async sync(chain: EscrowChain): Promise<void> {
+    const standing = this.#applied.findIndex(({ hash }, i) => chain.blocks[i]?.hash !== hash);
+    if (standing >= 0) {
+      const above = (this.#applied[standing]?.height ?? 0) - 1;
+      for (let isLast = false; !isLast; ) {
+        const undone = await undoSteps(this.#db, SOURCE.id, above, chain.height, ++this.#now);
+        isLast = undone.isLast;
+        const statements = [...writeChanges(undone.changes, PLACE), ...undone.statements];
+        await this.#write(statements, false);
+      }
+      this.#applied.length = standing;
+    }
+    for (const block of chain.blocks.slice(this.#applied.length)) {
+      const read = chain.read(block);
+      const { records, stored } = await loadKnown(this.#db, SOURCE, [read], true);
+      const changes = new ChangeSet(records, ++this.#now, chain.height, { stored });
+      await applyTransaction(changes, SOURCE, read, null);
+      await this.#write(writeChanges(changes, PLACE), true);
+      this.#applied.push(block);
+    }
+  }
+
+  #changes(records: EscrowRecord[]): ChangeSet {
+    return new ChangeSet(records, ++this.#now, 0);
+  }
+
+  /** Writes a batch: each change that a record shows has its stamp and its event. */
+  async #write(statements: Statement[], isOneChange: boolean): Promise<void> {
+    const before = this.#shown();
+    await this.#db.batch(statements);
+    for (const [id, is] of this.#shown()) {
+      const was = before.get(id);
+      if (was === undefined) continue;
+      const isChain = was.chain !== is.chain;
+      const isAction = was.action !== is.action || was.error !== is.error;
+      const moved = [is.chainAt > was.chainAt, is.actionAt > was.actionAt, is.at > was.at];
+      const told = isChain || was.action !== is.action ? 1 : 0;
+      if (isOneChange) {
+        expect(moved).toEqual([isChain, isAction, isChain || isAction]);
+        expect(is.statusEvents - was.statusEvents).toBe(told);
+        expect(is.errorEvents - was.errorEvents).toBe(is.failed && !was.failed ? 1 : 0);
+      } else {
+        expect(is.statusEvents - was.statusEvents).toBeGreaterThanOrEqual(told);
+        expect(isChain || isAction ? moved[2] : true).toBe(true);
+      }
+      expect(Math.max(is.chainAt, is.actionAt)).toBe(is.at);
+      expect(is.sequence).toBe(is.statusEvents + is.errorEvents);
+    }
+  }
+
+  #shown() {
+    const rows = this.#model.all<{ id: string; doc: string; [column: string]: unknown }>(
+      `SELECT id, doc, chain_changed_at AS chainAt, action_changed_at AS actionAt,
+         changed_at AS at, sequence,
+         (SELECT count(*) FROM event WHERE record_id = escrow.id AND kind LIKE '%STATUS_CHANGED')
+           AS statusEvents,
+         (SELECT count(*) FROM event WHERE record_id = escrow.id AND kind LIKE '%ERROR')
+           AS errorEvents
+       FROM escrow`,
+    );
+    return new Map(
+      rows.map(({ id, doc, ...numbers }) => {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are placeholders
+        const { onChainState, resultHash, NextAction } = JSON.parse(doc.replace(/\u0001/g, ""));
+        const { requestedAction, errorType, errorNote } = NextAction;
+        const counts = numbers as Record<
+          "chainAt" | "actionAt" | "at" | "sequence" | "statusEvents" | "errorEvents",
+          number
+        >;
+        const failed = errorType !== null;
+        return [
+          id,
+          {
+            ...counts,
+            ...{ chain: `${onChainState} ${resultHash}`, action: requestedAction },
+            ...{ error: `${errorType} ${errorNote}`, failed },
+          },
+        ];
+      }),
+    );
+  }
+
+  #rows({ id }: EscrowRecord): Row[] {
+    return this.#model
+      .all<{
+        status: string;
+        blockHeight: number | null;
+        before: string | null;
+        fields: string;
+        want: string | null;
+      }>(
+        `SELECT status, block_height AS blockHeight, before, fields, want
+         FROM escrow_transaction WHERE record_id = ?`,
+        id,
+      )
+      .map(({ fields, want, ...row }) => {
+        const { txHash, id, createdAt, status } = JSON.parse(fields) as TransactionRecord;
+        expect(status).toBe(row.status);
+        return { ...row, txHash, id, createdAt, want: want === null ? null : JSON.parse(want) };
+      });
+  }
+
+  /** What holds between any two batches. */
+  async check(): Promise<void> {
+    for (const side of ["payment", "purchase"] as const) {
+      const record = await this.record(side);
+      const { want, underWay } = record.wanted;
+      const rows = this.#rows(record);
+      const open = rows.filter(({ status }) => status === "Pending");
+      expect(open.length).toBeLessThanOrEqual(1);
+      if (underWay !== null) {
+        const row = rows.find(({ txHash }) => txHash === underWay.transaction.txHash);
+        expect(row?.want?.id).toBe(want?.id);
+        expect(row?.status).toBe(underWay.transaction.status);
+        expect(["Pending", "RolledBack"]).toContain(row?.status);
+      }
+      for (const { txHash } of open) expect(txHash).toBe(underWay?.transaction.txHash);
+      for (const { txHash, id, createdAt, status, before, blockHeight } of rows) {
+        const name = `${record.id} ${txHash}`;
+        const born = this.#born.get(name) ?? `${id} ${createdAt}`;
+        this.#born.set(name, born);
+        expect(`${id} ${createdAt}`).toBe(born);
+        if (status === "Confirmed") expect(before === null || blockHeight === null).toBe(false);
+        if (status === "Pending") expect([before, blockHeight]).toEqual([null, null]);
+      }
+      this.#checkAsked(side, record, rows);
+      expect(record.terms.collateralReturn).toBeNull();
+      expect(record.output?.utxo ?? record.state.utxo).toBe(record.state.utxo);
+    }
+  }
+
+  /** What was asked for last stands, was done, or was ended by what the chain has. */
+  #checkAsked(side: Side, { wanted }: EscrowRecord, rows: Row[]): void {
+    const asked = this.#asked.get(side);
+    if (asked === undefined || wanted.want?.id === asked.id) return;
+    const ends = rows.some(
+      ({ status, want, before }) =>
+        status === "Confirmed" &&
+        before !== null &&
+        (want?.id === asked.id || beforeOf(before).taken.ended?.id === asked.id),
+    );
+    expect(ends, `${side} lost ${asked.step}`).toBe(true);
+  }
+
+  /** What was found, as a fold finds it that has never seen anything but the chain as it is. */
+  async checkFound(chain: EscrowChain): Promise<void> {
+    const fresh = new ChangeSet([], this.#now, chain.height);
+    for (const block of chain.blocks)
+      await applyTransaction(fresh, SOURCE, chain.read(block), null);
+    for (const side of ["payment", "purchase"] as const) {
+      const record = await this.record(side);
+      const [found] = [...fresh.records.values()].filter((one) => one.record.side === side);
+      const other = found?.record;
+      expect(comparable(record.state)).toEqual(other ? comparable(other.state) : comparable(null));
+      if (this.#asked.size > 0 || other === undefined) continue;
+      expect(nextActionOf(record.state.onChainState, record.wanted)).toEqual(
+        nextActionOf(other.state.onChainState, other.wanted),
+      );
+    }
+  }
+}
+
+function comparable(state: EscrowRecord["state"] | null): unknown {
+  if (state === null || state.onChainState === null) return null;
+  const { transaction, ...found } = state;
+  return { ...found, transaction: transaction && { ...transaction, ...VARYING } };
+}
+
+const VARYING = { id: "", createdAt: 0, updatedAt: 0 };

@@ -1,0 +1,90 @@
+import { formatAddress } from "../../src/chain/address.ts";
+import type { Statement } from "../../src/db/client.ts";
+import { statement } from "../../src/db/client.ts";
+import { meaningOf } from "../../src/wallets/spending/life.ts";
+import type { WalletDatabase } from "../../src/wallets/spending/store.ts";
+import type { WalletWork } from "../../src/wallets/work.ts";
+
+export const PAYMENTS = `CREATE TABLE payment (id TEXT PRIMARY KEY, state TEXT NOT NULL,
+  hash TEXT, rev INTEGER NOT NULL, due_at INTEGER NOT NULL, reason TEXT)`;
+
+interface Payment {
+  id: string;
+  state: "Asked" | "UnderWay" | "Done";
+  hash: string | null;
+  rev: number;
+  due_at: number;
+  reason: string | null;
+}
+
+const AMOUNT = 3_000_000n;
+const PAUSE_MS = 10_000;
+
+/** The address that a payment alone pays to. */
+export function payeeOf(id: string): string {
+  const hash = Buffer.from(id).toString("hex").padStart(56, "0");
+  return formatAddress({ network: "Preprod", payment: { kind: "key", hash }, stake: null });
+}
+
+/** A feature that pays, each task once: the simplest of what a wallet does. */
+export function paymentWork(db: WalletDatabase): WalletWork {
+  const read = (ids: readonly string[]) =>
+    db.all<Payment>(
+      "SELECT * FROM payment WHERE id IN (SELECT value FROM json_each(?))",
+      JSON.stringify(ids),
+    );
+  const update = ({ id, rev }: Payment, state: string, hash: string | null): Statement =>
+    statement(
+      "UPDATE payment SET state = ?2, hash = ?3, rev = iif(rev = ?4, rev + 1, NULL) WHERE id = ?1",
+      id,
+      state,
+      hash,
+      rev,
+    );
+  return {
+    name: "payment",
+    stands: "line",
+    revision: "payment.rev",
+    takenOver: async () => [],
+    async due(now, limit) {
+      const asked = await db.all<Payment>(
+        "SELECT * FROM payment WHERE state = 'Asked' ORDER BY due_at, id LIMIT ?",
+        limit,
+      );
+      const later = asked.filter((one) => one.due_at > now);
+      return {
+        tasks: asked.filter((one) => one.due_at <= now),
+        next: later.length > 0 ? Math.min(...later.map((one) => one.due_at)) : null,
+      };
+    },
+    part: async ({ id }) => ({
+      spends: [],
+      scriptInputs: [],
+      mints: [],
+      outputs: [{ address: payeeOf(id), value: new Map([["", AMOUNT]]) }],
+      metadata: new Map(),
+      detail: {},
+    }),
+    async moved(moves) {
+      const rows = await read(moves.map(({ task }) => task.id));
+      return moves.flatMap(({ task, transaction: { hash, phase } }) => {
+        const row = rows.find(({ id }) => id === task.id);
+        if (!row) return [];
+        const meaning = meaningOf(phase);
+        if (meaning !== "Ended")
+          return [update(row, meaning === "Landed" ? "Done" : "UnderWay", hash)];
+        return row.hash === hash ? [update(row, "Asked", hash)] : [];
+      });
+    },
+    async notBuilt(tasks, error, now) {
+      await db.batch([
+        statement(
+          "UPDATE payment SET due_at = ?1, reason = ?2 WHERE id IN (SELECT value FROM json_each(?3))",
+          now + PAUSE_MS,
+          String(error),
+          JSON.stringify(tasks.map(({ id }) => id)),
+        ),
+      ]);
+    },
+  };
+}

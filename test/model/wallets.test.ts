@@ -1,0 +1,34 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { runs } from "../support/effort.ts";
+import { DEEDS, type Deed, Story } from "./story.ts";
+
+beforeAll(() => {
+  for (const level of ["info", "warn", "error"] as const)
+    vi.spyOn(console, level).mockImplementation(() => {});
+});
+
+const deed = fc.tuple(fc.constantFrom(...DEEDS), fc.nat(1023)) satisfies fc.Arbitrary<Deed>;
+const outputs = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 6 });
+
+describe("a wallet that pays and takes steps", () => {
+  it("does everything, each task once, whatever dies, is lost, late, evicted, undone or overtaken", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        outputs,
+        fc.array(deed, { minLength: 5, maxLength: 30 }),
+        async (more, deeds) => {
+          const story = new Story([600, ...more]);
+          for (const one of deeds) await story.do(one);
+          expect(await story.end()).toEqual({
+            notDone: [],
+            paidWrongly: [],
+            paidTwice: [],
+            wrongSteps: [],
+          });
+        },
+      ),
+      runs(1_000, 60_000),
+    );
+  });
+});

@@ -1,0 +1,221 @@
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { keysFromMnemonic } from "../../src/chain/keys.ts";
+import { ProviderError } from "../../src/chain/provider/provider.ts";
+import { runWallet } from "../../src/wallets/run.ts";
+import { type Execute, Journal } from "../../src/wallets/spending/journal.ts";
+import { OutputView } from "../../src/wallets/spending/outputs.ts";
+import { readOpen, StaleWallet } from "../../src/wallets/spending/store.ts";
+import type { WalletTransaction } from "../../src/wallets/spending/transaction.ts";
+import { ModelDatabase } from "./database.ts";
+import { ModelLedger } from "./ledger.ts";
+import { PAYMENTS, paymentWork } from "./payments.ts";
+import { STEP_ADDRESS, STEP_COIN, STEPS, stepWork } from "./steps.ts";
+
+const BEGINS = Date.UTC(2026, 0, 1);
+/** Outputs of scripts, more than anybody asks for. */
+const STEP_OUTPUTS = "5e".repeat(32);
+const MOST_STEPS = 150;
+
+const keys = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const database = new ModelDatabase(`${PAYMENTS}; ${STEPS}`, [
+  "payment",
+  "step",
+  "wallet_transaction",
+  "hot_wallet",
+]);
+
+/** A journal in a database of its own. */
+function newJournal(): Journal {
+  const file = new DatabaseSync(":memory:");
+  const execute: Execute = (sql, ...params) =>
+    file.prepare(sql).all(...(params as SQLInputValue[])) as never[];
+  return new Journal(execute);
+}
+
+class Died extends Error {
+  override name = "Died";
+}
+
+interface RunOptions {
+  /** Number of the step at which the process dies, from 1. */
+  dies?: number;
+  when?: "before" | "after";
+  /** Number of the step at which somebody changes all steps that were never under way. */
+  changes?: number;
+  /** Whether they ask for something else then. */
+  asksOther?: boolean;
+  /** Whether the database's answers are lost, and its batches sent again. */
+  repeats?: boolean;
+}
+
+/** What is special about a step. */
+export interface StepOptions {
+  /** Epoch milliseconds. */
+  deadline?: number | null;
+  isMeasured?: boolean;
+  canBeOvertaken?: boolean;
+  isAlone?: boolean;
+  /** Its script refuses it. */
+  isRefused?: boolean;
+}
+
+/** One wallet, its database and its chain. There is one such world at a time. */
+export class World {
+  readonly ledger: ModelLedger;
+  readonly database = database;
+  readonly address = keys.address;
+  readonly #journal = newJournal();
+  readonly #view = new OutputView();
+  /** Payments asked for so far. */
+  readonly asked: string[] = [];
+  #steps = 0;
+  #ids = 0;
+
+  /** @param outputs - of the wallet, in coins of a million minor units */
+  constructor(outputs: readonly number[]) {
+    database.empty();
+    const funds = outputs.map((coins, i) => {
+      const value = new Map([["", BigInt(coins) * 1_000_000n]]);
+      return [
+        `${(i + 1).toString(16).padStart(64, "0")}#0`,
+        { address: keys.address, value },
+      ] as const;
+    });
+    const scripts = Array.from({ length: MOST_STEPS }, (_, i) => {
+      const value = new Map([["", STEP_COIN]]);
+      return [`${STEP_OUTPUTS}#${i}`, { address: STEP_ADDRESS, value }] as const;
+    });
+    this.ledger = new ModelLedger(BEGINS, new Map([...funds, ...scripts]));
+  }
+
+  /** Steps asked for so far. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  pass(ms: number): void {
+    this.ledger.now += ms;
+  }
+
+  askPayment(): string {
+    const id = `p${this.asked.length + 1}`;
+    this.asked.push(id);
+    database.run(
+      "INSERT INTO payment (id, state, rev, due_at) VALUES (?, 'Asked', 0, ?)",
+      id,
+      this.ledger.now,
+    );
+    return id;
+  }
+
+  askStep(options: StepOptions = {}): string {
+    const { deadline = null, isMeasured, canBeOvertaken, isAlone, isRefused } = options;
+    const i = this.#steps++;
+    if (isRefused) this.ledger.locked.add(this.outputOf(i));
+    database.run(
+      `INSERT INTO step (id, state, output, rev, due_at, deadline, is_measured, can_be_overtaken,
+         is_alone) VALUES (?, 'Asked', ?, 0, ?, ?, ?, ?, ?)`,
+      `s${i}`,
+      this.outputOf(i),
+      this.ledger.now,
+      deadline,
+      Number(isMeasured ?? false),
+      Number(canBeOvertaken ?? false),
+      Number(isAlone ?? false),
+    );
+    return `s${i}`;
+  }
+
+  #change(asksOther: boolean): void {
+    database.run(
+      "UPDATE step SET rev = rev + 1, version = version + ? WHERE state = 'Asked' AND hash IS NULL",
+      Number(asksOther),
+    );
+  }
+
+  /** What a step spends, by the number of the step. */
+  outputOf(step: number): string {
+    return `${STEP_OUTPUTS}#${step}`;
+  }
+
+  /** The feature's own look at the chain. */
+  fold(): void {
+    database.run(
+      "UPDATE step SET is_overtaken = output IN (SELECT value FROM json_each(?))",
+      JSON.stringify(this.ledger.taken()),
+    );
+  }
+
+  /** All transactions of the wallet that are not final. */
+  transactions(): Promise<WalletTransaction[]> {
+    const now = async <T>(run: () => T) => run();
+    return readOpen(database.seenBy(now, false), "Preprod", keys.vkey);
+  }
+
+  /** The scripts of one of the wallet's transactions fail for whoever makes a block. */
+  async failScript(n: number): Promise<void> {
+    const open = (await this.transactions()).filter(({ collateral }) => collateral !== null);
+    const one = open[n % Math.max(open.length, 1)];
+    if (!one?.collateral) return;
+    const { index, value } = one.collateral.returned;
+    const output = { address: keys.address, value };
+    const returned = { name: `${one.hash}#${index}`, output };
+    const { input } = one.collateral;
+    const others = open.filter(({ collateral }) => collateral?.input === input);
+    this.ledger.failScript(
+      one.hash,
+      input,
+      returned,
+      others.map(({ hash }) => hash),
+    );
+  }
+
+  /** A process, which may die at one of its steps, before or after the step takes effect. */
+  async run({
+    dies: k = Number.POSITIVE_INFINITY,
+    when = "before",
+    repeats = false,
+    changes = 0,
+    asksOther = false,
+  }: RunOptions = {}): Promise<void> {
+    let steps = 0;
+    const step = async <T>(run: () => T): Promise<T> => {
+      // Others have their turn in between.
+      await null;
+      const n = ++steps;
+      if (n === changes) this.#change(asksOther);
+      if (n > k || (n === k && when === "before")) throw new Died();
+      const result = run();
+      if (n === k) throw new Died();
+      return result;
+    };
+    const db = database.seenBy(step, repeats);
+    try {
+      await runWallet({
+        network: "Preprod",
+        vkey: keys.vkey,
+        sourceId: "source",
+        db,
+        provider: this.ledger.seenBy(step),
+        journal: {
+          enter: (stored, now) => step(() => this.#journal.enter(keys.vkey, stored, now)),
+          hand: (...order) => step(() => this.#journal.hand(keys.vkey, ...order)),
+          resume: (stored) => step(() => this.#journal.resume(stored)),
+          remembered: (stored) => step(() => this.#journal.remembered(keys.vkey, stored)),
+        },
+        hasFollowed: async () => true,
+        view: this.#view,
+        works: [stepWork(db), paymentWork(db)],
+        keys: async () => keys,
+        threshold: 1,
+        clock: "wall",
+        now: () => this.ledger.now,
+        newId: () => `op${++this.#ids}`,
+        requestId: "model",
+      });
+    } catch (error) {
+      const mayBe = [Died, StaleWallet, ProviderError].some((kind) => error instanceof kind);
+      if (!mayBe) throw error;
+    }
+  }
+}

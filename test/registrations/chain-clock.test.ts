@@ -1,0 +1,44 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { slotAt } from "../../src/chain/slots.ts";
+import { emptyTables } from "../support/app.ts";
+import { RegistrationDesk } from "../support/registry/registration.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+beforeEach(emptyTables);
+
+/** Registers an agent on a chain that stands, and tells until when the transaction was valid. */
+async function registered(begins: number, chainClock: string) {
+  const desk = await RegistrationDesk.open({ time: { begins, clock: "stands" } });
+  desk.bindings = { CHAIN_CLOCK: chainClock };
+  const { id } = (await desk.register()).data;
+  await desk.settle();
+  const shown = await desk.shown(id);
+  expect(shown).toMatchObject({ state: "RegistrationConfirmed" });
+  const tx = await desk.chain.get<{ invalid_before: string; invalid_hereafter: string }>(
+    `/txs/${shown.CurrentTransaction?.txHash}`,
+  );
+  return { from: Number(tx.invalid_before), to: Number(tx.invalid_hereafter) };
+}
+
+describe("CHAIN_CLOCK", () => {
+  it.each([
+    ["two days ago", -2 * DAY_MS],
+    ["in two days", 2 * DAY_MS],
+  ])(
+    "tip: a transaction on a chain that stands %s is valid around its tip alone",
+    async (_, away) => {
+      const begins = Date.now() + away;
+      const { from, to } = await registered(begins, "tip");
+      const tip = slotAt("Preprod", begins);
+      expect([from, to]).toEqual([tip - 300, tip + 330]);
+    },
+  );
+
+  it("unset: it is valid by the tip and by the wall clock", async () => {
+    const now = Date.now();
+    const { from, to } = await registered(now - 2 * DAY_MS, "");
+    expect(from).toBe(slotAt("Preprod", now - 2 * DAY_MS) - 300);
+    expect(to).toBeGreaterThanOrEqual(slotAt("Preprod", now));
+  });
+});

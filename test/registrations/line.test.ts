@@ -1,0 +1,95 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { emptyTables } from "../support/app.ts";
+import { RegistrationDesk } from "../support/registry/registration.ts";
+
+beforeEach(emptyTables);
+
+/** So many registrations of one wallet, on a chain that makes blocks only when it is told to. */
+async function waiting(count: number) {
+  const desk = await RegistrationDesk.open();
+  await desk.chain.holdBlocks();
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) ids.push((await desk.register({ name: `Agent ${i}` })).data.id);
+  return { desk, ids };
+}
+
+/** Each transaction of the wallet, with the phase it is in. */
+async function transactions(): Promise<{ hash: string; phase: string }[]> {
+  const { results } = await env.DB.prepare(
+    "SELECT hash, phase FROM wallet_transaction ORDER BY sequence",
+  ).all<{ hash: string; phase: string }>();
+  return results;
+}
+
+async function states(desk: RegistrationDesk, ids: string[]): Promise<string[]> {
+  return Promise.all(ids.map(async (id) => (await desk.shown(id)).state));
+}
+
+describe("registrations of one wallet", () => {
+  it("do not wait for blocks: each transaction spends the change of the one before it", async () => {
+    const { desk, ids } = await waiting(8);
+    await desk.work();
+    expect(await states(desk, ids)).toEqual(ids.map(() => "RegistrationInitiated"));
+    expect(await desk.chain.mempool()).toHaveLength(8);
+    await desk.chain.mine();
+    await desk.settle();
+    expect(await states(desk, ids)).toEqual(ids.map(() => "RegistrationConfirmed"));
+    expect(await desk.tokens()).toMatchObject({ minted: 8, burned: 0 });
+  });
+
+  it("are measured with the outputs of parents that the node does not know yet", async () => {
+    const { desk, ids } = await waiting(2);
+    const reason = `Unknown transaction input (missing from UTxO set): ${"5a".repeat(32)}#1`;
+    const EvaluationFailure = { CannotCreateEvaluationContext: { reason } };
+    const body = JSON.stringify({ type: "jsonwsp/response", result: { EvaluationFailure } });
+    await desk.chain.stats();
+    await desk.chain.faults({
+      match: "/utils/txs/evaluate",
+      status: 200,
+      body,
+      after: 1,
+      times: 1,
+    });
+    await desk.work();
+    expect(await states(desk, ids)).toEqual(ids.map(() => "RegistrationInitiated"));
+    expect((await desk.chain.stats()).calls["POST /utils/txs/evaluate/utxos"]).toBe(3);
+  });
+
+  it("are done anew where the first of them expired, in their order, each once", async () => {
+    const { desk, ids } = await waiting(3);
+    await desk.work();
+    const first = await transactions();
+    await desk.chain.evict();
+    await desk.chain.advance(15 * 60_000);
+    await desk.chain.mine();
+    await desk.work();
+    expect((await transactions()).slice(0, 3).map(({ phase }) => phase)).toEqual([
+      "Expired",
+      "Orphaned",
+      "Orphaned",
+    ]);
+    await desk.skipPauses();
+    await desk.work();
+    await desk.chain.mine();
+    await desk.settle();
+    expect(await states(desk, ids)).toEqual(ids.map(() => "RegistrationConfirmed"));
+    expect(await desk.tokens()).toMatchObject({ minted: 3, burned: 0 });
+    const landed = (await transactions()).filter(({ phase }) => phase === "Confirmed");
+    expect(landed).toHaveLength(3);
+    for (const { hash } of first) expect(landed.map((one) => one.hash)).not.toContain(hash);
+  });
+
+  it("are sent again where a node has dropped them without a word", async () => {
+    const { desk, ids } = await waiting(3);
+    await desk.work();
+    const hashes = await desk.chain.mempool();
+    await desk.chain.evict();
+    await env.DB.prepare("UPDATE wallet_transaction SET updated_at = updated_at - 60000").run();
+    await desk.work();
+    expect(await desk.chain.mempool()).toEqual(hashes);
+    await desk.chain.mine();
+    await desk.settle();
+    expect(await states(desk, ids)).toEqual(ids.map(() => "RegistrationConfirmed"));
+  });
+});

@@ -1,0 +1,119 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { emptyTables } from "../support/app.ts";
+import { MINTED_ONCE, requested } from "../support/registry/registration.ts";
+
+beforeEach(emptyTables);
+
+describe("a provider that fails", () => {
+  it.each(["/utils/txs/evaluate", "/utxos", "/epochs", "/scripts", "/blocks/latest"])(
+    "with 500 at %s is waited for, however long",
+    async (match) => {
+      const { desk, id } = await requested();
+      await desk.chain.faults({ match, status: 500 });
+      await desk.work();
+      expect(await desk.shown(id)).toMatchObject({
+        state: "RegistrationRequested",
+        error: expect.stringMatching(/^waits for the chain provider: .*500/),
+      });
+      await desk.chain.faults();
+      await desk.settle();
+      expect(await desk.shown(id)).toMatchObject({ state: "RegistrationConfirmed", error: null });
+      expect(await desk.tokens()).toMatchObject(MINTED_ONCE);
+    },
+  );
+
+  it("with wrong protocol parameters does not have a fortune paid in fees", async () => {
+    const { desk, id } = await requested();
+    const path = "/epochs/latest/parameters";
+    const parameters = await desk.chain.get<{ min_fee_a: number }>(path);
+    const body = JSON.stringify({ ...parameters, min_fee_a: parameters.min_fee_a * 1000 });
+    await desk.chain.faults({ match: path, status: 200, body });
+    await desk.settle();
+    expect(await desk.shown(id)).toMatchObject({
+      state: "RegistrationFailed",
+      error: expect.stringMatching(/the fee would be \d{8,} minor units/),
+    });
+    expect(await desk.tokens()).toMatchObject({ minted: 0 });
+  });
+
+  it("with a script that fails gives the node's reason, and nothing is sent", async () => {
+    const { desk, id } = await requested();
+    const body = JSON.stringify({ result: { EvaluationFailure: { ScriptFailures: "no" } } });
+    await desk.chain.faults({ match: "/utils/txs/evaluate", status: 200, body });
+    await desk.settle();
+    expect(await desk.shown(id)).toMatchObject({
+      state: "RegistrationFailed",
+      error: expect.stringContaining("ScriptFailures"),
+    });
+    expect((await desk.chain.stats()).calls["POST /tx/submit"]).toBeUndefined();
+  });
+
+  it("whose node does not know an output yet is waited for, however long, and no try is lost", async () => {
+    const { desk, id } = await requested();
+    const reason = `Unknown transaction input (missing from UTxO set): ${"5a".repeat(32)}#1`;
+    const EvaluationFailure = { CannotCreateEvaluationContext: { reason } };
+    const body = JSON.stringify({ type: "jsonwsp/response", result: { EvaluationFailure } });
+    await desk.chain.faults({ match: "/utils/txs/evaluate", status: 200, body });
+    for (let tries = 0; tries < 7; tries++) {
+      await desk.skipPauses();
+      await desk.work();
+    }
+    expect(await desk.shown(id)).toMatchObject({
+      state: "RegistrationRequested",
+      error: expect.stringMatching(/^waits for the chain provider: .*Unknown transaction input/),
+    });
+    await desk.chain.faults();
+    await desk.settle();
+    expect(await desk.shown(id)).toMatchObject({ state: "RegistrationConfirmed", error: null });
+    expect(await desk.tokens()).toMatchObject(MINTED_ONCE);
+  });
+
+  it("whose mempool is full is sent the same transaction again later", async () => {
+    const { desk, id } = await requested();
+    await desk.chain.faults({ match: "/tx/submit", status: 425 });
+    await desk.work();
+    const { CurrentTransaction: first, state } = await desk.shown(id);
+    expect(state).toBe("RegistrationInitiated");
+    await desk.chain.faults();
+    await desk.settle();
+    expect(await desk.shown(id)).toMatchObject({
+      state: "RegistrationConfirmed",
+      CurrentTransaction: { txHash: first?.txHash },
+    });
+    expect(await desk.tokens()).toMatchObject(MINTED_ONCE);
+  });
+
+  it("without the policy's script says which policy is missing", async () => {
+    const { desk, id } = await requested({ published: false });
+    await desk.settle();
+    expect(await desk.shown(id)).toMatchObject({
+      state: "RegistrationFailed",
+      error: expect.stringContaining(desk.contract.policyId),
+    });
+  });
+});
+
+describe("a wallet that cannot pay", () => {
+  it.each([
+    ["is empty", [], /empty: send 10000000/],
+    ["holds too little", [3_000_000], /lacks \d+ minor units .* send them to addr_test1/],
+    ["has no output for collateral", Array(20).fill(1_400_000), /collateral: send 5000000/],
+  ])("because it %s fails the registration and says what to do", async (_, funds, error) => {
+    const { desk, id } = await requested({ sellerFunds: funds });
+    await desk.settle();
+    expect(await desk.shown(id)).toMatchObject({
+      state: "RegistrationFailed",
+      error: expect.stringMatching(error),
+    });
+    expect(await desk.tokens()).toMatchObject({ minted: 0 });
+  });
+
+  it("pays with one output for everything, the collateral included", async () => {
+    const { desk, id } = await requested({ sellerFunds: [7_000_000] });
+    await desk.settle();
+    expect(await desk.shown(id)).toMatchObject({
+      state: "RegistrationConfirmed",
+      error: null,
+    });
+  });
+});

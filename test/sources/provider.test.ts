@@ -1,0 +1,78 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { ProviderBudget } from "../../durable-objects/provider-budget.ts";
+import { ProviderError } from "../../src/chain/provider/provider.ts";
+import type { Env } from "../../src/env.ts";
+import { providerFor, walletProvider } from "../../src/sources/provider.ts";
+import { TestChain } from "../support/chain.ts";
+import { objectsLike } from "../support/objects.ts";
+
+type Leases = Parameters<ProviderBudget["lease"]>[];
+type Answer = Awaited<ReturnType<ProviderBudget["lease"]>>;
+
+const endsBytes = () => true;
+const NEVER_SEEN = "addr_test1vq0e6dy7cehm9zfqurcf8mwwg9te9nszsx5gy5q4eclpd0c75xvdu";
+
+let bindings: Env;
+let leases: Leases;
+let answer: (calls: number) => Answer;
+
+beforeEach(async () => {
+  const chain = await TestChain.create();
+  leases = [];
+  answer = (calls) => ({ granted: calls, waitMs: 0, retryAt: null });
+  const PROVIDER_BUDGET = objectsLike("PROVIDER_BUDGET", () => ({
+    async lease(...request: Leases[number]) {
+      leases.push(request);
+      return answer(request[0]);
+    },
+  }));
+  bindings = { ...env, BLOCKFROST_URL_PREPROD: chain.url, PROVIDER_BUDGET };
+});
+
+describe("a provider leases", () => {
+  it("for sync in growing portions", async () => {
+    const provider = await providerFor(bindings, "Preprod", "local", "sync");
+    for (let calls = 0; calls < 7; calls++) await provider.latestBlock();
+    expect(leases).toEqual([
+      [2, "sync", undefined],
+      [4, "sync", undefined],
+      [8, "sync", undefined],
+    ]);
+  });
+
+  it("for a caller by its key, and tells a read that has begun from one that begins", async () => {
+    const provider = await providerFor(bindings, "Preprod", "local", { caller: "key" });
+    await Promise.all(Array.from({ length: 7 }, () => provider.latestBlock()));
+    expect(leases).toEqual([
+      [5, "read", "key"],
+      [10, "begunRead", "key"],
+    ]);
+  });
+
+  it("for a wallet with sync what follows and sends what is under way, not what it builds", async () => {
+    const provider = await walletProvider(bindings, "Preprod", "local", "wallet", endsBytes);
+    await provider.transaction("ab".repeat(32));
+    await provider.submit(Uint8Array.of(0x84));
+    await provider.addressUtxos(NEVER_SEEN);
+    await provider.protocolParameters();
+    expect(leases.map(([, by]) => by)).toEqual(["sync", "wallet"]);
+  });
+
+  it("for a wallet with a deadline everything as that", async () => {
+    const provider = await walletProvider(bindings, "Preprod", "local", "deadline", endsBytes);
+    await provider.submit(Uint8Array.of(0x84));
+    await provider.addressUtxos(NEVER_SEEN);
+    await provider.latestBlock();
+    expect(new Set(leases.map(([, by]) => by))).toEqual(new Set(["deadline"]));
+  });
+
+  it("nothing more once there is nothing, and says when to come back", async () => {
+    answer = () => ({ granted: 0, waitMs: 0, retryAt: 5 });
+    const provider = await providerFor(bindings, "Preprod", "local", { caller: "key" });
+    const error = await provider.latestBlock().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ProviderError);
+    expect(error).toMatchObject({ status: 429, retryAt: 5 });
+    expect(leases).toHaveLength(1);
+  });
+});

@@ -1,0 +1,39 @@
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+const TESTS = fileURLToPath(new URL("../", import.meta.url));
+
+const files = new Map(
+  globSync("**/*.ts", { cwd: TESTS }).map((file) => [
+    file,
+    readFileSync(path.join(TESTS, file), "utf8"),
+  ]),
+);
+
+/** Milliseconds: what a wait in a test has at least, and what vitest.config.ts gives a whole test. */
+const SHORTEST_WAIT = 60_000;
+const PATIENCE = 300_000;
+
+const found = (pattern: RegExp) =>
+  [...files].flatMap(([file, text]) =>
+    [...text.matchAll(pattern)].map(([match, value = "0"]) => ({
+      where: `${file}: ${match.trim()}`,
+      value: Number(value.replaceAll("_", "")),
+    })),
+  );
+
+it("D4 no test asks how long something took", () => {
+  const measured = found(
+    /expect\([^;]*\b(?:Date|performance)\.now\(\)[^;]*?\)\s*\.(?:not\.)?toBeLessThan/g,
+  );
+  expect(measured).toEqual([]);
+});
+
+it("D4 no test gives what it waits for less time than a busy machine may need", () => {
+  const waits = found(/(?:wait\w+|poll)\([^;]*?\btimeout: (\d[\d_]*)/g);
+  expect(waits.filter(({ value }) => value < SHORTEST_WAIT)).toEqual([]);
+  const limits = found(/^ *\}, (\d[\d_]*)\);$/gm);
+  expect(limits.filter(({ value }) => value < PATIENCE)).toEqual([]);
+});

@@ -1,0 +1,244 @@
+import type { EndpointCase, Field } from "./all.ts";
+
+const long = (length: number) => "x".repeat(length + 1);
+const NOT_TEXT = [5, true, {}, ["a"]];
+const BAD_TEXT = ["", ...NOT_TEXT, null];
+
+const network: Field = {
+  name: "network",
+  required: true,
+  refused: ["preprod", "Testnet", ...BAD_TEXT],
+};
+const identifier: Field = {
+  name: "agentIdentifier",
+  required: true,
+  refused: ["ab".repeat(28), "ab".repeat(126), "xy".repeat(60), "a".repeat(61), ...BAD_TEXT],
+};
+const id: Field = { name: "id", required: true, refused: [long(250), ...BAD_TEXT] };
+const contract: Field = { name: "smartContractAddress", refused: [long(250), ...BAD_TEXT] };
+
+const registering: Field[] = [
+  network,
+  {
+    name: "sellingWalletVkey",
+    required: true,
+    refused: ["ab".repeat(27), "xy".repeat(28), ...BAD_TEXT],
+  },
+  { name: "recipientWalletAddress", refused: ["", long(250), ...NOT_TEXT] },
+  {
+    name: "sendFundingMinorUnit",
+    refused: ["", "0", "-1", "1.5", "05", "9".repeat(20), ...NOT_TEXT],
+  },
+];
+const registeringValid = {
+  network: "Preprod",
+  sellingWalletVkey: "ab".repeat(28),
+  recipientWalletAddress: null,
+  sendFundingMinorUnit: "5000000",
+};
+
+const price = { amount: "1", unit: "" };
+const fixed = (Pricing: unknown) => ({ pricingType: "Fixed", Pricing });
+const example = { name: "n", mimeType: "text/plain", url: "https://example.com" };
+
+/** Body of `POST /registry`. */
+export const VALID_AGENT = {
+  ...registeringValid,
+  name: "An agent",
+  description: "It answers",
+  apiBaseUrl: "https://agent.example.com",
+  image: "ipfs://image",
+  Tags: ["a"],
+  ExampleOutputs: [example],
+  Capability: { name: "answering", version: "1" },
+  Author: { name: "An author" },
+  Legal: { terms: null },
+  AgentPricing: fixed([price]),
+};
+
+const deregistering = {
+  valid: {
+    network: "Preprod",
+    agentIdentifier: "ab".repeat(60),
+    smartContractAddress: "addr_test1",
+  },
+  fields: [network, identifier, contract],
+};
+
+const list = (path: string): EndpointCase => ({
+  method: "GET",
+  path,
+  access: "User",
+  valid: {
+    network: "Preprod",
+    limit: "5",
+    filterState: "RegistrationFailed",
+    filterStatus: "Failed",
+    searchQuery: "100%",
+  },
+  fields: [
+    { name: "network", required: true, refused: ["", "preprod"] },
+    { name: "limit", refused: ["0", "101", "1.5", "ten", ""] },
+    { name: "cursorId", refused: ["", long(250)] },
+    { name: "filterState", refused: ["", "Registered"] },
+    { name: "filterStatus", refused: ["", "registered"] },
+    { name: "filterAgentIdentifier", refused: ["", long(250)] },
+    { name: "filterSmartContractAddress", refused: ["", long(250)] },
+    { name: "filterPaymentSourceType", refused: ["", "Web3ChainV3"] },
+    { name: "searchQuery", refused: ["", long(120)] },
+  ],
+});
+
+const inboxAgents = (path: string): EndpointCase[] => [
+  list(path),
+  {
+    method: "POST",
+    path,
+    access: "+PAY",
+    valid: { ...registeringValid, name: "An inbox", description: "d", agentSlug: "an-inbox" },
+    fields: [
+      ...registering,
+      { name: "name", required: true, refused: ["  ", long(120), ...BAD_TEXT] },
+      { name: "description", refused: [long(500), ...NOT_TEXT] },
+      {
+        name: "agentSlug",
+        required: true,
+        refused: ["An inbox", "-a", "a--b", "favicon-ico", long(80), ...BAD_TEXT],
+      },
+    ],
+  },
+  { method: "POST", path: `${path}/deregister`, access: "+PAY", ...deregistering },
+  { method: "DELETE", path, access: "Admin", valid: { id: "some" }, fields: [id] },
+];
+
+const limit: Field = { name: "limit", refused: [0, 51, -1, 1.5, "5", null, {}] };
+const cursorId: Field = { name: "cursorId", refused: ["", long(75), ...NOT_TEXT, null] };
+const status = (name: string): Field => ({
+  name,
+  refused: ["Pending", ["pending"], [], Array(5).fill("Pending"), null],
+});
+const textFilter = (name: string, max: number): Field => ({
+  name,
+  refused: [long(max), ...BAD_TEXT],
+});
+
+/** Registering and deregistering agents and inbox agents, and the inbox registrations. */
+export const REGISTRATION_ENDPOINTS: readonly EndpointCase[] = [
+  list("/registry"),
+  {
+    method: "POST",
+    path: "/registry",
+    access: "+PAY",
+    valid: VALID_AGENT,
+    fields: [
+      ...registering,
+      { name: "name", required: true, refused: [long(250), ...BAD_TEXT] },
+      { name: "description", refused: [long(250), ...NOT_TEXT] },
+      {
+        name: "apiBaseUrl",
+        required: true,
+        refused: ["agent", "ftp://a.example", `https://a.example/${long(250)}`, ...BAD_TEXT],
+      },
+      { name: "image", refused: [long(250), ...BAD_TEXT] },
+      {
+        name: "Tags",
+        required: true,
+        refused: ["a", [], [""], [long(63)], [5], Array(16).fill("a"), null],
+      },
+      {
+        name: "ExampleOutputs",
+        refused: ["a", [{}], [{ ...example, name: long(60) }], Array(26).fill(example), null],
+      },
+      { name: "Capability", required: true, refused: ["a", {}, { name: "a", version: "" }, null] },
+      {
+        name: "Author",
+        required: true,
+        refused: ["a", {}, { name: "" }, { name: "a", contactEmail: long(250) }, null],
+      },
+      { name: "Legal", refused: ["a", { terms: "" }, { other: 5 }, null] },
+      {
+        name: "AgentPricing",
+        required: true,
+        refused: [
+          "Fixed",
+          {},
+          { pricingType: "fixed" },
+          fixed(undefined),
+          fixed([]),
+          fixed(Array(6).fill(price)),
+          fixed([{ ...price, amount: "0" }]),
+          fixed([{ ...price, amount: 5 }]),
+          fixed([{ amount: "1" }]),
+          fixed([{ ...price, unit: long(120) }]),
+        ],
+      },
+    ],
+  },
+  { method: "POST", path: "/registry/deregister", access: "+PAY", ...deregistering },
+  { method: "DELETE", path: "/registry", access: "+PAY", ...deregistering },
+  ...inboxAgents("/inbox-agents"),
+  ...inboxAgents("/registry-inbox"),
+  {
+    method: "POST",
+    path: "/inbox-agent-registration-refresh",
+    access: "User",
+    valid: { network: "Preprod", agentIdentifier: "ab".repeat(60) },
+    fields: [
+      network,
+      {
+        name: "agentIdentifier",
+        required: true,
+        refused: ["ab".repeat(28), "ab".repeat(126), ...BAD_TEXT],
+      },
+    ],
+    finds: 404,
+  },
+  {
+    method: "POST",
+    path: "/inbox-agent-registration",
+    access: "User",
+    valid: { network: "Preprod", limit: 50, filter: { agentSlug: "slug", status: ["Invalid"] } },
+    fields: [
+      network,
+      limit,
+      cursorId,
+      { name: "filter", refused: ["a", 5, null, []] },
+      textFilter("filter.agentSlug", 80),
+      textFilter("filter.policyId", 250),
+      status("filter.status"),
+    ],
+  },
+  {
+    method: "POST",
+    path: "/inbox-agent-registration-search",
+    access: "User",
+    valid: { network: "Preprod", query: "part", filter: { status: ["Pending", "Verified"] } },
+    fields: [
+      network,
+      limit,
+      cursorId,
+      { name: "query", required: true, refused: ["  ", long(120), ...BAD_TEXT] },
+      status("filter.status"),
+      textFilter("filter.policyId", 250),
+    ],
+  },
+  {
+    method: "POST",
+    path: "/inbox-agent-registration-diff",
+    access: "User",
+    valid: { network: "Preprod", statusUpdatedAfter: "2024-01-01", agentSlug: "slug" },
+    fields: [
+      network,
+      limit,
+      cursorId,
+      {
+        name: "statusUpdatedAfter",
+        required: true,
+        refused: ["", "yesterday", "2024-02-30", 5, null],
+      },
+      status("status"),
+      textFilter("policyId", 250),
+      textFilter("agentSlug", 80),
+    ],
+  },
+];

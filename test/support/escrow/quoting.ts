@@ -1,0 +1,123 @@
+import type { PaymentSourceType } from "../../../src/chain/network.ts";
+import { metadataOf } from "../registry/market.ts";
+import { RegistrationDesk } from "../registry/registration.ts";
+
+const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+
+/** A price as metadata of either version has it. */
+export const FIXED = [{ unit: "", amount: "5000000" }];
+
+/** Metadata of an agent that is paid through a contract. */
+export function agentMetadata(
+  type: PaymentSourceType,
+  contractAddress: string,
+  pricing: { pricingType: string; prices?: { unit: string; amount: string }[] },
+  sources: object[] = [],
+): Record<string, unknown> {
+  const { pricingType, prices = [] } = pricing;
+  const list = (name: string, unitName: string) =>
+    pricingType === "Fixed" && {
+      [name]: prices.map(({ unit, amount }) => ({ amount, [unitName]: unit === "" ? [] : [unit] })),
+    };
+  if (type === "Web3ChainV1")
+    return metadataOf("agent", {
+      agentPricing: { pricingType, ...list("fixedPricing", "unit") },
+    });
+  const { agentPricing: _, ...rest } = metadataOf("agent", { metadata_version: "2" });
+  return {
+    ...rest,
+    supported_payment_sources: [
+      {
+        chain: "Cardano",
+        network: "Preprod",
+        settlement: {
+          paymentSourceType: "Web3CardanoV2",
+          address: [contractAddress.slice(0, 60), contractAddress.slice(60)],
+        },
+        pricing: { pricingType, ...list("fixed", "asset") },
+      },
+      ...sources,
+    ],
+  };
+}
+
+/** A payment source with selling wallets, and agents of theirs on its chain. */
+export class QuoteDesk {
+  readonly desk: RegistrationDesk;
+  readonly type: PaymentSourceType;
+  agentIdentifier = "";
+  #agents = 0;
+
+  private constructor(desk: RegistrationDesk, type: PaymentSourceType) {
+    this.desk = desk;
+    this.type = type;
+  }
+
+  static async open(type: PaymentSourceType = "Web3ChainV1"): Promise<QuoteDesk> {
+    return new QuoteDesk(await RegistrationDesk.open({ type, published: false }), type);
+  }
+
+  /** Mints an agent to its first selling wallet, or another one, and quotes for it from now on. */
+  async agent(
+    pricing: { pricingType: string; prices?: { unit: string; amount: string }[] } = {
+      pricingType: "Fixed",
+      prices: FIXED,
+    },
+    {
+      holder = "seller-0",
+      sources = [],
+      metadata,
+    }: {
+      holder?: string;
+      sources?: object[];
+      metadata?: object;
+    } = {},
+  ): Promise<string> {
+    const { address } = this.desk.contract;
+    const [minted] = await this.desk.chain.act([
+      {
+        do: "mint",
+        as: `agent-${this.#agents++}`,
+        version: this.type,
+        holder,
+        metadata: metadata ?? agentMetadata(this.type, address, pricing, sources),
+      },
+    ]);
+    this.agentIdentifier = minted?.unit ?? "";
+    return this.agentIdentifier;
+  }
+
+  /** A body of `POST /payment`, whose times are ISO 8601 from epoch milliseconds. */
+  body(overrides: Record<string, unknown> = {}): Record<string, unknown> {
+    const now = Date.now();
+    const at = (ms: number) => new Date(ms).toISOString();
+    return {
+      network: "Preprod",
+      agentIdentifier: this.agentIdentifier,
+      inputHash: "9f".repeat(32),
+      identifierFromPurchaser: "0123456789abcdef0123",
+      payByTime: at(now + HOUR),
+      submitResultTime: at(now + 2 * HOUR),
+      ...(this.type === "Web3ChainV2" && { supportedPaymentSourceIndex: 0 }),
+      ...overrides,
+    };
+  }
+
+  quote(overrides: Record<string, unknown> = {}, headers: Record<string, string> = {}) {
+    // biome-ignore lint/suspicious/noExplicitAny: the assertions are what checks the answer's shape
+    return this.desk.ask<any>("POST", "/payment", this.body(overrides), headers);
+  }
+
+  /** The payments as a list shows them. */
+  async payments(headers: Record<string, string> = {}) {
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    const { data } = await this.desk.ask<{ Payments: any[] }>(
+      "GET",
+      "/payment?network=Preprod",
+      null,
+      headers,
+    );
+    return data.Payments;
+  }
+}

@@ -1,0 +1,115 @@
+import { db } from "../../../src/db/client.ts";
+import { newId } from "../../../src/db/id.ts";
+import { ChangeSet, type Step } from "../../../src/escrow/fold/changes.ts";
+import { type EscrowRecord, type Side, UNLOCKED } from "../../../src/escrow/record.ts";
+import { commit } from "../../../src/escrow/sync/commit.ts";
+import type { EscrowCursor } from "../../../src/escrow/sync/cursor.ts";
+import { NOTHING_WANTED } from "../../../src/escrow/wanted.ts";
+import { initialCursor } from "../../../src/sources/cursor.ts";
+
+const HASH = "ab".repeat(32);
+
+/** A record as the first lock of an escrow makes it, before it is written. */
+export function makeRecord(side: Side, overrides: Partial<EscrowRecord> = {}): EscrowRecord {
+  const now = Date.now();
+  const id = overrides.id ?? newId(now);
+  return {
+    id,
+    side,
+    network: "Preprod",
+    sourceId: "source-a",
+    sourceType: "Web3ChainV1",
+    contractAddress: "addr_test1wcontract",
+    policyId: "00".repeat(28),
+    blockchainIdentifier: `${id}${HASH.repeat(12)}`,
+    identifierHash: id.padEnd(64, "0"),
+    requestedById: "key-a",
+    terms: {
+      agentIdentifier: HASH,
+      pricingType: "Fixed",
+      inputHash: HASH,
+      payByTime: "1800000000000",
+      submitResultTime: "1800003600000",
+      unlockTime: "1800025200000",
+      externalDisputeUnlockTime: "1800046800000",
+      collateralReturn: "0",
+      buyer: "addr_test1buyer",
+      buyerVkey: "11".repeat(28),
+      seller: "addr_test1seller",
+      sellerVkey: "22".repeat(28),
+      buyerReturnAddress: null,
+      sellerReturnAddress: null,
+      funds: [{ unit: "", amount: "5000000" }],
+    },
+    state: UNLOCKED,
+    output: null,
+    wanted: NOTHING_WANTED,
+    wallet: { id: "wallet-a", vkey: "22".repeat(28), address: "addr_test1seller" },
+    createdAt: now,
+    updatedAt: now,
+    lastCheckedAt: null,
+    chainChangedAt: now,
+    actionChangedAt: now,
+    changedAt: now,
+    sequence: 0,
+    rev: -1,
+    ...overrides,
+  };
+}
+
+/** A step that changes what was found alone. */
+export function stepTo(
+  { state, output, wanted }: EscrowRecord,
+  found: Partial<Step["state"]> & Pick<Step["state"], "onChainState">,
+): Step {
+  const taken = { ended: null, error: wanted.error, isErrorCleared: false, expiredAt: null };
+  return { state: { ...state, ...found }, output, wanted, taken };
+}
+
+/** Writes records and their changes as sync does, each call one batch of its own. */
+export class Writer {
+  readonly #d1: D1Database;
+  readonly #cursor: EscrowCursor;
+  #height = 100;
+
+  private constructor(d1: D1Database, cursor: EscrowCursor) {
+    this.#d1 = d1;
+    this.#cursor = cursor;
+  }
+
+  static async create(d1: D1Database, sourceId = "source-a"): Promise<Writer> {
+    await db({ DB: d1 }).batch(initialCursor({ id: sourceId, network: "Preprod" }, null));
+    return new Writer(d1, {
+      sourceId,
+      network: "Preprod",
+      version: 0,
+      recent: [],
+      complete: true,
+      tipHash: null,
+    });
+  }
+
+  /** Moves each record to a new result hash, and returns those hashes by record id. */
+  async change(records: EscrowRecord[], now = Date.now()): Promise<Map<string, string>> {
+    const height = this.#height++;
+    const changes = new ChangeSet([], now, height);
+    const results = new Map<string, string>();
+    for (const record of records) {
+      const txHash = newId(now).padEnd(64, "0");
+      const resultHash = newId(now);
+      results.set(record.id, resultHash);
+      changes.advance(
+        record,
+        stepTo(record, { onChainState: "ResultSubmitted", resultHash }),
+        { txHash, blockHeight: height, txIndex: 0, blockTime: Math.floor(now / 1000) },
+        "170000",
+      );
+    }
+    await commit(db({ DB: this.#d1 }), this.#cursor, changes, {
+      recent: [],
+      leaseUntil: now,
+    });
+    for (const record of records) record.rev++;
+    return results;
+  }
+}

@@ -1,0 +1,214 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { SourceCursor } from "../../../durable-objects/source-cursor.ts";
+import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
+import type { TransactionPosition } from "../../../src/chain/provider/provider.ts";
+import { db, statement } from "../../../src/db/client.ts";
+import { newId } from "../../../src/db/id.ts";
+import { seal } from "../../../src/db/sealed.ts";
+import type { Env } from "../../../src/env.ts";
+import { initialCursor } from "../../../src/sources/cursor.ts";
+import type { TestChain } from "../chain.ts";
+
+/** What a test hands to the object in place of its own. */
+export interface Overrides {
+  env?: Partial<Env>;
+  /** Runs around every call of the object's storage. */
+  storage?: <T>(run: () => Promise<T>) => Promise<T>;
+}
+
+/**
+ * A payment source on a chain, with every actor's wallet managed, written straight to D1.
+ *
+ * @param rules - `open` is a source of the contract without any
+ * @returns its id
+ */
+export async function createSource(
+  chain: TestChain,
+  type: "Web3ChainV1" | "Web3ChainV2" = "Web3ChainV1",
+  managed: (name: string) => boolean = () => true,
+  rules?: "open",
+): Promise<string> {
+  const { wallets, contracts, open } = await chain.wallets();
+  const contract = rules === "open" ? open : contracts.find((one) => one.type === type);
+  if (!contract) throw new Error(`the local chain has no ${type} contract`);
+  const now = Date.now();
+  const id = newId(now);
+  const key = await seal(
+    env,
+    { table: "payment_source", id, column: "rpc_provider_api_key" },
+    "local",
+  );
+  const ours = wallets.filter(({ name }) => /^(seller|buyer)-/.test(name) && managed(name));
+  await db(env).batch([
+    statement(
+      `INSERT INTO payment_source (id, network, type, contract_address, policy_id, admin_wallets,
+         fee_rate_permille, cooldown_time, rpc_provider, rpc_provider_api_key, drives, created_by_id,
+         created_at, updated_at)
+       VALUES (?, 'Preprod', ?, ?, ?, '[]', 50, 420000, 'Blockfrost', ?, 'all', 'key-a', ?, ?)`,
+      id,
+      type,
+      contract.address,
+      contract.policyId,
+      key,
+      now,
+      now,
+    ),
+    ...ours.map((wallet) => addWallet(id, wallet)),
+    ...initialCursor({ id, network: "Preprod" }, null),
+  ]);
+  return id;
+}
+
+/** The statement that makes an actor's wallet a managed one. */
+export function addWallet(
+  sourceId: string,
+  wallet: { name: string; vkey: string; address: string },
+) {
+  return statement(
+    `INSERT INTO managed_wallet (id, source_id, network, role, vkey, address, mnemonic, note,
+       drives, created_by_id, created_at)
+     VALUES (?, ?, 'Preprod', ?, ?, ?, '', ?, 'all', 'key-a', ?)`,
+    newId(Date.now()),
+    sourceId,
+    wallet.name.startsWith("seller") ? "Selling" : "Purchasing",
+    wallet.vkey,
+    wallet.address,
+    wallet.name,
+    Date.now(),
+  );
+}
+
+/** Where a transaction of a chain stands, for a cursor to begin after it. */
+export async function positionAt(chain: TestChain, txHash = ""): Promise<TransactionPosition> {
+  const provider = createBlockfrost({ baseUrl: chain.url, projectId: "any" });
+  const position = await provider.transaction(txHash);
+  if (!position) throw new Error("the local chain has no such transaction");
+  return position;
+}
+
+/**
+ * Runs one alarm of the source's object: the code, D1, storage and provider are real, the time at
+ * which the platform would fire it is not waited for.
+ *
+ * @returns the time of the next alarm it asked for, null when it left that to the cron
+ */
+export function runPass(
+  chain: TestChain,
+  sourceId: string,
+  overrides: Overrides = {},
+): Promise<number | null> {
+  const { SOURCE_CURSOR } = env;
+  const stub = SOURCE_CURSOR.get(SOURCE_CURSOR.idFromName(sourceId));
+  return runInDurableObject(stub, async (_, state) => {
+    let alarm: number | null = null;
+    const around = overrides.storage ?? ((run) => run());
+    const storage = {
+      get: (key: string) => around(() => state.storage.get(key)),
+      put: (entries: Record<string, unknown>) => around(() => state.storage.put(entries)),
+      getAlarm: () => around(async () => alarm),
+      setAlarm: (at: number) =>
+        around(async () => {
+          alarm = at;
+        }),
+    };
+    await state.storage.put({ sourceId, requestId: "test" });
+    const instance = new SourceCursor(state, {
+      ...env,
+      BLOCKFROST_URL_PREPROD: chain.url,
+      ...overrides.env,
+    });
+    Object.defineProperty(instance, "ctx", { value: { storage } });
+    await instance.alarm();
+    return alarm;
+  });
+}
+
+/** Runs passes until the object asks for none, as the platform would. */
+export async function settle(chain: TestChain, sourceId: string, overrides?: Overrides) {
+  for (let passes = 0; passes < 50; passes++)
+    if ((await runPass(chain, sourceId, overrides)) === null) return;
+  throw new Error("the sync does not come to rest");
+}
+
+/**
+ * All that a sync leaves behind, without what may differ between two that saw the same chain: ids,
+ * times we chose, stamps, and the source and wallets with which a test began.
+ */
+export async function leftBehind(sourceId: string) {
+  const ledger = db(env);
+  const escrows = await ledger.all<{
+    side: string;
+    identifier_hash: string;
+    doc: string;
+    state: string;
+  }>(
+    "SELECT side, identifier_hash, doc, state FROM escrow WHERE source_id = ? ORDER BY side, identifier_hash",
+    sourceId,
+  );
+  const steps = await ledger.all<{ key: string; status: string; fields: string; before: string }>(
+    `SELECT side || identifier_hash AS key, status, fields, before
+     FROM escrow_transaction JOIN escrow ON escrow.id = record_id
+     WHERE escrow.source_id = ? ORDER BY key, block_height, tx_index`,
+    sourceId,
+  );
+  const actions = await ledger.all<{ key: string; doc: string }>(
+    `SELECT identifier_hash AS key, escrow_action.doc FROM escrow_action
+     JOIN escrow ON escrow.id = record_id WHERE source_id = ?
+     ORDER BY identifier_hash, escrow_action.id`,
+    sourceId,
+  );
+  const events = await ledger.all<{ key: string; kind: string; sequence: number; data: string }>(
+    `SELECT side || identifier_hash AS key, kind, event.sequence, data FROM event
+     JOIN escrow ON escrow.id = record_id WHERE event.source_id = ?
+     ORDER BY key, event.sequence`,
+    sourceId,
+  );
+  const [cursor] = await ledger.all<Record<string, unknown>>(
+    `SELECT position, recent, complete, tip_hash, lease_until, error, ignored_locks
+     FROM source_cursor WHERE source_id = ?`,
+    sourceId,
+  );
+  return {
+    escrows: escrows.map((row) => ({
+      side: row.side,
+      doc: stable(parseDoc(row.doc)),
+      state: stable(JSON.parse(row.state)),
+    })),
+    steps: steps
+      .filter(({ status }) => status === "Confirmed")
+      .map((row) => ({
+        key: row.key,
+        fields: stable(JSON.parse(row.fields)),
+        before: stable(JSON.parse(row.before)),
+      })),
+    actions: actions.map((row) => ({ key: row.key, doc: stable(JSON.parse(row.doc)) })),
+    events: events.map(({ key, kind, sequence, data }) => ({
+      key,
+      kind,
+      sequence,
+      data: stable(JSON.parse(data)),
+    })),
+    cursor,
+  };
+}
+
+/** A stored document, its placeholders filled with nothing in particular. */
+export function parseDoc(doc: string): Record<string, unknown> {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are the placeholders
+  return JSON.parse(doc.replace(/\u0001\d+\u0001/g, "0")) as Record<string, unknown>;
+}
+
+const VARYING =
+  /^(id|createdAt|updatedAt|since|lastCheckedAt|requestedById|confirmations|.*LastChangedAt)$/;
+const OURS = /^(PaymentSource|SmartContractWallet|SellerWallet|BuyerWallet)$/;
+
+function stable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(stable);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => !VARYING.test(name) && !OURS.test(name))
+      .map(([name, member]) => [name, stable(member)]),
+  );
+}

@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import type { Block } from "../../../src/chain/provider/provider.ts";
+import { look } from "../../../src/wallets/spending/look.ts";
+import type { WalletTransaction } from "../../../src/wallets/spending/transaction.ts";
+import { transaction } from "./transactions.ts";
+
+const inBlock = (blockHeight: number, phase: WalletTransaction["phase"] = "InBlock") => ({
+  phase,
+  blockHeight,
+  blockHash: `block ${blockHeight}`,
+  blockTime: 0,
+});
+
+/** A chain with blocks up to a height, and which of them hold which transactions. */
+function chain(height: number, held: Record<string, number> = {}, otherFrom = height + 1) {
+  const calls: string[] = [];
+  const block = (at: number): Block => ({
+    height: at,
+    hash: at >= otherFrom ? `other ${at}` : `block ${at}`,
+    slot: at * 20,
+    time: 0,
+  });
+  return {
+    calls,
+    tip: block(height),
+    provider: {
+      async block(at: number | string) {
+        calls.push(`block ${at}`);
+        return typeof at === "number" && at <= height ? block(at) : null;
+      },
+      async transaction(hash: string) {
+        calls.push(hash);
+        const at = held[hash];
+        if (at === undefined) return null;
+        const { hash: blockHash } = block(at);
+        return { hash, blockHash, blockHeight: at, txIndex: 0, blockTime: 0, validContract: true };
+      },
+    },
+  };
+}
+
+describe("a look at the chain", () => {
+  it("asks for the oldest that no block has, and not for what spends from it", async () => {
+    const { provider, tip, calls } = chain(10);
+    const open = [transaction("a", ["x#0"]), transaction("b", ["a#0"]), transaction("c", ["b#0"])];
+    expect(await look(provider, open, tip, 1)).toEqual([]);
+    expect(calls).toEqual(["a"]);
+  });
+
+  it("follows a line as far as blocks have it", async () => {
+    const { provider, tip, calls } = chain(10, { a: 9, b: 10 });
+    const open = [transaction("a", ["x#0"]), transaction("b", ["a#0"]), transaction("c", ["b#0"])];
+    const seen = await look(provider, open, tip, 2);
+    expect(calls).toEqual(["a", "b", "c"]);
+    expect(seen.map(({ hash, event }) => `${hash} ${event}`)).toEqual([
+      "a Seen",
+      "a Deep",
+      "b Seen",
+    ]);
+  });
+
+  it("asks for what spends what a failed script left of the collateral", async () => {
+    const { provider, tip, calls } = chain(10, { b: 10 });
+    const open = [transaction("a", ["x#0"], inBlock(9, "Failed")), transaction("b", ["a#1"])];
+    const seen = await look(provider, open, tip, 1);
+    expect(calls).toEqual(["block 9", "b"]);
+    expect(seen.map(({ hash, event }) => `${hash} ${event}`)).toContain("b Seen");
+  });
+
+  it("asks for one block where all stand that are in one", async () => {
+    const { provider, tip, calls } = chain(30);
+    const open = [
+      transaction("a", ["x#0"], inBlock(8, "Confirmed")),
+      transaction("b", ["a#0"], inBlock(12)),
+    ];
+    const seen = await look(provider, open, tip, 1);
+    expect(calls).toEqual(["block 12"]);
+    expect(seen.map(({ hash, event }) => `${hash} ${event}`)).toEqual([
+      "a Deep",
+      "a Buried",
+      "b Deep",
+    ]);
+  });
+
+  it("finds gone what stood on a block that another has replaced, and looks where it is now", async () => {
+    const { provider, tip, calls } = chain(13, { b: 13 }, 11);
+    const open = [
+      transaction("a", ["x#0"], inBlock(8, "Confirmed")),
+      transaction("b", ["a#0"], inBlock(12)),
+    ];
+    const seen = await look(provider, open, tip, 2);
+    expect(calls).toEqual(["block 12", "block 8", "b"]);
+    expect(seen.map(({ hash, event }) => `${hash} ${event}`)).toEqual([
+      "b Gone",
+      "a Deep",
+      "b Seen",
+    ]);
+  });
+
+  it("takes a provider that is behind for late, not for another chain", async () => {
+    const { provider, tip } = chain(11);
+    const open = [transaction("a", ["x#0"], inBlock(12))];
+    expect(await look(provider, open, tip, 2)).toEqual([]);
+  });
+
+  it("gives up the first of a line alone: the others fall with it", async () => {
+    const { provider, tip } = chain(57);
+    const open = [transaction("a", ["x#0"]), transaction("b", ["a#0"]), transaction("c", ["b#0"])];
+    const seen = await look(provider, open, tip, 1);
+    expect(seen.map(({ hash, event }) => `${hash} ${event}`)).toEqual(["a Over"]);
+  });
+
+  it("gives up what no block has two minutes after its validity, and for good twenty blocks later", async () => {
+    const at = async (height: number, one: WalletTransaction) => {
+      const { provider, tip } = chain(height);
+      return (await look(provider, [one], tip, 1)).map(({ event }) => event);
+    };
+    const sent = transaction("a", ["x#0"], { validTo: 1_000 });
+    // Slot 1120.
+    expect(await at(56, sent)).toEqual([]);
+    expect(await at(57, sent)).toEqual(["Over"]);
+    const expired = transaction("a", ["x#0"], { phase: "Expired", overHeight: 57 });
+    expect(await at(76, expired)).toEqual([]);
+    expect(await at(77, expired)).toEqual(["Buried"]);
+  });
+});

@@ -1,0 +1,321 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatAddress } from "../../../../src/chain/address.ts";
+import { keysFromMnemonic } from "../../../../src/chain/keys.ts";
+import type {
+  ExecutionUnits,
+  ProtocolParameters,
+} from "../../../../src/chain/provider/provider.ts";
+import { buildTransaction } from "../../../../src/chain/transaction/build.ts";
+import { decodeTransaction } from "../../../../src/chain/transaction/decode.ts";
+import { leastFee, unitsOf } from "../../../../src/chain/transaction/fee.ts";
+import {
+  outputName,
+  type ScriptSource,
+  type WalletOutput,
+} from "../../../../src/chain/transaction/plan.ts";
+import { minimumCoin, payFrom, WalletShort } from "../../../../src/chain/transaction/selection.ts";
+import { add, addAll, sumOf, type Value } from "../../../../src/chain/transaction/value.ts";
+import { compose, keptOf, type Purse } from "../../../../src/wallets/spending/making/compose.ts";
+import type { TransactionPart } from "../../../../src/wallets/work.ts";
+import { runs } from "../../../support/effort.ts";
+import { PROTOCOL_PARAMETERS as parameters } from "../../../support/protocol-parameters.ts";
+
+const keys = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const frame = { validity: { from: 100, to: 700 }, parameters, signer: keys.vkey };
+const TOKENS = ["aa", "bb"].map((byte) => `${byte.repeat(28)}01`);
+
+let made = 0;
+function output(coin: bigint, tokens: readonly [string, bigint][] = []): WalletOutput {
+  const txHash = (++made).toString(16).padStart(64, "0");
+  return { txHash, index: made % 3, value: new Map([["", coin], ...tokens]) };
+}
+
+/** Pays some coins and tokens to the n-th of those who are paid. */
+function payment(n: number, coin: bigint, tokens: readonly [string, bigint][]): TransactionPart {
+  const hash = n.toString(16).padStart(56, "0");
+  const address = formatAddress({
+    network: "Preprod",
+    payment: { kind: "key", hash },
+    stake: null,
+  });
+  return {
+    spends: [],
+    scriptInputs: [],
+    mints: [],
+    metadata: new Map(),
+    outputs: [{ address, value: new Map([["", coin], ...tokens]) }],
+    detail: {},
+  };
+}
+const SCRIPTS = ["5c", "5d"].map(
+  (byte): ScriptSource => ({ from: "witness", hash: byte.repeat(28), cbor: "450101002499" }),
+);
+
+/** Spends an output of a script, and goes on with a little more in it. */
+function step(n: number, coin: bigint, used: ExecutionUnits | null): TransactionPart {
+  const [script = fail()] = SCRIPTS.slice(n % 2);
+  const input = output(coin, [[TOKENS[0] ?? "", 3n]]);
+  const [next] = payment(n, coin + 500_000n, [[TOKENS[0] ?? "", 3n]]).outputs;
+  return {
+    ...payment(n, 0n, []),
+    scriptInputs: [{ ...input, script, redeemer: Uint8Array.of(0xd8, 0x79, 0x80) }],
+    unitsAmong: (parts) =>
+      used && { memory: used.memory * BigInt(parts), steps: used.steps * BigInt(parts) },
+    outputs: next ? [next] : [],
+  };
+}
+
+/** Mints some of a token, and pays them to somebody. */
+function mint(quantity: bigint): TransactionPart {
+  const [script = fail()] = SCRIPTS;
+  return {
+    ...payment(99, 3_000_000n, [[`${script.hash}01`, quantity]]),
+    mints: [{ script, tokens: new Map([["01", quantity]]), redeemer: Uint8Array.of(0x80) }],
+  };
+}
+
+const fail = (): never => {
+  throw new Error("not reached");
+};
+const units = fc.record({
+  memory: fc.bigInt({ min: 100_000n, max: 2_000_000n }),
+  steps: fc.bigInt({ min: 50_000_000n, max: 1_500_000_000n }),
+});
+const coins = fc.bigInt({ min: 1_500_000n, max: 80_000_000n });
+const tokens = fc
+  .subarray(TOKENS)
+  .map((units) => units.map((unit) => [unit, 5n] as [string, bigint]));
+const purses = fc
+  .record({
+    line: fc.bigInt({ min: 20_000_000n, max: 900_000_000n }),
+    others: fc.array(fc.tuple(coins, tokens), { maxLength: 12 }),
+  })
+  .map(({ line, others }): Purse => {
+    const first = output(line);
+    const outputs = [
+      first,
+      // Enough of everything, so that what is asked for can be paid.
+      output(
+        6_000_000_000n,
+        TOKENS.map((unit) => [unit, 10_000n]),
+      ),
+      ...others.map(([coin, more]) => output(coin, more)),
+    ];
+    return {
+      address: keys.address,
+      line: first,
+      outputs,
+      collateral: null,
+      splits: line % 4n === 0n ? 3 : 0,
+    };
+  });
+const payments = fc
+  .array(fc.tuple(coins, tokens), { minLength: 1, maxLength: 25 })
+  .map((all) => all.map(([coin, more], i) => payment(i, coin, more)));
+const steps = fc
+  .array(fc.tuple(coins, fc.option(units)), { minLength: 1, maxLength: 12 })
+  .map((all) => all.map(([coin, used], i) => step(i, coin, used)));
+const mixed = fc
+  .tuple(payments, steps, fc.nat(4), fc.bigInt({ min: 1n, max: 9n }))
+  .map(([paid, taken, n, quantity]) => {
+    if (n === 0) return paid;
+    if (n === 1) return [...taken, ...paid];
+    return n === 2 ? [mint(quantity), ...paid] : taken;
+  });
+/** As a network may set them. */
+const parameterSets = fc
+  .record({
+    feePerByte: fc.bigInt({ min: 30n, max: 60n }),
+    priceMemory: fc.constantFrom("0.0577", "0.03", "0.1"),
+    collateralPercent: fc.bigInt({ min: 100n, max: 200n }),
+    coinsPerByte: fc.bigInt({ min: 3_000n, max: 6_000n }),
+    maxTransactionSize: fc.integer({ min: 4_000, max: 16_384 }),
+    maxUnits: fc.record({
+      memory: fc.bigInt({ min: 8_000_000n, max: 16_500_000n }),
+      steps: fc.constant(10_000_000_000n),
+    }),
+  })
+  .map((some) => ({ ...parameters, ...some }));
+
+function labelled(text: string): Partial<TransactionPart> {
+  return { metadata: new Map([[674n, new Map([["msg", [text]]])]]) };
+}
+
+function built(
+  parts: readonly TransactionPart[],
+  purse: Purse,
+  parameters: ProtocolParameters = frame.parameters,
+) {
+  const composed = compose(parts, purse, { ...frame, parameters });
+  const pay = payFrom(composed.wallet, composed.plan);
+  return { composed, transaction: buildTransaction(composed.plan, pay, [keys]) };
+}
+
+describe("parts of transactions put together", () => {
+  it("conserve value in each unit, meet every demand, and stay within the ledger's limits", () => {
+    fc.assert(
+      fc.property(mixed, purses, parameterSets, (parts, purse, parameters) => {
+        const { composed, transaction } = built(parts, purse, parameters);
+        const tx = decodeTransaction(transaction.cbor);
+        expect(composed.count).toBeGreaterThanOrEqual(1);
+        expect(transaction.cbor.length).toBeLessThanOrEqual(parameters.maxTransactionSize);
+        const inputs = tx.inputs.map(outputName);
+        expect(inputs).toContain(outputName(purse.line));
+        expect(tx.fee).toBeGreaterThanOrEqual(leastFee(composed.plan, transaction.cbor.length));
+        const chosen = parts.slice(0, composed.count);
+        const spent = chosen.flatMap(({ scriptInputs }) => scriptInputs);
+        const minted = chosen.flatMap(({ mints }) => mints);
+        expect(tx.redeemerCount).toBe(spent.length + minted.length);
+        const used = unitsOf(composed.plan);
+        expect(used.memory).toBeLessThanOrEqual(parameters.maxUnits.memory);
+        expect(used.steps).toBeLessThanOrEqual(parameters.maxUnits.steps);
+
+        const left: Value = new Map([["", -tx.fee]]);
+        for (const { policyId, assetName, quantity } of tx.mint)
+          add(left, policyId + assetName, quantity);
+        for (const one of spent) {
+          expect(inputs).toContain(outputName(one));
+          addAll(left, one.value);
+        }
+        for (const one of purse.outputs)
+          if (inputs.includes(outputName(one))) addAll(left, one.value);
+        for (const { funds } of tx.outputs) addAll(left, sumOf(funds), -1n);
+        expect([...left.values()].every((amount) => amount === 0n)).toBe(true);
+
+        const demands = chosen.flatMap(({ outputs }) => outputs);
+        for (const [i, { value }] of demands.entries())
+          expect(sumOf(tx.outputs[i]?.funds ?? [])).toEqual(value);
+        for (const { address, funds } of tx.outputs.slice(demands.length)) {
+          const value = sumOf(funds);
+          expect(value.get("")).toBeGreaterThanOrEqual(minimumCoin({ address, value }, parameters));
+        }
+      }),
+      runs(150, 5_000),
+    );
+  });
+
+  it("are the same transaction each time", () => {
+    fc.assert(
+      fc.property(mixed, purses, (parts, purse) => {
+        expect(built(parts, purse)).toEqual(built(parts, purse));
+      }),
+      runs(20, 1_000),
+    );
+  });
+
+  it("continue the line with an output that holds the native coin alone", () => {
+    fc.assert(
+      fc.property(mixed, purses, (parts, purse) => {
+        const { composed, transaction } = built(parts, purse);
+        const { made: own, lineOut, hash } = keptOf(transaction, composed.wallet);
+        const last = own.at(-1);
+        expect(lineOut).toBe(`${hash}#${last?.index}`);
+        expect([...(last?.value.keys() ?? [])]).toEqual([""]);
+      }),
+      runs(50, 1_000),
+    );
+  });
+
+  it("use what was measured for as many of them, with a reserve where there is room", () => {
+    const used = { memory: 500_000n, steps: 100_000_000n };
+    const purse = fc.sample(purses, 1)[0] ?? fail();
+    const unitsOfEach = (count: number) => {
+      const parts = Array.from({ length: count }, (_, i) => step(2 * i, 5_000_000n, used));
+      const { plan, isMeasured } = compose(parts, purse, frame);
+      expect(isMeasured).toBe(true);
+      return plan.scriptInputs.map(({ units: { memory } }) => memory);
+    };
+    expect(unitsOfEach(2)).toEqual([1_150_000n, 1_150_000n]);
+    // Five use 12.5 of the 14 million that a transaction may use.
+    expect(unitsOfEach(5)).toEqual(Array.from({ length: 5 }, () => 2_800_000n));
+    // Six would use 18, so three go together.
+    expect(unitsOfEach(6)).toHaveLength(3);
+  });
+
+  it("are measured when it is unknown what one of them uses", () => {
+    const used = { memory: 500_000n, steps: 100_000_000n };
+    const parts = [step(0, 5_000_000n, used), step(2, 5_000_000n, null)];
+    const { isMeasured } = compose(parts, fc.sample(purses, 1)[0] ?? fail(), frame);
+    expect(isMeasured).toBe(false);
+  });
+
+  it.each<[string, Partial<TransactionPart>, Partial<TransactionPart>, number]>([
+    ["spend the same output", step(0, 3_000_000n, null), {}, 1],
+    ["have the same name", { alone: ["signature"] }, { alone: ["signature"] }, 1],
+    ["have other names", { alone: ["one"] }, { alone: ["two"] }, 2],
+    ["say another thing under a label", labelled("a"), labelled("b"), 1],
+    ["say the same under a label", labelled("a"), labelled("a"), 2],
+    ["are too many for one of them", {}, { most: 1 }, 1],
+  ])("share no transaction when they %s, and else they do", (_, one, other, count) => {
+    const first = { ...payment(1, 2_000_000n, []), ...one };
+    const second = { ...payment(2, 2_000_000n, []), ...one, ...other };
+    const purse = fc.sample(purses, 1)[0] ?? fail();
+    expect(compose([first, second], purse, frame).count).toBe(count);
+  });
+
+  it("are as many as the wallet can pay: else the first half", () => {
+    const line = output(30_000_000n);
+    const purse = { address: keys.address, line, outputs: [line], collateral: null };
+    const parts = Array.from({ length: 8 }, (_, i) => payment(i, 6_000_000n, []));
+    expect(compose(parts, purse, frame).count).toBe(4);
+  });
+
+  it("leave alone what is kept for the end, and the collateral that another names", () => {
+    const [line, kept, other] = [5_000_000n, 90_000_000n, 9_000_000n].map((coin) => output(coin));
+    if (!line || !kept || !other) throw new Error("not reached");
+    const base = { address: keys.address, line, outputs: [line, kept, other], collateral: null };
+    const spends = (purse: Purse, coin: bigint) => {
+      const { plan, wallet } = compose([payment(1, coin, [])], purse, frame);
+      return payFrom(wallet, plan)(200_000n).inputs;
+    };
+    const last = new Set([outputName(kept)]);
+    expect(spends({ ...base, last }, 8_000_000n)).toEqual([line, other]);
+    expect(spends({ ...base, last }, 40_000_000n)).toEqual([line, other, kept]);
+    const named = { ...base, collateral: outputName(kept), isCollateralNamed: true };
+    expect(() => spends(named, 40_000_000n)).toThrow(WalletShort);
+  });
+
+  it("spend dust and foreign units only when nothing else pays, and keep those apart", () => {
+    const units = Array.from({ length: 11 }, (_, i) => `${"ee".repeat(28)}${10 + i}`);
+    const dust = output(1_900_000n);
+    const crowded = output(
+      50_000_000n,
+      units.map((unit) => [unit, 1n]),
+    );
+    const foreign = output(20_000_000n, [[units[0] ?? "", 1n]]);
+    const plain = output(4_000_000n);
+    const line = output(3_000_000n);
+    const outputs = [dust, crowded, foreign, plain, line];
+    const purse = { address: keys.address, line, outputs, collateral: null };
+    const paid = (coin: bigint) => {
+      const { plan, wallet } = compose([payment(1, coin, [])], purse, frame);
+      return payFrom(wallet, plan)(200_000n);
+    };
+    expect(paid(5_000_000n).inputs).toEqual([line, plain]);
+    expect(paid(15_000_000n).inputs).toEqual([line, plain, foreign]);
+    expect(paid(60_000_000n).inputs).toEqual([line, plain, foreign, dust, crowded]);
+    const change = paid(15_000_000n).change.map(({ value }) => value.size);
+    expect(change).toEqual([2, 1]);
+  });
+
+  it("split small outputs off a change that is large enough", () => {
+    const change = (coin: bigint) => {
+      const line = output(coin);
+      const purse = { address: keys.address, line, outputs: [line], collateral: null, splits: 3 };
+      const { plan, wallet } = compose([payment(1, 2_000_000n, [])], purse, frame);
+      return payFrom(wallet, plan)(200_000n).change.map(({ value }) => value.get(""));
+    };
+    expect(change(100_000_000n)).toEqual([10_000_000n, 10_000_000n, 10_000_000n, 67_800_000n]);
+    expect(change(35_000_000n)).toEqual([10_000_000n, 22_800_000n]);
+    expect(change(25_000_000n)).toEqual([22_800_000n]);
+  });
+
+  it("are as many as fit: else the first half", () => {
+    const many = Array.from({ length: 600 }, (_, i) => payment(i, 2_000_000n, []));
+    const line = output(6_000_000_000n);
+    const purse = { address: keys.address, line, outputs: [line], collateral: null };
+    const { composed } = built(many, purse);
+    expect(composed.count).toBe(300);
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import { keysFromMnemonic } from "../../../../src/chain/keys.ts";
+import {
+  type AdditionalOutput,
+  type EvaluationObstacle,
+  type ExecutionUnits,
+  NotEvaluated,
+  ScriptFailed,
+} from "../../../../src/chain/provider/provider.ts";
+import { outputName } from "../../../../src/chain/transaction/plan.ts";
+import { compose } from "../../../../src/wallets/spending/making/compose.ts";
+import { measured } from "../../../../src/wallets/spending/making/measure.ts";
+import { BadMembers } from "../../../../src/wallets/spending/making/members.ts";
+import type { WalletTransaction } from "../../../../src/wallets/spending/transaction.ts";
+import type { TransactionPart } from "../../../../src/wallets/work.ts";
+import { PROTOCOL_PARAMETERS as parameters } from "../../../support/protocol-parameters.ts";
+import { transaction } from "../transactions.ts";
+
+const keys = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
+const PARENT = "aa".repeat(32);
+const line = { txHash: PARENT, index: 1, value: new Map([["", 90_000_000n]]) };
+const purse = { address: keys.address, line, outputs: [line], collateral: null };
+const frame = { validity: { from: 1, to: 2 }, parameters, signer: keys.vkey };
+
+/** Spends the output of a script whose transaction has this byte for a hash. */
+const step = (byte: string, used: ExecutionUnits | null = null): TransactionPart => ({
+  spends: [],
+  mints: [],
+  scriptInputs: [
+    {
+      txHash: byte.repeat(32),
+      index: 4,
+      value: new Map([["", 5_000_000n]]),
+      script: { from: "witness", hash: "5c".repeat(28), cbor: "450101002499" },
+      redeemer: Uint8Array.of(0),
+    },
+  ],
+  unitsAmong: () => used,
+  outputs: [],
+  metadata: new Map(),
+  detail: {},
+});
+const membersOf = (parts: readonly TransactionPart[], isAlone = false) =>
+  parts.map((part, i) => ({ task: { id: String(i), isAlone }, part }));
+
+/** A node that answers with what it is given, one after the other. */
+function node(...answers: (EvaluationObstacle | Error | null)[]) {
+  const told: string[][] = [];
+  return {
+    told,
+    async evaluate(_: Uint8Array, additional: readonly AdditionalOutput[] = []) {
+      told.push(additional.map(outputName));
+      const answer = answers.shift() ?? null;
+      if (answer instanceof Error) throw answer;
+      if (answer !== null) throw new NotEvaluated(answer, answer);
+      return new Map([["spend:0", { memory: 1_000n, steps: 2_000n }]]);
+    },
+  };
+}
+
+const parent = (phase: WalletTransaction["phase"]) =>
+  transaction(PARENT, ["x#0"], { phase, made: [0, 1].map((index) => ({ ...line, index })) });
+
+const measure = (
+  provider: ReturnType<typeof node>,
+  { phase = "InBlock", accepted = [] }: { phase?: WalletTransaction["phase"]; accepted?: string[] },
+) => {
+  const parts = [step("11")];
+  return measured(provider, compose(parts, purse, frame), membersOf(parts), {
+    open: [parent(phase)],
+    accepted: new Set(accepted),
+  });
+};
+
+describe("the units of a transaction's scripts", () => {
+  it("are those that are known, and no node is asked", async () => {
+    const parts = [step("11", { memory: 100n, steps: 200n })];
+    const asked = node();
+    const known = { open: [], accepted: new Set<string>() };
+    const composed = compose(parts, purse, frame);
+    const plan = await measured(asked, composed, membersOf(parts), known);
+    expect(plan.scriptInputs).toMatchObject([{ units: { memory: 115n, steps: 230n } }]);
+    expect(asked.told).toEqual([]);
+    // One that failed alone is measured afresh.
+    const afresh = await measured(asked, composed, membersOf(parts, true), known);
+    expect(afresh.scriptInputs).toMatchObject([{ units: { memory: 1_150n, steps: 2_300n } }]);
+  });
+
+  it.each([
+    ["in a block", { phase: "InBlock" as const }],
+    ["accepted", { phase: "Sent" as const }],
+    ["accepted just now", { phase: "Stored" as const, accepted: [PARENT] }],
+  ])("are asked of a node without the parents that are %s", async (_, known) => {
+    const asked = node();
+    await measure(asked, known);
+    expect(asked.told).toEqual([[]]);
+  });
+
+  it("are asked with the outputs of parents that no node is known to have", async () => {
+    const asked = node();
+    await measure(asked, { phase: "Stored" });
+    expect(asked.told).toEqual([[`${PARENT}#1`]]);
+  });
+
+  it("are asked with them when the node does not know them, and without when it does", async () => {
+    const unknowing = node("UnknownInput");
+    await measure(unknowing, { phase: "Sent" });
+    expect(unknowing.told).toEqual([[], [`${PARENT}#1`]]);
+    const knowing = node("AdditionalUtxoOverlap");
+    await measure(knowing, { phase: "Stored" });
+    expect(knowing.told).toEqual([[`${PARENT}#1`], []]);
+  });
+
+  it("tell which members have no place, by redeemer or by input", async () => {
+    const parts = [step("99"), step("11"), step("55")];
+    const failing = async (error: Error) => {
+      const composed = compose(parts, purse, frame);
+      const known = { open: [], accepted: new Set<string>() };
+      const thrown = await measured(node(error), composed, membersOf(parts), known).catch(
+        (one: unknown) => one,
+      );
+      return thrown instanceof BadMembers ? thrown.members.map(({ task }) => task.id) : thrown;
+    };
+    // By the order of all inputs: 11, 55, 99, aa.
+    expect(await failing(new ScriptFailed("no", ["spend:0", "spend:2"]))).toEqual(["0", "1"]);
+    const nobody = new ScriptFailed("no");
+    expect(await failing(nobody)).toBe(nobody);
+    const missing = new NotEvaluated("UnknownInput", `unknown: ${"55".repeat(32)}#4`);
+    expect(await failing(missing)).toEqual(["2"]);
+    const another = new NotEvaluated("UnknownInput", `unknown: ${"55".repeat(32)}#40`);
+    expect(await failing(another)).toBe(another);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { isOfTheBytes, namesOutput } from "../../../src/wallets/spending/refusal.ts";
+
+describe("a node's refusal", () => {
+  it.each([
+    ["a fee", "FeeTooSmallUTxO (Mismatch {supplied = 1, expected = 2})"],
+    ["an output", "BabbageOutputTooSmallUTxO [(TxOut, Coin 1)]"],
+    ["the size", "MaxTxSizeUTxO (Mismatch 16385 16384)"],
+    ["the value", "ValueNotConservedUTxO (Mismatch 1 2)"],
+    ["a signature", "InvalidWitnessesUTXOW [VKey]"],
+    ["a script", "ValidationTagMismatch (IsValid True) (FailedUnexpectedly [PlutusFailure])"],
+    ["the script data", "PPViewHashesDontMatch SJust"],
+  ])("that names %s is of the bytes", (_, text) => {
+    expect(isOfTheBytes(`transaction submit error ConwayUtxowFailure (${text})`)).toBe(true);
+  });
+
+  it.each([
+    [
+      "inputs that it does not know, and so another sum",
+      "BadInputsUTxO [x], ValueNotConservedUTxO",
+    ],
+    ["that all inputs are spent", "All inputs are spent. Transaction has probably been included"],
+    ["another time", "OutsideValidityIntervalUTxO (ValidityInterval 1 2) (SlotNo 3)"],
+    ["a mempool", "mempool is full"],
+    ["what nobody has said before", "ConwayNewRuleFailure"],
+  ])("that names %s is of its view", (_, text) => {
+    expect(isOfTheBytes(text)).toBe(false);
+  });
+});
+
+describe("an output that a node names", () => {
+  const output = { txHash: "5a".repeat(32), index: 1 };
+
+  it.each([
+    `missing from UTxO set: ${output.txHash}#1, ${"5b".repeat(32)}#2`,
+    `BadInputsUTxO (fromList [TxIn (TxId {unTxId = SafeHash "${output.txHash}"}) (TxIx {unTxIx = 1})])`,
+    JSON.stringify({ UnknownInputs: [{ txId: output.txHash, index: 1 }] }),
+    `${output.txHash}#0 ${output.txHash}#1`,
+  ])("is found in %s", (text) => {
+    expect(namesOutput(text, output)).toBe(true);
+  });
+
+  it.each([
+    "BadInputsUTxO",
+    `${output.txHash}#0`,
+    `${output.txHash}#10`,
+    `${"5b".repeat(32)}#1`,
+    output.txHash,
+  ])("is not found in %s", (text) => {
+    expect(namesOutput(text, output)).toBe(false);
+  });
+});

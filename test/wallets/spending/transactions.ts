@@ -1,0 +1,34 @@
+import type { WalletTransaction } from "../../../src/wallets/spending/transaction.ts";
+
+/** A wallet's transaction that spends outputs, by their names. */
+export function transaction(
+  hash: string,
+  inputs: string[],
+  more: Partial<WalletTransaction> = {},
+): WalletTransaction {
+  return {
+    hash,
+    phase: "Sent",
+    sequence: 1,
+    sourceId: "",
+    tasks: [],
+    inputs,
+    made: [],
+    lineIn: null,
+    lineOut: null,
+    canBeOvertaken: false,
+    collateral: null,
+    validFrom: 0,
+    validTo: 1_000,
+    fee: 0n,
+    size: 0,
+    memory: 0,
+    blockHeight: null,
+    blockHash: null,
+    blockTime: null,
+    overHeight: null,
+    error: null,
+    movedAt: 0,
+    ...more,
+  };
+}

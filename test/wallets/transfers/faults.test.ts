@@ -1,0 +1,298 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { askProvider } from "../../../devnet/client/chain.ts";
+import { emptyTables } from "../../support/app.ts";
+import { wrapD1 } from "../../support/d1.ts";
+import { TransferDesk } from "../../support/wallets/transfers.ts";
+
+/** Past the validity of any transaction made now, and past the time a provider may be late. */
+const UNTIL_INVALID_MS = 15 * 60_000;
+const FINAL_DEPTH = 20;
+const REFUSED = { match: "/tx/submit", status: 400, body: '{"message":"BadInputsUTxO"}' };
+const LOST = { match: "/tx/submit", truncate: true };
+
+beforeEach(emptyTables);
+
+async function letValidityPass({ desk }: TransferDesk): Promise<void> {
+  await desk.chain.advance(UNTIL_INVALID_MS);
+  await desk.chain.mine();
+}
+
+/** Runs the wallet so often that it gives up what is refused: each time with bytes of their own. */
+async function tryAllTimes({ desk }: TransferDesk): Promise<void> {
+  for (let runs = 0; runs < 8; runs++) {
+    await desk.chain.advance(2_000);
+    await desk.chain.mine();
+    await desk.skipPauses();
+    await desk.work();
+  }
+}
+
+describe("a transfer whose wallet is short", () => {
+  it("fails with what is missing, and holds up none that can be paid", async () => {
+    const transfers = await TransferDesk.open({ sellerFunds: [30_000_000] });
+    const ids: string[] = [];
+    for (const whole of [4, 900, 5, 6])
+      ids.push(await transfers.sent({ minorUnitAmount: `${whole}000000` }));
+    await transfers.desk.work();
+    expect(await transfers.statuses(ids)).toEqual(["Sent", "Pending", "Sent", "Sent"]);
+    const [, large = ""] = ids;
+    const waiting = await transfers.shown(large);
+    expect(waiting.errorNote).toMatch(
+      /^the wallet lacks \d+ minor units .* send them to addr_test1/,
+    );
+    await transfers.desk.settle();
+    expect(await transfers.statuses(ids)).toEqual([
+      "Confirmed",
+      "Failed",
+      "Confirmed",
+      "Confirmed",
+    ]);
+    expect((await transfers.shown(large)).errorNote).toMatch(/lacks \d+ minor units/);
+    expect(await transfers.received()).toBe(15_000_000n);
+  });
+
+  it("is paid once funds come", async () => {
+    const transfers = await TransferDesk.open({ sellerFunds: [3_000_000] });
+    const id = await transfers.sent();
+    await transfers.desk.work();
+    expect(await transfers.shown(id)).toMatchObject({ status: "Pending", txHash: null });
+    const [, rich] = transfers.desk.sellers;
+    await transfers.sent({
+      fromWalletAddress: rich.address,
+      toAddress: transfers.from,
+      minorUnitAmount: "20000000",
+    });
+    await transfers.desk.settle(rich);
+    await transfers.desk.settle();
+    expect(await transfers.shown(id)).toMatchObject({ status: "Confirmed", errorNote: null });
+  });
+
+  const MOST = "9".repeat(20);
+
+  it.each([
+    [
+      "a token that the wallet does not hold",
+      { assets: [{ unit: "ab".repeat(30), quantity: MOST }] },
+      "does not hold the token",
+    ],
+    ["more than there is", { minorUnitAmount: MOST }, "lacks"],
+  ])("fails for %s", async (_, fields, reason) => {
+    const transfers = await TransferDesk.open();
+    const id = await transfers.sent(fields);
+    await transfers.desk.settle();
+    expect(await transfers.shown(id)).toMatchObject({
+      status: "Failed",
+      txHash: null,
+      errorNote: expect.stringContaining(reason),
+    });
+  });
+});
+
+describe("a transfer while the chain provider fails", () => {
+  it("waits, says so, and is paid afterwards", async () => {
+    const transfers = await TransferDesk.open();
+    const id = await transfers.sent();
+    await transfers.desk.chain.faults({ match: "/utxos", status: 500 });
+    await transfers.desk.work();
+    expect(await transfers.shown(id)).toMatchObject({
+      status: "Pending",
+      errorNote: expect.stringMatching(/^waits for the chain provider: /),
+    });
+    await transfers.desk.chain.faults();
+    await transfers.desk.settle();
+    expect(await transfers.shown(id)).toMatchObject({ status: "Confirmed", errorNote: null });
+  });
+});
+
+describe("a transfer whose submission is lost", () => {
+  it("is made anew once it can no longer land, and pays once", async () => {
+    const transfers = await TransferDesk.open();
+    const { desk } = transfers;
+    const ids = [await transfers.sent(), await transfers.sent()];
+    await desk.chain.faults({ match: "/tx/submit", status: 504 });
+    await desk.work();
+    expect(await transfers.statuses(ids)).toEqual(["Sent", "Sent"]);
+    await letValidityPass(transfers);
+    await desk.work();
+    expect(await transfers.shown(ids[0] ?? "")).toMatchObject({
+      status: "Pending",
+      errorNote: "the network did not take the transaction in time",
+    });
+    await desk.chain.faults();
+    await desk.settle();
+    expect(await transfers.statuses(ids)).toEqual(["Confirmed", "Confirmed"]);
+    expect(await transfers.received()).toBe(10_000_000n);
+  });
+
+  it("is taken for paid when it comes after it was given up", async () => {
+    const transfers = await TransferDesk.open();
+    const { desk } = transfers;
+    const id = await transfers.sent();
+    await desk.chain.faults(LOST, { match: "^/txs/", status: 404 });
+    await desk.work();
+    const { txHash } = await transfers.shown(id);
+    await letValidityPass(transfers);
+    await desk.work();
+    expect(await transfers.shown(id)).toMatchObject({ status: "Pending" });
+    await desk.chain.faults();
+    await desk.settle();
+    expect(await transfers.shown(id)).toMatchObject({ status: "Confirmed", txHash });
+    expect(await transfers.received()).toBe(5_000_000n);
+  });
+});
+
+describe("a transfer that the network refuses", () => {
+  it("has failed only when nothing of it can land any more", async () => {
+    const transfers = await TransferDesk.open();
+    const { desk } = transfers;
+    const id = await transfers.sent();
+    await desk.chain.faults(REFUSED);
+    await tryAllTimes(transfers);
+    expect(await transfers.shown(id)).toMatchObject({
+      status: "Pending",
+      errorNote: expect.stringMatching(/^not tried again, .*BadInputsUTxO/),
+    });
+    expect((await desk.chain.stats()).calls["POST /tx/submit"]).toBe(5);
+    await letValidityPass(transfers);
+    await desk.work();
+    await desk.chain.mine(FINAL_DEPTH);
+    await desk.work();
+    await desk.work();
+    expect(await transfers.shown(id)).toMatchObject({
+      status: "Failed",
+      errorNote: expect.stringMatching(/^the network refused the transaction: .*BadInputsUTxO/),
+    });
+    await desk.settle();
+    expect(await transfers.received()).toBe(0n);
+  });
+
+  it("is paid where one of the refused transactions lands all the same", async () => {
+    const transfers = await TransferDesk.open();
+    const { desk } = transfers;
+    const id = await transfers.sent();
+    await desk.chain.holdBlocks();
+    await desk.chain.faults(REFUSED);
+    await tryAllTimes(transfers);
+    const [{ hash } = { hash: "" }] = await transfers.transactions();
+    const cbor = await env.DB.prepare("SELECT cbor FROM wallet_transaction WHERE hash = ?")
+      .bind(hash)
+      .first<string>("cbor");
+    await desk.chain.faults();
+    await askProvider(desk.chain.url, "/tx/submit", {
+      method: "POST",
+      headers: { "content-type": "application/cbor" },
+      body: Buffer.from(cbor ?? "", "base64"),
+    });
+    await desk.chain.mine();
+    await desk.settle();
+    expect(await transfers.shown(id)).toMatchObject({
+      status: "Confirmed",
+      txHash: hash,
+      errorNote: null,
+    });
+    expect(await transfers.received()).toBe(5_000_000n);
+  });
+});
+
+describe("a transfer that fails while its transaction is made", () => {
+  it("is not paid", async () => {
+    const transfers = await TransferDesk.open();
+    const ids = [await transfers.sent(), await transfers.sent()];
+    const failed = `UPDATE transfer SET state = 'Failed', due_at = NULL, rev = rev + 1
+      WHERE id = '${ids[0]}'`;
+    let fails = 0;
+    const DB = wrapD1(env.DB, async ({ sql }, run) => {
+      // The wallet is about to store it.
+      if (/from "transfer" where .*IN \(SELECT value/.test(sql[0] ?? "") && fails++ === 0)
+        await env.DB.prepare(failed).run();
+      return run();
+    });
+    await transfers.desk.work(undefined, { DB });
+    expect(fails).toBeGreaterThan(0);
+    await transfers.desk.settle();
+    expect(await transfers.statuses(ids)).toEqual(["Failed", "Confirmed"]);
+    expect(await transfers.received()).toBe(5_000_000n);
+  });
+});
+
+describe("a transfer whose block is rolled back", () => {
+  it("is sent again, the same bytes, and confirmed again", async () => {
+    const transfers = await TransferDesk.open();
+    const { desk } = transfers;
+    const id = await transfers.sent();
+    await desk.settle();
+    const { txHash } = await transfers.shown(id);
+    await desk.chain.rollback(1);
+    await desk.chain.holdBlocks();
+    await desk.chain.mine(2);
+    await desk.work();
+    expect(await transfers.shown(id)).toMatchObject({ status: "Sent", txHash, blockHeight: null });
+    await desk.chain.mine();
+    await desk.settle();
+    expect(await transfers.shown(id)).toMatchObject({ status: "Confirmed", txHash });
+    expect(await transfers.received()).toBe(5_000_000n);
+  });
+
+  it("waits again where its validity is over, and is paid by another transaction", async () => {
+    const transfers = await TransferDesk.open();
+    const { desk } = transfers;
+    const id = await transfers.sent();
+    await desk.settle();
+    const { txHash } = await transfers.shown(id);
+    await desk.chain.rollback(1);
+    await letValidityPass(transfers);
+    await desk.chain.mine();
+    await desk.work();
+    expect(await transfers.shown(id)).toMatchObject({
+      status: "Pending",
+      errorNote: "the network did not take the transaction",
+    });
+    await desk.settle();
+    const paid = await transfers.shown(id);
+    expect(paid.status).toBe("Confirmed");
+    expect(paid.txHash).not.toBe(txHash);
+    expect(await transfers.received()).toBe(5_000_000n);
+  });
+});
+
+describe("a transfer whose wallet or source is removed", () => {
+  it("keeps its wallet while it is sent, and not settled", async () => {
+    const transfers = await TransferDesk.open();
+    const { desk } = transfers;
+    await desk.chain.holdBlocks();
+    const { id, hotWalletId } = (await transfers.send()).data;
+    await desk.work();
+    const change = { id: desk.sourceId, RemoveSellingWallets: [{ id: hotWalletId }] };
+    expect(await desk.ask("PATCH", "/payment-source-extended", change)).toMatchObject({
+      status: 409,
+      message: `wallet ${hotWalletId}: has a transaction that is not settled yet`,
+    });
+    await desk.chain.mine();
+    await desk.settle();
+    expect(await transfers.shown(id)).toMatchObject({ status: "Confirmed" });
+    expect((await desk.ask("PATCH", "/payment-source-extended", change)).status).toBe(200);
+  });
+
+  it("fails, and says what to do", async () => {
+    const transfers = await TransferDesk.open();
+    const id = await transfers.sent();
+    await env.DB.prepare("UPDATE managed_wallet SET deleted_at = 1, mnemonic = ''").run();
+    await transfers.desk.settle();
+    expect(await transfers.shown(id)).toMatchObject({
+      status: "Failed",
+      errorNote: expect.stringContaining("add it again"),
+    });
+  });
+
+  it("fails where no provider is left", async () => {
+    const transfers = await TransferDesk.open();
+    const id = await transfers.sent();
+    await env.DB.prepare("UPDATE payment_source SET deleted_at = 1").run();
+    await transfers.desk.settle();
+    expect(await transfers.shown(id)).toMatchObject({
+      status: "Failed",
+      errorNote: "the wallet's payment source was removed",
+    });
+  });
+});

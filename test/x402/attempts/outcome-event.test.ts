@@ -1,0 +1,85 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, test } from "vitest";
+import { emptyTables } from "../../support/app.ts";
+import { Scene } from "../scene.ts";
+
+let scene: Scene;
+let nodes = 0;
+
+beforeEach(async () => {
+  await emptyTables();
+  scene = await Scene.open(`84532-outcome-event-${++nodes}`);
+});
+
+/** What receivers read before `data` was the whole record. */
+const EARLIER_FIELDS = [
+  ...["attemptId", "paymentPayloadHash", "supportedPaymentSourceId", "registryRequestId"],
+  ...["caip2Network", "asset", "amount", "payTo", "payer", "txHash", "success"],
+  ...["errorReason", "errorMessage", "settledAt"],
+];
+
+/** The newest event about an attempt. */
+async function eventOf(attemptId: string): Promise<{ kind: string; data: object }> {
+  const row = await env.DB.prepare(
+    "SELECT kind, data FROM event WHERE record_id = ? ORDER BY seq DESC LIMIT 1",
+  )
+    .bind(attemptId)
+    .first<{ kind: string; data: string }>();
+  if (!row) throw new Error(`no event about ${attemptId}`);
+  return { kind: row.kind, data: JSON.parse(row.data) };
+}
+
+describe("the event of a settlement", () => {
+  test("A10 has the record as GET /x402/payments shows it, and the fields it had before", async () => {
+    const extensions = { "payment-identifier": { info: { id: "order_of_the_event_01" } } };
+    scene.payment = { ...scene.payment, extensions };
+    const { attemptId, settleResponse } = (await scene.settle()).data;
+    const [record] = await scene.attempts();
+    const { kind, data } = await eventOf(attemptId);
+    expect(kind).toBe("X402_PAYMENT_SETTLED");
+    expect(data).toEqual({
+      ...record,
+      attemptId,
+      txHash: settleResponse.transaction,
+      success: true,
+      settledAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    expect(record).toMatchObject({
+      id: attemptId,
+      resource: expect.any(String),
+      paymentIdentifier: "order_of_the_event_01",
+      Settlement: { success: true },
+    });
+    for (const field of EARLIER_FIELDS) expect(data).toHaveProperty(field);
+  });
+
+  test("A10 that failed has the same, without a settlement", async () => {
+    scene.payment = await scene.rail.payment(await scene.rail.buyer(1n), scene.source);
+    const { attemptId } = (await scene.settle()).data;
+    const [record] = await scene.attempts();
+    const { kind, data } = await eventOf(attemptId);
+    expect(kind).toBe("X402_PAYMENT_FAILED");
+    expect(record).toMatchObject({ id: attemptId, status: "Failed", Settlement: null });
+    expect(data).toEqual({ ...record, attemptId, txHash: null, success: false, settledAt: null });
+    for (const field of EARLIER_FIELDS) expect(data).toHaveProperty(field);
+  });
+
+  test("A10 that a reorganisation undid shows the settlement as GET does then", async () => {
+    const { attemptId, settleResponse } = (await scene.settle()).data;
+    const { rail } = scene;
+    await rail.rpc("anvil_rollback", 1);
+    await rail.rpc("evm_setAutomine", false);
+    await rail.rpc("evm_increaseTime", 86_400);
+    await rail.rpc("evm_mine");
+    await rail.rpc("evm_setAutomine", true);
+    await scene.fireAlarms();
+    const [record] = await scene.attempts();
+    const { kind, data } = await eventOf(attemptId);
+    expect(kind).toBe("X402_PAYMENT_FAILED");
+    expect(record).toMatchObject({
+      status: "Failed",
+      Settlement: { success: false, txHash: settleResponse.transaction },
+    });
+    expect(data).toEqual({ ...record, attemptId, txHash: null, success: false, settledAt: null });
+  });
+});

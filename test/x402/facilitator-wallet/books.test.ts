@@ -1,0 +1,51 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { WalletStore } from "../../../src/x402/facilitator-wallet/store.ts";
+import type { Job } from "../../../src/x402/rpc-types.ts";
+
+const JOBS = 2_000;
+const PLACE = { transaction: `0x${"1".repeat(64)}`, block: 1, blockHash: `0x${"2".repeat(64)}` };
+
+function jobOf(id: string): Job {
+  return {
+    id,
+    to: "0x",
+    data: "0x",
+    kind: "eip3009",
+    asset: "0x",
+    from: "0x",
+    payTo: "0x",
+    amount: "1",
+    nonce: "0x",
+    validBefore: "0",
+    signBefore: 0,
+  };
+}
+
+it("B6 a settled payment leaves the books without a look at all that were settled before", async () => {
+  const { FACILITATOR_WALLET } = env;
+  const object = FACILITATOR_WALLET.get(FACILITATOR_WALLET.idFromName("eip155:1:0xbooks"));
+  const rowsRead = await runInDurableObject(object, (_object, { storage }) => {
+    let read = 0;
+    const counting: Pick<SqlStorage, "exec"> = {
+      exec: (query, ...params) => {
+        const cursor = storage.sql.exec(query, ...params);
+        read += cursor.rowsRead;
+        return cursor as never;
+      },
+    };
+    const ledger = new WalletStore(counting as SqlStorage);
+    const now = Date.now();
+    const settleFinally = (n: number) => {
+      ledger.add(jobOf(`job-${n}`), now);
+      ledger.settle(`job-${n}`, PLACE, now);
+      ledger.finish(`job-${n}`, now);
+    };
+    for (let n = 0; n < JOBS; n++) settleFinally(n);
+    read = 0;
+    settleFinally(JOBS);
+    return read;
+  });
+  expect(rowsRead).toBeLessThan(50);
+});

@@ -1,0 +1,84 @@
+import { toHex } from "viem";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { emptyTables } from "../../support/app.ts";
+import { answering, broadcasts, Scene, type Sent } from "../scene.ts";
+
+let scene: Scene;
+let nodes = 0;
+
+beforeEach(async () => {
+  await emptyTables();
+  scene = await Scene.open(`84532-nonce-${++nodes}`);
+});
+afterEach(() => vi.unstubAllGlobals());
+
+/** A node that counts the wallet's transactions wrong. */
+const counting = (count: number) => (sent: Sent) =>
+  answering(sent, ({ method }) =>
+    method === "eth_getTransactionCount" ? { result: toHex(count) } : undefined,
+  );
+
+/** How many transactions of the wallet are on the chain. */
+async function used(): Promise<number> {
+  const { rail } = scene;
+  return Number(await rail.rpc("eth_getTransactionCount", rail.facilitator.address, "latest"));
+}
+
+/** Blocks pass by what waits, so that it counts as stuck. */
+async function passBy(): Promise<void> {
+  for (let block = 0; block < 4; block++) {
+    await scene.rail.rpc("evm_increaseTime", 5);
+    await scene.rail.rpc("evm_mine");
+  }
+}
+
+describe.each([1_000, 65_535])("a node that counts %i transactions too many", (count) => {
+  it("A5 has the first payments settle by the nonces that the books say", async () => {
+    scene.onRpc(counting(count));
+    expect((await scene.settle()).data.settleResponse).toMatchObject({ success: true });
+    await scene.again();
+    expect((await scene.settle()).data.settleResponse).toMatchObject({ success: true });
+    vi.unstubAllGlobals();
+    await scene.expectSettledOnce();
+    expect(await used()).toBe(2);
+  });
+
+  it("A5 and stands by it is believed, and no gap is filled once it tells the truth", async () => {
+    const { rail } = scene;
+    let sent = 0;
+    scene.onRpc(async (request) => {
+      if (!broadcasts(request)) return counting(count)(request);
+      if (sent++ > 0) return request.forward();
+      const error = { code: -32003, message: "nonce too low" };
+      return Response.json({ jsonrpc: "2.0", id: 1, error });
+    });
+    expect((await scene.settleImpatiently()).data.settleResponse).toMatchObject({
+      errorReason: "settlement_pending",
+    });
+    expect(Number((await rail.rpc<{ queued: string }>("txpool_status")).queued)).toBe(1);
+    vi.unstubAllGlobals();
+    await passBy();
+    await scene.expectSettledOnce();
+    expect(await used()).toBe(1);
+  });
+});
+
+describe("a wallet whose key has sent transactions elsewhere", () => {
+  it("A5 settles from where the chain is, once the node turns its own count away", async () => {
+    const { rail } = scene;
+    await rail.rpc("anvil_setNonce", rail.facilitator.address, toHex(1_000));
+    await scene.expectSettledOnce();
+    expect(await used()).toBe(1_001);
+  });
+
+  it("A5 fills no more nonces than it may have transactions waiting", async () => {
+    scene.onRpc(counting(16));
+    expect((await scene.settleImpatiently()).data.settleResponse).toMatchObject({
+      errorReason: "settlement_pending",
+    });
+    vi.unstubAllGlobals();
+    await passBy();
+    await scene.expectSettledOnce();
+    expect(await used()).toBe(17);
+  });
+});

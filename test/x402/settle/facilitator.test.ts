@@ -1,0 +1,88 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { emptyTables } from "../../support/app.ts";
+import { facilitate } from "../facilitator.ts";
+import { api } from "../rail.ts";
+import { type Attempt, Scene } from "../scene.ts";
+
+let scene: Scene;
+
+beforeAll(async () => {
+  await emptyTables();
+  scene = await Scene.open("84532-facilitator");
+});
+
+type Listed = Attempt & { direction: string };
+
+async function attempts(): Promise<Listed[]> {
+  const path = "/x402/payments?take=100";
+  const { data } = await api<{ PaymentAttempts: Listed[] }>(path);
+  return data.PaymentAttempts.filter(({ payTo }) => payTo === scene.source.payTo);
+}
+
+describe("the plain facilitator", () => {
+  it("C5 answers invalid_network for an EVM chain that it does not know", async () => {
+    await scene.again();
+    const { payment } = scene;
+    const elsewhere = { ...payment.accepted, network: "eip155:424242" };
+    expect(await facilitate("verify", payment, elsewhere)).toMatchObject({
+      status: 200,
+      body: { isValid: false, invalidReason: "invalid_network" },
+    });
+    expect(await facilitate("settle", payment, elsewhere)).toMatchObject({
+      status: 200,
+      body: {
+        success: false,
+        errorReason: "invalid_network",
+        transaction: "",
+        network: "eip155:424242",
+      },
+    });
+    expect(await attempts()).toEqual([]);
+  });
+
+  it("C7 says when to ask again for a settlement that no block has taken", async () => {
+    const { status, headers, body } = await scene.impatiently(
+      () => facilitate("settle", scene.payment),
+      (answer) => answer.body.transaction,
+      { isMining: false },
+    );
+    await scene.rail.rpc("evm_setAutomine", true);
+    expect({ status, body }).toMatchObject({
+      status: 200,
+      body: { success: false, errorReason: "settlement_pending" },
+    });
+    expect(headers.get("retry-after")).toMatch(/^\d+$/);
+  });
+
+  it("C14 leaves an attempt InboundVerify, and one Replayed for a duplicate", async () => {
+    await scene.again();
+    const { payment } = scene;
+    expect((await facilitate("verify", payment)).body).toMatchObject({ isValid: true });
+    expect(await attempts()).toMatchObject([
+      { direction: "InboundVerify", status: "Verified", Settlement: null },
+    ]);
+    const { transaction } = (await facilitate("settle", payment)).body;
+    expect((await facilitate("settle", payment)).body).toMatchObject({
+      success: false,
+      errorReason: "duplicate_settlement",
+      transaction,
+    });
+    const Settlement = { success: true, txHash: transaction };
+    const left = await attempts();
+    expect(left).toMatchObject([
+      { direction: "InboundSettle", status: "Replayed", Settlement },
+      { direction: "InboundSettle", status: "Settled", Settlement },
+      { direction: "InboundVerify", status: "Verified", Settlement: null },
+    ]);
+    expect(new Set(left.map(({ id }) => id)).size).toBe(3);
+  });
+
+  it("C14 records why a payment would not settle", async () => {
+    await scene.again({ amount: "99999999999999" });
+    const errorReason = "invalid_exact_evm_insufficient_balance";
+    expect((await facilitate("verify", scene.payment)).body.invalidReason).toBe(errorReason);
+    expect(await attempts()).toMatchObject([
+      { direction: "InboundVerify", status: "Failed", errorReason },
+    ]);
+  });
+});

@@ -1,0 +1,151 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { toHex } from "viem";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { readAuthorization } from "../../../../src/x402/evm/authorization.ts";
+import type { SettleOrder } from "../../../../src/x402/rpc-types.ts";
+import { emptyTables } from "../../../support/app.ts";
+import { objectsLike } from "../../../support/objects.ts";
+import { Scene } from "../../scene.ts";
+import { atEveryStep, follow, Halt } from "../../steps.ts";
+
+let scene: Scene;
+
+beforeAll(async () => {
+  await emptyTables();
+  scene = await Scene.open("84532-eviction");
+});
+afterEach(() => vi.unstubAllGlobals());
+
+type Victims = ("payment" | "wallet")[];
+
+const AN_HOUR = 3_600_000;
+
+/** Tears objects down where they stand, with whatever they have not stored. */
+async function evict(victims: Victims): Promise<void> {
+  const objects = scene.objects();
+  for (const victim of victims)
+    await runInDurableObject(objects[victim], (_, state) => state.abort("evicted")).catch(() => {});
+}
+
+/** What is under way, halted at its k-th step, with the victims evicted there. */
+async function evictAt(
+  k: number,
+  when: "before" | "after",
+  victims: Victims,
+  work: () => Promise<unknown>,
+): Promise<boolean> {
+  const halt = new Halt(k, when);
+  await follow(scene, halt.step);
+  let isDone = false;
+  const done = work().finally(() => {
+    isDone = true;
+  });
+  await vi.waitUntil(() => halt.isReached || isDone, { interval: 1, timeout: 120_000 });
+  if (halt.isReached) await evict(victims);
+  halt.isOver = true;
+  vi.unstubAllGlobals();
+  await done;
+  return halt.isReached;
+}
+
+/** Fires the alarms; one that fails or is cut off is fired again later, as the platform does. */
+async function fireAlarms(): Promise<void> {
+  for (const name of ["wallet", "payment"] as const)
+    await runDurableObjectAlarm(scene.objects()[name]).catch(() =>
+      // The stub of an object that was torn down is of no more use.
+      runInDurableObject(scene.objects()[name], (_, { storage }) =>
+        storage.setAlarm(Date.now() + AN_HOUR),
+      ),
+    );
+}
+
+/** Has the last blocks replaced by as many in which something else has happened. */
+async function reorganise(blocks: number, instead = async () => {}): Promise<void> {
+  const { rail } = scene;
+  await rail.rpc("anvil_rollback", blocks);
+  await rail.rpc("evm_setAutomine", false);
+  await instead();
+  await rail.rpc("anvil_mine", toHex(blocks));
+  await rail.rpc("evm_setAutomine", true);
+}
+
+describe("the objects of a settlement", () => {
+  it.each<["before" | "after", string, Victims]>([
+    ["before", "the payment's object is", ["payment"]],
+    ["before", "the wallet's object is", ["wallet"]],
+    ["before", "both are", ["payment", "wallet"]],
+    ["after", "both are", ["payment", "wallet"]],
+  ])(
+    "pay once and answer once when, %s any step that is awaited, %s evicted",
+    async (when, _, victims) => {
+      const steps = await atEveryStep(12, async (k) => {
+        await scene.again();
+        let answer: unknown;
+        const isReached = await evictAt(k, when, victims, async () => {
+          answer = await scene.settle();
+        });
+        const data = { replay: false, settleResponse: { success: true } };
+        expect(answer, `evicted at step ${k}`).toMatchObject({ status: 200, data });
+        await scene.expectSettledOnce();
+        return isReached;
+      });
+      expect(steps).toBeGreaterThanOrEqual(20);
+    },
+  );
+});
+
+describe("a payment that was refused before its answer was lost", () => {
+  it("is another attempt when it is asked for again, and settles if it can by now", async () => {
+    const { rail } = scene;
+    await scene.again();
+    await rail.emptyAccount(scene.payer);
+    let isLost = false;
+    const { PAYMENT_PAYLOAD } = env;
+    const lossy = objectsLike("PAYMENT_PAYLOAD", (id) => ({
+      settle: async (order: SettleOrder) => {
+        const answer = await PAYMENT_PAYLOAD.get(id).settle(order);
+        if (isLost) return answer;
+        isLost = true;
+        await rail.mint(rail.contracts.token, scene.payer, 10_000n);
+        throw new Error("Network connection lost.");
+      },
+    }));
+    const { data } = await scene.settleOn({ PAYMENT_PAYLOAD: lossy });
+    expect(data).toMatchObject({ replay: false, settleResponse: { success: true } });
+    await scene.expectSettledOnce(["X402_PAYMENT_FAILED"]);
+    expect(await scene.attempts()).toMatchObject([
+      { id: data.attemptId, status: "Settled" },
+      { status: "Failed", errorReason: "invalid_exact_evm_insufficient_balance" },
+    ]);
+  });
+});
+
+describe("the alarms that find a payment reverted by a reorganisation, and settled by another", () => {
+  it.each(["before", "after"] as const)(
+    "write each down once when both objects are evicted %s any step that is awaited",
+    async (when) => {
+      const steps = await atEveryStep(12, async (k) => {
+        await scene.again();
+        const { from } = readAuthorization(scene.payment.payload);
+        await scene.rail.mint(scene.rail.contracts.token, from, 10_000n);
+        expect((await scene.settle()).data.settleResponse.success).toBe(true);
+        await reorganise(1, () => scene.rail.emptyAccount(from));
+
+        const isReached = await evictAt(k, when, ["payment", "wallet"], fireAlarms);
+        await fireAlarms();
+        await scene.expectFailedOnce("invalid_exact_evm_transaction_failed");
+        const events = ["X402_PAYMENT_SETTLED", "X402_PAYMENT_FAILED"];
+        expect(await scene.events(), `evicted at step ${k}`).toEqual(events);
+
+        // The block that emptied the account, and the one in which the payment reverted.
+        await reorganise(2);
+        await evictAt(k, when, ["payment", "wallet"], fireAlarms);
+        await fireAlarms();
+        await scene.expectSettledOnce(events);
+        return isReached;
+      });
+      expect(steps).toBeGreaterThanOrEqual(8);
+    },
+  );
+});

@@ -1,0 +1,84 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { emptyTables } from "../../support/app.ts";
+import { wrapD1 } from "../../support/d1.ts";
+import { settle } from "../rail.ts";
+import { Scene } from "../scene.ts";
+import { atEveryStep, follow, Halt } from "../steps.ts";
+
+let scene: Scene;
+
+beforeAll(async () => {
+  await emptyTables();
+  scene = await Scene.open("84532-joins");
+});
+afterEach(() => vi.unstubAllGlobals());
+
+/** Ids of the rows that repeats of the payment have left. */
+async function replayed(): Promise<string[]> {
+  const { results } = await env.DB.prepare(
+    "SELECT id FROM x402_payment_attempt WHERE pay_to = ? AND status = 'Replayed' ORDER BY id",
+  )
+    .bind(scene.source.payTo)
+    .all<{ id: string }>();
+  return results.map(({ id }) => id);
+}
+
+describe("a payment that is sent again while the first is held up", () => {
+  it.each(["before", "after"] as const)(
+    "%s any step that is awaited joins it: one success, one replay, one transfer",
+    async (when) => {
+      const steps = await atEveryStep(9, async (k) => {
+        await scene.again();
+        const halt = new Halt(k, when);
+        await follow(scene, halt.step);
+        let isDone = false;
+        const first = scene.settle().finally(() => {
+          isDone = true;
+        });
+        await vi.waitUntil(() => halt.isReached || isDone, { interval: 1, timeout: 120_000 });
+        const second = scene.settle();
+        // Others that come after the second are answered: so that has arrived as well.
+        const disguised = { ...scene.payment, extensions: {} };
+        for (let n = 0; n < 3; n++)
+          expect((await settle(scene.source, disguised)).status).toBe(409);
+        halt.isOver = true;
+
+        const answers = await Promise.all([first, second]);
+        vi.unstubAllGlobals();
+        for (const { status, data } of answers)
+          expect({ status, data }, `held at step ${k}`).toMatchObject({
+            status: 200,
+            data: { settleResponse: { success: true } },
+          });
+        const told = answers.map(({ data }) => data);
+        expect(told.filter(({ replay }) => !replay)).toHaveLength(1);
+        const repeats = told.filter(({ replay }) => replay).map(({ attemptId }) => attemptId);
+        expect(await replayed()).toEqual(repeats);
+        await scene.expectSettledOnce();
+        return halt.isReached;
+      });
+      expect(steps).toBeGreaterThanOrEqual(20);
+    },
+  );
+});
+
+describe("a settled payment that is sent again", () => {
+  it("while the database loses the answer to its row: the row is there once", async () => {
+    await scene.again();
+    const { settleResponse } = (await scene.settle()).data;
+    let lost = 0;
+    const DB = wrapD1(env.DB, async ({ kind }, run) => {
+      const result = await run();
+      if (kind === "batch" && lost++ === 0) throw new Error("D1_ERROR: Network connection lost.");
+      return result;
+    });
+    const { status, data } = await scene.settleOn({ DB });
+    expect({ status, data }).toMatchObject({
+      status: 200,
+      data: { replay: true, settleResponse },
+    });
+    expect(lost).toBeGreaterThan(0);
+    expect(await replayed()).toEqual([data.attemptId]);
+  });
+});

@@ -1,0 +1,149 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { emptyTables } from "../../support/app.ts";
+import { insertKey } from "../../support/keys.ts";
+import { api, Rail, settle } from "../rail.ts";
+import type { Attempt } from "../scene.ts";
+
+let rail: Rail;
+/** Two keys with a settled payment each. */
+let keys: { token: string; attemptId: string; transaction: string }[];
+
+beforeAll(async () => {
+  await emptyTables();
+  rail = await Rail.create("84532-lists");
+});
+
+beforeEach(async () => {
+  await env.DB.batch([
+    env.DB.prepare("DELETE FROM x402_payment_attempt"),
+    env.DB.prepare("DELETE FROM x402_settlement"),
+  ]);
+  keys = [];
+  for (let n = 0; n < 2; n++) {
+    const token = await insertKey({ canPay: true, networkLimit: [rail.caip2] });
+    const source = await rail.source({}, { token });
+    const payment = await rail.payment(await rail.buyer(), source);
+    const { attemptId, settleResponse } = (await settle(source, payment, { token })).data;
+    keys.push({ token, attemptId, transaction: settleResponse.transaction });
+  }
+});
+
+const ADMIN = env.ADMIN_KEY ?? "";
+const newestFirst = (ids: string[]) => [...ids].sort().reverse();
+
+describe("GET /x402/payments", () => {
+  const list = async (query: string, token = ADMIN) => {
+    const path = `/x402/payments?${query}`;
+    const { data } = await api<{ PaymentAttempts: Attempt[] }>(path, undefined, { token });
+    return data.PaymentAttempts;
+  };
+
+  it("shows a key its own attempts only, an Admin all of them", async () => {
+    for (const { token, attemptId, transaction } of keys)
+      expect(await list("", token)).toMatchObject([
+        { id: attemptId, status: "Settled", Settlement: { success: true, txHash: transaction } },
+      ]);
+    const ids = keys.map(({ attemptId }) => attemptId);
+    expect((await list("")).map(({ id }) => id)).toEqual(newestFirst(ids));
+  });
+
+  it("pages newest first by the last id seen", async () => {
+    const all = (await list("")).map(({ id }) => id);
+    const [first] = await list("take=1");
+    const next = await list(`take=1&cursorId=${first?.id}`);
+    expect([first?.id, ...next.map(({ id }) => id)]).toEqual(all);
+    expect(await list(`cursorId=${next[0]?.id}`)).toEqual([]);
+  });
+
+  it.each([
+    ["status=Settled", 2],
+    ["status=Failed", 0],
+    ["direction=InboundSettle", 2],
+    ["direction=OutboundPayment", 0],
+    ["caip2Network=eip155:84532", 2],
+    ["caip2Network=eip155:1", 0],
+  ])("filters by %s", async (query, found) => {
+    expect(await list(query)).toHaveLength(found);
+  });
+
+  it("finds the attempts of one payload by its hash", async () => {
+    const [one] = await list("");
+    const found = await list(`paymentPayloadHash=${one?.paymentPayloadHash}`);
+    expect(found.map(({ id }) => id)).toEqual([one?.id]);
+  });
+});
+
+describe("GET /x402/settlements", () => {
+  interface Settlement {
+    id: string;
+    attemptId: string;
+    success: boolean;
+    txHash: string;
+  }
+  const list = async (query: string, token = ADMIN) => {
+    const path = `/x402/settlements?${query}`;
+    const { data } = await api<{ Settlements: Settlement[] }>(path, undefined, { token });
+    return data.Settlements;
+  };
+
+  it("shows a key those of its own attempts only, an Admin all of them", async () => {
+    for (const { token, attemptId, transaction } of keys)
+      expect(await list("", token)).toMatchObject([
+        { attemptId, success: true, txHash: transaction },
+      ]);
+    const ids = (await list("")).map(({ id }) => id);
+    expect(ids).toHaveLength(2);
+    expect(ids).toEqual(newestFirst(ids));
+  });
+
+  it("pages newest first by the last id seen", async () => {
+    const all = await list("");
+    const [first] = await list("limit=1");
+    expect([first, ...(await list(`limit=1&cursorId=${first?.id}`))]).toEqual(all);
+  });
+});
+
+describe("the payer of a payment", () => {
+  const LOWER = /^0x[0-9a-f]{40}$/;
+
+  it("C16 is shown in lower case wherever it is told", async () => {
+    const source = await rail.source();
+    const buyer = await rail.buyer();
+    const payment = await rail.payment(buyer, source);
+    const payer = buyer.address.toLowerCase();
+    const verified = await api<{ payer: string }>("/x402/verify", {
+      supportedPaymentSourceId: source.id,
+      paymentPayload: payment,
+    });
+    expect(verified.data.payer).toBe(payer);
+    const { settleResponse, paymentPayloadHash } = (await settle(source, payment)).data;
+    expect(settleResponse.payer).toBe(payer);
+    const { data } = await api<{ PaymentAttempts: object[] }>(
+      `/x402/payments?direction=InboundSettle&paymentPayloadHash=${paymentPayloadHash}`,
+    );
+    expect(data.PaymentAttempts).toMatchObject([{ payer, Settlement: { payer } }]);
+    const event = await env.DB.prepare("SELECT data FROM event ORDER BY created_at DESC LIMIT 1");
+    expect(JSON.parse((await event.first<{ data: string }>())?.data ?? "")).toMatchObject({
+      payer,
+    });
+  });
+
+  it("C16 of a row that an earlier version wrote is shown like any other", async () => {
+    await env.DB.batch([
+      env.DB.prepare("UPDATE x402_payment_attempt SET payer = '0x' || upper(substr(payer, 3))"),
+      env.DB.prepare("UPDATE x402_settlement SET payer = '0x' || upper(substr(payer, 3))"),
+    ]);
+    const { data } = await api<{ PaymentAttempts: Attempt[] }>("/x402/payments");
+    expect(data.PaymentAttempts).toHaveLength(keys.length);
+    for (const attempt of data.PaymentAttempts)
+      expect(attempt).toMatchObject({
+        payer: expect.stringMatching(LOWER),
+        Settlement: { payer: expect.stringMatching(LOWER) },
+      });
+    const settled = await api<{ Settlements: object[] }>("/x402/settlements");
+    expect(settled.data.Settlements).toHaveLength(keys.length);
+    for (const settlement of settled.data.Settlements)
+      expect(settlement).toMatchObject({ payer: expect.stringMatching(LOWER) });
+  });
+});

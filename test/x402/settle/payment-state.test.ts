@@ -1,0 +1,349 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { meet, RELATIONS } from "../../../src/x402/settle/meet-request.ts";
+import {
+  advance,
+  type Effect,
+  EVENTS,
+  type Payment,
+  type PaymentEvent,
+  PHASES,
+  type Phase,
+  sighting,
+} from "../../../src/x402/settle/payment-state.ts";
+import { restored } from "../../../src/x402/settle/stored-payment.ts";
+import { runs } from "../../support/effort.ts";
+import { FAULTS, jobOf, orderOf, type Turn, WALLET, World } from "./payment-model.ts";
+
+const SUCCESS = {
+  success: true,
+  transaction: "0x01",
+  payer: "0xdd",
+  errorReason: null,
+  errorMessage: null,
+};
+
+/** A payment that has come as far as that. */
+function paymentIn(phase: Phase, over: Partial<Payment> = {}): Payment {
+  const { payload: _, v: __, waitMs: ___, ...order } = orderOf("first");
+  const isDecided = !["claimed", "writing", "withdrawing", "verified"].includes(phase);
+  const isSuccess = ["settled", "settledRecorded", "closed"].includes(phase);
+  return {
+    phase,
+    order,
+    ownRequest: order.requestId,
+    payer: "0xdd",
+    wallet: WALLET,
+    job: jobOf("first"),
+    outcome: isDecided ? { ...SUCCESS, success: isSuccess } : null,
+    version: phase.endsWith("Recorded") || phase === "closed" ? 1 : 0,
+    isFinal: phase === "closed" || phase === "refused",
+    successReported: false,
+    earlier: [],
+    ...over,
+  };
+}
+
+function eventOf(kind: (typeof EVENTS)[number], attemptId = "first"): PaymentEvent {
+  const word = { attemptId, transaction: "0x02", reason: null, message: null, isFinal: false };
+  switch (kind) {
+    case "valid":
+      return { kind, payer: "0xdd", wallet: WALLET, job: jobOf("first") };
+    case "invalid":
+      return { kind, payer: "0xdd", reason: "poor", message: null };
+    case "settled":
+    case "failed":
+      return { kind, ...word };
+    case "final":
+      return { kind, attemptId };
+    default:
+      return { kind };
+  }
+}
+
+/** Every event that changes something, and what is to be done then; `gone`: it is forgotten. */
+const CHANGES: [Phase, (typeof EVENTS)[number], Phase | "gone", Effect | null][] = [
+  ["claimed", "valid", "writing", "write"],
+  ["claimed", "invalid", "refused", "record"],
+  ["claimed", "broken", "gone", null],
+  ["claimed", "alarm", "gone", null],
+  ["writing", "valid", "writing", "write"],
+  ["writing", "invalid", "refused", "record"],
+  ["writing", "written", "verified", "submit"],
+  ["writing", "late", "withdrawing", "withdraw"],
+  ["writing", "ended", "gone", null],
+  ["writing", "denied", "withdrawing", "withdraw"],
+  ["writing", "alarm", "withdrawing", "withdraw"],
+  ["withdrawing", "withdrawn", "gone", null],
+  ["withdrawing", "alarm", "withdrawing", "withdraw"],
+  ["verified", "settled", "settled", "record"],
+  ["verified", "failed", "failed", "record"],
+  ["verified", "alarm", "verified", "submit"],
+  ["refused", "recorded", "gone", null],
+  ["refused", "alarm", "refused", "record"],
+  ["settled", "recorded", "settledRecorded", null],
+  ["settled", "alarm", "settled", "record"],
+  ["failed", "recorded", "failedRecorded", null],
+  ["failed", "alarm", "failed", "record"],
+  ["settledRecorded", "settled", "settled", "record"],
+  ["settledRecorded", "failed", "failed", "record"],
+  ["settledRecorded", "final", "closed", null],
+  ["settledRecorded", "alarm", "settledRecorded", "watch"],
+  ["failedRecorded", "settled", "settled", "record"],
+  ["failedRecorded", "final", "gone", null],
+  ["failedRecorded", "alarm", "failedRecorded", "watch"],
+];
+
+describe("the table of a payment", () => {
+  const cells = PHASES.flatMap((phase) => EVENTS.map((kind) => [phase, kind] as const));
+  it.each(cells)("%s, %s", (phase, kind) => {
+    const payment = paymentIn(phase);
+    const step = advance(payment, eventOf(kind));
+    const change = CHANGES.find(([from, event]) => from === phase && event === kind);
+    if (change)
+      expect([step.payment?.phase ?? "gone", step.effect]).toEqual([change[2], change[3]]);
+    else expect(step).toEqual({ payment, effect: null });
+    if (step.payment) expect(step.payment.order).toEqual(payment.order);
+  });
+
+  it("closes or forgets at once what is final when D1 has it", () => {
+    const recorded = (phase: Phase) =>
+      advance(paymentIn(phase, { isFinal: true }), { kind: "recorded" }).payment;
+    expect(recorded("settled")).toMatchObject({ phase: "closed", version: 1 });
+    expect(recorded("failed")).toBeNull();
+  });
+
+  it("comes back to the attempt before when the latest is forgotten", () => {
+    const { earlier: _, ...before } = paymentIn("failedRecorded");
+    const payment = paymentIn("withdrawing", { earlier: [before] });
+    expect(advance(payment, { kind: "withdrawn" }).payment).toEqual({ ...before, earlier: [] });
+  });
+
+  it.each(PHASES)(
+    "%s, an attempt before is settled: its turn only once the latest failed",
+    (phase) => {
+      const order = { ...paymentIn("claimed").order, attemptId: "before" };
+      const { earlier: _, ...before } = paymentIn("failedRecorded", { order });
+      const payment = paymentIn(phase, { earlier: [before] });
+      const step = advance(payment, eventOf("settled", "before"));
+      if (phase !== "failedRecorded") return expect(step).toEqual({ payment, effect: null });
+      expect(step).toMatchObject({ payment: { phase: "settled", order }, effect: "record" });
+      expect(step.payment?.earlier.map((one) => one.order.attemptId)).toEqual(["first"]);
+      const final = advance(payment, { kind: "final", attemptId: "before" });
+      expect(final).toEqual({ payment: { ...payment, earlier: [] }, effect: null });
+    },
+  );
+
+  it("hears no event of an attempt that it does not know", () => {
+    for (const phase of PHASES)
+      for (const kind of ["settled", "failed", "final"] as const) {
+        const payment = paymentIn(phase);
+        expect(advance(payment, eventOf(kind, "stranger"))).toEqual({ payment, effect: null });
+      }
+  });
+});
+
+describe("what the wallet says", () => {
+  const says = (state: "unknown" | "pending" | "settled" | "failed", isFinal = false) => ({
+    state,
+    transaction: "0x01",
+    reason: null,
+    message: null,
+    isFinal,
+  });
+  it("is news, the end of watching, or nothing", () => {
+    const [verified, settled] = [paymentIn("verified"), paymentIn("settledRecorded")];
+    expect(sighting(verified, says("pending"))).toBeNull();
+    expect(sighting(verified, says("unknown"))).toBeNull();
+    expect(sighting(verified, says("settled"))).toMatchObject({ kind: "settled" });
+    expect(sighting(settled, says("settled"))).toBeNull();
+    expect(sighting(settled, says("settled", true))).toMatchObject({ kind: "final" });
+    expect(sighting(settled, says("unknown"))).toMatchObject({ kind: "final" });
+    expect(sighting(settled, says("failed"))).toMatchObject({ kind: "failed" });
+    const moved = { ...says("settled"), transaction: "0x02" };
+    expect(sighting(settled, moved)).toMatchObject({ kind: "settled", transaction: "0x02" });
+  });
+});
+
+describe("a request for an authorization", () => {
+  const { caller, requirements } = orderOf("second");
+  const ASKED = {
+    own: orderOf("second", { requestId: "request of first" }),
+    repeat: orderOf("second"),
+    rival: orderOf("second", { caller: { ...caller, id: "another key" } }),
+    other: orderOf("second", { payloadHash: "another hash" }),
+  };
+  /** Who begins anew, carries on, waits, is told or turned away; in the order of RELATIONS. */
+  const REPLIES: Record<Phase, string> = {
+    claimed: "new new new new",
+    writing: "judge judge withdraw conflict",
+    withdrawing: "withdraw withdraw withdraw conflict",
+    verified: "submit submit submit conflict",
+    refused: "record record record conflict",
+    settled: "told told told conflict",
+    failed: "told told told conflict",
+    settledRecorded: "told told told conflict",
+    failedRecorded: "told new new new",
+    closed: "told told told conflict",
+  };
+  const met = (payment: Payment, order = ASKED.repeat, isBusy = false) =>
+    meet(payment, order, { isBusy, isWatched: true });
+
+  it.each(PHASES)("A1 %s: is met as its payment, key and request say", (phase) => {
+    const payment = paymentIn(phase);
+    const replies = RELATIONS.map((relation) => {
+      const meeting = met(payment, ASKED[relation]);
+      if (meeting.reply !== "work") return meeting.reply;
+      const isNew = meeting.payment.order.attemptId === "second";
+      expect(meeting.payment.order.caller.id).toBe(isNew ? ASKED[relation].caller.id : "key");
+      expect(meeting.payment.order.attemptId).toBe(isNew ? "second" : "first");
+      return isNew ? "new" : meeting.effect;
+    });
+    expect(replies.join(" ")).toBe(REPLIES[phase]);
+  });
+
+  it("joins a beginning that is under way, or is turned away", () => {
+    for (const phase of ["claimed", "writing"] as const) {
+      const payment = paymentIn(phase);
+      for (const relation of ["own", "repeat", "rival"] as const)
+        expect(met(payment, ASKED[relation], true)).toMatchObject({ reply: "work", payment });
+      expect(met(payment, ASKED.other, true).reply).toBe("conflict");
+    }
+  });
+
+  it.each([
+    ["payee", { payTo: "0xee" }],
+    ["amount", { amount: "1000000" }],
+    ["token", { asset: "0xee" }],
+    ["network", { network: "eip155:1" }],
+  ])("A1 is for another payment with another %s", (_, changes) => {
+    const order = orderOf("second", { requirements: { ...requirements, ...changes } });
+    expect(met(paymentIn("closed"), order).reply).toBe("conflict");
+    const elsewhere = orderOf("second", { paymentSourceId: "source" });
+    expect(met(paymentIn("closed"), elsewhere).reply).toBe("conflict");
+  });
+
+  it("is for the same payment with addresses in other letters", () => {
+    const order = orderOf("second", {
+      requirements: { ...requirements, payTo: "0xBB", asset: "0xAA" },
+    });
+    expect(met(paymentIn("closed"), order).reply).toBe("told");
+  });
+
+  it("has a failed payment compared with the chain before another attempt begins", () => {
+    const asked = { isBusy: false, isWatched: false };
+    expect(meet(paymentIn("failedRecorded"), ASKED.repeat, asked)).toMatchObject({
+      effect: "watch",
+    });
+  });
+
+  it("begins no more attempts than fit while those before are not final", () => {
+    let payment = paymentIn("failedRecorded");
+    let attempts = 1;
+    for (;;) {
+      const meeting = met(payment, orderOf(`attempt ${attempts}`));
+      if (meeting.reply !== "work") break;
+      payment = { ...paymentIn("failedRecorded"), ...meeting.payment, phase: "failedRecorded" };
+      attempts++;
+    }
+    expect(attempts).toBe(33);
+  });
+});
+
+describe("a payment that an earlier version had stored", () => {
+  const order = orderOf("first");
+  const old = {
+    order,
+    payer: "0xdd",
+    wallet: WALLET,
+    job: null,
+    outcome: null,
+    version: 0,
+    isRecorded: false,
+    isFinal: false,
+    isTold: false,
+    earlier: null,
+  };
+  const failed = { ...SUCCESS, success: false };
+  it.each([
+    ["writing", { phase: "claimed" }],
+    ["verified", { phase: "verified" }],
+    ["refused", { phase: "refused", outcome: failed, isFinal: true }],
+    ["settled", { phase: "ended", outcome: SUCCESS }],
+    ["failed", { phase: "ended", outcome: failed }],
+    ["settledRecorded", { phase: "ended", outcome: SUCCESS, isRecorded: true }],
+    ["failedRecorded", { phase: "ended", outcome: failed, isRecorded: true }],
+    ["closed", { phase: "ended", outcome: SUCCESS, isRecorded: true, isFinal: true }],
+  ] as const)("is %s", (phase, changes) => {
+    const before = { ...old, phase: "ended", outcome: failed, isRecorded: true } as const;
+    const payment = restored({ ...old, ...changes, earlier: before });
+    expect(payment).toMatchObject({ phase, ownRequest: order.requestId });
+    expect(payment.earlier).toMatchObject([{ phase: "failedRecorded" }]);
+    expect(JSON.stringify(payment)).not.toContain("x402Version");
+    expect(restored(payment)).toBe(payment);
+  });
+
+  it("C16 shows its payer in lower case", () => {
+    const payer = "0xDDdd";
+    const outcome = { ...SUCCESS, payer };
+    const stored = { ...old, phase: "ended", payer, outcome, isRecorded: true } as const;
+    const shown = restored(stored);
+    expect([shown.payer, shown.outcome?.payer]).toEqual(["0xdddd", "0xdddd"]);
+  });
+});
+
+const turn: fc.Arbitrary<Turn> = fc.record({
+  fault: fc.oneof(
+    { weight: 3, arbitrary: fc.constant("none" as const) },
+    { weight: 2, arbitrary: fc.constantFrom(...FAULTS) },
+  ),
+  verdict: fc.constantFrom("valid", "valid", "valid", "invalid", "broken"),
+  row: fc.constantFrom("taken", "taken", "taken", "late", "unpaid"),
+  chain: fc.constantFrom("pending", "settled", "failed", "reverted"),
+});
+const turns = fc.array(turn, { minLength: 8, maxLength: 8 });
+const command = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      request: fc.record({
+        key: fc.constantFrom("alice" as const, "bob" as const),
+        terms: fc.constantFrom("agreed" as const, "agreed" as const, "others" as const),
+        isAgain: fc.boolean(),
+      }),
+      turns,
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ alarm: fc.constant(true), turns }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      chain: fc.constantFrom<Turn["chain"]>("pending", "settled", "reverted"),
+      isFinal: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ deliver: fc.constant(true) }) },
+);
+
+const CALM: Turn = { fault: "none", verdict: "valid", row: "taken", chain: "reverted" };
+function* without(faults: Turn[]): Generator<Turn, Turn> {
+  yield* faults;
+  for (;;) yield CALM;
+}
+
+describe("any sequence of requests, alarms, lost answers, evictions and reorganisations", () => {
+  it("A1 A2 A3 settles once, keeps every claim with its key, and leaves no attempt open in D1", () => {
+    fc.assert(
+      fc.property(fc.array(command, { minLength: 1, maxLength: 12 }), (commands) => {
+        const world = new World();
+        for (const one of commands)
+          if ("request" in one) world.request(one.request, without(one.turns));
+          else if ("alarm" in one) world.alarm(without(one.turns));
+          else if ("chain" in one) world.turnChain(one.chain, one.isFinal);
+          else world.deliver();
+        world.settleDown(() => without([]));
+      }),
+      runs(1_000, 100_000),
+    );
+  });
+});

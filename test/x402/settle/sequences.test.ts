@@ -1,0 +1,194 @@
+import fc from "fast-check";
+import { beforeAll, expect, it } from "vitest";
+import { emptyTables } from "../../support/app.ts";
+import { runs } from "../../support/effort.ts";
+import { api, type Envelope, type Payload, Rail, type SettleData, settle } from "../rail.ts";
+import { LONGEST_WAIT, Scene } from "../scene.ts";
+
+let rail: Rail;
+
+beforeAll(async () => {
+  await emptyTables();
+  rail = await Rail.create("84532-sequences");
+});
+
+const METHODS = ["eip3009", "eip3009", "permit2"] as const;
+
+/** What one payment looks like to a service that looks no closer. */
+const DISGUISES = {
+  none: (payment: Payload) => payment,
+  reordered: (payment: Payload) => reversed(payment) as Payload,
+  withDroppedFields: (payment: Payload) => ({
+    ...payment,
+    accepted: { ...payment.accepted, note: "x" },
+    resource: { ...payment.resource, description: "x" },
+  }),
+  payerInUpperCase: (payment: Payload) => inside(payment, { from: upper }),
+  zerosBeforeItsEnd: (payment: Payload) => inside(payment, { validBefore: zeros, deadline: zeros }),
+  payeeInUpperCase: ({ accepted, ...payment }: Payload) => ({
+    ...payment,
+    accepted: { ...accepted, payTo: upper(accepted.payTo) },
+  }),
+  withNote: (payment: Payload) => ({ ...payment, payload: { ...payment.payload, note: "x" } }),
+  withExtensions: (payment: Payload) => ({ ...payment, extensions: {} }),
+};
+type Disguise = keyof typeof DISGUISES;
+/** A payment in one of these is the same payload, and so a replay. */
+const NO_DISGUISE: Disguise[] = ["none", "reordered", "withDroppedFields"];
+
+const upper = (hex: string) => `0x${hex.slice(2).toUpperCase()}`;
+const zeros = (number: string) => `00${number}`;
+
+/** Changes members of what was signed, where they are. */
+function inside(payment: Payload, changes: Record<string, (value: string) => string>): Payload {
+  const key = "authorization" in payment.payload ? "authorization" : "permit2Authorization";
+  const signed = Object.entries(payment.payload[key] as Record<string, string>);
+  const changed = signed.map(([name, value]) => [name, changes[name]?.(value) ?? value]);
+  return { ...payment, payload: { ...payment.payload, [key]: Object.fromEntries(changed) } };
+}
+
+function reversed(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const members = Object.entries(value).map(([name, one]) => [name, reversed(one)]);
+  return Object.fromEntries(members.reverse());
+}
+
+interface Submission {
+  /** Which of the payments. */
+  which: number;
+  disguise: Disguise;
+  /** Sent for a resource with the same terms, which is not the one that it was signed for. */
+  elsewhere: boolean;
+}
+
+type Step = { miner: "on" | "off" | "one block" } | { submissions: Submission[] };
+
+const submission: fc.Arbitrary<Submission> = fc.record({
+  which: fc.nat(METHODS.length - 1),
+  disguise: fc.constantFrom(...(Object.keys(DISGUISES) as Disguise[])),
+  elsewhere: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+});
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 1, arbitrary: fc.record({ miner: fc.constantFrom("on", "off", "one block") }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ submissions: fc.array(submission, { minLength: 1, maxLength: 8 }) }),
+  },
+);
+
+/** A payment, a second resource with the same terms, and what came of each submission. */
+class Purchase {
+  readonly scene: Scene;
+  readonly #twin: { id: string };
+  readonly answers: { submission: Submission; answer: Envelope<SettleData> }[] = [];
+
+  private constructor(scene: Scene, twin: { id: string }) {
+    this.scene = scene;
+    this.#twin = twin;
+  }
+
+  static async signed(method: "eip3009" | "permit2", seconds: number): Promise<Purchase> {
+    const scene = await Scene.on(rail);
+    await scene.beImpatient({ method }, seconds);
+    const { payTo, requirements } = scene.source;
+    const { maxTimeoutSeconds } = requirements;
+    return new Purchase(scene, await rail.source({ payTo, maxTimeoutSeconds }));
+  }
+
+  async submit(submission: Submission): Promise<void> {
+    const source = submission.elsewhere ? this.#twin : this.scene.source;
+    const payment = DISGUISES[submission.disguise](this.scene.payment);
+    this.answers.push({ submission, answer: await settle(source, payment) });
+  }
+
+  /** Whether the payer gave up waiting before anything was signed, as on a busy machine. */
+  get isGivenUp(): boolean {
+    return this.answers.some(({ answer }) => answer.data?.settleResponse.transaction === "");
+  }
+
+  /** One submission has the authorization, its repeats join it, and all others are turned away. */
+  async expectOneWinner(): Promise<void> {
+    const taken = this.answers.filter(({ answer }) => answer.status === 200);
+    const firsts = taken.filter(({ answer }) => !answer.data.replay);
+    expect(firsts).toHaveLength(1);
+    const [first] = firsts;
+    if (!first) return;
+    for (const { submission, answer } of this.answers) {
+      const expected = isSame(submission, first.submission) ? 200 : 409;
+      expect(answer.status).toBe(expected);
+      if (expected === 409) expect(answer.message).toContain(first.answer.data.attemptId);
+    }
+
+    await this.scene.fireAlarms();
+    const last = first.submission;
+    await this.submit(last);
+    const told = this.answers.at(-1)?.answer.data;
+    expect(told).toMatchObject({ replay: true, settleResponse: { success: true } });
+    await this.#expectBooksAgree(first.answer.data.attemptId, told?.settleResponse.transaction);
+  }
+
+  async #expectBooksAgree(attemptId: string, txHash?: string): Promise<void> {
+    const { scene, answers } = this;
+    expect(await scene.paidIn()).toEqual([txHash]);
+    expect(await rail.balance(scene.source.payTo)).toBe(10_000n);
+    for (const { answer } of answers)
+      if (answer.status === 200) expect(answer.data.settleResponse.transaction).toBe(txHash);
+    expect(await scene.attempts()).toMatchObject([
+      { id: attemptId, status: "Settled", Settlement: { success: true, txHash } },
+    ]);
+    expect(await scene.events()).toEqual(["X402_PAYMENT_SETTLED"]);
+    const { data } = await api<{ PaymentAttempts: { payTo: string; Settlement: unknown }[] }>(
+      "/x402/payments?status=Replayed&take=100",
+    );
+    const replayed = data.PaymentAttempts.filter(({ payTo }) => payTo === scene.source.payTo);
+    const told = answers.filter(
+      ({ answer }) => answer.data?.replay && answer.data.settleResponse.success,
+    );
+    expect(replayed).toHaveLength(told.length);
+    for (const { Settlement } of replayed) expect(Settlement).toMatchObject({ txHash });
+  }
+}
+
+/** Whether the service takes two submissions of one payment for the same. */
+function isSame(a: Submission, b: Submission): boolean {
+  const isPlain = ({ disguise }: Submission) => NO_DISGUISE.includes(disguise);
+  const isAlike = a.disguise === b.disguise || (isPlain(a) && isPlain(b));
+  return isAlike && a.elsewhere === b.elsewhere;
+}
+
+async function turnMiner(to: "on" | "off" | "one block"): Promise<void> {
+  if (to !== "one block") await rail.rpc("evm_setAutomine", to === "on");
+  if (to !== "off") await rail.rpc("evm_mine");
+}
+
+/** What becomes of payments whose payers wait so many seconds, when the blocks come again. */
+async function play(steps: Step[], seconds: number): Promise<Purchase[]> {
+  await turnMiner("on");
+  const purchases: Purchase[] = [];
+  for (const method of METHODS) purchases.push(await Purchase.signed(method, seconds));
+  for (const one of steps)
+    if ("miner" in one) await turnMiner(one.miner);
+    else
+      await Promise.all(
+        one.submissions.map((submission) => purchases[submission.which]?.submit(submission)),
+      );
+  await turnMiner("on");
+  return purchases;
+}
+
+it("moves money once per authorization for any sequence of submissions, disguised or not, while blocks come or do not", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 6 }), async (steps) => {
+      let seconds = 1;
+      let purchases: Purchase[];
+      do {
+        seconds *= 2;
+        purchases = await play(steps, seconds);
+      } while (purchases.some(({ isGivenUp }) => isGivenUp) && seconds < LONGEST_WAIT);
+      for (const purchase of purchases)
+        if (purchase.answers.length > 0) await purchase.expectOneWinner();
+        else expect(await purchase.scene.paidIn()).toEqual([]);
+    }),
+    { ...runs(4, 60), endOnFailure: true },
+  );
+});

@@ -1,0 +1,119 @@
+import { toFacilitatorEvmSigner } from "@x402/evm";
+import { ExactEvmScheme } from "@x402/evm/exact/facilitator";
+import { createWalletClient, http, publicActions } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { call } from "../../support/app.ts";
+import { type Payload, Rail } from "../rail.ts";
+
+/** One payment, and the terms it is held against. */
+export interface Case {
+  payload: Payload;
+  requirements: Payload["accepted"];
+}
+
+/** What spoils a payment. */
+export type Spoil = (value: Case) => Case | Promise<Case>;
+
+type Method = "eip3009" | "permit2";
+type Buyer = Awaited<ReturnType<Rail["buyer"]>>;
+
+export const AMOUNT = "10000";
+
+/** The SDK's facilitator and ours, who judge the same payments on the same node. */
+export class Judges {
+  readonly rail: Rail;
+  readonly buyer: Buyer;
+  readonly source: Awaited<ReturnType<Rail["source"]>>;
+  readonly #sdk: ExactEvmScheme;
+
+  private constructor(rail: Rail, buyer: Buyer, source: Judges["source"], sdk: ExactEvmScheme) {
+    this.rail = rail;
+    this.buyer = buyer;
+    this.source = source;
+    this.#sdk = sdk;
+  }
+
+  /** @param name - of the node; see `Rail.create` */
+  static async open(name: string): Promise<Judges> {
+    const rail = await Rail.create(name);
+    const source = await rail.source({ amount: AMOUNT });
+    return new Judges(rail, await rail.buyer(), source, await sdkFacilitator(rail));
+  }
+
+  /** A payment that nothing is wrong with. */
+  async fresh(method: Method, by = this.buyer): Promise<Case> {
+    const payload = await this.rail.payment(by, this.source, method);
+    return { payload, requirements: this.source.requirements };
+  }
+
+  /** A payment that was really signed for other terms than those it is held against. */
+  signedFor(method: Method, changes: Record<string, unknown>): Spoil {
+    return async ({ requirements }) => {
+      const other = { ...this.source, requirements: { ...requirements, ...changes } };
+      const payload = await this.rail.payment(this.buyer, other, method);
+      return { payload: { ...payload, accepted: requirements }, requirements };
+    };
+  }
+
+  async verdicts({ payload, requirements }: Case) {
+    const theirs = await this.#sdk
+      .verify(payload as never, requirements as never)
+      .then(({ isValid, invalidReason }) => ({ isValid, reason: invalidReason ?? null }))
+      .catch((error: unknown) => ({
+        isValid: false,
+        reason: `throws ${String(error).slice(0, 40)}`,
+      }));
+    const body = { x402Version: 2, paymentPayload: payload, paymentRequirements: requirements };
+    const init = { method: "POST", body: JSON.stringify(body) };
+    const answer = await call("/api/v1/x402/facilitator/verify", init);
+    const ours = (await answer.json()) as { isValid: boolean; invalidReason?: string };
+    return { theirs, ours: { isValid: ours.isValid, reason: ours.invalidReason ?? null } };
+  }
+}
+
+/** The SDK's own facilitator, with a wallet of its own. */
+async function sdkFacilitator(rail: Rail): Promise<ExactEvmScheme> {
+  const account = privateKeyToAccount(generatePrivateKey());
+  await rail.fund(account.address);
+  const chain = {
+    id: rail.contracts.chainId,
+    name: "local",
+    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+    rpcUrls: { default: { http: [rail.url] } },
+  };
+  const client = createWalletClient({ account, chain, transport: http(rail.url) }).extend(
+    publicActions,
+  );
+  const signer = toFacilitatorEvmSigner({ ...client, address: account.address } as never);
+  return new ExactEvmScheme(signer, { eip6492AllowedFactories: [rail.contracts.walletFactory] });
+}
+
+/** Changes what the payer signed, so that the signature no longer fits. */
+export const signed =
+  (changes: Record<string, unknown>): Spoil =>
+  ({ payload, requirements }) => {
+    const key = "authorization" in payload.payload ? "authorization" : "permit2Authorization";
+    const inner = { ...(payload.payload[key] as object), ...changes };
+    return { requirements, payload: { ...payload, payload: { ...payload.payload, [key]: inner } } };
+  };
+
+export const terms =
+  (changes: Record<string, unknown>): Spoil =>
+  ({ payload, requirements }) => ({ payload, requirements: { ...requirements, ...changes } });
+
+export const agreed =
+  (changes: Record<string, unknown>): Spoil =>
+  ({ payload, requirements }) => ({
+    payload: { ...payload, accepted: { ...payload.accepted, ...changes } },
+    requirements,
+  });
+
+export const signature =
+  (change: (hex: string) => string): Spoil =>
+  ({ payload, requirements }) => ({
+    payload: {
+      ...payload,
+      payload: { ...payload.payload, signature: change(String(payload.payload.signature)) },
+    },
+    requirements,
+  });

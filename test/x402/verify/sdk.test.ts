@@ -1,0 +1,99 @@
+import { env } from "cloudflare:workers";
+import { x402Client } from "@x402/core/client";
+import { HTTPFacilitatorClient, x402ResourceServer } from "@x402/core/server";
+import { ExactEvmScheme as ClientScheme } from "@x402/evm/exact/client";
+import { ExactEvmScheme as ServerScheme } from "@x402/evm/exact/server";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { call, emptyTables } from "../../support/app.ts";
+import { Rail, settle } from "../rail.ts";
+
+const FACILITATOR = "http://service.test/api/v1/x402/facilitator";
+const realFetch = globalThis.fetch;
+let rail: Rail;
+
+beforeAll(async () => {
+  await emptyTables();
+  rail = await Rail.create("84532-sdk");
+});
+afterEach(() => vi.unstubAllGlobals());
+
+/** The SDK's resource server, which knows nothing of us but the facilitator's address. */
+async function resourceServer(): Promise<x402ResourceServer> {
+  vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) => {
+    const { origin, pathname } = new URL(input instanceof Request ? input.url : String(input));
+    if (origin !== new URL(FACILITATOR).origin) return realFetch(input, init);
+    return call(pathname, { ...init, headers: Object.fromEntries(new Headers(init?.headers)) });
+  });
+  const headers = { token: env.ADMIN_KEY ?? "" };
+  const facilitator = new HTTPFacilitatorClient({
+    url: FACILITATOR,
+    createAuthHeaders: async () => ({ verify: headers, settle: headers, supported: headers }),
+  });
+  const server = new x402ResourceServer(facilitator);
+  server.register(rail.caip2 as `${string}:${string}`, new ServerScheme());
+  await server.initialize();
+  return server;
+}
+
+/** The SDK's client, which signs whatever is asked. */
+function client(buyer: Awaited<ReturnType<Rail["buyer"]>>): x402Client {
+  const scheme = new ClientScheme(buyer);
+  const network = rail.caip2 as `${string}:${string}`;
+  return x402Client.fromConfig({ schemes: [{ network, client: scheme }], spendControls: false });
+}
+
+const extraOf = (method: string) => ({
+  name: "Test Dollar",
+  version: "1",
+  decimals: 6,
+  assetTransferMethod: method,
+});
+
+describe("the SDK's own client", () => {
+  it.each(["eip3009", "permit2"])("pays the SDK's own resource server by %s", async (method) => {
+    const server = await resourceServer();
+    const [buyer, { payTo }] = [await rail.buyer(), await rail.source()];
+    const requirements = await server.buildPaymentRequirements({
+      scheme: "exact",
+      network: rail.caip2 as `${string}:${string}`,
+      payTo,
+      price: { amount: "10000", asset: rail.contracts.token, extra: extraOf(method) },
+      maxTimeoutSeconds: 300,
+    });
+    const resource = { url: "https://api.example.com/data", description: "", mimeType: "" };
+    const required = await server.createPaymentRequiredResponse(requirements, resource);
+    const payload = await client(buyer).createPaymentPayload(required);
+    const matching = server.findMatchingRequirements(requirements, payload);
+    if (!matching) throw new Error("the client accepted other terms");
+
+    expect(await server.verifyPayment(payload, matching)).toMatchObject({ isValid: true });
+    expect(await server.settlePayment(payload, matching)).toMatchObject({
+      success: true,
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      network: rail.caip2,
+      payer: buyer.address.toLowerCase(),
+      amount: "10000",
+    });
+    expect(await rail.balance(payTo)).toBe(10_000n);
+    // One payment is told as success once: a server that would answer twice for it is warned.
+    expect(
+      await server.settlePayment(payload, matching).catch((error: unknown) => error),
+    ).toMatchObject({
+      errorReason: "duplicate_settlement",
+    });
+    expect(await rail.balance(payTo)).toBe(10_000n);
+  });
+
+  it.each(["eip3009", "permit2"])("pays a registered resource by %s", async (method) => {
+    const [buyer, source] = [await rail.buyer(), await rail.source()];
+    const requirements = { ...source.requirements, extra: extraOf(method) };
+    const payload = await client(buyer).createPaymentPayload({
+      x402Version: 2,
+      resource: { url: source.url, description: "", mimeType: "" },
+      accepts: [requirements],
+    } as never);
+    const { data } = await settle(source, payload);
+    expect(data).toMatchObject({ replay: false, settleResponse: { success: true } });
+    expect(await rail.balance(source.payTo)).toBe(10_000n);
+  });
+});
