@@ -133,7 +133,9 @@ export function leaseCalls(
   const granted = Math.max(Math.floor(free), 0);
   if (granted === 0) {
     const times = limits.filter((one) => one.free < 1).map(({ freeAt }) => Math.ceil(freeAt));
-    return { state, lease: { granted, waitMs: 0, retryAt: Math.max(...times) } };
+    // What lacks no more than a rounding would be there now by these times.
+    const retryAt = Math.max(now + 1, ...times);
+    return { state, lease: { granted, waitMs: 0, retryAt } };
   }
   const promised = Math.max(granted - here, 0);
   const taken = take(state, request, granted, promised);

@@ -181,7 +181,7 @@ function always(check: (step: Step) => void) {
         state = after.state;
       }
     }),
-    runs(200, 20_000),
+    runs(200, 5_000),
   );
 }
 
