@@ -107,6 +107,9 @@ const inWorkerd = () =>
     },
   }));
 
+/** Files whose runtime runs no other. */
+const ALONE = "test/x402/settle/faults/**/*.test.ts";
+
 /** What both projects in workerd have in common. */
 const IN_WORKERD = {
   globalSetup: ["./test/global-setup.ts"],
@@ -117,7 +120,7 @@ const IN_WORKERD = {
 
 /**
  * Three projects: `workers` runs in a few runtimes, which need not start and load modules for each file
- * (test/setup.ts); `x402` in one for each file, since settlements were seen to stop in runtimes that
+ * (test/setup.ts); `faults` in one for each file, since settlements were seen to stop in runtimes that
  * had run other rooms before; `node` drives the local chain and the running service from outside, and
  * runs models of what needs no runtime.
  */
@@ -135,14 +138,14 @@ export default defineConfig({
         test: {
           name: "workers",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{devnet,e2e,long,model,structure,x402}/**"],
+          exclude: ["test/{devnet,e2e,long,model,structure}/**", ALONE],
           isolate: false,
           ...IN_WORKERD,
         },
       },
       {
         plugins: [loadAtOnce(), inWorkerd()],
-        test: { name: "x402", include: ["test/x402/**/*.test.ts"], isolate: true, ...IN_WORKERD },
+        test: { name: "faults", include: [ALONE], isolate: true, ...IN_WORKERD },
       },
       {
         test: {

@@ -108,7 +108,8 @@ export async function startReceiver(): Promise<Receiver> {
     }
   }
 
-  const server = createServer((request, response) => {
+  // A connection that ends for idling, just as it is used again, would lose a delivery.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     // A caller that goes away in the middle of its request is no fault of ours.
     handle(request, response).catch(() => response.destroy());
   });

@@ -25,7 +25,8 @@ interface Kept {
  */
 export async function startKeptEvmNode(chainId: number, file: string): Promise<EvmNode> {
   const { node, port: wanted } = await resume(chainId, file);
-  const server = createServer((request, response) => {
+  // A connection that ends for idling, just as it is used again, would lose a submission.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     forward(request, response).catch((error: unknown) => {
       response.writeHead(502).end(String(error));
     });

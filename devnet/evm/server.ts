@@ -47,7 +47,8 @@ export async function startEvmServer(): Promise<EvmServer> {
     response.end(await forwarded.text());
   };
 
-  const server = createServer((request, response) => {
+  // A connection that ends for idling, just as it is used again, would lose a submission.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     answer(request, response).catch((error: unknown) => {
       response.statusCode = 500;
       response.end(String(error));

@@ -56,7 +56,8 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
     return node.handle(rest.startsWith("/") ? rest : `/${rest}`, request, response);
   }
 
-  const server = createServer((request, response) => {
+  // A connection that ends for idling, just as it is used again, would lose a submission.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     route(request, response).catch((error: unknown) => {
       response.statusCode = 500;
       response.end(String(error));
