@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
-import { RegistrationDesk } from "../support/registry/registration.ts";
+import { RegistrationDesk, requested } from "../support/registry/registration.ts";
 
 beforeEach(emptyTables);
 
@@ -67,5 +67,27 @@ describe("GET /wallet/transaction 200", () => {
     expect(await list(`&from=${createdAt}`)).toEqual(
       all.filter((one) => one.createdAt >= createdAt),
     );
+  });
+});
+
+describe("a wallet's transaction", () => {
+  it("leaves one line in the log for each state that it comes to", async () => {
+    const { desk, id } = await requested();
+    await desk.chain.holdBlocks();
+    const lines: Record<string, unknown>[] = [];
+    const info = vi.spyOn(console, "info").mockImplementation((line: string) => {
+      lines.push(JSON.parse(line));
+    });
+    await desk.work();
+    await desk.chain.mine();
+    await desk.settle();
+    info.mockRestore();
+    const hash = (await desk.shown(id)).CurrentTransaction?.txHash;
+    const told = lines.filter((one) => one.event === "wallet.transaction" && one.hash === hash);
+    expect(told).toMatchObject([
+      { wallet: desk.sellers[0].vkey, requestId: "test", from: null, phase: "Stored" },
+      { from: "Stored", phase: "Sent" },
+      { from: "Sent", phase: "Confirmed" },
+    ]);
   });
 });

@@ -3,7 +3,7 @@ import type { Statement } from "../../db/client.ts";
 import { log } from "../../log.ts";
 import type { WalletWork } from "../work.ts";
 import { applyAll, type Happening, type Move, movesOf } from "./history.ts";
-import { isOpen } from "./life.ts";
+import { isOpen, type Phase } from "./life.ts";
 import { rootAfter } from "./line.ts";
 import type { Made } from "./making/make.ts";
 import type { Run, WalletPorts } from "./ports.ts";
@@ -55,6 +55,7 @@ async function storeFound(
     ],
     writeOf(ports, now),
   );
+  for (const one of found) tell(ports, one);
   return { wallet: next, open: [...open, ...found] };
 }
 
@@ -78,8 +79,8 @@ export async function happen(
   );
   // What they spent is told by them no more, only by a provider that has followed the chain.
   if (changed.some(({ phase }) => !isOpen(phase))) ports.view.forget();
-  for (const { hash, phase, error } of changed)
-    log("info", "wallet.transaction", { wallet: ports.vkey, hash, phase, error });
+  const before = new Map(open.map((one) => [one.hash, one.phase]));
+  for (const one of changed) tell(ports, one, before.get(one.hash));
   return { wallet: moved, open: transactions.filter(({ phase }) => isOpen(phase)) };
 }
 
@@ -108,7 +109,17 @@ async function storeNew(
     [insertTransaction(wallet, transaction, cbor, { ...ports, now }), ...told],
     writeOf(ports, now),
   );
+  tell(ports, transaction);
   return { wallet: next, open: [...open, transaction] };
+}
+
+/** Logs the state to which a transaction came, once that is stored. */
+function tell(
+  { vkey, requestId }: WalletPorts,
+  { hash, phase, error }: WalletTransaction,
+  from: Phase | null = null,
+): void {
+  log("info", "wallet.transaction", { wallet: vkey, requestId, hash, from, phase, error });
 }
 
 /** How often the same bytes are stored again, when records change and what they ask for does not. */
