@@ -18,7 +18,6 @@ import { walletsOf } from "../src/wallets/managed/find.ts";
 import { openKeys } from "../src/wallets/managed/keys.ts";
 import type { OutputView } from "../src/wallets/spending/outputs.ts";
 import type { WalletJournal } from "../src/wallets/spending/ports.ts";
-import { isOfTheBytes } from "../src/wallets/spending/refusal.ts";
 import { StaleWallet, sourcesOfOpen } from "../src/wallets/spending/store.ts";
 import {
   failTransfersWithoutSource,
@@ -186,7 +185,7 @@ export class HotWallet extends DurableObject<Env> {
 
   async #provider({ id, network, rpcProviderApiKey }: SourceRow) {
     const apiKey = await open(this.env, providerKeyPlace(id), rpcProviderApiKey);
-    return walletProvider(this.env, network, apiKey, "wallet", isOfTheBytes);
+    return walletProvider(this.env, network, apiKey, "wallet");
   }
 
   async #keys({ id }: SourceRow, vkey: string) {

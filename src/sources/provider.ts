@@ -3,7 +3,7 @@ import { createBlockfrost } from "../chain/provider/blockfrost.ts";
 import type { CallClass } from "../chain/provider/budget.ts";
 import { type CallBudget, type Provider, ProviderError } from "../chain/provider/provider.ts";
 import type { Env } from "../env.ts";
-import { type EndsBytes, submitInTurn, submitPlaces } from "./submit.ts";
+import { submitInTurn, submitPlaces } from "./submit.ts";
 
 /** On whose behalf calls are made; for a caller's read, with the id of its API key. */
 export type ProviderUse = "deadline" | "sync" | "wallet" | { caller: string };
@@ -31,14 +31,12 @@ export async function providerFor(
  * as sync is, and transactions go to further places when the provider does not take them.
  *
  * @param use - for what it builds; with a deadline, for everything
- * @param endsBytes - whether a refusal ends the bytes, so that no other place is asked
  */
 export async function walletProvider(
   env: Env,
   network: Network,
   apiKey: string,
   use: "deadline" | "wallet",
-  endsBytes: EndsBytes,
 ): Promise<Provider> {
   const building = await providerFor(env, network, apiKey, use);
   const underWay = use === "deadline" ? building : await providerFor(env, network, apiKey, "sync");
@@ -46,7 +44,7 @@ export async function walletProvider(
   return {
     ...building,
     ...{ latestBlock, block, transaction },
-    submit: (cbor) => submitInTurn([submit, ...submitPlaces(env, network)], cbor, endsBytes),
+    submit: (cbor) => submitInTurn([submit, ...submitPlaces(env, network)], cbor),
   };
 }
 

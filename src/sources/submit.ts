@@ -1,6 +1,7 @@
 import type { Network } from "../chain/network.ts";
 import { messageOf } from "../chain/provider/answer.ts";
 import { ProviderError, type TransactionProvider } from "../chain/provider/provider.ts";
+import { isOfTheBytes } from "../chain/provider/refusal.ts";
 import type { Env } from "../env.ts";
 import { fetchPublic, PublicFetchError } from "../http/outbound/fetch-public.ts";
 import { loopbackOrigins } from "../http/outbound/loopback-origins.ts";
@@ -8,9 +9,6 @@ import { log } from "../log.ts";
 
 /** Submits a signed transaction to one place, as the provider does. */
 type Submit = TransactionProvider["submit"];
-
-/** Whether a refusal ends the bytes: the same will be said of them elsewhere. */
-export type EndsBytes = (refusal: string) => boolean;
 
 type Places = Pick<
   Env,
@@ -31,14 +29,13 @@ const LONGEST_ANSWER = 64 * 1024;
 export async function submitInTurn(
   places: readonly [Submit, ...Submit[]],
   cbor: Uint8Array,
-  endsBytes: EndsBytes,
 ): Promise<{ refused: string } | null> {
   let refusal: { refused: string } | null = null;
   let failure: ProviderError | null = null;
   for (const submit of places) {
     try {
       const answer = await submit(cbor);
-      if (answer === null || endsBytes(answer.refused)) return answer;
+      if (answer === null || isOfTheBytes(answer.refused)) return answer;
       refusal ??= answer;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;

@@ -10,7 +10,6 @@ import { objectsLike } from "../support/objects.ts";
 type Leases = Parameters<ProviderBudget["lease"]>[];
 type Answer = Awaited<ReturnType<ProviderBudget["lease"]>>;
 
-const endsBytes = () => true;
 const NEVER_SEEN = "addr_test1vq0e6dy7cehm9zfqurcf8mwwg9te9nszsx5gy5q4eclpd0c75xvdu";
 
 let bindings: Env;
@@ -51,7 +50,7 @@ describe("a provider leases", () => {
   });
 
   it("for a wallet with sync what follows and sends what is under way, not what it builds", async () => {
-    const provider = await walletProvider(bindings, "Preprod", "local", "wallet", endsBytes);
+    const provider = await walletProvider(bindings, "Preprod", "local", "wallet");
     await provider.transaction("ab".repeat(32));
     await provider.submit(Uint8Array.of(0x84));
     await provider.addressUtxos(NEVER_SEEN);
@@ -60,7 +59,7 @@ describe("a provider leases", () => {
   });
 
   it("for a wallet with a deadline everything as that", async () => {
-    const provider = await walletProvider(bindings, "Preprod", "local", "deadline", endsBytes);
+    const provider = await walletProvider(bindings, "Preprod", "local", "deadline");
     await provider.submit(Uint8Array.of(0x84));
     await provider.addressUtxos(NEVER_SEEN);
     await provider.latestBlock();

@@ -11,7 +11,6 @@ afterEach(() => {
 });
 
 const BYTES = Uint8Array.of(0x84, 0xa0);
-const endsBytes = (refusal: string) => refusal.startsWith("bad bytes");
 
 type Answer = null | { refused: string } | ProviderError;
 
@@ -24,14 +23,14 @@ async function submitTo(first: Answer, ...others: Answer[]) {
     if (answer instanceof ProviderError) throw answer;
     return answer;
   };
-  const outcome = await submitInTurn([place(first), ...others.map(place)], BYTES, endsBytes).catch(
+  const outcome = await submitInTurn([place(first), ...others.map(place)], BYTES).catch(
     (error: unknown) => error,
   );
   return { outcome, asked };
 }
 
 const VIEW = { refused: "unknown inputs" };
-const BAD = { refused: "bad bytes: the fee" };
+const BAD = { refused: "FeeTooSmallUTxO" };
 const SILENT = new ProviderError("no answer");
 const BANNED = new ProviderError("status 418", { status: 418, retryAt: 1 });
 

@@ -1,10 +1,10 @@
 import { type Block, ProviderError } from "../../chain/provider/provider.ts";
+import { isOfTheBytes } from "../../chain/provider/refusal.ts";
 import { log } from "../../log.ts";
 import type { Happening } from "./history.ts";
 import { isInChain, isWaiting } from "./life.ts";
 import type { Run, WalletPorts } from "./ports.ts";
 import { happen } from "./record.ts";
-import { isOfTheBytes } from "./refusal.ts";
 import { readBytes, storedSoFar } from "./store.ts";
 import { makerOf, type WalletTransaction } from "./transaction.ts";
 import { handedOf } from "./written.ts";

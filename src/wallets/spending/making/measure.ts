@@ -4,11 +4,11 @@ import {
   type Provider,
   ScriptFailed,
 } from "../../../chain/provider/provider.ts";
+import { namesOutput } from "../../../chain/provider/refusal.ts";
 import { type Draft, draftTransaction } from "../../../chain/transaction/build.ts";
 import { outputName, type TransactionPlan } from "../../../chain/transaction/plan.ts";
 import { payFrom } from "../../../chain/transaction/selection.ts";
 import { isWaiting } from "../life.ts";
-import { namesOutput } from "../refusal.ts";
 import type { WalletTransaction } from "../transaction.ts";
 import type { Composed } from "./compose.ts";
 import { BadMembers, type Member } from "./members.ts";

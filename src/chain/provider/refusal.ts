@@ -1,4 +1,4 @@
-import type { OutputReference } from "../../chain/transaction/plan.ts";
+import type { AdditionalOutput } from "./provider.ts";
 
 /**
  * What a node says when what it knows of the chain does not fit: it may be late, or have the
@@ -20,7 +20,10 @@ export function isOfTheBytes(refusal: string): boolean {
  * Whether a text of a node names an output: `<hash>#<index>`, or the index as the next number behind the
  * hash, as in `TxIn (TxId {unTxId = SafeHash "<hash>"}) (TxIx {unTxIx = 0})`.
  */
-export function namesOutput(text: string, { txHash, index }: OutputReference): boolean {
+export function namesOutput(
+  text: string,
+  { txHash, index }: Pick<AdditionalOutput, "txHash" | "index">,
+): boolean {
   return text
     .split(txHash)
     .slice(1)

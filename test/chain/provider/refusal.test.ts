@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isOfTheBytes, namesOutput } from "../../../src/wallets/spending/refusal.ts";
+import { isOfTheBytes, namesOutput } from "../../../src/chain/provider/refusal.ts";
 
 describe("a node's refusal", () => {
   it.each([

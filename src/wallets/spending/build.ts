@@ -1,0 +1,141 @@
+import type { Block } from "../../chain/provider/provider.ts";
+import { namesOutput } from "../../chain/provider/refusal.ts";
+import { InputMissing, type WalletWork } from "../work.ts";
+import type { Happening } from "./history.ts";
+import { together } from "./lanes.ts";
+import { isWaiting } from "./life.ts";
+import { type Making, make, type Surroundings, surroundings } from "./making/make.ts";
+import type { Failure, Member } from "./making/members.ts";
+import { NotYet } from "./making/window.ts";
+import type { Run, WalletPorts } from "./ports.ts";
+import { happen, storeUnchanged } from "./record.ts";
+import { sendNew } from "./send.ts";
+import type { WalletTransaction } from "./transaction.ts";
+
+/** What may wait for a block, of all of a wallet's transactions: about what a block has room for. */
+const MOST_WAITING = { size: 60_000, memory: 60_000_000 };
+/** How often transactions under way are looked at. */
+export const CHECK_MS = 5_000;
+/** How long a run goes on building before it looks at the chain again. */
+const BUILD_MS = 20_000;
+/** Transactions in a row that were lost to changed records, before half as many tasks are tried. */
+const MOST_CONFLICTS = 2;
+/** Tasks of a feature that are considered for one transaction, unless it says another number. */
+const MOST_TASKS = 20;
+
+/** What a feature has for the next transaction. @param now - epoch milliseconds */
+export function dueOf(work: WalletWork, now: number): ReturnType<WalletWork["due"]> {
+  return work.due(now, work.most ?? MOST_TASKS);
+}
+
+/** Builds, stores and sends transactions until nothing is due, or enough waits for a block. */
+export async function build(
+  ports: WalletPorts,
+  run: Run,
+  tip: Block,
+): Promise<{ run: Run; next: number | null }> {
+  const began = ports.now();
+  const accepted: Happening[] = [];
+  const nexts: (number | null)[] = [];
+  let around: Surroundings | null = null;
+  let current = run;
+  for (const work of ports.works) {
+    let conflicts = 0;
+    for (;;) {
+      const now = ports.now();
+      const { tasks, next } = await dueOf(work, now);
+      // What has begun is judged by the tip, as a node does.
+      const begun = tasks.filter(({ begins = 0 }) => begins <= tip.time * 1000);
+      const stop = tasks.length === 0 ? next : pauseOf(current, now, began + BUILD_MS);
+      if (begun.length === 0 || stop !== null) {
+        nexts.push(tasks.length > begun.length ? now + CHECK_MS : stop);
+        break;
+      }
+      let making: Making;
+      try {
+        around ??= await surroundings(ports, tip);
+        const chosen = together(begun, now);
+        // The fewer there are, the sooner none of them changes meanwhile.
+        const count = conflicts < MOST_CONFLICTS ? chosen.length : Math.ceil(chosen.length / 2);
+        making = await make(ports, current, around, work, chosen.slice(0, count));
+      } catch (error) {
+        if (error instanceof NotYet) {
+          nexts.push(Math.max(error.until, now + CHECK_MS));
+          break;
+        }
+        await work.notBuilt(begun, error, now);
+        continue;
+      }
+      const { made, failures } = making;
+      if (failures.length > 0 && !ports.view.isOf(began)) {
+        // What is not there may have come since the provider was asked.
+        ports.view.forget();
+        around = null;
+        continue;
+      }
+      await tellFailures(work, failures, now);
+      if (made === null) continue;
+      const { transaction, cbor, members } = made;
+      if (!hasRoomFor(current, transaction)) {
+        nexts.push(now + CHECK_MS);
+        break;
+      }
+      const stored = await storeUnchanged(ports, current, work, made);
+      conflicts = stored ? 0 : conflicts + 1;
+      if (stored === null) continue;
+      current = stored;
+      const verdict = await sendNew(ports, current, transaction, cbor);
+      // That one was accepted need not be stored before the end: it is looked for all the same.
+      if (verdict.some(({ event }) => event !== "Accepted")) {
+        ports.view.forget();
+        around = null;
+        current = await happen(ports, current, verdict);
+        await tellFailures(work, missingAmong(members, verdict), ports.now());
+      } else for (const { hash } of verdict) around.accepted.add(hash);
+      accepted.push(...verdict);
+    }
+  }
+  return { run: await happen(ports, current, accepted), next: earliest(nexts) };
+}
+
+/** When to go on building, epoch milliseconds; null: at once. */
+function pauseOf(run: Run, now: number, until: number): number | null {
+  if (!hasRoomFor(run, { size: 1, memory: 0 })) return now + CHECK_MS;
+  return now >= until ? now : null;
+}
+
+/** Whether one more may wait for a block. */
+function hasRoomFor({ open }: Run, more: Pick<WalletTransaction, "size" | "memory">): boolean {
+  const waiting = [...open.filter(({ phase }) => isWaiting(phase)), more];
+  return (["size", "memory"] as const).every(
+    (measure) => waiting.reduce((sum, one) => sum + one[measure], 0) <= MOST_WAITING[measure],
+  );
+}
+
+/** Tells a feature which of its tasks cannot be done, those for the same reason together. */
+async function tellFailures(
+  work: WalletWork,
+  failures: readonly Failure[],
+  now: number,
+): Promise<void> {
+  for (const [error, ones] of Map.groupBy(failures, (one) => one.error))
+    await work.notBuilt(
+      ones.map(({ task }) => task),
+      error,
+      now,
+    );
+}
+
+/** Those members of a refused transaction whose inputs the node names. */
+function missingAmong(members: readonly Member[], verdict: readonly Happening[]): Failure[] {
+  const reason = verdict.map(({ facts }) => facts?.error ?? "").join();
+  return members
+    .filter(({ part }) => part.scriptInputs.some((one) => namesOutput(reason, one)))
+    .map(({ task }) => ({ task, error: new InputMissing(reason) }));
+}
+
+/** The first of some times; null: there is none. */
+export function earliest(times: readonly (number | null)[]): number | null {
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
