@@ -18,7 +18,7 @@ import { walletsOf } from "../src/wallets/managed/find.ts";
 import { openKeys } from "../src/wallets/managed/keys.ts";
 import type { OutputView } from "../src/wallets/spending/outputs.ts";
 import type { WalletJournal } from "../src/wallets/spending/ports.ts";
-import { StaleWallet, sourcesOfOpen } from "../src/wallets/spending/store.ts";
+import { readWallet, StaleWallet, sourcesOfOpen } from "../src/wallets/spending/store.ts";
 import {
   failTransfersWithoutSource,
   isGivenUp,
@@ -77,7 +77,7 @@ export class HotWallet extends DurableObject<Env> {
     try {
       again = await this.#work(wallet);
     } catch (error) {
-      again = this.#failed(wallet, error);
+      again = await this.#failed(wallet, error);
     }
     if (again !== null) await runBy(this.ctx.storage, again);
   }
@@ -199,11 +199,24 @@ export class HotWallet extends DurableObject<Env> {
   }
 
   /** @returns when to try again, epoch milliseconds */
-  #failed({ vkey, requestId }: Wallet, error: unknown): number {
+  async #failed({ network, vkey, requestId }: Wallet, error: unknown): Promise<number> {
     // Another run was faster: not a failure, read again.
     if (error instanceof StaleRegistration || error instanceof StaleWallet) return Date.now();
     log("error", "wallet.failed", { wallet: vkey, requestId, error: String(error) });
+    await this.#hold(network, vkey, error);
     const retryAt = error instanceof ProviderError ? error.retryAt : null;
     return retryAt ?? Date.now() + AFTER_FAILURE_MS;
+  }
+
+  /** Stores why the wallet gets nothing done, if the database takes it. */
+  async #hold(network: Network, vkey: string, error: unknown): Promise<void> {
+    const ledger = db(this.env, network, { writes: "idempotent" });
+    try {
+      const { holdOf, writeHold } = await import("../src/wallets/spending/hold.ts");
+      const reason = holdOf(error) ?? "internal error, see the log";
+      await writeHold(ledger, await readWallet(ledger, network, vkey), reason, Date.now());
+    } catch (failure) {
+      log("warn", "wallet.hold_unstored", { wallet: vkey, error: String(failure) });
+    }
   }
 }

@@ -1,6 +1,7 @@
 import { type Block, ProviderError } from "../chain/provider/provider.ts";
 import { build, CHECK_MS, dueOf, earliest } from "./spending/build.ts";
 import type { Happening } from "./spending/history.ts";
+import { type Hold, holdOf, writeHold } from "./spending/hold.ts";
 import { isWaiting } from "./spending/life.ts";
 import { look, overtaken } from "./spending/look.ts";
 import type { WalletPorts } from "./spending/ports.ts";
@@ -8,6 +9,8 @@ import { happen, takeOver } from "./spending/record.ts";
 import { afterRestore } from "./spending/restored.ts";
 import { sendAgain } from "./spending/send.ts";
 import { readOpen, readWallet } from "./spending/store.ts";
+
+const HALTED = "the database was set back: nothing is sent until the chain has been followed again";
 
 /**
  * Lets a wallet do what can be done now: sees what became of its transactions, sends again what no
@@ -26,9 +29,17 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
   const now = ports.now();
   const due = await Promise.all(works.map((work) => dueOf(work, now)));
   const hasTasks = due.some(({ tasks }) => tasks.length > 0);
-  if (known.open.length === 0 && !hasTasks) return earliest(due.map(({ next }) => next));
+  const tell = (hold: Hold) => writeHold(db, known.wallet, hold, ports.now());
+  if (known.open.length === 0 && !hasTasks) {
+    const later = earliest(due.map(({ next }) => next));
+    await tell(later === null ? null : undefined);
+    return later;
+  }
   const run = await afterRestore(ports, known);
-  if (typeof run === "number") return run;
+  if (typeof run === "number") {
+    await tell(HALTED);
+    return run;
+  }
   let tip: Block;
   let happenings: Happening[];
   try {
@@ -41,11 +52,13 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     if (!(error instanceof ProviderError) || !hasTasks) throw error;
     for (const [i, work] of works.entries())
       await work.notBuilt(due[i]?.tasks ?? [], error, ports.now());
+    await tell(holdOf(error));
     return ports.now();
   }
   const looked = await happen(ports, run, happenings);
   const sent = await sendAgain(ports, looked, tip);
-  const { run: built, next } = await build(ports, sent, tip);
+  const { run: built, next, hold } = await build(ports, sent, tip);
+  await tell(hold);
   const isUnderWay = built.open.some(({ phase }) => isWaiting(phase) || phase === "InBlock");
   return earliest([next, isUnderWay ? ports.now() + CHECK_MS : null]);
 }

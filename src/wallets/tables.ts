@@ -22,6 +22,12 @@ export const hotWallet = sqliteTable(
     collateral: text("collateral"),
     /** Transactions stored so far. */
     sequence: integer("sequence").notNull(),
+    /** `SpentElsewhere[]` as JSON; null: none. See `spending/elsewhere.ts`. */
+    spentElsewhere: text("spent_elsewhere"),
+    /** Why the wallet gets nothing done, for people; null: nothing holds it up. See `spending/hold.ts`. */
+    held: text("held"),
+    /** Since when, epoch milliseconds. */
+    heldSince: integer("held_since"),
   },
   (table) => [primaryKey({ columns: [table.network, table.vkey] })],
 );
@@ -62,5 +68,11 @@ export const walletTransaction = sqliteTable(
       .on(table.network, table.walletVkey, table.dueAt)
       .where(sql`due_at IS NOT NULL`),
     index("wallet_transaction_newest").on(table.network, table.createdAt, table.hash),
+    index("wallet_transaction_of_wallet").on(
+      table.network,
+      table.walletVkey,
+      table.createdAt,
+      table.hash,
+    ),
   ],
 );

@@ -16,6 +16,8 @@ export interface Task {
   /** When the network may take it at the earliest, and no longer, epoch milliseconds. */
   begins?: number;
   deadline?: number;
+  /** A rule of the service asked for it, and nobody: it waits while somebody else uses the wallet's key. */
+  isAutomatic?: boolean;
   /** Somebody else may spend what it spends at this time. */
   canBeOvertaken?: boolean;
   /** It failed alone: it shares no transaction, and its scripts are measured afresh. */
@@ -114,6 +116,11 @@ export class WalletGone extends Error {
 /** A task's former transaction may still land, and excludes no other one. */
 export class FormerMayLand extends Error {
   override name = "FormerMayLand";
+}
+
+/** The wallet's line goes on, or begins anew, only when its earlier transactions are final. */
+export class LineWaits extends FormerMayLand {
+  override name = "LineWaits";
 }
 
 /** A node does not have what a task's part spends. */

@@ -40,6 +40,8 @@ export class ModelLedger {
   outputsBehind = 0;
   transactionsBehind = 0;
   submitFaults: SubmitFault[] = [];
+  /** Whether the provider refuses every call but submissions, which go elsewhere. */
+  isBanned = false;
   /** How often the outputs of an address were asked for. */
   outputsAsked = 0;
   /** Outputs, by name, whose script refuses to be spent; and whether a node says which it was. */
@@ -112,6 +114,9 @@ export class ModelLedger {
     this.#tidy();
   }
 
+  /** Outputs that somebody with the wallet's key has ever spent. */
+  readonly spentElsewhere = new Set<string>();
+
   /** Somebody with the wallet's key spends one of its outputs elsewhere, in a block of its own. */
   spendElsewhere(address: string, n: number): void {
     const own = this.unspentAt(address);
@@ -120,7 +125,8 @@ export class ModelLedger {
     const unspent = new Map(this.tip.unspent);
     unspent.delete(name);
     unspent.set(`${this.#hash()}#0`, output);
-    this.#blocks.push(this.#block(this.tip.height + 1, [], unspent));
+    this.spentElsewhere.add(name);
+    this.#blocks.push({ ...this.#block(this.tip.height + 1, [], unspent), taken: name });
     this.#tidy();
   }
 
@@ -155,6 +161,13 @@ export class ModelLedger {
     this.#tidy();
   }
 
+  /** Somebody pays the address, in a block of its own. */
+  fund(address: string, coin: bigint): void {
+    const output = { address, value: new Map([["", coin]]) };
+    const unspent = new Map(this.tip.unspent).set(`${this.#hash()}#0`, output);
+    this.#blocks.push(this.#block(this.tip.height + 1, [], unspent));
+  }
+
   /** Names of outputs that somebody else has spent, by what is in blocks. */
   taken(): string[] {
     return this.#blocks.flatMap(({ taken }) => taken ?? []);
@@ -166,7 +179,11 @@ export class ModelLedger {
       throw new Error("wallets do not ask for this");
     };
     return {
-      latestBlock: () => step(() => this.tip),
+      latestBlock: () =>
+        step(() => {
+          if (this.isBanned) throw new ProviderError("banned", { status: 418 });
+          return this.tip;
+        }),
       block: (height) => step(() => this.#blocks.find((one) => one.height === height) ?? null),
       transaction: (hash) => step(() => this.#transaction(hash)),
       addressUtxos: (address) => step(() => this.#utxos(address)),
@@ -181,6 +198,7 @@ export class ModelLedger {
       addressTransactions: notAsked,
       transactionCbor: notAsked,
       transactionUtxos: notAsked,
+      spenders: (hash) => step(() => this.#spenders(hash)),
     };
   }
 
@@ -192,6 +210,21 @@ export class ModelLedger {
     const validContract = has(block)?.isValid ?? true;
     const { height: blockHeight, hash: blockHash, time: blockTime } = block;
     return { hash, blockHash, blockHeight, txIndex: 0, blockTime, validContract };
+  }
+
+  #spenders(txHash: string): Map<number, string> {
+    const spent = this.#blocks.flatMap((block) => [
+      ...block.transactions.flatMap(({ hash, inputs }) =>
+        inputs.map((input) => [outputName(input), hash] as const),
+      ),
+      ...(block.taken === undefined ? [] : [[block.taken, block.hash] as const]),
+    ]);
+    return new Map(
+      spent.flatMap(([name, spender]) => {
+        const [maker, index] = name.split("#");
+        return maker === txHash ? [[Number(index), spender] as const] : [];
+      }),
+    );
   }
 
   #utxos(address: string) {

@@ -2,11 +2,13 @@ import { formatAddress } from "../../src/chain/address.ts";
 import type { Statement } from "../../src/db/client.ts";
 import { statement } from "../../src/db/client.ts";
 import { meaningOf } from "../../src/wallets/spending/life.ts";
+import { NotYet } from "../../src/wallets/spending/making/window.ts";
 import type { WalletDatabase } from "../../src/wallets/spending/store.ts";
 import type { WalletWork } from "../../src/wallets/work.ts";
 
 export const PAYMENTS = `CREATE TABLE payment (id TEXT PRIMARY KEY, state TEXT NOT NULL,
-  hash TEXT, rev INTEGER NOT NULL, due_at INTEGER NOT NULL, reason TEXT)`;
+  hash TEXT, rev INTEGER NOT NULL, due_at INTEGER NOT NULL, reason TEXT,
+  is_automatic INTEGER NOT NULL)`;
 
 interface Payment {
   id: string;
@@ -15,6 +17,7 @@ interface Payment {
   rev: number;
   due_at: number;
   reason: string | null;
+  is_automatic: 0 | 1;
 }
 
 const AMOUNT = 3_000_000n;
@@ -53,7 +56,9 @@ export function paymentWork(db: WalletDatabase): WalletWork {
       );
       const later = asked.filter((one) => one.due_at > now);
       return {
-        tasks: asked.filter((one) => one.due_at <= now),
+        tasks: asked
+          .filter((one) => one.due_at <= now)
+          .map((one) => ({ id: one.id, isAutomatic: one.is_automatic === 1 })),
         next: later.length > 0 ? Math.min(...later.map((one) => one.due_at)) : null,
       };
     },
@@ -80,7 +85,7 @@ export function paymentWork(db: WalletDatabase): WalletWork {
       await db.batch([
         statement(
           "UPDATE payment SET due_at = ?1, reason = ?2 WHERE id IN (SELECT value FROM json_each(?3))",
-          now + PAUSE_MS,
+          error instanceof NotYet ? error.until : now + PAUSE_MS,
           String(error),
           JSON.stringify(tasks.map(({ id }) => id)),
         ),

@@ -156,7 +156,16 @@ export class Story {
       // Also of what a database that was set back does not know any more.
       paidTwice: world.asked.filter((id) => ledger.paidTo(payeeOf(id)) > 1),
       wrongSteps: this.#wrongSteps(),
+      toldWrongly: await this.#toldWrongly(),
     };
+  }
+
+  /** What the wallet takes for spent elsewhere and is not, and what holds it up with nothing to do. */
+  async #toldWrongly(): Promise<string[]> {
+    const { spentElsewhere, held } = await this.#world.wallet();
+    const names = spentElsewhere.map(({ output }) => output);
+    const wrong = names.filter((name) => !this.#world.ledger.spentElsewhere.has(name));
+    return held === null ? wrong : [...wrong, held];
   }
 
   /** Some steps are refused by their script, and some have a deadline. */

@@ -25,6 +25,7 @@ describe("a wallet that pays and takes steps", () => {
             paidWrongly: [],
             paidTwice: [],
             wrongSteps: [],
+            toldWrongly: [],
           });
         },
       ),

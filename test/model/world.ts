@@ -4,7 +4,12 @@ import { ProviderError } from "../../src/chain/provider/provider.ts";
 import { runWallet } from "../../src/wallets/run.ts";
 import { type Execute, Journal } from "../../src/wallets/spending/journal.ts";
 import { OutputView } from "../../src/wallets/spending/outputs.ts";
-import { readOpen, StaleWallet } from "../../src/wallets/spending/store.ts";
+import {
+  readOpen,
+  readWallet,
+  StaleWallet,
+  type WalletState,
+} from "../../src/wallets/spending/store.ts";
 import type { WalletTransaction } from "../../src/wallets/spending/transaction.ts";
 import { ModelDatabase } from "./database.ts";
 import { ModelLedger } from "./ledger.ts";
@@ -97,13 +102,15 @@ export class World {
     this.ledger.now += ms;
   }
 
-  askPayment(): string {
+  /** @param isAutomatic - whether a rule asks for it, rather than somebody */
+  askPayment(isAutomatic = false): string {
     const id = `p${this.asked.length + 1}`;
     this.asked.push(id);
     database.run(
-      "INSERT INTO payment (id, state, rev, due_at) VALUES (?, 'Asked', 0, ?)",
+      "INSERT INTO payment (id, state, rev, due_at, is_automatic) VALUES (?, 'Asked', 0, ?, ?)",
       id,
       this.ledger.now,
+      Number(isAutomatic),
     );
     return id;
   }
@@ -144,6 +151,12 @@ export class World {
       "UPDATE step SET is_overtaken = output IN (SELECT value FROM json_each(?))",
       JSON.stringify(this.ledger.taken()),
     );
+  }
+
+  /** The wallet as it is stored. */
+  wallet(): Promise<WalletState> {
+    const now = async <T>(run: () => T) => run();
+    return readWallet(database.seenBy(now, false), "Preprod", keys.vkey);
   }
 
   /** All transactions of the wallet that are not final. */

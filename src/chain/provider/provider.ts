@@ -49,6 +49,11 @@ export interface AssetProvider {
 export interface TransactionProvider {
   /** All unspent outputs of an address, in unspecified order; none when it was never seen. */
   addressUtxos(address: string): Promise<ProviderUtxo[]>;
+  /**
+   * What has spent the outputs of a transaction: hashes by the outputs' indexes. `null` when the provider
+   * does not have the transaction.
+   */
+  spenders(txHash: string): Promise<ReadonlyMap<number, string> | null>;
   /** A Plutus script as witnesses carry it, hex; `null` when the provider has never seen it. */
   scriptCbor(scriptHash: string): Promise<string | null>;
   /** The current protocol parameters. */

@@ -30,6 +30,18 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
       return found;
     },
 
+    async spenders(txHash) {
+      const found = await get(`/txs/${txHash}/utxos`, SPENDERS);
+      return (
+        found &&
+        new Map(
+          found.outputs.flatMap(({ output_index: index, collateral, consumed_by_tx: spender }) =>
+            spender && !collateral ? [[index, spender] as const] : [],
+          ),
+        )
+      );
+    },
+
     async scriptCbor(scriptHash) {
       return (await get(`/scripts/${scriptHash}/cbor`, SCRIPT))?.cbor ?? null;
     },
@@ -90,6 +102,12 @@ const UTXOS = z.array(
     reference_script_hash: z.string().nullable(),
   }),
 );
+
+const SPENDERS = z.object({
+  outputs: z.array(
+    z.object({ output_index: COUNT, collateral: z.boolean(), consumed_by_tx: HASH.nullish() }),
+  ),
+});
 
 const SCRIPT = z.object({ cbor: HEX.nullable() });
 

@@ -13,9 +13,13 @@ import type { WalletStand } from "./stand.ts";
  */
 export function outputsOf(
   utxos: readonly ProviderUtxo[],
-  { lineRoot, collateral, open }: WalletStand,
+  { lineRoot, collateral, spentElsewhere, open }: WalletStand,
 ): ShownOutputs {
-  const outputs = ownOutputs(walletOutputs(utxos), open);
+  const outputs = ownOutputs(
+    walletOutputs(utxos),
+    open,
+    new Set(spentElsewhere.map((one) => one.output)),
+  );
   const shown = (name: string | null) => {
     const output = outputs.find((one) => outputName(one) === name);
     return output ? { output: outputName(output), amount: coinOf(output).toString() } : null;

@@ -80,6 +80,46 @@ const waiting = named(
   }),
 );
 
+const holdUp = named(
+  "WalletHold",
+  "What holds up a whole wallet.",
+  z.object({
+    reason: answerText(
+      "Why it gets nothing done.",
+      "waits for the chain provider: no answer in time",
+    ),
+    since: timestamp("Since when anything has held it up."),
+  }),
+);
+
+const spentElsewhere = named(
+  "WalletSpentElsewhere",
+  "Outputs of a wallet that transactions have spent which the service did not make: its key is used elsewhere.",
+  z.object({
+    pausedUntil: described(
+      timestamp("").nullable(),
+      "Until when only what somebody asked for is done, after three within an hour; null: everything is done.",
+      null,
+    ),
+    Outputs: described(
+      z.array(
+        named(
+          "OutputSpentElsewhere",
+          "An output that was spent elsewhere.",
+          z.object({
+            output: answerText("`<transaction>#<index>`.", OUTPUT),
+            txHash: hexText(64, "Hash of the transaction that spent it.", TX_HASH),
+            noticedAt: timestamp("When it was noticed."),
+          }),
+        ),
+      ),
+      "Those of the last seven days, the newest first; at most ten.",
+    ),
+  }),
+);
+
+export type ShownSpentElsewhere = z.infer<typeof spentElsewhere>;
+
 const missing = named(
   "MissingFunds",
   "What has to be sent to a wallet.",
@@ -124,6 +164,11 @@ const shownFields = {
   Waiting: described(
     z.array(waiting),
     "What it shall do and has not begun, the next first; at most 20 of each feature.",
+  ),
+  HeldUp: described(holdUp.nullable(), "What holds up the whole wallet; null: nothing does."),
+  SpentElsewhere: described(
+    spentElsewhere.nullable(),
+    "What another user of its key has spent; null: nothing that was noticed.",
   ),
   Missing: described(z.array(missing), "What it lacks by the rules that watch it."),
   LowBalanceSummary: lowBalanceSummary,

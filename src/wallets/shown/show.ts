@@ -8,10 +8,11 @@ import { rulesOf } from "../low-balance/rules.ts";
 import type { RuleRow } from "../low-balance/tables.ts";
 import { walletRecordOf } from "../managed/record.ts";
 import type { WalletRow } from "../managed/tables.ts";
+import { pausedUntil, recentOf } from "../spending/elsewhere.ts";
 import { meaningOf } from "../spending/life.ts";
 import type { WaitingTask, WaitingTasks } from "../waiting.ts";
 import { lowBalanceSummary, missingFunds } from "./missing.ts";
-import type { ShownWallet } from "./schemas.ts";
+import type { ShownSpentElsewhere, ShownWallet } from "./schemas.ts";
 import { AT_REST, readStands, type StoredTransaction, type WalletStand } from "./stand.ts";
 
 /** The providers' share of a request's remaining time; the rest is for the answer. */
@@ -68,6 +69,8 @@ export async function showWallets(
         Outputs: held ? outputsOf(held.utxos, stand) : null,
         Transactions: underWay.map(renderTransaction),
         Waiting: (waiting.get(nameOf(row)) ?? []).map(renderWaiting),
+        HeldUp: stand.hold && { ...stand.hold, since: isoTime(stand.hold.since) },
+        SpentElsewhere: renderElsewhere(stand, now),
         Missing: missingFunds(row.address, own, held?.balance ?? null),
         LowBalanceSummary: lowBalanceSummary(own),
       },
@@ -111,6 +114,18 @@ function renderTransaction({ hash, phase, movedAt, tasks }: StoredTransaction) {
     state: phase,
     since: isoTime(movedAt),
     Tasks: tasks.map(({ work, id }) => ({ feature: work, id })),
+  };
+}
+
+function renderElsewhere({ spentElsewhere }: WalletStand, now: number): ShownSpentElsewhere | null {
+  const recent = recentOf(spentElsewhere, now);
+  if (recent.length === 0) return null;
+  const until = pausedUntil(recent, now);
+  return {
+    pausedUntil: until === null ? null : isoTime(until),
+    Outputs: recent
+      .toReversed()
+      .map(({ output, txHash, at }) => ({ output, txHash, noticedAt: isoTime(at) })),
   };
 }
 

@@ -1,6 +1,7 @@
 import { and, asc, eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import type { SpentElsewhere } from "../spending/store.ts";
 import type { WalletTransaction } from "../spending/transaction.ts";
 import { transactionOf } from "../spending/written.ts";
 import { hotWallet, walletTransaction } from "../tables.ts";
@@ -10,6 +11,9 @@ export interface WalletStand {
   /** Names of the outputs that its line begins with, and that it keeps for collateral. */
   lineRoot: string | null;
   collateral: string | null;
+  spentElsewhere: readonly SpentElsewhere[];
+  /** What holds it up, and since when, epoch milliseconds; null: nothing. */
+  hold: { reason: string; since: number } | null;
   /** All transactions that are not final, in the order in which they were stored. */
   open: StoredTransaction[];
 }
@@ -18,7 +22,13 @@ export interface WalletStand {
 export type StoredTransaction = WalletTransaction & { createdAt: number };
 
 /** A wallet that has never sent anything. */
-export const AT_REST: WalletStand = { lineRoot: null, collateral: null, open: [] };
+export const AT_REST: WalletStand = {
+  lineRoot: null,
+  collateral: null,
+  spentElsewhere: [],
+  hold: null,
+  open: [],
+};
 
 const { cbor: _, ...COLUMNS } = getTableColumns(walletTransaction);
 
@@ -57,11 +67,13 @@ export async function readStands(
   ]);
   const open = Map.groupBy(transactions, ({ walletVkey }) => walletVkey);
   return new Map(
-    wallets.map(({ vkey, lineRoot, collateral }) => [
+    wallets.map(({ vkey, lineRoot, collateral, spentElsewhere, held, heldSince }) => [
       vkey,
       {
         lineRoot,
         collateral,
+        spentElsewhere: JSON.parse(spentElsewhere ?? "[]"),
+        hold: held === null ? null : { reason: held, since: heldSince ?? 0 },
         open: (open.get(vkey) ?? []).map((row) => ({
           ...transactionOf({ ...row, movedAt: row.updatedAt }),
           createdAt: row.createdAt,

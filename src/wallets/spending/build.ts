@@ -1,7 +1,9 @@
 import type { Block } from "../../chain/provider/provider.ts";
 import { namesOutput } from "../../chain/provider/refusal.ts";
-import { InputMissing, type WalletWork } from "../work.ts";
+import { InputMissing, type Task, type WalletWork } from "../work.ts";
+import { noticeSpentElsewhere, pausedUntil } from "./elsewhere.ts";
 import type { Happening } from "./history.ts";
+import { type Hold, holdOf } from "./hold.ts";
 import { together } from "./lanes.ts";
 import { isWaiting } from "./life.ts";
 import { type Making, make, type Surroundings, surroundings } from "./making/make.ts";
@@ -10,6 +12,7 @@ import { NotYet } from "./making/window.ts";
 import type { Run, WalletPorts } from "./ports.ts";
 import { happen, storeUnchanged } from "./record.ts";
 import { sendNew } from "./send.ts";
+import { StaleWallet } from "./store.ts";
 import type { WalletTransaction } from "./transaction.ts";
 
 /** What may wait for a block, of all of a wallet's transactions: about what a block has room for. */
@@ -28,37 +31,54 @@ export function dueOf(work: WalletWork, now: number): ReturnType<WalletWork["due
   return work.due(now, work.most ?? MOST_TASKS);
 }
 
+/** What came of building. */
+interface Built {
+  run: Run;
+  /** When there is more to build, epoch milliseconds. */
+  next: number | null;
+  hold: Hold;
+}
+
 /** Builds, stores and sends transactions until nothing is due, or enough waits for a block. */
-export async function build(
-  ports: WalletPorts,
-  run: Run,
-  tip: Block,
-): Promise<{ run: Run; next: number | null }> {
+export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<Built> {
   const began = ports.now();
   const accepted: Happening[] = [];
   const nexts: (number | null)[] = [];
   let around: Surroundings | null = null;
   let current = run;
+  let stored = 0;
+  let hold: Hold;
   for (const work of ports.works) {
     let conflicts = 0;
     for (;;) {
       const now = ports.now();
       const { tasks, next } = await dueOf(work, now);
+      if (await pauseAutomatic(current, work, tasks, now)) continue;
       // What has begun is judged by the tip, as a node does.
       const begun = tasks.filter(({ begins = 0 }) => begins <= tip.time * 1000);
       const stop = tasks.length === 0 ? next : pauseOf(current, now, began + BUILD_MS);
       if (begun.length === 0 || stop !== null) {
+        if (begun.length > 0 && !hasRoom(current))
+          hold = "waits for blocks to take what it has sent";
         nexts.push(tasks.length > begun.length ? now + CHECK_MS : stop);
         break;
       }
+      hold ??= null;
       let making: Making;
       try {
-        around ??= await surroundings(ports, tip);
+        if (around === null) {
+          const before = ports.view.last;
+          around = await surroundings(ports, tip);
+          if (around.shown !== before)
+            current = await noticeSpentElsewhere(ports, current, before, around.shown);
+        }
         const chosen = together(begun, now);
         // The fewer there are, the sooner none of them changes meanwhile.
         const count = conflicts < MOST_CONFLICTS ? chosen.length : Math.ceil(chosen.length / 2);
         making = await make(ports, current, around, work, chosen.slice(0, count));
       } catch (error) {
+        if (error instanceof StaleWallet) throw error;
+        hold = holdOf(error) ?? hold;
         if (error instanceof NotYet) {
           nexts.push(Math.max(error.until, now + CHECK_MS));
           break;
@@ -74,16 +94,18 @@ export async function build(
         continue;
       }
       await tellFailures(work, failures, now);
+      for (const { error } of failures) hold = holdOf(error) ?? hold;
       if (made === null) continue;
       const { transaction, cbor, members } = made;
       if (!hasRoomFor(current, transaction)) {
         nexts.push(now + CHECK_MS);
         break;
       }
-      const stored = await storeUnchanged(ports, current, work, made);
-      conflicts = stored ? 0 : conflicts + 1;
-      if (stored === null) continue;
-      current = stored;
+      const after = await storeUnchanged(ports, current, work, made);
+      conflicts = after ? 0 : conflicts + 1;
+      if (after === null) continue;
+      current = after;
+      stored++;
       const verdict = await sendNew(ports, current, transaction, cbor);
       // That one was accepted need not be stored before the end: it is looked for all the same.
       if (verdict.some(({ event }) => event !== "Accepted")) {
@@ -95,14 +117,41 @@ export async function build(
       accepted.push(...verdict);
     }
   }
-  return { run: await happen(ports, current, accepted), next: earliest(nexts) };
+  const next = earliest(nexts);
+  const isIdle = hold === undefined && next === null;
+  return {
+    run: await happen(ports, current, accepted),
+    next,
+    hold: stored > 0 || isIdle ? null : hold,
+  };
+}
+
+/**
+ * While somebody else uses the wallet's key, what no person asked for waits.
+ *
+ * @returns whether some of the tasks do
+ */
+async function pauseAutomatic(
+  { wallet }: Run,
+  work: WalletWork,
+  tasks: readonly Task[],
+  now: number,
+): Promise<boolean> {
+  const until = pausedUntil(wallet.spentElsewhere, now);
+  const automatic = tasks.filter(({ isAutomatic }) => isAutomatic);
+  if (until === null || automatic.length === 0) return false;
+  const reason = "waits: the wallet's key is used elsewhere, see SpentElsewhere of GET /wallet";
+  await work.notBuilt(automatic, new NotYet(reason, until), now);
+  return true;
 }
 
 /** When to go on building, epoch milliseconds; null: at once. */
 function pauseOf(run: Run, now: number, until: number): number | null {
-  if (!hasRoomFor(run, { size: 1, memory: 0 })) return now + CHECK_MS;
+  if (!hasRoom(run)) return now + CHECK_MS;
   return now >= until ? now : null;
 }
+
+const hasRoom = (run: Run) => hasRoomFor(run, { size: 1, memory: 0 });
 
 /** Whether one more may wait for a block. */
 function hasRoomFor({ open }: Run, more: Pick<WalletTransaction, "size" | "memory">): boolean {

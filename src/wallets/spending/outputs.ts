@@ -10,6 +10,7 @@ const FRESH_MS = 60_000;
 /** A wallet's outputs as the provider showed them last, kept between runs. */
 export class OutputView {
   #seen: { outputs: readonly WalletOutput[]; at: number } | null = null;
+  #last: readonly WalletOutput[] = [];
 
   /**
    * Asks the provider at most once a minute.
@@ -23,7 +24,13 @@ export class OutputView {
   ): Promise<readonly WalletOutput[]> {
     if (this.#seen === null || now - this.#seen.at >= FRESH_MS)
       this.#seen = { outputs: walletOutputs(await provider.addressUtxos(address)), at: now };
-    return this.#seen.outputs;
+    this.#last = this.#seen.outputs;
+    return this.#last;
+  }
+
+  /** What it has shown last, forgotten or not. */
+  get last(): readonly WalletOutput[] {
+    return this.#last;
   }
 
   /** Whether it was read at a time or later, epoch milliseconds. */
@@ -43,10 +50,12 @@ export class OutputView {
  *
  * @param shown - as the provider shows them, which may be late
  * @param transactions - all that are not final
+ * @param spentElsewhere - names of outputs that somebody else has spent, as long as none is shown again
  */
 export function ownOutputs(
   shown: readonly WalletOutput[],
   transactions: readonly WalletTransaction[],
+  spentElsewhere: ReadonlySet<string>,
 ): WalletOutput[] {
   const open = transactions.filter(({ phase }) => isOpen(phase));
   const living = open.filter(({ phase }) => isLiving(phase));
@@ -64,7 +73,8 @@ export function ownOutputs(
   // What an ended transaction made is not there, whatever a node that is late says.
   const ended = new Set(open.filter((one) => !living.includes(one)).map(({ hash }) => hash));
   const there = shown.filter(({ txHash }) => !ended.has(txHash));
-  const all = new Map([...there, ...made].map((one) => [outputName(one), one]));
+  const left = made.filter((one) => !spentElsewhere.has(outputName(one)));
+  const all = new Map([...there, ...left].map((one) => [outputName(one), one]));
   return [...all].flatMap(([name, one]) => (spent.has(name) ? [] : [one]));
 }
 

@@ -7,6 +7,16 @@ import { contentOf, type TransactionRow, transactionOf } from "./written.ts";
 /** A database as far as wallets need one, so that a model of it is enough for tests. */
 export type WalletDatabase = Pick<Database, "all" | "batch">;
 
+/** An output of the wallet, and the transaction that spent it without having been made by the service. */
+export interface SpentElsewhere {
+  /** `<transaction>#<index>`. */
+  output: string;
+  /** Hex. */
+  txHash: string;
+  /** When it was noticed, epoch milliseconds. */
+  at: number;
+}
+
 /** A wallet as it was read; see `hotWallet` in `tables.ts`. */
 export interface WalletState {
   network: Network;
@@ -16,6 +26,10 @@ export interface WalletState {
   lineRoot: string | null;
   collateral: string | null;
   sequence: number;
+  /** The newest outputs that somebody else has spent, the oldest of them first. */
+  spentElsewhere: readonly SpentElsewhere[];
+  /** Why it gets nothing done; null: nothing holds it up. */
+  held: string | null;
 }
 
 /** Somebody else moved the wallet, or one of its records, since it was read: read it again. */
@@ -38,13 +52,18 @@ export async function readWallet(
   network: Network,
   vkey: string,
 ): Promise<WalletState> {
-  const [row] = await db.all<WalletState>(
-    `SELECT network, vkey, version, line_root AS lineRoot, collateral, sequence FROM hot_wallet
+  const [row] = await db.all<
+    Omit<WalletState, "spentElsewhere"> & { spentElsewhere: string | null }
+  >(
+    `SELECT network, vkey, version, line_root AS lineRoot, collateral, sequence,
+       spent_elsewhere AS spentElsewhere, held FROM hot_wallet
      WHERE network = ? AND vkey = ?`,
     network,
     vkey,
   );
-  return row ?? { network, vkey, version: null, lineRoot: null, collateral: null, sequence: 0 };
+  const never = { version: null, lineRoot: null, collateral: null, sequence: 0, held: null };
+  if (row === undefined) return { network, vkey, ...never, spentElsewhere: [] };
+  return { ...row, spentElsewhere: JSON.parse(row.spentElsewhere ?? "[]") };
 }
 
 /** The transactions of a wallet that are not final, in the order in which they were stored. */
@@ -142,7 +161,7 @@ export function walletsToLookAt(
 export async function commitWallet(
   db: WalletDatabase,
   wallet: WalletState,
-  change: Partial<Pick<WalletState, "lineRoot" | "collateral" | "sequence">>,
+  change: Partial<Pick<WalletState, "lineRoot" | "collateral" | "sequence" | "spentElsewhere">>,
   statements: readonly Statement[],
   { op, revisions }: { op: string; revisions: readonly `${string}.${string}`[] },
 ): Promise<WalletState> {
@@ -151,11 +170,12 @@ export async function commitWallet(
   try {
     await db.batch([
       statement(
-        `INSERT INTO hot_wallet (network, vkey, version, last_op, line_root, collateral, sequence)
-         VALUES (?1, ?2, 1, ?4, ?5, ?6, ?7)
+        `INSERT INTO hot_wallet (network, vkey, version, last_op, line_root, collateral, sequence,
+           spent_elsewhere)
+         VALUES (?1, ?2, 1, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT (network, vkey) DO UPDATE SET
            version = iif(version = ?3, version + 1, NULL), last_op = ?4, line_root = ?5,
-           collateral = ?6, sequence = ?7`,
+           collateral = ?6, sequence = ?7, spent_elsewhere = ?8`,
         network,
         vkey,
         wallet.version ?? 0,
@@ -163,6 +183,7 @@ export async function commitWallet(
         next.lineRoot,
         next.collateral,
         next.sequence,
+        next.spentElsewhere.length > 0 ? JSON.stringify(next.spentElsewhere) : null,
       ),
       ...statements,
     ]);

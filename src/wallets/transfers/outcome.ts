@@ -6,6 +6,7 @@ import { log } from "../../log.ts";
 import { MAX_TRIES, pauseAfter, WAIT_MS } from "../pauses.ts";
 import type { Move } from "../spending/history.ts";
 import { isInChain, meaningOf } from "../spending/life.ts";
+import { NotYet } from "../spending/making/window.ts";
 import { FormerMayLand, WalletGone } from "../work.ts";
 import type { TransferRow, TransferTransaction } from "./tables.ts";
 
@@ -79,6 +80,7 @@ export function afterFailure(row: TransferRow, error: unknown, now: number): Tra
       error: `waits for the chain provider: ${error.message}`,
       dueAt: Math.max(error.retryAt ?? 0, now + WAIT_MS),
     };
+  if (error instanceof NotYet) return { error: error.message, dueAt: error.until };
   if (error instanceof FormerMayLand)
     return { error: `waits for the chain: ${error.message}`, dueAt: now + WAIT_MS };
   if (error instanceof WalletShort || error instanceof ProviderError)

@@ -55,7 +55,9 @@ export function transferWork(db: Database, wallet: SourceWallet): TransferWork {
       const givenUp = found.filter(isGivenUp);
       if (givenUp.some(isDue)) await failGivenUp(db, wallet, now);
       const live = found.filter((row) => !isGivenUp(row));
-      const tasks = live.filter(isDue).map(({ id }) => ({ id }));
+      const tasks = live
+        .filter(isDue)
+        .map(({ id, topUpRuleId }) => ({ id, isAutomatic: topUpRuleId !== null }));
       batchId = newId(now);
       const later = live.flatMap(({ dueAt }) => (dueAt !== null && dueAt > now ? [dueAt] : []));
       if (givenUp.length > 0) later.push(now + GIVEN_UP_MS);

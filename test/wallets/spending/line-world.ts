@@ -133,7 +133,7 @@ export class LineWorld {
     const asked = [...tasks].filter(([, state]) => state === "Asked").map(([key]) => key);
     const chosen = asked.slice(n % Math.max(asked.length, 1)).slice(0, 1 + (n % 2));
     if (chosen.length === 0) return;
-    const shown = ownOutputs(this.#unspent().map(named), open).map(
+    const shown = ownOutputs(this.#unspent().map(named), open, new Set()).map(
       ({ txHash, index }) => `${txHash}#${index}`,
     );
     const start = shown.includes(root) || !mayMoveRoot(open) ? root : shown[0];

@@ -65,6 +65,9 @@ export interface Making {
   failures: readonly Failure[];
 }
 
+/** Names of outputs of the wallet that somebody else has spent. */
+const namesOf = ({ wallet }: Run) => new Set(wallet.spentElsewhere.map(({ output }) => output));
+
 interface Job {
   ports: WalletPorts;
   run: Run;
@@ -95,7 +98,7 @@ export async function make(
     if (!(error instanceof DeadlinePassed)) throw error;
     return failed(tasks.slice(0, 1), error);
   }
-  const outputs = ownOutputs(around.shown, run.open);
+  const outputs = ownOutputs(around.shown, run.open, namesOf(run));
   const { validity, count } = window;
   const job = { ports, run, around, work, tasks: tasks.slice(0, count), validity, outputs };
   const { address } = around.keys;

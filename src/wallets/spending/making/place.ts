@@ -1,6 +1,6 @@
 import { outputName, type WalletOutput } from "../../../chain/transaction/plan.ts";
 import { largestOf, WalletShort } from "../../../chain/transaction/selection.ts";
-import { FormerMayLand, type Task } from "../../work.ts";
+import { LineWaits, type Task } from "../../work.ts";
 import { groundOf, isUrgent, laneFor, MOST_LANES, MOST_UNCONFIRMED } from "../lanes.ts";
 import { isWaiting } from "../life.ts";
 import { headOf, mayMoveRoot } from "../line.ts";
@@ -25,7 +25,7 @@ const FULL_MS = 5_000;
  *
  * @param outputs - all that the wallet can spend
  * @param splits - see `Purse`
- * @throws FormerMayLand, WalletShort: there is none; NotYet: it is full
+ * @throws LineWaits, WalletShort: there is none; NotYet: it is full
  */
 export function placeOnLine(
   run: Run,
@@ -108,7 +108,7 @@ function lineFor(
 ): { lineRoot: string; line: WalletOutput } {
   const line = lineEnd(run, outputs);
   if (!line && !mayMoveRoot(run.open))
-    throw new FormerMayLand("the wallet's earlier transactions are not final yet");
+    throw new LineWaits("the wallet's earlier transactions are not final yet");
   if (!line)
     throw new WalletShort(
       `the wallet is empty: send 10000000 minor units of the native coin to ${address}, then try again`,
