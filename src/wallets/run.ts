@@ -10,6 +10,8 @@ import { afterRestore } from "./spending/restored.ts";
 import { sendAgain } from "./spending/send.ts";
 import { readOpen, readWallet } from "./spending/store.ts";
 
+/** How often stored transactions are sent again without a look at the chain. */
+const BLIND_MS = 30_000;
 const HALTED = "the database was set back: nothing is sent until the chain has been followed again";
 
 /**
@@ -18,7 +20,7 @@ const HALTED = "the database was set back: nothing is sent until the chain has b
  * what was stored, so it may stop at any point.
  *
  * @returns when to continue, epoch milliseconds; null when nothing waits
- * @throws ProviderError, DatabaseUnavailable, StaleWallet: nothing is lost with any of them
+ * @throws DatabaseUnavailable, StaleWallet: nothing is lost with any of them
  */
 export async function runWallet(ports: WalletPorts): Promise<number | null> {
   const { db, network, vkey, provider, works } = ports;
@@ -49,11 +51,16 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
       ...(await overtaken(works, run.open)),
     ];
   } catch (error) {
-    if (!(error instanceof ProviderError) || !hasTasks) throw error;
+    if (!(error instanceof ProviderError)) throw error;
+    // What is stored may be taken by another place than a provider that bans.
+    const { open } = await sendAgain(ports, run, null);
     for (const [i, work] of works.entries())
       await work.notBuilt(due[i]?.tasks ?? [], error, ports.now());
     await tell(holdOf(error));
-    return ports.now();
+    if (hasTasks) return ports.now();
+    const again = ports.now() + BLIND_MS;
+    const isWaited = open.some(({ phase }) => isWaiting(phase));
+    return isWaited ? again : Math.max(error.retryAt ?? again, again);
   }
   const looked = await happen(ports, run, happenings);
   const sent = await sendAgain(ports, looked, tip);

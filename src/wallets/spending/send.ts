@@ -12,15 +12,19 @@ import { handedOf } from "./written.ts";
 /** A transaction that a node has accepted, and no block has after this, may have left its mempool. */
 const EVICTED_MS = 60_000;
 
-/** Sends what no block has once more, parents first, while it is valid. */
-export async function sendAgain(ports: WalletPorts, run: Run, tip: Block): Promise<Run> {
+/**
+ * Sends what no block has once more, parents first, while it is valid.
+ *
+ * @param tip - null: the provider does not tell it, and what is not valid any more is refused
+ */
+export async function sendAgain(ports: WalletPorts, run: Run, tip: Block | null): Promise<Run> {
   const waiting = run.open.filter(({ phase }) => isWaiting(phase));
   const hashes = new Set(waiting.map(({ hash }) => hash));
   const hangsOn = ({ inputs }: WalletTransaction, some: ReadonlySet<string>) =>
     inputs.some((input) => some.has(makerOf(input)));
   const isLate = (one: WalletTransaction) =>
     one.phase === "Sent" && !hangsOn(one, hashes) && ports.now() - one.movedAt >= EVICTED_MS;
-  const valid = waiting.filter(({ validTo }) => tip.slot < validTo);
+  const valid = waiting.filter(({ validTo }) => tip === null || tip.slot < validTo);
   if (!valid.some((one) => one.phase !== "Sent" || isLate(one))) return run;
   const bytes = await readBytes(
     ports.db,
