@@ -110,7 +110,7 @@ export class HotWallet extends DurableObject<Env> {
       vkey,
       sourceId: source.id,
       db: ledger,
-      provider: await this.#provider(source),
+      ...(await this.#providers(source)),
       journal: this.#journal(network, vkey),
       hasFollowed: async (since) =>
         haveFollowed(ledger, await activeSourceIds(db(env), network), since),
@@ -183,9 +183,12 @@ export class HotWallet extends DurableObject<Env> {
     };
   }
 
-  async #provider({ id, network, rpcProviderApiKey }: SourceRow) {
+  async #providers({ id, network, rpcProviderApiKey }: SourceRow) {
     const apiKey = await open(this.env, providerKeyPlace(id), rpcProviderApiKey);
-    return walletProvider(this.env, network, apiKey, "wallet");
+    return {
+      provider: await walletProvider(this.env, network, apiKey, "wallet"),
+      deadlineProvider: await walletProvider(this.env, network, apiKey, "deadline"),
+    };
   }
 
   async #keys({ id }: SourceRow, vkey: string) {

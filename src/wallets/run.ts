@@ -1,5 +1,5 @@
 import { type Block, ProviderError } from "../chain/provider/provider.ts";
-import { build, CHECK_MS, dueOf, earliest } from "./spending/build.ts";
+import { build, CHECK_MS, dueOf, earliest, hasDeadline } from "./spending/build.ts";
 import type { Happening } from "./spending/history.ts";
 import { type Hold, holdOf, writeHold } from "./spending/hold.ts";
 import { isWaiting } from "./spending/life.ts";
@@ -23,7 +23,7 @@ const HALTED = "the database was set back: nothing is sent until the chain has b
  * @throws DatabaseUnavailable, StaleWallet: nothing is lost with any of them
  */
 export async function runWallet(ports: WalletPorts): Promise<number | null> {
-  const { db, network, vkey, provider, works } = ports;
+  const { db, network, vkey, works } = ports;
   const known = await takeOver(ports, {
     wallet: await readWallet(db, network, vkey),
     open: await readOpen(db, network, vkey),
@@ -42,6 +42,8 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     await tell(HALTED);
     return run;
   }
+  const isHurried = due.some(({ tasks }) => hasDeadline(tasks));
+  const provider = isHurried ? ports.deadlineProvider : ports.provider;
   let tip: Block;
   let happenings: Happening[];
   try {

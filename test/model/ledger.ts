@@ -173,8 +173,12 @@ export class ModelLedger {
     return this.#blocks.flatMap(({ taken }) => taken ?? []);
   }
 
-  /** The provider as a process sees it whose every call goes through `step`. */
-  seenBy(step: <T>(run: () => T) => Promise<T>): Provider {
+  /**
+   * The provider as a process sees it whose every call goes through `step`.
+   *
+   * @param hasCalls - whether it answers at all
+   */
+  seenBy(step: <T>(run: () => T) => Promise<T>, hasCalls = true): Provider {
     const notAsked = () => {
       throw new Error("wallets do not ask for this");
     };
@@ -182,6 +186,7 @@ export class ModelLedger {
       latestBlock: () =>
         step(() => {
           if (this.isBanned) throw new ProviderError("banned", { status: 418 });
+          if (!hasCalls) throw new ProviderError("no calls left for now", { status: 429 });
           return this.tip;
         }),
       block: (height) => step(() => this.#blocks.find((one) => one.height === height) ?? null),

@@ -71,6 +71,8 @@ export class World {
   readonly address = keys.address;
   readonly #journal = newJournal();
   readonly #view = new OutputView();
+  /** Whether the provider has calls left for tasks without a deadline. */
+  hasCalls = true;
   /** Payments asked for so far. */
   readonly asked: string[] = [];
   #steps = 0;
@@ -209,7 +211,8 @@ export class World {
         vkey: keys.vkey,
         sourceId: "source",
         db,
-        provider: this.ledger.seenBy(step),
+        provider: this.ledger.seenBy(step, this.hasCalls),
+        deadlineProvider: this.ledger.seenBy(step),
         journal: {
           enter: (stored, now) => step(() => this.#journal.enter(keys.vkey, stored, now)),
           hand: (...order) => step(() => this.#journal.hand(keys.vkey, ...order)),

@@ -31,6 +31,9 @@ export function dueOf(work: WalletWork, now: number): ReturnType<WalletWork["due
   return work.due(now, work.most ?? MOST_TASKS);
 }
 
+export const hasDeadline = (tasks: readonly Task[]): boolean =>
+  tasks.some(({ deadline }) => deadline !== undefined);
+
 /** What came of building. */
 interface Built {
   run: Run;
@@ -64,18 +67,19 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
         break;
       }
       hold ??= null;
+      const hurried = hasDeadline(begun) ? { ...ports, provider: ports.deadlineProvider } : ports;
       let making: Making;
       try {
         if (around === null) {
           const before = ports.view.last;
-          around = await surroundings(ports, tip);
+          around = await surroundings(hurried, tip);
           if (around.shown !== before)
-            current = await noticeSpentElsewhere(ports, current, before, around.shown);
+            current = await noticeSpentElsewhere(hurried, current, before, around.shown);
         }
         const chosen = together(begun, now);
         // The fewer there are, the sooner none of them changes meanwhile.
         const count = conflicts < MOST_CONFLICTS ? chosen.length : Math.ceil(chosen.length / 2);
-        making = await make(ports, current, around, work, chosen.slice(0, count));
+        making = await make(hurried, current, around, work, chosen.slice(0, count));
       } catch (error) {
         if (error instanceof StaleWallet) throw error;
         hold = holdOf(error) ?? hold;
@@ -106,7 +110,7 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
       if (after === null) continue;
       current = after;
       stored++;
-      const verdict = await sendNew(ports, current, transaction, cbor);
+      const verdict = await sendNew(hurried, current, transaction, cbor);
       // That one was accepted need not be stored before the end: it is looked for all the same.
       if (verdict.some(({ event }) => event !== "Accepted")) {
         ports.view.forget();

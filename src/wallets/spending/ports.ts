@@ -29,6 +29,8 @@ export interface WalletPorts {
   /** Whether all sources of the network have followed the chain up to its tip since a time, epoch milliseconds. */
   hasFollowed(since: number): Promise<boolean>;
   provider: Provider;
+  /** The same for tasks with a deadline, for which the last of its calls may be made. */
+  deadlineProvider: Provider;
   /** Kept from run to run. */
   view: OutputView;
   /** What the wallet does, the most urgent first. */
