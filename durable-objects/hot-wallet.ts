@@ -215,7 +215,7 @@ export class HotWallet extends DurableObject<Env> {
   async #hold(network: Network, vkey: string, error: unknown): Promise<void> {
     const ledger = db(this.env, network, { writes: "idempotent" });
     try {
-      const { holdOf, writeHold } = await import("../src/wallets/spending/hold.ts");
+      const { holdOf, writeHold } = await import("../src/wallets/spending/trouble/hold.ts");
       const reason = holdOf(error) ?? "internal error, see the log";
       await writeHold(ledger, await readWallet(ledger, network, vkey), reason, Date.now());
     } catch (failure) {

@@ -8,6 +8,7 @@ import type { Stand, TransactionPart } from "../wallets/work.ts";
 import { registrationLabels } from "./metadata.ts";
 import type { Purpose } from "./states.ts";
 import type { RegistrationRow } from "./tables.ts";
+import { LEAST_FUNDING } from "./token.ts";
 
 /** The token or its policy is not where a transaction needs it. */
 export class NotOnChain extends Error {
@@ -19,8 +20,6 @@ export class NotMinted extends NotOnChain {
   override name = "NotMinted";
 }
 
-/** Minimum native minor units sent with a token. */
-const LEAST_FUNDING = 5_000_000n;
 const POLICY_ID_LENGTH = 56;
 
 /** What a registration keeps of its transaction, beside the transaction itself. */

@@ -5,16 +5,20 @@ import {
   waitingRecords,
 } from "../wallets/waiting.ts";
 import { purposeOfState, type RegistrationState, taskIdOf } from "./states.ts";
+import { LEAST_FUNDING } from "./token.ts";
 
-const REQUESTED = { table: "registration", states: "*Requested" };
+const REQUESTED = { table: "registration", states: "*Requested", pays: "send_funding" };
 
 /** Registrations and deregistrations whose transaction is not built yet. */
 export const waitingRegistrations: WaitingTasks = async (...asked) => {
   const records = await waitingRecords<RegistrationState>(REQUESTED, ...asked);
-  return records.flatMap(({ id, vkey, state, error, dueAt }): WaitingTask[] => {
+  return records.flatMap(({ id, vkey, state, error, dueAt, pays }): WaitingTask[] => {
     const purpose = purposeOfState(state);
     if (purpose === null) return [];
     const reason = error ?? ITS_TURN;
-    return [{ vkey, feature: "registration", id: taskIdOf(id, purpose), reason, dueAt }];
+    const funding = BigInt(pays ?? 0);
+    const amount = funding > LEAST_FUNDING ? funding : LEAST_FUNDING;
+    const needs = purpose === "Registration" ? [{ unit: "", amount }] : [];
+    return [{ vkey, feature: "registration", id: taskIdOf(id, purpose), reason, dueAt, needs }];
   });
 };

@@ -1,14 +1,14 @@
 import { type Block, ProviderError } from "../chain/provider/provider.ts";
 import { build, CHECK_MS, dueOf, earliest, hasDeadline } from "./spending/build.ts";
 import type { Happening } from "./spending/history.ts";
-import { type Hold, holdOf, writeHold } from "./spending/hold.ts";
 import { isWaiting } from "./spending/life.ts";
 import { look, overtaken } from "./spending/look.ts";
 import type { WalletPorts } from "./spending/ports.ts";
 import { happen, takeOver } from "./spending/record.ts";
-import { afterRestore } from "./spending/restored.ts";
 import { sendAgain } from "./spending/send.ts";
 import { readOpen, readWallet } from "./spending/store.ts";
+import { type Hold, waitsForProvider, writeHold } from "./spending/trouble/hold.ts";
+import { afterRestore } from "./spending/trouble/restored.ts";
 
 /** How often stored transactions are sent again without a look at the chain. */
 const BLIND_MS = 30_000;
@@ -58,7 +58,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     const { open } = await sendAgain(ports, run, null);
     for (const [i, work] of works.entries())
       await work.notBuilt(due[i]?.tasks ?? [], error, ports.now());
-    await tell(holdOf(error));
+    await tell(waitsForProvider(error));
     if (hasTasks) return ports.now();
     const again = ports.now() + BLIND_MS;
     const isWaited = open.some(({ phase }) => isWaiting(phase));

@@ -22,9 +22,9 @@ export const hotWallet = sqliteTable(
     collateral: text("collateral"),
     /** Transactions stored so far. */
     sequence: integer("sequence").notNull(),
-    /** `SpentElsewhere[]` as JSON; null: none. See `spending/elsewhere.ts`. */
+    /** `SpentElsewhere[]` as JSON; null: none. See `spending/trouble/elsewhere.ts`. */
     spentElsewhere: text("spent_elsewhere"),
-    /** Why the wallet gets nothing done, for people; null: nothing holds it up. See `spending/hold.ts`. */
+    /** Why the wallet gets nothing done, for people; null: nothing holds it up. See `spending/trouble/hold.ts`. */
     held: text("held"),
     /** Since when, epoch milliseconds. */
     heldSince: integer("held_since"),

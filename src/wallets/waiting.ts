@@ -1,4 +1,4 @@
-import type { Network } from "../chain/network.ts";
+import type { Funds, Network } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 
 /** Something that a wallet shall do on the chain and has not begun. */
@@ -12,6 +12,8 @@ export interface WaitingTask {
   reason: string;
   /** When it is tried next, epoch milliseconds; in the past: at the next run. */
   dueAt: number;
+  /** What the wallet has to pay for it at least, beside fees. */
+  needs?: readonly Funds[];
 }
 
 /**
@@ -33,6 +35,8 @@ export interface WaitingRecord<State extends string> extends Pick<WaitingTask, "
   state: State;
   /** Null while nothing but its turn is waited for. */
   error: string | null;
+  /** What the feature asked for as `pays`. */
+  pays: string | null;
 }
 
 export const ITS_TURN = "waits for its turn";
@@ -42,14 +46,15 @@ export const ITS_TURN = "waits for its turn";
  *
  * @param table - has the columns `id`, `network`, `wallet_vkey`, `state`, `error` and `due_at`, and an
  *   index of those with a `due_at` by network and wallet
+ * @param pays - an expression of what its records pay
  * @param states - GLOB of the states in which no transaction is under way
  */
 export function waitingRecords<State extends string>(
-  { table, states }: { table: string; states: string },
+  { table, states, pays }: { table: string; states: string; pays: string },
   ...[ledger, network, vkeys, limit]: Parameters<WaitingTasks>
 ): Promise<WaitingRecord<State>[]> {
   return ledger.all(
-    `SELECT id, wallet_vkey AS vkey, state, error, due_at AS dueAt FROM (
+    `SELECT id, wallet_vkey AS vkey, state, error, due_at AS dueAt, ${pays} AS pays FROM (
        SELECT *, row_number() OVER (PARTITION BY wallet_vkey ORDER BY due_at, id) AS place
        FROM ${table}
        WHERE network = ?1 AND wallet_vkey IN (SELECT value FROM json_each(?2))

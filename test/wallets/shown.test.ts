@@ -26,6 +26,8 @@ interface Shown {
   } | null;
   Transactions: { txHash: string; state: string; since: string; Tasks: { id: string }[] }[];
   Waiting: { feature: string; id: string; reason: string; dueAt: string }[];
+  HeldUp: { reason: string; since: string } | null;
+  SpentElsewhere: { pausedUntil: string | null; Outputs: object[] } | null;
   Missing: { unit: string; amount: string; sendTo: string; reason: string }[];
   LowBalanceSummary: object;
 }
@@ -70,6 +72,8 @@ describe.each([
       },
       Transactions: [],
       Waiting: [],
+      HeldUp: null,
+      SpentElsewhere: null,
       Missing: [],
       LowBalanceSummary: { isLow: false, lowRuleCount: 0, lastCheckedAt: null },
     });
@@ -155,6 +159,65 @@ describe.each([
       expect.arrayContaining([
         { ...first, reason: lacking },
         { ...second, reason: lacking },
+      ]),
+    );
+  });
+
+  it("shows what holds it up, and no longer than it does", async () => {
+    const desk = await RegistrationDesk.open();
+    await desk.register();
+    await desk.chain.faults({ match: "^/blocks/latest", status: 403 });
+    await desk.work();
+    const held = await shown(desk);
+    expect(held.HeldUp).toEqual({
+      reason: expect.stringMatching(/^waits for the chain provider: /),
+      since: expect.stringMatching(/Z$/),
+    });
+    await desk.work();
+    expect((await shown(desk)).HeldUp).toEqual(held.HeldUp);
+    await desk.chain.faults();
+    await desk.settle();
+    expect((await shown(desk)).HeldUp).toBeNull();
+  });
+
+  it("shows what another user of its key has spent", async () => {
+    const desk = await RegistrationDesk.open();
+    await desk.register();
+    await desk.settle();
+    const { Outputs } = await shown(desk);
+    const [theirs] = await desk.chain.act([
+      { do: "mint", as: "theirs", version: "Web3ChainV1", holder: "seller-0", metadata: {} },
+    ]);
+    await desk.register();
+    await desk.work();
+    expect((await shown(desk)).SpentElsewhere).toEqual({
+      pausedUntil: null,
+      Outputs: [
+        {
+          output: Outputs?.Line?.output,
+          txHash: theirs?.txHash,
+          noticedAt: expect.stringMatching(/Z$/),
+        },
+      ],
+    });
+  });
+
+  it("shows what the tasks that wait for it lack", async () => {
+    const transfers = await TransferDesk.open({ sellerFunds: [3_000_000] });
+    const { desk } = transfers;
+    await transfers.sent({ minorUnitAmount: "4000000" });
+    const lacks = (amount: string, reason: string) => ({
+      ...{ unit: "", amount, reason },
+      sendTo: desk.sellers[0].address,
+    });
+    expect((await shown(desk)).Missing).toEqual([lacks("1160000", "for a task that waits")]);
+    await desk.register();
+    const token = "ab".repeat(30);
+    await transfers.sent({ minorUnitAmount: "2000000", assets: [{ unit: token, quantity: "7" }] });
+    expect((await shown(desk)).Missing).toEqual(
+      expect.arrayContaining([
+        { ...lacks("7", "for a task that waits"), unit: token },
+        lacks("8160000", "for 3 tasks that wait"),
       ]),
     );
   });

@@ -36,7 +36,7 @@ describe("GET /wallet/list 200", () => {
         ...{ count: expect.any(Number), largest: expect.stringMatching(/^[1-9]\d+$/) },
         ...{ Line: null, Collateral: null },
       },
-      ...{ Transactions: [], Waiting: [], Missing: [] },
+      ...{ Transactions: [], Waiting: [], HeldUp: null, SpentElsewhere: null, Missing: [] },
       LowBalanceSummary: { isLow: false, lowRuleCount: 0, lastCheckedAt: null },
     });
   });

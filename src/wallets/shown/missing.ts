@@ -1,6 +1,7 @@
 import { isoTime } from "../../http/envelope.ts";
 import type { Balance } from "../balances.ts";
 import type { RuleRow } from "../low-balance/tables.ts";
+import type { WaitingTask } from "../waiting.ts";
 import type { MissingFunds, ShownWallet } from "./schemas.ts";
 
 /**
@@ -18,6 +19,34 @@ export function missingFunds(
     if (!enabled || held === null || held >= BigInt(threshold)) return [];
     const amount = (BigInt(threshold) - held).toString();
     return [{ unit, amount, sendTo, reason: `below the threshold of the rule ${id}` }];
+  });
+}
+
+/** Native minor units that the smallest transaction costs. */
+const LEAST_FEE = 160_000n;
+
+/**
+ * What a wallet can spend less of than the tasks that wait for it need.
+ *
+ * @param spendable - after all of its transactions that live; null: not known
+ */
+export function missingForTasks(
+  sendTo: string,
+  waiting: readonly WaitingTask[],
+  spendable: Balance | null,
+): MissingFunds[] {
+  const needed = new Map<string, { amount: bigint; tasks: number }>();
+  for (const { needs } of waiting)
+    for (const { unit, amount } of needs ?? []) {
+      const { amount: sum, tasks } = needed.get(unit) ?? { amount: 0n, tasks: 0 };
+      needed.set(unit, { amount: sum + amount, tasks: tasks + 1 });
+    }
+  if (spendable === null) return [];
+  return [...needed].flatMap(([unit, { amount, tasks }]) => {
+    const fee = unit === "" ? LEAST_FEE : 0n;
+    const lacking = amount + fee - (spendable.get(unit) ?? 0n);
+    const reason = tasks === 1 ? "for a task that waits" : `for ${tasks} tasks that wait`;
+    return lacking > 0n ? [{ unit, amount: lacking.toString(), sendTo, reason }] : [];
   });
 }
 

@@ -1,6 +1,8 @@
 import type { ProviderUtxo } from "../../chain/provider/provider.ts";
 import { outputName, type WalletOutput } from "../../chain/transaction/plan.ts";
 import { walletOutputs } from "../../chain/transaction/selection.ts";
+import { addAll } from "../../chain/transaction/value.ts";
+import type { Balance } from "../balances.ts";
 import { headOf } from "../spending/line.ts";
 import { ownOutputs } from "../spending/outputs.ts";
 import type { ShownOutputs } from "./schemas.ts";
@@ -11,15 +13,9 @@ import type { WalletStand } from "./stand.ts";
  *
  * @param utxos - at the wallet's address, as the provider shows them
  */
-export function outputsOf(
-  utxos: readonly ProviderUtxo[],
-  { lineRoot, collateral, spentElsewhere, open }: WalletStand,
-): ShownOutputs {
-  const outputs = ownOutputs(
-    walletOutputs(utxos),
-    open,
-    new Set(spentElsewhere.map((one) => one.output)),
-  );
+export function outputsOf(utxos: readonly ProviderUtxo[], stand: WalletStand): ShownOutputs {
+  const { lineRoot, collateral, open } = stand;
+  const outputs = spendable(utxos, stand);
   const shown = (name: string | null) => {
     const output = outputs.find((one) => outputName(one) === name);
     return output ? { output: outputName(output), amount: coinOf(output).toString() } : null;
@@ -31,6 +27,21 @@ export function outputsOf(
     Line: shown(lineRoot && headOf(lineRoot, open)),
     Collateral: shown(collateral),
   };
+}
+
+/** What those outputs hold together, by unit. */
+export function spendableOf(utxos: readonly ProviderUtxo[], stand: WalletStand): Balance {
+  const total: Balance = new Map();
+  for (const { value } of spendable(utxos, stand)) addAll(total, value);
+  return total;
+}
+
+function spendable(
+  utxos: readonly ProviderUtxo[],
+  { open, spentElsewhere }: WalletStand,
+): WalletOutput[] {
+  const elsewhere = new Set(spentElsewhere.map(({ output }) => output));
+  return ownOutputs(walletOutputs(utxos), open, elsewhere);
 }
 
 const coinOf = ({ value }: WalletOutput): bigint => value.get("") ?? 0n;

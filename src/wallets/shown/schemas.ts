@@ -170,7 +170,10 @@ const shownFields = {
     spentElsewhere.nullable(),
     "What another user of its key has spent; null: nothing that was noticed.",
   ),
-  Missing: described(z.array(missing), "What it lacks by the rules that watch it."),
+  Missing: described(
+    z.array(missing),
+    "What it lacks by the rules that watch it, and for what waits.",
+  ),
   LowBalanceSummary: lowBalanceSummary,
 };
 

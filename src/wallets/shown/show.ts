@@ -8,10 +8,10 @@ import { rulesOf } from "../low-balance/rules.ts";
 import type { RuleRow } from "../low-balance/tables.ts";
 import { walletRecordOf } from "../managed/record.ts";
 import type { WalletRow } from "../managed/tables.ts";
-import { pausedUntil, recentOf } from "../spending/elsewhere.ts";
 import { meaningOf } from "../spending/life.ts";
+import { pausedUntil, recentOf } from "../spending/trouble/elsewhere.ts";
 import type { WaitingTask, WaitingTasks } from "../waiting.ts";
-import { lowBalanceSummary, missingFunds } from "./missing.ts";
+import { lowBalanceSummary, missingForTasks, missingFunds } from "./missing.ts";
 import type { ShownSpentElsewhere, ShownWallet } from "./schemas.ts";
 import { AT_REST, readStands, type StoredTransaction, type WalletStand } from "./stand.ts";
 
@@ -52,11 +52,12 @@ export async function showWallets(
   const until = now + (deadline - now) * PROVIDERS_SHARE;
   const holdings = await readHoldings(env, rows, until, { caller: caller.id });
   // The transaction code is loaded here, not at start-up.
-  const { outputsOf } = await import("./outputs.ts");
+  const { outputsOf, spendableOf } = await import("./outputs.ts");
   return rows.map((row) => {
     const held = holdings.get(row.id);
     const stand = stands.get(nameOf(row)) ?? AT_REST;
     const underWay = stand.open.filter(({ phase }) => meaningOf(phase) === "UnderWay");
+    const tasks = waiting.get(nameOf(row)) ?? [];
     const own = rules.get(row.id) ?? [];
     return {
       rules: own,
@@ -68,10 +69,13 @@ export async function showWallets(
           : null,
         Outputs: held ? outputsOf(held.utxos, stand) : null,
         Transactions: underWay.map(renderTransaction),
-        Waiting: (waiting.get(nameOf(row)) ?? []).map(renderWaiting),
+        Waiting: tasks.map(renderWaiting),
         HeldUp: stand.hold && { ...stand.hold, since: isoTime(stand.hold.since) },
         SpentElsewhere: renderElsewhere(stand, now),
-        Missing: missingFunds(row.address, own, held?.balance ?? null),
+        Missing: [
+          ...missingFunds(row.address, own, held?.balance ?? null),
+          ...missingForTasks(row.address, tasks, held ? spendableOf(held.utxos, stand) : null),
+        ],
         LowBalanceSummary: lowBalanceSummary(own),
       },
     };

@@ -1,9 +1,7 @@
 import type { Block } from "../../chain/provider/provider.ts";
 import { namesOutput } from "../../chain/provider/refusal.ts";
 import { InputMissing, type Task, type WalletWork } from "../work.ts";
-import { noticeSpentElsewhere, pausedUntil } from "./elsewhere.ts";
 import type { Happening } from "./history.ts";
-import { type Hold, holdOf } from "./hold.ts";
 import { together } from "./lanes.ts";
 import { isWaiting } from "./life.ts";
 import { type Making, make, type Surroundings, surroundings } from "./making/make.ts";
@@ -14,6 +12,8 @@ import { happen, storeUnchanged } from "./record.ts";
 import { sendNew } from "./send.ts";
 import { StaleWallet } from "./store.ts";
 import type { WalletTransaction } from "./transaction.ts";
+import { noticeSpentElsewhere, pausedUntil } from "./trouble/elsewhere.ts";
+import { type Hold, holdOf } from "./trouble/hold.ts";
 
 /** What may wait for a block, of all of a wallet's transactions: about what a block has room for. */
 const MOST_WAITING = { size: 60_000, memory: 60_000_000 };

@@ -151,3 +151,20 @@ describe("protocolParameters", () => {
     });
   });
 });
+
+describe("what has spent a transaction's outputs", () => {
+  it("is told by their indexes, without what only a failed script would have made", async () => {
+    const output = (output_index: number, consumed_by_tx: string | null, collateral = false) => ({
+      ...{ output_index, consumed_by_tx, collateral },
+    });
+    const spender = "cd".repeat(32);
+    const outputs = [output(0, null), output(1, spender), output(2, spender, true)];
+    const { client, requests } = provider(json({ outputs }));
+    expect(await client.spenders(HASH)).toEqual(new Map([[1, spender]]));
+    expect(requests[0]?.url).toBe(`https://provider.example/api/v0/txs/${HASH}/utxos`);
+  });
+
+  it("is not known of a transaction that the provider does not have", async () => {
+    expect(await provider(failure(404)).client.spenders(HASH)).toBeNull();
+  });
+});

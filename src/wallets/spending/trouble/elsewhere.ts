@@ -2,14 +2,14 @@
  * Outputs of a wallet that somebody else has spent: another service, or a person, has its key. Whoever
  * shares a key takes the outputs from under transactions that wait for a block.
  */
-import type { Provider } from "../../chain/provider/provider.ts";
-import { outputName, type WalletOutput } from "../../chain/transaction/plan.ts";
-import { log } from "../../log.ts";
-import { isInChain } from "./life.ts";
-import { headOf } from "./line.ts";
-import type { Run, WalletPorts } from "./ports.ts";
-import { commitWallet, knownOf, type SpentElsewhere, type WalletDatabase } from "./store.ts";
-import { makerOf } from "./transaction.ts";
+import type { Provider } from "../../../chain/provider/provider.ts";
+import { outputName, type WalletOutput } from "../../../chain/transaction/plan.ts";
+import { log } from "../../../log.ts";
+import { isInChain } from "../life.ts";
+import { headOf } from "../line.ts";
+import type { Run, WalletPorts } from "../ports.ts";
+import { commitWallet, knownOf, type SpentElsewhere, type WalletDatabase } from "../store.ts";
+import { makerOf } from "../transaction.ts";
 
 /** So many are kept of a wallet, the newest, and for so long. */
 const MOST_KEPT = 10;

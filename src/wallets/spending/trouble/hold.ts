@@ -1,12 +1,12 @@
 /** What holds up a whole wallet: it is stored once, with the wallet, rather than with all that waits. */
-import { ProviderError } from "../../chain/provider/provider.ts";
-import { WalletShort } from "../../chain/transaction/selection.ts";
-import { type Statement, statement } from "../../db/client.ts";
-import { log } from "../../log.ts";
-import { LineWaits, WalletGone } from "../work.ts";
-import { isForAll } from "./making/members.ts";
-import { NotYet } from "./making/window.ts";
-import type { WalletDatabase, WalletState } from "./store.ts";
+import { ProviderError } from "../../../chain/provider/provider.ts";
+import { WalletShort } from "../../../chain/transaction/selection.ts";
+import { type Statement, statement } from "../../../db/client.ts";
+import { log } from "../../../log.ts";
+import { LineWaits, WalletGone } from "../../work.ts";
+import { isForAll } from "../making/members.ts";
+import { NotYet } from "../making/window.ts";
+import type { WalletDatabase, WalletState } from "../store.ts";
 
 /**
  * What a run found of its wallet: why it gets nothing done, for people; null: nothing holds it up;
@@ -14,10 +14,13 @@ import type { WalletDatabase, WalletState } from "./store.ts";
  */
 export type Hold = string | null | undefined;
 
+/** Why a wallet whose provider fails gets nothing done. */
+export const waitsForProvider = ({ message }: ProviderError): string =>
+  `waits for the chain provider: ${message}`;
+
 /** Why a wallet gets nothing done because of an error; null: the error is of some tasks alone. */
 export function holdOf(error: unknown): string | null {
-  if (error instanceof ProviderError && isForAll(error))
-    return `waits for the chain provider: ${error.message}`;
+  if (error instanceof ProviderError && isForAll(error)) return waitsForProvider(error);
   const isOfWallet = [NotYet, LineWaits, WalletShort, WalletGone].some(
     (kind) => error instanceof kind,
   );

@@ -1,10 +1,10 @@
 /** What a wallet does about a database that was set back to an earlier state. */
-import { log } from "../../log.ts";
-import type { Handed } from "./journal.ts";
-import type { Run, WalletPorts } from "./ports.ts";
-import { remember } from "./record.ts";
-import { knownOf, storedSoFar } from "./store.ts";
-import { transactionHanded } from "./written.ts";
+import { log } from "../../../log.ts";
+import type { Handed } from "../journal.ts";
+import type { Run, WalletPorts } from "../ports.ts";
+import { remember } from "../record.ts";
+import { knownOf, storedSoFar } from "../store.ts";
+import { transactionHanded } from "../written.ts";
 
 /** How often sources are asked whether they have followed the chain. */
 const LOOK_AGAIN_MS = 30_000;
