@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { auditRoutes } from "./api-keys/audit.ts";
 import { findKey } from "./api-keys/find-key.ts";
 import { apiKeyRoutes } from "./api-keys/routes.ts";
+import { purchaseRoutes } from "./escrow/purchases/routes.ts";
 import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
 import { escrowRoutes } from "./escrow/routes.ts";
 import type { AppEnv } from "./http/context.ts";
@@ -47,6 +48,7 @@ export function createApp(): Hono<AppEnv> {
     { at: API, router: healthRoutes() },
     { at: API, router: escrowRoutes() },
     { at: API, router: escrowRequestRoutes() },
+    { at: API, router: purchaseRoutes() },
     { at: API, router: paymentSourceRoutes() },
     { at: API, router: walletRoutes([waitingTransfers, waitingRegistrations]) },
     { at: API, router: transferRoutes() },

@@ -78,11 +78,16 @@ export async function requireCredits(
 
 /** @throws ApiError 402 when its charge aborted a batch, else the error itself */
 export function throwIfOutOfCredits(error: unknown): never {
+  throw isOutOfCredits(error) ? outOfCredits() : error;
+}
+
+/** Whether a key has too few credits: `requireCredits` says so, or a charge aborted its batch. */
+export function isOutOfCredits(error: unknown): boolean {
+  if (error instanceof ApiError) return error.code === "out_of_credits";
   const text = error instanceof Error ? `${error.message} ${String(error.cause ?? "")}` : "";
-  if (violates(error, "CHECK") && text.includes("api_key_credits")) throw outOfCredits();
-  throw error;
+  return violates(error, "CHECK") && text.includes("api_key_credits");
 }
 
 function outOfCredits(): ApiError {
-  return new ApiError(402, "The API key has no usage credits left");
+  return new ApiError("out_of_credits", "The API key has no usage credits left");
 }

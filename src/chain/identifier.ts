@@ -171,17 +171,45 @@ export function verifySellerSignature(
     requestedFunds,
   }: { contractAddress: string; lockedFunds: Funds[]; requestedFunds?: Funds[] | undefined },
 ): { ok: true } | { ok: false; reason: string } {
-  if (datum.sellerNonce.length !== SELLER_NONCE_LENGTH)
+  const { referenceSignature: signature, referenceKey: key, sellerVkey } = datum;
+  return verifyTerms(
+    datum,
+    { signature, key, sellerVkey },
+    possibleContexts(datum, contractAddress, lockedFunds, requestedFunds),
+  );
+}
+
+/** A seller's signature, and whose it has to be. */
+export interface SellerSignature {
+  /** COSE_Sign1, hex. */
+  signature: string;
+  /** COSE_Key, hex. */
+  key: string;
+  /** Payment key hash, hex. */
+  sellerVkey: string;
+}
+
+/**
+ * Whether a seller signed terms.
+ *
+ * @param contexts - what else may have been signed with them
+ */
+export function verifyTerms(
+  terms: Terms,
+  { signature, key, sellerVkey }: SellerSignature,
+  contexts: readonly TermsContext[],
+): { ok: true } | { ok: false; reason: string } {
+  if (terms.sellerNonce.length !== SELLER_NONCE_LENGTH)
     return { ok: false, reason: "the seller's nonce is not 32 bytes" };
-  const cose = readCoseSign1({ signature: datum.referenceSignature, key: datum.referenceKey });
+  const cose = readCoseSign1({ signature, key });
   if (cose === null) return { ok: false, reason: "the seller's signature is not COSE" };
-  if (keyHash(cose.publicKey) !== datum.sellerVkey)
+  if (keyHash(cose.publicKey) !== sellerVkey)
     return { ok: false, reason: "the signing key is not the seller's" };
   const payload = bytesToHex(cose.payload);
-  const signed = possibleContexts(datum, contractAddress, lockedFunds, requestedFunds).some(
-    (context) => bytesToHex(signedTerms(datum, context).hash) === payload,
+  const isSigned = contexts.some(
+    (context) => bytesToHex(signedTerms(terms, context).hash) === payload,
   );
-  if (!signed) return { ok: false, reason: "the seller signed other terms" };
+  if (!isSigned) return { ok: false, reason: "the seller signed other terms" };
   return isCoseValid(cose)
     ? { ok: true }
     : { ok: false, reason: "the seller's signature is wrong" };

@@ -289,6 +289,13 @@ export const purchaseRecord = named(
   }),
 );
 
+/** The identifier of an escrow in a request. */
+export const givenIdentifier = described(
+  text(8000),
+  "The escrow's identifier, as its quote has it.",
+  IDENTIFIER,
+);
+
 const includeHistory = described(
   flag(false),
   "Whether to include the transaction and status history: the newest 1,000 entries of each.",

@@ -26,6 +26,8 @@ export interface Endpoint<Query extends z.ZodType, Body extends z.ZodType, Data 
   isPlain?: boolean;
   /** Milliseconds; default 10 s. */
   deadlineMs?: number;
+  /** What the bodies of errors have beside `error`, by status; each is named in the document. */
+  beside?: Record<number, { name: string; members: z.ZodRawShape }>;
 }
 
 /** Answers with the endpoint's data, or with a complete response of its own. */
@@ -114,10 +116,10 @@ const ERROR_NAMES: Record<number, string> = {
   504: "UpstreamTimeout",
 };
 
-const errorBodies = new Map<number, z.ZodType>();
+const errorBodies = new Map<number, z.ZodObject>();
 
 /** The body of an error with a status, and the codes that it can have. */
-function errorBody(status: number): z.ZodType {
+function errorBody(status: number): z.ZodObject {
   const known = errorBodies.get(status);
   if (known) return known;
   const name = `${ERROR_NAMES[status] ?? `Status${status}`}Error`;
@@ -179,7 +181,12 @@ function declaration(endpoint: Endpoint<z.ZodType, z.ZodType, z.ZodType>): Decla
           status: described(z.literal(status), "Tells a success from an error.", status),
           data: described(data, "The answer."),
         }),
-    errorBody,
+    errorBody(status) {
+      const more = endpoint.beside?.[status];
+      if (!more) return errorBody(status);
+      const text = `An error of the status ${status}, with what it is about.`;
+      return named(more.name, text, errorBody(status).extend(more.members));
+    },
     errors: { ...errors, ...endpoint.errors },
   };
 }

@@ -20,21 +20,30 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** Its `kind` under /v1; null: the one that follows from the status. */
   readonly kind: AdminErrorKind | null;
+  /** Members of the body beside `error`, under /api/v1. */
+  readonly beside: Readonly<Record<string, unknown>>;
 
   /**
    * @param what - a code, or a status, which stands for its general code
-   * @param options - `retryAfter`: seconds; `allow`: the methods of a 405; `kind`: under /v1
+   * @param options - `retryAfter`: seconds; `allow`: the methods of a 405; `kind`: under /v1;
+   *   `beside`: members of the body beside `error`, under /api/v1
    */
   constructor(
     what: ErrorCode | ErrorStatus,
     message: string,
-    options: { retryAfter?: number; allow?: readonly string[]; kind?: AdminErrorKind } = {},
+    options: {
+      retryAfter?: number;
+      allow?: readonly string[];
+      kind?: AdminErrorKind;
+      beside?: Record<string, unknown>;
+    } = {},
   ) {
     super(message);
     this.code = typeof what === "string" ? what : generalCode(what);
     this.status = ERROR_CODES[this.code].status;
     this.field = NAMED_FIELD.exec(message)?.[1] ?? null;
     this.kind = options.kind ?? null;
+    this.beside = options.beside ?? {};
     this.headers = {
       ...(options.retryAfter !== undefined && { "retry-after": String(options.retryAfter) }),
       ...(options.allow && { allow: options.allow.join(", ") }),
@@ -55,7 +64,7 @@ export function errorResponse(error: unknown, c: AppContext): Response {
     requestId: c.var.requestId,
     docs: new URL(`${ERRORS_PATH}#${code}`, c.req.url).href,
   };
-  return c.json({ status: "error", error: reason }, known.status, known.headers);
+  return c.json({ status: "error", error: reason, ...known.beside }, known.status, known.headers);
 }
 
 /** The public form of an error. Unwraps it, such as from drizzle's wrappers. */

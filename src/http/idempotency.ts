@@ -63,8 +63,10 @@ export async function idempotently<Answer>(
     );
   } catch (error) {
     // The same request, or its batch, was sent twice concurrently: the first has stored the answer,
-    // and only that of the same request is found.
-    const winner = violates(error, "idempotency.key") ? await earlierAnswer() : null;
+    // or made what the second finds in its way, and only that of the same request is found.
+    const mayBeDone =
+      violates(error, "idempotency.key") || (error instanceof ApiError && error.status === 409);
+    const winner = mayBeDone ? await earlierAnswer() : null;
     if (winner) return winner.answer;
     throw error;
   }

@@ -37,7 +37,7 @@ export function deviations(
   ];
 }
 
-/** Web3ChainV1 has no return addresses; a quote does not name the buyer's. */
+/** Web3ChainV1 has no return addresses; a quote does not name the buyer's, and a purchase need not. */
 function returnAddresses(
   { side, terms }: Pick<EscrowRecord, "side" | "terms">,
   datum: EscrowDatum,
@@ -47,7 +47,7 @@ function returnAddresses(
   const compared: Compared[] = [
     ["the seller's return address", terms.sellerReturnAddress, sellerReturnAddress],
   ];
-  if (side === "purchase")
+  if (side === "purchase" && terms.buyerReturnAddress !== null)
     compared.push(["the buyer's return address", terms.buyerReturnAddress, buyerReturnAddress]);
   return compared;
 }

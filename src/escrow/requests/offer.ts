@@ -49,24 +49,26 @@ const MAX_AMOUNT = 2n ** 63n - 1n;
 /**
  * The price of a job.
  *
- * @param requested - `RequestedFunds` of the request
+ * @param requested - what the request says of it
+ * @param field - where it says so
  * @throws ApiError 400
  */
 export function priceOf(
   { type, amounts }: AgentProfile["pricing"],
   requested: StoredFunds[] | null,
+  field = "RequestedFunds",
 ): Price {
   if (type === "Fixed") {
     if (requested !== null)
-      throw new ApiError(400, "RequestedFunds: must be left out, since the agent's price is fixed");
+      throw new ApiError(400, `${field}: must be left out, since the agent's price is fixed`);
     return { pricingType: type, funds: amounts };
   }
   if (type !== "Dynamic") throw new ApiError(400, "agentIdentifier: the agent takes no payments");
   if (requested === null || requested.length === 0)
-    throw new ApiError(400, "RequestedFunds: is required, since the agent's price is dynamic");
+    throw new ApiError(400, `${field}: is required, since the agent's price is dynamic`);
   for (const [i, { unit, amount }] of requested.entries()) {
-    const refuse = (field: string, why: string) =>
-      new ApiError(400, `RequestedFunds[${i}].${field}: ${why}`);
+    const refuse = (member: string, why: string) =>
+      new ApiError(400, `${field}[${i}].${member}: ${why}`);
     if (BigInt(amount) > MAX_AMOUNT) throw refuse("amount", `must be at most ${MAX_AMOUNT}`);
     // An output has each unit once, so that the two amounts could not be told from one.
     if (requested.findIndex((one) => one.unit === unit) < i)

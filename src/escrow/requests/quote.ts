@@ -1,6 +1,4 @@
 import { requireCredits } from "../../api-keys/credits.ts";
-import { chainTime } from "../../chain/chain-time.ts";
-import type { Provider } from "../../chain/provider/provider.ts";
 import { type Database, db } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";
 import { permitNetwork } from "../../http/authenticate.ts";
@@ -8,20 +6,21 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently } from "../../http/idempotency.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
-import { chainClock } from "../../sources/chain-clock.ts";
 import { drivesOf } from "../../sources/drives.ts";
 import { providerFor } from "../../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
 import { findWallet, type ManagedWallet, walletInUse } from "../../wallets/managed/find.ts";
 import { openKeys } from "../../wallets/managed/keys.ts";
 import { findAgent } from "./agent.ts";
+import { latestTime } from "./clock.ts";
 import { offerOf, priceOf } from "./offer.ts";
 import { returnAddressOf } from "./return-address.ts";
 import type { QuoteBody } from "./schemas.ts";
 import { type SignedQuote, signQuote } from "./sign.ts";
 import { sourcesOfAgent } from "./source.ts";
-import { makeQuote, type ShownQuote, shownQuote } from "./store.ts";
+import { makeQuote, type ShownQuote } from "./store.ts";
 import { checkTimes, timeWarnings, withDefaults } from "./times.ts";
+import { shownRecord } from "./write.ts";
 
 /**
  * Signs what a job will cost and by when it is done: a payment record that waits for its lock.
@@ -42,7 +41,7 @@ export async function requestQuote(
     const { quote, warnings } = await agree(c, database, body, now);
     return makeQuote(c, database, { quote, warnings, metadata: body.metadata, now }, remember);
   });
-  return shownQuote(database, made);
+  return shownRecord<ShownQuote>(database, made);
 }
 
 /** All checks in their order, and the seller's signature at their end. */
@@ -99,16 +98,6 @@ async function agree(
     await openKeys(c.env, row),
   );
   return { quote, warnings: [...addressWarnings(agent.holder, wallet), ...timeWarnings(times)] };
-}
-
-/** What a deadline must not be before, epoch milliseconds; a chain in another time is asked for it. */
-async function latestTime(
-  c: AppContext,
-  provider: Pick<Provider, "latestBlock">,
-  now: number,
-): Promise<number> {
-  if ((await chainClock(c.env, c.var.deadline)) === "wall") return now;
-  return chainTime("tip", (await provider.latestBlock()).time, now).latest;
 }
 
 /**

@@ -1,13 +1,12 @@
 import { parseAddress } from "../../chain/address.ts";
-import type { PaymentSourceType } from "../../chain/network.ts";
+import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import type { Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import { parsedAddressOn } from "../../sources/checks.ts";
+import { addressOn } from "../../sources/checks.ts";
 import type { ManagedWallet } from "../../wallets/managed/find.ts";
 
 /**
  * Where a seller's revenue goes: to the given address, else to the wallet's `collectionAddress`.
- * Without an Admin, nobody turns a wallet's revenue to an address of their own.
  *
  * @returns null: to the selling wallet itself
  * @throws ApiError 400, 403
@@ -17,24 +16,59 @@ export function returnAddressOf(
   given: string | null,
   { wallet, type }: { wallet: ManagedWallet; type: PaymentSourceType },
 ): string | null {
-  const { address, collectionAddress, network } = wallet;
-  const chosen =
-    given === null
-      ? collectionAddress
-      : parsedAddressOn(network, "sellerReturnAddress", given).bech32;
-  if (chosen === null) return null;
-  // The contract of Web3ChainV2 pays out to a key alone.
-  if (type === "Web3ChainV2" && parseAddress(chosen)?.payment.kind !== "key")
+  const { collectionAddress, network } = wallet;
+  const field = "sellerReturnAddress";
+  if (given !== null) {
+    const address = payableAddress(network, field, given, type);
+    permitAddress(caller, field, address, [wallet]);
+    return address;
+  }
+  if (collectionAddress !== null && !isPayable(collectionAddress, type))
     throw new ApiError(
       400,
-      given === null
-        ? "sellerReturnAddress: is required, since the wallet's collectionAddress has no payment key"
-        : "sellerReturnAddress: must have a payment key",
+      `${field}: is required, since the wallet's collectionAddress has no payment key`,
     );
-  if (caller.permission !== "Admin" && chosen !== address && chosen !== collectionAddress)
-    throw new ApiError(
-      "permission_missing",
-      "sellerReturnAddress: must be the selling wallet's address or its collectionAddress",
-    );
-  return chosen;
+  return collectionAddress;
+}
+
+/**
+ * An address that a contract can pay out to.
+ *
+ * @throws ApiError 400
+ */
+export function payableAddress(
+  network: Network,
+  field: string,
+  text: string,
+  type: PaymentSourceType,
+): string {
+  const address = addressOn(network, field, text);
+  if (!isPayable(address, type)) throw new ApiError(400, `${field}: must have a payment key`);
+  return address;
+}
+
+/** The contract of Web3ChainV2 pays out to a key alone. */
+function isPayable(address: string, type: PaymentSourceType): boolean {
+  return type === "Web3ChainV1" || parseAddress(address)?.payment.kind === "key";
+}
+
+/**
+ * Without an Admin, nobody turns what is owed to a wallet to an address of their own.
+ *
+ * @throws ApiError 403
+ */
+export function permitAddress(
+  caller: Caller,
+  field: string,
+  address: string,
+  wallets: readonly Pick<ManagedWallet, "address" | "collectionAddress">[],
+): void {
+  const isOwn = wallets.some(
+    (wallet) => address === wallet.address || address === wallet.collectionAddress,
+  );
+  if (caller.permission === "Admin" || isOwn) return;
+  throw new ApiError(
+    "permission_missing",
+    `${field}: must be the wallet's own address or its collectionAddress`,
+  );
 }

@@ -26,7 +26,7 @@ const positiveAmount = z
 
 const MAX_METADATA_BYTES = 16 * 1024;
 
-const requestedFunds = z
+export const requestedFunds = z
   .array(
     named(
       "RequestedAmount",
@@ -49,7 +49,8 @@ const requestedFunds = z
   )
   .max(7);
 
-export const quoteBody = z.object({
+/** What a quote and the purchase of it both say. */
+export const sharedTerms = {
   network,
   agentIdentifier: described(
     z
@@ -75,6 +76,30 @@ export const quoteBody = z.object({
     "What the buyer chose to tell this job from its others: 7 to 13 bytes in lower-case hex.",
     "0123456789abcdef0123",
   ),
+  paymentSourceType: paymentSourceType.optional(),
+  supportedPaymentSourceIndex: described(
+    z.int().min(0).max(24).optional(),
+    "Position of the payment source in the agent's list; for agents of Web3ChainV2 only.",
+    0,
+  ),
+  metadata: described(
+    z
+      .string()
+      .max(MAX_METADATA_BYTES)
+      .refine(
+        (text) => Buffer.byteLength(text) <= MAX_METADATA_BYTES,
+        `must have at most ${MAX_METADATA_BYTES} bytes`,
+      )
+      .meta({ format: "text-of-16-kib" })
+      .nullable()
+      .default(null),
+    "What you note, up to 16 KiB in UTF-8; shown to you and to Admins.",
+    "order 7",
+  ),
+};
+
+export const quoteBody = z.object({
+  ...sharedTerms,
   payByTime: described(
     time(),
     "Until when the buyer may lock the funds: at least 2 minutes ahead, and 5 minutes before `submitResultTime`.",
@@ -99,30 +124,10 @@ export const quoteBody = z.object({
     requestedFunds.nullable().default(null),
     "The price, where the agent's is dynamic; left out where it is fixed.",
   ),
-  paymentSourceType: paymentSourceType.optional(),
-  supportedPaymentSourceIndex: described(
-    z.int().min(0).max(24).optional(),
-    "Position of the payment source in the agent's list; for agents of Web3ChainV2 only.",
-    0,
-  ),
   sellerReturnAddress: described(
     bech32Address().nullable().default(null),
     "Where revenue goes: the selling wallet's own or its `collectionAddress`, unless an Admin asks. Left out: its `collectionAddress`.",
     WALLET_ADDRESS,
-  ),
-  metadata: described(
-    z
-      .string()
-      .max(MAX_METADATA_BYTES)
-      .refine(
-        (text) => Buffer.byteLength(text) <= MAX_METADATA_BYTES,
-        `must have at most ${MAX_METADATA_BYTES} bytes`,
-      )
-      .meta({ format: "text-of-16-kib" })
-      .nullable()
-      .default(null),
-    "What you note, up to 16 KiB in UTF-8; shown to you and to Admins.",
-    "order 7",
   ),
 });
 export type QuoteBody = z.output<typeof quoteBody>;
@@ -143,6 +148,12 @@ const net = z.array(
   ),
 );
 
+export const warnings = described(
+  z.array(answerText("A sentence.")),
+  "What is allowed but not advisable.",
+  ["unlockTime: is less than 45 minutes after submitResultTime"],
+);
+
 export const quoteRecord = named(
   "Quote",
   "A payment that was just asked for.",
@@ -161,8 +172,6 @@ export const quoteRecord = named(
       ),
       "What the escrow will bind and cost, before network fees.",
     ),
-    Warnings: described(z.array(answerText("A sentence.")), "What is allowed but not advisable.", [
-      "unlockTime: is less than 45 minutes after submitResultTime",
-    ]),
+    Warnings: warnings,
   }),
 );

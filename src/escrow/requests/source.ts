@@ -8,18 +8,13 @@ import { paymentSource } from "../../sources/tables.ts";
 /** Length of a policy id in hex: an agent identifier begins with it. */
 const POLICY_LENGTH = 56;
 
-/**
- * The followed payment sources of an agent's policy, all of one type, oldest first; at least one.
- *
- * @throws ApiError 404 when there is none, 400 when none is of the given type
- */
-export async function sourcesOfAgent(
+/** The followed payment sources of an agent's policy, oldest first. */
+export function sourcesOfPolicy(
   core: Database,
   network: Network,
   agentIdentifier: string,
-  type?: PaymentSourceType,
-): Promise<readonly [SourceRow, ...SourceRow[]]> {
-  const rows = await core.orm
+): Promise<SourceRow[]> {
+  return core.orm
     .select()
     .from(paymentSource)
     .where(
@@ -30,6 +25,20 @@ export async function sourcesOfAgent(
       ),
     )
     .orderBy(asc(paymentSource.createdAt), asc(paymentSource.id));
+}
+
+/**
+ * The same, all of one type; at least one.
+ *
+ * @throws ApiError 404 when there is none, 400 when none is of the given type
+ */
+export async function sourcesOfAgent(
+  core: Database,
+  network: Network,
+  agentIdentifier: string,
+  type?: PaymentSourceType,
+): Promise<readonly [SourceRow, ...SourceRow[]]> {
+  const rows = await sourcesOfPolicy(core, network, agentIdentifier);
   const [oldest] = rows;
   if (!oldest)
     throw new ApiError(404, "agentIdentifier: no payment source has this agent's policy");

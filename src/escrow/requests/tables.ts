@@ -1,12 +1,18 @@
-import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 /** What the request that made a record left beside its terms. Ledger. */
-export const escrowRequest = sqliteTable("escrow_request", {
-  recordId: text("record_id").primaryKey(),
-  /** The record's. */
-  requestedById: text("requested_by_id").notNull(),
-  /** What the caller noted, up to 16 KiB. Shown to the record's owner and to Admins alone. */
-  metadata: text("metadata"),
-  /** Change stamp of the batch that made the record, as the request is answered. */
-  madeAt: integer("made_at").notNull(),
-});
+export const escrowRequest = sqliteTable(
+  "escrow_request",
+  {
+    recordId: text("record_id").primaryKey(),
+    /** The record's. */
+    requestedById: text("requested_by_id").notNull(),
+    /** What the caller noted, up to 16 KiB. Shown to the record's owner and to Admins alone. */
+    metadata: text("metadata"),
+    /** Change stamp of the batch that made the record, as the request is answered. */
+    madeAt: integer("made_at").notNull(),
+    /** Of a purchase: network and hash of the identifier, which a network has one purchase of. */
+    purchaseOf: text("purchase_of"),
+  },
+  (table) => [uniqueIndex("escrow_request_purchase").on(table.purchaseOf)],
+);

@@ -12,6 +12,17 @@ export interface EscrowTimes {
   externalDisputeUnlockTime: number;
 }
 
+/** The times as terms hold them. */
+export function storedTimes(times: EscrowTimes): Record<keyof EscrowTimes, string> {
+  const { payByTime, submitResultTime, unlockTime, externalDisputeUnlockTime } = times;
+  return {
+    payByTime: String(payByTime),
+    submitResultTime: String(submitResultTime),
+    unlockTime: String(unlockTime),
+    externalDisputeUnlockTime: String(externalDisputeUnlockTime),
+  };
+}
+
 /** The times of a quote: where it says nothing, unlock is 6 hours after the result, disputes are 12. */
 export function withDefaults({
   payByTime,

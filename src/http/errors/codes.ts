@@ -19,6 +19,11 @@ export const ERROR_CODES = {
     meaning: "What was sent is missing, malformed or out of bounds.",
     remedy: "Correct the field that `error.field` names; the message says what is right.",
   },
+  insufficient_funds: {
+    status: 400,
+    meaning: "The API key has used all of its credits, or the price is beyond its spending limits.",
+    remedy: "Ask an administrator to raise them. Nothing was done or charged.",
+  },
   missing_key: {
     status: 401,
     meaning: "The request has no API key.",

@@ -8,7 +8,7 @@ import {
 import type { Funds } from "../../../src/chain/network.ts";
 import { db } from "../../../src/db/client.ts";
 import { emptyTables } from "../../support/app.ts";
-import { FIXED, HOUR, QuoteDesk } from "../../support/escrow/quoting.ts";
+import { datumOf, FIXED, HOUR, QuoteDesk, type Shown } from "../../support/escrow/quoting.ts";
 import { insertKey } from "../../support/keys.ts";
 import { settleRegistry } from "../../support/registry/market.ts";
 import { settle } from "../../support/sources/sync.ts";
@@ -18,30 +18,6 @@ const V2 = "Web3ChainV2";
 const TOKEN = `${"ab".repeat(28)}746f6b656e`;
 
 beforeEach(emptyTables);
-
-// biome-ignore lint/suspicious/noExplicitAny: the assertions are what checks the answer's shape
-type Shown = any;
-
-/** The datum that a buyer's service makes of a quote; amounts and times as text. */
-function datumOf(payment: Shown, seller: string): Record<string, string | null> {
-  const decoded = decodeBlockchainIdentifier(payment.blockchainIdentifier);
-  if (!decoded) throw new Error("not an identifier");
-  return {
-    referenceKey: decoded.key,
-    referenceSignature: decoded.signature,
-    sellerNonce: decoded.sellerId.slice(0, 64),
-    buyerNonce: decoded.buyerNonce,
-    agentIdentifier: payment.agentIdentifier,
-    inputHash: payment.inputHash,
-    payByTime: payment.payByTime,
-    submitResultTime: payment.submitResultTime,
-    unlockTime: payment.unlockTime,
-    externalDisputeUnlockTime: payment.externalDisputeUnlockTime,
-    seller,
-    sellerReturnAddress:
-      payment.PaymentSource.paymentSourceType === V2 ? payment.sellerReturnAddress : null,
-  };
-}
 
 describe.each([V1, V2] as const)("POST /payment of an agent of %s", (type) => {
   it.each([

@@ -71,6 +71,8 @@ const EXCUSED: Readonly<Record<string, RegExp>> = {
     /[aA]ddress: must (be an address on|be a contract's address on|have a payment key)/,
   "A bound is the length of a list of the same request":
     /^requiredAdminSignatures: must be at most the number of AdminWallets$/,
+  "An identifier has in it what it is of":
+    /\bblockchainIdentifier\b|^supportedPaymentSourceIndex: must be left out for an agent of/,
   "Terms inside the request say whether the resource takes one":
     /^paymentIdentifier: the resource (requires|does not take) one$/,
   "A header stands in for a field": /^Idempotency-Key: is required, or a paymentIdentifier$/,

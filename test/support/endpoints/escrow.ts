@@ -1,3 +1,4 @@
+import { encodeBlockchainIdentifier } from "../../../src/chain/identifier.ts";
 import type { EndpointCase, Field } from "./all.ts";
 
 const long = (length: number) => "x".repeat(length + 1);
@@ -12,6 +13,99 @@ const time = (name: string, required?: true): Field => ({
   refused: NOT_TIMES,
 });
 
+const signedTime = (name: string): Field => ({
+  name,
+  required: true,
+  refused: ["", "0", "-1", "01798761600000", "1.5", "soon", 1_798_761_600_000, null, {}],
+});
+
+const FUNDS_REFUSED = [
+  "1",
+  {},
+  [{}],
+  [5],
+  Array(8).fill({ amount: "1", unit: "" }),
+  ...["", "0", "-1", "1.5", "05", "ten", "9".repeat(26), 5, null].map((one) => funds(one)),
+  ...["a", "ADA", "AB".repeat(30), "ab".repeat(61), 5, null].map((one) => funds("1", one)),
+];
+
+/** What a quote and the purchase of it both say. */
+const SHARED_FIELDS: readonly Field[] = [
+  { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
+  {
+    name: "agentIdentifier",
+    required: true,
+    refused: ["ab".repeat(28), "ab".repeat(126), "xy".repeat(60), "a".repeat(61), ...BAD_TEXT],
+  },
+  {
+    name: "inputHash",
+    required: true,
+    refused: ["a", "AB", "xy", "ab".repeat(126), ...BAD_TEXT],
+  },
+  {
+    name: "identifierFromPurchaser",
+    required: true,
+    refused: ["ab".repeat(6), "ab".repeat(14), "AB".repeat(8), "a".repeat(15), ...BAD_TEXT],
+  },
+  { name: "paymentSourceType", refused: ["", "Web3ChainV3", ...NOT_TEXT, null] },
+  { name: "supportedPaymentSourceIndex", refused: [-1, 25, 0.5, "0", null, {}] },
+  { name: "sellerReturnAddress", refused: ["", long(250), ...NOT_TEXT] },
+  { name: "metadata", refused: [long(16 * 1024), "€".repeat(6_000), ...NOT_TEXT] },
+];
+
+const SHARED = {
+  network: "Preprod",
+  agentIdentifier: "ab".repeat(60),
+  inputHash: "9f".repeat(32),
+  identifierFromPurchaser: "0123456789abcdef0123",
+  paymentSourceType: "Web3ChainV2",
+  supportedPaymentSourceIndex: 0,
+  sellerReturnAddress: null,
+  metadata: "order 7",
+};
+
+/** An identifier of Web3ChainV2 of which nothing is signed. */
+const IDENTIFIER = encodeBlockchainIdentifier({
+  sellerId: `${"00".repeat(32)}${"ab".repeat(60)}`,
+  buyerNonce: "0123456789abcdef0123",
+  signature: "00",
+  key: "00",
+  contractAddress: "addr_test1wqvh9y2msxdze3vmqzmp0kakghmauns2qhgyqyllcsyvmjgwksgqr",
+});
+
+const PURCHASE = {
+  valid: {
+    ...SHARED,
+    blockchainIdentifier: IDENTIFIER,
+    sellerVkey: "AB".repeat(28),
+    payByTime: "1798761600000",
+    submitResultTime: "1798765200000",
+    unlockTime: "1798768800000",
+    externalDisputeUnlockTime: "1798772400000",
+    Amounts: funds("10000000", "lovelace"),
+    smartContractAddress: "",
+    buyerReturnAddress: null,
+    paymentForceLayer: null,
+  },
+  fields: [
+    ...SHARED_FIELDS,
+    { name: "blockchainIdentifier", required: true, refused: [long(8000), ...BAD_TEXT] },
+    {
+      name: "sellerVkey",
+      required: true,
+      refused: ["ab".repeat(27), "ab".repeat(29), "xy".repeat(28), ...BAD_TEXT],
+    },
+    signedTime("payByTime"),
+    signedTime("submitResultTime"),
+    signedTime("unlockTime"),
+    signedTime("externalDisputeUnlockTime"),
+    { name: "Amounts", refused: FUNDS_REFUSED },
+    { name: "smartContractAddress", refused: [long(250), ...NOT_TEXT, null] },
+    { name: "buyerReturnAddress", refused: ["", long(250), ...NOT_TEXT] },
+    { name: "paymentForceLayer", refused: ["L1", "Hydra", "", 5, false] },
+  ],
+} satisfies Pick<EndpointCase, "valid" | "fields">;
+
 /** What is asked of escrows. */
 export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
   {
@@ -19,58 +113,22 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
     path: "/payment",
     access: "+PAY",
     valid: {
-      network: "Preprod",
-      agentIdentifier: "ab".repeat(60),
-      inputHash: "9f".repeat(32),
-      identifierFromPurchaser: "0123456789abcdef0123",
+      ...SHARED,
       payByTime: "2027-01-01T00:00:00.000Z",
       submitResultTime: "2027-01-01T01:00:00+01:00",
       unlockTime: "2027-01-02",
       externalDisputeUnlockTime: "2027-01-03",
       RequestedFunds: funds("10000000", "lovelace"),
-      paymentSourceType: "Web3ChainV2",
-      supportedPaymentSourceIndex: 0,
-      sellerReturnAddress: null,
-      metadata: "order 7",
     },
     fields: [
-      { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
-      {
-        name: "agentIdentifier",
-        required: true,
-        refused: ["ab".repeat(28), "ab".repeat(126), "xy".repeat(60), "a".repeat(61), ...BAD_TEXT],
-      },
-      {
-        name: "inputHash",
-        required: true,
-        refused: ["a", "AB", "xy", "ab".repeat(126), ...BAD_TEXT],
-      },
-      {
-        name: "identifierFromPurchaser",
-        required: true,
-        refused: ["ab".repeat(6), "ab".repeat(14), "AB".repeat(8), "a".repeat(15), ...BAD_TEXT],
-      },
+      ...SHARED_FIELDS,
       time("payByTime", true),
       time("submitResultTime", true),
       time("unlockTime"),
       time("externalDisputeUnlockTime"),
-      {
-        name: "RequestedFunds",
-        refused: [
-          "1",
-          {},
-          [{}],
-          [5],
-          Array(8).fill({ amount: "1", unit: "" }),
-          ...["", "0", "-1", "1.5", "05", "ten", "9".repeat(26), 5, null].map((one) => funds(one)),
-          ...["a", "ADA", "AB".repeat(30), "ab".repeat(61), 5, null].map((one) => funds("1", one)),
-        ],
-      },
-      { name: "paymentSourceType", refused: ["", "Web3ChainV3", ...NOT_TEXT, null] },
-      { name: "supportedPaymentSourceIndex", refused: [-1, 25, 0.5, "0", null, {}] },
-      { name: "sellerReturnAddress", refused: ["", long(250), ...NOT_TEXT] },
-      { name: "metadata", refused: [long(16 * 1024), "€".repeat(6_000), ...NOT_TEXT] },
+      { name: "RequestedFunds", refused: FUNDS_REFUSED },
     ],
     finds: 404,
   },
+  { method: "POST", path: "/purchase", access: "+PAY", ...PURCHASE, finds: 404 },
 ];

@@ -1,6 +1,7 @@
+import { decodeBlockchainIdentifier } from "../../../src/chain/identifier.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { metadataOf } from "../registry/market.ts";
-import { RegistrationDesk } from "../registry/registration.ts";
+import { type DeskOptions, RegistrationDesk } from "../registry/registration.ts";
 
 const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -42,6 +43,33 @@ export function agentMetadata(
   };
 }
 
+/** A payment or purchase as an answer shows it. */
+// biome-ignore lint/suspicious/noExplicitAny: the assertions are what checks the answer's shape
+export type Shown = any;
+
+/** The datum that a buyer's service makes of a quote; amounts and times as text. */
+export function datumOf(payment: Shown, seller: string): Record<string, string | null> {
+  const decoded = decodeBlockchainIdentifier(payment.blockchainIdentifier);
+  if (!decoded) throw new Error("not an identifier");
+  return {
+    referenceKey: decoded.key,
+    referenceSignature: decoded.signature,
+    sellerNonce: decoded.sellerId.slice(0, 64),
+    buyerNonce: decoded.buyerNonce,
+    agentIdentifier: payment.agentIdentifier,
+    inputHash: payment.inputHash,
+    payByTime: payment.payByTime,
+    submitResultTime: payment.submitResultTime,
+    unlockTime: payment.unlockTime,
+    externalDisputeUnlockTime: payment.externalDisputeUnlockTime,
+    seller,
+    sellerReturnAddress:
+      payment.PaymentSource.paymentSourceType === "Web3ChainV2"
+        ? payment.sellerReturnAddress
+        : null,
+  };
+}
+
 /** A payment source with selling wallets, and agents of theirs on its chain. */
 export class QuoteDesk {
   readonly desk: RegistrationDesk;
@@ -54,8 +82,12 @@ export class QuoteDesk {
     this.type = type;
   }
 
-  static async open(type: PaymentSourceType = "Web3ChainV1"): Promise<QuoteDesk> {
-    return new QuoteDesk(await RegistrationDesk.open({ type, published: false }), type);
+  static async open(
+    type: PaymentSourceType = "Web3ChainV1",
+    options: Omit<DeskOptions, "type"> = {},
+  ): Promise<QuoteDesk> {
+    const desk = await RegistrationDesk.open({ published: false, ...options, type });
+    return new QuoteDesk(desk, type);
   }
 
   /** Mints an agent to its first selling wallet, or another one, and quotes for it from now on. */
@@ -105,14 +137,12 @@ export class QuoteDesk {
   }
 
   quote(overrides: Record<string, unknown> = {}, headers: Record<string, string> = {}) {
-    // biome-ignore lint/suspicious/noExplicitAny: the assertions are what checks the answer's shape
-    return this.desk.ask<any>("POST", "/payment", this.body(overrides), headers);
+    return this.desk.ask<Shown>("POST", "/payment", this.body(overrides), headers);
   }
 
   /** The payments as a list shows them. */
   async payments(headers: Record<string, string> = {}) {
-    // biome-ignore lint/suspicious/noExplicitAny: as above
-    const { data } = await this.desk.ask<{ Payments: any[] }>(
+    const { data } = await this.desk.ask<{ Payments: Shown[] }>(
       "GET",
       "/payment?network=Preprod",
       null,

@@ -22,11 +22,13 @@ export interface Answer<Data> {
   status: number;
   data: Data;
   message: string;
+  /** The whole body. */
+  json: Record<string, unknown>;
 }
 
 type SourceType = ChainContract["type"];
 
-interface DeskOptions {
+export interface DeskOptions {
   type?: SourceType;
   /** Native outputs of `seller-0`, minor units; default: what every actor has. */
   sellerFunds?: number[];
@@ -106,7 +108,12 @@ export class RegistrationDesk {
       this.env(),
     );
     const json = (await answer.json()) as { data: Data; error?: { message: string } };
-    return { status: answer.status, data: json.data, message: json.error?.message ?? "" };
+    return {
+      status: answer.status,
+      data: json.data,
+      message: json.error?.message ?? "",
+      json: { ...json },
+    };
   }
 
   /** The bindings with this chain for a provider; objects are not woken, tests run them. */

@@ -1,0 +1,163 @@
+import type { MeteredOperation } from "../../api-keys/costs.ts";
+import { requireCredits } from "../../api-keys/credits.ts";
+import { SELLER_NONCE_LENGTH } from "../../chain/escrow-datum.ts";
+import { type Terms, verifyTerms } from "../../chain/identifier.ts";
+import type { Database } from "../../db/client.ts";
+import { open } from "../../db/sealed.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { SellerWallet } from "../../registry/token-holder.ts";
+import { providerFor } from "../../sources/provider.ts";
+import { providerKeyPlace } from "../../sources/record.ts";
+import { fundsOf } from "../fold/escrow-outputs.ts";
+import { findHolder, findProfile } from "../requests/agent.ts";
+import { timeOfMovingChain } from "../requests/clock.ts";
+import { offerOf, type Price } from "../requests/offer.ts";
+import { payableAddress, permitAddress } from "../requests/return-address.ts";
+import { checkTimes, type EscrowTimes, timeWarnings } from "../requests/times.ts";
+import { type QuotedIdentifier, readIdentifier } from "./identifier.ts";
+import { type Payers, payersOf, refuseUndriven } from "./payers.ts";
+import { agreedPrice } from "./price.ts";
+import type { PurchaseBody } from "./schemas.ts";
+
+/** A quote that passed every check. */
+export interface AcceptedQuote extends Payers {
+  body: PurchaseBody;
+  identifier: QuotedIdentifier;
+  holder: SellerWallet;
+  agentName: string;
+  times: EscrowTimes;
+  price: Price;
+  buyerReturnAddress: string | null;
+  sellerReturnAddress: string | null;
+  warnings: string[];
+}
+
+/**
+ * Checks a quote in every respect, in the order that clients know.
+ *
+ * @param operation - the metered call that asks
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 403, 404, 503; ProviderError
+ */
+export async function acceptQuote(
+  c: AppContext,
+  database: Database,
+  body: PurchaseBody,
+  { operation, now }: { operation: MeteredOperation; now: number },
+): Promise<AcceptedQuote> {
+  const { network, agentIdentifier, supportedPaymentSourceIndex: index } = body;
+  const identifier = readIdentifier(body);
+  const payers = await payersOf(database, network, agentIdentifier, identifier);
+  const { source } = payers;
+  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });
+  const times = timesOf(body);
+  checkTimes(times, await timeOfMovingChain(c, provider, source.id, now));
+  await requireCredits(database, c.var.caller, operation);
+
+  const holder = await findHolder(provider, source, agentIdentifier);
+  if (holder.vkey !== body.sellerVkey)
+    throw new ApiError(400, "sellerVkey: the agent's token is held by another wallet");
+  const profile = await findProfile(database, provider, source, agentIdentifier, now);
+  // Sellers of older versions sign no position: theirs is the first on this ledger.
+  const first = profile.paymentSources?.findIndex(({ isOnLedger }) => isOnLedger) ?? -1;
+  const position = index ?? (first < 0 ? undefined : first);
+  const offer = offerOf(profile, {
+    type: source.type,
+    network,
+    ...(source.type === "Web3ChainV2" && position !== undefined && { index: position }),
+  });
+  if (offer.contractAddress !== null && offer.contractAddress !== source.contractAddress)
+    throw new ApiError(
+      400,
+      "supportedPaymentSourceIndex: the agent's payment source has another contract than blockchainIdentifier",
+    );
+  const price = agreedPrice(offer.pricing, body.Amounts);
+  const accepted = { ...payers, body, identifier, holder, times, price };
+  const sellerReturnAddress = checkSigned(accepted);
+  refuseUndriven(payers);
+  return {
+    ...accepted,
+    agentName: profile.name,
+    buyerReturnAddress: buyerAddress(c, accepted),
+    sellerReturnAddress,
+    warnings: timeWarnings(times),
+  };
+}
+
+type Signed = Pick<
+  AcceptedQuote,
+  "source" | "driven" | "body" | "identifier" | "holder" | "times" | "price"
+>;
+
+/**
+ * Checks that the seller has signed what the request says.
+ *
+ * @returns where the seller's revenue goes; null: to the seller's wallet
+ * @throws ApiError 400
+ */
+function checkSigned(quote: Signed): string | null {
+  const { source, body, identifier, holder, price } = quote;
+  if (identifier.buyerNonce !== body.identifierFromPurchaser)
+    throw new ApiError(400, "identifierFromPurchaser: is not the one of blockchainIdentifier");
+  if (identifier.agentIdentifier !== body.agentIdentifier)
+    throw new ApiError(400, "agentIdentifier: is not the one of blockchainIdentifier");
+  const sellerReturnAddress =
+    body.sellerReturnAddress === null
+      ? null
+      : payableAddress(
+          source.network,
+          "sellerReturnAddress",
+          body.sellerReturnAddress,
+          source.type,
+        );
+  const index = body.supportedPaymentSourceIndex;
+  const context = {
+    contractAddress: source.contractAddress,
+    requestedFunds: price.pricingType === "Dynamic" ? price.funds.map(fundsOf) : null,
+    ...(index !== undefined && { supportedPaymentSourceIndex: index }),
+  };
+  const { signature, key } = identifier;
+  const terms = signedTermsOf(quote, sellerReturnAddress);
+  const verified = verifyTerms(terms, { signature, key, sellerVkey: holder.vkey }, [context]);
+  if (!verified.ok) throw new ApiError(400, `blockchainIdentifier: ${verified.reason}`);
+  return sellerReturnAddress;
+}
+
+function signedTermsOf(
+  { source, body, identifier, holder, times }: Signed,
+  sellerReturnAddress: string | null,
+): Terms {
+  return {
+    version: source.type,
+    inputHash: body.inputHash,
+    agentIdentifier: body.agentIdentifier,
+    buyerNonce: body.identifierFromPurchaser,
+    sellerNonce: identifier.sellerId.slice(0, SELLER_NONCE_LENGTH),
+    payByTime: BigInt(times.payByTime),
+    submitResultTime: BigInt(times.submitResultTime),
+    unlockTime: BigInt(times.unlockTime),
+    externalDisputeUnlockTime: BigInt(times.externalDisputeUnlockTime),
+    seller: holder.address,
+    sellerReturnAddress,
+  };
+}
+
+/** @throws ApiError 400, 403 */
+function buyerAddress(c: AppContext, { source, driven, body }: Signed): string | null {
+  if (body.buyerReturnAddress === null) return null;
+  const field = "buyerReturnAddress";
+  const address = payableAddress(source.network, field, body.buyerReturnAddress, source.type);
+  permitAddress(c.var.caller, field, address, driven);
+  return address;
+}
+
+function timesOf(body: PurchaseBody): EscrowTimes {
+  return {
+    payByTime: Number(body.payByTime),
+    submitResultTime: Number(body.submitResultTime),
+    unlockTime: Number(body.unlockTime),
+    externalDisputeUnlockTime: Number(body.externalDisputeUnlockTime),
+  };
+}

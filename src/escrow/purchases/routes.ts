@@ -1,0 +1,36 @@
+import { createRouter, serve } from "../../http/endpoint.ts";
+import { requestPurchase } from "./purchase.ts";
+import { newPurchaseRecord, PURCHASE_EXISTS, purchaseBody } from "./schemas.ts";
+
+/** What a buyer asks of quotes. */
+export function purchaseRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createPurchase",
+      path: "/purchase",
+      access: "+PAY",
+      tag: "Purchases",
+      summary: "Accepts a quote: a purchasing wallet locks its price",
+      description:
+        "Every part of the quote is checked, the seller's signature too. The answer does not wait for the chain: the purchase moves once its lock is in a block.",
+      body: purchaseBody,
+      idempotent: true,
+      data: newPurchaseRecord,
+      errors: {
+        404: "No payment source with a purchasing wallet, no holder of the agent's token, or no metadata.",
+        409: "The identifier has a purchase: its `id` stands beside the error, and for its owner and Admins the purchase as `object`.",
+        502: "The chain provider failed.",
+        503: "The chain provider takes no calls or stands still, or no source or wallet makes new purchases.",
+        504: "The chain provider did not answer in time.",
+      },
+      beside: { 409: PURCHASE_EXISTS },
+    },
+    (c, { body }) => requestPurchase(c, body, Date.now()),
+  );
+
+  return router;
+}

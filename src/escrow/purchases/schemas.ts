@@ -1,0 +1,85 @@
+import { z } from "zod";
+import {
+  CONTRACT_ADDRESS,
+  described,
+  named,
+  recordId,
+  TX_HASH,
+  WALLET_ADDRESS,
+} from "../../http/openapi/fields.ts";
+import { bech32Address } from "../../http/openapi/ledger.ts";
+import { requestedFunds, sharedTerms, warnings } from "../requests/schemas.ts";
+import { givenIdentifier, purchaseRecord } from "../schemas.ts";
+
+/** A time as the seller has signed it. */
+function signedTime(what: string, example: string) {
+  return described(
+    z
+      .string()
+      .regex(/^[1-9]\d{0,14}$/, "must be Unix milliseconds as decimal text, without leading zeros"),
+    `${what}, in Unix milliseconds, as the quote has it.`,
+    example,
+  );
+}
+
+export const purchaseBody = z.object({
+  ...sharedTerms,
+  blockchainIdentifier: givenIdentifier,
+  sellerVkey: described(
+    z
+      .string()
+      .regex(/^[0-9a-fA-F]{56}$/, "must be hex of 28 bytes")
+      .transform((hex) => hex.toLowerCase()),
+    "Payment key hash of the seller, in hex.",
+    TX_HASH.slice(0, 56),
+  ),
+  payByTime: signedTime("Until when the funds are locked", "1795330045147"),
+  submitResultTime: signedTime("Until when the result is submitted", "1795331845147"),
+  unlockTime: signedTime("From when the seller may withdraw", "1795353445147"),
+  externalDisputeUnlockTime: signedTime("From when a dispute may be settled", "1795375045147"),
+  Amounts: described(
+    requestedFunds.nullable().default(null),
+    "The price: where the agent's is dynamic, the quote's `RequestedFunds` in their order. Where it is fixed, it may be left out, and is compared with the agent's.",
+  ),
+  smartContractAddress: described(
+    z.string().max(250).default(""),
+    "The contract, which `blockchainIdentifier` names on Web3ChainV2; compared with it when it is sent.",
+    CONTRACT_ADDRESS,
+  ),
+  buyerReturnAddress: described(
+    bech32Address().nullable().default(null),
+    "Where a refund goes: the address of a purchasing wallet or its `collectionAddress`, unless an Admin asks. Left out: the `collectionAddress` of the wallet that pays.",
+    WALLET_ADDRESS,
+  ),
+  sellerReturnAddress: described(
+    bech32Address().nullable().default(null),
+    "The quote's: on Web3ChainV2 the seller has signed it.",
+    WALLET_ADDRESS,
+  ),
+  paymentForceLayer: described(
+    z.null("must be null: escrows are on the chain itself").default(null),
+    "Always null: escrows are on the chain itself. Clients of other services send it.",
+    null,
+  ),
+});
+export type PurchaseBody = z.output<typeof purchaseBody>;
+
+export const newPurchaseRecord = named(
+  "NewPurchase",
+  "A purchase that was just asked for.",
+  purchaseRecord.extend({ Warnings: warnings }),
+);
+
+export type ShownPurchase = z.input<typeof newPurchaseRecord>;
+
+/** What the 409 of POST /purchase has beside the error. */
+export const PURCHASE_EXISTS = {
+  name: "PurchaseExistsError",
+  members: {
+    id: recordId("the purchase"),
+    object: described(
+      purchaseRecord.optional(),
+      "The purchase; left out for others than its owner and Admins.",
+    ),
+  },
+};
