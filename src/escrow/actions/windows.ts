@@ -1,69 +1,8 @@
-/** When the contract allows which step: `docs/escrow-contract.md`, in one table. */
+/** When the contract allows which step. */
 import type { OnChainState, PaymentSourceType } from "../../chain/network.ts";
 import type { EscrowRecord } from "../record.ts";
 import type { Step } from "../wanted.ts";
-
-/** A time of an escrow: `null` binds nothing. */
-type Bound =
-  | "payByTime"
-  | "submitResultTime"
-  | "unlockTime"
-  | "externalDisputeUnlockTime"
-  | "buyerCooldown"
-  | "sellerCooldown"
-  | null;
-
-interface Rule {
-  /** Null: before the lock. */
-  from: readonly (OnChainState | null)[];
-  /** The transaction's validity begins at this time or later. */
-  notBefore: Bound;
-  /** It ends before this time. */
-  deadline: Bound;
-}
-
-const SUBMIT: Omit<Rule, "from"> = { notBefore: "sellerCooldown", deadline: "submitResultTime" };
-const REPLACE: Omit<Rule, "from"> = { ...SUBMIT, deadline: "externalDisputeUnlockTime" };
-const AT_ONCE: Omit<Rule, "from"> = { notBefore: null, deadline: null };
-
-/** The first row with a record's state counts; where none has it, the step is not possible. */
-const RULES: Record<Step, Rule[]> = {
-  FundsLocking: [{ from: [null], notBefore: null, deadline: "payByTime" }],
-  SubmitResult: [
-    { from: ["FundsLocked", "RefundRequested"], ...SUBMIT },
-    { from: ["ResultSubmitted", "Disputed"], ...REPLACE },
-  ],
-  SetRefundRequested: [
-    {
-      from: ["FundsLocked", "ResultSubmitted", "Disputed"],
-      notBefore: "buyerCooldown",
-      deadline: "unlockTime",
-    },
-  ],
-  UnSetRefundRequested: [
-    { from: ["RefundRequested", "Disputed"], notBefore: "buyerCooldown", deadline: null },
-  ],
-  AuthorizeWithdrawal: [{ from: ["Disputed"], notBefore: "buyerCooldown", deadline: null }],
-  AuthorizeRefund: [{ from: ["Disputed"], notBefore: "sellerCooldown", deadline: null }],
-  Withdraw: [
-    { from: ["ResultSubmitted"], notBefore: "unlockTime", deadline: null },
-    { from: ["WithdrawAuthorized"], ...AT_ONCE },
-  ],
-  WithdrawRefund: [
-    { from: ["FundsLocked", "RefundRequested"], notBefore: "submitResultTime", deadline: null },
-    { from: ["RefundAuthorized"], ...AT_ONCE },
-  ],
-};
-/** What Web3ChainV2 allows beyond. */
-const RULES_V2: Partial<Record<Step, Rule[]>> = {
-  AuthorizeRefund: [
-    {
-      from: ["FundsLocked", "ResultSubmitted", "RefundRequested", "Disputed"],
-      notBefore: "sellerCooldown",
-      deadline: null,
-    },
-  ],
-};
+import { type Bound, type Party, ruleOf, rulesOf, transitionOf } from "./rules.ts";
 
 /** The end of the year 9999, epoch milliseconds: no date is printed beyond, and nothing waits longer. */
 const LAST_TIME = Date.UTC(10_000, 0, 1) - 1;
@@ -74,14 +13,6 @@ export interface Window {
   notBefore: number | null;
   /** The upper bound of the validity is before it. */
   deadline: number | null;
-}
-
-function rulesOf(step: Step, type: PaymentSourceType): Rule[] {
-  return (type === "Web3ChainV2" && RULES_V2[step]) || RULES[step];
-}
-
-function ruleOf(step: Step, state: OnChainState | null, type: PaymentSourceType): Rule | undefined {
-  return rulesOf(step, type).find(({ from }) => from.includes(state));
 }
 
 type Timed = Pick<EscrowRecord, "sourceType" | "terms" | "state">;
@@ -97,7 +28,7 @@ export function isStepPossible(
   state: OnChainState | null,
   type: PaymentSourceType,
 ): boolean {
-  return ruleOf(step, state, type) !== undefined;
+  return transitionOf(ruleOf(step, type), state) !== undefined;
 }
 
 /**
@@ -105,9 +36,11 @@ export function isStepPossible(
  * could begin only after its end, or after the year 9999.
  */
 export function windowOf(record: Timed, step: Step): Window | null {
-  const rule = ruleOf(step, record.state.onChainState, record.sourceType);
-  if (rule === undefined) return null;
-  const [notBefore, deadline] = [timeOf(record, rule.notBefore), timeOf(record, rule.deadline)];
+  const rule = ruleOf(step, record.sourceType);
+  const transition = transitionOf(rule, record.state.onChainState);
+  if (transition === undefined) return null;
+  const notBefore = timeOf(record, transition.notBefore);
+  const deadline = timeOf(record, transition.deadline);
   const earliest = notBefore ?? 0;
   const isNever = earliest > LAST_TIME || (deadline !== null && earliest >= deadline);
   return isNever ? null : { notBefore, deadline };
@@ -115,11 +48,33 @@ export function windowOf(record: Timed, step: Step): Window | null {
 
 /** When a step cannot be done any more, whatever state returns; null: it always may be. */
 export function lastDeadline(record: Timed, step: Step): number | null {
-  const deadlines = rulesOf(step, record.sourceType).map(({ deadline }) =>
+  const deadlines = (ruleOf(step, record.sourceType)?.transitions ?? []).map(({ deadline }) =>
     timeOf(record, deadline),
   );
   return deadlines.reduce(
     (last, one) => (last === null || one === null ? null : Math.max(last, one)),
     0,
   );
+}
+
+/**
+ * Whether somebody else may spend an escrow between two times: the other party, or administrators who
+ * settle a dispute.
+ *
+ * @param from - epoch milliseconds of the chain, like `to`
+ */
+export function canBeOvertaken(
+  record: Timed,
+  by: Party,
+  { from, to }: { from: number; to: number },
+): boolean {
+  const { onChainState } = record.state;
+  if (onChainState === null) return false;
+  const isOpen = (notBefore: Bound, deadline: Bound) =>
+    (timeOf(record, notBefore) ?? 0) < to && (timeOf(record, deadline) ?? to) > from;
+  if (onChainState === "Disputed" && isOpen("externalDisputeUnlockTime", null)) return true;
+  return rulesOf(record.sourceType)
+    .filter((rule) => rule.by !== by)
+    .flatMap((rule) => transitionOf(rule, onChainState) ?? [])
+    .some(({ notBefore, deadline }) => isOpen(notBefore, deadline));
 }

@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { ON_CHAIN_STATES, type OnChainState } from "../../../src/chain/network.ts";
-import { isStepPossible, lastDeadline, windowOf } from "../../../src/escrow/actions/windows.ts";
+import {
+  canBeOvertaken,
+  isStepPossible,
+  lastDeadline,
+  windowOf,
+} from "../../../src/escrow/actions/windows.ts";
 import { dueAt } from "../../../src/escrow/fold/due-at.ts";
 import { type ChainState, type EscrowRecord, UNLOCKED } from "../../../src/escrow/record.ts";
 import { NOTHING_WANTED, type Step, type Wanted } from "../../../src/escrow/wanted.ts";
@@ -75,6 +80,35 @@ describe("a step may be done", () => {
     expect(times.map((step) => lastDeadline(recordIn(null), step))).toEqual([
       ...[DISPUTE, UNLOCK, null],
     ]);
+  });
+});
+
+describe("somebody else", () => {
+  const at = (from: number) => ({ from, to: from + 300_000 });
+
+  it.each([
+    [
+      "may object to a result, so that the seller is overtaken",
+      "seller",
+      "ResultSubmitted",
+      SUBMIT,
+    ],
+    ["may object before a result", "seller", "FundsLocked", BUYER_COOLDOWN],
+    ["may submit a result, so that the buyer is overtaken", "buyer", "FundsLocked", COOLDOWN],
+    ["may authorize a refund at any time", "buyer", "FundsLocked", DISPUTE],
+    ["may settle a dispute", "seller", "Disputed", DISPUTE],
+  ] as const)("%s", (_, by, state, from) => {
+    expect(canBeOvertaken(recordIn(state), by, at(from))).toBe(true);
+  });
+
+  it.each([
+    ["withdraw a payment whose buyer is too late", "seller", "ResultSubmitted", UNLOCK],
+    ["withdraw what was authorized", "seller", "WithdrawAuthorized", UNLOCK],
+    ["collect an authorized refund", "buyer", "RefundAuthorized", SUBMIT],
+    ["act while the buyer's cooldown lasts", "seller", "FundsLocked", BUYER_COOLDOWN - 400_000],
+    ["lock", "buyer", null, SUBMIT],
+  ] as const)("cannot %s", (_, by, state, from) => {
+    expect(canBeOvertaken(recordIn(state), by, at(from))).toBe(false);
   });
 });
 

@@ -1,0 +1,36 @@
+import { decodeEscrowDatum, type EscrowDatum } from "../../chain/escrow-datum.ts";
+import type { OutputReference } from "../../chain/transaction/plan.ts";
+import { sumOf, type Value } from "../../chain/transaction/value.ts";
+import type { EscrowRecord, LiveOutput } from "../record.ts";
+
+/** An escrow as the chain has it: the output that holds the funds, and what its datum says. */
+export interface Escrow extends OutputReference {
+  value: Value;
+  datum: EscrowDatum;
+}
+
+/** A step cannot be done, now or ever. The message tells the record's owner why. */
+export class StepImpossible extends Error {
+  override name = "StepImpossible";
+}
+
+/**
+ * Reads the output that holds a record's funds.
+ *
+ * @throws StepImpossible when it is no escrow
+ */
+export function readEscrow(
+  { utxo, value, datum: cbor }: LiveOutput,
+  record: Pick<EscrowRecord, "sourceType" | "network" | "contractAddress">,
+): Escrow {
+  const { sourceType: version, network, contractAddress } = record;
+  const decoded = decodeEscrowDatum(cbor, { version, network, contractAddress });
+  if (!decoded.ok) throw new StepImpossible(`the escrow's datum cannot be read: ${decoded.reason}`);
+  const [txHash = "", index = ""] = utxo.split("#");
+  return {
+    txHash,
+    index: Number(index),
+    value: sumOf(value.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }))),
+    datum: decoded.datum,
+  };
+}

@@ -1,0 +1,94 @@
+/** What the steps that end an escrow pay to whom. */
+import type { PaymentSourceType } from "../../chain/network.ts";
+import type { ProtocolParameters } from "../../chain/provider/provider.ts";
+import { ownReferenceDatum } from "../../chain/redeemer.ts";
+import type { PlannedOutput } from "../../chain/transaction/plan.ts";
+import { minimumCoin } from "../../chain/transaction/selection.ts";
+import { addAll, type Value } from "../../chain/transaction/value.ts";
+import { type Escrow, StepImpossible } from "./escrow.ts";
+import type { Party } from "./rules.ts";
+
+/** An escrow contract with its parameters, as a payment source has them. */
+export interface Contract {
+  type: PaymentSourceType;
+  address: string;
+  /** Milliseconds. */
+  cooldownTime: number;
+  /** What a withdrawal pays; Web3ChainV2 takes none. */
+  feeRatePermille: number;
+  feeReceiverAddress: string | null;
+}
+
+interface Means {
+  contract: Contract;
+  wallet: { address: string };
+  payoutAddress: string | null;
+  parameters: ProtocolParameters;
+}
+
+/**
+ * The outputs of a withdrawal (by the seller) or a refund (by the buyer). What the contract leaves free,
+ * and nobody wants elsewhere, stays in the wallet's change. An output with less than the ledger's
+ * minimum is filled up, at the wallet's expense.
+ *
+ * @throws StepImpossible
+ */
+export function payouts(escrow: Escrow, by: Party, means: Means): PlannedOutput[] {
+  const { datum, value } = escrow;
+  const owed = by === "seller" ? owedOnWithdrawal(escrow, means.contract) : [];
+  const rest: Value = new Map(value);
+  for (const output of owed) addAll(rest, output.value, -1n);
+  // A collateral beyond what is locked leaves nothing, and the wallet makes up for it.
+  const own = new Map([...rest].filter(([unit, amount]) => unit === "" || amount > 0n));
+  if ((own.get("") ?? 0n) < 0n) own.set("", 0n);
+  const wanted = by === "seller" ? datum.sellerReturnAddress : datum.buyerReturnAddress;
+  const address = wanted ?? means.payoutAddress ?? means.wallet.address;
+  const isElsewhere = wanted !== null || address !== means.wallet.address;
+  const outputs = isElsewhere
+    ? [...owed, { address, value: own, ...(wanted !== null && { datum: tagOf(escrow) }) }]
+    : owed;
+  return outputs.map((output) => atLeastMinimum(output, means.parameters));
+}
+
+/** The protocol's fee and the buyer's collateral. */
+function owedOnWithdrawal(escrow: Escrow, contract: Contract): PlannedOutput[] {
+  const { datum } = escrow;
+  const collateral: Value = new Map([["", datum.collateralReturn]]);
+  const buyer = datum.buyerReturnAddress ?? datum.buyer;
+  return [
+    ...feeOutputs(escrow, contract),
+    ...(datum.collateralReturn > 0n
+      ? [{ address: buyer, value: collateral, datum: tagOf(escrow) }]
+      : []),
+  ];
+}
+
+/** A share of everything that is locked, the collateral counted in, each unit's rounded down. */
+function feeOutputs(escrow: Escrow, contract: Contract): PlannedOutput[] {
+  const { type, feeRatePermille, feeReceiverAddress } = contract;
+  if (type === "Web3ChainV2") return [];
+  const shares = [...escrow.value].map(
+    ([unit, amount]) => [unit, (amount * BigInt(feeRatePermille)) / 1000n] as const,
+  );
+  const value: Value = new Map(shares.filter(([, amount]) => amount > 0n));
+  if (value.size === 0) return [];
+  if (feeReceiverAddress === null)
+    throw new StepImpossible("the payment source does not say who receives the contract's fee");
+  return [{ address: feeReceiverAddress, value, datum: tagOf(escrow) }];
+}
+
+/** By this the contract knows what an output pays for: no output counts for two escrows. */
+function tagOf({ txHash, index }: Escrow): Uint8Array {
+  return ownReferenceDatum(txHash, index);
+}
+
+/** An output with the native coin that the ledger wants it to have. */
+export function atLeastMinimum<Output extends PlannedOutput>(
+  output: Output,
+  parameters: Pick<ProtocolParameters, "coinsPerByte"> & ProtocolParameters,
+): Output {
+  const least = minimumCoin(output, parameters);
+  const coin = output.value.get("") ?? 0n;
+  if (coin >= least) return output;
+  return { ...output, value: new Map([...output.value, ["", least]]) };
+}

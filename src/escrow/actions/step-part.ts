@@ -1,0 +1,124 @@
+/** The part of a transaction that takes a step, as the contract wants it: `docs/escrow-contract.md`. */
+import { type EscrowDatum, encodeEscrowDatum } from "../../chain/escrow-datum.ts";
+import type { PaymentSourceType } from "../../chain/network.ts";
+import type { ProtocolParameters } from "../../chain/provider/provider.ts";
+import { encodeRedeemer } from "../../chain/redeemer.ts";
+import type { PlannedOutput, ScriptSource } from "../../chain/transaction/plan.ts";
+import type { TransactionPart } from "../../wallets/work.ts";
+import type { Step } from "../wanted.ts";
+import { type Escrow, StepImpossible } from "./escrow.ts";
+import { atLeastMinimum, type Contract, payouts } from "./payouts.ts";
+import { ruleOf, type StepRule, transitionOf } from "./rules.ts";
+
+/** A step to take. */
+export interface StepTaken {
+  step: Step;
+  /** The result that `SubmitResult` carries, 64 hex characters; null of other steps. */
+  resultHash: string | null;
+}
+
+/** With what a step is taken. */
+export interface StepMeans {
+  contract: Contract;
+  script: ScriptSource;
+  /** The wallet that takes it. */
+  wallet: { address: string; vkey: string };
+  /** Where the wallet's money goes if the datum does not say; null: to the wallet. */
+  payoutAddress: string | null;
+  /** The end of the transaction's validity, Unix milliseconds. */
+  validTo: number;
+  parameters: ProtocolParameters;
+}
+
+/**
+ * How many steps share a transaction. The contract of Web3ChainV1 takes one; that of Web3ChainV2 takes
+ * more memory for each the more there are, so that beyond these each costs more than in a second one.
+ */
+const MOST_STEPS: Record<PaymentSourceType, number> = { Web3ChainV1: 1, Web3ChainV2: 5 };
+
+/**
+ * Takes a step of an escrow that is on the chain.
+ *
+ * @throws StepImpossible when the contract would refuse it whenever it is tried
+ */
+export function stepPart(escrow: Escrow, taken: StepTaken, means: StepMeans): TransactionPart {
+  const { datum, value, txHash, index } = escrow;
+  const { script, contract } = means;
+  const rule = ruleOf(taken.step, datum.version);
+  const transition = transitionOf(rule, datum.state);
+  if (!rule || rule.redeemer === null || !transition)
+    throw new StepImpossible(`${taken.step} is not possible while the escrow is ${datum.state}`);
+  requireSigner(datum, rule, means.wallet.vkey);
+  requireCollateral(escrow, taken.step);
+  const outputs =
+    transition.to === null
+      ? payouts(escrow, rule.by, means)
+      : [continued(escrow, nextDatum(datum, { rule, to: transition.to, taken, means }), means)];
+  return {
+    scriptInputs: [{ txHash, index, value, script, redeemer: encodeRedeemer(rule.redeemer) }],
+    mints: [],
+    spends: [],
+    outputs,
+    metadata: new Map(),
+    most: MOST_STEPS[contract.type],
+    // The contract of Web3ChainV2 knows its escrows by their signatures.
+    alone: [`reference signature ${datum.referenceSignature}`],
+    detail: { step: taken.step },
+  };
+}
+
+/** The datum with which an escrow goes on. The cooldown of who acts is counted from the validity's end. */
+function nextDatum(
+  datum: EscrowDatum,
+  step: {
+    rule: StepRule;
+    to: EscrowDatum["state"];
+    taken: StepTaken;
+    means: Pick<StepMeans, "contract" | "validTo">;
+  },
+): EscrowDatum {
+  const { rule, to, taken, means } = step;
+  const cooldown = BigInt(means.validTo + means.contract.cooldownTime);
+  const cooldowns =
+    rule.by === "seller"
+      ? { sellerCooldownTime: cooldown, buyerCooldownTime: 0n }
+      : { sellerCooldownTime: 0n, buyerCooldownTime: cooldown };
+  return { ...datum, ...cooldowns, state: to, resultHash: resultAfter(datum, rule, taken) };
+}
+
+function resultAfter(
+  { resultHash }: EscrowDatum,
+  { result }: StepRule,
+  { resultHash: given }: StepTaken,
+): string {
+  if (result === "cleared") return "";
+  if (result !== "given") return resultHash;
+  if (!given) throw new StepImpossible("there is no result to submit");
+  return given;
+}
+
+/** All funds stay; where the new datum needs a larger deposit, the wallet adds to it. */
+function continued(
+  { value }: Escrow,
+  next: EscrowDatum,
+  { contract, parameters }: StepMeans,
+): PlannedOutput {
+  const output = { address: contract.address, value, datum: encodeEscrowDatum(next) };
+  return atLeastMinimum(output, parameters);
+}
+
+function requireSigner(datum: EscrowDatum, { by }: StepRule, vkey: string): void {
+  const party = by === "seller" ? datum.sellerVkey : datum.buyerVkey;
+  if (party !== vkey)
+    throw new StepImpossible(`the escrow's ${by} has another key than the wallet: ${party}`);
+}
+
+/** With less than its collateral an escrow of Web3ChainV2 can only be refunded. */
+function requireCollateral({ datum, value }: Escrow, step: Step): void {
+  const isChecked = step === "SubmitResult" || step === "Withdraw";
+  const coin = value.get("") ?? 0n;
+  if (datum.version === "Web3ChainV2" && isChecked && coin < datum.collateralReturn)
+    throw new StepImpossible(
+      `the escrow holds ${coin} minor units of the native coin, less than its collateral of ${datum.collateralReturn}: the contract only refunds it`,
+    );
+}
