@@ -18,6 +18,8 @@ export interface Task {
   deadline?: number;
   /** A rule of the service asked for it, and nobody: it waits while somebody else uses the wallet's key. */
   isAutomatic?: boolean;
+  /** From when on nothing is built for it any more, epoch milliseconds. Default: the deadline. */
+  lastStart?: number;
   /** Somebody else may spend what it spends at this time. */
   canBeOvertaken?: boolean;
   /** It failed alone: it shares no transaction, and its scripts are measured afresh. */

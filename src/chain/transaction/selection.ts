@@ -1,3 +1,4 @@
+import type { Funds } from "../network.ts";
 import type { ProtocolParameters, ProviderUtxo } from "../provider/provider.ts";
 import type { Pay } from "./build.ts";
 import { encodeOutput } from "./encode.ts";
@@ -14,6 +15,13 @@ import { add, addAll, sumOf, type Value } from "./value.ts";
 /** A wallet cannot pay for the transaction. The message tells its owner how to fix it. */
 export class WalletShort extends Error {
   override name = "WalletShort";
+  /** What has to be sent to the wallet: minor units of a unit. */
+  readonly missing: Funds;
+
+  constructor(message: string, missing: Funds) {
+    super(message);
+    this.missing = missing;
+  }
 }
 
 /** Bytes that the ledger adds to an output's own (Babbage's `utxoEntrySizeWithoutVal`). */
@@ -114,13 +122,18 @@ export function payFrom(wallet: PayingWallet, plan: TransactionPlan): Pay {
     const lacking = () => [...left].find(([unit, amount]) => unit !== "" && amount < 0n)?.[0];
     for (let unit = lacking(); unit !== undefined; unit = lacking()) {
       const wanted = unit;
-      if (!take(({ value }) => value.has(wanted)))
-        throw new WalletShort(`the wallet ${address} does not hold the token`);
+      if (take(({ value }) => value.has(wanted))) continue;
+      const amount = -(left.get(unit) ?? 0n);
+      throw new WalletShort(
+        `the wallet ${address} does not hold the token ${unit}: ${amount} minor units are missing`,
+        { unit, amount },
+      );
     }
     while (missing() > 0n)
       if (!take(() => true))
         throw new WalletShort(
           `the wallet lacks ${missing()} minor units of the native coin: send them to ${address}, then try again`,
+          { unit: "", amount: missing() },
         );
     const stake = (fee * parameters.collateralPercent + 99n) / 100n;
     return {
@@ -192,6 +205,7 @@ function collateralFor(
   if (found) return found;
   throw new WalletShort(
     `the wallet has no collateral: send ${COLLATERAL_COIN} minor units of the native coin in one output to ${address}, then try again`,
+    { unit: "", amount: COLLATERAL_COIN },
   );
 }
 

@@ -19,6 +19,8 @@ export interface Place {
 
 /** How long a line or a lane that is full is left alone. */
 const FULL_MS = 5_000;
+/** Native minor units that an empty wallet asks for. */
+const FIRST_COIN = 10_000_000n;
 
 /**
  * The end of the wallet's line.
@@ -111,7 +113,8 @@ function lineFor(
     throw new LineWaits("the wallet's earlier transactions are not final yet");
   if (!line)
     throw new WalletShort(
-      `the wallet is empty: send 10000000 minor units of the native coin to ${address}, then try again`,
+      `the wallet is empty: send ${FIRST_COIN} minor units of the native coin to ${address}, then try again`,
+      { unit: "", amount: FIRST_COIN },
     );
   const { lineRoot } = run.wallet;
   const isSame = lineRoot !== null && outputName(line) === headOf(lineRoot, run.open);

@@ -38,7 +38,7 @@ type Window = TransactionPlan["validity"];
  */
 export function windowFor(
   network: Network,
-  tasks: readonly Pick<Task, "begins" | "deadline">[],
+  tasks: readonly Pick<Task, "begins" | "deadline" | "lastStart">[],
   time: ChainTime,
 ): { validity: Window; count: number } {
   const now = slotAt(network, time.latest);
@@ -51,12 +51,13 @@ export function windowFor(
     from: slotAt(network, time.earliest) - VALID_BEFORE,
     to: Math.min(now + VALID_AFTER, end),
   };
-  for (const [count, { begins, deadline }] of tasks.entries()) {
+  for (const [count, { begins, deadline, lastStart }] of tasks.entries()) {
     const from = begins === undefined ? validity.from : slotFrom(network, begins);
     // The last slot in which the deadline is still ahead when it begins.
     const to = deadline === undefined ? validity.to : slotFrom(network, deadline) - 1;
     const both = { from: Math.max(validity.from, from), to: Math.min(validity.to, to) };
-    const isPassed = both.to <= Math.max(both.from, now);
+    const isLate = lastStart !== undefined && time.latest >= lastStart;
+    const isPassed = isLate || both.to <= Math.max(both.from, now);
     if (count === 0 && isPassed)
       throw new DeadlinePassed("its deadline is over, or too near to reach a block before it");
     if (isPassed || (count > 0 && both.to < now + LEAST_VALID)) return { validity, count };
