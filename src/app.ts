@@ -15,12 +15,15 @@ import { referenceRoutes } from "./http/openapi/reference.ts";
 import { inboxAgentRoutes } from "./inbox/agent-routes.ts";
 import { inboxRoutes } from "./inbox/routes.ts";
 import { invoiceRoutes } from "./invoices/routes.ts";
+import { ledgerRoutes } from "./ledger/routes.ts";
 import { paymentSourceRoutes } from "./payment-sources/routes.ts";
+import { readinessRoutes } from "./readiness/routes.ts";
 import { registrationRoutes } from "./registrations/routes.ts";
 import { waitingRegistrations } from "./registrations/waiting.ts";
 import { registryRoutes } from "./registry/routes.ts";
 import { registrySourceRoutes } from "./registry/sources/routes.ts";
 import { healthRoutes } from "./sources/health.ts";
+import { unitRoutes } from "./units/routes.ts";
 import { walletRoutes } from "./wallets/routes.ts";
 import { topUpRoutes } from "./wallets/top-ups/routes.ts";
 import { transferRoutes } from "./wallets/transfers/routes.ts";
@@ -63,6 +66,9 @@ export function createApp(): Hono<AppEnv> {
     { at: API, router: webhookRoutes() },
     { at: ADMIN_API, router: workerBotRoutes() },
     { at: API, router: invoiceRoutes() },
+    { at: API, router: ledgerRoutes() },
+    { at: API, router: unitRoutes() },
+    { at: API, router: readinessRoutes() },
     { at: API, router: x402Routes() },
   ];
   for (const { at, router } of mounted) app.route(at, router);

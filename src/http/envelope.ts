@@ -19,3 +19,13 @@ export function envelope<Data>(data: Data, status: SuccessStatus = "success"): E
 export function isoTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
+
+/**
+ * A whole number for an answer, printed with all of its digits: a JavaScript number has 53 bits. It is
+ * for `JSON.stringify` alone.
+ */
+export function exactNumber(value: bigint): number {
+  // TypeScript does not know the method yet.
+  const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => number };
+  return rawJSON(String(value));
+}

@@ -6,6 +6,7 @@ import { AGENT_IDENTIFIER, described } from "../http/openapi/fields.ts";
 import { network } from "../http/openapi/ledger.ts";
 import { diffPaging, page, text } from "../http/parameters.ts";
 import { readSession, textAnswer } from "../http/session.ts";
+import { agentAsset, walletAssets } from "./assets.ts";
 import { listCapabilities } from "./capability.ts";
 import { meteredQuery } from "./charged-query.ts";
 import { registryDiff } from "./diff.ts";
@@ -14,6 +15,7 @@ import { paymentInformation } from "./payment-information.ts";
 import { pageText } from "./read-entries.ts";
 import type { ShownRow } from "./render.ts";
 import {
+  agentQuery,
   diffBody,
   entries,
   listBody,
@@ -25,7 +27,6 @@ import {
 } from "./schemas.ts";
 import { searchDatabase } from "./search/index.ts";
 import { searchPage } from "./search/search.ts";
-import { walletAssets } from "./wallet-assets.ts";
 
 const TAG = "Registry";
 const PROVIDER_ERRORS = {
@@ -114,6 +115,28 @@ export function registryRoutes() {
       const vkey = (query.walletVKey ?? query.walletVkey ?? "").toLowerCase();
       const { network, smartContractAddress } = query;
       return { Assets: await walletAssets(c, { network, vkey, smartContractAddress }) };
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "getAgentMetadata",
+      path: "/registry/agent-identifier",
+      access: "User",
+      tag: TAG,
+      summary: "Returns an agent in its token's own words",
+      query: agentQuery,
+      data: walletAsset,
+      errors: {
+        ...PROVIDER_ERRORS,
+        404: "No payment source has the agent's policy, nobody holds its token, or its metadata cannot be read.",
+      },
+    },
+    (c, { query }) => {
+      permitNetwork(c.var.caller, query.network);
+      return agentAsset(c, query, Date.now());
     },
   );
 

@@ -13,7 +13,7 @@ import {
   walletAddress,
   walletVkey,
 } from "../http/openapi/fields.ts";
-import { network, unit } from "../http/openapi/ledger.ts";
+import { givenAgentIdentifier, network, unit } from "../http/openapi/ledger.ts";
 import { bodyLimit, cursorId, diffCursor, text, time } from "../http/parameters.ts";
 import { ENTRY_STATUSES } from "./entry.ts";
 import { PAYMENT_TYPES } from "./profile.ts";
@@ -334,6 +334,11 @@ export const walletQuery = z
     error: "is required",
   })
   .meta({ required: ["walletVKey", "network"] });
+
+export const agentQuery = z.object({
+  agentIdentifier: givenAgentIdentifier,
+  network,
+});
 
 export const walletAsset = named(
   "WalletAgent",

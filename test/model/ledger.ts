@@ -200,6 +200,7 @@ export class ModelLedger {
       assetHolders: notAsked,
       assetMetadata: notAsked,
       addressFunds: notAsked,
+      addressOutputs: notAsked,
       addressTransactions: notAsked,
       transactionCbor: notAsked,
       transactionUtxos: notAsked,

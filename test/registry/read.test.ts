@@ -150,7 +150,7 @@ describe("GET /capability", () => {
   });
 });
 
-describe("GET /payment-information/ and GET /registry/wallet", () => {
+describe("GET /payment-information/, /registry/wallet and /registry/agent-identifier", () => {
   let chain: TestChain;
   let unit: string;
 
@@ -294,5 +294,30 @@ describe("GET /payment-information/ and GET /registry/wallet", () => {
     expect((await wallet(`walletVKey=${vkey}&smartContractAddress=other`)).status).toBe(404);
     expect((await wallet(`walletVKey=${"00".repeat(28)}`)).status).toBe(404);
     expect(paymentSource).toMatch(/./);
+  });
+
+  it("show an agent that was just read without asking the provider, in either case", async () => {
+    await chain.stats();
+    const ask = (id: string) =>
+      get(`/registry/agent-identifier?network=Preprod&agentIdentifier=${id}`);
+    const shown = await ask(unit.toUpperCase());
+    expect(shown).toMatchObject({
+      status: 200,
+      data: {
+        ...{ policyId: unit.slice(0, 56), assetName: unit.slice(56), agentIdentifier: unit },
+        Metadata: { name: "alpha", AgentPricing: { pricingType: "Fixed" } },
+      },
+    });
+    expect((await chain.stats()).calls).toEqual({});
+
+    // Without a registry that is followed, a payment source with the policy is asked.
+    await env.DB.prepare("UPDATE registry_cursor SET last_checked_at = 0").run();
+    expect((await ask(unit)).status).toBe(404);
+    await createSource(chain);
+    expect(await ask(unit)).toEqual(shown);
+    const unknown = await Promise.all([ask(`${unit.slice(0, -2)}00`), ask(`${unit}00`)]);
+    expect(unknown.map(({ status }) => status)).toEqual([404, 404]);
+    await chain.act([{ do: "burn", on: "alpha" }]);
+    expect((await ask(unit)).status).toBe(404);
   });
 });

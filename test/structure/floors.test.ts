@@ -5,12 +5,14 @@ import { between, circles, readImports } from "./imports.ts";
 const FLOORS = [
   ["src/canonical-json.ts", "src/env.ts", "src/log.ts", "src/timeout.ts"],
   ["src/chain", "src/db", "src/http"],
-  ["src/api-keys", "src/events", "src/indexer", "src/sources", "src/wallets"],
+  ["src/api-keys", "src/events", "src/indexer", "src/sources", "src/units", "src/wallets"],
   [
     "src/escrow",
     "src/inbox",
     "src/invoices",
+    "src/ledger",
     "src/payment-sources",
+    "src/readiness",
     "src/registrations",
     "src/registry",
     "src/webhooks",

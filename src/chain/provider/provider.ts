@@ -23,7 +23,7 @@ export interface Provider extends AssetProvider, TransactionProvider {
   transactionUtxos(hash: string): Promise<TransactionUtxos | null>;
 }
 
-/** The provider's data on minting policies and tokens. */
+/** The provider's data on minting policies, tokens and addresses. */
 export interface AssetProvider {
   /**
    * One page of a script's redeemers in ascending chain order, failed transactions included: every
@@ -43,6 +43,19 @@ export interface AssetProvider {
   assetMetadata(unit: string): Promise<{ onchainMetadata: unknown; mintTxHash: string } | null>;
   /** The balance of an address; `null` when the provider has never seen it. */
   addressFunds(address: string): Promise<{ unit: string; quantity: string }[] | null>;
+  /** One page of an address's unspent outputs; `null` when the provider has never seen it. */
+  addressOutputs(
+    address: string,
+    page: { page: number; count: number; order: "asc" | "desc" },
+  ): Promise<AddressOutput[] | null>;
+}
+
+/** An unspent output, and where it stands. */
+export interface AddressOutput extends ProviderUtxo {
+  /** Of a datum that the output has, or only names. */
+  dataHash: string | null;
+  /** Hash of its block. */
+  block: string;
 }
 
 /** What is needed to build and send transactions. */

@@ -92,16 +92,16 @@ const HEX = z.string().regex(/^(?:[0-9a-f]{2})*$/, "must be hex");
 const COUNT = z.int().nonnegative();
 const QUANTITY = z.string().regex(/^\d+$/);
 
-const UTXOS = z.array(
-  z.object({
-    address: z.string(),
-    tx_hash: HASH,
-    output_index: COUNT,
-    amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY })),
-    inline_datum: HEX.nullable(),
-    reference_script_hash: z.string().nullable(),
-  }),
-);
+/** An unspent output of an address. */
+export const UTXO = z.object({
+  address: z.string(),
+  tx_hash: HASH,
+  output_index: COUNT,
+  amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY })),
+  inline_datum: HEX.nullable(),
+  reference_script_hash: z.string().nullable(),
+});
+const UTXOS = z.array(UTXO);
 
 const SPENDERS = z.object({
   outputs: z.array(
@@ -125,7 +125,7 @@ const PARAMETERS = z.object({
   cost_models_raw: z.object({ PlutusV3: z.array(z.int()).min(1) }),
 });
 
-function utxoOf(row: z.infer<typeof UTXOS>[number]): ProviderUtxo {
+export function utxoOf(row: z.infer<typeof UTXO>): ProviderUtxo {
   return {
     address: row.address,
     txHash: row.tx_hash,

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import {
-  AGENT_IDENTIFIER,
   answerText,
   described,
   minorUnits,
@@ -12,6 +11,7 @@ import {
 import {
   bech32Address,
   funds,
+  givenAgentIdentifier,
   network,
   paymentSourceType,
   unit,
@@ -52,16 +52,7 @@ export const requestedFunds = z
 /** What a quote and the purchase of it both say. */
 export const sharedTerms = {
   network,
-  agentIdentifier: described(
-    z
-      .string()
-      .regex(/^(?:[0-9a-fA-F]{2})*$/, "must be hex")
-      .min(57)
-      .max(250)
-      .transform((hex) => hex.toLowerCase()),
-    "Policy id and asset name of the agent, in hex.",
-    AGENT_IDENTIFIER,
-  ),
+  agentIdentifier: givenAgentIdentifier,
   inputHash: described(
     z
       .string()

@@ -2,7 +2,15 @@
 import { z } from "zod";
 import { NETWORKS, ON_CHAIN_STATES, PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
 import { text } from "../parameters.ts";
-import { answerText, described, minorUnits, named, walletAddress, walletVkey } from "./fields.ts";
+import {
+  AGENT_IDENTIFIER,
+  answerText,
+  described,
+  minorUnits,
+  named,
+  walletAddress,
+  walletVkey,
+} from "./fields.ts";
 
 export const network = described(
   named("Network", "A network of the ledger.", z.enum(NETWORKS)),
@@ -45,6 +53,18 @@ export const givenUnit = described(
     ),
   "Empty for the native coin, else policy id and asset name in hex.",
   "",
+);
+
+/** The agent that a request names, taken in lower case as the chain's providers have it. */
+export const givenAgentIdentifier = described(
+  z
+    .string()
+    .regex(/^(?:[0-9a-fA-F]{2})*$/, "must be hex")
+    .min(57)
+    .max(250)
+    .transform((hex) => hex.toLowerCase()),
+  "Policy id and asset name of the agent, in hex.",
+  AGENT_IDENTIFIER,
 );
 
 /** Amounts of assets in an answer. */

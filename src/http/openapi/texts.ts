@@ -62,6 +62,7 @@ export const TAGS = {
   "Payment sources": "The escrow contracts that are followed, with their wallets.",
   Wallets:
     "The wallets of payment sources, what they pay, and rules that watch and fill up their balances.",
+  Ledger: "What lies on the chain, for clients without a provider of their own.",
   x402: "Selling and buying resources over HTTP 402, on EVM chains.",
   "x402 facilitator":
     "The interface that the x402 specification gives a facilitator, without this service's envelope.",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import { type DevelopmentEnv, LOCAL_CONTRACTS } from "./local.ts";
 
 /** On-chain scripts whose bytes, with other parameters, make a new contract. */
 export interface Templates {
@@ -54,4 +55,19 @@ export function templatesOf(
   const { CONTRACT_TEMPLATES: text } = env;
   const replaced = text ? variable.parse(JSON.parse(text))[type] : undefined;
   return replaced ?? DEPLOYED[type][network];
+}
+
+/**
+ * Whether a policy is the one that agents of a contract are minted under today: that of the default
+ * deployment, or in development one of the local chain.
+ *
+ * @param policyId - hex
+ * @throws Error when the variable `CONTRACT_TEMPLATES` is malformed
+ */
+export function isCurrentPolicy(
+  env: DevelopmentEnv,
+  { type, network, policyId }: { type: PaymentSourceType; network: Network; policyId: string },
+): boolean {
+  if (env.LOOPBACK_ORIGINS && LOCAL_CONTRACTS.includes(policyId)) return true;
+  return templatesOf(env, type, network).policy === policyId;
 }

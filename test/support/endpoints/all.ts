@@ -2,6 +2,7 @@ import { formatAddress } from "../../../src/chain/address.ts";
 import { ADMINISTRATION_ENDPOINTS, drives } from "./administration.ts";
 import { ESCROW_ENDPOINTS } from "./escrow.ts";
 import { INVOICE_ENDPOINTS } from "./invoices.ts";
+import { LEDGER_ENDPOINTS } from "./ledger.ts";
 import { REGISTRATION_ENDPOINTS } from "./registrations.ts";
 import { REGISTRY_ENDPOINTS } from "./registry.ts";
 import { WEBHOOK_ENDPOINTS } from "./webhooks.ts";
@@ -239,6 +240,7 @@ export const ENDPOINTS: readonly EndpointCase[] = [
   ...ADMINISTRATION_ENDPOINTS,
   ...ESCROW_ENDPOINTS,
   ...INVOICE_ENDPOINTS,
+  ...LEDGER_ENDPOINTS,
   ...REGISTRATION_ENDPOINTS,
   ...REGISTRY_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,

@@ -81,6 +81,21 @@ export const REGISTRY_ENDPOINTS: readonly EndpointCase[] = [
     finds: 404,
   },
   {
+    method: "GET",
+    path: "/registry/agent-identifier",
+    access: "User",
+    valid: { network: "Preprod", agentIdentifier: "AB".repeat(60) },
+    fields: [
+      { name: "network", required: true, refused: ["", "preprod"] },
+      {
+        name: "agentIdentifier",
+        required: true,
+        refused: ["", "ab".repeat(28), "ab".repeat(126), "xy".repeat(60), "a".repeat(61)],
+      },
+    ],
+    finds: 404,
+  },
+  {
     method: "POST",
     path: "/registry-entry",
     access: "User",

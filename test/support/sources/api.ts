@@ -127,10 +127,26 @@ export class SourceApi {
     body: object | null = null,
     options: AskOptions = {},
   ): Promise<Answer> {
+    const answer = await this.#request(method, path, body, options);
+    const json = (await answer.json()) as { data?: unknown; error?: { message: string } };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      data: json.data,
+      message: json.error?.message,
+    };
+  }
+
+  /** The text of an answer. */
+  async text(path: string, options: AskOptions = {}): Promise<string> {
+    return (await this.#request("GET", path, null, options)).text();
+  }
+
+  async #request(method: string, path: string, body: object | null, options: AskOptions) {
     const recording = cursors(async (sourceId) => {
       this.woken.push(sourceId);
     });
-    const answer = await this.#app.request(
+    return this.#app.request(
       path,
       {
         method,
@@ -139,13 +155,6 @@ export class SourceApi {
       },
       { ...env, ...this.provider(), ...recording, ...options.env },
     );
-    const json = (await answer.json()) as { data?: unknown; error?: { message: string } };
-    return {
-      status: answer.status,
-      headers: answer.headers,
-      data: json.data,
-      message: json.error?.message,
-    };
   }
 }
 

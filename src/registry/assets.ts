@@ -8,9 +8,11 @@ import { open } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { providerFor } from "../sources/provider.ts";
+import { readProvider } from "../sources/read-provider.ts";
 import { providerKeyPlace } from "../sources/record.ts";
 import { chargeCall } from "./charged-query.ts";
 import { type AgentProfile, isInboxMetadata, readProfile } from "./profile.ts";
+import { freshProfile } from "./read-entries.ts";
 import type { agentMetadata } from "./schemas.ts";
 import { shownProfile } from "./shown-profile.ts";
 
@@ -58,6 +60,43 @@ export async function walletAssets(
   }
   await chargeCall(c, "registry-wallet");
   return assets;
+}
+
+/**
+ * An agent in its token's own words: from a registry source that was just read, else from the provider
+ * of a payment source with its policy.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 404 when its policy is not followed, nobody holds the token, or its metadata cannot
+ *   be read; ProviderError
+ */
+export async function agentAsset(
+  c: AppContext,
+  { network, agentIdentifier }: { network: Network; agentIdentifier: string },
+  now: number,
+): Promise<Asset> {
+  const database = db(c.env, network, { deadline: c.var.deadline });
+  const known = await freshProfile(database, network, agentIdentifier, now);
+  return assetOf(agentIdentifier, known ?? (await profileOnChain(c, network, agentIdentifier)));
+}
+
+async function profileOnChain(
+  c: AppContext,
+  network: Network,
+  agentIdentifier: string,
+): Promise<AgentProfile> {
+  const refuse = (why: string) => new ApiError(404, `agentIdentifier: ${why}`);
+  const policyId = agentIdentifier.slice(0, POLICY_LENGTH);
+  const provider = await readProvider(c, { network, policyId });
+  if (provider === null) throw refuse("no payment source has this agent's policy");
+  const holders = (await provider.assetHolders(agentIdentifier)) ?? [];
+  // The provider goes on to show the metadata of a token that was burned.
+  if (!holders.some(({ quantity }) => BigInt(quantity) > 0n))
+    throw refuse("nobody holds this agent's token");
+  const asset = await provider.assetMetadata(agentIdentifier);
+  const read = readProfile(asset?.onchainMetadata ?? undefined);
+  if (!read.ok) throw refuse(`the token's metadata cannot be read: ${read.reason}`);
+  return read.profile;
 }
 
 async function findWallets(

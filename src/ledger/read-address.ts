@@ -1,0 +1,67 @@
+import type { z } from "zod";
+import type { Provider } from "../chain/provider/provider.ts";
+import { permitNetwork } from "../http/authenticate.ts";
+import type { AppContext } from "../http/context.ts";
+import { exactNumber } from "../http/envelope.ts";
+import { ApiError } from "../http/errors.ts";
+import { addressOn } from "../sources/checks.ts";
+import { readProvider } from "../sources/read-provider.ts";
+import type { balanceQuery, shownQuantity, shownUtxo, utxoQuery } from "./schemas.ts";
+
+type Quantity = z.input<typeof shownQuantity>;
+
+/**
+ * One page of what lies unspent at any address.
+ *
+ * @throws ApiError 400, 403, 404; ProviderError
+ */
+export async function unspentAt(
+  c: AppContext,
+  query: z.output<typeof utxoQuery>,
+): Promise<z.input<typeof shownUtxo>[]> {
+  const { provider, address } = await askedAddress(c, query);
+  const outputs = await provider.addressOutputs(address, {
+    page: query.page,
+    count: query.count,
+    order: query.order === "Asc" ? "asc" : "desc",
+  });
+  if (outputs === null) throw new ApiError(404, "address: was never used on this network");
+  return outputs.map(({ amount, ...output }) => ({
+    txHash: output.txHash,
+    outputIndex: output.outputIndex,
+    address: output.address,
+    Amounts: amount.map(shownAmount),
+    dataHash: output.dataHash,
+    inlineDatum: output.inlineDatum,
+    referenceScriptHash: output.referenceScriptHash,
+    block: output.block,
+  }));
+}
+
+/**
+ * What any address holds; nothing when it was never used.
+ *
+ * @throws ApiError 400, 403, 404; ProviderError
+ */
+export async function balanceOf(
+  c: AppContext,
+  query: z.output<typeof balanceQuery>,
+): Promise<Quantity[]> {
+  const { provider, address } = await askedAddress(c, query);
+  return ((await provider.addressFunds(address)) ?? []).map(shownAmount);
+}
+
+async function askedAddress(
+  c: AppContext,
+  { network, address: text }: z.output<typeof balanceQuery>,
+): Promise<{ provider: Provider; address: string }> {
+  permitNetwork(c.var.caller, network);
+  const address = addressOn(network, "address", text);
+  const provider = await readProvider(c, { network });
+  if (provider === null) throw new ApiError(404, `network: no payment source is on ${network}`);
+  return { provider, address };
+}
+
+function shownAmount({ unit, quantity }: { unit: string; quantity: string }): Quantity {
+  return { unit: unit === "lovelace" ? "" : unit, quantity: exactNumber(BigInt(quantity)) };
+}

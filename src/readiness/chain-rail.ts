@@ -1,0 +1,121 @@
+import { and, asc, eq, isNull } from "drizzle-orm";
+import type { z } from "zod";
+import type { Network } from "../chain/network.ts";
+import { db } from "../db/client.ts";
+import type { AppContext } from "../http/context.ts";
+import { isCurrentPolicy } from "../sources/contracts/templates.ts";
+import { type SyncStatus, syncStatus } from "../sources/cursor.ts";
+import type { SourceRow } from "../sources/record.ts";
+import { paymentSource } from "../sources/tables.ts";
+import { walletsOf } from "../wallets/managed/find.ts";
+import type { WalletRole, WalletRow } from "../wallets/managed/tables.ts";
+import { bestOf, type Check, checksOf, isComplete, type Missing } from "./rail.ts";
+import { CHAIN_CHECKS, type readiness } from "./schemas.ts";
+
+type Rail = z.input<typeof readiness>["Rails"][number];
+
+/** A source that was not read for so long has no chain provider that answers. */
+const LONGEST_SILENCE_MS = 15 * 60_000;
+
+/** What purchases do without. */
+const FOR_SELLERS: Check["id"] = "chain.selling_wallet";
+
+const NO_SOURCE: Record<keyof typeof CHAIN_CHECKS, Missing> = {
+  "chain.payment_source": "There is no payment source of Web3ChainV2",
+  "chain.contract_current": "There is no payment source",
+  "chain.rpc_provider": "There is no payment source",
+  "chain.admin_signatures": "There is no payment source",
+  "chain.selling_wallet": "There is no payment source",
+  "chain.purchasing_wallet": "There is no payment source",
+  "chain.payments_enabled": "There is no payment source",
+};
+
+/**
+ * Whether escrows of Web3ChainV2 can be quoted and bought on a network, from what is stored: nothing is
+ * asked of the chain provider.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function chainRail(c: AppContext, network: Network, now: number): Promise<Rail> {
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const sources = await core.orm
+    .select()
+    .from(paymentSource)
+    .where(
+      and(
+        eq(paymentSource.network, network),
+        eq(paymentSource.type, "Web3ChainV2"),
+        isNull(paymentSource.deletedAt),
+      ),
+    )
+    .orderBy(asc(paymentSource.id));
+  const ids = sources.map(({ id }) => id);
+  const wallets = await walletsOf(core, ids);
+  const ledger = db(c.env, network, { deadline: c.var.deadline });
+  const synced = await syncStatus(ledger, ids, now);
+  const checked = sources.map((source) => {
+    const own = wallets.filter(({ sourceId }) => sourceId === source.id);
+    const found = missingOf(c, source, own, synced.get(source.id), now);
+    return { source, checks: checksOf(CHAIN_CHECKS, found) };
+  });
+  const checks = bestOf(checked.map((one) => one.checks)) ?? checksOf(CHAIN_CHECKS, NO_SOURCE);
+  return {
+    rail: "ChainV2",
+    isReady: isComplete(checks),
+    Checks: checks,
+    PurchaseSources: checked.map(({ source, checks }) => {
+      const forBuyers = checks.filter(({ id }) => id !== FOR_SELLERS);
+      return {
+        policyId: source.policyId,
+        smartContractAddress: source.contractAddress,
+        isPurchaseReady: isComplete(forBuyers),
+        Checks: forBuyers,
+      };
+    }),
+  };
+}
+
+function missingOf(
+  c: AppContext,
+  source: SourceRow,
+  wallets: readonly WalletRow[],
+  synced: SyncStatus | undefined,
+  now: number,
+): Record<keyof typeof CHAIN_CHECKS, Missing> {
+  return {
+    "chain.payment_source": null,
+    "chain.contract_current": isCurrentPolicy(c.env, source)
+      ? null
+      : `The policy ${source.policyId} is not that of the current deployment`,
+    "chain.rpc_provider": silence(synced, now),
+    "chain.admin_signatures": signatures(source),
+    "chain.selling_wallet": driven(wallets, "Selling"),
+    "chain.purchasing_wallet": driven(wallets, "Purchasing"),
+    "chain.payments_enabled":
+      source.drives === "all" ? null : `The payment source's drives is ${source.drives}`,
+  };
+}
+
+/** Why the last sync failed may hold what is not for everybody: it stands in the sources' own list. */
+function silence(synced: SyncStatus | undefined, now: number): Missing {
+  const at = synced?.lastCheckedAt ?? null;
+  if (at === null) return "The chain was not read yet";
+  if (now - at > LONGEST_SILENCE_MS)
+    return `The chain was last read at ${new Date(at).toISOString()}`;
+  return synced?.error ? "The chain could not be read the last time" : null;
+}
+
+function signatures({ requiredAdminSignatures: needed, adminWallets }: SourceRow): Missing {
+  const administrators = JSON.parse(adminWallets).length;
+  if (needed === null) return "The number of signatures that a dispute needs is not known";
+  if (needed < 1 || needed > administrators)
+    return `A dispute needs ${needed} signatures of ${administrators} administrators`;
+  return null;
+}
+
+function driven(wallets: readonly WalletRow[], role: WalletRole): Missing {
+  const own = wallets.filter((wallet) => wallet.role === role);
+  if (own.length === 0) return `There is no ${role.toLowerCase()} wallet`;
+  if (own.some(({ drives }) => drives === "all")) return null;
+  return `No ${role.toLowerCase()} wallet's drives is all`;
+}

@@ -1,0 +1,33 @@
+import { permitNetwork } from "../http/authenticate.ts";
+import { createRouter, serve } from "../http/endpoint.ts";
+import { chainRail } from "./chain-rail.ts";
+import { readiness, readinessQuery } from "./schemas.ts";
+import { x402Rail } from "./x402-rail.ts";
+
+/** `/rail-readiness`: marketplaces sell only what can be paid through a rail that is ready. */
+export function readinessRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "getRailReadiness",
+      path: "/rail-readiness",
+      access: "User",
+      tag: "Health",
+      summary: "Shows what each way to pay still needs on a network",
+      description:
+        "`PurchaseSources` are the payment sources whose agents can be bought: `isPurchaseReady` says whether now.",
+      query: readinessQuery,
+      data: readiness,
+    },
+    async (c, { query: { network } }) => {
+      permitNetwork(c.var.caller, network);
+      const Rails = await Promise.all([chainRail(c, network, Date.now()), x402Rail(c, network)]);
+      return { network, Rails };
+    },
+  );
+
+  return router;
+}

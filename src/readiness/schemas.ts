@@ -1,0 +1,101 @@
+import { z } from "zod";
+import {
+  answerText,
+  CONTRACT_ADDRESS,
+  described,
+  hexText,
+  named,
+  POLICY_ID,
+} from "../http/openapi/fields.ts";
+import { network } from "../http/openapi/ledger.ts";
+
+/** What each check is about; their ids are what marketplaces look for. */
+export const CHAIN_CHECKS = {
+  "chain.payment_source": "A payment source follows a contract of Web3ChainV2",
+  "chain.contract_current": "The contract is of the current deployment",
+  "chain.rpc_provider": "The chain provider answers",
+  "chain.admin_signatures": "Disputes can be settled by the contract's administrators",
+  "chain.selling_wallet": "A selling wallet makes quotes",
+  "chain.purchasing_wallet": "A purchasing wallet locks funds",
+  "chain.payments_enabled": "The payment source begins new payments",
+} as const;
+
+export const X402_CHECKS = {
+  "x402.enabled_chain": "An EVM chain is enabled",
+  "x402.rpc_url": "The chain has an RPC node",
+  "x402.facilitator": "The chain has a facilitator wallet",
+  "x402.selling_wallet": "A wallet sends settlements",
+  "x402.purchasing_wallet": "A wallet pays",
+  "x402.budget": "An API key has a budget for the wallet that pays",
+} as const;
+
+const CHECK_IDS = [...Object.keys(CHAIN_CHECKS), ...Object.keys(X402_CHECKS)] as (
+  | keyof typeof CHAIN_CHECKS
+  | keyof typeof X402_CHECKS
+)[];
+
+export const railCheck = named(
+  "RailCheck",
+  "Something that a rail needs.",
+  z.object({
+    id: described(
+      named("RailCheckId", "A check.", z.enum(CHECK_IDS)),
+      "What programs know it by.",
+      "chain.purchasing_wallet",
+    ),
+    label: answerText("What it is.", CHAIN_CHECKS["chain.purchasing_wallet"]),
+    isComplete: described(z.boolean(), "Whether it is there.", true),
+    detail: described(
+      z.string().nullable(),
+      "What is missing; null: nothing.",
+      "There is no purchasing wallet",
+    ),
+  }),
+);
+
+const checks = z.array(railCheck);
+
+const purchaseSource = named(
+  "PurchaseSource",
+  "A payment source that agents can be paid through.",
+  z.object({
+    policyId: described(
+      hexText(56, "", POLICY_ID).nullable(),
+      "Policy of its agents' tokens, in hex.",
+    ),
+    smartContractAddress: answerText("Address of its contract, in bech32.", CONTRACT_ADDRESS),
+    isPurchaseReady: described(z.boolean(), "Whether purchases can be made through it now.", true),
+    Checks: described(checks, "What purchases through it need."),
+  }),
+);
+
+export const readiness = z.object({
+  network,
+  Rails: described(
+    z.array(
+      named(
+        "Rail",
+        "A way to pay and to be paid.",
+        z.object({
+          rail: described(
+            named("RailName", "A way to pay.", z.enum(["ChainV2", "X402"])),
+            "Escrows of Web3ChainV2, or x402 on EVM chains.",
+            "ChainV2",
+          ),
+          isReady: described(z.boolean(), "Whether nothing is missing.", true),
+          Checks: described(
+            checks,
+            "What the rail needs: of the source, or the chain, that lacks least.",
+          ),
+          PurchaseSources: described(
+            z.array(purchaseSource).optional(),
+            "Of the rail ChainV2: its payment sources, oldest first.",
+          ),
+        }),
+      ),
+    ),
+    "The rails.",
+  ),
+});
+
+export const readinessQuery = z.object({ network });
