@@ -181,7 +181,7 @@ describe.each([
   });
 
   it("shows what another user of its key has spent", async () => {
-    const desk = await RegistrationDesk.open();
+    const desk = await RegistrationDesk.open({ sellerFunds: [100_000_000] });
     await desk.register();
     await desk.settle();
     const { Outputs } = await shown(desk);
