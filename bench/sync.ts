@@ -2,6 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { contractOf } from "../devnet/contracts/index.ts";
 import { act, lock } from "../devnet/demo/actors/actions.ts";
+import type { Escrow } from "../devnet/demo/actors/escrow.ts";
 import { ACTOR_FUNDS, ADMIN, BUYERS, SELLERS, type Wallet } from "../devnet/demo/actors/wallets.ts";
 import type { Chain } from "../devnet/ledger/chain.ts";
 import type { DevnetNode } from "../devnet/server/node.ts";
@@ -62,25 +63,34 @@ export async function benchSync(context: BenchContext): Promise<SyncFigures> {
   }
 }
 
-/** Lives of three transactions: lock, result, withdrawal. Everybody's turn comes. */
+/**
+ * Lives of three transactions: lock, result, withdrawal. As many as share a block go step by step: a
+ * withdrawal waits for the unlock time, after which what was not in a block by then is not valid any more.
+ */
 function makeTransactions(chain: Chain, count: number): void {
-  let made = 0;
-  const done = () => {
-    made++;
-    if (made % TRANSACTIONS_PER_BLOCK === 0 || made === count) chain.mine();
-    return made === count;
-  };
-  for (let turn = 0; made < count; turn++) {
-    const seller = SELLERS[turn % SELLERS.length] ?? SELLERS[0];
-    const buyer = BUYERS[turn % BUYERS.length] ?? BUYERS[0];
-    const locked = lock(chain, { version: CONTRACT.type, seller, buyer });
-    if (done()) return;
-    const finished = act(chain, locked, "submitResult");
-    if (done()) return;
-    act(chain, finished, "withdraw");
-    if (done()) return;
+  const steps: ((escrow: Escrow) => Escrow)[] = [
+    (escrow) => act(chain, escrow, "submitResult"),
+    (escrow) => act(chain, escrow, "withdraw"),
+  ];
+  for (let made = 0; made < count; ) {
+    let escrows = PARTIES.slice(0, count - made).map((parties) =>
+      lock(chain, { version: CONTRACT.type, ...parties }),
+    );
+    chain.mine();
+    made += escrows.length;
+    for (const step of steps) {
+      escrows = escrows.slice(0, count - made).map(step);
+      if (escrows.length > 0) chain.mine();
+      made += escrows.length;
+    }
   }
 }
+
+/** A block's escrows are of different parties, each with money of its own. */
+const PARTIES = SELLERS.slice(0, TRANSACTIONS_PER_BLOCK).map((seller, i) => ({
+  seller,
+  buyer: BUYERS[i % BUYERS.length] ?? BUYERS[0],
+}));
 
 const managed = ({ name, mnemonic }: Wallet) => ({
   walletMnemonic: mnemonic,

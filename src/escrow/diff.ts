@@ -47,7 +47,7 @@ export function diffPage(
   // An arm per type walks one index from where the page begins; the outer ORDER BY merges them
   // lazily, so that no more rows are read than are returned, and one.
   const arms = types.map(
-    (_, i) => `SELECT ${PAGE_COLUMNS}, ${stamp} AS stamp FROM escrow
+    (_, i) => `SELECT ${pageColumns(query)}, ${stamp} AS stamp FROM escrow
       WHERE side = ?1 AND network = ?2 AND source_type = ?${6 + i}
         ${query.filterSmartContractAddress === undefined ? "" : `AND contract_address = ?${6 + types.length}`}
         AND (${stamp}, id) >= (?3, ?4)`,
@@ -64,8 +64,11 @@ export function diffPage(
   ]);
 }
 
-/** Columns that a page is made of. */
-export const PAGE_COLUMNS = `id, ${DOC_OR_OUTDATED}`;
+/** Columns that a page is made of. With histories also what they leave out: the transaction shown by itself. */
+export function pageColumns({ includeHistory }: Pick<DiffQuery, "includeHistory">): string {
+  const shown = "coalesce(under_way->'transaction', state->'transaction')->>'id' AS shown";
+  return `id, ${DOC_OR_OUTDATED}${includeHistory ? `, ${shown}` : ""}`;
+}
 
 /**
  * Entries of a history that are shown: a party may take thousands of steps, while a text in D1 has
@@ -73,19 +76,38 @@ export const PAGE_COLUMNS = `id, ${DOC_OR_OUTDATED}`;
  */
 const LONGEST_HISTORY = 1_000;
 
-/** Newest first; the current transaction is shown by itself. */
-const PAST_TRANSACTIONS = `FROM escrow_transaction
-  WHERE record_id = page.id AND id IS NOT
-    (SELECT coalesce(under_way->'transaction', state->'transaction')->>'id' FROM escrow
-     WHERE id = page.id)
-  ORDER BY id DESC`;
-const PAST_ACTIONS = "FROM escrow_action WHERE record_id = page.id ORDER BY id DESC";
+/** Between the entries of a history as it is read. No entry contains a line break. */
+const NEXT_ENTRY = ",\n";
+
+/** An entry is longer than this: a shorter text need not be counted through. */
+const SHORTEST_ENTRY = 50;
+
+/** SQL of a record's histories, newest first, each with one entry more than are shown. */
+const HISTORIES = `,
+  (SELECT group_concat(doc, '${NEXT_ENTRY}') FROM (
+     SELECT doc FROM escrow_transaction WHERE record_id = page.id AND id IS NOT page.shown
+     ORDER BY id DESC LIMIT ${LONGEST_HISTORY + 1})) AS transactions,
+  (SELECT group_concat(doc, '${NEXT_ENTRY}') FROM (
+     SELECT doc FROM escrow_action WHERE record_id = page.id
+     ORDER BY id DESC LIMIT ${LONGEST_HISTORY + 1})) AS actions`;
+
+/** The entries that are shown, and whether there are more. */
+function shownEntries(text: string | null = null): { shown: string; isTruncated: boolean } {
+  if (text === null) return { shown: "", isTruncated: false };
+  if (text.length <= LONGEST_HISTORY * SHORTEST_ENTRY) return { shown: text, isTruncated: false };
+  const entries = text.split(NEXT_ENTRY);
+  const isTruncated = entries.length > LONGEST_HISTORY;
+  return {
+    shown: isTruncated ? entries.slice(0, LONGEST_HISTORY).join(NEXT_ENTRY) : text,
+    isTruncated,
+  };
+}
 
 /**
  * Concatenates a page from stored text: nothing is parsed or rendered, unless a row was written by
  * another version of `render.ts`.
  *
- * @param page - SQL that gives `PAGE_COLUMNS` in order; ?1 is the side and ?2 the network
+ * @param page - SQL that gives `pageColumns` in order; ?1 is the side and ?2 the network
  */
 export async function readPage(
   db: Database,
@@ -94,14 +116,6 @@ export async function readPage(
   page: string,
   params: unknown[],
 ): Promise<string> {
-  const history = options.includeHistory
-    ? `, (SELECT group_concat(doc, ',') FROM (SELECT doc ${PAST_TRANSACTIONS} LIMIT ${LONGEST_HISTORY}))
-           AS transactions,
-         (SELECT group_concat(doc, ',') FROM (SELECT doc ${PAST_ACTIONS} LIMIT ${LONGEST_HISTORY}))
-           AS actions,
-         EXISTS (SELECT 1 ${PAST_TRANSACTIONS} LIMIT 1 OFFSET ${LONGEST_HISTORY}) OR
-         EXISTS (SELECT 1 ${PAST_ACTIONS} LIMIT 1 OFFSET ${LONGEST_HISTORY}) AS truncated`
-    : "";
   const rows = await db.all<{
     id: string;
     doc: string | null;
@@ -110,22 +124,23 @@ export async function readPage(
     tip: number | null;
     transactions?: string | null;
     actions?: string | null;
-    truncated?: 0 | 1;
   }>(
     `SELECT page.id, page.doc, page.outdated, ${metadataFor(options.viewer, params.length + 1)},
-       (SELECT height FROM chain_tip WHERE network = ?2) AS tip ${history}
+       (SELECT height FROM chain_tip WHERE network = ?2) AS tip${options.includeHistory ? HISTORIES : ""}
      FROM (${page}) AS page`,
     ...params,
     ...(options.viewer ? [options.viewer.id] : []),
   );
   const text = rows
-    .map(({ doc, outdated, metadata, transactions, actions, truncated }) =>
-      withHistories(withMetadata(doc ?? renderOutdated(outdated ?? "[]"), metadata), side, {
-        transactions: transactions ?? "",
-        actions: actions ?? "",
-        isTruncated: truncated === 1,
-      }),
-    )
+    .map(({ doc, outdated, metadata, ...histories }) => {
+      const transactions = shownEntries(histories.transactions);
+      const actions = shownEntries(histories.actions);
+      return withHistories(withMetadata(doc ?? renderOutdated(outdated ?? "[]"), metadata), side, {
+        transactions: transactions.shown,
+        actions: actions.shown,
+        isTruncated: transactions.isTruncated || actions.isTruncated,
+      });
+    })
     .join(",");
   return withConfirmations(text, rows[0]?.tip ?? 0);
 }

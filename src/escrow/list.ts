@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
-import { PAGE_COLUMNS, readPage, type Viewer } from "./diff.ts";
+import { pageColumns, readPage, type Viewer } from "./diff.ts";
 import { hashOf } from "./fold/escrow-outputs.ts";
 import type { Side } from "./record.ts";
 import type { listQuery } from "./schemas.ts";
@@ -38,7 +38,7 @@ export function listPage(
   const table =
     query.blockchainIdentifier === undefined ? "escrow" : "escrow INDEXED BY escrow_identifier";
   const arms = types.map(
-    (_, i) => `SELECT ${PAGE_COLUMNS} FROM ${table}
+    (_, i) => `SELECT ${pageColumns(query)} FROM ${table}
       WHERE ${where.join(" AND ")} AND source_type = ?${params.length + 1 + i}`,
   );
   params.push(...types, query.limit);
