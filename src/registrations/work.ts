@@ -90,13 +90,25 @@ export function registrationWork(
       return registrationPart(row, purpose, stand);
     },
 
+    async unchanged(tasks) {
+      const found = await readRegistrations(
+        db,
+        tasks.map(({ id }) => rowIdOf(id)),
+      );
+      const same = found.filter((row) => asksSame(row, rows.get(row.id)));
+      for (const row of same) rows.set(row.id, row);
+      return tasks.filter(({ id }) => same.some((row) => row.id === rowIdOf(id)));
+    },
+
     async moved(moves, now) {
       const found = await readRegistrations(
         db,
         moves.map(({ task }) => rowIdOf(task.id)),
       );
       return moves.flatMap((move): Statement[] => {
-        const row = found.find(({ id }) => id === rowIdOf(move.task.id));
+        // One that asks for something else since its part was made: its revision keeps the batch back.
+        const asMade = move.transaction.phase === "Stored" && rows.get(rowIdOf(move.task.id));
+        const row = asMade || found.find(({ id }) => id === rowIdOf(move.task.id));
         const change = row && changeBy(row, move, now);
         return row && change ? [updateRegistration(db, row, change, now)] : [];
       });
@@ -124,6 +136,13 @@ export async function failWithoutSource(
   const reason =
     "its payment source was removed; what it sent to the network before may still land";
   await moveRegistration(db, row, failed(row, reason), now);
+}
+
+/** Whether two states of a registration ask for the same transaction. */
+function asksSame(row: RegistrationRow, other: RegistrationRow | undefined): boolean {
+  const asked = ({ state, profile, policyId, wallet, recipient, sendFunding }: RegistrationRow) =>
+    JSON.stringify({ state, profile, policyId, wallet, recipient, sendFunding });
+  return other !== undefined && asked(row) === asked(other);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
+import { wrapD1 } from "../support/d1.ts";
 import { RegistrationDesk } from "../support/registry/registration.ts";
 
 beforeEach(emptyTables);
@@ -91,5 +92,29 @@ describe("registrations of one wallet", () => {
     await desk.chain.mine();
     await desk.settle();
     expect(await states(desk, ids)).toEqual(ids.map(() => "RegistrationConfirmed"));
+  });
+});
+
+describe("a registration whose record changes while its transaction is stored", () => {
+  it.each([
+    ["keeps its transaction when it asks for the same", "failures = 1", 2, 1],
+    ["is made anew when it asks for something else", "send_funding = '7000000'", 2, 2],
+  ])("%s", async (_, change, stores, measured) => {
+    const { desk, ids } = await waiting(1);
+    let stored = 0;
+    const DB = wrapD1(env.DB, async ({ kind, sql }, run) => {
+      const isStored = sql.some((one) => one.includes("INSERT INTO wallet_transaction"));
+      if (kind === "batch" && isStored && stored++ === 0)
+        await env.DB.prepare(`UPDATE registration SET rev = rev + 1, ${change}`).run();
+      return run();
+    });
+    await desk.chain.stats();
+    await desk.work(undefined, { DB });
+    expect(stored).toBe(stores);
+    const { calls } = await desk.chain.stats();
+    expect(calls["POST /utils/txs/evaluate/utxos"]).toBe(measured);
+    expect(calls["POST /tx/submit"]).toBe(1);
+    expect(await transactions()).toHaveLength(1);
+    expect(await states(desk, ids)).toEqual(["RegistrationInitiated"]);
   });
 });

@@ -83,6 +83,17 @@ export function transferWork(db: Database, wallet: SourceWallet): TransferWork {
       };
     },
 
+    async unchanged(tasks) {
+      const found = await readTransfers(
+        db,
+        tasks.map(({ id }) => id),
+      );
+      // What a transfer pays never changes, only whether it is to be paid.
+      const same = found.filter((row) => row.state === "Pending" && !isGivenUp(row));
+      for (const row of same) rows.set(row.id, row);
+      return tasks.filter(({ id }) => same.some((row) => row.id === id));
+    },
+
     async moved(moves, now) {
       const found = await readTransfers(
         db,

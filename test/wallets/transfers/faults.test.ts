@@ -28,6 +28,47 @@ async function tryAllTimes({ desk }: TransferDesk): Promise<void> {
   }
 }
 
+describe("a transfer whose record changes while its transaction is stored", () => {
+  const storesAnother = (sql: string[]) =>
+    sql.some((one) => one.includes("INSERT INTO wallet_transaction"));
+
+  it("has the same bytes stored for the new revision, when it asks for the same", async () => {
+    const transfers = await TransferDesk.open();
+    const id = await transfers.sent();
+    let stored = 0;
+    const DB = wrapD1(env.DB, async ({ kind, sql }, run) => {
+      if (kind === "batch" && storesAnother(sql) && stored++ === 0)
+        await env.DB.prepare("UPDATE transfer SET rev = rev + 1").run();
+      return run();
+    });
+    await transfers.desk.chain.stats();
+    await transfers.desk.work(undefined, { DB });
+    expect(stored).toBe(2);
+    const { calls } = await transfers.desk.chain.stats();
+    expect(calls["POST /tx/submit"]).toBe(1);
+    expect(calls["GET /epochs/latest/parameters"]).toBe(1);
+    expect(await transfers.transactions()).toHaveLength(1);
+    expect(await transfers.shown(id)).toMatchObject({ status: "Sent" });
+  });
+
+  it("has none stored when it is not to be paid any more", async () => {
+    const transfers = await TransferDesk.open();
+    const id = await transfers.sent();
+    let stored = 0;
+    const DB = wrapD1(env.DB, async ({ kind, sql }, run) => {
+      if (kind === "batch" && storesAnother(sql) && stored++ === 0)
+        await env.DB.prepare(
+          "UPDATE transfer SET rev = rev + 1, state = 'Failed', due_at = NULL",
+        ).run();
+      return run();
+    });
+    await transfers.desk.work(undefined, { DB });
+    expect(stored).toBe(1);
+    expect(await transfers.transactions()).toEqual([]);
+    expect(await transfers.shown(id)).toMatchObject({ status: "Failed", txHash: null });
+  });
+});
+
 describe("a transfer whose wallet is short", () => {
   it("fails with what is missing, and holds up none that can be paid", async () => {
     const transfers = await TransferDesk.open({ sellerFunds: [30_000_000] });
