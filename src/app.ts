@@ -16,13 +16,13 @@ import { inboxAgentRoutes } from "./inbox/agent-routes.ts";
 import { inboxRoutes } from "./inbox/routes.ts";
 import { invoiceRoutes } from "./invoices/routes.ts";
 import { ledgerRoutes } from "./ledger/routes.ts";
+import { operationRoutes } from "./operation/routes.ts";
 import { paymentSourceRoutes } from "./payment-sources/routes.ts";
 import { readinessRoutes } from "./readiness/routes.ts";
 import { registrationRoutes } from "./registrations/routes.ts";
 import { waitingRegistrations } from "./registrations/waiting.ts";
 import { registryRoutes } from "./registry/routes.ts";
 import { registrySourceRoutes } from "./registry/sources/routes.ts";
-import { healthRoutes } from "./sources/health.ts";
 import { unitRoutes } from "./units/routes.ts";
 import { walletRoutes } from "./wallets/routes.ts";
 import { topUpRoutes } from "./wallets/top-ups/routes.ts";
@@ -48,7 +48,7 @@ export function createApp(): Hono<AppEnv> {
   app.notFound(notFound(() => app.routes));
 
   const mounted: Mounted[] = [
-    { at: API, router: healthRoutes() },
+    { at: API, router: operationRoutes() },
     { at: API, router: escrowRoutes() },
     { at: API, router: escrowRequestRoutes() },
     { at: API, router: purchaseRoutes() },

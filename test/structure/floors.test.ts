@@ -19,6 +19,7 @@ const FLOORS = [
     "src/worker-bots",
     "src/x402",
   ],
+  ["src/operation"],
   ["durable-objects"],
   ["src/app.ts", "src/schedule.ts", "src/worker.ts"],
 ];

@@ -164,6 +164,12 @@ export const ERROR_CODES = {
     meaning: "The chain provider takes no calls at the moment.",
     remedy: "Wait for the seconds in `Retry-After`.",
   },
+  not_ready: {
+    status: 503,
+    meaning:
+      "A payment source has not synced for as long as `GET /health/ready` was told to allow.",
+    remedy: "Look at `data.sources` of the answer; docs/operating.md says what to do.",
+  },
   upstream_timeout: {
     status: 504,
     meaning: "Something that the service depends on did not answer in time.",

@@ -3,6 +3,7 @@ import { ADMINISTRATION_ENDPOINTS, drives } from "./administration.ts";
 import { ESCROW_ENDPOINTS } from "./escrow.ts";
 import { INVOICE_ENDPOINTS } from "./invoices.ts";
 import { LEDGER_ENDPOINTS } from "./ledger.ts";
+import { OPERATION_ENDPOINTS } from "./operation.ts";
 import { REGISTRATION_ENDPOINTS } from "./registrations.ts";
 import { REGISTRY_ENDPOINTS } from "./registry.ts";
 import { WEBHOOK_ENDPOINTS } from "./webhooks.ts";
@@ -141,7 +142,7 @@ const removals = (name: string): Field => ({
 
 /** Every endpoint that the service serves. */
 export const ENDPOINTS: readonly EndpointCase[] = [
-  { method: "GET", path: "/health", access: "none", valid: {}, fields: [] },
+  ...OPERATION_ENDPOINTS,
   diff("/purchase/diff/onchain-state-or-result"),
   diff("/purchase/diff/next-action"),
   diff("/purchase/diff"),

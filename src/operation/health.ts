@@ -1,0 +1,108 @@
+import { z } from "zod";
+import type { Network } from "../chain/network.ts";
+import type { Env } from "../env.ts";
+import { described, named, recordId } from "../http/openapi/fields.ts";
+import { network } from "../http/openapi/ledger.ts";
+import { wholeNumber } from "../http/parameters.ts";
+import { followedSources, isStuck, lagOf, publicError, SILENT_MS } from "./followed.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+const sourceHealth = named(
+  "SourceHealth",
+  "How well a payment source is followed.",
+  z.object({
+    id: recordId("the payment source", "01m80ydym8b5krj5k5mrnn0w9r"),
+    network,
+    lastSyncAgeMs: described(
+      z.number().nullable(),
+      "Milliseconds since the chain was last read for it; null before the first sync.",
+      2155,
+    ),
+    error: described(
+      z.string().nullable(),
+      "Why the last sync did not complete; null when it did.",
+      "The chain provider failed",
+    ),
+  }),
+);
+
+const reason = named(
+  "HealthReason",
+  "Something that an operator has to look at.",
+  z.object({
+    kind: described(
+      named(
+        "Trouble",
+        "What may be wrong; docs/operating.md says what to do.",
+        z.enum(["SOURCE_STUCK"]),
+      ),
+      "What is wrong.",
+      "SOURCE_STUCK",
+    ),
+    count: described(z.number(), "With how many sources, wallets, webhooks or queues.", 1),
+  }),
+);
+
+export const health = named(
+  "Health",
+  "How the service does.",
+  z.object({
+    status: described(
+      named("HealthStatus", "Whether something has to be looked at.", z.enum(["ok", "degraded"])),
+      "`degraded` when something is wrong that does not keep the service from answering.",
+      "ok",
+    ),
+    reasons: described(z.array(reason), "What is wrong; none while the status is `ok`."),
+    sources: described(z.array(sourceHealth), "The payment sources."),
+  }),
+);
+export type Health = z.input<typeof health>;
+
+export const readyQuery = z.object({
+  maxLagMs: described(
+    wholeNumber({ min: 1_000, max: DAY_MS, default: SILENT_MS }),
+    "Milliseconds after which a payment source that was not synced makes the service unready.",
+    SILENT_MS,
+  ),
+  network: described(network.optional(), "Only payment sources of this network count.", "Preprod"),
+});
+
+/** How the service does, and the longest that a payment source was not synced, by network. */
+export interface Examined {
+  health: Health;
+  /** Milliseconds, of each payment source. */
+  lags: { network: Network; lag: number }[];
+}
+
+/**
+ * Looks at the service. What it tells is for everyone: it has no key and no address.
+ *
+ * @param deadline - epoch milliseconds
+ * @throws DatabaseUnavailable
+ */
+export async function examine(
+  env: Pick<Env, "DB">,
+  deadline: number,
+  now: number,
+): Promise<Examined> {
+  const followed = await followedSources(env, deadline, now);
+  const stuck = followed.filter((source) => isStuck(source, now)).length;
+  const payment = followed
+    .filter(({ kind }) => kind === "payment")
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const reasons = stuck > 0 ? [{ kind: "SOURCE_STUCK" as const, count: stuck }] : [];
+  return {
+    health: {
+      status: reasons.length > 0 ? "degraded" : "ok",
+      reasons,
+      sources: payment.map((source) => ({
+        id: source.id,
+        network: source.network,
+        lastSyncAgeMs: source.lastCheckedAt === null ? null : lagOf(source, now),
+        error: publicError(source),
+      })),
+    },
+    lags: payment.map((source) => ({ network: source.network, lag: lagOf(source, now) })),
+  };
+}

@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { createRouter, serve } from "../http/endpoint.ts";
+import { ApiError } from "../http/errors.ts";
+import { described } from "../http/openapi/fields.ts";
+import { examine, health, readyQuery } from "./health.ts";
+
+/** Seconds: the cron, which lets sources be read, runs each minute. */
+const RETRY_AFTER = 60;
+
+const COMMON = { method: "get", access: "none", tag: "Health" } as const;
+
+/** What operators and their monitors look at. */
+export function operationRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      ...COMMON,
+      operationId: "getHealth",
+      path: "/health",
+      summary: "Shows whether the service, its sources and its wallets do well",
+      description: "For people and dashboards. It is 200 as long as the database answers.",
+      data: health,
+    },
+    async (c) => (await examine(c.env, c.var.deadline, Date.now())).health,
+  );
+
+  serve(
+    router,
+    {
+      ...COMMON,
+      operationId: "getReadiness",
+      path: "/health/ready",
+      summary: "Tells whether payment sources are followed closely enough",
+      description:
+        "For alarms. 503 when the database fails, or when a payment source has not synced for `maxLagMs` milliseconds; the body then has the `data` of a success too.",
+      query: readyQuery,
+      data: health,
+      errors: {
+        503: "The database is unavailable, or a payment source has not synced for too long.",
+      },
+    },
+    async (c, { query }) => {
+      const { health: found, lags } = await examine(c.env, c.var.deadline, Date.now());
+      const late = lags.filter(
+        ({ network, lag }) =>
+          lag >= query.maxLagMs && (query.network === undefined || network === query.network),
+      );
+      if (late.length === 0) return found;
+      const which =
+        late.length === 1 ? "A payment source has" : `${late.length} payment sources have`;
+      throw new ApiError("not_ready", `${which} not synced for ${query.maxLagMs} ms`, {
+        retryAfter: RETRY_AFTER,
+        beside: { data: found },
+      });
+    },
+  );
+
+  serve(
+    router,
+    {
+      ...COMMON,
+      operationId: "getLiveness",
+      path: "/health/live",
+      summary: "Tells that the service answers, and nothing else",
+      description: "It needs neither the database nor anything else.",
+      data: z.object({
+        status: described(z.literal("ok"), "The service answers.", "ok"),
+      }),
+    },
+    async () => ({ status: "ok" as const }),
+  );
+
+  return router;
+}
