@@ -108,7 +108,7 @@ function* causes(error: unknown): Generator<Error> {
 function report(error: unknown, status: number, c: AppContext): void {
   // The innermost error: wrappers quote statements with their parameters, which may be secret.
   const root = [...causes(error)].at(-1);
-  log("error", "request failed", {
+  log("error", "request.failed", {
     requestId: c.var.requestId,
     method: c.req.method,
     path: c.req.path,

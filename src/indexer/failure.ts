@@ -2,6 +2,7 @@ import { ProviderError } from "../chain/provider/provider.ts";
 import { DatabaseUnavailable } from "../db/client.ts";
 import { SealError } from "../db/sealed.ts";
 import { log } from "../log.ts";
+import type { LogEvent } from "../log-events.ts";
 import { StaleCursor } from "./cursor.ts";
 
 /** Delay before a pass made stale by another run is repeated, with all its provider calls. */
@@ -14,7 +15,7 @@ const REPORTED = [ProviderError, SealError, DatabaseUnavailable];
 export interface FailureReport {
   requestId: string;
   /** The log's event for a failed run, and for one whose failure could not be recorded. */
-  events: { failed: string; unrecorded: string };
+  events: { failed: LogEvent; unrecorded: LogEvent };
   /** What the log says of the run. */
   fields: Record<string, unknown>;
   /** Keeps the reason where operators see it. */

@@ -1,5 +1,6 @@
 import type { Block, TransactionPosition } from "../chain/provider/provider.ts";
 import type { Database, Statement } from "../db/client.ts";
+import type { LogEvent } from "../log-events.ts";
 import type { BlockProvider, Checkpoint } from "./checkpoints.ts";
 import type { Cursor, FollowerTables } from "./cursor.ts";
 import type { PlacedTransaction } from "./fork.ts";
@@ -30,7 +31,7 @@ export interface Follower<P extends Position, Listed, Read, Changes> extends Pas
   /** Transactions read at once: an invocation has six connections, and D1 needs one. */
   parallelReads: number;
   /** The log's event of a rollback. */
-  rollbackEvent: string;
+  rollbackEvent: LogEvent;
 
   /** The transactions to apply after those that are done, in chain order; see `listPending`. */
   list(recent: P[], tip: Block): Promise<Listed[]>;

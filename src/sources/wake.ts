@@ -11,6 +11,6 @@ export async function wakeChanged(c: AppContext, sourceId: string): Promise<void
   try {
     await wakeCursor(c.env, sourceId, requestId);
   } catch (error) {
-    log("warn", "cursor not woken", { requestId, sourceId, error: String(error) });
+    log("warn", "sync.not_woken", { requestId, sourceId, error: String(error) });
   }
 }

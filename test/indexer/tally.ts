@@ -140,7 +140,7 @@ async function follow(
     cursor,
     maxReads: 7,
     parallelReads: 2,
-    rollbackEvent: "test.rollback",
+    rollbackEvent: "sync.rollback",
     async list(recent) {
       const rows = list(chain.list(recent[0]?.[0] ?? 0)).filter(
         (one) => recent[0] === undefined || comparePlaces(positionOf(one), recent[0]) >= 0,
