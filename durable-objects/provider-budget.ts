@@ -2,6 +2,8 @@ import { DurableObject } from "cloudflare:workers";
 import {
   type BudgetState,
   type CallClass,
+  type CallsByClass,
+  callsToday,
   fullBudget,
   type Lease,
   leaseCalls,
@@ -44,6 +46,12 @@ export class ProviderBudget extends DurableObject<Env> {
   async refuse(until: number): Promise<void> {
     const now = Date.now();
     await this.#write(stopCalls(await this.#read(now), until, now));
+  }
+
+  /** The calls granted in this UTC day, by class. */
+  async usage(): Promise<CallsByClass> {
+    const now = Date.now();
+    return callsToday(await this.#read(now), now);
   }
 
   /** What the release before has stored lacks some members. */

@@ -50,6 +50,7 @@ async function send(endpoint: EndpointCase, sent: Sent = {}): Promise<Response> 
     ...(method !== "GET" && { body }),
   };
   const answer = await app.request(`/api/v1${path}?${query}`, init, env);
+  if (endpoint.isText && answer.ok) return answer;
   const shown: unknown = await answer.clone().json();
   expect(problemsOf(method, `/api/v1${endpoint.path}`, answer.status, shown)).toEqual([]);
   return answer;
@@ -215,6 +216,7 @@ describe.each(
     for (const path of [endpoint.path, `${endpoint.path}/`]) {
       const answer = await send(endpoint, { path });
       expect(answer.status).toBe(200);
+      if (endpoint.isText) continue;
       const body = (await answer.json()) as object;
       expect(endpoint.isPlain ? { status: "success", data: body } : body).toMatchObject({
         status: expect.stringMatching(/^[sS]uccess$/),

@@ -117,6 +117,8 @@ export const escrow = sqliteTable(
       index("escrow_due")
         .on(table.network, sql`wallet->>'vkey'`, table.dueAt)
         .where(sql`due_at IS NOT NULL`),
+      // For operators: few records have one.
+      index("escrow_error").on(table.network, sql`error->>'type'`).where(sql`error IS NOT NULL`),
       // For the monthly invoice: a buyer's payments that became billable in a month.
       index("escrow_billed")
         .on(table.network, sql.raw(BUYER_VKEY), sql.raw(BILLABLE_AT))

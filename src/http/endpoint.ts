@@ -175,12 +175,13 @@ function declaration(endpoint: Endpoint<z.ZodType, z.ZodType, z.ZodType>): Decla
     ...endpoint,
     access: access === "none" ? null : access,
     security: access === "none" ? null : "token",
-    answer: endpoint.isPlain
-      ? data
-      : z.object({
-          status: described(z.literal(status), "Tells a success from an error.", status),
-          data: described(data, "The answer."),
-        }),
+    answer:
+      endpoint.isPlain || endpoint.media
+        ? data
+        : z.object({
+            status: described(z.literal(status), "Tells a success from an error.", status),
+            data: described(data, "The answer."),
+          }),
     errorBody(status) {
       const more = endpoint.beside?.[status];
       if (!more) return errorBody(status);

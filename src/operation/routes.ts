@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
-import { described } from "../http/openapi/fields.ts";
+import { answerText, described } from "../http/openapi/fields.ts";
 import { examine, health, readyQuery } from "./health.ts";
+import { collectMetrics } from "./metrics/collect.ts";
+import { OPEN_METRICS } from "./metrics/open-metrics.ts";
 
 /** Seconds: the cron, which lets sources be read, runs each minute. */
 const RETRY_AFTER = 60;
@@ -40,6 +42,12 @@ export function operationRoutes() {
       errors: {
         503: "The database is unavailable, or a payment source has not synced for too long.",
       },
+      beside: {
+        503: {
+          name: "NotReadyError",
+          members: { data: described(health.optional(), "Left out when the database fails.") },
+        },
+      },
     },
     async (c, { query }) => {
       const { health: found, lags } = await examine(c.env, c.var.deadline, Date.now());
@@ -70,6 +78,26 @@ export function operationRoutes() {
       }),
     },
     async () => ({ status: "ok" as const }),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "getMetrics",
+      path: "/metrics",
+      access: "Admin",
+      tag: "Metrics",
+      summary: "Shows the metrics of the service, in the text form of OpenMetrics 1.0",
+      description:
+        "For collectors such as Prometheus. Figures are of this moment; each is counted up to a bound, which its help text names. docs/operating.md lists them.",
+      media: OPEN_METRICS,
+      data: answerText("One figure a line.", "agent_payment_events_undispatched 0"),
+    },
+    async (c) => {
+      const text = await collectMetrics(c.env, c.var.deadline, Date.now());
+      return c.body(text, 200, { "content-type": `${OPEN_METRICS}; version=1.0.0; charset=utf-8` });
+    },
   );
 
   return router;

@@ -14,16 +14,26 @@ export type ProviderUse = "deadline" | "sync" | "wallet" | { caller: string };
  * `retryAt`.
  */
 export async function providerFor(
-  env: Pick<Env, "PROVIDER_BUDGET" | "BLOCKFROST_URL_PREPROD" | "BLOCKFROST_URL_MAINNET">,
+  env: BudgetEnv,
   network: Network,
   apiKey: string,
   use: ProviderUse,
 ): Promise<Provider> {
-  const baseUrl = network === "Preprod" ? env.BLOCKFROST_URL_PREPROD : env.BLOCKFROST_URL_MAINNET;
+  const budget = leasedBudget(await budgetOf(env, network, apiKey), use);
+  return createBlockfrost({ baseUrl: baseUrlOf(env, network), projectId: apiKey, budget });
+}
+
+type BudgetEnv = Pick<Env, "PROVIDER_BUDGET" | "BLOCKFROST_URL_PREPROD" | "BLOCKFROST_URL_MAINNET">;
+
+function baseUrlOf(env: BudgetEnv, network: Network): string {
+  return network === "Preprod" ? env.BLOCKFROST_URL_PREPROD : env.BLOCKFROST_URL_MAINNET;
+}
+
+/** The object that leases the calls of a provider key: one, whichever sources use the key. */
+export async function budgetOf(env: BudgetEnv, network: Network, apiKey: string) {
   const { PROVIDER_BUDGET } = env;
-  const id = PROVIDER_BUDGET.idFromName(await budgetName(baseUrl, apiKey));
-  const budget = leasedBudget(PROVIDER_BUDGET.get(id), use);
-  return createBlockfrost({ baseUrl, projectId: apiKey, budget });
+  const name = await budgetName(baseUrlOf(env, network), apiKey);
+  return PROVIDER_BUDGET.get(PROVIDER_BUDGET.idFromName(name));
 }
 
 /**

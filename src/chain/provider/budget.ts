@@ -74,9 +74,12 @@ export interface BudgetState {
   stoppedUntil: number;
   /** Calls that API keys have had and that are not back yet, by the keys' ids. */
   byKey: ReadonlyMap<string, number>;
-  /** The UTC day since 1970, and the calls granted in it: all, and those of callers. */
-  day: { number: number; used: number; byCallers: number };
+  /** The UTC day since 1970, and the calls granted in it: all, those of callers, and of each class. */
+  day: { number: number; used: number; byCallers: number; byClass?: CallsByClass };
 }
+
+/** Calls granted to the classes that had any. */
+export type CallsByClass = Readonly<Partial<Record<CallClass, number>>>;
 
 export interface CallRequest {
   calls: number;
@@ -153,6 +156,11 @@ export function stopCalls(state: BudgetState, until: number, now: number): Budge
   return { ...state, stoppedUntil: Math.max(state.stoppedUntil, bounded) };
 }
 
+/** The calls granted in the UTC day of a time, by class. @param now - epoch milliseconds */
+export function callsToday({ day }: BudgetState, now: number): CallsByClass {
+  return day.number === dayOf(now) ? (day.byClass ?? {}) : {};
+}
+
 /** The state with what came back since. */
 function refill(state: BudgetState, quota: Quota, now: number): BudgetState {
   const passedS = Math.max(now - state.at, 0) / 1000;
@@ -191,6 +199,7 @@ function take(
       ...day,
       used: day.used + granted,
       byCallers: day.byCallers + (isCaller ? granted : 0),
+      byClass: { ...day.byClass, [by]: (day.byClass?.[by] ?? 0) + granted },
     },
   };
 }

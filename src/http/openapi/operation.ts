@@ -50,7 +50,9 @@ export function operation(declared: Declaration, renderer: Renderer): JsonSchema
           ...(declared.isConditional ? (["ETag"] as const) : []),
           ...(declared.mayAskToRetry ? (["Retry-After"] as const) : []),
         ),
-        content: json(renderer.refer(`${name}Response`, declared.answer)),
+        content: declared.media
+          ? { [declared.media]: { schema: renderer.render(declared.answer) } }
+          : json(renderer.refer(`${name}Response`, declared.answer)),
       },
       ...(declared.isConditional && {
         304: {

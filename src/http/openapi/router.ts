@@ -19,6 +19,8 @@ export interface Described {
   /** Of every other method. */
   body?: z.ZodType;
   data: z.ZodType;
+  /** The content type of a successful answer that is no JSON: text, which the handler answers itself. */
+  media?: string;
   /** Whether it reads `Idempotency-Key`; see `idempotency.ts`. */
   idempotent?: boolean;
   /** What to call in its place, when it is only another name of that. */

@@ -71,6 +71,7 @@ export const TAGS = {
   "API keys": "Who may call, how often and on which networks; and what was changed by whom.",
   "Worker bots": "Administration: bots, their versions, and moving bots to a version.",
   Health: "Whether the service works, for monitors.",
+  Metrics: "How much of everything there is, for operators.",
 } as const;
 
 /** The features that an endpoint can belong to. */

@@ -30,6 +30,8 @@ export interface EndpointCase {
   finds?: 404;
   /** Answers with the data alone. */
   isPlain?: true;
+  /** Answers a success with text that is no JSON. */
+  isText?: true;
 }
 
 const long = (length: number) => "x".repeat(length + 1);

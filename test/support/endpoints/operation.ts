@@ -14,4 +14,5 @@ export const OPERATION_ENDPOINTS: readonly EndpointCase[] = [
     ],
   },
   { method: "GET", path: "/health/live", access: "none", valid: {}, fields: [] },
+  { method: "GET", path: "/metrics", access: "Admin", valid: {}, fields: [], isText: true },
 ];

@@ -1,0 +1,1 @@
+CREATE INDEX `escrow_error` ON `escrow` (`network`,error->>'type') WHERE error IS NOT NULL;
