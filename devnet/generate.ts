@@ -21,6 +21,7 @@ const WITHOUT_ROWID = [
   "escrow_action",
   "hot_wallet",
   "idempotency",
+  "incident",
   "invoice_rate",
   "invoice_series",
   "invoiced_payment",

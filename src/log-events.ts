@@ -96,6 +96,8 @@ export const LOG_EVENTS = {
   "events.wake_failed": "nothing: the cron finds the events within a minute",
   "queue.batch_failed":
     "the database did not answer: the messages are redelivered, and the sweep does what they asked for",
+  "queue.dead_untold":
+    "the database did not answer: Admins are not told of `queue.messages_dead` until it does",
   "queue.messages_dead":
     "messages that failed six times: look for `queue.batch_failed` before it. Nothing is lost: the sweep does what they asked for",
   "deliveries.enqueue_failed": "nothing: the cron enqueues the deliveries again",
@@ -107,6 +109,9 @@ export const LOG_EVENTS = {
     "tell the webhook's owner: its receiver is gone, or failed ten deliveries in a row; `PATCH /webhooks` re-enables it",
 
   // Work of the cron, and secrets.
+  "incident.begun":
+    "see the reason of that name under Health above: it is what Admins' webhooks are told",
+  "incident.over": "nothing: what `incident.begun` told of is over",
   "schedule.job_failed": "the next run retries; investigate if it repeats",
   "schedule.wake_failed": "the next run retries; investigate if it repeats",
   "records.rendered":

@@ -6,6 +6,7 @@ import type { Env } from "./env.ts";
 import { ESCROW_DOCUMENTS } from "./escrow/outdated.ts";
 import { verifyDueInboxes } from "./inbox/jobs.ts";
 import { log } from "./log.ts";
+import { checkService } from "./operation/troubles.ts";
 import { dueWallets } from "./registrations/store.ts";
 import { ENTRY_DOCUMENTS } from "./registry/read-entries.ts";
 import { wakeRegistry } from "./registry/sync/wake.ts";
@@ -50,6 +51,7 @@ export async function runSchedule(env: Env): Promise<void> {
       run: () => wakeDueWallets(env, [dueWallets, walletsWithTransfers], requestId),
     },
     { name: "x402.wake", run: () => wakeSettlements(env, requestId, Date.now()) },
+    { name: "service.check", run: () => checkService(env, requestId, Date.now()) },
     { name: "webhooks.sweep", run: () => sweep(env, requestId) },
     { name: "webhooks.purge", run: () => purge(env, Date.now()) },
     { name: "secrets.reseal", run: () => resealAll(env, Date.now(), Date.now() + RESEAL_MS) },

@@ -1,5 +1,5 @@
-/** Every kind that an endpoint can subscribe to (interface, Events; decisions §7). */
-export const EVENT_KINDS = [
+/** Kinds about payments, wallets and the like, for whoever may see those (interface, Events; decisions §7). */
+export const TENANT_EVENT_KINDS = [
   "PURCHASE_ON_CHAIN_STATUS_CHANGED",
   "PAYMENT_ON_CHAIN_STATUS_CHANGED",
   "PURCHASE_ON_ERROR",
@@ -12,4 +12,16 @@ export const EVENT_KINDS = [
   "FUND_DISTRIBUTION_CONFIRMED",
   "FUND_DISTRIBUTION_FAILED",
 ] as const;
+
+/** Kinds about the service itself, for Admins. */
+export const SERVICE_EVENT_KINDS = [
+  "SOURCE_STUCK",
+  "WALLET_STUCK",
+  "ENDPOINT_DISABLED",
+  "QUEUE_DEAD",
+] as const;
+export type ServiceEventKind = (typeof SERVICE_EVENT_KINDS)[number];
+
+/** Every kind that an endpoint can subscribe to. */
+export const EVENT_KINDS = [...TENANT_EVENT_KINDS, ...SERVICE_EVENT_KINDS] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

@@ -55,7 +55,7 @@ export function writeEvents(
 /** An event of a record that carries no change stamp. */
 export interface PlainEvent {
   kind: Exclude<EventKind, RecordEventKind>;
-  /** A network's name or a CAIP-2 id: who may learn of the event follows from it. */
+  /** A network's name, a CAIP-2 id or `service`: who may learn of the event follows from it. */
   network: string;
   /** The payment source it belongs to; null: only endpoints for all sources get it. */
   sourceId: string | null;

@@ -1,4 +1,6 @@
-import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { SERVICE_EVENT_KINDS } from "./kinds.ts";
 
 /**
  * Something happened to a record: written in the batch of the change itself, and fanned out to the
@@ -12,7 +14,7 @@ export const event = sqliteTable("event", {
   /** Made once, in the batch that writes the event; never derived from the transaction. */
   id: text("id").notNull(),
   kind: text("kind").notNull(),
-  /** A network's name or a CAIP-2 id. */
+  /** A network's name, a CAIP-2 id, or `service` for what is about the service itself. */
   network: text("network").notNull(),
   sourceId: text("source_id"),
   /** The API key it is for, besides Admins; null: all that may use the network. */
@@ -24,6 +26,31 @@ export const event = sqliteTable("event", {
   data: text("data").notNull(),
   createdAt: integer("created_at").notNull(),
 });
+
+/**
+ * Something of the service itself that an operator has to look at. A row stays when it is over: should
+ * it come again, that is the next one of its `sequence`. Core.
+ */
+export const incident = sqliteTable(
+  "incident",
+  {
+    kind: text("kind", { enum: SERVICE_EVENT_KINDS }).notNull(),
+    /** What it is about, such as the id of a source. */
+    subject: text("subject").notNull(),
+    /** Epoch milliseconds of when it was last found to begin. */
+    since: integer("since").notNull(),
+    /** Epoch milliseconds; null while it goes on. */
+    overAt: integer("over_at"),
+    /** How often it has begun. */
+    sequence: integer("sequence").notNull(),
+    /** The run that found it to begin: only that one tells of it. */
+    lastOp: text("last_op").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.kind, table.subject] }),
+    index("incident_open").on(table.kind).where(sql`over_at IS NULL`),
+  ],
+);
 
 /** One row: the `seq` of the last event that was fanned out. Ledger. */
 export const eventCursor = sqliteTable("event_cursor", {

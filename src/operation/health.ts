@@ -1,6 +1,9 @@
 import { z } from "zod";
 import type { Network } from "../chain/network.ts";
+import { db } from "../db/client.ts";
 import type { Env } from "../env.ts";
+import { openIncidents } from "../events/incidents.ts";
+import { SERVICE_EVENT_KINDS } from "../events/kinds.ts";
 import { described, named, recordId } from "../http/openapi/fields.ts";
 import { network } from "../http/openapi/ledger.ts";
 import { wholeNumber } from "../http/parameters.ts";
@@ -35,7 +38,7 @@ const reason = named(
       named(
         "Trouble",
         "What may be wrong; docs/operating.md says what to do.",
-        z.enum(["SOURCE_STUCK"]),
+        z.enum(SERVICE_EVENT_KINDS),
       ),
       "What is wrong.",
       "SOURCE_STUCK",
@@ -87,11 +90,16 @@ export async function examine(
   now: number,
 ): Promise<Examined> {
   const followed = await followedSources(env, deadline, now);
+  const incidents = await openIncidents(db(env, undefined, { deadline }));
+  // Looked at now: should the cron not run, nobody else tells of it.
   const stuck = followed.filter((source) => isStuck(source, now)).length;
   const payment = followed
     .filter(({ kind }) => kind === "payment")
     .sort((a, b) => (a.id < b.id ? -1 : 1));
-  const reasons = stuck > 0 ? [{ kind: "SOURCE_STUCK" as const, count: stuck }] : [];
+  const reasons = SERVICE_EVENT_KINDS.map((kind) => ({
+    kind,
+    count: kind === "SOURCE_STUCK" ? stuck : (incidents.get(kind)?.length ?? 0),
+  })).filter(({ count }) => count > 0);
   return {
     health: {
       status: reasons.length > 0 ? "degraded" : "ok",

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
 import { answerText, described } from "../http/openapi/fields.ts";
+import { SERVICE_EVENTS } from "./events.ts";
 import { examine, health, readyQuery } from "./health.ts";
 import { collectMetrics } from "./metrics/collect.ts";
 import { OPEN_METRICS } from "./metrics/open-metrics.ts";
@@ -14,6 +15,7 @@ const COMMON = { method: "get", access: "none", tag: "Health" } as const;
 /** What operators and their monitors look at. */
 export function operationRoutes() {
   const router = createRouter();
+  router.events.push(...SERVICE_EVENTS);
 
   serve(
     router,

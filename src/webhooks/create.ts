@@ -11,7 +11,14 @@ import { activeSource } from "../sources/active.ts";
 import { endpointPlace } from "./delivery/receiver.ts";
 import { newSecret } from "./delivery/signature.ts";
 import { isVisible, renderEndpoint, targetHash } from "./endpoints.ts";
-import { coreOf, eventsText, NOT_SILENT, refusingDuplicates, sealToken } from "./manage.ts";
+import {
+  coreOf,
+  eventsText,
+  NOT_SILENT,
+  permitKinds,
+  refusingDuplicates,
+  sealToken,
+} from "./manage.ts";
 import type { CreateBody, WebhookRecord } from "./schemas.ts";
 import { type EndpointRow, webhookEndpoint } from "./tables.ts";
 import { checkTarget } from "./target.ts";
@@ -22,8 +29,8 @@ const DEFAULT_ENDPOINTS_PER_KEY = 20;
  * Creates an endpoint, with a signing secret that is shown in the answer and never again.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 400 for a URL we would not send to, 403 for a source on a network that the key
- *   lacks, 404 for an unknown source, 409 for a duplicate endpoint, for one too many, and for a
+ * @throws ApiError 400 for a URL we would not send to, 403 for kinds that are Admins' and for a source on
+ *   a network that the key lacks, 404 for an unknown source, 409 for a duplicate endpoint, for one too many, and for a
  *   repeated creation whose endpoint has been deleted, 503 when the name resolver does not answer
  */
 export async function createEndpoint(
@@ -33,6 +40,7 @@ export async function createEndpoint(
 ): Promise<WebhookRecord & { secret: string }> {
   const { env, var: context } = c;
   const core = coreOf(c);
+  permitKinds(context.caller, body.Events);
   const sourceId = body.paymentSourceId ?? null;
   if (sourceId !== null) await permitSource(c, core, sourceId);
 

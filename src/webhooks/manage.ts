@@ -2,8 +2,9 @@ import { and, eq, isNull, sql } from "drizzle-orm";
 import { type Database, db, type Statement, violates } from "../db/client.ts";
 import { seal } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
+import { type EventKind, SERVICE_EVENT_KINDS } from "../events/kinds.ts";
 import { commitAudited } from "../http/audit.ts";
-import type { AppContext } from "../http/context.ts";
+import type { AppContext, Caller } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { idempotently } from "../http/idempotency.ts";
@@ -20,6 +21,14 @@ export const NOT_SILENT = { timeouts: 0, silentSince: null, pausedUntil: null };
 
 /** How often a change is tried while concurrent ones win. */
 const CHANGE_ATTEMPTS = 5;
+
+/** @throws ApiError 403 for kinds that only Admins are told of */
+export function permitKinds(caller: Caller, kinds: readonly EventKind[]): void {
+  if (caller.permission === "Admin") return;
+  const refused = kinds.find((kind) => SERVICE_EVENT_KINDS.some((one) => one === kind));
+  if (refused !== undefined)
+    throw new ApiError("permission_missing", `Events: ${refused} is told to Admins only`);
+}
 
 /** The core database, for mutations whose audit row is their operation key. */
 export function coreOf(c: AppContext): Database {
@@ -41,6 +50,7 @@ export async function updateEndpoint(
   now: number,
 ): Promise<WebhookRecord> {
   const core = coreOf(c);
+  permitKinds(c.var.caller, body.Events ?? []);
   let endpoint = await ownEndpoint(c, core, body.webhookId);
   if (body.url !== undefined) await checkTarget(c.env, body.url, c.var.deadline);
   for (let attempt = 1; ; attempt++) {

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { EVENT_KINDS } from "../../src/events/kinds.ts";
+import { SERVICE_EVENT_KINDS, TENANT_EVENT_KINDS } from "../../src/events/kinds.ts";
 import { audited, freshPath, happen, ISO_TIME } from "../support/webhooks/receivers.ts";
 import { openScene, overtaken, type Scene } from "./scene.ts";
 
@@ -21,16 +21,33 @@ describe("PATCH /webhooks", () => {
     const { data, status } = await service.ask(
       "PATCH",
       "",
-      { webhookId: created.id, name: "after", Events: [...EVENT_KINDS] },
+      { webhookId: created.id, name: "after", Events: [...TENANT_EVENT_KINDS] },
       { token },
     );
     expect(status).toBe(200);
-    expect(data).toEqual({ ...record, name: "after", Events: EVENT_KINDS, updatedAt: ISO_TIME });
+    expect(data).toEqual({
+      ...record,
+      name: "after",
+      Events: TENANT_EVENT_KINDS,
+      updatedAt: ISO_TIME,
+    });
     expect(await audited()).toContainEqual({
       action: "webhook.update",
       target: created.id,
       key: "key-a",
     });
+  });
+
+  it("answers 403 to a key that is no Admin's and wants events of the service itself", async () => {
+    const { service, token, post } = scene;
+    const { data } = await post({}, { token });
+    for (const kind of SERVICE_EVENT_KINDS) {
+      const refused = { status: 403, message: `Events: ${kind} is told to Admins only` };
+      const Events = ["PAYMENT_ON_ERROR", kind];
+      expect(await post({ Events, name: kind }, { token })).toMatchObject(refused);
+      const change = { webhookId: data.id, Events };
+      expect(await service.ask("PATCH", "", change, { token })).toMatchObject(refused);
+    }
   });
 
   it("pauses and goes on, cancelling what was open", async () => {

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { EVENT_KINDS, type EventKind } from "../../src/events/kinds.ts";
+import { type EventKind, TENANT_EVENT_KINDS } from "../../src/events/kinds.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
 import { insertSource } from "../support/sources/sources.ts";
@@ -8,7 +8,7 @@ import { arrivals, freshPath, happen, WebhookService } from "../support/webhooks
 
 const EVM = "eip155:8453";
 const isEvm = (kind: EventKind) => kind.startsWith("X402_");
-const KINDS = EVENT_KINDS.map((kind) => [kind] as const);
+const KINDS = TENANT_EVENT_KINDS.map((kind) => [kind] as const);
 
 let service: WebhookService;
 
@@ -38,7 +38,10 @@ async function endpointOf(key: Parameters<typeof insertKey>[0], fields: object =
 describe.each(KINDS)("%s", (kind) => {
   it("reaches who subscribed to it, and nobody else", async () => {
     const subscribed = await endpointOf({}, { Events: [kind] });
-    const others = await endpointOf({}, { Events: EVENT_KINDS.filter((one) => one !== kind) });
+    const others = await endpointOf(
+      {},
+      { Events: TENANT_EVENT_KINDS.filter((one) => one !== kind) },
+    );
     await happen([kind], origin(kind));
     await service.settle();
     expect([await subscribed.arrived(), await others.arrived()]).toEqual([1, 0]);

@@ -1,4 +1,8 @@
+import { db } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
 import type { DeliveryMessage, Env, EventsWake } from "../../env.ts";
+import { beginIncidents } from "../../events/incidents.ts";
+import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
 import { deliver } from "./deliver.ts";
 import { dispatchEvents } from "./dispatch.ts";
@@ -22,13 +26,28 @@ export async function consumeQueue(
   const { queue, messages } = batch;
   if (queue.endsWith(DEAD)) {
     log("error", "queue.messages_dead", { queue, messages: messages.length });
-    return batch.ackAll();
+    return tellDead(batch, env);
   }
   try {
     await consume(messages.map(({ body }) => body) as Body[], env, ctx);
     batch.ackAll();
   } catch (error) {
     log("error", "queue.batch_failed", { queue, error: String(error) });
+    batch.retryAll({ delaySeconds: RETRY_AFTER_S });
+  }
+}
+
+/** Tells Admins of messages that died: once as long as more follow within the hour. */
+async function tellDead(batch: MessageBatch<unknown>, env: Env): Promise<void> {
+  const { queue, messages } = batch;
+  const now = Date.now();
+  const trouble = { subject: queue, sourceId: null, data: { queue, messages: messages.length } };
+  try {
+    await db(env).batch(beginIncidents("QUEUE_DEAD", [trouble], now, true));
+    await wakeDispatcher(env, newId(now));
+    batch.ackAll();
+  } catch (error) {
+    log("error", "queue.dead_untold", { queue, error: String(error) });
     batch.retryAll({ delaySeconds: RETRY_AFTER_S });
   }
 }

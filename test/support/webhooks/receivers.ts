@@ -10,7 +10,7 @@ import { expect, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { db } from "../../../src/db/client.ts";
 import type { DeliveryMessage, Env } from "../../../src/env.ts";
-import { EVENT_KINDS, type EventKind } from "../../../src/events/kinds.ts";
+import { EVENT_KINDS, type EventKind, TENANT_EVENT_KINDS } from "../../../src/events/kinds.ts";
 import { writeEvent } from "../../../src/events/outbox.ts";
 import { purge, sweep } from "../../../src/webhooks/delivery/sweep.ts";
 import worker from "../../../src/worker.ts";
@@ -110,7 +110,11 @@ export class WebhookService {
     const { status, data, message } = await this.ask(
       "POST",
       "",
-      { url: `${env.RECEIVER_URL}${path}`, Events: EVENT_KINDS, ...fields },
+      {
+        url: `${env.RECEIVER_URL}${path}`,
+        Events: token === undefined ? EVENT_KINDS : TENANT_EVENT_KINDS,
+        ...fields,
+      },
       token === undefined ? {} : { token },
     );
     if (status !== 200) throw new Error(`POST /webhooks: ${status} ${message}`);

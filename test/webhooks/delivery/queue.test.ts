@@ -43,7 +43,7 @@ describe("the queue handler", () => {
 
   it("D2 reports what any queue gave up, which the cron does then", async () => {
     const path = freshPath();
-    await service.create(path);
+    await service.create(path, { Events: ["X402_PAYMENT_SETTLED"] });
     await happen(["X402_PAYMENT_SETTLED"]);
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     await service.consume("staging-agent-events-dead", [WAKE]);

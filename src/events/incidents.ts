@@ -1,0 +1,97 @@
+import { ENV_ADMIN_ID } from "../api-keys/find-key.ts";
+import { type Database, type Statement, statement } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import type { ServiceEventKind } from "./kinds.ts";
+
+/** Something of the service itself that is wrong now. */
+export interface Trouble {
+  /** What it is about; with the kind, it names the incident. */
+  subject: string;
+  /** The payment source that it concerns; null: only endpoints for all sources are told. */
+  sourceId: string | null;
+  /** What receivers get as `data`. Holds no secret. */
+  data: object;
+}
+
+/** The `network` of such events, whose place is the core database. */
+const SERVICE = "service";
+
+/** An incident that goes on. */
+export interface OpenIncident {
+  subject: string;
+  /** Epoch milliseconds. */
+  since: number;
+}
+
+/** Incidents that go on, by kind. */
+export async function openIncidents(
+  core: Database,
+): Promise<Map<ServiceEventKind, OpenIncident[]>> {
+  const rows = await core.all<OpenIncident & { kind: ServiceEventKind }>(
+    "SELECT kind, subject, since FROM incident WHERE over_at IS NULL ORDER BY kind, subject",
+  );
+  return Map.groupBy(rows, ({ kind }) => kind);
+}
+
+/**
+ * Statements that begin incidents which are not known to go on, with an event for each, which only Admins
+ * receive. Any number of runs may find the same ones: one of them tells.
+ *
+ * The batch must not be sent again when its answer is lost: what was begun is not told twice then.
+ *
+ * @param now - epoch milliseconds
+ * @param renews - whether `since` moves when one that goes on is found again
+ */
+export function beginIncidents(
+  kind: ServiceEventKind,
+  troubles: readonly Trouble[],
+  now: number,
+  renews = false,
+): Statement[] {
+  if (troubles.length === 0) return [];
+  const op = newId(now);
+  const found = JSON.stringify(troubles.map((trouble) => ({ ...trouble, eventId: newId(now) })));
+  const isOver = "incident.over_at IS NOT NULL";
+  return [
+    statement(
+      `INSERT INTO incident (kind, subject, since, sequence, last_op)
+       SELECT ?1, value->>'subject', ?2, 1, ?3 FROM json_each(?4) WHERE TRUE
+       ON CONFLICT (kind, subject) DO UPDATE SET since = excluded.since, over_at = NULL,
+         sequence = incident.sequence + (${isOver}),
+         last_op = iif(${isOver}, excluded.last_op, incident.last_op)
+       WHERE ${isOver} OR ?5`,
+      kind,
+      now,
+      op,
+      found,
+      renews ? 1 : 0,
+    ),
+    statement(
+      `INSERT INTO event (id, kind, network, source_id, owner_id, record_id, sequence, data,
+         created_at)
+       SELECT value->>'eventId', ?1, '${SERVICE}', value->>'sourceId', '${ENV_ADMIN_ID}',
+         value->>'subject', incident.sequence, value->'data', ?2
+       FROM json_each(?4) JOIN incident ON incident.kind = ?1
+         AND incident.subject = value->>'subject' AND incident.last_op = ?3`,
+      kind,
+      now,
+      op,
+      found,
+    ),
+  ];
+}
+
+/** Ends incidents, but for those that were found again since they were read. @param now - epoch milliseconds */
+export function endIncidents(
+  kind: ServiceEventKind,
+  over: readonly OpenIncident[],
+  now: number,
+): Statement {
+  return statement(
+    `UPDATE incident SET over_at = ? WHERE kind = ? AND over_at IS NULL
+       AND (subject, since) IN (SELECT value->>'subject', value->>'since' FROM json_each(?))`,
+    now,
+    kind,
+    JSON.stringify(over),
+  );
+}
