@@ -9,8 +9,6 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { buildWorker } from "./build.ts";
 import { contracts } from "./contracts/index.ts";
 import { publishScripts } from "./demo/actors/publish.ts";
@@ -22,6 +20,7 @@ import type { PlayedLife } from "./demo/scenes.ts";
 import { playPurchases } from "./demo/x402/buyer.ts";
 import { EvmUnavailable } from "./evm/node.ts";
 import { requireFolder, requireWritableCheckout } from "./folders.ts";
+import { readOptions, type StartOptions, USAGE } from "./options.ts";
 import { readOrigins } from "./origins.ts";
 import { developmentSecrets } from "./secrets.ts";
 import type { Service } from "./service.ts";
@@ -30,17 +29,8 @@ const DEFAULT_PORT = "8787";
 const ORPHAN_CHECK_MS = 500;
 const DIFF = "/api/v1/purchase/diff/onchain-state-or-result?network=Preprod";
 const SETTLEMENTS = "/api/v1/x402/settlements";
-const DEFAULT_FOLDER = fileURLToPath(new URL("../.local-state", import.meta.url));
 
-const { values: flags } = parseArgs({
-  // An option of parseArgs takes a value always or never.
-  args: process.argv.slice(2).map((arg) => (arg === "--keep" ? `--keep=${DEFAULT_FOLDER}` : arg)),
-  options: {
-    "no-demo": { type: "boolean" },
-    keep: { type: "string" },
-    origins: { type: "string" },
-  },
-});
+const flags = optionsOrEnd();
 /** A bundle of its own: another copy may be building at this moment. */
 const folder = mkdtempSync(join(tmpdir(), "agent-payment-service-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -95,19 +85,38 @@ async function start(): Promise<void> {
     goOn(play(curtain.signal));
   }
   if (!flags["no-demo"]) goOn(playPresent(service.chain, curtain.signal, log));
+  const curl = (path: string) => `curl -s -H 'token: ${access.token}' '${access.url}${path}'`;
   console.log(`ready: ${service.url} · admin key: ${variables.ADMIN_KEY}`);
-  console.log(`curl -s -H 'token: ${variables.ADMIN_KEY}' '${service.url}${DIFF}'`);
-  console.log(`the service logs to: ${logged}`);
+  console.log(`API reference: ${service.url}/docs`);
+  console.log(`purchases: ${curl(DIFF)}`);
   console.log(`webhooks arrive at: ${service.receiver.url}`);
   const { x402 } = service;
   if (x402 instanceof EvmUnavailable) console.log(`x402 is left out: ${x402.message}`);
   else {
     console.log(`sold by x402: curl -i '${x402.resource.url}'`);
-    console.log(`curl -s -H 'token: ${access.token}' '${service.url}${SETTLEMENTS}'`);
+    console.log(`settlements: ${curl(SETTLEMENTS)}`);
     if (isPlayed) goOn(playPurchases(access, x402.node, x402.resource.url));
   }
   const paid = played.findLast(({ ends }) => ends === "Withdrawn");
-  if (paid) console.log(invoiceCommand(access, paid, Date.now()));
+  if (paid) {
+    const script = join(keep || folder, "invoice.sh");
+    writeFileSync(script, `${invoiceCommand(access, paid, Date.now())}\n`, { mode: 0o700 });
+    console.log(`an invoice, as invoice.pdf: sh '${script}'`);
+  }
+  console.log(`the service logs to: ${logged}`);
+}
+
+/** Ends here when there is nothing to start: for `--help`, and for what is no option. */
+function optionsOrEnd(): StartOptions {
+  try {
+    const options = readOptions(process.argv.slice(2));
+    if (!options.help) return options;
+    console.log(USAGE);
+    process.exit(0);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(1);
+  }
 }
 
 /** Lets a part of the demo go on while the service is ready. What the curtain cuts off may fail. */

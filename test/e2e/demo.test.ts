@@ -28,8 +28,8 @@ import {
 } from "./copies.ts";
 import { Market, PRICE } from "./market.ts";
 
-const DIFF_COMMAND = /^curl -s -H 'token: (\S+)' '(\S+\/diff\/\S+)'$/m;
-const INVOICE_COMMAND = /^curl .*\/api\/v1\/invoice\/monthly' \| node -e .*$/m;
+const DIFF_COMMAND = /^purchases: curl -s -H 'token: (\S+)' '(\S+\/diff\/\S+)'$/m;
+const INVOICE_COMMAND = /^an invoice, as invoice\.pdf: (sh '\S+')$/m;
 
 /** What is shown of confirmations, which grow with every block. */
 function confirmationsOf(shown: unknown): number[] {

@@ -1,0 +1,56 @@
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const DEFAULT_FOLDER = fileURLToPath(new URL("../.local-state", import.meta.url));
+
+/** What `npm start` was asked for. */
+export interface StartOptions {
+  /** Print the usage, and nothing else. */
+  help?: boolean;
+  "no-demo"?: boolean;
+  /** Folder that chain and records are kept in; they are forgotten when omitted. */
+  keep?: string;
+  /** Origins on this machine, comma separated. */
+  origins?: string;
+}
+
+const OPTIONS = {
+  help: { type: "boolean", short: "h" },
+  "no-demo": { type: "boolean" },
+  keep: { type: "string" },
+  origins: { type: "string" },
+} as const;
+
+export const USAGE = `npm start -- [options]   runs the service on a local chain, with a demo playing on it
+
+  --no-demo            starts empty
+  --keep, --keep=DIR   keeps chain and records in .local-state/ or DIR, and resumes from there
+  --origins=URL,…      origins on this machine that webhooks, agents and nodes of yours may be at
+  --help               prints this
+
+  PORT=8788 npm start  listens at another port than 8787
+
+docs/development.md says more.`;
+
+const HINT = "npm start -- --help lists the options";
+
+/**
+ * Reads the options of `npm start`.
+ *
+ * @throws with one clear line for what is none of them
+ */
+export function readOptions(given: readonly string[]): StartOptions {
+  // An option of parseArgs takes a value always or never.
+  const args = given.map((arg) => (arg === "--keep" ? `--keep=${DEFAULT_FOLDER}` : arg));
+  const { values, tokens } = parseArgs({ args, options: OPTIONS, strict: false, tokens: true });
+  for (const token of tokens) {
+    if (token.kind === "positional") throw new Error(`${token.value} is no option; ${HINT}`);
+    if (token.kind !== "option") continue;
+    const { rawName, name, value } = token;
+    if (!Object.hasOwn(OPTIONS, name)) throw new Error(`there is no option ${rawName}; ${HINT}`);
+    const takesValue = OPTIONS[name as keyof typeof OPTIONS].type === "string";
+    if (takesValue && !value) throw new Error(`${rawName} needs a value; ${HINT}`);
+    if (!takesValue && value !== undefined) throw new Error(`${rawName} takes no value; ${HINT}`);
+  }
+  return values as StartOptions;
+}
