@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [wallets] [x402] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [deploy] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [wallets] [x402] [--quick] [--json <path>]
  *
  * Without a part's name all of them run. Any answer that is not 2xx, any failed connection and any
  * figure beyond its limit ends it with exit code 1.
@@ -11,6 +11,7 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildWorker } from "../devnet/build.ts";
+import { benchDeployments } from "./deploy.ts";
 import { benchDiffs } from "./diff.ts";
 import { benchInvoices } from "./invoices.ts";
 import { benchPaging } from "./paging.ts";
@@ -29,6 +30,7 @@ import { benchX402 } from "./x402/x402.ts";
 
 const PARTS = [
   "startup",
+  "deploy",
   "diff",
   "paging",
   "rows",
@@ -46,6 +48,7 @@ type Part = (typeof PARTS)[number];
 /** The tables that are printed. */
 const TITLES = {
   startup: "Start-up, CPU ms",
+  deploy: "What a deployment uploads, without source maps",
   diff: "Diff pages, 16 connections, median of three rounds",
   paging: "Paging through all changed payments",
   rows: "Most D1 rows read by a diff page: limit of records",
@@ -85,6 +88,7 @@ async function run(context: BenchContext): Promise<void> {
     report("startup", [{ ...startup, limit: STARTUP_LIMIT_MS }]);
     if (startup.difference > STARTUP_LIMIT_MS) throw new Error("start-up is above its limit");
   }
+  if (isWanted("deploy")) report("deploy", await benchDeployments(context.folder));
   if (isWanted("diff") || isWanted("paging")) await runReads(context);
   if (isWanted("rows")) {
     const { rows, excesses } = await benchRowsRead(context);

@@ -55,10 +55,12 @@ export async function measureStartup(bundle: string): Promise<StartupCpu> {
 
 /** Does nothing, but has the objects that the configuration names: both get the same bindings. */
 function emptyModule(): string {
-  const names = readFileSync(CONFIGURATION, "utf8").matchAll(/^class_name = "(\w+)"$/gm);
+  const found = readFileSync(CONFIGURATION, "utf8").matchAll(/^class_name = "(\w+)"$/gm);
+  // Each is there once for every environment.
+  const names = new Set([...found].map(([, name]) => name));
   return [
     `import { DurableObject } from "cloudflare:workers";`,
-    ...[...names].map(([, name]) => `export class ${name} extends DurableObject {}`),
+    ...[...names].map((name) => `export class ${name} extends DurableObject {}`),
     `export default { fetch: () => new Response(), scheduled() {}, queue() {} };`,
   ].join("\n");
 }

@@ -29,17 +29,18 @@ export interface Bundle {
 }
 
 /**
- * Bundles `src/worker.ts` with the settings of `wrangler.toml` into a folder. Nothing is deployed
- * and no network is needed.
+ * Bundles `src/worker.ts` with the settings of `wrangler.toml` into a folder, as a deployment does.
+ * Nothing is deployed and no network is needed.
  *
+ * @param environment - of `wrangler.toml`; production when empty
  * @throws with the bundler's messages when the build fails, and when `npm run prepare` has not run.
  */
-export async function buildWorker(folder = DIST): Promise<Bundle> {
+export async function buildWorker(folder = DIST, environment = ""): Promise<Bundle> {
   requireAssets();
   const wrangler = fileURLToPath(
     new URL("bin/wrangler.js", import.meta.resolve("wrangler/package.json")),
   );
-  const args = [wrangler, "deploy", "--dry-run", "--minify", "--outdir", folder];
+  const args = [wrangler, "deploy", "--dry-run", `--env=${environment}`, "--outdir", folder];
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
   try {
     await promisify(execFile)(process.execPath, args, { cwd: root, env });

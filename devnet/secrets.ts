@@ -7,6 +7,7 @@ import { parseEnv } from "node:util";
 const REQUIRED = ["API_KEY_SECRET", "SEALING_KEYS", "ADMIN_KEY"] as const;
 type Secrets = Record<(typeof REQUIRED)[number], string>;
 
+const HEAD = "# Secrets of the local service, made by npm start. Never committed.";
 const DEV_VARS = fileURLToPath(new URL("../.dev.vars", import.meta.url));
 
 /**
@@ -15,14 +16,15 @@ const DEV_VARS = fileURLToPath(new URL("../.dev.vars", import.meta.url));
  * @throws when a secret is missing from the file.
  */
 export function developmentSecrets(path = DEV_VARS): Secrets & Record<string, string> {
-  if (!existsSync(path)) writeOnce(path, formatted(freshSecrets()));
+  if (!existsSync(path)) writeOnce(path, formattedSecrets(HEAD, freshSecrets()));
   const variables = parseEnv(readFileSync(path, "utf8"));
   const missing = REQUIRED.filter((name) => !variables[name]);
   if (missing.length > 0) throw new Error(`${path} does not set ${missing.join(", ")}`);
   return variables as Secrets & Record<string, string>;
 }
 
-function freshSecrets(): Secrets {
+/** New ones, each as `src/env.ts` asks for. */
+export function freshSecrets(): Secrets {
   return {
     API_KEY_SECRET: randomBytes(32).toString("base64url"),
     SEALING_KEYS: `k1:${randomBytes(32).toString("base64")}`,
@@ -30,9 +32,10 @@ function freshSecrets(): Secrets {
   };
 }
 
-function formatted(secrets: Secrets): string {
+/** The text of a file with secrets, as `.dev.vars` and `wrangler deploy --secrets-file` are read. */
+export function formattedSecrets(head: string, secrets: Secrets): string {
   const lines = Object.entries(secrets).map(([name, value]) => `${name}="${value}"\n`);
-  return `# Secrets of the local service, made by npm start. Never committed.\n${lines.join("")}`;
+  return `${head}\n${lines.join("")}`;
 }
 
 /** Two copies may start at once: the file appears whole or not at all, and the first one stays. */

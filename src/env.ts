@@ -30,6 +30,10 @@ export interface Env {
   EVENTS: Queue<EventsWake>;
   /** Asks for webhook deliveries to be sent; the deliveries themselves live in D1. */
   DELIVERIES: Queue<DeliveryMessage>;
+  /** What `EVENTS` gave up; bound so that a deployment makes the queue. */
+  EVENTS_DEAD: Queue;
+  /** The same of `DELIVERIES`. */
+  DELIVERIES_DEAD: Queue;
   /** Calls per minute and API key, or unknown caller's address; absent (in benchmarks): none. */
   RATE_LIMIT?: RateLimit;
   /** The same per ten seconds, allowed even beyond the minute's limit. */
@@ -41,6 +45,8 @@ export interface Env {
   RATE_LIMIT_POLICY?: string;
   /** Static files of the API reference at `/docs`. */
   ASSETS: Fetcher;
+  /** Which version of the Worker this is; absent where none was deployed. */
+  CF_VERSION_METADATA?: DeployedVersion;
 
   /** Secret: at least 32 characters. API keys are stored as HMAC-SHA-256 under it. */
   API_KEY_SECRET: string;
@@ -101,6 +107,11 @@ export interface Env {
   PRICE_SOURCE_COINS?: string;
   /** Secret, optional: the price API's key. */
   PRICE_SOURCE_KEY?: string;
+}
+
+/** What the platform tells of a version. */
+export interface DeployedVersion {
+  id: string;
 }
 
 /** Confirmations that a transaction needs before it is applied: 1 where the setting is no number. */

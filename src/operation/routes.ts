@@ -77,9 +77,14 @@ export function operationRoutes() {
       description: "It needs neither the database nor anything else.",
       data: z.object({
         status: described(z.literal("ok"), "The service answers.", "ok"),
+        version: described(
+          z.string().nullable(),
+          "Id of the deployed version that answers; null where none was deployed.",
+          "8f3c9f6e-3f0a-4c0e-9a3c-5a7f0d5f2b1e",
+        ),
       }),
     },
-    async () => ({ status: "ok" as const }),
+    async (c) => ({ status: "ok" as const, version: c.env.CF_VERSION_METADATA?.id ?? null }),
   );
 
   serve(

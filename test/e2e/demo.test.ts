@@ -139,6 +139,10 @@ describe("npm start -- --keep", () => {
     await expect.poll(() => registrations(service), { interval: 500 }).toEqual(REGISTERED);
   });
 
+  it("C13 does well, as its health says", async () => {
+    expect(await asked("GET", "/health")).toMatchObject({ status: "ok", reasons: [] });
+  });
+
   it("prints a command whose answer is a page of the diff", async () => {
     const [, token = "", url = ""] = DIFF_COMMAND.exec(copy.stdout) ?? [];
     const response = await fetch(url, { headers: { token } });

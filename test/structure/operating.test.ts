@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -11,7 +11,11 @@ const guide = read("docs/operating.md");
 const envType = read("src/env.ts");
 const configuration = read("wrangler.toml");
 
-const commands = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block).join("\n");
+const GUIDES = ["docs/deploying.md", "docs/operating.md", "docs/upgrading.md"];
+const manifest = JSON.parse(read("package.json")) as {
+  scripts: Record<string, string>;
+  cloudflare: { bindings: Record<string, object> };
+};
 
 /** Values of `key = "…"` in the tables of wrangler.toml with one of the names. */
 function configured(table: RegExp, key: string): string[] {
@@ -25,11 +29,30 @@ function configured(table: RegExp, key: string): string[] {
 /** Members of `Env`, with what stands above them. */
 const members = [
   ...(/interface Env \{([\s\S]*?)\n\}/.exec(envType)?.[1] ?? "").matchAll(
-    /\/\*\*([\s\S]*?)\*\/\s+([A-Z0-9_]+)\??: ([^;]+);/g,
+    /\/\*\*([\s\S]*?)\*\/\s+([A-Z0-9_]+)(\??): ([^;]+);/g,
   ),
-].map(([, comment = "", name = "", type = ""]) => ({ comment, name, type }));
+].map(([, comment = "", name = "", mark = "", type = ""]) => {
+  // `ADMIN_KEY` may be taken away once there are other keys.
+  return { comment, name, type, isOptional: mark === "?" && name !== "ADMIN_KEY" };
+});
 const secrets = members.filter(({ comment }) => /^\s*\*?\s*Secret/.test(comment));
 const variables = members.filter(({ type }) => type === "string");
+
+/** Links of a page to files that are not there, or to headings that a file does not have. */
+function brokenLinks(path: string): string[] {
+  const links = [...read(path).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+  return links.flatMap(([link, file = "", heading]) => {
+    const target = file === "" ? path : join("docs", file);
+    if (!existsSync(join(root, target))) return [`${path} ${link}`];
+    const anchors = [...read(target).matchAll(/^#+ (.*)$/gm)].map(([, text = ""]) =>
+      text
+        .toLowerCase()
+        .replace(/[^\w\s-]/g, "")
+        .replaceAll(" ", "-"),
+    );
+    return heading === undefined || anchors.includes(heading) ? [] : [`${path} ${link}`];
+  });
+}
 
 /** What the code of the service logs: texts that are one of its events, and the beginnings of templates. */
 function logged(): string[] {
@@ -47,32 +70,59 @@ function logged(): string[] {
   );
 }
 
-describe("docs/operating.md has a command for", () => {
-  it.each(configured(/^\[\[d1_databases\]\]/, "database_name"))("the database %s", (name) => {
-    expect(commands).toMatch(new RegExp(`wrangler d1 create ${name}( |$)`, "m"));
-    expect(commands).toMatch(new RegExp(`wrangler d1 migrations apply ${name} --remote`));
+describe("the guides", () => {
+  it("deploy with the five commands of the README", () => {
+    const [, readme = ""] =
+      /## Deploy it[\s\S]*?```sh\n([\s\S]*?)```/.exec(read("README.md")) ?? [];
+    const five = readme.split("\n").flatMap((line) => line.replace(/#.*/, "").trim() || []);
+    expect(five).toHaveLength(5);
+    expect(read("docs/deploying.md")).toContain(`\`\`\`sh\n${five.join("\n")}\n\`\`\``);
   });
 
-  it.each([...new Set(configured(/^\[\[queues\.consumers\]\]/, "queue"))])(
-    "the queue %s",
-    (name) => {
-      expect(commands).toMatch(new RegExp(`wrangler queues create ${name}( |$)`, "m"));
-    },
-  );
-
-  it.each(secrets.map(({ name }) => name))("the secret %s", (name) => {
-    expect(commands).toContain(`wrangler secret put ${name}`);
+  it.each(["README.md", ...GUIDES])("%s names only commands of package.json", (path) => {
+    const named = [...read(path).matchAll(/npm run ([\w:]+)/g)].flatMap(([, name]) => name ?? []);
+    expect(named.filter((name) => !(name in manifest.scripts))).toEqual([]);
   });
+
+  it("have no link to a page or heading that is not there", () => {
+    expect(GUIDES.flatMap((path) => brokenLinks(path))).toEqual([]);
+  });
+});
+
+describe("each required secret", () => {
+  const required = secrets.filter(({ isOptional }) => !isOptional).map(({ name }) => name);
+
+  it("is asked for by the button that deploys", () => {
+    expect(required.length).toBeGreaterThanOrEqual(3);
+    const example = [...read(".dev.vars.example").matchAll(/^(\w+)=/gm)].map(([, name]) => name);
+    expect(example.sort()).toEqual(required.sort());
+    expect(Object.keys(manifest.cloudflare.bindings).sort()).toEqual(required.sort());
+  });
+});
+
+it("staging is configured as production is, under other names", () => {
+  const [production = "", staging = ""] = configuration
+    .slice(configuration.indexOf("[[d1_databases]]"))
+    .replace(/^#.*\n/gm, "")
+    .split('[env.staging]\nname = "agent-payment-service-staging"\n');
+  const expected = production
+    .replace(/^(\[\[?)/gm, "$1env.staging.")
+    .replace(/(database_name = "agent-payment-service)/g, "$1-staging")
+    .replace(/"agent-payment-(events|deliveries)/g, '"agent-payment-staging-$1')
+    .replace(/namespace_id = "1/g, 'namespace_id = "2');
+  const tidy = (text: string) => text.replace(/\n{2,}/g, "\n\n").trim();
+  expect(tidy(staging)).toBe(tidy(expected));
 });
 
 describe("docs/operating.md explains", () => {
   const bindings = [
-    ...configured(/^\[\[?(d1_databases|queues\.producers|assets)/, "binding"),
+    ...configured(/^\[\[?(d1_databases|queues\.producers|assets|version_metadata)/, "binding"),
     ...configured(/^\[\[(durable_objects\.bindings|ratelimits)/, "name"),
   ];
 
   it("every binding", () => {
-    expect(bindings.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
+    const deploying = read("docs/deploying.md");
+    expect(bindings.filter((name) => !deploying.includes(`\`${name}\``))).toEqual([]);
   });
 
   it("every variable and secret", () => {

@@ -1,0 +1,31 @@
+/** What a deployment of each environment uploads, as wrangler's dry run makes it. */
+import { join } from "node:path";
+import { buildWorker, GZIP_LIMIT_BYTES, isSmallEnough } from "../devnet/build.ts";
+import type { Row } from "./support/table.ts";
+
+/** Of `wrangler.toml`; production has no name there. */
+const ENVIRONMENTS = ["", "staging"];
+
+/**
+ * Runs `wrangler deploy --dry-run` for every environment, which checks its configuration as well.
+ *
+ * @param folder - for the bundles
+ * @throws with wrangler's messages when one cannot be deployed, and when a bundle is too large
+ */
+export async function benchDeployments(folder: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const environment of ENVIRONMENTS) {
+    const name = environment || "production";
+    const bundle = await buildWorker(join(folder, `deploy-${name}`), environment);
+    if (!isSmallEnough(bundle)) throw new Error(`the bundle of ${name} is too large`);
+    const kib = (bytes: number) => Math.round(bytes / 1024);
+    const { bytes, gzipBytes } = bundle;
+    rows.push({
+      environment: name,
+      "bundle KiB": kib(bytes),
+      "gzip KiB": kib(gzipBytes),
+      "limit KiB": kib(GZIP_LIMIT_BYTES),
+    });
+  }
+  return rows;
+}
