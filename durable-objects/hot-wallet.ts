@@ -5,6 +5,7 @@ import { type Database, db } from "../src/db/client.ts";
 import { newId } from "../src/db/id.ts";
 import { open } from "../src/db/sealed.ts";
 import { confirmationThreshold, type Env } from "../src/env.ts";
+import { endWithoutSource, nextForEscrows } from "../src/escrow/tasks/next.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { log } from "../src/log.ts";
 import { isInitiated } from "../src/registrations/states.ts";
@@ -24,6 +25,7 @@ import {
   isGivenUp,
   nextTransfer,
 } from "../src/wallets/transfers/due.ts";
+import { wakeWallet } from "../src/wallets/wake.ts";
 import { WalletGone } from "../src/wallets/work.ts";
 import { runBy } from "./alarm.ts";
 
@@ -55,6 +57,7 @@ interface Next {
  */
 export class HotWallet extends DurableObject<Env> {
   #view: OutputView | null = null;
+  readonly #viewsOfOthers = new Map<string, OutputView>();
 
   /**
    * Requests work and returns immediately.
@@ -98,6 +101,7 @@ export class HotWallet extends DurableObject<Env> {
     }
     if (source === null) return null;
     // The transaction library is loaded here, not at start-up.
+    const { escrowWorks } = await import("../src/escrow/tasks/works.ts");
     const { registrationWork } = await import("../src/registrations/work.ts");
     const { transferWork } = await import("../src/wallets/transfers/work.ts");
     const { runWallet } = await import("../src/wallets/run.ts");
@@ -105,17 +109,27 @@ export class HotWallet extends DurableObject<Env> {
     const transfers = transferWork(ledger, wallet);
     const { OutputView } = await import("../src/wallets/spending/outputs.ts");
     this.#view ??= new OutputView();
+    const providers = await this.#providers(source);
+    const escrows = escrowWorks({
+      ledger,
+      source,
+      wallets: await walletsOf(db(env), [source.id]),
+      vkey,
+      provider: providers.provider,
+      views: this.#viewsOfOthers,
+      wake: (onNetwork, other) => wakeWallet(env, onNetwork, other, requestId),
+    });
     const again = await runWallet({
       network,
       vkey,
       sourceId: source.id,
       db: ledger,
-      ...(await this.#providers(source)),
+      ...providers,
       journal: this.#journal(network, vkey),
       hasFollowed: async (since) =>
         haveFollowed(ledger, await activeSourceIds(db(env), network), since),
       view: this.#view,
-      works: [registrationWork(ledger, wallet), transfers],
+      works: [...escrows, registrationWork(ledger, wallet), transfers],
       keys: () => this.#keys(source, vkey),
       threshold: confirmationThreshold(env),
       clock: await chainClock(env, Date.now() + RUN_MS),
@@ -123,7 +137,8 @@ export class HotWallet extends DurableObject<Env> {
       newId,
       requestId,
     });
-    if (transfers.hasTold()) await wakeDispatcher(env, requestId);
+    if ([transfers, ...escrows].some((work) => work.hasTold()))
+      await wakeDispatcher(env, requestId);
     // Another source, with its own provider and wallets, has its turn at once.
     const after = await this.#next(ledger, network, vkey);
     const isOfAnother = after && after.sourceId !== source.id && (after.dueAt ?? 0) <= Date.now();
@@ -132,11 +147,20 @@ export class HotWallet extends DurableObject<Env> {
 
   /** What has waited longest for a transaction, or else anything that is under way. */
   async #next(ledger: Database, network: Network, vkey: string): Promise<Next | null> {
-    const [registration, transfer] = await Promise.all([
+    const [registration, transfer, escrow] = await Promise.all([
       nextOfWallet(ledger, network, vkey),
       nextTransfer(ledger, network, vkey),
+      nextForEscrows(ledger, db(this.env), network, vkey),
     ]);
     const all: Next[] = [];
+    if (escrow)
+      all.push({
+        ...escrow,
+        isWaiting: true,
+        giveUp: async () => {
+          await endWithoutSource(ledger, { network, vkey, sourceId: escrow.sourceId }, Date.now());
+        },
+      });
     if (registration)
       all.push({
         ...registration,

@@ -5,6 +5,7 @@ import { apiKeyRoutes } from "./api-keys/routes.ts";
 import { purchaseRoutes } from "./escrow/purchases/routes.ts";
 import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
 import { escrowRoutes } from "./escrow/routes.ts";
+import { waitingEscrows } from "./escrow/tasks/waiting.ts";
 import type { AppEnv } from "./http/context.ts";
 import { drainBody } from "./http/drain-body.ts";
 import { errorResponse } from "./http/errors.ts";
@@ -53,7 +54,7 @@ export function createApp(): Hono<AppEnv> {
     { at: API, router: escrowRequestRoutes() },
     { at: API, router: purchaseRoutes() },
     { at: API, router: paymentSourceRoutes() },
-    { at: API, router: walletRoutes([waitingTransfers, waitingRegistrations]) },
+    { at: API, router: walletRoutes([waitingTransfers, waitingRegistrations, waitingEscrows]) },
     { at: API, router: transferRoutes() },
     { at: API, router: topUpRoutes() },
     { at: API, router: apiKeyRoutes() },

@@ -4,6 +4,7 @@ import { renderOutdated } from "./db/render-outdated.ts";
 import { resealAll } from "./db/reseal.ts";
 import type { Env } from "./env.ts";
 import { ESCROW_DOCUMENTS } from "./escrow/outdated.ts";
+import { walletsWithEscrows } from "./escrow/tasks/wake.ts";
 import { verifyDueInboxes } from "./inbox/jobs.ts";
 import { log } from "./log.ts";
 import { checkService } from "./operation/troubles.ts";
@@ -48,7 +49,8 @@ export async function runSchedule(env: Env): Promise<void> {
     { name: "registry.wake", run: () => wakeRegistry(env, requestId) },
     {
       name: "wallets.wake",
-      run: () => wakeDueWallets(env, [dueWallets, walletsWithTransfers], requestId),
+      run: () =>
+        wakeDueWallets(env, [dueWallets, walletsWithTransfers, walletsWithEscrows], requestId),
     },
     { name: "x402.wake", run: () => wakeSettlements(env, requestId, Date.now()) },
     { name: "service.check", run: () => checkService(env, requestId, Date.now()) },

@@ -56,6 +56,8 @@ export interface Terms {
   sellerReturnAddress: string | null;
   /** The price: `RequestedFunds` and `PaidFunds`. Of a lock, what it holds less the collateral. */
   funds: StoredFunds[];
+  /** Ids of the wallets that may lock a purchase; left out: any purchasing wallet of its source. */
+  walletIds?: string[];
 }
 
 /** What transactions on the chain made of a record. The fold alone writes it, and undo restores it. */

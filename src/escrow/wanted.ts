@@ -27,6 +27,9 @@ export interface Want {
   since: number;
   /** Transactions for it whose script failed in a block. */
   lostCollaterals?: number;
+  /** Tries that failed, and when the next one is made, epoch milliseconds. */
+  failures?: number;
+  tryAt?: number;
 }
 
 /** The transaction of ours that is on its way for what is wanted: a record has at most one. */

@@ -10,7 +10,7 @@ import { writeChanges } from "../../src/escrow/fold/write-changes.ts";
 import type { EscrowRecord, Side } from "../../src/escrow/record.ts";
 import { undoSteps } from "../../src/escrow/sync/undo.ts";
 import { moveRecords } from "../../src/escrow/tasks/moved.ts";
-import { ESCROW_WORK, taskIdOf } from "../../src/escrow/tasks/task.ts";
+import { LOCK_WORK, taskIdOf } from "../../src/escrow/tasks/task.ts";
 import type { TransactionRecord } from "../../src/escrow/transaction-record.ts";
 import { nextActionOf, type Step, type Want } from "../../src/escrow/wanted.ts";
 import type { Phase } from "../../src/wallets/spending/life.ts";
@@ -128,7 +128,7 @@ export class EscrowRecords {
   }
 
   async #tell(record: EscrowRecord, want: Want, hash: string, phase: Phase): Promise<boolean> {
-    const task = { work: ESCROW_WORK, id: taskIdOf(record, want), detail: {} };
+    const task = { work: LOCK_WORK, id: taskIdOf(record, want), detail: {} };
     const transaction = {
       ...{ hash, phase, sequence: 1, sourceId: SOURCE.id, tasks: [task], inputs: [], made: [] },
       ...{ lineIn: null, lineOut: null, collateral: null, validFrom: 0, validTo: 1, fee: 0n },

@@ -21,8 +21,10 @@ export function dueAt(record: EscrowRecord): number | null {
     const window = step && windowOf(record, step);
     return window && (window.notBefore ?? 0);
   }
-  if (mayStand(side, want, state.onChainState, sourceType))
-    return Math.max(windowOf(record, want.step)?.notBefore ?? 0, want.since);
+  if (mayStand(side, want, state.onChainState, sourceType)) {
+    const begins = windowOf(record, want.step)?.notBefore ?? 0;
+    return Math.max(begins, want.since, want.tryAt ?? 0);
+  }
   // It waits for the state to return, as long as that is of use.
   const deadline = lastDeadline(record, want.step);
   return deadline && deadline + OVER_MS;

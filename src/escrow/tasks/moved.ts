@@ -8,17 +8,24 @@ import { writeChanges } from "../fold/write-changes.ts";
 import type { EscrowRecord, WalletName } from "../record.ts";
 import type { TransactionStatus } from "../transaction-record.ts";
 import type { Want } from "../wanted.ts";
+import { readTip } from "./change.ts";
 import { partsOf } from "./task.ts";
+import { afterTry } from "./tries.ts";
 
 /** After this many collaterals a step is left to a person. */
 const MOST_LOST = 2;
+const NOT_TAKEN = "the network did not take the transaction";
 
 /** What a transaction of a wallet moves. */
 interface Told {
   record: EscrowRecord;
   wantId: string;
+  /** The escrow's output that its part spends; null of a lock. Left out by what was stored before. */
+  spends: string | null | undefined;
   txHash: string;
   phase: Phase;
+  /** Why it ended, for people. */
+  reason: string | null;
 }
 
 /**
@@ -55,8 +62,9 @@ export async function moveRecords(
       const { recordId, wantId } = partsOf(move.task.id);
       const record = found.find(({ id }) => id === recordId);
       if (record === undefined) return true;
-      const { hash: txHash, phase } = move.transaction;
-      return tell(changes, { record, wantId, txHash, phase }, wallet);
+      const { hash: txHash, phase, error: reason } = move.transaction;
+      const { spends } = move.task.detail;
+      return tell(changes, { record, wantId, spends, txHash, phase, reason }, wallet);
     });
     return isWanted ? writeChanges(changes, { sourceId, network }) : [abort(found)];
   });
@@ -78,9 +86,11 @@ function tell(changes: ChangeSet, told: Told, wallet: WalletName): boolean {
 }
 
 /** A new transaction was stored. */
-function begin(changes: ChangeSet, { record, wantId, txHash }: Told, wallet: WalletName): boolean {
+function begin(changes: ChangeSet, told: Told, wallet: WalletName): boolean {
+  const { record, wantId, txHash, spends = record.state.utxo } = told;
   const { want, underWay, error } = record.wanted;
   if (want?.id !== wantId || underWay !== null || error?.isManual) return false;
+  if (spends !== record.state.utxo) return false;
   record.wallet ??= wallet;
   start(changes, record, want, changes.newTransaction(record, txHash));
   return true;
@@ -122,18 +132,24 @@ function start(
 }
 
 /** The transaction will not do it: what is wanted is wanted still. */
-function end(changes: ChangeSet, { record, txHash, phase }: Told): void {
+function end(changes: ChangeSet, { record, txHash, phase, reason }: Told): void {
   const stored = changes.stored(record, txHash);
   const { want, underWay, error } = record.wanted;
   if (stored === undefined || stored.transaction.status === "Confirmed") return;
   changes.write(record, { ...stored.transaction, status: statusOf(phase) }, stored.want);
   if (want === null || underWay?.transaction.txHash !== txHash) return;
+  const wanted = { ...record.wanted, underWay: null };
+  // What it stood on is gone, for no fault of its own.
+  if (phase === "Orphaned") {
+    changes.want(record, wanted);
+    return;
+  }
   const lost = (want.lostCollaterals ?? 0) + (phase === "Failed" ? 1 : 0);
+  const tried = afterTry(wanted, reason ?? NOT_TAKEN, changes.now);
   changes.want(record, {
-    ...record.wanted,
-    want: lost > 0 ? { ...want, lostCollaterals: lost } : want,
-    underWay: null,
-    error: phase === "Failed" && lost >= MOST_LOST ? collateralLost(lost) : error,
+    ...tried,
+    want: tried.want && { ...tried.want, ...(lost > 0 && { lostCollaterals: lost }) },
+    error: phase === "Failed" && lost >= MOST_LOST ? collateralLost(lost) : (tried.error ?? error),
   });
 }
 
@@ -153,12 +169,4 @@ function abort(records: EscrowRecord[]): Statement {
     "UPDATE escrow SET rev = NULL WHERE id IN (SELECT value FROM json_each(?))",
     ids,
   );
-}
-
-async function readTip(db: Pick<Database, "all">, network: Network): Promise<number> {
-  const [tip] = await db.all<{ height: number }>(
-    "SELECT height FROM chain_tip WHERE network = ?",
-    network,
-  );
-  return tip?.height ?? 0;
 }

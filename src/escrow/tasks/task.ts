@@ -1,11 +1,12 @@
 import type { EscrowRecord } from "../record.ts";
 import type { Want } from "../wanted.ts";
 
-/** Names the feature in wallets' transactions. */
-export const ESCROW_WORK = "escrow";
+/** Name the features in wallets' transactions. */
+export const LOCK_WORK = "lock";
+export const STEP_WORK = "step";
 
 /** Names what a wallet does for a record: the same task whenever the same want is tried again. */
-export function taskIdOf({ id }: Pick<EscrowRecord, "id">, want: Want): string {
+export function taskIdOf({ id }: Pick<EscrowRecord, "id">, want: Pick<Want, "id">): string {
   return `${id}:${want.id}`;
 }
 

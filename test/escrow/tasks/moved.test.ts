@@ -6,7 +6,7 @@ import { loadRecords } from "../../../src/escrow/fold/load-records.ts";
 import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
 import type { EscrowRecord } from "../../../src/escrow/record.ts";
 import { moveRecords } from "../../../src/escrow/tasks/moved.ts";
-import { ESCROW_WORK, taskIdOf } from "../../../src/escrow/tasks/task.ts";
+import { LOCK_WORK, taskIdOf } from "../../../src/escrow/tasks/task.ts";
 import type { Move } from "../../../src/wallets/spending/history.ts";
 import type { Phase } from "../../../src/wallets/spending/life.ts";
 import { call, emptyTables } from "../../support/app.ts";
@@ -42,7 +42,7 @@ async function stored(): Promise<EscrowRecord[]> {
 function movesOf(records: EscrowRecord[], hash: string, phase: Phase): Move[] {
   const tasks = records.flatMap((record) => {
     const { want } = record.wanted;
-    return want ? [{ work: ESCROW_WORK, id: taskIdOf(record, want), detail: {} }] : [];
+    return want ? [{ work: LOCK_WORK, id: taskIdOf(record, want), detail: {} }] : [];
   });
   const transaction: Move["transaction"] = {
     ...{ hash, phase, sequence: 1, sourceId: "source-a", tasks, inputs: [], made: [] },

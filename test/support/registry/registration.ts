@@ -32,6 +32,8 @@ export interface DeskOptions {
   type?: SourceType;
   /** Native outputs of `seller-0`, minor units; default: what every actor has. */
   sellerFunds?: number[];
+  /** Purchasing wallets of the source by name, with their native outputs in minor units. Default: none. */
+  buyers?: Record<string, number[]>;
   /** Whether the chain shows the policy's script. Default: yes. */
   published?: boolean;
   /** When the chain begins, and what its clock does. */
@@ -63,13 +65,18 @@ export class RegistrationDesk {
   }
 
   static async open(options: DeskOptions = {}): Promise<RegistrationDesk> {
-    const { type = "Web3ChainV1", sellerFunds, published = true, time } = options;
+    const { type = "Web3ChainV1", buyers = {}, published = true, time } = options;
+    const hasBuyers = Object.keys(buyers).length > 0;
+    const sellerFunds = options.sellerFunds ?? (hasBuyers ? [1e9, 1e9] : undefined);
     const cast = await (await TestChain.create()).wallets();
     const wallet = (name: string) => found(cast.wallets, (one) => one.name === name);
     const contract = found(cast.contracts, (one) => one.type === type);
     const seller = wallet("seller-0");
     const funds = sellerFunds && [
       ...sellerFunds.map((lovelace) => ({ address: seller.address, lovelace: String(lovelace) })),
+      ...Object.entries(buyers).flatMap(([name, outputs]) =>
+        outputs.map((lovelace) => ({ address: wallet(name).address, lovelace: String(lovelace) })),
+      ),
       ...["admin", "seller-1"].flatMap((name) =>
         [1, 2].map(() => ({ address: wallet(name).address, lovelace: "1000000000" })),
       ),
@@ -87,6 +94,9 @@ export class RegistrationDesk {
       AdminWallets: [{ walletAddress: seller.address }],
       feeRatePermille: 50,
       SellingWallets: desk.sellers.map(({ mnemonic }) => ({ walletMnemonic: mnemonic })),
+      PurchasingWallets: Object.keys(buyers).map((name) => ({
+        walletMnemonic: wallet(name).mnemonic,
+      })),
     });
     return new RegistrationDesk(chain, contract, desk.sellers, data.id, app);
   }
@@ -207,6 +217,10 @@ export class RegistrationDesk {
         env.DB.prepare(`UPDATE ${table} SET due_at = 0 WHERE due_at IS NOT NULL`),
       ),
     );
+    // What comes by itself has its time on the chain.
+    await env.DB.prepare(
+      "UPDATE escrow SET due_at = 0 WHERE due_at IS NOT NULL AND want IS NOT NULL",
+    ).run();
   }
 
   /**

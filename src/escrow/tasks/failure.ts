@@ -1,0 +1,62 @@
+import { ProviderError, ScriptFailed } from "../../chain/provider/provider.ts";
+import { TransactionTooLarge } from "../../chain/transaction/build.ts";
+import { WalletShort } from "../../chain/transaction/selection.ts";
+import { log } from "../../log.ts";
+import { WAIT_MS } from "../../wallets/pauses.ts";
+import { DeadlinePassed } from "../../wallets/spending/making/window.ts";
+import { FormerMayLand, InputMissing, WalletGone } from "../../wallets/work.ts";
+import { StepImpossible } from "../actions/escrow.ts";
+import type { EscrowRecord, WalletName } from "../record.ts";
+import type { RecordError, Wanted } from "../wanted.ts";
+import { shortageNote } from "./deal.ts";
+import { afterTry, ended, problem } from "./tries.ts";
+
+/** How long what can no longer be begun in time is left alone; the sync ends it before. */
+const OVER_MS = 10 * 60_000;
+
+/**
+ * What is wanted of a record for which a wallet could build no transaction.
+ *
+ * @param now - epoch milliseconds
+ */
+export function afterFailure(
+  { wanted }: Pick<EscrowRecord, "wanted">,
+  wallet: WalletName,
+  error: unknown,
+  now: number,
+): Wanted {
+  const { want } = wanted;
+  if (want === null) return wanted;
+  const isLock = want.step === "FundsLocking";
+  const waiting = (until: number, why: RecordError | null): Wanted => ({
+    ...wanted,
+    want: { ...want, tryAt: until },
+    error: why,
+  });
+  if (error instanceof WalletShort) {
+    const { unit, amount } = error.missing;
+    const note = shortageNote({ wallet, missing: new Map([[unit, amount]]) });
+    return waiting(now + WAIT_MS, problem(note, isLock ? "InsufficientFunds" : "Unknown"));
+  }
+  // What holds up all that a wallet or a source does is not told by each record.
+  if (error instanceof ProviderError && !error.permanent)
+    return waiting(Math.max(error.retryAt ?? 0, now + WAIT_MS), wanted.error);
+  if (error instanceof FormerMayLand || error instanceof InputMissing)
+    return waiting(now + WAIT_MS, wanted.error);
+  if (error instanceof DeadlinePassed)
+    return isLock
+      ? waiting(now + OVER_MS, wanted.error ?? problem(LOCK_OVER))
+      : ended(wanted, `${want.step} was not done in time: its window has closed`);
+  if (error instanceof StepImpossible) return ended(wanted, error.message);
+  const isClear = CLEAR.some((kind) => error instanceof kind);
+  if (!isClear) log("error", "escrow.task_failed", { want: want.id, error: String(error) });
+  const reason = isClear ? (error as Error).message : "internal error, see the log";
+  const after = afterTry(wanted, reason, now);
+  return after.want === null ? after : { ...after, error: problem(reason) };
+}
+
+const LOCK_OVER =
+  "the pay-by time is too near to lock the funds: the purchase ends as soon as the chain was followed beyond it";
+
+/** Errors whose message tells people what is wrong. */
+const CLEAR = [ProviderError, ScriptFailed, TransactionTooLarge, WalletGone];

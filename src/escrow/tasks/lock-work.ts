@@ -1,0 +1,198 @@
+import type { ProtocolParameters } from "../../chain/provider/provider.ts";
+import { addAll, type Value } from "../../chain/transaction/value.ts";
+import { StepImpossible } from "../actions/escrow.ts";
+import { lockedFunds, lockPart } from "../actions/lock-part.ts";
+import type { EscrowRecord, WalletName } from "../record.ts";
+import { changeRecords, recordsById } from "./change.ts";
+import { type Bid, type Dealt, deal, mayUse, type Purser, shortageNote } from "./deal.ts";
+import { chosenFor, dueRecords, everTried, nextDue, withoutWallet } from "./open.ts";
+import type { LockPorts } from "./ports.ts";
+import { LOCK_WORK, partsOf, taskIdOf } from "./task.ts";
+import { type EscrowWork, telling } from "./told.ts";
+import { problem } from "./tries.ts";
+
+/** Locks that a transaction makes: about what it has room for. */
+const MOST_LOCKS = 20;
+/** Purchases that are dealt at once. */
+const MOST_DEALT = 100;
+/** A purchase waits so long for others to share its transaction: after the newest, and at the most. */
+const QUIET_MS = 250;
+const LONGEST_QUIET_MS = 1_000;
+/** How long before its pay-by time a purchase is not locked any more. */
+const LAST_START_MS = 120_000;
+/** How often it is looked whether a wallet has got what a purchase needs. */
+const SHORT_MS = 30_000;
+
+/**
+ * What a purchasing wallet does for the purchases of a payment source: it locks their funds. Whichever
+ * wallet of the source comes first deals those for which none was chosen yet.
+ */
+export function lockWork(ports: LockPorts): EscrowWork {
+  const { ledger, source, wallet, drives } = ports;
+  const { network } = source;
+  const mine = { network, vkey: wallet.vkey, sourceId: source.id };
+  /** As they were last read. */
+  const records = new Map<string, EscrowRecord>();
+  const { told, ...tells } = telling(ports, records);
+
+  return {
+    ...tells,
+    name: LOCK_WORK,
+    stands: "line",
+    most: MOST_LOCKS,
+
+    takenOver: async () => [],
+
+    async due(now, limit) {
+      if (drives !== "all") return { tasks: [], next: null };
+      if (await dealPurchases(ports, now)) told();
+      const due = await dueRecords(ledger, mine, "lock", now, limit);
+      const quietUntil = endOfQuiet(due, limit);
+      if (quietUntil > now) return { tasks: [], next: quietUntil };
+      for (const record of due) records.set(record.id, record);
+      return {
+        tasks: due.flatMap((record) => {
+          const { want } = record.wanted;
+          const deadline = Number(record.terms.payByTime);
+          if (want === null) return [];
+          const isAlone = (want.failures ?? 0) > 0;
+          const lastStart = deadline - LAST_START_MS;
+          return [{ id: taskIdOf(record, want), deadline, lastStart, isAlone }];
+        }),
+        next: await nextDue(ledger, mine, "lock", now),
+      };
+    },
+
+    async part({ id }, { parameters }) {
+      const record = records.get(partsOf(id).recordId);
+      if (record === undefined) throw new Error(`purchase ${id} was not read`);
+      return lockPart(record, wallet, parameters);
+    },
+
+    async notBuilt(tasks, error, now) {
+      await tells.notBuilt(tasks, error, now);
+      if (ports.buyers.length > 1)
+        await handBack(
+          ports,
+          tasks.map(({ id }) => partsOf(id).recordId),
+          now,
+        );
+    },
+  };
+}
+
+/** When those that wait need not wait for others any more, epoch milliseconds. */
+function endOfQuiet(due: readonly EscrowRecord[], limit: number): number {
+  const asked = due.flatMap(({ wanted: { want } }) => (want === null ? [] : [want.since]));
+  if (asked.length === 0 || asked.length >= limit) return 0;
+  return Math.min(Math.max(...asked) + QUIET_MS, Math.min(...asked) + LONGEST_QUIET_MS);
+}
+
+/** @returns whether there are events to be sent */
+async function dealPurchases(ports: LockPorts, now: number): Promise<boolean> {
+  const { ledger, source, buyers } = ports;
+  const { network } = source;
+  const waiting = await withoutWallet(ledger, { network, sourceId: source.id }, now, MOST_DEALT);
+  if (waiting.length === 0 || buyers.length === 0) return false;
+  const dealt = new Map((await dealtOf(ports, waiting)).map((one) => [one.record.id, one]));
+  const { hasEvents } = await changeRecords(ledger, network, [...dealt.keys()], now, (record) => {
+    const one = dealt.get(record.id);
+    const { wanted } = record;
+    if (!one || record.wallet !== null || wanted.want === null) return null;
+    if ("wallet" in one) return { wanted, wallet: one.wallet };
+    return { wanted: waitingForFunds(record, one.short, now) };
+  });
+  const others = new Set(
+    [...dealt.values()].flatMap((one) => ("wallet" in one ? one.wallet.vkey : [])),
+  );
+  others.delete(ports.wallet.vkey);
+  for (const vkey of others) await ports.wake(vkey);
+  return hasEvents;
+}
+
+/** Without a choice nobody has to be asked what the wallets hold. */
+async function dealtOf(ports: LockPorts, waiting: readonly EscrowRecord[]): Promise<Dealt[]> {
+  const { buyers } = ports;
+  const withChoice = waiting.filter((record) => allowed(record, buyers).length > 1);
+  const simple = waiting
+    .filter((record) => !withChoice.includes(record))
+    .map((record): Dealt => {
+      const [only] = allowed(record, buyers);
+      return only ? { record, wallet: only } : { record, short: null };
+    });
+  if (withChoice.length === 0) return simple;
+  const bids = await bidsOf(ports, withChoice);
+  return [...simple, ...deal(bids, await pursersOf(ports))];
+}
+
+const allowed = (record: EscrowRecord, buyers: readonly WalletName[]) =>
+  buyers.filter((one) => mayUse(record, one));
+
+async function bidsOf(ports: LockPorts, waiting: readonly EscrowRecord[]): Promise<Bid[]> {
+  const parameters = await ports.parameters();
+  return waiting.map((record) => ({ record, takes: takenBy(record, ports.wallet, parameters) }));
+}
+
+/** It is the same for each wallet: their addresses are of one kind. */
+function takenBy(record: EscrowRecord, wallet: WalletName, parameters: ProtocolParameters): Value {
+  try {
+    return lockedFunds(record, wallet, parameters).value;
+  } catch (error) {
+    // The wallet that it is dealt to ends it.
+    if (error instanceof StepImpossible) return new Map();
+    throw error;
+  }
+}
+
+/** What the wallets hold, less what was dealt to them and is in no transaction yet. */
+async function pursersOf(ports: LockPorts): Promise<Purser[]> {
+  const { ledger, source, buyers } = ports;
+  const vkeys = buyers.map(({ vkey }) => vkey);
+  const before = await bidsOf(ports, await chosenFor(ledger, source.network, vkeys));
+  return Promise.all(
+    buyers.map(async (wallet): Promise<Purser> => {
+      const free: Value = new Map();
+      for (const { value } of await ports.outputsOf(wallet)) addAll(free, value);
+      for (const { record, takes } of before)
+        if (record.wallet?.vkey === wallet.vkey) addAll(free, takes, -1n);
+      return { wallet, free };
+    }),
+  );
+}
+
+function waitingForFunds(
+  { wanted }: EscrowRecord,
+  short: Extract<Dealt, { short: unknown }>["short"],
+  now: number,
+) {
+  const { want } = wanted;
+  const note = short ? shortageNote(short) : "no purchasing wallet may lock it";
+  return {
+    ...wanted,
+    want: want && { ...want, tryAt: now + SHORT_MS },
+    error: problem(note, "InsufficientFunds"),
+  };
+}
+
+/**
+ * Takes purchases that a wallet is too short for back to be dealt again. From its first transaction on a
+ * purchase stays with its wallet, which alone can keep it from being locked twice.
+ */
+async function handBack(
+  { ledger, source }: LockPorts,
+  ids: readonly string[],
+  now: number,
+): Promise<void> {
+  const short = (await recordsById(ledger, ids)).filter(
+    ({ wanted }) => wanted.error?.type === "InsufficientFunds",
+  );
+  const tried = await everTried(
+    ledger,
+    short.map(({ id }) => id),
+  );
+  const free = short.filter(({ id }) => !tried.has(id)).map(({ id }) => id);
+  await changeRecords(ledger, source.network, free, now, ({ wanted }) => ({
+    wanted,
+    wallet: null,
+  }));
+}

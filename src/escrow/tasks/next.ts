@@ -1,0 +1,61 @@
+import type { Network } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import { findWallet } from "../../wallets/managed/find.ts";
+import { changeRecords } from "./change.ts";
+import { nextRecord, type SourceWallet, withoutWallet } from "./open.ts";
+import { ended } from "./tries.ts";
+
+/** What a wallet has to do for escrows next. */
+export interface NextForEscrows {
+  sourceId: string;
+  /** Epoch milliseconds. */
+  dueAt: number;
+}
+
+/** The escrow that waits longest for a wallet, or for any purchasing wallet of its source. */
+export async function nextForEscrows(
+  ledger: Database,
+  core: Database,
+  network: Network,
+  vkey: string,
+): Promise<NextForEscrows | null> {
+  const [own, buyer] = await Promise.all([
+    nextRecord(ledger, network, vkey),
+    findWallet(core, network, vkey, "Purchasing"),
+  ]);
+  if (!buyer) return own ?? null;
+  const { sourceId } = buyer;
+  const [undealt] = await withoutWallet(ledger, { network, sourceId }, Date.now(), 1);
+  if (undealt && !(own && own.dueAt <= Date.now())) return { sourceId, dueAt: Date.now() };
+  return own ?? null;
+}
+
+/** Records that end together. */
+const MOST_ENDED = 100;
+
+/**
+ * Ends what a wallet was to do for the escrows of a payment source that was removed: there is no provider
+ * left to ask. What was sent before may still land.
+ *
+ * @param now - epoch milliseconds
+ * @throws StaleWallet
+ */
+export async function endWithoutSource(
+  ledger: Database,
+  { network, vkey, sourceId }: SourceWallet,
+  now: number,
+): Promise<void> {
+  const rows = await ledger.all<{ id: string }>(
+    `SELECT id FROM escrow WHERE network = ?1 AND source_id = ?3 AND due_at IS NOT NULL
+       AND (wallet->>'vkey' = ?2 OR wallet->>'vkey' IS NULL) LIMIT ${MOST_ENDED}`,
+    network,
+    vkey,
+    sourceId,
+  );
+  const ids = rows.map(({ id }) => id);
+  const note = "its payment source was removed: nothing more is done for it";
+  await changeRecords(ledger, network, ids, now, ({ wanted }) => {
+    const after = ended(wanted, note);
+    return { wanted: { ...after, error: after.error && { ...after.error, isManual: true } } };
+  });
+}

@@ -1,0 +1,132 @@
+/** Records for which wallets have something to do: `due_at`, which is computed whenever one is written. */
+import type { Network } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import type { EscrowRecord } from "../record.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
+
+type Ledger = Pick<Database, "all">;
+
+/** A managed wallet, as a payment source has it. */
+export interface SourceWallet {
+  network: Network;
+  /** Payment key hash, hex. */
+  vkey: string;
+  sourceId: string;
+}
+
+/** Locks stand on a wallet's line, all other steps on its lanes. */
+export type Kind = "lock" | "step";
+
+const OF_KIND: Record<Kind, string> = {
+  lock: "coalesce(want->>'step', '') = 'FundsLocking'",
+  step: "coalesce(want->>'step', '') <> 'FundsLocking'",
+};
+
+/**
+ * A wallet's records of a kind that are due, what has waited longest first.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function dueRecords(
+  ledger: Ledger,
+  { network, vkey, sourceId }: SourceWallet,
+  kind: Kind,
+  now: number,
+  limit: number,
+): Promise<EscrowRecord[]> {
+  const rows = await ledger.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow
+     WHERE network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at <= ?
+       AND source_id = ? AND ${OF_KIND[kind]}
+     ORDER BY due_at, id LIMIT ?`,
+    network,
+    vkey,
+    now,
+    sourceId,
+    limit,
+  );
+  return rows.map(recordOfRow);
+}
+
+/** When a wallet's next record of a kind is due, epoch milliseconds; null: none is. */
+export async function nextDue(
+  ledger: Ledger,
+  { network, vkey, sourceId }: SourceWallet,
+  kind: Kind,
+  now: number,
+): Promise<number | null> {
+  const [row] = await ledger.all<{ next: number | null }>(
+    `SELECT min(due_at) AS next FROM escrow
+     WHERE network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at > ?
+       AND source_id = ? AND ${OF_KIND[kind]}`,
+    network,
+    vkey,
+    now,
+    sourceId,
+  );
+  return row?.next ?? null;
+}
+
+/** Purchases of a source that shall be locked, and for which no wallet was chosen yet. */
+export async function withoutWallet(
+  ledger: Ledger,
+  { network, sourceId }: Pick<SourceWallet, "network" | "sourceId">,
+  now: number,
+  limit: number,
+): Promise<EscrowRecord[]> {
+  const rows = await ledger.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow
+     WHERE network = ? AND wallet->>'vkey' IS NULL AND due_at IS NOT NULL AND due_at <= ?
+       AND source_id = ? AND ${OF_KIND.lock}
+     ORDER BY due_at, id LIMIT ?`,
+    network,
+    now,
+    sourceId,
+    limit,
+  );
+  return rows.map(recordOfRow);
+}
+
+/** Purchases that wallets were chosen for, and that are in no transaction yet. */
+export async function chosenFor(
+  ledger: Ledger,
+  network: Network,
+  vkeys: readonly string[],
+): Promise<EscrowRecord[]> {
+  const rows = await ledger.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow
+     WHERE network = ? AND wallet->>'vkey' IN (SELECT value FROM json_each(?))
+       AND due_at IS NOT NULL AND ${OF_KIND.lock}`,
+    network,
+    JSON.stringify(vkeys),
+  );
+  return rows.map(recordOfRow);
+}
+
+/** Those of some records for which a transaction of ours was ever stored. */
+export async function everTried(
+  ledger: Ledger,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await ledger.all<{ id: string }>(
+    `SELECT DISTINCT record_id AS id FROM escrow_transaction
+     WHERE record_id IN (SELECT value FROM json_each(?)) AND want IS NOT NULL`,
+    JSON.stringify(ids),
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** The record that a wallet has to do something for next, of whatever source. */
+export async function nextRecord(
+  ledger: Ledger,
+  network: Network,
+  vkey: string,
+): Promise<{ sourceId: string; dueAt: number } | undefined> {
+  const [row] = await ledger.all<{ sourceId: string; dueAt: number }>(
+    `SELECT source_id AS sourceId, due_at AS dueAt FROM escrow
+     WHERE network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`,
+    network,
+    vkey,
+  );
+  return row;
+}

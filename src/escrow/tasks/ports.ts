@@ -1,0 +1,36 @@
+import type { ProtocolParameters } from "../../chain/provider/provider.ts";
+import type { WalletOutput } from "../../chain/transaction/plan.ts";
+import type { Database } from "../../db/client.ts";
+import type { Drives } from "../../sources/drives.ts";
+import type { SourceRow } from "../../sources/record.ts";
+import type { WalletName } from "../record.ts";
+
+/** A wallet as it works for the escrows of a payment source. */
+export interface EscrowPorts {
+  /** With `writes: "idempotent"`. */
+  ledger: Database;
+  source: Pick<
+    SourceRow,
+    | "id"
+    | "network"
+    | "type"
+    | "contractAddress"
+    | "cooldownTime"
+    | "feeRatePermille"
+    | "feeReceiverAddress"
+  >;
+  wallet: WalletName;
+  drives: Drives;
+}
+
+/** What deals purchases to the purchasing wallets of a source. */
+export interface LockPorts extends EscrowPorts {
+  /** The purchasing wallets of the source that may lock, this one included. */
+  buyers: readonly WalletName[];
+  /** What a wallet can spend, as far as is known. @throws ProviderError */
+  outputsOf(wallet: WalletName): Promise<readonly WalletOutput[]>;
+  /** @throws ProviderError */
+  parameters(): Promise<ProtocolParameters>;
+  /** Wakes another wallet. */
+  wake(vkey: string): Promise<void>;
+}

@@ -1,0 +1,73 @@
+import type { Move } from "../../wallets/spending/history.ts";
+import type { Task, WalletWork } from "../../wallets/work.ts";
+import type { EscrowRecord } from "../record.ts";
+import { changeRecords, recordsById } from "./change.ts";
+import { afterFailure } from "./failure.ts";
+import { moveRecords } from "./moved.ts";
+import type { EscrowPorts } from "./ports.ts";
+import { partsOf } from "./task.ts";
+
+/** Work that writes events with what it tells records. */
+export interface EscrowWork extends WalletWork {
+  /** Whether it did, for the dispatcher to be woken. */
+  hasTold(): boolean;
+}
+
+type Telling = Pick<EscrowWork, "revision" | "unchanged" | "moved" | "notBuilt" | "hasTold">;
+
+/**
+ * How records are told what becomes of their tasks.
+ *
+ * @param read - records by their ids, as the parts were made of them
+ */
+export function telling(
+  { ledger, source, wallet }: EscrowPorts,
+  read: ReadonlyMap<string, EscrowRecord>,
+): Telling & { told(): void } {
+  const { network } = source;
+  let hasTold = false;
+  const isSame = (task: Task, now: readonly EscrowRecord[]) => {
+    const { recordId, wantId } = partsOf(task.id);
+    const record = now.find(({ id }) => id === recordId);
+    const { want, underWay, error } = record?.wanted ?? { want: null };
+    return (
+      want?.id === wantId &&
+      underWay === null &&
+      !error?.isManual &&
+      record?.state.utxo === read.get(recordId)?.state.utxo
+    );
+  };
+  return {
+    revision: "escrow.rev",
+
+    async unchanged(tasks) {
+      const now = await recordsById(
+        ledger,
+        tasks.map(({ id }) => partsOf(id).recordId),
+      );
+      return tasks.filter((task) => isSame(task, now));
+    },
+
+    async moved(moves: readonly Move[], now) {
+      hasTold ||= moves.length > 0;
+      return moveRecords(ledger, network, wallet, moves, now);
+    },
+
+    async notBuilt(tasks, error, now) {
+      const wants = new Map(tasks.map(({ id }) => [partsOf(id).recordId, partsOf(id).wantId]));
+      const ids = [...wants.keys()];
+      const { hasEvents } = await changeRecords(ledger, network, ids, now, (record) => {
+        const { want, underWay } = record.wanted;
+        if (want === null || want.id !== wants.get(record.id) || underWay !== null) return null;
+        return { wanted: afterFailure(record, wallet, error, now) };
+      });
+      hasTold ||= hasEvents;
+    },
+
+    told() {
+      hasTold = true;
+    },
+
+    hasTold: () => hasTold,
+  };
+}

@@ -1,0 +1,36 @@
+/** What becomes of what is wanted of a record when a try fails: pure. */
+import { pauseAfter } from "../../wallets/pauses.ts";
+import { addNote } from "../record.ts";
+import type { RecordError, Wanted } from "../wanted.ts";
+
+/** A step that failed so often ends. A lock is tried until its time is over: nothing else can come of it. */
+const MOST_TRIES = 10;
+
+/**
+ * What is wanted after a try that failed: the same after a growing pause, or nothing any more.
+ *
+ * @param reason - for people
+ * @param now - epoch milliseconds
+ */
+export function afterTry(wanted: Wanted, reason: string, now: number): Wanted {
+  const { want } = wanted;
+  if (want === null) return wanted;
+  const failures = (want.failures ?? 0) + 1;
+  if (failures >= MOST_TRIES && want.step !== "FundsLocking")
+    return ended(wanted, `${want.step} failed ${failures} times, the last time: ${reason}`);
+  const again = { ...want, failures, tryAt: now + pauseAfter(failures) };
+  return { ...wanted, want: again, underWay: null };
+}
+
+/** The want ends, and the record says why: nobody waits for it in silence. */
+export function ended(wanted: Wanted, reason: string): Wanted {
+  return { ...wanted, want: null, underWay: null, error: problem(reason) };
+}
+
+/** An error that goes by itself, or with the next thing that is asked for. */
+export function problem(
+  note: string,
+  type: "Unknown" | "InsufficientFunds" = "Unknown",
+): RecordError {
+  return { isManual: false, type, note: addNote(null, note), txHash: null };
+}

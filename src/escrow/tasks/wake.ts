@@ -1,0 +1,73 @@
+/** Which wallets have something to do for escrows, and how they learn of it. */
+import { and, asc, eq, isNull } from "drizzle-orm";
+import type { Network } from "../../chain/network.ts";
+import { type Database, db } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import { type Drives, drivesOf } from "../../sources/drives.ts";
+import { paymentSource } from "../../sources/tables.ts";
+import { managedWallet, type WalletRole } from "../../wallets/managed/tables.ts";
+import { wakeWallet } from "../../wallets/wake.ts";
+
+interface DrivenWallet {
+  network: Network;
+  vkey: string;
+  sourceId: string;
+  role: WalletRole;
+  drives: Drives;
+}
+
+/** The wallets in use of followed payment sources that do anything, the oldest first. */
+async function drivenWallets(core: Database): Promise<DrivenWallet[]> {
+  const rows = await core.orm
+    .select({ wallet: managedWallet, source: paymentSource })
+    .from(managedWallet)
+    .innerJoin(paymentSource, eq(paymentSource.id, managedWallet.sourceId))
+    .where(and(isNull(managedWallet.deletedAt), isNull(paymentSource.deletedAt)))
+    .orderBy(asc(managedWallet.createdAt), asc(managedWallet.id));
+  return rows
+    .map(({ wallet: { network, vkey, sourceId, role, drives }, source }) => ({
+      ...{ network, vkey, sourceId, role },
+      drives: drivesOf(source, { drives }),
+    }))
+    .filter(({ drives }) => drives !== "nothing");
+}
+
+/** Wallets with records that are due. @param now - epoch milliseconds */
+export async function walletsWithEscrows(
+  database: Database,
+  now: number,
+): Promise<{ network: Network; vkey: string }[]> {
+  // By the wallet, or by the source where none was chosen yet.
+  const due = await database.all<{ network: Network; vkey: string | null; sourceId: string }>(
+    `SELECT DISTINCT network, wallet->>'vkey' AS vkey,
+       iif(wallet IS NULL, source_id, NULL) AS sourceId
+     FROM escrow WHERE due_at IS NOT NULL AND due_at <= ?`,
+    now,
+  );
+  if (due.length === 0) return [];
+  const driven = await drivenWallets(database);
+  return due.flatMap(({ network, vkey, sourceId }) => {
+    const found = driven.find((one) =>
+      vkey === null
+        ? one.sourceId === sourceId && isBuyer(one)
+        : one.network === network && one.vkey === vkey,
+    );
+    return found ? [{ network, vkey: found.vkey }] : [];
+  });
+}
+
+/**
+ * Tells the wallets of a payment source that a purchase waits to be locked. What is not told is found by
+ * the cron.
+ */
+export async function wakeBuyers(
+  env: Pick<Env, "DB" | "HOT_WALLET">,
+  sourceId: string,
+  requestId: string,
+): Promise<void> {
+  const driven = await drivenWallets(db(env));
+  const first = driven.find((one) => one.sourceId === sourceId && isBuyer(one));
+  if (first) await wakeWallet(env, first.network, first.vkey, requestId);
+}
+
+const isBuyer = ({ role, drives }: DrivenWallet) => role === "Purchasing" && drives === "all";

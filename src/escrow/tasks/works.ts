@@ -1,0 +1,55 @@
+import type { Network } from "../../chain/network.ts";
+import type { Provider } from "../../chain/provider/provider.ts";
+import type { Database } from "../../db/client.ts";
+import { drivesOf } from "../../sources/drives.ts";
+import type { SourceRow } from "../../sources/record.ts";
+import type { WalletRow } from "../../wallets/managed/tables.ts";
+import { OutputView, ownOutputs } from "../../wallets/spending/outputs.ts";
+import { readOpen } from "../../wallets/spending/store.ts";
+import type { WalletName } from "../record.ts";
+import { lockWork } from "./lock-work.ts";
+import type { EscrowWork } from "./told.ts";
+
+/** What a wallet's object has for the escrows of a payment source. */
+export interface WorkPlace {
+  /** With `writes: "idempotent"`. */
+  ledger: Database;
+  source: SourceRow;
+  /** The wallets in use of the source. */
+  wallets: readonly WalletRow[];
+  /** Payment key hash of the wallet that works, hex. */
+  vkey: string;
+  provider: Provider;
+  /** What the provider showed of the source's other wallets, by key hash; kept from run to run. */
+  views: Map<string, OutputView>;
+  wake(network: Network, vkey: string): Promise<void>;
+}
+
+/** What a wallet does for the escrows of a payment source, the most urgent first. */
+export function escrowWorks(place: WorkPlace): EscrowWork[] {
+  const { ledger, source, wallets, provider } = place;
+  const { network } = source;
+  const row = wallets.find(({ vkey }) => vkey === place.vkey);
+  if (row === undefined) return [];
+  const ports = { ledger, source, wallet: nameOf(row), drives: drivesOf(source, row) };
+  if (row.role !== "Purchasing") return [];
+  const buyers = wallets
+    .filter((one) => one.role === "Purchasing" && drivesOf(source, one) === "all")
+    .map(nameOf);
+  return [
+    lockWork({
+      ...ports,
+      buyers,
+      async outputsOf({ vkey, address }) {
+        const view = place.views.get(vkey) ?? new OutputView();
+        place.views.set(vkey, view);
+        const shown = await view.read(provider, address, Date.now());
+        return ownOutputs(shown, await readOpen(ledger, network, vkey));
+      },
+      parameters: () => provider.protocolParameters(),
+      wake: (vkey) => place.wake(network, vkey),
+    }),
+  ];
+}
+
+const nameOf = ({ id, vkey, address }: WalletRow): WalletName => ({ id, vkey, address });

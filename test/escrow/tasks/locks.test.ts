@@ -1,0 +1,183 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { emptyTables } from "../../support/app.ts";
+import { BuyDesk, storedRecords, walletTransactions } from "../../support/escrow/buying.ts";
+
+beforeEach(emptyTables);
+
+const WAITING = { requestedAction: "WaitingForExternalAction", errorType: null };
+
+describe("a purchase that is to be locked", () => {
+  it.each(["Web3ChainV1", "Web3ChainV2"] as const)(
+    "is locked by the purchasing wallet, and both sides follow (%s)",
+    async (type) => {
+      const buying = await BuyDesk.open(type);
+      await buying.buy();
+      await buying.work();
+      const begun = await buying.only("purchase");
+      expect(begun).toMatchObject({
+        onChainState: null,
+        NextAction: { requestedAction: "FundsLockingInitiated", errorType: null },
+        CurrentTransaction: { status: "Pending" },
+        SmartContractWallet: { walletVkey: buying.buyers["buyer-0"]?.vkey },
+      });
+      await buying.sync();
+      for (const side of ["purchase", "payment"] as const)
+        expect(await buying.only(side)).toMatchObject({
+          onChainState: "FundsLocked",
+          NextAction: { ...WAITING, errorNote: null },
+        });
+    },
+  );
+
+  it("shares its transaction with others that wait", async () => {
+    const buying = await BuyDesk.open();
+    for (let i = 0; i < 4; i++) await buying.buy();
+    await buying.work();
+    expect(await walletTransactions()).toHaveLength(1);
+    await buying.sync();
+    const purchases = await buying.shown("purchase");
+    expect(purchases.map(({ onChainState }) => onChainState)).toEqual(Array(4).fill("FundsLocked"));
+  });
+
+  it("waits a moment for others, and no longer", async () => {
+    const buying = await BuyDesk.open();
+    await buying.buy();
+    await env.DB.prepare(
+      "UPDATE escrow SET want = json_set(want, '$.since', ?) WHERE side = 'purchase'",
+    )
+      .bind(Date.now() + 60_000)
+      .run();
+    const again = await buying.work();
+    expect(again).toBeGreaterThan(Date.now() + 30_000);
+    expect(await walletTransactions()).toEqual([]);
+  });
+
+  it("says what is missing in which wallet, and goes on when it is there", async () => {
+    const buying = await BuyDesk.open("Web3ChainV1", { "buyer-0": [4_000_000] });
+    const { address, vkey } = buying.buyers["buyer-0"] ?? { address: "", vkey: "" };
+    await buying.buy();
+    await buying.work();
+    const short = await buying.only("purchase");
+    expect(short).toMatchObject({
+      NextAction: {
+        requestedAction: "FundsLockingRequested",
+        errorType: "InsufficientFunds",
+        errorNote: expect.stringMatching(
+          /^the wallet \S+ lacks \d+ minor units of the native coin: /,
+        ),
+      },
+    });
+    expect(short.NextAction.errorNote).toContain(address);
+    const told = await env.DB.prepare(
+      "SELECT count(*) AS n FROM event WHERE kind = 'PURCHASE_ON_ERROR'",
+    ).first("n");
+    expect(told).toBe(1);
+    const { data } = await buying.desk.ask<{
+      Wallets: { walletVkey: string; Waiting: unknown[] }[];
+    }>("GET", "/wallet/list");
+    expect(data.Wallets.find(({ walletVkey }) => walletVkey === vkey)?.Waiting).toEqual([
+      expect.objectContaining({ feature: "lock", reason: short.NextAction.errorNote }),
+    ]);
+
+    const [, rich] = buying.desk.sellers;
+    await buying.desk.ask("POST", "/wallet/transfer-funds", {
+      fromWalletAddress: rich.address,
+      toAddress: address,
+      minorUnitAmount: "50000000",
+    });
+    await buying.desk.settle(rich);
+    await buying.desk.skipPauses();
+    await buying.work();
+    expect(await buying.only("purchase")).toMatchObject({
+      NextAction: { requestedAction: "FundsLockingInitiated", errorType: null },
+    });
+  });
+
+  it("is not begun so late that no block would take it in time", async () => {
+    const buying = await BuyDesk.open();
+    await buying.buy();
+    await buying.chain.advance(59 * 60_000);
+    await buying.chain.mine();
+    await buying.work();
+    expect(await walletTransactions()).toEqual([]);
+    expect(await buying.only("purchase")).toMatchObject({
+      NextAction: {
+        requestedAction: "FundsLockingRequested",
+        errorNote: expect.stringContaining("pay-by time"),
+      },
+    });
+  });
+
+  it("is left alone while the wallet begins nothing new", async () => {
+    const buying = await BuyDesk.open();
+    await buying.buy();
+    await env.DB.prepare("UPDATE managed_wallet SET drives = 'finish'").run();
+    await buying.work();
+    expect(await walletTransactions()).toEqual([]);
+    expect((await buying.only("purchase")).SmartContractWallet).toBeNull();
+  });
+
+  it("is locked once, though the answer to its transaction was lost and it came too late", async () => {
+    const buying = await BuyDesk.open();
+    await buying.buy();
+    await buying.chain.faults({ match: "/tx/submit", status: 504 });
+    await buying.work();
+    await buying.chain.faults();
+    await buying.chain.advance(15 * 60_000);
+    await buying.chain.mine();
+    await buying.work();
+    await buying.desk.skipPauses();
+    await buying.work();
+    await buying.sync();
+    expect(await buying.only("purchase")).toMatchObject({
+      onChainState: "FundsLocked",
+      NextAction: WAITING,
+      TransactionHistory: [{ status: "FailedViaTimeout" }],
+    });
+  });
+});
+
+describe("purchases of a source with several purchasing wallets", () => {
+  it("go to the fullest wallet that has enough, and stay with it", async () => {
+    const buying = await BuyDesk.open("Web3ChainV1", {
+      "buyer-0": [15_000_000],
+      "buyer-1": [24_000_000],
+    });
+    for (let i = 0; i < 4; i++) await buying.buy();
+    await buying.work();
+    const vkeys = async () =>
+      (await storedRecords("purchase")).map(({ wallet }) => wallet?.vkey ?? null);
+    const [poor, rich] = ["buyer-0", "buyer-1"].map((name) => buying.buyers[name]?.vkey);
+    const dealt = await vkeys();
+    expect(dealt.filter((vkey) => vkey === rich)).toHaveLength(3);
+    expect(dealt.filter((vkey) => vkey === poor)).toHaveLength(1);
+    await buying.work("buyer-1");
+    await buying.sync();
+    expect(await vkeys()).toEqual(dealt);
+    const states = (await buying.shown("purchase")).map(({ onChainState }) => onChainState);
+    expect(states).toEqual(Array(4).fill("FundsLocked"));
+  });
+
+  it("use only the wallets that they may", async () => {
+    const buying = await BuyDesk.open("Web3ChainV1", {
+      "buyer-0": [100_000_000],
+      "buyer-1": [900_000_000],
+    });
+    const { id } = await buying.buy();
+    const poor = await env.DB.prepare("SELECT id FROM managed_wallet WHERE vkey = ?")
+      .bind(buying.buyers["buyer-0"]?.vkey)
+      .first("id");
+    await env.DB.prepare(
+      "UPDATE escrow SET terms = json_set(terms, '$.walletIds', json_array(?)) WHERE id = ?",
+    )
+      .bind(poor, id)
+      .run();
+    await buying.work("buyer-1");
+    expect((await buying.only("purchase")).SmartContractWallet?.id).toBe(poor);
+    await buying.work("buyer-0");
+    expect((await buying.only("purchase")).NextAction.requestedAction).toBe(
+      "FundsLockingInitiated",
+    );
+  });
+});
