@@ -119,6 +119,14 @@ export const escrow = sqliteTable(
         .where(sql`due_at IS NOT NULL`),
       // For operators: few records have one.
       index("escrow_error").on(table.network, sql`error->>'type'`).where(sql`error IS NOT NULL`),
+      // What was asked for and is not locked: it expires.
+      index("escrow_unlocked")
+        .on(table.sourceId, sql`CAST(terms->>'payByTime' AS INTEGER)`)
+        .where(sql`on_chain_state IS NULL AND expired_at IS NULL`),
+      // Purchases that ended without a lock: their charge is given back.
+      index("escrow_held")
+        .on(table.network, table.id)
+        .where(sql`charge = 'held' AND expired_at IS NOT NULL`),
       // For the monthly invoice: a buyer's payments that became billable in a month.
       index("escrow_billed")
         .on(table.network, sql.raw(BUYER_VKEY), sql.raw(BILLABLE_AT))

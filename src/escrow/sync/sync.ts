@@ -4,11 +4,13 @@ import { applyPending, runPass } from "../../indexer/pass.ts";
 import { isAfter } from "../../indexer/position.ts";
 import { ChangeSet } from "../fold/changes.ts";
 import type { EscrowCursor } from "./cursor.ts";
+import { expireUnlocked } from "./expire.ts";
 import { type EscrowFollower, followNew, followPast, type SyncContext } from "./follower.ts";
 import { positionOf } from "./list.ts";
 
 /**
- * One pass over a source: what is new on the chain, then the past of wallets that were added later.
+ * One pass over a source: what is new on the chain, then the past of wallets that were added later, then
+ * what was not locked in time.
  *
  * @param cursor - read before `context.source` was: a wallet added later makes it stale, so no pass
  *   reads the past without the wallet it reads it for
@@ -24,7 +26,9 @@ export async function syncSource(
   const live = followNew(context, cursor);
   const tip = await context.provider.latestBlock();
   return (
-    (await runPass(live, tip, deadline)) || (await applyPast(context, cursor, live, tip, deadline))
+    (await runPass(live, tip, deadline)) ||
+    (await applyPast(context, cursor, live, tip, deadline)) ||
+    (await expireUnlocked(context, tip))
   );
 }
 
