@@ -1,9 +1,10 @@
+import { documentVersion, fieldName, valueName } from "../http/names/table.ts";
 import { type EscrowRecord, lockOf, type StoredFunds } from "./record.ts";
 import type { TransactionRecord } from "./transaction-record.ts";
 import { type NextAction, nextActionOf } from "./wanted.ts";
 
 /** Raised whenever the text of `render` changes; rows with another one are rendered when read. */
-export const DOC_VERSION = 2;
+export const DOC_VERSION = documentVersion(2);
 
 /**
  * Control characters are placeholders for values that are known later. `JSON.stringify` escapes
@@ -49,8 +50,8 @@ export function render(
     submitResultTime: json(terms.submitResultTime),
     unlockTime: json(terms.unlockTime),
     externalDisputeUnlockTime: json(terms.externalDisputeUnlockTime),
-    totalBuyerChainFees: wholeCoins(state.buyerFees),
-    totalSellerChainFees: wholeCoins(state.sellerFees),
+    [fieldName("totalBuyerChainFees")]: wholeCoins(state.buyerFees),
+    [fieldName("totalSellerChainFees")]: wholeCoins(state.sellerFees),
     nextActionOrOnChainStateOrResultLastChangedAt: stamp(
       moved.chain || moved.action,
       record.changedAt,
@@ -59,7 +60,7 @@ export function render(
     onChainStateOrResultLastChangedAt: stamp(moved.chain, record.chainChangedAt),
     requestedById: json(record.requestedById),
     onChainState: json(state.onChainState),
-    collateralReturnMinorUnit: json(parties.collateralReturn),
+    [fieldName("collateralReturnMinorUnit")]: json(parties.collateralReturn),
     buyerReturnAddress: json(parties.buyerReturnAddress),
     // A contract of Web3ChainV1 knows none, and pays the one that was agreed.
     sellerReturnAddress: json(parties.sellerReturnAddress ?? terms.sellerReturnAddress),
@@ -75,7 +76,7 @@ export function render(
     PaymentSource: json({
       id: record.sourceId,
       network: record.network,
-      paymentSourceType: record.sourceType,
+      paymentSourceType: valueName(record.sourceType),
       smartContractAddress: record.contractAddress,
       policyId: record.policyId,
     }),

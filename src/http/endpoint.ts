@@ -6,6 +6,7 @@ import { withDeadline } from "./deadline.ts";
 import { envelope, type SuccessStatus } from "./envelope.ts";
 import { codesOf } from "./errors/codes.ts";
 import { checkIdempotencyKey } from "./idempotency.ts";
+import { inWireNames } from "./names/translate.ts";
 import { answerText, described, named } from "./openapi/fields.ts";
 import type { Declaration, Described, Router } from "./openapi/router.ts";
 import { rateLimit, rateLimitStranger } from "./rate-limit.ts";
@@ -80,7 +81,8 @@ export function serve<
       body: body as z.output<Body>,
     });
     if (result instanceof Response) return result;
-    const plain: unknown = endpoint.isPlain ? result : envelope(result, endpoint.status);
+    const data = inWireNames(endpoint.data, result);
+    const plain: unknown = endpoint.isPlain ? data : envelope(data, endpoint.status);
     return endpoint.isConditional ? conditional(c, JSON.stringify(plain)) : c.json(plain as object);
   };
 

@@ -6,6 +6,7 @@ import { type AdminErrorKind, adminErrorResponse, isAdminPath } from "./admin/er
 import type { AppContext } from "./context.ts";
 import { ERROR_CODES, type ErrorCode, type ErrorStatus, generalCode } from "./errors/codes.ts";
 import { ERRORS_PATH } from "./errors/page.ts";
+import { withNames } from "./names/table.ts";
 
 /** How a message begins that is about a field, a header or the body: `limit: must be at most 50`. */
 const NAMED_FIELD = /^([a-z][\w-]*(?:\.[\w-]+|\[(?:\d+|"")\])*): /i;
@@ -56,7 +57,9 @@ export function errorResponse(error: unknown, c: AppContext): Response {
   const known = asApiError(error);
   if (known.status >= 500) report(error, known.status, c);
   if (isAdminPath(c.req.path)) return adminErrorResponse(known, c);
-  const { message, code, field } = known;
+  const { code } = known;
+  const message = withNames(known.message);
+  const field = known.field && withNames(known.field);
   const reason = {
     message,
     code,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "./errors.ts";
+import { inOwnNames } from "./names/translate.ts";
 
 /** Problems beyond this number are counted, not listed. */
 const LISTED_PROBLEMS = 5;
@@ -11,7 +12,7 @@ export const REPEATED = Symbol("sent more than once");
 z.config({ localeError: (issue) => describe(issue) });
 
 /**
- * Parses a value by a schema. Unknown fields are dropped.
+ * Parses a value by a schema, whichever spelling of names it has. Unknown fields are dropped.
  *
  * @param whole - what to call the value itself (`body`, `query`) when no field is to blame
  * @throws ApiError 400 with `field: why`, one sentence for each field, several joined by `; `
@@ -21,7 +22,7 @@ export async function validate<Schema extends z.ZodType>(
   value: unknown,
   whole: string,
 ): Promise<z.output<Schema>> {
-  const result = await schema.safeParseAsync(value);
+  const result = await schema.safeParseAsync(inOwnNames(schema, value));
   if (result.success) return result.data;
   // A field's first problem is about its type; its bounds and form mean nothing after that.
   const first = new Map<string, string>();

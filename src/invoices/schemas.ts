@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { described, named, WALLET_ADDRESS } from "../http/openapi/fields.ts";
-import { network } from "../http/openapi/ledger.ts";
+import { network, unitOf } from "../http/openapi/ledger.ts";
 import { flag, page, text } from "../http/parameters.ts";
 import { LANGUAGES } from "./content.ts";
 import { CURRENCY_CODES } from "./currencies.ts";
@@ -135,6 +135,7 @@ const invoiceTexts = z.object({
 export const reverseCharge = z.boolean();
 export const reverseChargeText = "Whether the buyer owes the VAT.";
 
+const unitName = text(250, 0).transform(unitOf);
 const decimals = z.int().min(0).max(30);
 /** Smaller ones have more digits than are printed. */
 const LEAST_RATE = 1e-30;
@@ -150,12 +151,12 @@ const billing = {
   month,
   invoiceCurrency: currency,
   CurrencyConversion: described(
-    z.record(text(250, 0), rateNumber).default({}),
+    z.record(unitName, rateNumber).default({}),
     "Invoice currency per one of the unit that amounts are counted in, or per whole coin of a unit that `decimals` names; the native coin is the empty text.",
     { "": 4.5e-7 },
   ),
   decimals: described(
-    z.record(text(250, 0), decimals).default({}),
+    z.record(unitName, decimals).default({}),
     "Decimals of a whole coin by unit: the rate that `CurrencyConversion` gives for such a unit is per whole coin, and the paper shows whole coins.",
     {},
   ),
@@ -242,7 +243,7 @@ export const missingQuery = z.object({
 /** A decimal with a non-zero digit; as small as `LEAST_RATE`. */
 const RATE = /^(?=.*[1-9])\d{1,15}(\.\d{1,30})?$/;
 export const unitText = "Empty for the native coin, else policy id and asset name in hex.";
-export const rateUnit = described(text(250, 0), unitText, "");
+export const rateUnit = described(unitName, unitText, "");
 const rateText =
   "Currency per one of the unit that amounts are counted in, or per whole coin with `decimals`";
 export const rateSource = "Where the rate is from.";

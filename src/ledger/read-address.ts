@@ -4,6 +4,8 @@ import { permitNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { exactNumber } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
+import { SAYS_OTHER_NAMES } from "../http/names/table.ts";
+import { unitOf } from "../http/openapi/ledger.ts";
 import { addressOn } from "../sources/checks.ts";
 import { readProvider } from "../sources/read-provider.ts";
 import type { balanceQuery, shownQuantity, shownUtxo, utxoQuery } from "./schemas.ts";
@@ -63,5 +65,6 @@ async function askedAddress(
 }
 
 function shownAmount({ unit, quantity }: { unit: string; quantity: string }): Quantity {
-  return { unit: unit === "lovelace" ? "" : unit, quantity: exactNumber(BigInt(quantity)) };
+  // Clients of other services look for the provider's name of the native coin here, as there alone.
+  return { unit: SAYS_OTHER_NAMES ? unit : unitOf(unit), quantity: exactNumber(BigInt(quantity)) };
 }

@@ -1,9 +1,10 @@
 import type { Network } from "../chain/network.ts";
+import { documentVersion, valueName } from "../http/names/table.ts";
 import type { EntryRecord } from "./entry.ts";
 import type { AgentProfile } from "./profile.ts";
 
 /** Raised when `render` changes: rows of another version are rendered when they are read. */
-export const DOC_VERSION = 1;
+export const DOC_VERSION = documentVersion(1);
 
 /** What an entry shows when its metadata cannot be read (decisions §6). */
 const UNREADABLE: Omit<AgentProfile, "name"> = {
@@ -47,10 +48,10 @@ export function render(entry: EntryRecord): string {
     termsAndCondition: legal.terms,
     tags: profile.tags,
     apiBaseUrl: profile.apiBaseUrl,
-    paymentType: profile.paymentType,
+    paymentType: valueName(profile.paymentType),
     agentIdentifier,
     metadataVersion: profile.metadataVersion,
-    RegistrySource: { id: sourceId, policyId, type: "Web3ChainV1", url },
+    RegistrySource: { id: sourceId, policyId, type: valueName("Web3ChainV1"), url },
     Capability: profile.capability,
     AgentPricing:
       pricing.type === "Fixed"

@@ -4,7 +4,6 @@ import {
   described,
   minorUnits,
   named,
-  POLICY_ID,
   TX_HASH,
   WALLET_ADDRESS,
 } from "../../http/openapi/fields.ts";
@@ -12,6 +11,7 @@ import {
   bech32Address,
   funds,
   givenAgentIdentifier,
+  givenUnit,
   network,
   paymentSourceType,
   unit,
@@ -33,17 +33,7 @@ export const requestedFunds = z
       "An amount that is asked for.",
       z.object({
         amount: described(positiveAmount, "Minor units of `unit`.", "10000000"),
-        unit: described(
-          z
-            .string()
-            .regex(
-              /^(?:lovelace|[0-9a-f]{56}(?:[0-9a-f]{2}){0,32})?$/,
-              "must be empty for the native coin, else policy id and asset name in lower-case hex",
-            )
-            .transform((name) => (name === "lovelace" ? "" : name)),
-          "Empty for the native coin, else policy id and asset name in hex.",
-          `${POLICY_ID}746f6b656e`,
-        ),
+        unit: givenUnit,
       }),
     ),
   )

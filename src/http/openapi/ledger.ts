@@ -43,14 +43,23 @@ export const unit = described(
   "",
 );
 
+/** What the chain's providers call the native coin, in any letter case. */
+const NATIVE_NAME = /^[lL][oO][vV][eE][lL][aA][cC][eE]$/;
+
+/** A unit as records have it: the native coin has a name as well, and clients use it. */
+export function unitOf(given: string): string {
+  return NATIVE_NAME.test(given) ? "" : given;
+}
+
 /** The unit that a request names. */
 export const givenUnit = described(
   z
     .string()
     .regex(
-      /^([0-9a-f]{56}([0-9a-f]{2}){0,32})?$/,
-      "must be empty, or policy id and asset name in hex",
-    ),
+      new RegExp(`${NATIVE_NAME.source}|^(?:[0-9a-f]{56}(?:[0-9a-f]{2}){0,32})?$`),
+      "must be empty for the native coin, else policy id and asset name in lower-case hex",
+    )
+    .transform(unitOf),
   "Empty for the native coin, else policy id and asset name in hex.",
   "",
 );

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type { AppContext, AppEnv } from "../context.ts";
 import { ERRORS_PATH, errorsPage } from "../errors/page.ts";
+import { withNames } from "../names/table.ts";
 import { type Mounted, openApiDocument } from "./document.ts";
 
 const DOCUMENT_PATH = "/api/v1/openapi.json";
@@ -20,7 +21,7 @@ export function referenceRoutes(mounted: readonly Mounted[]): Hono<AppEnv> {
   let document: string | null = null;
   for (const path of DOCUMENT_PATHS)
     router.get(path, (c) => {
-      document ??= JSON.stringify(openApiDocument(mounted));
+      document ??= withNames(JSON.stringify(openApiDocument(mounted)));
       return c.body(document, 200, { "content-type": "application/json" });
     });
 

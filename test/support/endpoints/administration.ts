@@ -206,7 +206,7 @@ export const ADMINISTRATION_ENDPOINTS: readonly EndpointCase[] = [
     valid: { walletId: "wallet", unit: "", below: "1", upTo: "2000001", perDay: null },
     fields: [
       { ...id, name: "walletId" },
-      { name: "unit", refused: ["lovelace", "ab".repeat(27), "ab".repeat(61), ...NOT_TEXT] },
+      { name: "unit", refused: ["coin", "ab".repeat(27), "ab".repeat(61), ...NOT_TEXT] },
       amount("below", { required: true }),
       amount("upTo", { required: true }),
       { name: "perDay", refused: NOT_AMOUNT.filter((value) => value !== null) },
@@ -275,7 +275,7 @@ export const ADMINISTRATION_ENDPOINTS: readonly EndpointCase[] = [
     valid: { walletId: "wallet", unit: "", thresholdAmount: "5000000", enabled: true },
     fields: [
       { ...id, name: "walletId" },
-      { name: "unit", refused: ["lovelace", "ab".repeat(27), "ab".repeat(61), ...NOT_TEXT] },
+      { name: "unit", refused: ["coin", "ab".repeat(27), "ab".repeat(61), ...NOT_TEXT] },
       amount("thresholdAmount", { required: true }),
       { name: "enabled", refused: NOT_FLAG },
     ],

@@ -24,7 +24,7 @@ export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-interface Document {
+export interface Document {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, JsonSchema>; parameters: Record<string, Parameter> };
 }
@@ -39,8 +39,12 @@ const FORMATS = {
   date: /^\d{4}-\d\d-\d\d$/,
 };
 
-const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS, logger: false });
-ajv.addSchema(openApi, "openapi");
+function schemasOf(document: Document): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS, logger: false });
+  return ajv.addSchema(document, "openapi");
+}
+
+const ajv = schemasOf(openApi);
 
 /** Whether a schema of the document, or one made of its parts, allows a value. */
 export function validatorOf(schema: JsonSchema): (value: unknown) => boolean {
@@ -49,14 +53,21 @@ export function validatorOf(schema: JsonSchema): (value: unknown) => boolean {
   return (value) => validate(value) === true;
 }
 
-/** What is wrong with a body by the document; empty when nothing is, or there is no body. */
-export function problemsOf(method: string, path: string, status: number, body: unknown): string[] {
-  const at = (part: string) => part.replaceAll("~", "~0").replaceAll("/", "~1");
-  const operation = openApi.paths[path]?.[method.toLowerCase()];
-  if (!operation?.responses[status]) return [`${method} ${path} has no answer ${status}`];
-  const pointer = `#/paths/${at(path)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`;
-  const validate = ajv.getSchema(`openapi${pointer}`);
-  if (!validate) return [`${method} ${path} has no schema of ${status}`];
-  validate(body);
-  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`);
+/** Says what is wrong with a body by a document; nothing when nothing is, or there is no body. */
+export function checkerOf(document: Document, ajv = schemasOf(document)) {
+  return (method: string, path: string, status: number, body: unknown): string[] => {
+    const at = (part: string) => part.replaceAll("~", "~0").replaceAll("/", "~1");
+    const operation = document.paths[path]?.[method.toLowerCase()];
+    if (!operation?.responses[status]) return [`${method} ${path} has no answer ${status}`];
+    const pointer = `#/paths/${at(path)}/${method.toLowerCase()}/responses/${status}/content/application~1json/schema`;
+    const validate = ajv.getSchema(`openapi${pointer}`);
+    if (!validate) return [`${method} ${path} has no schema of ${status}`];
+    validate(body);
+    return (validate.errors ?? []).map(
+      ({ instancePath, message }) => `${instancePath}: ${message}`,
+    );
+  };
 }
+
+/** What is wrong with a body by the document of the service. */
+export const problemsOf = checkerOf(openApi, ajv);

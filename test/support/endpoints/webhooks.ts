@@ -28,7 +28,7 @@ const events = (required: { required?: true }): Field => ({
   ],
 });
 const COMMON: Field[] = [
-  { name: "format", refused: ["", "SLACK", "chat", ...NOT_TEXT] },
+  { name: "format", refused: ["", "slack", "chat", ...NOT_TEXT] },
   { name: "name", refused: [long(100), ...NOT_TEXT] },
   {
     name: "authToken",

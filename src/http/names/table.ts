@@ -1,0 +1,86 @@
+/**
+ * Names on the wire. The interface leaves the chain's name out of its own; services that clients come
+ * from have it in them. Requests may have either spelling (`translate.ts`); answers, events and the
+ * OpenAPI document have the one that the variable `WIRE_NAMES` chooses for the whole deployment.
+ */
+
+/** Fields, by their name in the interface. */
+const FIELDS = {
+  totalBuyerChainFees: "totalBuyerCardanoFees",
+  totalSellerChainFees: "totalSellerCardanoFees",
+  collateralReturnMinorUnit: "collateralReturnLovelace",
+  sendFundingMinorUnit: "sendFundingLovelace",
+} as const;
+
+/** Values that are not free text, by their name in the interface. */
+const VALUES = {
+  Web3ChainV1: "Web3CardanoV1",
+  Web3ChainV2: "Web3CardanoV2",
+  CHAT: "SLACK",
+  ChainV2: "CardanoV2",
+  "chain.payment_source": "cardano.payment_source",
+  "chain.contract_current": "cardano.contract_current",
+  "chain.rpc_provider": "cardano.rpc_provider",
+  "chain.admin_signatures": "cardano.admin_signatures",
+  "chain.selling_wallet": "cardano.selling_wallet",
+  "chain.purchasing_wallet": "cardano.purchasing_wallet",
+  "chain.payments_enabled": "cardano.payments_enabled",
+} as const;
+
+/**
+ * Whether this deployment says the names of the other services. Workers have their variables in
+ * `process.env` as well, and what is rendered far from any request needs this one.
+ */
+export const SAYS_OTHER_NAMES = process.env.WIRE_NAMES === "cardano";
+
+/** What this deployment calls a field. */
+export function fieldName(name: string): string {
+  return SAYS_OTHER_NAMES ? otherName(FIELDS, name) : name;
+}
+
+/** What this deployment calls a value that is not free text. */
+export function valueName(name: string): string {
+  return SAYS_OTHER_NAMES ? otherName(VALUES, name) : name;
+}
+
+/**
+ * The version of rendered documents of this deployment: those in the other spelling are others.
+ *
+ * @param version - raised whenever what is rendered changes
+ */
+export function documentVersion(version: number): number {
+  return SAYS_OTHER_NAMES ? version + 1_000 : version;
+}
+
+/** What clients that come from other services call a field of the interface. */
+export function otherFieldName(name: string): string {
+  return otherName(FIELDS, name);
+}
+
+/** What such a client means by a value; any other is its own name. */
+export function ownValueName(name: string): string {
+  return OWN_VALUES.get(name) ?? name;
+}
+
+/** A text of our own, such as a message or the OpenAPI document, with the names of this deployment. */
+export function withNames(text: string): string {
+  if (!SAYS_OTHER_NAMES) return text;
+  return text.replace(NAMES, (name) => otherName(VALUES, otherName(FIELDS, name)));
+}
+
+function otherName(names: Readonly<Record<string, string>>, name: string): string {
+  return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
+}
+
+const OWN_VALUES = new Map<string, string>(
+  Object.entries(VALUES).map(([own, other]) => [other, own]),
+);
+
+const NAMES = new RegExp(
+  `(?<![\\w.])(?:${[...Object.keys(FIELDS), ...Object.keys(VALUES)].map(escaped).join("|")})(?!\\w)`,
+  "g",
+);
+
+function escaped(name: string): string {
+  return name.replaceAll(".", "\\.");
+}
