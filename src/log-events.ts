@@ -44,6 +44,10 @@ export const LOG_EVENTS = {
   "registration.failed":
     "report it: a transaction for a registration could not be built because of a fault of ours; it is tried again",
 
+  // Purchases and payments.
+  "escrow.task_failed":
+    "report it: a step of an escrow could not be built because of a fault of ours; it is tried again",
+
   // Wallets.
   "wallet.failed":
     "a run of the wallet ended early and is tried again; if it repeats, `GET /wallet` shows what waits",

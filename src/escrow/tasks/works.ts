@@ -5,7 +5,7 @@ import { drivesOf } from "../../sources/drives.ts";
 import type { SourceRow } from "../../sources/record.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { OutputView, ownOutputs } from "../../wallets/spending/outputs.ts";
-import { readOpen } from "../../wallets/spending/store.ts";
+import { readOpen, readWallet } from "../../wallets/spending/store.ts";
 import type { WalletName } from "../record.ts";
 import { lockWork } from "./lock-work.ts";
 import type { EscrowWork } from "./told.ts";
@@ -44,7 +44,11 @@ export function escrowWorks(place: WorkPlace): EscrowWork[] {
         const view = place.views.get(vkey) ?? new OutputView();
         place.views.set(vkey, view);
         const shown = await view.read(provider, address, Date.now());
-        return ownOutputs(shown, await readOpen(ledger, network, vkey));
+        const [open, { spentElsewhere }] = await Promise.all([
+          readOpen(ledger, network, vkey),
+          readWallet(ledger, network, vkey),
+        ]);
+        return ownOutputs(shown, open, new Set(spentElsewhere.map(({ output }) => output)));
       },
       parameters: () => provider.protocolParameters(),
       wake: (vkey) => place.wake(network, vkey),
