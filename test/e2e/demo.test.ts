@@ -155,7 +155,7 @@ describe("npm start -- --keep", () => {
   it("prints a command that writes invoice.pdf", async () => {
     const folder = mkdtempSync(join(tmpdir(), "invoice-command-"));
     try {
-      const [command] = await vi.waitUntil(() => INVOICE_COMMAND.exec(copy.stdout), {
+      const [, command = ""] = await vi.waitUntil(() => INVOICE_COMMAND.exec(copy.stdout), {
         timeout: WAIT_MS,
       });
       // The service polls the chain, so the payment may be a few seconds away.

@@ -6,7 +6,7 @@ import { buy, playPurchases, type TransferMethod } from "../../devnet/demo/x402/
 import { type Address, type Copy, ready, WAIT_MS } from "./copies.ts";
 
 const SOLD = /^sold by x402: curl -i '(\S+)'$/m;
-const SETTLEMENTS = /^curl -s -H 'token: (\S+)' '(\S+\/x402\/settlements)'$/m;
+const SETTLEMENTS = /^settlements: curl -s -H 'token: (\S+)' '(\S+\/x402\/settlements)'$/m;
 const RECEIVER = /^webhooks arrive at: (\S+)$/m;
 const tokenAbi = parseAbi(["function balanceOf(address owner) view returns (uint256)"]);
 
