@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import { readOptions, USAGE } from "../../devnet/options.ts";
+
+it("readOptions reads what npm start was asked for", () => {
+  expect(readOptions([])).toEqual({});
+  expect(readOptions(["--no-demo", "--keep=there", "--origins=http://127.0.0.1:9000"])).toEqual({
+    "no-demo": true,
+    keep: "there",
+    origins: "http://127.0.0.1:9000",
+  });
+  expect(readOptions(["--keep"]).keep).toMatch(/\.local-state$/);
+  for (const help of ["--help", "-h"]) expect(readOptions([help])).toEqual({ help: true });
+});
+
+it.each([
+  ["--nodemo", "there is no option --nodemo"],
+  ["-x", "there is no option -x"],
+  ["--no-demo=yes", "--no-demo takes no value"],
+  ["--origins", "--origins needs a value"],
+  ["--origins=", "--origins needs a value"],
+  ["demo", "demo is no option"],
+])("D6 readOptions says of %s in one line what is wrong", (option, problem) => {
+  expect(() => readOptions([option])).toThrow(
+    new Error(`${problem}; npm start -- --help lists the options`),
+  );
+});
+
+it("D6 the usage lists every option, in lines that fit a screen", () => {
+  for (const option of ["--no-demo", "--keep", "--origins", "--help", "PORT="])
+    expect(USAGE).toContain(option);
+  expect(Math.max(...USAGE.split("\n").map(({ length }) => length))).toBeLessThan(100);
+});
