@@ -48,3 +48,17 @@ async function giveBack(c: AppContext, operation: MeteredOperation): Promise<voi
     });
   }
 }
+
+/**
+ * Charges a call whose work is done already, before it is answered; `requireCredits` has looked
+ * before the work began.
+ *
+ * @throws ApiError 402
+ */
+export async function chargeCall(c: AppContext, operation: MeteredOperation): Promise<void> {
+  const charges = charge(c.var.caller, operation);
+  if (charges.length === 0) return;
+  await db(c.env, undefined, { deadline: c.var.deadline })
+    .batch(charges)
+    .catch(throwIfOutOfCredits);
+}

@@ -103,19 +103,25 @@ function shownEntries(text: string | null = null): { shown: string; isTruncated:
   };
 }
 
+/** A page as `readRecords` has it: JSON text of the records, comma separated. */
+export async function readPage(...page: Parameters<typeof readRecords>): Promise<string> {
+  return (await readRecords(...page)).join(",");
+}
+
 /**
- * Concatenates a page from stored text: nothing is parsed or rendered, unless a row was written by
+ * The records of a page, from stored text: nothing is parsed or rendered, unless a row was written by
  * another version of `render.ts`.
  *
  * @param page - SQL that gives `pageColumns` in order; ?1 is the side and ?2 the network
+ * @returns JSON text of each
  */
-export async function readPage(
+export async function readRecords(
   db: Database,
   side: Side,
   options: Pick<DiffQuery, "includeHistory" | "viewer">,
   page: string,
   params: unknown[],
-): Promise<string> {
+): Promise<string[]> {
   const rows = await db.all<{
     id: string;
     doc: string | null;
@@ -131,18 +137,17 @@ export async function readPage(
     ...params,
     ...(options.viewer ? [options.viewer.id] : []),
   );
-  const text = rows
-    .map(({ doc, outdated, metadata, ...histories }) => {
-      const transactions = shownEntries(histories.transactions);
-      const actions = shownEntries(histories.actions);
-      return withHistories(withMetadata(doc ?? renderOutdated(outdated ?? "[]"), metadata), side, {
-        transactions: transactions.shown,
-        actions: actions.shown,
-        isTruncated: transactions.isTruncated || actions.isTruncated,
-      });
-    })
-    .join(",");
-  return withConfirmations(text, rows[0]?.tip ?? 0);
+  return rows.map(({ doc, outdated, metadata, tip, ...histories }) => {
+    const transactions = shownEntries(histories.transactions);
+    const actions = shownEntries(histories.actions);
+    const shown = withMetadata(doc ?? renderOutdated(outdated ?? "[]"), metadata);
+    const text = withHistories(shown, side, {
+      transactions: transactions.shown,
+      actions: actions.shown,
+      isTruncated: transactions.isTruncated || actions.isTruncated,
+    });
+    return withConfirmations(text, tip ?? 0);
+  });
 }
 
 /**

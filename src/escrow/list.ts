@@ -3,50 +3,107 @@ import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import { pageColumns, readPage, type Viewer } from "./diff.ts";
 import { hashOf } from "./fold/escrow-outputs.ts";
+import { NEEDS_PERSON } from "./reads/needs-person.ts";
+import type { countQuery, listQuery } from "./reads/queries.ts";
+import { matches } from "./reads/search.ts";
 import type { Side } from "./record.ts";
-import type { listQuery } from "./schemas.ts";
+
+/** A search looks at so many of the newest records that the other filters leave, of each type. */
+const SEARCHED = 5_000;
+
+/** What a page asks for; a filter that is left out leaves nothing out. */
+export type ListQuery = Pick<z.output<typeof listQuery>, "network" | "limit" | "includeHistory"> &
+  Partial<z.output<typeof listQuery>> & { viewer?: Viewer };
 
 /**
  * One page of a list, newest first by id, after `cursorId`. As in `diffPage`, an arm per type walks
  * one index from where the page begins. Each filter has an index that ends in the id, so a page reads
- * no more rows than it returns; with a contract and a state, the rows in the state are scanned and
- * filtered by contract.
+ * no more rows than it returns; with two of them, one finds the rows and the other is looked at. A
+ * search looks at a bounded number of rows.
  *
  * @returns JSON text of the records, comma separated
  */
-export function listPage(
-  db: Database,
-  side: Side,
-  query: z.output<typeof listQuery> & { viewer?: Viewer },
-): Promise<string> {
-  const params: unknown[] = [side, query.network];
-  const where = ["side = ?1", "network = ?2"];
-  const filter = (condition: string, value: unknown) => {
-    if (value === undefined) return;
-    params.push(value);
-    where.push(`${condition} ?${params.length}`);
-  };
-  filter("id =", query.id);
-  filter("identifier_hash =", query.blockchainIdentifier && hashOf(query.blockchainIdentifier));
-  filter("on_chain_state =", query.filterOnChainState);
-  filter("contract_address =", query.filterSmartContractAddress);
-  filter("id <", query.cursorId);
-  const types = query.filterPaymentSourceType
-    ? [query.filterPaymentSourceType]
-    : PAYMENT_SOURCE_TYPES;
+export function listPage(db: Database, side: Side, query: ListQuery): Promise<string> {
+  const found = new Conditions(side, query.network);
+  found.where("id =", query.id);
+  found.where(
+    "identifier_hash =",
+    query.blockchainIdentifier && hashOf(query.blockchainIdentifier),
+  );
+  found.where("on_chain_state =", query.filterOnChainState);
+  found.where("contract_address =", query.filterSmartContractAddress);
+  found.where("terms->>'agentIdentifier' =", query.filterAgentIdentifier);
+  if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON);
+  found.where("id <", query.cursorId);
   // By itself, SQLite would scan all ids in order rather than sort the one row that matches.
   const table =
     query.blockchainIdentifier === undefined ? "escrow" : "escrow INDEXED BY escrow_identifier";
-  const arms = types.map(
-    (_, i) => `SELECT ${pageColumns(query)} FROM ${table}
-      WHERE ${where.join(" AND ")} AND source_type = ?${params.length + 1 + i}`,
-  );
-  params.push(...types, query.limit);
+  const where = found.sql();
+  const search = query.searchQuery === undefined ? null : matches(query.searchQuery);
+  const searched = search && found.splice(search.sql, search.params);
+  const arms = typesOf(query).map((type) => {
+    const ofType = `FROM ${table} WHERE ${where} AND source_type = ${found.parameter(type)}`;
+    if (searched === null) return `SELECT ${pageColumns(query)} ${ofType}`;
+    return `SELECT ${pageColumns(query)} ${ofType} AND id >= coalesce(
+      (SELECT id ${ofType} ORDER BY id DESC LIMIT 1 OFFSET ${SEARCHED - 1}), '') AND ${searched}`;
+  });
+  const limit = found.parameter(query.limit);
   return readPage(
     db,
     side,
     query,
-    `${arms.join(" UNION ALL ")} ORDER BY id DESC LIMIT ?${params.length}`,
-    params,
+    `${arms.join(" UNION ALL ")} ORDER BY id DESC LIMIT ${limit}`,
+    found.params,
   );
+}
+
+/** How many records there are. */
+export async function countRecords(
+  db: Database,
+  side: Side,
+  query: z.output<typeof countQuery>,
+): Promise<number> {
+  const found = new Conditions(side, query.network);
+  found.where("contract_address =", query.filterSmartContractAddress);
+  found.where("source_type =", query.filterPaymentSourceType);
+  if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON);
+  const [row] = await db.all<{ total: number }>(
+    `SELECT count(*) AS total FROM escrow WHERE ${found.sql()}`,
+    ...found.params,
+  );
+  return row?.total ?? 0;
+}
+
+function typesOf({ filterPaymentSourceType: type }: Pick<ListQuery, "filterPaymentSourceType">) {
+  return type === undefined ? PAYMENT_SOURCE_TYPES : [type];
+}
+
+/** Conditions with numbered parameters, of which ?1 is the side and ?2 the network. */
+class Conditions {
+  readonly params: unknown[];
+  readonly conditions = ["side = ?1", "network = ?2"];
+
+  constructor(side: Side, network: string) {
+    this.params = [side, network];
+  }
+
+  /** Adds a condition, unless its value is left out. */
+  where(condition: string, value: unknown): void {
+    if (value !== undefined) this.conditions.push(`${condition} ${this.parameter(value)}`);
+  }
+
+  parameter(value: unknown): string {
+    this.params.push(value);
+    return `?${this.params.length}`;
+  }
+
+  /** SQL with its parameters numbered among the others. */
+  splice(sql: string, params: unknown[]): string {
+    const numbered = params.map((value) => this.parameter(value));
+    return sql.replaceAll("?", () => numbered.shift() ?? "NULL");
+  }
+
+  sql(): string {
+    return this.conditions.join(" AND ");
+  }
 }

@@ -6,9 +6,11 @@ import { described } from "../http/openapi/fields.ts";
 import { diffPaging } from "../http/parameters.ts";
 import { readSession, textAnswer } from "../http/session.ts";
 import { diffPage, type Stamp } from "./diff.ts";
-import { listPage } from "./list.ts";
+import { countRecords, listPage } from "./list.ts";
+import { countQuery, diffQuery, listQuery, resolveBody } from "./reads/queries.ts";
+import { resolve } from "./reads/resolve.ts";
 import type { Side } from "./record.ts";
-import { diffQuery, listQuery, paymentRecord, purchaseRecord } from "./schemas.ts";
+import { paymentRecord, purchaseRecord } from "./schemas.ts";
 
 const SIDES = {
   purchase: {
@@ -128,6 +130,47 @@ export function escrowRoutes() {
         const records = await listPage(session, side, { ...query, viewer: c.var.caller });
         return textAnswer(c, `{"status":"success","data":{"${list}":[${records}]}}`, session);
       },
+    );
+
+    serve(
+      router,
+      {
+        method: "get",
+        path: `/${side}/count`,
+        operationId: `count${list}`,
+        takesBookmark: true,
+        access: "User",
+        tag,
+        summary: `Counts ${tag.toLowerCase()}`,
+        query: countQuery,
+        data: z.object({ total: described(z.int().min(0), "How many there are.", 12) }),
+      },
+      async (c, { query }) => {
+        permitNetwork(c.var.caller, query.network);
+        const session = readSession(c, query.network);
+        const total = await countRecords(session, side, query);
+        return textAnswer(c, JSON.stringify({ status: "success", data: { total } }), session);
+      },
+    );
+
+    serve(
+      router,
+      {
+        method: "post",
+        path: `/${side}/resolve-blockchain-identifier`,
+        operationId: `resolve${list}`,
+        isConditional: true,
+        takesBookmark: true,
+        access: "User",
+        tag,
+        summary: `Returns the ${side} of an escrow's identifier, or those of many`,
+        description:
+          "With `blockchainIdentifier` the record itself, with `blockchainIdentifiers` a list, in their order.",
+        body: resolveBody,
+        data: z.union([record, data]),
+        errors: { 404: `There is no such ${side}.` },
+      },
+      (c, { body }) => resolve(c, side, list, body),
     );
   }
 

@@ -19,7 +19,7 @@ import {
   onChainState,
   paymentSourceType,
 } from "../http/openapi/ledger.ts";
-import { diffCursor, flag, limit, page, text, time } from "../http/parameters.ts";
+import { text } from "../http/parameters.ts";
 import {
   PAYMENT_ACTIONS,
   PAYMENT_ERROR_TYPES,
@@ -28,7 +28,7 @@ import {
 } from "./fold/transitions.ts";
 import { TRANSACTION_STATUSES } from "./transaction-record.ts";
 
-const IDENTIFIER = `198160860cc106c01cb5081580a6e027004c046c7401802669a7d355825611b6${"0".repeat(64)}`;
+export const IDENTIFIER = `198160860cc106c01cb5081580a6e027004c046c7401802669a7d355825611b6${"0".repeat(64)}`;
 const AGENT = `7ea72154ce3a4156d425458cbe898f63da9b1799d2506049ea5f61e6${"a0681c8e2ba4095b".repeat(4)}`;
 const HASH = "c96c6d5be8d08a12e7b5cdc1b207fa6b2430974c86803d8891675e76fd992c20";
 
@@ -112,6 +112,24 @@ const counterparty = named(
   }),
 );
 
+export const pricingType = described(
+  named("PricingType", "How an agent is paid.", z.enum(["Fixed", "Free", "Dynamic"])),
+  "How the agent is paid.",
+  "Fixed",
+);
+
+export const recordPaymentSource = named(
+  "RecordPaymentSource",
+  "The payment source that a record belongs to.",
+  z.object({
+    id: recordId("the payment source", "01m80ydypnk4jnwav628wda9nd"),
+    network,
+    paymentSourceType,
+    smartContractAddress: answerText("Address of the contract, in bech32.", CONTRACT_ADDRESS),
+    policyId: hexText(56, "Policy of its agents' tokens.", AGENT.slice(0, 56)),
+  }),
+);
+
 const common = {
   id: recordId("the record"),
   createdAt: timestamp("When the record was made."),
@@ -126,11 +144,7 @@ const common = {
     "The agent's name as its token said when the record was requested; null: it was not asked for.",
     "Translator",
   ),
-  pricingType: described(
-    named("PricingType", "How an agent is paid.", z.enum(["Fixed", "Free", "Dynamic"])),
-    "How the agent is paid.",
-    "Fixed",
-  ),
+  pricingType,
   lastCheckedAt: described(
     timestamp("").nullable(),
     "When the sync last applied something to the record.",
@@ -201,20 +215,7 @@ const common = {
     funds,
     "What a settled dispute paid to the buyer or its return address; else empty.",
   ),
-  PaymentSource: described(
-    named(
-      "RecordPaymentSource",
-      "The payment source that a record belongs to.",
-      z.object({
-        id: recordId("the payment source", "01m80ydypnk4jnwav628wda9nd"),
-        network,
-        paymentSourceType,
-        smartContractAddress: answerText("Address of the contract, in bech32.", CONTRACT_ADDRESS),
-        policyId: hexText(56, "Policy of its agents' tokens.", AGENT.slice(0, 56)),
-      }),
-    ),
-    "The payment source of the record.",
-  ),
+  PaymentSource: described(recordPaymentSource, "The payment source of the record."),
   SmartContractWallet: described(
     named(
       "RecordWallet",
@@ -295,50 +296,3 @@ export const givenIdentifier = described(
   "The escrow's identifier, as its quote has it.",
   IDENTIFIER,
 );
-
-const includeHistory = described(
-  flag(false),
-  "Whether to include the transaction and status history: the newest 1,000 entries of each.",
-);
-
-const filters = {
-  filterSmartContractAddress: described(
-    text().optional(),
-    "Only records of the contract with this address.",
-    CONTRACT_ADDRESS,
-  ),
-  filterPaymentSourceType: described(
-    paymentSourceType.optional(),
-    "Only records of this generation of the contract; without it, of all.",
-  ),
-};
-
-export const diffQuery = z.object({
-  limit: limit(),
-  cursorId: diffCursor("lastUpdate"),
-  lastUpdate: described(
-    time("1970-01-01T00:00:00.000Z"),
-    "Stamp from which changes are returned; without it, all of them.",
-  ),
-  network,
-  ...filters,
-  includeHistory,
-});
-
-export const listQuery = z.object({
-  ...page,
-  network,
-  id: described(text().optional(), "Only the record with this id.", "01m80ye14arhma0jvpxvf6nc73"),
-  blockchainIdentifier: described(
-    text(8000).optional(),
-    "Only the record of this escrow.",
-    IDENTIFIER,
-  ),
-  filterOnChainState: described(
-    onChainState.optional(),
-    "Only records in this state.",
-    "Withdrawn",
-  ),
-  ...filters,
-  includeHistory,
-});

@@ -9,6 +9,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import { BILLABLE, BILLABLE_AT, BUYER_VKEY } from "./billable.ts";
+import { NEEDS_PERSON } from "./reads/needs-person.ts";
 import { TRANSACTION_STATUSES } from "./transaction-record.ts";
 
 /**
@@ -108,6 +109,16 @@ export const escrow = sqliteTable(
         table.sourceType,
         table.id,
       ),
+      index("escrow_agent_newest").on(
+        table.side,
+        table.network,
+        sql`terms->>'agentIdentifier'`,
+        table.sourceType,
+        table.id,
+      ),
+      index("escrow_needs_person")
+        .on(table.side, table.network, table.sourceType, table.id)
+        .where(sql.raw(NEEDS_PERSON)),
       uniqueIndex("escrow_identifier").on(table.identifierHash, table.side, table.sourceId),
       index("escrow_utxo").on(table.sourceId, table.utxo),
       // Records with a transaction of ours that is on its way.

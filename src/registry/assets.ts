@@ -1,5 +1,6 @@
 import pMap, { pMapSkip } from "p-map";
 import type { z } from "zod";
+import { chargeCall } from "../api-keys/charged-work.ts";
 import { requireCredits } from "../api-keys/credits.ts";
 import type { Network } from "../chain/network.ts";
 import type { Provider } from "../chain/provider/provider.ts";
@@ -10,7 +11,6 @@ import { ApiError } from "../http/errors.ts";
 import { providerFor } from "../sources/provider.ts";
 import { readProvider } from "../sources/read-provider.ts";
 import { providerKeyPlace } from "../sources/record.ts";
-import { chargeCall } from "./charged-query.ts";
 import { type AgentProfile, isInboxMetadata, readProfile } from "./profile.ts";
 import { freshProfile } from "./read-entries.ts";
 import type { agentMetadata } from "./schemas.ts";

@@ -28,17 +28,3 @@ export async function meteredQuery<Row>(
     .catch(throwIfOutOfCredits);
   return { rows: (results.at(-1)?.results ?? []) as Row[], session };
 }
-
-/**
- * Charges a call whose work is done already, before it is answered; `requireCredits` has looked
- * before the work began.
- *
- * @throws ApiError 402
- */
-export async function chargeCall(c: AppContext, operation: MeteredOperation): Promise<void> {
-  const charges = charge(c.var.caller, operation);
-  if (charges.length === 0) return;
-  await db(c.env, undefined, { deadline: c.var.deadline })
-    .batch(charges)
-    .catch(throwIfOutOfCredits);
-}

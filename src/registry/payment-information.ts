@@ -1,3 +1,4 @@
+import { chargeCall } from "../api-keys/charged-work.ts";
 import { requireCredits } from "../api-keys/credits.ts";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { db, type Statement, statement } from "../db/client.ts";
@@ -5,7 +6,6 @@ import { open } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { providerFor } from "../sources/provider.ts";
-import { chargeCall } from "./charged-query.ts";
 import { pageSql, pageText } from "./read-entries.ts";
 import type { ShownRow } from "./render.ts";
 import { activeRegistrySource, providerKeyPlace } from "./sources/record.ts";

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { ON_CHAIN_STATES } from "../../src/chain/network.ts";
 import { db } from "../../src/db/client.ts";
 import { hashOf } from "../../src/escrow/fold/escrow-outputs.ts";
-import { listPage } from "../../src/escrow/list.ts";
+import { countRecords, listPage } from "../../src/escrow/list.ts";
 import type { EscrowRecord } from "../../src/escrow/record.ts";
 import { call, emptyTables } from "../support/app.ts";
 import { countingD1 } from "../support/d1.ts";
@@ -17,13 +17,28 @@ const SOURCES = [
 
 beforeEach(emptyTables);
 
-/** Payments of which every fiftieth is of a rare contract, and every seventieth in a rare state. */
+const RARE_AGENT = "cd".repeat(40);
+const ERROR = { isManual: false, type: "Unknown", note: "something", txHash: null };
+
+/**
+ * Payments of which every fiftieth is of a rare contract, every seventieth in a rare state, every
+ * fortieth of a rare agent, and every thirtieth has an error.
+ */
 async function write(count: number): Promise<EscrowRecord[]> {
   const writer = await Writer.create(env.DB);
   const records = Array.from({ length: count }, (_, i) =>
     makeRecord("payment", SOURCES[i % 50 === 0 ? 2 : i % 2] ?? {}),
   );
-  for (const record of records) record.identifierHash = hashOf(record.blockchainIdentifier);
+  for (const [i, record] of records.entries()) {
+    record.identifierHash = hashOf(record.blockchainIdentifier);
+    record.terms = {
+      ...record.terms,
+      ...(i % 40 === 0 && { agentIdentifier: RARE_AGENT, agentName: `Translator ${i}` }),
+      inputHash: `${i}`.padStart(64, "e"),
+      funds: [{ unit: "", amount: String(i * 10_000) }],
+    };
+    if (i % 30 === 0) record.wanted = { ...record.wanted, error: ERROR };
+  }
   for (let i = 0; i < count; i += 200) await writer.change(records.slice(i, i + 200));
   for (const [i, record] of records.entries())
     record.state.onChainState = i % 70 === 0 ? "Disputed" : "ResultSubmitted";
@@ -41,6 +56,10 @@ async function write(count: number): Promise<EscrowRecord[]> {
 describe("GET /payment", () => {
   it("returns what its filters ask for, newest first, page after page", async () => {
     const records = await write(150);
+    const isAmong = (from: number, to: number) => (one: EscrowRecord) =>
+      records.indexOf(one) >= from && records.indexOf(one) < to;
+    const hasError = ({ wanted }: EscrowRecord) => wanted.error !== null;
+    const isOfAgent = ({ terms }: EscrowRecord) => terms.agentIdentifier === RARE_AGENT;
     const newest = records.toSorted((a, b) => (a.id < b.id ? 1 : -1));
     const filters: [string, (record: EscrowRecord) => boolean][] = [
       ["", () => true],
@@ -55,6 +74,30 @@ describe("GET /payment", () => {
       [`id=${newest[3]?.id}`, (one) => one === newest[3]],
       [`blockchainIdentifier=${newest[4]?.blockchainIdentifier}`, (one) => one === newest[4]],
       ["filterSmartContractAddress=addr_test1a&filterPaymentSourceType=Web3ChainV2", () => false],
+      [`filterAgentIdentifier=${RARE_AGENT.toUpperCase()}`, isOfAgent],
+      ["filterNeedsManualAction=true", hasError],
+      ["filterNeedsManualAction=false", () => true],
+      [
+        `filterNeedsManualAction=true&filterAgentIdentifier=${RARE_AGENT}`,
+        (one) => hasError(one) && isOfAgent(one),
+      ],
+      ["searchQuery=translator", isOfAgent],
+      [
+        `searchQuery=TRANSLATOR&filterNeedsManualAction=true`,
+        (one) => hasError(one) && isOfAgent(one),
+      ],
+      [`searchQuery=${records[31]?.terms.inputHash}`, (one) => one === records[31]],
+      [`searchQuery=${records[32]?.id.slice(0, 26)}`, (one) => one === records[32]],
+      [
+        `searchQuery=${records[33]?.state.transaction?.txHash.slice(0, 26)}`,
+        (one) => one === records[33],
+      ],
+      ["searchQuery=result%20submitted", (one) => one.state.onChainState === "ResultSubmitted"],
+      ["searchQuery=disputed", (one) => one.state.onChainState === "Disputed"],
+      ["searchQuery=1.4", isAmong(140, 150)],
+      ["searchQuery=0.25", isAmong(25, 26)],
+      ["searchQuery=1.", isAmong(100, 150)],
+      ["searchQuery=nothing%25", () => false],
     ];
     for (const [filter, wanted] of filters) {
       const seen: string[] = [];
@@ -70,6 +113,21 @@ describe("GET /payment", () => {
   });
 });
 
+describe("GET /payment/count", () => {
+  it("counts what its filters leave", async () => {
+    const records = await write(150);
+    const count = async (filter: string) => {
+      const answer = await call(`/api/v1/payment/count?network=Preprod${filter}`);
+      return ((await answer.json()) as { data: { total: number } }).data.total;
+    };
+    expect(await count("")).toBe(150);
+    expect(await count("&filterNeedsManualAction=true")).toBe(5);
+    expect(await count("&filterSmartContractAddress=addr_test1c")).toBe(3);
+    const ofV1 = records.filter(({ sourceType }) => sourceType === "Web3ChainV1").length;
+    expect(await count("&filterPaymentSourceType=Web3ChainV1")).toBe(ofV1);
+  });
+});
+
 describe("rows read by a list page", () => {
   it("are at most the page, one more and the tip, for every filter, at 2,000 records", async () => {
     const records = await write(2000);
@@ -81,6 +139,10 @@ describe("rows read by a list page", () => {
         (filterSmartContractAddress) => ({ filterSmartContractAddress }),
       ),
       ...ON_CHAIN_STATES.map((filterOnChainState) => ({ filterOnChainState })),
+      { filterAgentIdentifier: RARE_AGENT },
+      { filterAgentIdentifier: "ab".repeat(32) },
+      { filterAgentIdentifier: "00".repeat(32) },
+      { filterNeedsManualAction: true },
       { id: middle },
       { blockchainIdentifier: records[1000]?.blockchainIdentifier },
     ];
@@ -100,5 +162,13 @@ describe("rows read by a list page", () => {
             const asked = JSON.stringify({ ...filter, filterPaymentSourceType, cursorId, limit });
             expect(rowsRead(), asked).toBeLessThanOrEqual(limit + 2);
           }
+  });
+
+  it("are those of the errors alone, for a count of them", async () => {
+    await write(900);
+    const { d1, rowsRead } = countingD1(env.DB);
+    const query = { network: "Preprod" as const, filterNeedsManualAction: true };
+    expect(await countRecords(db({ DB: d1 }), "payment", query)).toBe(30);
+    expect(rowsRead()).toBeLessThanOrEqual(31);
   });
 });

@@ -30,6 +30,8 @@ export interface AcceptedQuote extends Payers {
   price: Price;
   buyerReturnAddress: string | null;
   sellerReturnAddress: string | null;
+  /** What the seller has signed. */
+  terms: Terms;
   warnings: string[];
 }
 
@@ -75,13 +77,14 @@ export async function acceptQuote(
     );
   const price = agreedPrice(offer.pricing, body.Amounts);
   const accepted = { ...payers, body, identifier, holder, times, price };
-  const sellerReturnAddress = checkSigned(accepted);
+  const terms = checkSigned(accepted);
   refuseUndriven(payers);
   return {
     ...accepted,
     agentName: profile.name,
     buyerReturnAddress: buyerAddress(c, accepted),
-    sellerReturnAddress,
+    sellerReturnAddress: terms.sellerReturnAddress,
+    terms,
     warnings: timeWarnings(times),
   };
 }
@@ -94,10 +97,9 @@ type Signed = Pick<
 /**
  * Checks that the seller has signed what the request says.
  *
- * @returns where the seller's revenue goes; null: to the seller's wallet
  * @throws ApiError 400
  */
-function checkSigned(quote: Signed): string | null {
+function checkSigned(quote: Signed): Terms {
   const { source, body, identifier, holder, price } = quote;
   if (identifier.buyerNonce !== body.identifierFromPurchaser)
     throw new ApiError(400, "identifierFromPurchaser: is not the one of blockchainIdentifier");
@@ -122,7 +124,7 @@ function checkSigned(quote: Signed): string | null {
   const terms = signedTermsOf(quote, sellerReturnAddress);
   const verified = verifyTerms(terms, { signature, key, sellerVkey: holder.vkey }, [context]);
   if (!verified.ok) throw new ApiError(400, `blockchainIdentifier: ${verified.reason}`);
-  return sellerReturnAddress;
+  return terms;
 }
 
 function signedTermsOf(

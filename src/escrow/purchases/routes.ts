@@ -1,6 +1,16 @@
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { requestPurchase } from "./purchase.ts";
-import { newPurchaseRecord, PURCHASE_EXISTS, purchaseBody } from "./schemas.ts";
+import { newPurchaseRecord, PURCHASE_EXISTS, purchaseBody, verifiedQuote } from "./schemas.ts";
+import { verifyQuote } from "./verify.ts";
+
+const PROVIDER_ERRORS = {
+  404: "No payment source with a purchasing wallet, no holder of the agent's token, or no metadata.",
+  502: "The chain provider failed.",
+  503: "The chain provider takes no calls or stands still, or no source or wallet makes new purchases.",
+  504: "The chain provider did not answer in time.",
+};
+const EXISTS =
+  "The identifier has a purchase: its `id` stands beside the error, and for its owner and Admins the purchase as `object`.";
 
 /** What a buyer asks of quotes. */
 export function purchaseRoutes() {
@@ -20,16 +30,32 @@ export function purchaseRoutes() {
       body: purchaseBody,
       idempotent: true,
       data: newPurchaseRecord,
-      errors: {
-        404: "No payment source with a purchasing wallet, no holder of the agent's token, or no metadata.",
-        409: "The identifier has a purchase: its `id` stands beside the error, and for its owner and Admins the purchase as `object`.",
-        502: "The chain provider failed.",
-        503: "The chain provider takes no calls or stands still, or no source or wallet makes new purchases.",
-        504: "The chain provider did not answer in time.",
-      },
+      errors: { ...PROVIDER_ERRORS, 409: EXISTS },
       beside: { 409: PURCHASE_EXISTS },
     },
     (c, { body }) => requestPurchase(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "verifyPurchase",
+      path: "/purchase/verify",
+      access: "+PAY",
+      tag: "Purchases",
+      summary: "Checks a quote without accepting it, and says what it would cost",
+      description: "Takes what `POST /purchase` takes, and refuses what that refuses.",
+      body: purchaseBody,
+      data: verifiedQuote,
+      errors: {
+        ...PROVIDER_ERRORS,
+        402: "The API key has no usage credits left.",
+        409: EXISTS,
+      },
+      beside: { 409: PURCHASE_EXISTS },
+    },
+    (c, { body }) => verifyQuote(c, body, Date.now()),
   );
 
   return router;

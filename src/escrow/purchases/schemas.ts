@@ -1,15 +1,18 @@
 import { z } from "zod";
 import {
+  AGENT_IDENTIFIER,
+  answerText,
   CONTRACT_ADDRESS,
   described,
+  minorUnits,
   named,
   recordId,
   TX_HASH,
   WALLET_ADDRESS,
 } from "../../http/openapi/fields.ts";
-import { bech32Address } from "../../http/openapi/ledger.ts";
+import { bech32Address, funds, ownWallet } from "../../http/openapi/ledger.ts";
 import { requestedFunds, sharedTerms, warnings } from "../requests/schemas.ts";
-import { givenIdentifier, purchaseRecord } from "../schemas.ts";
+import { givenIdentifier, pricingType, purchaseRecord, recordPaymentSource } from "../schemas.ts";
 
 /** A time as the seller has signed it. */
 function signedTime(what: string, example: string) {
@@ -71,6 +74,36 @@ export const newPurchaseRecord = named(
 );
 
 export type ShownPurchase = z.input<typeof newPurchaseRecord>;
+
+const cost = named(
+  "PurchaseCost",
+  "What a purchase binds and costs, before network fees.",
+  z.object({
+    Locked: described(funds, "What a wallet locks: the price, and what an output needs to exist."),
+    collateralReturnMinorUnit: minorUnits(
+      "Native coin of that, in minor units, which comes back to the buyer in the end.",
+      "4253970",
+    ),
+    usageCredits: described(z.int(), "Credits that `POST /purchase` takes of a limited key.", 1),
+  }),
+);
+export type ShownCost = z.input<typeof cost>;
+
+export const verifiedQuote = named(
+  "VerifiedQuote",
+  "A quote that passed every check of a purchase.",
+  z.object({
+    agentIdentifier: answerText("Policy id and asset name of the agent, in hex.", AGENT_IDENTIFIER),
+    agentName: answerText("The agent's name as its token says.", "Translator"),
+    pricingType,
+    PaidFunds: described(funds, "The price."),
+    SellerWallet: described(ownWallet, "The wallet that holds the agent's token, and is paid."),
+    PaymentSource: described(recordPaymentSource, "Where the funds would be locked."),
+    Cost: described(cost, "What the purchase would cost."),
+    Warnings: warnings,
+  }),
+);
+export type VerifiedQuote = z.input<typeof verifiedQuote>;
 
 /** What the 409 of POST /purchase has beside the error. */
 export const PURCHASE_EXISTS = {

@@ -1,13 +1,15 @@
-import { type EscrowDatum, SELLER_NONCE_LENGTH } from "../../chain/escrow-datum.ts";
+import { SELLER_NONCE_LENGTH } from "../../chain/escrow-datum.ts";
 import { bytesToHex } from "../../chain/hex.ts";
 import { signIdentifier } from "../../chain/identifier.ts";
 import type { WalletKeys } from "../../chain/keys.ts";
 import type { Funds } from "../../chain/network.ts";
+import { fundsOf as fundsOfValue, sumOf } from "../../chain/transaction/value.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
 import type { SourceRow } from "../../sources/record.ts";
 import type { ManagedWallet } from "../../wallets/managed/find.ts";
 import { fundsOf } from "../fold/escrow-outputs.ts";
 import type { StoredFunds } from "../record.ts";
+import { datumOfQuote } from "./datum.ts";
 import { type Estimate, estimate } from "./estimate.ts";
 import type { Price } from "./offer.ts";
 import type { EscrowTimes } from "./times.ts";
@@ -56,7 +58,7 @@ export function signQuote(offered: Offered, keys: WalletKeys): SignedQuote {
     sellerReturnAddress: offered.sellerReturnAddress,
   };
   const index = offered.supportedPaymentSourceIndex;
-  const { blockchainIdentifier, ...reference } = signIdentifier(
+  const signed = signIdentifier(
     terms,
     {
       contractAddress: source.contractAddress,
@@ -65,20 +67,10 @@ export function signQuote(offered: Offered, keys: WalletKeys): SignedQuote {
     },
     { ...keys, address: holder.address },
   );
-  const datum: EscrowDatum = {
-    ...terms,
-    ...reference,
-    // No buyer is known: an address of the usual length stands in.
-    buyer: keys.address,
-    buyerVkey: keys.vkey,
-    sellerVkey: keys.vkey,
-    buyerReturnAddress: null,
-    collateralReturn: 0n,
-    resultHash: "",
-    sellerCooldownTime: 0n,
-    buyerCooldownTime: 0n,
-    state: "FundsLocked",
-  };
+  const { referenceSignature: signature, referenceKey: key, blockchainIdentifier } = signed;
+  // No buyer is known: an address of the usual length stands in.
+  const buyer = { address: keys.address, vkey: keys.vkey, returnAddress: null };
+  const datum = datumOfQuote(terms, { signature, key, sellerVkey: keys.vkey }, buyer);
   return {
     ...offered,
     blockchainIdentifier,
@@ -91,8 +83,6 @@ function newNonce(): string {
 }
 
 /** A registry may list a unit twice. */
-function totals(funds: readonly StoredFunds[]): Funds[] {
-  const sums = new Map<string, bigint>();
-  for (const { unit, amount } of funds) sums.set(unit, (sums.get(unit) ?? 0n) + BigInt(amount));
-  return [...sums].map(([unit, amount]) => ({ unit, amount }));
+export function totals(funds: readonly StoredFunds[]): Funds[] {
+  return fundsOfValue(sumOf(funds.map(fundsOf)));
 }

@@ -66,6 +66,16 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
       expect(record).toEqual(shown);
       // The same identifier is the seller's payment.
       expect(await desk.quotes.payments()).toMatchObject([{ id: quote.id }]);
+      for (const [side, expected] of [
+        ["purchase", shown],
+        ["payment", (await desk.quotes.payments())[0]],
+      ] as const) {
+        const path = `/${side}/resolve-blockchain-identifier`;
+        const { blockchainIdentifier } = quote;
+        const one = await desk.ask(path, { network: "Preprod", blockchainIdentifier });
+        expect(one.data).toEqual(expected);
+        expect(problemsOf("POST", `/api/v1${path}`, 200, one.json)).toEqual([]);
+      }
       const events = await db(env).all<{ kind: string; data: string }>(
         "SELECT kind, data FROM event WHERE record_id = ?",
         data.id,

@@ -80,6 +80,9 @@ function list(path: string): EndpointCase {
       { name: "id", refused: ["", long(250)] },
       { name: "blockchainIdentifier", refused: ["", long(8000)] },
       { name: "filterOnChainState", refused: ["", "Locked"] },
+      { name: "filterAgentIdentifier", refused: ["", "a", "agent", "ab".repeat(126)] },
+      { name: "filterNeedsManualAction", refused: ["", "yes", "1", "TRUE"] },
+      { name: "searchQuery", refused: ["", long(250)] },
     ],
   };
 }

@@ -131,4 +131,36 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
     finds: 404,
   },
   { method: "POST", path: "/purchase", access: "+PAY", ...PURCHASE, finds: 404 },
+  { method: "POST", path: "/purchase/verify", access: "+PAY", ...PURCHASE, finds: 404 },
+  ...(["/purchase", "/payment"] as const).flatMap((path): EndpointCase[] => [
+    {
+      method: "GET",
+      path: `${path}/count`,
+      access: "User",
+      valid: { network: "Preprod", filterNeedsManualAction: "true" },
+      fields: [
+        { name: "network", required: true, refused: ["", "preprod", "Testnet"] },
+        { name: "filterSmartContractAddress", refused: ["", long(250)] },
+        { name: "filterPaymentSourceType", refused: ["", "Web3ChainV3"] },
+        { name: "filterNeedsManualAction", refused: ["", "yes", "1", "TRUE"] },
+      ],
+    },
+    {
+      method: "POST",
+      path: `${path}/resolve-blockchain-identifier`,
+      access: "User",
+      valid: { network: "Preprod", blockchainIdentifier: IDENTIFIER, includeHistory: "TRUE" },
+      fields: [
+        { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
+        { name: "blockchainIdentifier", required: true, refused: [long(8000), ...BAD_TEXT] },
+        {
+          name: "blockchainIdentifiers",
+          refused: [[], "00", {}, null, [5], [""], Array(101).fill("00")],
+        },
+        { name: "filterSmartContractAddress", refused: ["", long(250), ...NOT_TEXT] },
+        { name: "includeHistory", refused: ["", "yes", true, false, 1, null] },
+      ],
+      finds: 404,
+    },
+  ]),
 ];

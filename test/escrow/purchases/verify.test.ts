@@ -1,0 +1,67 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { emptyTables } from "../../support/app.ts";
+import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
+import { FIXED } from "../../support/escrow/quoting.ts";
+import { insertKey } from "../../support/keys.ts";
+
+const TOKEN = `${"ab".repeat(28)}746f6b656e`;
+
+beforeEach(emptyTables);
+
+describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("POST /purchase/verify of %s", (type) => {
+  it("says what a purchase would cost, and makes none", async () => {
+    const desk = await PurchaseDesk.open(type);
+    const { sellers, sourceId, contract } = desk.quotes.desk;
+    const quote = await desk.quote();
+    const before = await env.DB.prepare("SELECT count(*) AS n FROM escrow").first("n");
+    const { status, data } = await desk.ask("/purchase/verify", desk.body(quote));
+    expect(status).toBe(200);
+    expect(data).toEqual({
+      agentIdentifier: quote.agentIdentifier,
+      agentName: "agent",
+      pricingType: "Fixed",
+      PaidFunds: FIXED,
+      SellerWallet: { walletVkey: sellers[0].vkey, walletAddress: sellers[0].address },
+      PaymentSource: {
+        id: sourceId,
+        network: "Preprod",
+        paymentSourceType: type,
+        smartContractAddress: contract.address,
+        policyId: contract.policyId,
+      },
+      Cost: { Locked: FIXED, collateralReturnMinorUnit: "0", usageCredits: 1 },
+      Warnings: [],
+    });
+    expect(await env.DB.prepare("SELECT count(*) AS n FROM escrow").first("n")).toBe(before);
+
+    const asked = [{ unit: TOKEN, amount: "7" }];
+    await desk.quotes.agent({ pricingType: "Dynamic" });
+    const dynamic = await desk.quote({ RequestedFunds: asked });
+    const { data: ofToken } = await desk.ask("/purchase/verify", desk.body(dynamic));
+    const [native, ...tokens] = ofToken.Cost.Locked;
+    expect(tokens).toEqual(asked);
+    // It comes back in full, and what the seller's service estimates is the same.
+    expect(native).toEqual({ unit: "", amount: ofToken.Cost.collateralReturnMinorUnit });
+    expect(Number(native.amount)).toBeGreaterThanOrEqual(
+      Number(dynamic.Estimate.minimumNativeLock),
+    );
+  });
+
+  it("refuses what a purchase is refused for, and one that exists", async () => {
+    const desk = await PurchaseDesk.open(type);
+    const quote = await desk.quote();
+    const verify = (overrides: object, headers = {}) =>
+      desk.ask("/purchase/verify", { ...desk.body(quote), ...overrides }, headers);
+    expect(await verify({ inputHash: "00" })).toMatchObject({
+      status: 400,
+      message: "blockchainIdentifier: the seller signed other terms",
+    });
+    const token = await insertKey({ canPay: true, usageLimited: true, maxUsageCredits: 1 });
+    expect((await verify({ inputHash: "00" }, { token })).status).toBe(400);
+    expect((await verify({}, { token })).status).toBe(200);
+    expect((await verify({}, { token })).status).toBe(402);
+    const { data } = await desk.purchase(quote);
+    expect(await verify({})).toMatchObject({ status: 409, json: { id: data.id } });
+  });
+});
