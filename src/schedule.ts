@@ -1,9 +1,11 @@
+import { NETWORKS } from "./chain/network.ts";
 import { db } from "./db/client.ts";
 import { newId } from "./db/id.ts";
 import { renderOutdated } from "./db/render-outdated.ts";
 import { resealAll } from "./db/reseal.ts";
 import type { Env } from "./env.ts";
 import { ESCROW_DOCUMENTS } from "./escrow/outdated.ts";
+import { returnCharges } from "./escrow/purchases/charges.ts";
 import { walletsWithEscrows } from "./escrow/tasks/wake.ts";
 import { verifyDueInboxes } from "./inbox/jobs.ts";
 import { log } from "./log.ts";
@@ -52,6 +54,7 @@ export async function runSchedule(env: Env): Promise<void> {
       run: () =>
         wakeDueWallets(env, [dueWallets, walletsWithTransfers, walletsWithEscrows], requestId),
     },
+    { name: "purchases.return", run: () => returnAllCharges(env) },
     { name: "x402.wake", run: () => wakeSettlements(env, requestId, Date.now()) },
     { name: "service.check", run: () => checkService(env, requestId, Date.now()) },
     { name: "webhooks.sweep", run: () => sweep(env, requestId) },
@@ -94,6 +97,11 @@ async function wakeCursors(env: Env, requestId: string): Promise<void> {
       }),
     ),
   );
+}
+
+async function returnAllCharges(env: Env): Promise<void> {
+  for (const network of NETWORKS)
+    await returnCharges(db(env, network, { writes: "idempotent" }), network);
 }
 
 /** A job that fails or hangs must not hold up the others. */

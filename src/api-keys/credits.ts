@@ -39,16 +39,18 @@ export function refund(
   operation: MeteredOperation,
   onlyIf: SqlExpression,
 ): Statement[] {
-  if (!caller.usageLimited) return [];
-  return [
-    statement(
-      `UPDATE api_key SET accumulated_usage_credits = max(accumulated_usage_credits - ?, 0)
-       WHERE id = ? AND (${onlyIf.sql})`,
-      COSTS[operation],
-      caller.id,
-      ...onlyIf.params,
-    ),
-  ];
+  return caller.usageLimited ? [giveCreditsBack(caller.id, COSTS[operation], onlyIf)] : [];
+}
+
+/** The same for a key that was charged earlier. */
+export function giveCreditsBack(keyId: string, credits: number, onlyIf: SqlExpression): Statement {
+  return statement(
+    `UPDATE api_key SET accumulated_usage_credits = max(accumulated_usage_credits - ?, 0)
+     WHERE id = ? AND (${onlyIf.sql})`,
+    credits,
+    keyId,
+    ...onlyIf.params,
+  );
 }
 
 /**

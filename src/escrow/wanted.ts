@@ -59,7 +59,10 @@ export interface Wanted {
   want: Want | null;
   underWay: UnderWay | null;
   error: RecordError | null;
-  /** When it was found that nothing can be locked any more, epoch milliseconds. */
+  /**
+   * When it was found that nothing can be locked any more, or was given up, epoch milliseconds. What is
+   * under way then may land all the same.
+   */
   expiredAt: number | null;
 }
 

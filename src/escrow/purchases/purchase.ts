@@ -11,6 +11,7 @@ import { storedTimes } from "../requests/times.ts";
 import { type MadeRecord, makeRecord, newRecord, shownRecord } from "../requests/write.ts";
 import type { Want } from "../wanted.ts";
 import { type AcceptedQuote, acceptQuote } from "./accept.ts";
+import { holdCharge } from "./charges.ts";
 import { refuseExisting } from "./existing.ts";
 import type { PurchaseBody, ShownPurchase } from "./schemas.ts";
 
@@ -67,6 +68,7 @@ async function makePurchase(
       now,
     },
     remember,
+    holdCharge(c.var.caller, record.id),
   ).catch(async (error: unknown) => {
     if (isTaken(error)) await refuseExisting(c, database, body);
     throw error;

@@ -1,6 +1,14 @@
 import { createRouter, serve } from "../../http/endpoint.ts";
+import { cancelPurchase } from "./cancel.ts";
 import { requestPurchase } from "./purchase.ts";
-import { newPurchaseRecord, PURCHASE_EXISTS, purchaseBody, verifiedQuote } from "./schemas.ts";
+import {
+  cancelBody,
+  cancelledPurchase,
+  newPurchaseRecord,
+  PURCHASE_EXISTS,
+  purchaseBody,
+  verifiedQuote,
+} from "./schemas.ts";
 import { verifyQuote } from "./verify.ts";
 
 const PROVIDER_ERRORS = {
@@ -56,6 +64,28 @@ export function purchaseRoutes() {
       beside: { 409: PURCHASE_EXISTS },
     },
     (c, { body }) => verifyQuote(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "cancelPurchase",
+      path: "/purchase/cancel",
+      access: "+PAY",
+      tag: "Purchases",
+      summary: "Gives a purchase up before its funds are locked",
+      description:
+        "Nothing is built for it any more, and what it cost its key is given back once it is sure that nothing was locked. A transaction that is on its way may still land: then the purchase goes on. Cancelling again changes nothing.",
+      body: cancelBody,
+      data: cancelledPurchase,
+      errors: {
+        403: "The API key lacks the permission or the network, or the purchase is another key's.",
+        404: "No purchase was asked for by this identifier.",
+        409: "The funds are locked.",
+      },
+    },
+    (c, { body }) => cancelPurchase(c, body, Date.now()),
   );
 
   return router;

@@ -10,7 +10,7 @@ import {
   TX_HASH,
   WALLET_ADDRESS,
 } from "../../http/openapi/fields.ts";
-import { bech32Address, funds, ownWallet } from "../../http/openapi/ledger.ts";
+import { bech32Address, funds, network, ownWallet } from "../../http/openapi/ledger.ts";
 import { requestedFunds, sharedTerms, warnings } from "../requests/schemas.ts";
 import { givenIdentifier, pricingType, purchaseRecord, recordPaymentSource } from "../schemas.ts";
 
@@ -104,6 +104,10 @@ export const verifiedQuote = named(
   }),
 );
 export type VerifiedQuote = z.input<typeof verifiedQuote>;
+
+export const cancelBody = z.object({ network, blockchainIdentifier: givenIdentifier });
+export type CancelBody = z.output<typeof cancelBody>;
+export const cancelledPurchase = purchaseRecord;
 
 /** What the 409 of POST /purchase has beside the error. */
 export const PURCHASE_EXISTS = {

@@ -13,6 +13,8 @@ export const escrowRequest = sqliteTable(
     madeAt: integer("made_at").notNull(),
     /** Of a purchase: network and hash of the identifier, which a network has one purchase of. */
     purchaseOf: text("purchase_of"),
+    /** Of a purchase: the credits that its key was charged; null: none. */
+    credits: integer("credits"),
   },
   (table) => [uniqueIndex("escrow_request_purchase").on(table.purchaseOf)],
 );

@@ -139,6 +139,11 @@ function end(changes: ChangeSet, { record, txHash, phase, reason }: Told): void 
   changes.write(record, { ...stored.transaction, status: statusOf(phase) }, stored.want);
   if (want === null || underWay?.transaction.txHash !== txHash) return;
   const wanted = { ...record.wanted, underWay: null };
+  // It was given up meanwhile.
+  if (wanted.expiredAt !== null) {
+    changes.want(record, { ...wanted, want: null });
+    return;
+  }
   // What it stood on is gone, for no fault of its own.
   if (phase === "Orphaned") {
     changes.want(record, wanted);

@@ -132,6 +132,17 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
   },
   { method: "POST", path: "/purchase", access: "+PAY", ...PURCHASE, finds: 404 },
   { method: "POST", path: "/purchase/verify", access: "+PAY", ...PURCHASE, finds: 404 },
+  {
+    method: "POST",
+    path: "/purchase/cancel",
+    access: "+PAY",
+    valid: { network: "Preprod", blockchainIdentifier: IDENTIFIER },
+    fields: [
+      { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
+      { name: "blockchainIdentifier", required: true, refused: [long(8000), ...BAD_TEXT] },
+    ],
+    finds: 404,
+  },
   ...(["/purchase", "/payment"] as const).flatMap((path): EndpointCase[] => [
     {
       method: "GET",

@@ -1,0 +1,1 @@
+ALTER TABLE `escrow_request` ADD `credits` integer;

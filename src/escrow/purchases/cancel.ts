@@ -1,0 +1,110 @@
+import type { z } from "zod";
+import { type Database, db, violates } from "../../db/client.ts";
+import { wakeDispatcher } from "../../events/outbox.ts";
+import { commitAudited } from "../../http/audit.ts";
+import { permitNetwork } from "../../http/authenticate.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { ChangeSet } from "../fold/changes.ts";
+import { hashOf } from "../fold/escrow-outputs.ts";
+import { loadRecords } from "../fold/load-records.ts";
+import { writeChanges } from "../fold/write-changes.ts";
+import { listPage } from "../list.ts";
+import type { EscrowRecord } from "../record.ts";
+import { returnCharges } from "./charges.ts";
+import type { CancelBody, cancelledPurchase } from "./schemas.ts";
+
+/** How often it is decided again when somebody else changes the purchase meanwhile. */
+const ATTEMPTS = 3;
+
+/**
+ * Gives a purchase up before its funds are locked: nothing is built for it any more. A transaction that
+ * is under way may still land; then the purchase goes on, locked and charged.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 403, 404, 409
+ */
+export async function cancelPurchase(
+  c: AppContext,
+  { network, blockchainIdentifier }: CancelBody,
+  now: number,
+): Promise<z.input<typeof cancelledPurchase>> {
+  permitNetwork(c.var.caller, network);
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  for (let attempt = 1; ; attempt++) {
+    const record = await findRequested(database, network, blockchainIdentifier);
+    refuseOthers(c, record);
+    refuseLocked(record);
+    try {
+      if (record.wanted.expiredAt === null) await giveUp(c, database, record, now);
+      await returnCharges(database, network, record.id);
+      const query = { network, id: record.id, limit: 1, includeHistory: false };
+      return JSON.parse(await listPage(database, "purchase", { ...query, viewer: c.var.caller }));
+    } catch (error) {
+      if (!violates(error, "escrow.rev")) throw error;
+      if (attempt === ATTEMPTS)
+        throw new ApiError(
+          "changed_concurrently",
+          "blockchainIdentifier: the purchase was changed meanwhile",
+        );
+    }
+  }
+}
+
+/** The purchase that a request made. A network has one of an identifier. @throws ApiError 404 */
+async function findRequested(
+  database: Database,
+  network: string,
+  blockchainIdentifier: string,
+): Promise<EscrowRecord> {
+  const { records } = await loadRecords(
+    database,
+    [],
+    "SELECT record_id FROM escrow_request WHERE purchase_of = ?2",
+    `${network}:${hashOf(blockchainIdentifier)}`,
+  );
+  const [record] = records;
+  if (!record) throw new ApiError(404, "blockchainIdentifier: no purchase was asked for by it");
+  return record;
+}
+
+/** @throws ApiError 403 */
+function refuseOthers(c: AppContext, { requestedById }: EscrowRecord): void {
+  const { caller } = c.var;
+  if (caller.permission !== "Admin" && caller.id !== requestedById)
+    throw new ApiError("not_owner", "blockchainIdentifier: the purchase is another key's");
+}
+
+/** @throws ApiError 409 */
+function refuseLocked({ state }: EscrowRecord): void {
+  if (state.onChainState === null) return;
+  throw new ApiError(
+    "wrong_state",
+    `blockchainIdentifier: the purchase is ${state.onChainState}, and can be cancelled before its funds are locked only`,
+  );
+}
+
+async function giveUp(
+  c: AppContext,
+  database: Database,
+  record: EscrowRecord,
+  now: number,
+): Promise<void> {
+  const { id, network, sourceId } = record;
+  const { want, underWay } = record.wanted;
+  const changes = new ChangeSet([record], now, 0);
+  changes.want(record, {
+    // What is under way was made for it.
+    want: underWay && want,
+    underWay,
+    error: null,
+    expiredAt: now,
+  });
+  await commitAudited(
+    c,
+    database,
+    { action: "purchase.cancel", target: id, detail: { network }, now },
+    writeChanges(changes, { sourceId, network }),
+  );
+  await wakeDispatcher(c.env, c.var.requestId);
+}
