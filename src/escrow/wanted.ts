@@ -14,6 +14,9 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
+/** Who has asked for a step that comes by itself. */
+export const AUTOMATIC = "automatic";
+
 /** A step that was asked for and is not done. */
 export interface Want {
   /** The same in every transaction that tries it; another one when the same is asked for again. */
@@ -21,7 +24,7 @@ export interface Want {
   step: Step;
   /** The result that `SubmitResult` carries, hex; null of other steps. */
   resultHash: string | null;
-  /** Id of the API key that asked for it; `automatic`: a rule of the service. */
+  /** Id of the API key that asked for it; `AUTOMATIC`: a rule of the service. */
   by: string;
   /** Epoch milliseconds. */
   since: number;

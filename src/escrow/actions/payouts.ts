@@ -73,7 +73,9 @@ function feeOutputs(escrow: Escrow, contract: Contract): PlannedOutput[] {
   const value: Value = new Map(shares.filter(([, amount]) => amount > 0n));
   if (value.size === 0) return [];
   if (feeReceiverAddress === null)
-    throw new StepImpossible("the payment source does not say who receives the contract's fee");
+    throw new StepImpossible(
+      "the payment source does not say who receives the contract's fee: add it anew with its FeeReceiverNetworkWallet",
+    );
   return [{ address: feeReceiverAddress, value, datum: tagOf(escrow) }];
 }
 

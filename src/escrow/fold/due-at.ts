@@ -31,7 +31,7 @@ export function dueAt(record: EscrowRecord): number | null {
 }
 
 /** The step that ends an escrow when nobody asks for anything. */
-function stepByItself({ side, state }: EscrowRecord): Step | null {
+export function stepByItself({ side, state }: Pick<EscrowRecord, "side" | "state">): Step | null {
   const { onChainState, resultHash } = state;
   if (side === "payment")
     return onChainState === "ResultSubmitted" || onChainState === "WithdrawAuthorized"

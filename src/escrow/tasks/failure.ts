@@ -7,12 +7,14 @@ import { DeadlinePassed } from "../../wallets/spending/making/window.ts";
 import { FormerMayLand, InputMissing, WalletGone } from "../../wallets/work.ts";
 import { StepImpossible } from "../actions/escrow.ts";
 import type { EscrowRecord, WalletName } from "../record.ts";
-import type { RecordError, Wanted } from "../wanted.ts";
+import { AUTOMATIC, type RecordError, type Wanted } from "../wanted.ts";
 import { shortageNote } from "./deal.ts";
 import { afterTry, ended, problem } from "./tries.ts";
 
 /** How long what can no longer be begun in time is left alone; the sync ends it before. */
 const OVER_MS = 10 * 60_000;
+/** How long what comes by itself and is not possible is left alone: the escrow may be moved meanwhile. */
+const IMPOSSIBLE_MS = 60 * 60_000;
 
 /**
  * What is wanted of a record for which a wallet could build no transaction.
@@ -47,7 +49,10 @@ export function afterFailure(
     return isLock
       ? waiting(now + OVER_MS, wanted.error ?? problem(LOCK_OVER))
       : ended(wanted, `${want.step} was not done in time: its window has closed`);
-  if (error instanceof StepImpossible) return ended(wanted, error.message);
+  if (error instanceof StepImpossible)
+    return want.by === AUTOMATIC
+      ? waiting(now + IMPOSSIBLE_MS, problem(error.message))
+      : ended(wanted, error.message);
   const isClear = CLEAR.some((kind) => error instanceof kind);
   if (!isClear) log("error", "escrow.task_failed", { want: want.id, error: String(error) });
   const reason = isClear ? (error as Error).message : "internal error, see the log";

@@ -22,6 +22,12 @@ const OF_KIND: Record<Kind, string> = {
   step: "coalesce(want->>'step', '') <> 'FundsLocking'",
 };
 
+/** Which records are due without a want, since a step of theirs comes by itself. */
+export interface Automatic {
+  payments: boolean;
+  refunds: boolean;
+}
+
 /**
  * A wallet's records of a kind that are due, what has waited longest first.
  *
@@ -33,16 +39,20 @@ export async function dueRecords(
   kind: Kind,
   now: number,
   limit: number,
+  { payments, refunds }: Automatic = { payments: true, refunds: true },
 ): Promise<EscrowRecord[]> {
   const rows = await ledger.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow
      WHERE network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at <= ?
        AND source_id = ? AND ${OF_KIND[kind]}
+       AND (want IS NOT NULL OR iif(side = 'payment', ?, ?))
      ORDER BY due_at, id LIMIT ?`,
     network,
     vkey,
     now,
     sourceId,
+    Number(payments),
+    Number(refunds),
     limit,
   );
   return rows.map(recordOfRow);

@@ -4,6 +4,7 @@ import type { Database } from "../../db/client.ts";
 import type { Drives } from "../../sources/drives.ts";
 import type { SourceRow } from "../../sources/record.ts";
 import type { WalletName } from "../record.ts";
+import type { Automatic } from "./open.ts";
 
 /** A wallet as it works for the escrows of a payment source. */
 export interface EscrowPorts {
@@ -21,6 +22,13 @@ export interface EscrowPorts {
   >;
   wallet: WalletName;
   drives: Drives;
+}
+
+export interface StepPorts extends EscrowPorts {
+  /** Where the wallet's money goes when the record does not say; null: to the wallet. */
+  collectionAddress: string | null;
+  /** Which steps come by themselves. */
+  automatic: Automatic;
 }
 
 /** What deals purchases to the purchasing wallets of a source. */

@@ -1,9 +1,12 @@
 /** What becomes of what is wanted of a record when a try fails: pure. */
 import { pauseAfter } from "../../wallets/pauses.ts";
 import { addNote } from "../record.ts";
-import type { RecordError, Wanted } from "../wanted.ts";
+import { AUTOMATIC, type RecordError, type Wanted } from "../wanted.ts";
 
-/** A step that failed so often ends. A lock is tried until its time is over: nothing else can come of it. */
+/**
+ * A step that failed so often ends. A lock is tried until its time is over, and what comes by itself for
+ * ever: nobody else would ask for it again.
+ */
 const MOST_TRIES = 10;
 
 /**
@@ -16,7 +19,8 @@ export function afterTry(wanted: Wanted, reason: string, now: number): Wanted {
   const { want } = wanted;
   if (want === null) return wanted;
   const failures = (want.failures ?? 0) + 1;
-  if (failures >= MOST_TRIES && want.step !== "FundsLocking")
+  const mayEnd = want.step !== "FundsLocking" && want.by !== AUTOMATIC;
+  if (failures >= MOST_TRIES && mayEnd)
     return ended(wanted, `${want.step} failed ${failures} times, the last time: ${reason}`);
   const again = { ...want, failures, tryAt: now + pauseAfter(failures) };
   return { ...wanted, want: again, underWay: null };

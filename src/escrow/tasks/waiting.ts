@@ -1,4 +1,5 @@
 import { ITS_TURN, type WaitingTasks } from "../../wallets/waiting.ts";
+import type { StoredFunds } from "../record.ts";
 import type { RecordError, Want } from "../wanted.ts";
 import { LOCK_WORK, STEP_WORK, taskIdOf } from "./task.ts";
 
@@ -8,11 +9,12 @@ export const waitingEscrows: WaitingTasks = async (ledger, network, vkeys, limit
     id: string;
     vkey: string;
     want: string;
+    funds: string;
     error: string | null;
     dueAt: number;
   }>(
-    `SELECT id, vkey, want, error, due_at AS dueAt FROM (
-       SELECT id, wallet->>'vkey' AS vkey, want, error, due_at,
+    `SELECT id, vkey, want, funds, error, due_at AS dueAt FROM (
+       SELECT id, wallet->>'vkey' AS vkey, want, terms->'funds' AS funds, error, due_at,
          row_number() OVER (PARTITION BY wallet->>'vkey' ORDER BY due_at, id) AS place
        FROM escrow
        WHERE network = ?1 AND wallet->>'vkey' IN (SELECT value FROM json_each(?2))
@@ -25,12 +27,15 @@ export const waitingEscrows: WaitingTasks = async (ledger, network, vkeys, limit
   return rows.map(({ id, vkey, dueAt, ...row }) => {
     const want = JSON.parse(row.want) as Want;
     const error = row.error === null ? null : (JSON.parse(row.error) as RecordError);
+    const isLock = want.step === "FundsLocking";
+    const funds = JSON.parse(row.funds) as StoredFunds[];
     return {
       vkey,
-      feature: want.step === "FundsLocking" ? LOCK_WORK : STEP_WORK,
+      feature: isLock ? LOCK_WORK : STEP_WORK,
       id: taskIdOf({ id }, want),
       reason: error?.note ?? ITS_TURN,
       dueAt,
+      ...(isLock && { needs: funds.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) })) }),
     };
   });
 };

@@ -1,12 +1,9 @@
-/** Which wallets have something to do for escrows, and how they learn of it. */
 import { and, asc, eq, isNull } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
-import { type Database, db } from "../../db/client.ts";
-import type { Env } from "../../env.ts";
+import type { Database } from "../../db/client.ts";
 import { type Drives, drivesOf } from "../../sources/drives.ts";
 import { paymentSource } from "../../sources/tables.ts";
 import { managedWallet, type WalletRole } from "../../wallets/managed/tables.ts";
-import { wakeWallet } from "../../wallets/wake.ts";
 
 interface DrivenWallet {
   network: Network;
@@ -54,20 +51,6 @@ export async function walletsWithEscrows(
     );
     return found ? [{ network, vkey: found.vkey }] : [];
   });
-}
-
-/**
- * Tells the wallets of a payment source that a purchase waits to be locked. What is not told is found by
- * the cron.
- */
-export async function wakeBuyers(
-  env: Pick<Env, "DB" | "HOT_WALLET">,
-  sourceId: string,
-  requestId: string,
-): Promise<void> {
-  const driven = await drivenWallets(db(env));
-  const first = driven.find((one) => one.sourceId === sourceId && isBuyer(one));
-  if (first) await wakeWallet(env, first.network, first.vkey, requestId);
 }
 
 const isBuyer = ({ role, drives }: DrivenWallet) => role === "Purchasing" && drives === "all";

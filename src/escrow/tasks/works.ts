@@ -4,8 +4,8 @@ import type { Database } from "../../db/client.ts";
 import { drivesOf } from "../../sources/drives.ts";
 import type { SourceRow } from "../../sources/record.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
+import { AT_REST, readStands } from "../../wallets/shown/stand.ts";
 import { OutputView, ownOutputs } from "../../wallets/spending/outputs.ts";
-import { readOpen, readWallet } from "../../wallets/spending/store.ts";
 import type { WalletName } from "../record.ts";
 import { lockWork } from "./lock-work.ts";
 import type { EscrowWork } from "./told.ts";
@@ -44,10 +44,8 @@ export function escrowWorks(place: WorkPlace): EscrowWork[] {
         const view = place.views.get(vkey) ?? new OutputView();
         place.views.set(vkey, view);
         const shown = await view.read(provider, address, Date.now());
-        const [open, { spentElsewhere }] = await Promise.all([
-          readOpen(ledger, network, vkey),
-          readWallet(ledger, network, vkey),
-        ]);
+        const stands = await readStands(ledger, network, [vkey]);
+        const { open, spentElsewhere } = stands.get(vkey) ?? AT_REST;
         return ownOutputs(shown, open, new Set(spentElsewhere.map(({ output }) => output)));
       },
       parameters: () => provider.protocolParameters(),

@@ -93,6 +93,9 @@ export class RegistrationDesk {
       PaymentSourceConfig: { rpcProviderApiKey: "local", rpcProvider: "Blockfrost" },
       AdminWallets: [{ walletAddress: seller.address }],
       feeRatePermille: 50,
+      ...(type === "Web3ChainV1" && {
+        FeeReceiverNetworkWallet: { walletAddress: wallet("admin").address },
+      }),
       SellingWallets: desk.sellers.map(({ mnemonic }) => ({ walletMnemonic: mnemonic })),
       PurchasingWallets: Object.keys(buyers).map((name) => ({
         walletMnemonic: wallet(name).mnemonic,
