@@ -4,7 +4,7 @@ import { ProviderError } from "../src/chain/provider/provider.ts";
 import { type Database, db } from "../src/db/client.ts";
 import { newId } from "../src/db/id.ts";
 import { open } from "../src/db/sealed.ts";
-import { confirmationThreshold, type Env } from "../src/env.ts";
+import { automaticSteps, confirmationThreshold, type Env } from "../src/env.ts";
 import { endWithoutSource, nextForEscrows } from "../src/escrow/tasks/next.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { log } from "../src/log.ts";
@@ -117,6 +117,7 @@ export class HotWallet extends DurableObject<Env> {
       vkey,
       provider: providers.provider,
       views: this.#viewsOfOthers,
+      automatic: automaticSteps(env),
       wake: (onNetwork, other) => wakeWallet(env, onNetwork, other, requestId),
     });
     const again = await runWallet({

@@ -74,6 +74,10 @@ export interface Env {
   SUBMIT_URLS_PREPROD?: string;
   /** The same on Mainnet. */
   SUBMIT_URLS_MAINNET?: string;
+  /** Whether sellers' funds are withdrawn by themselves once they may be; `false`: not. */
+  AUTO_WITHDRAW_PAYMENTS?: string;
+  /** Whether buyers' refunds are; `false`: not. */
+  AUTO_WITHDRAW_REFUNDS?: string;
   /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
   WEBHOOK_TIMEOUT_MS?: string;
   /** Webhooks that an API key may have, decimal text, at least 1; default 20. */
@@ -119,6 +123,16 @@ export interface DeployedVersion {
 /** Confirmations that a transaction needs before it is applied: 1 where the setting is no number. */
 export function confirmationThreshold(env: Env): number {
   return Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1);
+}
+
+/** Which steps of escrows come by themselves: all, unless the operator turns them off. */
+export function automaticSteps(
+  env: Pick<Env, "AUTO_WITHDRAW_PAYMENTS" | "AUTO_WITHDRAW_REFUNDS">,
+): { payments: boolean; refunds: boolean } {
+  return {
+    payments: env.AUTO_WITHDRAW_PAYMENTS !== "false",
+    refunds: env.AUTO_WITHDRAW_REFUNDS !== "false",
+  };
 }
 
 /** The queue's message: it only wakes the dispatcher, since the events themselves are in D1. */

@@ -8,6 +8,7 @@ import { AT_REST, readStands } from "../../wallets/shown/stand.ts";
 import { OutputView, ownOutputs } from "../../wallets/spending/outputs.ts";
 import type { WalletName } from "../record.ts";
 import { lockWork } from "./lock-work.ts";
+import { stepWork } from "./step-work.ts";
 import type { EscrowWork } from "./told.ts";
 
 /** What a wallet's object has for the escrows of a payment source. */
@@ -23,6 +24,8 @@ export interface WorkPlace {
   /** What the provider showed of the source's other wallets, by key hash; kept from run to run. */
   views: Map<string, OutputView>;
   wake(network: Network, vkey: string): Promise<void>;
+  /** Which steps come by themselves. */
+  automatic: { payments: boolean; refunds: boolean };
 }
 
 /** What a wallet does for the escrows of a payment source, the most urgent first. */
@@ -32,11 +35,14 @@ export function escrowWorks(place: WorkPlace): EscrowWork[] {
   const row = wallets.find(({ vkey }) => vkey === place.vkey);
   if (row === undefined) return [];
   const ports = { ledger, source, wallet: nameOf(row), drives: drivesOf(source, row) };
-  if (row.role !== "Purchasing") return [];
+  const { collectionAddress } = row;
+  const steps = stepWork({ ...ports, collectionAddress, automatic: place.automatic });
+  if (row.role !== "Purchasing") return [steps];
   const buyers = wallets
     .filter((one) => one.role === "Purchasing" && drivesOf(source, one) === "all")
     .map(nameOf);
   return [
+    steps,
     lockWork({
       ...ports,
       buyers,

@@ -1,0 +1,25 @@
+import { MIN_COLLATERAL } from "../../chain/amounts.ts";
+import type { PaymentSourceType } from "../../chain/network.ts";
+import type { LiveOutput } from "../record.ts";
+
+/** Native minor units that the network takes for a withdrawal of its own, the script attached. */
+const NETWORK_FEE: Record<PaymentSourceType, bigint> = {
+  Web3ChainV1: 510_000n,
+  Web3ChainV2: 670_000n,
+};
+
+/**
+ * Whether a withdrawal brings the seller more than it costs. What tokens are worth nobody knows: they
+ * always are enough.
+ */
+export function isWorth(
+  { value, collateral }: Pick<LiveOutput, "value"> & { collateral: bigint },
+  { type, feeRatePermille }: { type: PaymentSourceType; feeRatePermille: number },
+): boolean {
+  if (value.some(({ unit, amount }) => unit !== "" && BigInt(amount) > 0n)) return true;
+  const coin = BigInt(value.find(({ unit }) => unit === "")?.amount ?? 0);
+  const share = type === "Web3ChainV1" ? (coin * BigInt(feeRatePermille)) / 1000n : 0n;
+  // The output that carries the fee has the ledger's minimum.
+  const fee = share > 0n && share < MIN_COLLATERAL ? MIN_COLLATERAL : share;
+  return coin - collateral - fee > NETWORK_FEE[type];
+}

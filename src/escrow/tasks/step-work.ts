@@ -1,0 +1,216 @@
+import { parseAddress } from "../../chain/address.ts";
+import { bytesToHex } from "../../chain/hex.ts";
+import { scriptOfHash } from "../../chain/plutus/script.ts";
+import { type Provider, ProviderError } from "../../chain/provider/provider.ts";
+import { timeOfSlot } from "../../chain/slots.ts";
+import type { ScriptSource } from "../../chain/transaction/plan.ts";
+import { newId } from "../../db/id.ts";
+import { FormerMayLand, type Stand, type Task } from "../../wallets/work.ts";
+import { type Escrow, readEscrow, StepImpossible } from "../actions/escrow.ts";
+import { ruleOf } from "../actions/rules.ts";
+import { stepPart } from "../actions/step-part.ts";
+import { canBeOvertaken, lastDeadline, windowOf } from "../actions/windows.ts";
+import { isWorth } from "../actions/worth.ts";
+import { stepByItself } from "../fold/due-at.ts";
+import { mayStand } from "../fold/wanted-after.ts";
+import type { EscrowRecord, LiveOutput } from "../record.ts";
+import { AUTOMATIC, type Want } from "../wanted.ts";
+import { changeRecords, recordsById } from "./change.ts";
+import { dueRecords, nextDue } from "./open.ts";
+import type { StepPorts } from "./ports.ts";
+import { partsOf, STEP_WORK, taskIdOf } from "./task.ts";
+import { type EscrowWork, telling } from "./told.ts";
+import { ended, problem } from "./tries.ts";
+
+/** Records that are considered at once. */
+const MOST_DUE = 60;
+/** Steps that are considered for one transaction: as many as go together on Web3ChainV2. */
+const MOST_TOGETHER = 5;
+/** How long before its deadline a step is not begun any more. */
+const LAST_START_MS = 60_000;
+/** For how long a transaction may wait for a block, and be overtaken. */
+const VALID_MS = 330_000;
+/** How urgent a step without a deadline is: as if it had one so long after it was asked for. */
+const PATIENCE_MS = 10 * 60_000;
+
+/**
+ * What a wallet does for the escrows of its payment source once they are locked: the steps that were asked
+ * for, and those that come by themselves.
+ */
+export function stepWork(ports: StepPorts): EscrowWork {
+  const { ledger, source, wallet, drives } = ports;
+  const { network } = source;
+  const mine = { network, vkey: wallet.vkey, sourceId: source.id };
+  /** As they were last read. */
+  const records = new Map<string, EscrowRecord>();
+  const { told, ...tells } = telling(ports, records);
+  let script: ScriptSource | null = null;
+
+  return {
+    ...tells,
+    name: STEP_WORK,
+    stands: "lanes",
+    most: MOST_TOGETHER,
+
+    takenOver: async () => [],
+
+    async due(now, limit) {
+      if (drives === "nothing") return { tasks: [], next: null };
+      const due = await dueRecords(ledger, mine, "step", now, MOST_DUE, ports.automatic);
+      const undecided = due.filter((record) => !canBegin(record)).map(({ id }) => id);
+      if (undecided.length > 0) {
+        const { hasEvents } = await changeRecords(ledger, network, undecided, now, (record) =>
+          decide(record, ports, now),
+        );
+        if (hasEvents) told();
+      }
+      const decided = await recordsById(ledger, undecided);
+      const ready = [...due, ...decided].filter(canBegin);
+      for (const record of ready) records.set(record.id, record);
+      const tasks = ready.map((record) => taskOf(record, now));
+      return {
+        tasks: tasks
+          .toSorted((a, b) => a.urgency - b.urgency)
+          .slice(0, limit)
+          .map(({ urgency: _, ...task }) => task),
+        next: await nextDue(ledger, mine, "step", now),
+      };
+    },
+
+    async part({ id }, stand) {
+      const record = records.get(partsOf(id).recordId);
+      const want = record?.wanted.want;
+      if (!record || !want) throw new Error(`the record of ${id} was not read`);
+      script ??= await scriptOf(source.contractAddress, stand.provider);
+      const escrow = await liveEscrow(record, stand.provider);
+      const { parameters, validity } = stand;
+      const part = stepPart(escrow, want, {
+        contract: { ...source, address: source.contractAddress },
+        script,
+        wallet,
+        payoutAddress: payoutAddressOf(record) ?? ports.collectionAddress,
+        validTo: timeOfSlot(network, validity.to),
+        parameters,
+      });
+      return { ...part, detail: { ...part.detail, spends: record.state.utxo } };
+    },
+
+    async spentByOthers(outputs) {
+      const rows = await ledger.all<{ output: string }>(
+        `SELECT DISTINCT before->>'utxo' AS output FROM escrow_transaction
+         WHERE source_id = ? AND status = 'Confirmed' AND want IS NULL
+           AND record_id IN (SELECT id FROM escrow WHERE network = ? AND wallet->>'vkey' = ?
+             AND under_way IS NOT NULL)
+           AND before->>'utxo' IN (SELECT value FROM json_each(?))`,
+        source.id,
+        network,
+        wallet.vkey,
+        JSON.stringify(outputs),
+      );
+      return rows.map(({ output }) => output);
+    },
+  };
+}
+
+/** Whether what is wanted of a record can be put into a transaction. */
+function canBegin(record: EscrowRecord): boolean {
+  const { want, underWay, error } = record.wanted;
+  return (
+    want !== null &&
+    underWay === null &&
+    !error?.isManual &&
+    record.state.utxo !== null &&
+    windowOf(record, want.step) !== null
+  );
+}
+
+function taskOf(record: EscrowRecord, now: number): Task & { urgency: number } {
+  const want = record.wanted.want as Want;
+  const { notBefore, deadline } = windowOf(record, want.step) ?? {
+    notBefore: null,
+    deadline: null,
+  };
+  const by = ruleOf(want.step, record.sourceType)?.by ?? "seller";
+  return {
+    id: taskIdOf(record, want),
+    ...(notBefore !== null && { begins: notBefore }),
+    ...(deadline !== null && { deadline, lastStart: deadline - LAST_START_MS }),
+    canBeOvertaken: canBeOvertaken(record, by, { from: now, to: now + VALID_MS }),
+    isAlone: (want.failures ?? 0) > 0,
+    urgency: deadline ?? want.since + PATIENCE_MS,
+  };
+}
+
+/**
+ * What becomes of a record that is due and has nothing that could be begun: a step that comes by itself,
+ * or the end of one that never can be done.
+ */
+function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: number) {
+  const { wanted, side, state, sourceType } = record;
+  const { want, underWay, error } = wanted;
+  if (underWay !== null || error?.isManual) return null;
+  if (want !== null) {
+    const waits = !mayStand(side, want, state.onChainState, sourceType);
+    const last = lastDeadline(record, want.step);
+    if (waits && (last === null || last > now)) return null;
+    return {
+      wanted: ended(wanted, `${want.step} cannot be done any more: its window has closed`),
+    };
+  }
+  const step = stepByItself(record);
+  const isOn = side === "payment" ? automatic.payments : automatic.refunds;
+  const window = step && windowOf(record, step);
+  if (!step || !isOn || !window || (window.notBefore ?? 0) > now) return null;
+  const collateral = BigInt(state.lock?.collateralReturn ?? 0);
+  const value = record.output?.value;
+  if (step === "Withdraw" && value && !isWorth({ value, collateral }, source)) {
+    if (error?.note === NOT_WORTH) return null;
+    return { wanted: { ...wanted, error: problem(NOT_WORTH) } };
+  }
+  const asked: Want = { id: newId(now), step, resultHash: null, by: AUTOMATIC, since: now };
+  return { wanted: { ...wanted, want: asked } };
+}
+
+const NOT_WORTH = "withdrawing would cost more than it brings, so it does not come by itself";
+
+/** Where the record says that its wallet's money goes; Web3ChainV1 has no field for it in the datum. */
+function payoutAddressOf({ side, terms }: EscrowRecord): string | null {
+  return side === "payment" ? terms.sellerReturnAddress : terms.buyerReturnAddress;
+}
+
+/** The contract's script, as the chain shows it. @throws ProviderError */
+async function scriptOf(
+  contractAddress: string,
+  provider: Pick<Provider, "scriptCbor">,
+): Promise<ScriptSource> {
+  const hash = parseAddress(contractAddress)?.payment.hash ?? "";
+  const shown = await provider.scriptCbor(hash);
+  const script = shown === null ? null : scriptOfHash(hash, shown);
+  if (script === null)
+    throw new ProviderError(`provider: does not show the script ${hash} of the contract`);
+  return { from: "witness", hash, cbor: bytesToHex(script) };
+}
+
+/** After a rollback the record does not know what the output holds, and the chain is asked. */
+async function liveEscrow(record: EscrowRecord, provider: Stand["provider"]): Promise<Escrow> {
+  return readEscrow(record.output ?? (await outputOf(record, provider)), record);
+}
+
+async function outputOf(
+  { state: { utxo } }: EscrowRecord,
+  provider: Pick<Provider, "transactionUtxos">,
+): Promise<LiveOutput> {
+  const [hash = "", index = ""] = utxo?.split("#") ?? [];
+  const found = await provider.transactionUtxos(hash);
+  const output = found?.outputs.find(({ outputIndex }) => outputIndex === Number(index));
+  if (!output) throw new FormerMayLand("the provider does not show the escrow's output");
+  if (output.inlineDatum === null) throw new StepImpossible("the escrow has no datum");
+  return {
+    utxo: utxo ?? "",
+    value: output.amount.map(({ unit, quantity }) => ({
+      unit: unit === "lovelace" ? "" : unit,
+      amount: quantity,
+    })),
+    datum: output.inlineDatum,
+  };
+}
