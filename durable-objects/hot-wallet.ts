@@ -10,7 +10,7 @@ import { wakeDispatcher } from "../src/events/outbox.ts";
 import { log } from "../src/log.ts";
 import { isInitiated } from "../src/registrations/states.ts";
 import { nextOfWallet, StaleRegistration } from "../src/registrations/store.ts";
-import { activeSource, activeSourceIds } from "../src/sources/active.ts";
+import { activeSource, activeSourceIds, sourceWithKey } from "../src/sources/active.ts";
 import { chainClock } from "../src/sources/chain-clock.ts";
 import { haveFollowed } from "../src/sources/cursor.ts";
 import { walletProvider } from "../src/sources/provider.ts";
@@ -191,7 +191,7 @@ export class HotWallet extends DurableObject<Env> {
   /** A source through which transactions were sent that are not final; any that is left will do. */
   async #sourceOfOpen(ledger: Database, network: Network, vkey: string): Promise<SourceRow | null> {
     for (const id of await sourcesOfOpen(ledger, network, vkey)) {
-      const source = await activeSource(db(this.env), id);
+      const source = await sourceWithKey(db(this.env), id);
       if (source !== null) return source;
     }
     return null;

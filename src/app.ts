@@ -6,6 +6,7 @@ import { purchaseRoutes } from "./escrow/purchases/routes.ts";
 import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
 import { escrowRoutes } from "./escrow/routes.ts";
 import { waitingEscrows } from "./escrow/tasks/waiting.ts";
+import { resumeOfWallet } from "./escrow/unfinished.ts";
 import type { AppEnv } from "./http/context.ts";
 import { drainBody } from "./http/drain-body.ts";
 import { errorResponse } from "./http/errors.ts";
@@ -54,7 +55,13 @@ export function createApp(): Hono<AppEnv> {
     { at: API, router: escrowRequestRoutes() },
     { at: API, router: purchaseRoutes() },
     { at: API, router: paymentSourceRoutes() },
-    { at: API, router: walletRoutes([waitingTransfers, waitingRegistrations, waitingEscrows]) },
+    {
+      at: API,
+      router: walletRoutes(
+        [waitingTransfers, waitingRegistrations, waitingEscrows],
+        resumeOfWallet,
+      ),
+    },
     { at: API, router: transferRoutes() },
     { at: API, router: topUpRoutes() },
     { at: API, router: apiKeyRoutes() },

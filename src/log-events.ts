@@ -57,6 +57,8 @@ export const LOG_EVENTS = {
     "nothing: the provider did not say whether it took a transaction; the same bytes are sent again",
   "wallet.held":
     "look at `HeldUp` of `GET /wallet`: `reason` says why the wallet gets nothing done; null: it goes on",
+  "wallet.keys_destroyed":
+    "nothing: the mnemonics of the removed wallets with the ids `wallets` were destroyed, since nothing can need them any more",
   "wallet.hold_unstored":
     "nothing more: the database did not take why the wallet gets nothing done",
   "wallet.spent_elsewhere":

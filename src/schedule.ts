@@ -10,6 +10,7 @@ import { walletsWithEscrows } from "./escrow/tasks/wake.ts";
 import { verifyDueInboxes } from "./inbox/jobs.ts";
 import { log } from "./log.ts";
 import { checkService } from "./operation/troubles.ts";
+import { destroyUnneededKeys } from "./payment-sources/kept-keys.ts";
 import { dueWallets } from "./registrations/store.ts";
 import { ENTRY_DOCUMENTS } from "./registry/read-entries.ts";
 import { wakeRegistry } from "./registry/sync/wake.ts";
@@ -55,6 +56,7 @@ export async function runSchedule(env: Env): Promise<void> {
         wakeDueWallets(env, [dueWallets, walletsWithTransfers, walletsWithEscrows], requestId),
     },
     { name: "purchases.return", run: () => returnAllCharges(env) },
+    { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_MS) },
     { name: "x402.wake", run: () => wakeSettlements(env, requestId, Date.now()) },
     { name: "service.check", run: () => checkService(env, requestId, Date.now()) },
     { name: "webhooks.sweep", run: () => sweep(env, requestId) },

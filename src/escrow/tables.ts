@@ -12,6 +12,10 @@ import { BILLABLE, BILLABLE_AT, BUYER_VKEY } from "./billable.ts";
 import { NEEDS_PERSON } from "./reads/needs-person.ts";
 import { TRANSACTION_STATUSES } from "./transaction-record.ts";
 
+/** SQL: funds may still be locked, or are locked. */
+export const UNFINISHED = `CASE WHEN on_chain_state IS NULL THEN expired_at IS NULL
+  ELSE on_chain_state NOT IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') END`;
+
 /**
  * Payments (we hold the seller's wallet) and purchases (we hold the buyer's). One lock makes one
  * row of each side when both wallets are ours. Ledger.
@@ -138,6 +142,8 @@ export const escrow = sqliteTable(
       index("escrow_held")
         .on(table.network, table.id)
         .where(sql`charge = 'held' AND expired_at IS NOT NULL`),
+      // What the removal of a wallet or a source asks for.
+      index("escrow_unfinished").on(table.sourceId).where(sql.raw(UNFINISHED)),
       // For the monthly invoice: a buyer's payments that became billable in a month.
       index("escrow_billed")
         .on(table.network, sql.raw(BUYER_VKEY), sql.raw(BILLABLE_AT))

@@ -1,6 +1,22 @@
 import type { Network } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
+import { countUnfinished, type RecordsOfWallets } from "../escrow/unfinished.ts";
 import { ApiError } from "../http/errors.ts";
+
+/**
+ * Refuses to remove what payments and purchases need that are not finished.
+ *
+ * @throws ApiError 409 with their number
+ */
+export async function refuseUnfinished(ledger: Database, of: RecordsOfWallets): Promise<void> {
+  const count = await countUnfinished(ledger, of);
+  if (count === 0) return;
+  const what = count === 1 ? "1 payment or purchase is" : `${count} payments and purchases are`;
+  throw new ApiError(
+    "wrong_state",
+    `force: ${what} not finished; with true, nothing is done for them any more`,
+  );
+}
 
 /**
  * Refuses to remove wallets whose keys are still needed: those with a transaction that was sent and

@@ -1,4 +1,5 @@
 import { db, statement, violates } from "../db/client.ts";
+import { giveUpRecords } from "../escrow/unfinished.ts";
 import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -6,21 +7,26 @@ import { activeSource } from "../sources/active.ts";
 import { stopCursor } from "../sources/cursor.ts";
 import { walletsOf } from "../wallets/managed/find.ts";
 import { removeWallets } from "../wallets/managed/remove.ts";
-import { refuseOpenTransactions } from "./open-transactions.ts";
+import { destroyUnneededKeys } from "./kept-keys.ts";
+import { refuseOpenTransactions, refuseUnfinished } from "./open-transactions.ts";
 import { toRecord } from "./record.ts";
-import type { PaymentSourceRecord } from "./schemas.ts";
+import type { DeleteBody, PaymentSourceRecord } from "./schemas.ts";
+
+/** Of the request's time, for what comes after the records were told. */
+const ANSWER_MS = 5_000;
 
 /**
  * Removes a source: sync stops, including a running pass; its provider key and its wallets'
- * mnemonics are destroyed. Its payments and purchases stay readable.
+ * mnemonics are destroyed as soon as nothing can need them. Its payments and purchases stay readable.
  *
  * @param now - epoch milliseconds
  * @returns the source as it was
- * @throws ApiError 404; 409 while a wallet of it has an open transaction
+ * @throws ApiError 404; without `force` 409 while a payment or purchase of it is not finished, or a
+ *   wallet of it has an open transaction
  */
 export async function removeSource(
   c: AppContext,
-  id: string,
+  { id, force }: DeleteBody,
   now: number,
 ): Promise<PaymentSourceRecord> {
   const { deadline } = c.var;
@@ -28,18 +34,22 @@ export async function removeSource(
   const source = await activeSource(database, id);
   if (!source) throw noSuchSource();
   const wallets = await walletsOf(database, [id]);
-  await refuseOpenTransactions(db(c.env, source.network, { deadline }), source, wallets);
+  const ledger = db(c.env, source.network, { writes: "idempotent", deadline });
+  const open = { sourceId: id, network: source.network, vkeys: null };
+  if (!force) {
+    await refuseUnfinished(ledger, open);
+    await refuseOpenTransactions(ledger, source, wallets);
+  }
   const record = await toRecord(c.env, source, wallets, deadline);
 
   const removal = statement(
-    `UPDATE payment_source SET updated_at = iif(deleted_at IS NULL, ?2, NULL), deleted_at = ?2,
-       rpc_provider_api_key = ''
+    `UPDATE payment_source SET updated_at = iif(deleted_at IS NULL, ?2, NULL), deleted_at = ?2
      WHERE id = ?1`,
     id,
     now,
   );
   const { network, contractAddress } = source;
-  const detail = { network, contractAddress, wallets: wallets.map((wallet) => wallet.id) };
+  const detail = { network, contractAddress, force, wallets: wallets.map((wallet) => wallet.id) };
   try {
     await commitAudited(c, database, { action: "payment-source.delete", target: id, detail, now }, [
       removal,
@@ -50,6 +60,8 @@ export async function removeSource(
     if (violates(error, "payment_source.updated_at")) throw noSuchSource();
     throw error;
   }
+  await giveUpRecords(ledger, open, now, deadline - ANSWER_MS);
+  await destroyUnneededKeys(c.env, deadline);
   return record;
 }
 

@@ -99,7 +99,7 @@ export function paymentSourceRoutes() {
       errors: {
         ...ERRORS,
         404: "There is no such payment source, or it has no such wallet.",
-        409: `${ERRORS[409]} Or a wallet to remove has an open transaction.`,
+        409: `${ERRORS[409]} Or a wallet to remove has an open transaction, or a payment or purchase that is not finished; \`force\` removes it all the same.`,
       },
     },
     async (c, { body }) => {
@@ -119,15 +119,15 @@ export function paymentSourceRoutes() {
       tag: "Payment sources",
       summary: "Removes a payment source",
       description:
-        "Its contract is no longer followed. Its provider key and its wallets' mnemonics are destroyed; its payments and purchases stay readable.",
+        "Its contract is no longer followed; its payments and purchases stay readable. Its provider key and its wallets' mnemonics are destroyed once every transaction of the wallets is final and none of its payments and purchases is unfinished. Until then adding a wallet again takes it back.",
       body: deleteBody,
       data: paymentSourceRecord,
       errors: {
         404: "There is no such payment source.",
-        409: "A wallet of it has an open transaction.",
+        409: "A payment or purchase of it is not finished, or a wallet of it has an open transaction; `force` removes it all the same.",
       },
     },
-    (c, { body }) => removeSource(c, body.id, Date.now()),
+    (c, { body }) => removeSource(c, body, Date.now()),
   );
 
   serve(

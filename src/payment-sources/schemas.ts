@@ -182,6 +182,12 @@ export type CreateBody = z.output<typeof createBody>;
 
 const id = described(text(), "Id of the payment source.", "01m80ydypnk4jnwav628wda9nd");
 
+const force = described(
+  z.boolean().default(false),
+  "Whether wallets are removed that payments or purchases need which are not finished: each of those gets an error that says so, and nothing is done for it any more.",
+  false,
+);
+
 export const updateBody = z.object({
   id,
   lastIdentifierChecked: described(
@@ -205,21 +211,24 @@ export const updateBody = z.object({
   ),
   RemovePurchasingWallets: described(
     z.array(walletId).max(10).optional(),
-    "Purchasing wallets to remove; their mnemonics are destroyed.",
+    "Purchasing wallets to remove; their mnemonics are destroyed once nothing can need them.",
   ),
   RemoveSellingWallets: described(
     z.array(walletId).max(10).optional(),
-    "Selling wallets to remove; their mnemonics are destroyed.",
+    "Selling wallets to remove; their mnemonics are destroyed once nothing can need them.",
   ),
   RemoveFundingWallets: described(
     z.array(walletId).max(10).optional(),
-    "Funding wallets to remove; their mnemonics are destroyed.",
+    "Funding wallets to remove; their mnemonics are destroyed once nothing can need them.",
   ),
+  force,
 });
 
 export type UpdateBody = z.output<typeof updateBody>;
 
-export const deleteBody = z.object({ id });
+export const deleteBody = z.object({ id, force });
+
+export type DeleteBody = z.output<typeof deleteBody>;
 
 const adminWallet = named(
   "AdminWallet",

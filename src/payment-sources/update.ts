@@ -1,6 +1,7 @@
 import type { Provider } from "../chain/provider/provider.ts";
 import { db, type Statement, statement, violates } from "../db/client.ts";
 import { open, seal } from "../db/sealed.ts";
+import { giveUpRecords, resumeRecords } from "../escrow/unfinished.ts";
 import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -20,9 +21,13 @@ import {
 import { walletsOf } from "../wallets/managed/find.ts";
 import { removeWallet } from "../wallets/managed/remove.ts";
 import { WALLET_ROLES, type WalletRow } from "../wallets/managed/tables.ts";
-import { refuseOpenTransactions } from "./open-transactions.ts";
+import { destroyUnneededKeys } from "./kept-keys.ts";
+import { refuseOpenTransactions, refuseUnfinished } from "./open-transactions.ts";
 import { toRecord } from "./record.ts";
 import type { PaymentSourceRecord, UpdateBody } from "./schemas.ts";
+
+/** Of the request's time, for what comes after the records were told. */
+const ANSWER_MS = 5_000;
 
 /**
  * Changes the fields sent and keeps the rest: provider key, wallets, and the position from which
@@ -43,11 +48,13 @@ export async function updateSource(
 
   const wallets = await walletsOf(database, [source.id]);
   const removed = findRemoved(wallets, body);
-  await refuseOpenTransactions(
-    db(c.env, source.network, { deadline }),
-    source,
-    wallets.filter(({ id }) => removed.includes(id)),
-  );
+  const ledger = db(c.env, source.network, { writes: "idempotent", deadline });
+  const leaving = wallets.filter(({ id }) => removed.includes(id));
+  const left = { sourceId: source.id, network: source.network, vkeys: vkeysOf(leaving) };
+  if (leaving.length > 0 && !body.force) {
+    await refuseUnfinished(ledger, left);
+    await refuseOpenTransactions(ledger, source, leaving);
+  }
   const drafts = await deriveWallets(c.env, source, "Add", body, caller.id, now);
   refuseRepeated(drafts);
   const newKey = body.PaymentSourceConfig?.rpcProviderApiKey;
@@ -57,7 +64,9 @@ export async function updateSource(
   const added = drafts.map(await decideDrives(provider, source, drafts));
 
   const detail = {
-    changed: Object.keys(body).filter((field) => field !== "id"),
+    changed: Object.keys(body).filter(
+      (field) => field !== "id" && (field !== "force" || body.force),
+    ),
     removedWallets: removed,
     addedWallets: added.map(({ id }) => id),
   };
@@ -78,10 +87,18 @@ export async function updateSource(
     throw await conflictOf(error, database, source.network, drafts);
   }
 
+  if (leaving.length > 0) {
+    await giveUpRecords(ledger, left, now, deadline - ANSWER_MS);
+    await destroyUnneededKeys(c.env, deadline);
+  }
+  if (added.length > 0)
+    await resumeRecords(ledger, { ...left, vkeys: vkeysOf(added) }, now, deadline - ANSWER_MS);
   const changed = await activeSource(database, source.id);
   if (!changed) throw removedMeanwhile();
   return toRecord(c.env, changed, await walletsOf(database, [changed.id]), deadline);
 }
+
+const vkeysOf = (wallets: readonly WalletRow[]) => wallets.map(({ vkey }) => vkey);
 
 function removedMeanwhile(): ApiError {
   return new ApiError(404, "id: the payment source was removed meanwhile");

@@ -1,4 +1,4 @@
-import { and, eq, isNotNull, isNull } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, ne } from "drizzle-orm";
 import type { Network } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import type { SourceRow } from "./record.ts";
@@ -23,6 +23,15 @@ export async function removedSources(
     .from(paymentSource)
     .where(and(eq(paymentSource.network, network), isNotNull(paymentSource.deletedAt)));
   return Object.fromEntries(rows.map(({ id, deletedAt }) => [id, deletedAt ?? 0]));
+}
+
+/** A source whose transactions can be looked at: it is followed, or was removed and keeps its provider key. */
+export async function sourceWithKey(core: Database, id: string): Promise<SourceRow | null> {
+  const [source] = await core.orm
+    .select()
+    .from(paymentSource)
+    .where(and(eq(paymentSource.id, id), ne(paymentSource.rpcProviderApiKey, "")));
+  return source ?? null;
 }
 
 /** A followed source, its provider key still sealed; null when it was removed, or never was. */

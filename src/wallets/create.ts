@@ -1,4 +1,5 @@
 import { generateMnemonic, keysFromMnemonic } from "../chain/keys.ts";
+import type { Network } from "../chain/network.ts";
 import { type Database, db, statement, violates } from "../db/client.ts";
 import { open } from "../db/sealed.ts";
 import { commitAudited } from "../http/audit.ts";
@@ -15,6 +16,12 @@ import { walletRecordOf } from "./managed/record.ts";
 import type { WalletRole } from "./managed/tables.ts";
 import type { CreatedWallet, CreateWalletBody } from "./schemas.ts";
 
+/** Is told of a wallet that was added. */
+export type AddedWallet = (
+  c: AppContext,
+  wallet: { sourceId: string; network: Network; vkey: string },
+) => Promise<void>;
+
 /**
  * Makes a new wallet, or takes one that exists, and adds it to a payment source where the request
  * names one. The words of a new wallet are in this answer alone.
@@ -25,6 +32,7 @@ import type { CreatedWallet, CreateWalletBody } from "./schemas.ts";
 export async function createWallet(
   c: AppContext,
   body: CreateWalletBody,
+  added: AddedWallet,
   now: number,
 ): Promise<CreatedWallet> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
@@ -36,7 +44,9 @@ export async function createWallet(
   if (source.network !== body.network)
     throw new ApiError(400, `network: must be ${source.network}, that of the payment source`);
   const created = await addWallet(c, database, source, walletType, body, now);
-  await wakeChanged(c, source.id);
+  const { id: sourceId, network } = source;
+  await added(c, { sourceId, network, vkey: created.walletVkey });
+  await wakeChanged(c, sourceId);
   return created;
 }
 

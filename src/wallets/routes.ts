@@ -2,7 +2,7 @@ import { z } from "zod";
 import { db } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import { createWallet } from "./create.ts";
+import { type AddedWallet, createWallet } from "./create.ts";
 import { changeRule, createRule, deleteRule, listRules } from "./low-balance/rules.ts";
 import {
   lowBalance,
@@ -33,8 +33,9 @@ const UNKNOWN_RULE = "There is no such rule.";
  * `/wallet`: the wallets of the payment sources, and the rules that watch their balances.
  *
  * @param features - what each feature knows to wait for a wallet
+ * @param wentOn - has what was given up with a wallet go on, once the wallet is added again
  */
-export function walletRoutes(features: readonly WaitingTasks[]) {
+export function walletRoutes(features: readonly WaitingTasks[], wentOn: AddedWallet) {
   const router = createRouter();
   router.events.push({
     kind: "WALLET_LOW_BALANCE",
@@ -98,7 +99,7 @@ export function walletRoutes(features: readonly WaitingTasks[]) {
         504: "The chain provider did not answer in time.",
       },
     },
-    (c, { body }) => createWallet(c, body, Date.now()),
+    (c, { body }) => createWallet(c, body, wentOn, Date.now()),
   );
 
   serve(

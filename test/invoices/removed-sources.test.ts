@@ -96,7 +96,7 @@ describe("a submitted result of a source that was removed", () => {
     expect(payment?.onChainState).toBe("ResultSubmitted");
     const unlockTime = Number(payment?.unlockTime);
     vi.useFakeTimers({ toFake: ["Date"], now: removedAt(unlockTime) });
-    expect((await api.remove(source)).status).toBe(200);
+    expect((await api.remove(source, {}, true)).status).toBe(200);
     return unlockTime;
   }
 

@@ -5,7 +5,7 @@ import { ChangeSet } from "../../src/escrow/fold/changes.ts";
 import type { Step } from "../../src/escrow/wanted.ts";
 import { makeRecord, Writer } from "./sources/records.ts";
 
-/** Writes a payment of a wallet, with a transaction on its way for a step. */
+/** Writes a payment of a wallet, with a transaction on its way for a step; without one it is finished. */
 export async function addRecord(
   sourceId: string,
   wallet: { id: string; walletVkey: string; walletAddress: string },
@@ -23,6 +23,10 @@ export async function addRecord(
   // The cursor of the source stays as it is; the record alone says whose it is.
   const writer = await Writer.create(env.DB, `writer-of-${record.id}`);
   await writer.change([record]);
+  if (step === undefined)
+    await env.DB.prepare("UPDATE escrow SET on_chain_state = 'Withdrawn' WHERE id = ?")
+      .bind(record.id)
+      .run();
 }
 
 /** Writes a wallet's agents that were registered long ago, straight into the table. */

@@ -9,6 +9,7 @@ import { addressOn } from "../../sources/checks.ts";
 import type { Drives } from "../../sources/drives.ts";
 import { mnemonicPlace } from "./keys.ts";
 import { type EscrowContract, partiesAt } from "./open-escrows.ts";
+import { takeBack } from "./remove.ts";
 import type { NewWallet } from "./schemas.ts";
 import { managedWallet, WALLET_ROLES, type WalletRole, type WalletRow } from "./tables.ts";
 
@@ -119,9 +120,12 @@ export function refuseRepeated(wallets: readonly DraftWallet[]): void {
   }
 }
 
-/** The statements that add wallets. */
+/** The statements that add wallets, or take back those that were removed. */
 export function insertWallets(database: Database, rows: readonly WalletRow[]): Statement[] {
-  return rows.map((row) => database.orm.insert(managedWallet).values(row).toSQL());
+  return [
+    ...takeBack(rows),
+    ...rows.map((row) => database.orm.insert(managedWallet).values(row).toSQL()),
+  ];
 }
 
 /**

@@ -18,7 +18,7 @@ export const managedWallet = sqliteTable(
     /** Payment key hash, hex. */
     vkey: text("vkey").notNull(),
     address: text("address").notNull(),
-    /** Sealed for (`managed_wallet`, id, `mnemonic`); empty once removed. */
+    /** Sealed for (`managed_wallet`, id, `mnemonic`); empty once it was removed and nothing needs it. */
     mnemonic: text("mnemonic").notNull(),
     note: text("note").notNull(),
     collectionAddress: text("collection_address"),

@@ -138,6 +138,21 @@ export async function sourcesOfOpen(
   return rows.map(({ sourceId }) => sourceId);
 }
 
+/** Those of some wallets that have a transaction which is not final. */
+export async function vkeysOfOpen(
+  db: WalletDatabase,
+  network: Network,
+  vkeys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await db.all<{ vkey: string }>(
+    `SELECT DISTINCT wallet_vkey AS vkey FROM wallet_transaction
+     WHERE network = ? AND wallet_vkey IN (SELECT value FROM json_each(?)) AND due_at IS NOT NULL`,
+    network,
+    JSON.stringify(vkeys),
+  );
+  return new Set(rows.map(({ vkey }) => vkey));
+}
+
 /** Wallets with a transaction that has to be looked at. @param now - epoch milliseconds */
 export function walletsToLookAt(
   db: WalletDatabase,

@@ -108,8 +108,9 @@ export class SourceApi {
     return this.#ask("PATCH", "", body, options);
   }
 
-  remove(id: string, options: AskOptions = {}): Promise<Answer> {
-    return this.#ask("DELETE", "", { id }, options);
+  /** @param force - whether what is not finished is given up */
+  remove(id: string, options: AskOptions = {}, force = false): Promise<Answer> {
+    return this.#ask("DELETE", "", { id, ...(force && { force }) }, options);
   }
 
   list(query = ""): Promise<Answer> {

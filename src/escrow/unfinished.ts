@@ -1,0 +1,150 @@
+import type { Network } from "../chain/network.ts";
+import { type Database, db, violates } from "../db/client.ts";
+import type { AppContext } from "../http/context.ts";
+import { ChangeSet } from "./fold/changes.ts";
+import { loadRecords } from "./fold/load-records.ts";
+import { writeChanges } from "./fold/write-changes.ts";
+import type { EscrowRecord } from "./record.ts";
+import { UNFINISHED } from "./tables.ts";
+import type { RecordError } from "./wanted.ts";
+
+/** Payments and purchases of some wallets at a payment source. */
+export interface RecordsOfWallets {
+  sourceId: string;
+  network: Network;
+  /** Payment key hashes, hex; null: all of the source. */
+  vkeys: readonly string[] | null;
+}
+
+/** Records that are changed in one batch. */
+const CHUNK = 50;
+
+const REMOVED: RecordError = {
+  isManual: true,
+  type: "Unknown",
+  note: "Its wallet or payment source was removed: nothing is done for it any more. Add the wallet again to go on",
+  txHash: null,
+};
+
+/** How many payments and purchases are not finished. */
+export async function countUnfinished(ledger: Database, of: RecordsOfWallets): Promise<number> {
+  const [row] = await ledger.all<{ count: number }>(
+    `SELECT count(*) AS count FROM escrow WHERE ${OF_WALLETS}`,
+    ...paramsOf(of),
+  );
+  return row?.count ?? 0;
+}
+
+/** Those of some wallets, by source and payment key hash, which a record names that is not finished. */
+export async function namedByUnfinished(
+  ledger: Database,
+  wallets: readonly { sourceId: string; vkey: string }[],
+): Promise<{ sourceId: string; vkey: string }[]> {
+  return ledger.all(
+    `SELECT v->>'sourceId' AS sourceId, v->>'vkey' AS vkey
+     FROM (SELECT value AS v FROM json_each(?))
+     WHERE EXISTS (SELECT 1 FROM escrow
+       WHERE source_id = v->>'sourceId' AND ${WALLET} = v->>'vkey' AND ${UNFINISHED})`,
+    JSON.stringify(wallets),
+  );
+}
+
+/**
+ * Has nothing done any more for records that are not finished, and says so in each of them.
+ *
+ * @param now - epoch milliseconds
+ * @param until - epoch milliseconds after which none is begun
+ * @returns whether all have been told
+ */
+export function giveUpRecords(
+  ledger: Database,
+  of: RecordsOfWallets,
+  now: number,
+  until: number,
+): Promise<boolean> {
+  return changeErrors(
+    ledger,
+    of,
+    { from: "error IS NULL OR error->>'note' <> ?3", to: REMOVED },
+    now,
+    until,
+  );
+}
+
+/**
+ * Has what was given up with its wallet go on.
+ *
+ * @param now - epoch milliseconds
+ * @param until - epoch milliseconds after which none is begun
+ * @returns whether all have been told
+ */
+export function resumeRecords(
+  ledger: Database,
+  of: RecordsOfWallets,
+  now: number,
+  until: number,
+): Promise<boolean> {
+  return changeErrors(ledger, of, { from: "error->>'note' = ?3", to: null }, now, until);
+}
+
+/** The same for a wallet that a request has added. */
+export async function resumeOfWallet(
+  c: AppContext,
+  { sourceId, network, vkey }: { sourceId: string; network: Network; vkey: string },
+): Promise<void> {
+  const { deadline } = c.var;
+  const ledger = db(c.env, network, { writes: "idempotent", deadline });
+  await resumeRecords(ledger, { sourceId, network, vkeys: [vkey] }, Date.now(), deadline);
+}
+
+/** The wallet that acts for a record; earlier versions kept it among the terms. */
+const WALLET = "coalesce(wallet->>'vkey', terms->>'$.wallet.vkey')";
+const OF_WALLETS = `source_id = ?1 AND ${UNFINISHED}
+  AND (?2 IS NULL OR ${WALLET} IN (SELECT value FROM json_each(?2)))`;
+
+const paramsOf = ({ sourceId, vkeys }: RecordsOfWallets) => [
+  sourceId,
+  vkeys && JSON.stringify(vkeys),
+];
+
+async function changeErrors(
+  ledger: Database,
+  of: RecordsOfWallets,
+  { from, to }: { from: string; to: RecordError | null },
+  now: number,
+  until: number,
+): Promise<boolean> {
+  for (;;) {
+    const ids = await ledger.all<{ id: string }>(
+      `SELECT id FROM escrow WHERE ${OF_WALLETS} AND (${from}) LIMIT ${CHUNK}`,
+      ...paramsOf(of),
+      REMOVED.note,
+    );
+    if (ids.length === 0) return true;
+    if (Date.now() >= until) return false;
+    const { records } = await loadRecords(
+      ledger,
+      [],
+      "SELECT value FROM json_each(?2)",
+      JSON.stringify(ids.map(({ id }) => id)),
+    );
+    await writeErrors(ledger, of, records, to, now);
+  }
+}
+
+/** One that was changed since it was read is read again with the next ones. */
+async function writeErrors(
+  ledger: Database,
+  of: RecordsOfWallets,
+  records: readonly EscrowRecord[],
+  error: RecordError | null,
+  now: number,
+): Promise<void> {
+  const changes = new ChangeSet([], now, 0);
+  for (const record of records) changes.want(record, { ...record.wanted, error });
+  try {
+    await ledger.batch(writeChanges(changes, of));
+  } catch (problem) {
+    if (!violates(problem, "escrow.rev")) throw problem;
+  }
+}

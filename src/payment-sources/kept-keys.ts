@@ -1,0 +1,54 @@
+import { NETWORKS, type Network } from "../chain/network.ts";
+import { type Database, db, statement } from "../db/client.ts";
+import type { Env } from "../env.ts";
+import { namedByUnfinished } from "../escrow/unfinished.ts";
+import { log } from "../log.ts";
+import { destroyMnemonics, type KeptWallet, keptWallets } from "../wallets/managed/remove.ts";
+import { vkeysOfOpen } from "../wallets/spending/store.ts";
+
+/**
+ * Destroys the mnemonics of removed wallets that nothing can need any more: each of their transactions
+ * is final, and no payment or purchase that is not finished names them. With the last wallet of a removed
+ * source goes the provider key, by which transactions are followed until then.
+ *
+ * @param deadline - epoch milliseconds
+ */
+export async function destroyUnneededKeys(env: Pick<Env, "DB">, deadline: number): Promise<void> {
+  const core = db(env, undefined, { writes: "idempotent", deadline });
+  const kept = await keptWallets(core);
+  const unneeded = await Promise.all(
+    NETWORKS.map((network) => {
+      const own = kept.filter((wallet) => wallet.network === network);
+      return own.length > 0 ? unneededOf(db(env, network, { deadline }), network, own) : [];
+    }),
+  );
+  const ids = unneeded.flat().map(({ id }) => id);
+  await core.batch([
+    destroyMnemonics(ids),
+    statement(
+      `UPDATE payment_source SET rpc_provider_api_key = ''
+       WHERE deleted_at IS NOT NULL AND rpc_provider_api_key <> '' AND id NOT IN (
+         SELECT source_id FROM managed_wallet WHERE mnemonic <> '')`,
+    ),
+  ]);
+  if (ids.length > 0) log("info", "wallet.keys_destroyed", { wallets: ids });
+}
+
+async function unneededOf(
+  ledger: Database,
+  network: Network,
+  kept: readonly KeptWallet[],
+): Promise<KeptWallet[]> {
+  const [open, named] = await Promise.all([
+    vkeysOfOpen(
+      ledger,
+      network,
+      kept.map(({ vkey }) => vkey),
+    ),
+    namedByUnfinished(ledger, kept),
+  ]);
+  return kept.filter(
+    ({ vkey, sourceId }) =>
+      !open.has(vkey) && !named.some((one) => one.vkey === vkey && one.sourceId === sourceId),
+  );
+}
