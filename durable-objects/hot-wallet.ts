@@ -17,6 +17,11 @@ import { walletProvider } from "../src/sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../src/sources/record.ts";
 import { walletsOf } from "../src/wallets/managed/find.ts";
 import { openKeys } from "../src/wallets/managed/keys.ts";
+import {
+  failScriptWithoutSource,
+  nextReferenceScript,
+  publishedScripts,
+} from "../src/wallets/reference-scripts/store.ts";
 import type { OutputView } from "../src/wallets/spending/outputs.ts";
 import type { WalletJournal } from "../src/wallets/spending/ports.ts";
 import { readWallet, StaleWallet, sourcesOfOpen } from "../src/wallets/spending/store.ts";
@@ -103,6 +108,7 @@ export class HotWallet extends DurableObject<Env> {
     // The transaction library is loaded here, not at start-up.
     const { escrowWorks } = await import("../src/escrow/tasks/works.ts");
     const { registrationWork } = await import("../src/registrations/work.ts");
+    const { referenceScriptWork } = await import("../src/wallets/reference-scripts/work.ts");
     const { transferWork } = await import("../src/wallets/transfers/work.ts");
     const { runWallet } = await import("../src/wallets/run.ts");
     const wallet = { network, vkey, sourceId: source.id };
@@ -130,7 +136,13 @@ export class HotWallet extends DurableObject<Env> {
       hasFollowed: async (since) =>
         haveFollowed(ledger, await activeSourceIds(db(env), network), since),
       view: this.#view,
-      works: [...escrows, registrationWork(ledger, wallet), transfers],
+      works: [
+        ...escrows,
+        referenceScriptWork(ledger, wallet),
+        registrationWork(ledger, wallet),
+        transfers,
+      ],
+      published: () => publishedScripts(ledger, source.id),
       keys: () => this.#keys(source, vkey),
       threshold: confirmationThreshold(env),
       clock: await chainClock(env, Date.now() + RUN_MS),
@@ -148,7 +160,8 @@ export class HotWallet extends DurableObject<Env> {
 
   /** What has waited longest for a transaction, or else anything that is under way. */
   async #next(ledger: Database, network: Network, vkey: string): Promise<Next | null> {
-    const [registration, transfer, escrow] = await Promise.all([
+    const [script, registration, transfer, escrow] = await Promise.all([
+      nextReferenceScript(ledger, network, vkey),
       nextOfWallet(ledger, network, vkey),
       nextTransfer(ledger, network, vkey),
       nextForEscrows(ledger, db(this.env), network, vkey),
@@ -161,6 +174,12 @@ export class HotWallet extends DurableObject<Env> {
         giveUp: async () => {
           await endWithoutSource(ledger, { network, vkey, sourceId: escrow.sourceId }, Date.now());
         },
+      });
+    if (script)
+      all.push({
+        ...script,
+        isWaiting: true,
+        giveUp: () => failScriptWithoutSource(ledger, script, Date.now()),
       });
     if (registration)
       all.push({

@@ -26,6 +26,7 @@ import { waitingRegistrations } from "./registrations/waiting.ts";
 import { registryRoutes } from "./registry/routes.ts";
 import { registrySourceRoutes } from "./registry/sources/routes.ts";
 import { unitRoutes } from "./units/routes.ts";
+import { waitingReferenceScripts } from "./wallets/reference-scripts/waiting.ts";
 import { walletRoutes } from "./wallets/routes.ts";
 import { topUpRoutes } from "./wallets/top-ups/routes.ts";
 import { transferRoutes } from "./wallets/transfers/routes.ts";
@@ -58,7 +59,7 @@ export function createApp(): Hono<AppEnv> {
     {
       at: API,
       router: walletRoutes(
-        [waitingTransfers, waitingRegistrations, waitingEscrows],
+        [waitingReferenceScripts, waitingTransfers, waitingRegistrations, waitingEscrows],
         resumeOfWallet,
       ),
     },

@@ -67,6 +67,8 @@ export const LOG_EVENTS = {
     "nothing: a transaction of the wallet with the key hash `wallet` came to the state `phase`, `from` another (null: it is new); `GET /wallet/transaction` lists them. A rollback that took it out of its block shows as the next `from`",
   "wallet.wake_failed":
     "nothing: the next run of the cron wakes the wallet; investigate if it repeats",
+  "reference_script.failed":
+    "report it: a contract's script could not be published or withdrawn because of a fault of ours; it is tried again",
   "transfer.failed":
     "report it: a transaction for a transfer could not be built because of a fault of ours; it is tried again",
   "submit.place_failed":

@@ -18,6 +18,7 @@ import { activeSourceIds } from "./sources/active.ts";
 import { wakeCursor } from "./sources/cursor.ts";
 import { within } from "./timeout.ts";
 import { checkLowBalances } from "./wallets/low-balance/check.ts";
+import { walletsWithReferenceScripts } from "./wallets/reference-scripts/store.ts";
 import { checkTopUps } from "./wallets/top-ups/check.ts";
 import { walletsWithTransfers } from "./wallets/transfers/due.ts";
 import { wakeDueWallets } from "./wallets/wake.ts";
@@ -53,7 +54,11 @@ export async function runSchedule(env: Env): Promise<void> {
     {
       name: "wallets.wake",
       run: () =>
-        wakeDueWallets(env, [dueWallets, walletsWithTransfers, walletsWithEscrows], requestId),
+        wakeDueWallets(
+          env,
+          [dueWallets, walletsWithTransfers, walletsWithReferenceScripts, walletsWithEscrows],
+          requestId,
+        ),
     },
     { name: "purchases.return", run: () => returnAllCharges(env) },
     { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_MS) },

@@ -9,6 +9,8 @@ import { pageOrTake } from "../http/parameters.ts";
 import { wakeChanged } from "../sources/wake.ts";
 import { createSource } from "./create.ts";
 import { listPublicSources, listSources } from "./record.ts";
+import { publishScript, showScript, withdrawScript } from "./reference-script/requests.ts";
+import { publishBody, referenceScriptRecord, withdrawBody } from "./reference-script/schemas.ts";
 import { removeSource } from "./remove.ts";
 import {
   createBody,
@@ -24,6 +26,7 @@ const listQuery = z.object({
   network: described(network.optional(), "Only sources on this network."),
 });
 
+const NO_SCRIPT = "There is no such payment source, or it has no reference script.";
 const ERRORS = {
   409: "The contract or a wallet is already in use, or the network does not fit the environment.",
   502: "The chain provider failed.",
@@ -128,6 +131,63 @@ export function paymentSourceRoutes() {
       },
     },
     (c, { body }) => removeSource(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "getReferenceScript",
+      path: "/payment-source-extended/reference-script",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Shows the newest reference script of a payment source",
+      query: withdrawBody,
+      data: referenceScriptRecord,
+      errors: { 404: NO_SCRIPT },
+    },
+    (c, { query }) => showScript(c, query.id),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "publishReferenceScript",
+      path: "/payment-source-extended/reference-script",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Publishes the script of a payment source's contract",
+      description:
+        "A wallet of the source makes an output that carries the script. Transactions of the source's wallets read it from there: they are smaller and cost less. The deposit comes back when it is withdrawn.",
+      body: publishBody,
+      data: referenceScriptRecord,
+      errors: {
+        404: "There is no such payment source, or it has no such wallet.",
+        409: "It has a reference script already, or no wallet that may be driven.",
+        502: "The chain provider failed, or does not have the script.",
+        504: "The chain provider did not answer in time.",
+      },
+    },
+    (c, { body }) => publishScript(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "delete",
+      operationId: "withdrawReferenceScript",
+      path: "/payment-source-extended/reference-script",
+      access: "Admin",
+      tag: "Payment sources",
+      summary: "Withdraws a published script",
+      description:
+        "No transaction is made any more that reads it; it is spent once none that does waits for a block.",
+      body: withdrawBody,
+      data: referenceScriptRecord,
+      errors: { 404: NO_SCRIPT, 409: "It is not published." },
+    },
+    (c, { body }) => withdrawScript(c, body.id, Date.now()),
   );
 
   serve(

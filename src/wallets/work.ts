@@ -37,6 +37,8 @@ export interface TransactionPart extends Pick<TransactionPlan, "outputs" | "meta
   unitsAmong?(parts: number): ExecutionUnits | null;
   /** Outputs of the wallet that it has to spend. */
   spends: readonly WalletOutput[];
+  /** See `TransactionPlan`. */
+  spentScriptBytes?: number;
   /** Parts that a transaction with it has, at the most. */
   most?: number;
   /** Names of which a transaction takes each once, beside its policies, labels and inputs. */

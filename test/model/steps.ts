@@ -39,10 +39,14 @@ const WAIT_MS = 10_000;
 /** How long after its deadline a provider may still show that a step was done. */
 const LATE_MS = 120_000;
 
-const SCRIPT: ScriptSource = { from: "witness", hash: "5c".repeat(28), cbor: "450101002499" };
+export const STEP_SCRIPT: ScriptSource = {
+  from: "witness",
+  hash: "5c".repeat(28),
+  cbor: "450101002499",
+};
 export const STEP_ADDRESS = formatAddress({
   network: "Preprod",
-  payment: { kind: "script", hash: SCRIPT.hash },
+  payment: { kind: "script", hash: STEP_SCRIPT.hash },
   stake: null,
 });
 
@@ -94,7 +98,7 @@ export function stepWork(db: WalletDatabase): WalletWork {
       const input: WalletOutput = { txHash, index: Number(index), value };
       return {
         spends: [],
-        scriptInputs: [{ ...input, script: SCRIPT, redeemer: new Uint8Array([0]) }],
+        scriptInputs: [{ ...input, script: STEP_SCRIPT, redeemer: new Uint8Array([0]) }],
         mints: [],
         outputs: [{ address: payeeOfStep(step), value }],
         metadata: new Map(),

@@ -1,6 +1,7 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { keysFromMnemonic } from "../../src/chain/keys.ts";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
+import type { ScriptSource } from "../../src/chain/transaction/plan.ts";
 import { runWallet } from "../../src/wallets/run.ts";
 import { type Execute, Journal } from "../../src/wallets/spending/journal.ts";
 import { OutputView } from "../../src/wallets/spending/outputs.ts";
@@ -71,6 +72,8 @@ export class World {
   readonly address = keys.address;
   readonly #journal = newJournal();
   readonly #view = new OutputView();
+  /** Scripts that outputs on the chain carry, by hash. */
+  published: ReadonlyMap<string, ScriptSource> = new Map();
   /** Whether the provider has calls left for tasks without a deadline. */
   hasCalls = true;
   /** Payments asked for so far. */
@@ -223,6 +226,7 @@ export class World {
         view: this.#view,
         works: [stepWork(db), paymentWork(db)],
         keys: async () => keys,
+        published: async () => this.published,
         threshold: 1,
         clock: "wall",
         now: () => this.ledger.now,

@@ -39,11 +39,16 @@ function executionFee(
 }
 
 /** The fee for the scripts that are read from outputs, each once, rounded down (`tierRefScriptFee`). */
-function referenceFee({ scriptInputs, mints, parameters }: TransactionPlan): bigint {
+function referenceFee({
+  scriptInputs,
+  mints,
+  parameters,
+  spentScriptBytes = 0,
+}: TransactionPlan): bigint {
   const sizes = new Map<string, number>();
   for (const { script } of [...scriptInputs, ...mints])
     if (script.from === "reference") sizes.set(script.hash, script.size);
-  let left = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  let left = [...sizes.values()].reduce((sum, size) => sum + size, spentScriptBytes);
   let price = fraction(parameters.pricePerReferenceByte);
   let fee = { numerator: 0n, denominator: 1n };
   while (left > 0) {

@@ -61,6 +61,8 @@ export interface TransactionPlan {
   /** Slots; `to` is the first in which the transaction is no longer valid. */
   validity: { from: number; to: number };
   parameters: ProtocolParameters;
+  /** Of scripts in outputs of the wallet that it spends: they cost a fee like those that it reads. Default 0. */
+  spentScriptBytes?: number;
 }
 
 /** What a wallet adds, so that a transaction with a certain fee is paid. */

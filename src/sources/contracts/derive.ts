@@ -11,6 +11,7 @@ import { ScriptError, scriptHash, scriptOfHash } from "../../chain/plutus/script
 import type { Provider } from "../../chain/provider/provider.ts";
 import { ApiError } from "../../http/errors.ts";
 import { contractAt, parsedAddressOn } from "../checks.ts";
+import type { SourceRow } from "../record.ts";
 import { type DevelopmentEnv, refuseMixingWithDevelopment } from "./local.ts";
 import type { ContractFields } from "./rules.ts";
 import { type Templates, templatesOf } from "./templates.ts";
@@ -98,6 +99,31 @@ async function deriveContract(
       ? templates.policy
       : await derive(templates.policy, "policy", policyParameters(address));
   return { address, policyId };
+}
+
+/**
+ * The script of a contract with a source's parameters.
+ *
+ * @returns null when the provider does not have the script that it is derived from
+ * @throws ProviderError, ScriptError
+ */
+export async function derivedScript(
+  env: DevelopmentEnv,
+  provider: Provider,
+  source: SourceRow,
+): Promise<Uint8Array | null> {
+  const { type, network, feeReceiverAddress } = source;
+  const { escrow } = templatesOf(env, type, network);
+  const terms = termsOf({
+    ...source,
+    paymentSourceType: type,
+    AdminWallets: JSON.parse(source.adminWallets),
+    FeeReceiverNetworkWallet:
+      feeReceiverAddress === null ? null : { walletAddress: feeReceiverAddress },
+  });
+  const shown = await provider.scriptCbor(escrow);
+  const script = shown === null ? null : scriptOfHash(escrow, shown);
+  return script && scriptLike(script, type, network, escrowParameters(terms));
 }
 
 /** Hash of the template's script with other parameters. */

@@ -2,6 +2,7 @@ import type { ChainClock } from "../../chain/chain-time.ts";
 import type { WalletKeys } from "../../chain/keys.ts";
 import type { Network } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
+import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import type { WalletWork } from "../work.ts";
 import type { Entry, Handed } from "./journal.ts";
 import type { OutputView } from "./outputs.ts";
@@ -37,6 +38,8 @@ export interface WalletPorts {
   works: readonly WalletWork[];
   /** Opens the wallet's keys; called only when there is something to sign. */
   keys(): Promise<WalletKeys>;
+  /** Scripts that transactions can read from outputs on the chain instead of holding them, by hash. */
+  published(): Promise<ReadonlyMap<string, ScriptSource>>;
   /** Confirmations a transaction needs before it counts, at least 1. */
   threshold: number;
   clock: ChainClock;

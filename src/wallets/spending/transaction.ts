@@ -14,6 +14,8 @@ export interface WalletTransaction {
   tasks: readonly StoredTask[];
   /** Names of all outputs that it spends. */
   inputs: readonly string[];
+  /** Names of outputs that it reads scripts from; none where it is left out. */
+  reads?: readonly string[];
   /** The wallet's own outputs that it makes. */
   made: readonly OwnOutput[];
   /** The output of the outward line that it continues; null where it stands on a lane of steps. */

@@ -21,7 +21,7 @@ export interface TransactionRow {
 
 type Content = Pick<
   WalletTransaction,
-  "tasks" | "inputs" | "lineIn" | "lineOut" | "validFrom" | "validTo" | "size"
+  "tasks" | "inputs" | "reads" | "lineIn" | "lineOut" | "validFrom" | "validTo" | "size"
 > & {
   /** Not of transactions that were stored before there were steps. */
   memory?: number;
@@ -39,9 +39,9 @@ interface StoredOutput {
 /** JSON of what never changes of a transaction. */
 export function contentOf(transaction: WalletTransaction): string {
   const { tasks, inputs, lineIn, lineOut, validFrom, validTo, collateral } = transaction;
-  const { size, memory, canBeOvertaken } = transaction;
+  const { size, memory, canBeOvertaken, reads = [] } = transaction;
   const content: Content = {
-    ...{ tasks, inputs, lineIn, lineOut, validFrom, validTo, size, memory, canBeOvertaken },
+    ...{ tasks, inputs, lineIn, lineOut, validFrom, validTo, size, memory, canBeOvertaken, reads },
     fee: String(transaction.fee),
     made: transaction.made.map(storedOutput),
     collateral: collateral && {

@@ -152,6 +152,7 @@ function planOf(
     outputs: parts.flatMap(({ outputs }) => outputs),
     // What scripts see of who signs.
     requiredSigners: scriptInputs.length + mints.length > 0 ? [signer] : [],
+    spentScriptBytes: parts.reduce((sum, one) => sum + (one.spentScriptBytes ?? 0), 0),
     metadata: new Map(parts.flatMap(({ metadata }) => [...metadata])),
     validity,
     parameters,

@@ -9,11 +9,12 @@ import { buildTransaction } from "../../../chain/transaction/build.ts";
 import { unitsOf } from "../../../chain/transaction/fee.ts";
 import {
   outputName,
+  type ScriptSource,
   type TransactionPlan,
   type WalletOutput,
 } from "../../../chain/transaction/plan.ts";
 import { payFrom, WalletShort } from "../../../chain/transaction/selection.ts";
-import { FormerMayLand, type Task, type WalletWork } from "../../work.ts";
+import { FormerMayLand, type Task, type TransactionPart, type WalletWork } from "../../work.ts";
 import { isLiving } from "../life.ts";
 import { standFor } from "../line.ts";
 import { ownOutputs } from "../outputs.ts";
@@ -39,16 +40,19 @@ export interface Surroundings {
   time: ChainTime;
   /** Hashes of transactions that a node has accepted since. */
   accepted: Set<string>;
+  /** Scripts that transactions can read instead of holding them, by hash. */
+  published: ReadonlyMap<string, ScriptSource>;
 }
 
 export async function surroundings(ports: WalletPorts, tip: Block): Promise<Surroundings> {
   const keys = await ports.keys();
-  const [shown, parameters] = await Promise.all([
+  const [shown, parameters, published] = await Promise.all([
     ports.view.read(ports.provider, keys.address, ports.now()),
     ports.provider.protocolParameters(),
+    ports.published(),
   ]);
   const time = chainTime(ports.clock, tip.time, ports.now());
-  return { keys, shown, parameters, time, accepted: new Set() };
+  return { keys, shown, parameters, time, accepted: new Set(), published };
 }
 
 /** A signed transaction, and where it leaves the wallet. */
@@ -167,12 +171,32 @@ function requireFree(
   if (!isFree) throw new FormerMayLand("an earlier transaction of it may still be in a block");
 }
 
+/** A part that reads its scripts from the outputs that carry them, where there are such. */
+function readPublished(
+  part: TransactionPart,
+  published: ReadonlyMap<string, ScriptSource>,
+): TransactionPart {
+  const read = <Run extends { script: ScriptSource }>(run: Run): Run => ({
+    ...run,
+    script: published.get(run.script.hash) ?? run.script,
+  });
+  return { ...part, scriptInputs: part.scriptInputs.map(read), mints: part.mints.map(read) };
+}
+
+/** Names of the outputs that a transaction reads scripts from. */
+function readsOf({ scriptInputs, mints }: TransactionPlan): string[] {
+  const names = [...scriptInputs, ...mints].flatMap(({ script }) =>
+    script.from === "reference" ? [outputName(script.output)] : [],
+  );
+  return [...new Set(names)];
+}
+
 /** A transaction of as many members, from the first, as it holds. */
 async function build(job: Job, place: Place, members: readonly Member[]): Promise<Made> {
   const { ports, run, around, work, validity } = job;
   const { keys, parameters } = around;
   const frame = { validity, parameters, signer: ports.vkey };
-  const parts = members.map(({ part }) => part);
+  const parts = members.map(({ part }) => readPublished(part, around.published));
   const composed = compose(parts, place.purse, frame);
   const chosen = members.slice(0, composed.count);
   const plan = await measured(ports.provider, composed, chosen, {
@@ -195,6 +219,7 @@ async function build(job: Job, place: Place, members: readonly Member[]): Promis
     tasks: chosen.map(({ task: { id }, part: { detail } }) => ({ work: work.name, id, detail })),
     lineIn: place.lineIn,
     canBeOvertaken: chosen.some(({ task }) => task.canBeOvertaken),
+    reads: readsOf(plan),
     memory: Number(unitsOf(plan).memory),
     validFrom: validity.from,
     validTo: validity.to,

@@ -1,0 +1,159 @@
+import { type Database, db, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { open } from "../../db/sealed.ts";
+import { commitAudited } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { ApiError } from "../../http/errors.ts";
+import { activeSource } from "../../sources/active.ts";
+import { contractScript } from "../../sources/contracts/script.ts";
+import { drivesOf } from "../../sources/drives.ts";
+import { providerFor } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
+import { walletsOf } from "../../wallets/managed/find.ts";
+import type { WalletRow } from "../../wallets/managed/tables.ts";
+import { referenceScriptOf, updateReferenceScript } from "../../wallets/reference-scripts/store.ts";
+import {
+  type ReferenceScriptRow,
+  referenceScript,
+} from "../../wallets/reference-scripts/tables.ts";
+import { wakeWallet } from "../../wallets/wake.ts";
+import type { PublishBody, ReferenceScriptRecord } from "./schemas.ts";
+
+/**
+ * Has a wallet of a source publish the script of the source's contract.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 404, 409, 502; ProviderError
+ */
+export async function publishScript(
+  c: AppContext,
+  { id, walletId }: PublishBody,
+  now: number,
+): Promise<ReferenceScriptRecord> {
+  const { deadline, caller, requestId } = c.var;
+  const core = db(c.env, undefined, { writes: "idempotent", deadline });
+  const source = await sourceOf(core, id);
+  const wallet = await publisherOf(core, source, walletId);
+  const apiKey = await open(c.env, providerKeyPlace(id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, source.network, apiKey, "wallet");
+  const script = await contractScript(c.env, provider, source);
+  if (script === null)
+    throw new ApiError(
+      "chain_provider_failed",
+      "The chain provider does not show the contract's script, and it cannot be derived from the payment source",
+    );
+  const row: ReferenceScriptRow = {
+    id: newId(now),
+    network: source.network,
+    sourceId: id,
+    walletVkey: wallet.vkey,
+    walletAddress: wallet.address,
+    scriptHash: script.hash,
+    cbor: script.cbor,
+    state: "PublishRequested",
+    ...{ output: null, deposit: null, txHash: null, error: null },
+    failures: 0,
+    dueAt: now,
+    createdById: caller.id,
+    createdAt: now,
+    updatedAt: now,
+    rev: 0,
+  };
+  const ledger = db(c.env, source.network, { writes: "idempotent", deadline });
+  const detail = { paymentSourceId: id, scriptHash: script.hash, walletVkey: wallet.vkey };
+  try {
+    await commitAudited(
+      c,
+      ledger,
+      { action: "reference-script.publish", target: row.id, detail, now },
+      [ledger.orm.insert(referenceScript).values(row).toSQL()],
+    );
+  } catch (error) {
+    if (!violates(error, "reference_script.source_id")) throw error;
+    throw new ApiError("already_exists", "id: the payment source has a reference script already");
+  }
+  await wakeWallet(c.env, source.network, wallet.vkey, requestId);
+  return shown(row);
+}
+
+/**
+ * Has the published script of a source withdrawn, once no open transaction reads it.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 404, 409
+ */
+export async function withdrawScript(
+  c: AppContext,
+  id: string,
+  now: number,
+): Promise<ReferenceScriptRecord> {
+  const { deadline, requestId } = c.var;
+  const core = db(c.env, undefined, { deadline });
+  const source = await sourceOf(core, id);
+  const ledger = db(c.env, source.network, { writes: "idempotent", deadline });
+  const row = await referenceScriptOf(ledger, id);
+  if (!row) throw new ApiError(404, "id: the payment source has no reference script");
+  if (row.state !== "Published")
+    throw new ApiError("wrong_state", `id: the reference script is ${row.state}, not Published`);
+  const change = { state: "WithdrawRequested", error: null, failures: 0, dueAt: now } as const;
+  const detail = { paymentSourceId: id, scriptHash: row.scriptHash };
+  try {
+    await commitAudited(
+      c,
+      ledger,
+      { action: "reference-script.withdraw", target: row.id, detail, now },
+      [updateReferenceScript(ledger, row, change, now)],
+    );
+  } catch (error) {
+    if (!violates(error, "reference_script.rev")) throw error;
+    throw new ApiError("wrong_state", "id: the reference script was changed meanwhile: ask again");
+  }
+  await wakeWallet(c.env, source.network, row.walletVkey, requestId);
+  return shown({ ...row, ...change, updatedAt: now });
+}
+
+/** The newest reference script of a source. @throws ApiError 404 */
+export async function showScript(c: AppContext, id: string): Promise<ReferenceScriptRecord> {
+  const { deadline } = c.var;
+  const source = await sourceOf(db(c.env, undefined, { deadline }), id);
+  const row = await referenceScriptOf(db(c.env, source.network, { deadline }), id);
+  if (!row) throw new ApiError(404, "id: the payment source has no reference script");
+  return shown(row);
+}
+
+async function sourceOf(core: Database, id: string): Promise<SourceRow> {
+  const source = await activeSource(core, id);
+  if (!source) throw new ApiError(404, "id: there is no such payment source");
+  return source;
+}
+
+async function publisherOf(
+  core: Database,
+  source: SourceRow,
+  walletId: string | undefined,
+): Promise<WalletRow> {
+  const wallets = await walletsOf(core, [source.id]);
+  if (walletId !== undefined) {
+    const named = wallets.find(({ id }) => id === walletId);
+    if (!named) throw new ApiError(404, "walletId: is no such wallet of this payment source");
+    return named;
+  }
+  const first = wallets.find((wallet) => drivesOf(source, wallet) !== "nothing");
+  if (!first)
+    throw new ApiError(
+      "wrong_state",
+      "id: the payment source has no wallet that may be driven: name one by walletId",
+    );
+  return first;
+}
+
+function shown(row: ReferenceScriptRow): ReferenceScriptRecord {
+  const { id, sourceId, walletVkey, scriptHash, cbor, state, output, deposit, txHash, error } = row;
+  return {
+    ...{ id, paymentSourceId: sourceId, walletVkey, scriptHash, scriptSize: cbor.length / 2 },
+    ...{ state, output, deposit, txHash, error },
+    createdAt: isoTime(row.createdAt),
+    updatedAt: isoTime(row.updatedAt),
+  };
+}
