@@ -10,72 +10,90 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseEnv } from "node:util";
 import { afterEach, beforeEach, expect, it } from "vitest";
 
 const guide = readFileSync(new URL("../../docs/operating.md", import.meta.url), "utf8");
+const program = fileURLToPath(new URL("../../tools/operate/secrets.ts", import.meta.url));
 
-/** What the guide has a shell do about secrets, in its order; a curl or a database is not asked. */
+/** What the guide has a shell do about secrets, in its order; a database is not asked. */
 const blocks = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)]
   .map(([, block = ""]) => block)
-  .filter((block) => /openssl|wrangler secret put|\$secrets/.test(block) && !/curl/.test(block));
+  .filter((block) => /secrets|wrangler secret/.test(block));
 
-/** Stands in for wrangler: puts what it is given for a secret where the test finds it. */
+/** Stands in for wrangler: puts what it is given where the test finds it, in order. */
 const NPX = `#!/bin/sh
-[ "$1 $2 $3" = "wrangler secret put" ] || exit 1
-cat >> "$SET/$4"
+case "$*" in
+  "wrangler deploy --env= --secrets-file "*) cp "$5" "$SET/$(ls "$SET" | wc -l)" ;;
+  "wrangler secret put "*) echo "$4=$(cat)" > "$SET/$(ls "$SET" | wc -l)" ;;
+  *) exit 1 ;;
+esac
 `;
 
 let folder: string;
+let kept: string;
 let set: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "operating-"));
-  set = join(folder, "set");
-  for (const name of ["set", "bin", "home"]) mkdirSync(join(folder, name));
+  [kept, set] = [join(folder, ".secrets"), join(folder, "set")];
+  for (const name of ["set", "bin"]) mkdirSync(join(folder, name));
   writeFileSync(join(folder, "bin", "npx"), NPX, { mode: 0o755 });
+  execFileSync(process.execPath, [program, "--file=.secrets/production.env"], { cwd: folder });
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
 function run(script: string): void {
   const PATH = `${join(folder, "bin")}:${process.env.PATH}`;
-  const env = { PATH, HOME: join(folder, "home"), SET: set };
   execFileSync("sh", ["-e", "-c", script], {
-    env,
+    cwd: folder,
+    env: { PATH, SET: set },
     input: "typed\n",
     stdio: ["pipe", "pipe", "ignore"],
   });
 }
 
-/** The values that were set, in order. */
-const valuesOf = (name: string) => readFileSync(join(set, name), "utf8").trim().split("\n");
+/** What was set, one after the other. */
+const deployed = () =>
+  readdirSync(set)
+    .sort((a, b) => Number(a) - Number(b))
+    .map((name) => parseEnv(readFileSync(join(set, name), "utf8")));
 
 it("D1 the guide's commands keep every secret that they make in a file for its owner alone", () => {
+  const first = parseEnv(readFileSync(join(kept, "production.env"), "utf8"));
   run(blocks.join("\n"));
-  const home = join(folder, "home", "agent-payment-service");
-  expect(statSync(home).mode & 0o777).toBe(0o700);
-  const kept = readdirSync(home).map((name) => {
-    expect(statSync(join(home, name)).mode & 0o777).toBe(0o600);
-    return readFileSync(join(home, name), "utf8").trim();
+  expect(statSync(kept).mode & 0o777).toBe(0o700);
+  const files = readdirSync(kept).map((name) => {
+    expect(statSync(join(kept, name)).mode & 0o777).toBe(0o600);
+    return parseEnv(readFileSync(join(kept, name), "utf8"));
   });
-  const made = ["API_KEY_SECRET", "SEALING_KEYS", "ADMIN_KEY"];
-  for (const name of made) for (const value of valuesOf(name)) expect(kept, name).toContain(value);
-  expect(readdirSync(set).sort()).toEqual([...made, "PRICE_SOURCE_KEY"].sort());
+  const [rotated, alone, admin, keys, typed, ...others] = deployed();
+  expect(others).toEqual([]);
+  for (const one of [rotated, alone, admin, keys]) expect(files).toContainEqual(one);
 
   const key = "[A-Za-z0-9+/]{43}=";
-  const [first = "", rotated, alone] = valuesOf("SEALING_KEYS");
-  expect(first).toMatch(new RegExp(`^k1:${key}$`));
-  expect(rotated).toMatch(new RegExp(`^k2:${key},k1:${key}$`));
-  expect(rotated?.endsWith(first)).toBe(true);
-  expect(alone).toBe(rotated?.split(",")[0]);
-  for (const value of valuesOf("API_KEY_SECRET")) expect(value.length).toBeGreaterThanOrEqual(32);
-  for (const value of valuesOf("ADMIN_KEY")) expect(value.length).toBeGreaterThanOrEqual(15);
+  expect(first.SEALING_KEYS).toMatch(new RegExp(`^k1:${key}$`));
+  expect(rotated?.SEALING_KEYS).toMatch(new RegExp(`^k2:${key},k1:${key}$`));
+  expect(rotated).toEqual({
+    ...first,
+    SEALING_KEYS: `${rotated?.SEALING_KEYS?.split(",")[0]},${first.SEALING_KEYS}`,
+  });
+  expect(alone).toEqual({ ...first, SEALING_KEYS: rotated?.SEALING_KEYS?.split(",")[0] });
+  expect(admin?.ADMIN_KEY?.length).toBeGreaterThanOrEqual(15);
+  expect(admin).toEqual({ ...first, ADMIN_KEY: admin?.ADMIN_KEY });
+  expect(keys?.API_KEY_SECRET?.length).toBeGreaterThanOrEqual(32);
+  expect(keys).toEqual({ ...first, API_KEY_SECRET: keys?.API_KEY_SECRET });
+  expect([admin?.ADMIN_KEY, keys?.API_KEY_SECRET]).not.toContain(first.ADMIN_KEY);
+  expect(typed).toEqual({ PRICE_SOURCE_KEY: "typed" });
 });
 
 it("D1 the guide's commands write over no secret when they are run again", () => {
-  const [make = ""] = blocks.filter((block) => block.includes("openssl"));
-  run(make);
-  const home = join(folder, "home", "agent-payment-service");
-  const before = readFileSync(join(home, "SEALING_KEYS"), "utf8");
-  expect(() => run(make)).toThrow();
-  expect(readFileSync(join(home, "SEALING_KEYS"), "utf8")).toBe(before);
+  const [begin = "", ...steps] = blocks;
+  for (const step of steps.filter((block) => block.includes("> $secrets"))) {
+    run(`${begin}\n${step}`);
+    const before = readdirSync(kept).map((name) => readFileSync(join(kept, name), "utf8"));
+    expect(() => run(`${begin}\n${step}`)).toThrow();
+    expect(readdirSync(kept).map((name) => readFileSync(join(kept, name), "utf8"))).toEqual(before);
+  }
 });
