@@ -22,12 +22,16 @@ export async function updateKey(
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await changeableKey(c, database, id);
   const { status, permission, usageLimited, maxUsageCredits, canPay, networkLimit } = changes;
+  const { walletLimit, spendingLimits, returnAddresses } = changes;
   const update = statement(
     `UPDATE api_key SET
        updated_at = iif(deleted_at IS NULL, ?2, NULL),
        status = ifnull(?3, status), permission = ifnull(?4, permission),
        usage_limited = ifnull(?5, usage_limited), max_usage_credits = ifnull(?6, max_usage_credits),
-       can_pay = ifnull(?7, can_pay), network_limit = ifnull(?8, network_limit)
+       can_pay = ifnull(?7, can_pay), network_limit = ifnull(?8, network_limit),
+       wallet_limit = iif(?9, ?10, wallet_limit),
+       spending_limits = iif(?11, ?12, spending_limits),
+       return_addresses = ifnull(?13, return_addresses)
      WHERE id = ?1`,
     id,
     now,
@@ -37,6 +41,11 @@ export async function updateKey(
     maxUsageCredits ?? null,
     asInteger(canPay),
     networkLimit ? JSON.stringify(networkLimit) : null,
+    Number(walletLimit !== undefined),
+    walletLimit ? JSON.stringify(walletLimit) : null,
+    Number(spendingLimits !== undefined),
+    spendingLimits ? JSON.stringify(spendingLimits) : null,
+    returnAddresses ? JSON.stringify(returnAddresses) : null,
   );
   await commitChange(
     c,

@@ -63,9 +63,13 @@ async function readKey(env: Env, hash: string, deadline: number): Promise<Caller
     canPay: number;
     networkLimit: string;
     usageLimited: number;
+    walletLimit: string | null;
+    isSpendingLimited: number;
+    returnAddresses: string;
   }>(
     `SELECT id, permission, can_pay AS canPay, network_limit AS networkLimit,
-       usage_limited AS usageLimited
+       usage_limited AS usageLimited, wallet_limit AS walletLimit,
+       spending_limits IS NOT NULL AS isSpendingLimited, return_addresses AS returnAddresses
      FROM api_key WHERE token_hash = ? AND status = 'Active'`,
     hash,
   );
@@ -77,5 +81,12 @@ async function readKey(env: Env, hash: string, deadline: number): Promise<Caller
     canPay: isAdmin || row.canPay === 1,
     networkLimit: isAdmin ? null : JSON.parse(row.networkLimit),
     usageLimited: row.usageLimited === 1,
+    ...(!isAdmin && {
+      scope: {
+        walletIds: row.walletLimit === null ? null : JSON.parse(row.walletLimit),
+        isSpendingLimited: row.isSpendingLimited === 1,
+        returnAddresses: JSON.parse(row.returnAddresses),
+      },
+    }),
   };
 }

@@ -21,6 +21,9 @@ export function toRecord(row: ApiKeyRow): ApiKeyRecord {
     accumulatedUsageCredits: row.accumulatedUsageCredits,
     canPay: isAdmin || row.canPay,
     networkLimit: isAdmin ? [...NETWORKS] : JSON.parse(row.networkLimit),
+    walletLimit: row.walletLimit === null ? null : JSON.parse(row.walletLimit),
+    spendingLimits: row.spendingLimits === null ? null : JSON.parse(row.spendingLimits),
+    returnAddresses: JSON.parse(row.returnAddresses),
   };
 }
 
@@ -37,6 +40,9 @@ export function envAdminRecord({ ADMIN_KEY }: { ADMIN_KEY?: string }): ApiKeyRec
     accumulatedUsageCredits: 0,
     canPay: true,
     networkLimit: [...NETWORKS],
+    walletLimit: null,
+    spendingLimits: null,
+    returnAddresses: [],
   };
 }
 

@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { answerText, described, named, recordId } from "../http/openapi/fields.ts";
+import { parseAddress } from "../chain/address.ts";
+import { answerText, described, named, recordId, walletAddress } from "../http/openapi/fields.ts";
+import { bech32Address, givenUnit, network } from "../http/openapi/ledger.ts";
 import { text } from "../http/parameters.ts";
 
 const MAX_CREDITS = 1_000_000;
@@ -39,12 +41,47 @@ const networkLimit = described(
   "Networks that the key may use. Default: both of the ledger. An Admin is not limited.",
 );
 
+const spendingLimit = named(
+  "SpendingLimit",
+  "What a key may spend of one unit on one network.",
+  z.object({
+    network,
+    unit: givenUnit,
+    amount: described(
+      z.string().regex(/^\d{1,18}$/, `must be a whole number below 10^18`),
+      "Minor units of `unit`, for all purchases together.",
+      "50000000",
+    ),
+  }),
+);
+
+const address = bech32Address().refine(
+  (text) => parseAddress(text) !== null,
+  "must be an address in bech32",
+);
+
+const walletLimit = described(
+  z.array(text()).max(100).nullable().optional(),
+  "Ids of the only wallets that the key may use; null: any. An Admin is not limited.",
+);
+const spendingLimits = described(
+  z.array(spendingLimit).max(50).nullable().optional(),
+  "What the key's purchases may cost in all; a unit that is not listed cannot be spent. Null: no limit. An Admin is not limited.",
+);
+const returnAddresses = described(
+  z.array(address).max(20).optional(),
+  "Addresses to which the key may turn revenue and refunds, beside the wallets' own; by default none.",
+);
+
 export const createBody = z.object({
   permission: permission.default("User"),
   usageLimited: described(usageLimited.default(false), usageLimitedText, true),
   maxUsageCredits: maxUsageCredits.default(0),
   canPay,
   networkLimit,
+  walletLimit,
+  spendingLimits,
+  returnAddresses,
 });
 
 export type CreateBody = z.output<typeof createBody>;
@@ -65,6 +102,9 @@ export const updateBody = z.object({
   ),
   canPay,
   networkLimit,
+  walletLimit,
+  spendingLimits,
+  returnAddresses,
 });
 
 export type UpdateBody = z.output<typeof updateBody>;
@@ -82,6 +122,18 @@ const fields = {
   networkLimit: described(
     z.array(answerText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
     "Networks that the key may use; an Admin is not limited by them.",
+  ),
+  walletLimit: described(
+    z.array(answerText("Id of a wallet.", "01m80ydypnw7zfztc441hghgzn")).nullable(),
+    "The only wallets that the key may use; null: any.",
+  ),
+  spendingLimits: described(
+    z.array(spendingLimit).nullable(),
+    "What its purchases may cost in all; null: no limit.",
+  ),
+  returnAddresses: described(
+    z.array(walletAddress("a wallet of its owner")),
+    "Where it may turn revenue and refunds, beside the wallets' own addresses.",
   ),
 };
 

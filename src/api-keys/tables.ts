@@ -1,5 +1,12 @@
 import { sql } from "drizzle-orm";
-import { check, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import {
+  check,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
 
 /**
  * An API key. Its token is not stored: only its hash and its last four characters. Core.
@@ -20,6 +27,12 @@ export const apiKey = sqliteTable(
     usageLimited: integer("usage_limited", { mode: "boolean" }).notNull(),
     maxUsageCredits: integer("max_usage_credits").notNull(),
     accumulatedUsageCredits: integer("accumulated_usage_credits").notNull(),
+    /** JSON array of the ids of the wallets that it may use; null: any. */
+    walletLimit: text("wallet_limit"),
+    /** JSON array of `{network, unit, amount}`; null: its purchases cost what they cost. */
+    spendingLimits: text("spending_limits"),
+    /** JSON array of addresses to which it may turn revenue and refunds. */
+    returnAddresses: text("return_addresses").notNull().default("[]"),
     createdById: text("created_by_id").notNull(),
     /** Epoch milliseconds, as all times. */
     createdAt: integer("created_at").notNull(),
@@ -33,5 +46,23 @@ export const apiKey = sqliteTable(
       "api_key_credits",
       sql`${table.accumulatedUsageCredits} BETWEEN 0 AND ${table.maxUsageCredits}`,
     ),
+  ],
+);
+
+/** What limited keys have spent on purchases, minor units. Core. */
+export const keySpending = sqliteTable(
+  "key_spending",
+  {
+    apiKeyId: text("api_key_id").notNull(),
+    network: text("network").notNull(),
+    unit: text("unit").notNull(),
+    spent: integer("spent").notNull(),
+    /** The limit by which it was last charged. */
+    most: integer("most").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.apiKeyId, table.network, table.unit] }),
+    // A charge beyond the limit aborts its batch by this name; see spending.ts.
+    check("key_spending_limit", sql`${table.spent} BETWEEN 0 AND ${table.most}`),
   ],
 );

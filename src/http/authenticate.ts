@@ -1,4 +1,4 @@
-import type { AppContext, Caller } from "./context.ts";
+import type { AppContext, Caller, KeyScope } from "./context.ts";
 import { ApiError } from "./errors.ts";
 import { rateLimitStranger } from "./rate-limit.ts";
 
@@ -60,4 +60,9 @@ export function permitNetwork(caller: Caller, network: string, field = "network"
       "network_not_permitted",
       `${field}: the API key is not valid for ${network}`,
     );
+}
+
+/** Whether a key may use a wallet. */
+export function mayUse(scope: KeyScope | undefined, walletId: string): boolean {
+  return !scope?.walletIds || scope.walletIds.includes(walletId);
 }

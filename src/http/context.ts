@@ -12,6 +12,18 @@ export interface Caller {
   networkLimit: readonly string[] | null;
   /** Whether metered calls are charged against `maxUsageCredits`. */
   usageLimited: boolean;
+  /** What an Admin binds the key to beside that; left out: nothing. */
+  scope?: KeyScope;
+}
+
+/** What a key is bound to. */
+export interface KeyScope {
+  /** Ids of the only wallets that it may use; null: any. */
+  walletIds: readonly string[] | null;
+  /** Whether the prices of its purchases are charged to its `spendingLimits`. */
+  isSpendingLimited: boolean;
+  /** Addresses to which it may turn revenue and refunds, beside the wallets' own. */
+  returnAddresses: readonly string[];
 }
 
 /**

@@ -57,6 +57,9 @@ describe("GET /api-key 200", () => {
       accumulatedUsageCredits: 0,
       canPay: true,
       networkLimit: ["Preprod", "Mainnet"],
+      walletLimit: null,
+      spendingLimits: null,
+      returnAddresses: [],
     });
     expect(data.ApiKeys[0]).toMatchObject({ token: "*****-key", permission: "Admin" });
     for (const token of [...tokens, env.ADMIN_KEY ?? ""])

@@ -47,6 +47,9 @@ describe("POST /api-key/ 200", () => {
       accumulatedUsageCredits: 0,
       canPay: false,
       networkLimit: ["Preprod", "Mainnet"],
+      walletLimit: null,
+      spendingLimits: null,
+      returnAddresses: [],
     });
   });
 

@@ -13,12 +13,16 @@ interface KeyOptions {
   networkLimit?: string[];
   usageLimited?: boolean;
   maxUsageCredits?: number;
+  walletLimit?: string[];
+  spendingLimits?: { network: string; unit: string; amount: string }[];
+  returnAddresses?: string[];
 }
 
 /** Writes an API key straight into the table, and returns its token. */
 export async function insertKey(options: KeyOptions): Promise<string> {
   const now = Date.now();
-  const { token = newToken("User"), networkLimit = ["Preprod", "Mainnet"], ...rest } = options;
+  const { token = newToken("User"), networkLimit = ["Preprod", "Mainnet"], ...others } = options;
+  const { walletLimit, spendingLimits, returnAddresses = [], ...rest } = others;
   await db(env)
     .orm.insert(apiKey)
     .values({
@@ -30,6 +34,9 @@ export async function insertKey(options: KeyOptions): Promise<string> {
       maxUsageCredits: 0,
       ...rest,
       networkLimit: JSON.stringify(networkLimit),
+      ...(walletLimit && { walletLimit: JSON.stringify(walletLimit) }),
+      ...(spendingLimits && { spendingLimits: JSON.stringify(spendingLimits) }),
+      returnAddresses: JSON.stringify(returnAddresses),
       tokenHash: await hashToken(env, token),
       maskedToken: maskToken(token),
       accumulatedUsageCredits: 0,

@@ -1,5 +1,6 @@
 import type { MeteredOperation } from "../../api-keys/costs.ts";
 import { requireCredits } from "../../api-keys/credits.ts";
+import { requireSpending } from "../../api-keys/spending.ts";
 import { SELLER_NONCE_LENGTH } from "../../chain/escrow-datum.ts";
 import { type Terms, verifyTerms } from "../../chain/identifier.ts";
 import type { Database } from "../../db/client.ts";
@@ -14,6 +15,7 @@ import { findHolder, findProfile } from "../requests/agent.ts";
 import { timeOfMovingChain } from "../requests/clock.ts";
 import { offerOf, type Price } from "../requests/offer.ts";
 import { payableAddress, permitAddress } from "../requests/return-address.ts";
+import { totals } from "../requests/sign.ts";
 import { checkTimes, type EscrowTimes, timeWarnings } from "../requests/times.ts";
 import { type QuotedIdentifier, readIdentifier } from "./identifier.ts";
 import { type Payers, payersOf, refuseUndriven } from "./payers.ts";
@@ -50,7 +52,7 @@ export async function acceptQuote(
 ): Promise<AcceptedQuote> {
   const { network, agentIdentifier, supportedPaymentSourceIndex: index } = body;
   const identifier = readIdentifier(body);
-  const payers = await payersOf(database, network, agentIdentifier, identifier);
+  const payers = await payersOf(database, c.var.caller, network, agentIdentifier, identifier);
   const { source } = payers;
   const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
   const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });
@@ -79,6 +81,7 @@ export async function acceptQuote(
   const accepted = { ...payers, body, identifier, holder, times, price };
   const terms = checkSigned(accepted);
   refuseUndriven(payers);
+  await requireSpending(database, c.var.caller, network, totals(price.funds));
   return {
     ...accepted,
     agentName: profile.name,

@@ -1,23 +1,45 @@
 import { COSTS } from "../../api-keys/costs.ts";
 import { giveCreditsBack } from "../../api-keys/credits.ts";
+import { giveSpendingBack, spend } from "../../api-keys/spending.ts";
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
+import type { EscrowRecord, StoredFunds } from "../record.ts";
+import { totals } from "../requests/sign.ts";
 import { chargesReturned, chargesToReturn } from "../tasks/charge.ts";
 
 /** Purchases whose charges one run returns. */
 const MOST_RETURNED = 100;
 
 /**
- * Notes what a purchase costs its key, so that this can be given back; for the batch that charges it and
- * writes the purchase.
+ * Charges a purchase's price to its key's spending limits, and notes what the purchase costs the key so
+ * that this can be given back; for the batch that writes the purchase and takes its credits.
  */
-export function holdCharge(caller: Caller, id: string): Statement[] {
-  if (!caller.usageLimited) return [];
+export function holdCharge(
+  caller: Caller,
+  { id, network, terms }: Pick<EscrowRecord, "id" | "network" | "terms">,
+): Statement[] {
+  const spent = spend(caller, network, totals(terms.funds));
+  if (spent.length === 0 && !caller.usageLimited) return [];
   return [
+    ...spent,
     statement("UPDATE escrow SET charge = 'held' WHERE id = ?", id),
-    statement("UPDATE escrow_request SET credits = ? WHERE record_id = ?", COSTS.purchase, id),
+    statement(
+      "UPDATE escrow_request SET credits = ?, is_spent = ? WHERE record_id = ?",
+      caller.usageLimited ? COSTS.purchase : 0,
+      Number(spent.length > 0),
+      id,
+    ),
   ];
+}
+
+/** What a purchase has cost its key. */
+interface Charged {
+  credits: number | null;
+  /** Whether its price was charged. */
+  isSpent: number | null;
+  /** JSON of the price. */
+  funds: string;
 }
 
 /**
@@ -34,14 +56,17 @@ export async function returnCharges(
   const due = await chargesToReturn(database, network, MOST_RETURNED);
   for (const { id, requestedById } of due) {
     if (only !== undefined && id !== only) continue;
-    const [row] = await database.all<{ credits: number | null }>(
-      "SELECT credits FROM escrow_request WHERE record_id = ?",
+    const [row] = await database.all<Charged>(
+      `SELECT credits, is_spent AS isSpent, terms->'funds' AS funds
+       FROM escrow_request JOIN escrow ON id = record_id WHERE record_id = ?`,
       id,
     );
+    const price = row?.isSpent ? totals(JSON.parse(row.funds) as StoredFunds[]) : [];
     try {
       await database.batch([
         chargesReturned([id]),
-        giveCreditsBack(requestedById, row?.credits ?? 0, { sql: "TRUE", params: [] }),
+        giveCreditsBack(requestedById, row?.credits ?? 0, ALWAYS),
+        ...giveSpendingBack(requestedById, network, price),
       ]);
     } catch (error) {
       // Somebody else returned it, or it is not over any more.
@@ -49,3 +74,5 @@ export async function returnCharges(
     }
   }
 }
+
+const ALWAYS = { sql: "TRUE", params: [] };

@@ -1,5 +1,7 @@
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import { mayUse } from "../../http/authenticate.ts";
+import type { Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { drivesOf } from "../../sources/drives.ts";
 import type { SourceRow } from "../../sources/record.ts";
@@ -25,6 +27,7 @@ export interface Payers {
  */
 export async function payersOf(
   database: Database,
+  { scope }: Caller,
   network: Network,
   agentIdentifier: string,
   { type, contractAddress }: QuotedIdentifier,
@@ -41,7 +44,9 @@ export async function payersOf(
       `agentIdentifier: no payment source of ${type} has this agent's policy${contractAddress === null ? "" : " and the contract of blockchainIdentifier"}`,
     );
   const ids = sources.map(({ id }) => id);
-  const buyers = (await walletsOf(database, ids)).filter(({ role }) => role === "Purchasing");
+  const buyers = (await walletsOf(database, ids)).filter(
+    ({ id, role }) => role === "Purchasing" && mayUse(scope, id),
+  );
   const payers = sources
     .map((source) => {
       const wallets = buyers.filter(({ sourceId }) => sourceId === source.id);
@@ -51,7 +56,10 @@ export async function payersOf(
     .filter(({ wallets }) => wallets.length > 0);
   const found = payers.find(({ driven }) => driven.length > 0) ?? payers[0];
   if (!found)
-    throw new ApiError(404, "agentIdentifier: the payment source has no purchasing wallet");
+    throw new ApiError(
+      404,
+      "agentIdentifier: the payment source has no purchasing wallet that the API key may use",
+    );
   return found;
 }
 

@@ -1,8 +1,9 @@
 import { isOutOfCredits } from "../../api-keys/credits.ts";
+import { isOverSpending } from "../../api-keys/spending.ts";
 import { type Database, db, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { permitNetwork } from "../../http/authenticate.ts";
-import type { AppContext } from "../../http/context.ts";
+import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently, type Remember } from "../../http/idempotency.ts";
 import { wakeWallet } from "../../wallets/wake.ts";
@@ -36,7 +37,7 @@ export async function requestPurchase(
       const quote = await acceptQuote(c, database, body, { operation: "purchase", now });
       return await makePurchase(c, database, quote, now, remember);
     } catch (error) {
-      throw isOutOfCredits(error) ? insufficientFunds() : error;
+      throw isOutOfCredits(error) || isOverSpending(error) ? insufficientFunds() : error;
     }
   });
   return shownRecord<ShownPurchase>(database, made);
@@ -55,7 +56,7 @@ async function makePurchase(
   remember: Remember,
 ): Promise<MadeRecord> {
   const { body, source, driven } = quote;
-  const record = recordOf(quote, c.var.caller.id, now);
+  const record = recordOf(quote, c.var.caller, now);
   const made = await makeRecord(
     c,
     database,
@@ -68,7 +69,7 @@ async function makePurchase(
       now,
     },
     remember,
-    holdCharge(c.var.caller, record.id),
+    holdCharge(c.var.caller, record),
   ).catch(async (error: unknown) => {
     if (isTaken(error)) await refuseExisting(c, database, body);
     throw error;
@@ -83,10 +84,16 @@ function isTaken(error: unknown): boolean {
   return violates(error, "escrow_request.purchase_of") || violates(error, "escrow.identifier_hash");
 }
 
-function recordOf(quote: AcceptedQuote, requestedById: string, now: number): EscrowRecord {
+function recordOf(
+  quote: AcceptedQuote,
+  { id: requestedById, scope }: Caller,
+  now: number,
+): EscrowRecord {
+  const isLimited = scope?.walletIds !== undefined && scope.walletIds !== null;
   const { body, source, holder, times, price } = quote;
   const terms: EscrowRecord["terms"] = {
     isRequested: true,
+    ...(isLimited && { walletIds: quote.driven.map(({ id }) => id) }),
     agentIdentifier: body.agentIdentifier,
     agentName: quote.agentName,
     pricingType: price.pricingType,

@@ -1,8 +1,8 @@
 import { requireCredits } from "../../api-keys/credits.ts";
 import { type Database, db } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
-import type { AppContext } from "../../http/context.ts";
+import { mayUse, permitNetwork } from "../../http/authenticate.ts";
+import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently } from "../../http/idempotency.ts";
 import type { SellerWallet } from "../../registry/token-holder.ts";
@@ -73,7 +73,7 @@ async function agree(
       "supportedPaymentSourceIndex: no payment source has the contract that the agent lists here",
     );
   const price = priceOf(offer.pricing, body.RequestedFunds);
-  const { wallet, source } = await sellerOf(database, payable, agent.holder);
+  const { wallet, source } = await sellerOf(database, c.var.caller, payable, agent.holder);
   const sellerReturnAddress = returnAddressOf(c.var.caller, body.sellerReturnAddress, {
     wallet,
     type,
@@ -107,13 +107,14 @@ async function agree(
  */
 async function sellerOf(
   database: Database,
+  { scope }: Caller,
   sources: readonly SourceRow[],
   { vkey }: SellerWallet,
 ): Promise<{ wallet: ManagedWallet; source: SourceRow }> {
   const [network] = sources.map((source) => source.network);
   const wallet = network && (await findWallet(database, network, vkey, "Selling"));
   const source = wallet && sources.find(({ id }) => id === wallet.sourceId);
-  if (!wallet || !source)
+  if (!wallet || !source || !mayUse(scope, wallet.id))
     throw new ApiError(
       404,
       "agentIdentifier: the token is held by a wallet that is no selling wallet of its payment source",

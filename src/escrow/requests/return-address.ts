@@ -66,9 +66,10 @@ export function permitAddress(
   const isOwn = wallets.some(
     (wallet) => address === wallet.address || address === wallet.collectionAddress,
   );
-  if (caller.permission === "Admin" || isOwn) return;
+  const isNamed = caller.scope?.returnAddresses.includes(address);
+  if (caller.permission === "Admin" || isOwn || isNamed) return;
   throw new ApiError(
     "permission_missing",
-    `${field}: must be the wallet's own address or its collectionAddress`,
+    `${field}: must be the wallet's own address, its collectionAddress, or one of the API key's returnAddresses`,
   );
 }

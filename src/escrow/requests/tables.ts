@@ -15,6 +15,8 @@ export const escrowRequest = sqliteTable(
     purchaseOf: text("purchase_of"),
     /** Of a purchase: the credits that its key was charged; null: none. */
     credits: integer("credits"),
+    /** Of a purchase: whether its price was charged to its key's spending limits. */
+    isSpent: integer("is_spent", { mode: "boolean" }),
   },
   (table) => [uniqueIndex("escrow_request_purchase").on(table.purchaseOf)],
 );

@@ -44,6 +44,11 @@ export const ERROR_CODES = {
     meaning: "The API key's budget for this wallet and token does not cover the payment.",
     remedy: "Ask an administrator to raise the budget.",
   },
+  spending_limit_exceeded: {
+    status: 402,
+    meaning: "The price is beyond what the API key's `spendingLimits` leave.",
+    remedy: "Ask an administrator to raise them.",
+  },
   insufficient_balance: {
     status: 402,
     meaning: "The wallet holds too little of the token.",

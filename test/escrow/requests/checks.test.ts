@@ -135,7 +135,7 @@ describe.each(BOTH)("POST /payment for %s refuses", (type) => {
     const token = await insertKey({ canPay: true });
     const other = sellers[1].address;
     expect(await desk.quote({ sellerReturnAddress: other }, { token })).toMatchObject(
-      refused(403, /^sellerReturnAddress: must be the wallet's own address or its collection/),
+      refused(403, /^sellerReturnAddress: must be the wallet's own address, its collection/),
     );
     for (const [sellerReturnAddress, headers] of [
       [other, {}],

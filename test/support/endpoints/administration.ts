@@ -36,6 +36,24 @@ const keyFields: Field[] = [
     name: "networkLimit",
     refused: ["Preprod", null, {}, [5], ["Testnet"], ["eip155:"], Array(51).fill("Preprod")],
   },
+  { name: "walletLimit", refused: ["wallet", {}, [5], [""], Array(101).fill("wallet")] },
+  {
+    name: "spendingLimits",
+    refused: [
+      "1",
+      {},
+      [5],
+      [{}],
+      ...[{ amount: "1.5" }, { amount: 1 }, { unit: "ADA" }, { network: "Testnet" }].map((one) => [
+        { network: "Preprod", unit: "", amount: "1", ...one },
+      ]),
+      Array(51).fill({ network: "Preprod", unit: "", amount: "1" }),
+    ],
+  },
+  {
+    name: "returnAddresses",
+    refused: ["address", {}, null, [5], ["address"], Array(21).fill(WALLET)],
+  },
 ];
 
 /** Endpoints for operators: API keys, the audit log, wallets, and what is public of the sources. */
