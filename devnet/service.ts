@@ -31,6 +31,8 @@ export interface ServiceOptions {
   begins?: number;
   /** Origins on this machine, beside the demo's own, that webhooks, agents and nodes may be at. */
   origins?: readonly string[];
+  /** Whether actors play with the managed wallets: then the service only watches what those do. */
+  hasActors?: boolean;
   /**
    * Folder in which both chains and the Worker's state live on; all are forgotten when omitted. So
    * whatever `startService` makes may be there already.
@@ -125,7 +127,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     closers.push(() => host.close());
     const admin = { url: host.url, token: options.variables.ADMIN_KEY };
     await ensureRegistrySource(admin);
-    await ensureSources(admin);
+    await ensureSources(admin, options.hasActors ? "nothing" : "all");
     await ensureWebhook(admin, receiver);
     let x402: Service["x402"];
     if (evm instanceof EvmUnavailable) x402 = evm;

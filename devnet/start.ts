@@ -63,6 +63,7 @@ async function start(): Promise<void> {
     bundle,
     log,
     origins,
+    hasActors: !flags["no-demo"],
     // The demo's two days are over when the service begins.
     begins: Date.now() - HISTORY_MS,
     ...(keep && { keep }),

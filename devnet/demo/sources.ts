@@ -11,16 +11,17 @@ const PATH = "/payment-source-extended";
  * Creates a payment source for each contract that has none; its managed wallets are the actors'
  * wallets.
  *
+ * @param drives - what the service does by itself with them
  * @throws when the service refuses.
  */
-export async function ensureSources(service: ApiAccess): Promise<void> {
+export async function ensureSources(service: ApiAccess, drives: "nothing" | "all"): Promise<void> {
   const { ExtendedPaymentSources } = await ask<{
     ExtendedPaymentSources: { smartContractAddress: string }[];
   }>(service, "GET", `${PATH}?network=Preprod&limit=100`);
   const followed = ExtendedPaymentSources.map((source) => source.smartContractAddress);
   for (const contract of contracts()) {
     if (followed.includes(contract.address)) continue;
-    await ask(service, "POST", PATH, sourceOf(contract));
+    await ask(service, "POST", PATH, { ...sourceOf(contract), drives });
   }
 }
 
