@@ -4,6 +4,7 @@ import { ESCROW_ENDPOINTS } from "./escrow.ts";
 import { INVOICE_ENDPOINTS } from "./invoices.ts";
 import { LEDGER_ENDPOINTS } from "./ledger.ts";
 import { OPERATION_ENDPOINTS } from "./operation.ts";
+import { REFERENCE_SCRIPT_ENDPOINTS } from "./reference-scripts.ts";
 import { REGISTRATION_ENDPOINTS } from "./registrations.ts";
 import { REGISTRY_ENDPOINTS } from "./registry.ts";
 import { WEBHOOK_ENDPOINTS } from "./webhooks.ts";
@@ -247,6 +248,7 @@ export const ENDPOINTS: readonly EndpointCase[] = [
   ...ESCROW_ENDPOINTS,
   ...INVOICE_ENDPOINTS,
   ...LEDGER_ENDPOINTS,
+  ...REFERENCE_SCRIPT_ENDPOINTS,
   ...REGISTRATION_ENDPOINTS,
   ...REGISTRY_ENDPOINTS,
   ...WEBHOOK_ENDPOINTS,
