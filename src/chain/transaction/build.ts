@@ -61,6 +61,25 @@ export function buildTransaction(
   };
 }
 
+/**
+ * Builds for others to sign: the fee covers their signatures, of which there is none yet.
+ *
+ * @param signers - how many sign
+ * @throws as `buildTransaction`
+ */
+export function unsignedTransaction(
+  plan: TransactionPlan,
+  pay: Pay,
+  signers: number,
+): { cbor: Uint8Array; hash: string; fee: bigint } {
+  const { fee, payment, body } = balance(plan, pay, signers);
+  return {
+    cbor: encodeTransaction(plan, payment, body, []),
+    hash: bytesToHex(hash256(body)),
+    fee,
+  };
+}
+
 /** A transaction without valid signatures, for a node to measure its scripts. */
 export interface Draft {
   cbor: Uint8Array;

@@ -102,11 +102,14 @@ export function encodeTransaction(
     ),
   );
   const witnessSet = encodeFields({
-    [WITNESS.vkeys]: encodeSet(
-      witnesses.map(({ publicKey, signature }) =>
-        encodeArray([encodeBytes(publicKey), encodeBytes(signature)]),
+    // The ledger wants no empty set.
+    ...(witnesses.length > 0 && {
+      [WITNESS.vkeys]: encodeSet(
+        witnesses.map(({ publicKey, signature }) =>
+          encodeArray([encodeBytes(publicKey), encodeBytes(signature)]),
+        ),
       ),
-    ),
+    }),
     ...(hasScripts(plan) && { [WITNESS.redeemers]: encodeRedeemers(plan, payment) }),
     ...(scripts.size > 0 && {
       [WITNESS.plutusV3Scripts]: encodeSet(

@@ -1,6 +1,7 @@
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { requestQuote } from "./quote.ts";
-import { quoteBody, quoteRecord } from "./schemas.ts";
+import { quoteBody, quoteRecord, unsignedLock, unsignedLockBody } from "./schemas.ts";
+import { buildUnsignedLock } from "./unsigned-lock.ts";
 
 /** What is asked of escrows: quotes. */
 export function escrowRequestRoutes() {
@@ -29,6 +30,31 @@ export function escrowRequestRoutes() {
       },
     },
     (c, { body }) => requestQuote(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createUnsignedLock",
+      path: "/payment/x402",
+      access: "+PAY",
+      tag: "Payments",
+      summary: "Builds the lock of a quote for a wallet that is not this service's",
+      description:
+        "The wallet at `buyerAddress` signs the transaction and sends it within half an hour, before `payByTime`. No purchase is made: the payment moves when the lock is in a block.",
+      body: unsignedLockBody,
+      data: unsignedLock,
+      errors: {
+        402: "The wallet holds too little.",
+        404: "There is no such payment.",
+        409: "The payment does not wait for a lock, or it is too late for one.",
+        502: "The chain provider failed.",
+        503: "The chain provider takes no calls or stands still.",
+        504: "The chain provider did not answer in time.",
+      },
+    },
+    (c, { body }) => buildUnsignedLock(c, body, Date.now()),
   );
 
   return router;

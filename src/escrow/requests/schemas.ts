@@ -17,7 +17,7 @@ import {
   unit,
 } from "../../http/openapi/ledger.ts";
 import { time } from "../../http/parameters.ts";
-import { paymentRecord } from "../schemas.ts";
+import { givenIdentifier, paymentRecord } from "../schemas.ts";
 
 /** As it is signed: digits in another form would be another text. */
 const positiveAmount = z
@@ -156,3 +156,21 @@ export const quoteRecord = named(
     Warnings: warnings,
   }),
 );
+
+export const unsignedLockBody = z.object({
+  network,
+  blockchainIdentifier: givenIdentifier,
+  buyerAddress: described(
+    bech32Address().min(58).max(120),
+    "Address of the wallet that pays, with a payment key, in bech32.",
+    WALLET_ADDRESS,
+  ),
+});
+
+export const unsignedLock = z.object({
+  unsignedTxCbor: answerText("The transaction without signatures, CBOR in hex.", "84a400818258"),
+  collateralReturnMinorUnit: minorUnits(
+    "Native coin that is locked besides the price and comes back at the end, in minor units.",
+    "0",
+  ),
+});

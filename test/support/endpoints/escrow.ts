@@ -106,6 +106,9 @@ const PURCHASE = {
   ],
 } satisfies Pick<EndpointCase, "valid" | "fields">;
 
+const BUYER =
+  "addr_test1qryczw0v4qz2x35qdvuk9vnnypgpkvlwv623nk3c6xmefvl6f9ju6lpktya0uaazv6dqgj6cf6lnqa43uvq8fduucmhstwghng";
+
 /** What is asked of escrows. */
 export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
   {
@@ -174,4 +177,25 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
       finds: 404,
     },
   ]),
+  {
+    method: "POST",
+    path: "/payment/x402",
+    access: "+PAY",
+    valid: { network: "Preprod", blockchainIdentifier: IDENTIFIER, buyerAddress: BUYER },
+    fields: [
+      { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
+      { name: "blockchainIdentifier", required: true, refused: [long(8000), ...BAD_TEXT] },
+      {
+        name: "buyerAddress",
+        required: true,
+        refused: [
+          long(120),
+          "addr_test1wqvh9y2msxdze3vmqzmp0kakghmauns2qhgyqyllcsyvmjgwksgqr",
+          BUYER.replace("q", "p"),
+          ...BAD_TEXT,
+        ],
+      },
+    ],
+    finds: 404,
+  },
 ];

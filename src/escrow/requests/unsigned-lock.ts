@@ -1,0 +1,172 @@
+import { parseAddress } from "../../chain/address.ts";
+import { chainTime } from "../../chain/chain-time.ts";
+import { bytesToHex } from "../../chain/hex.ts";
+import type { Network } from "../../chain/network.ts";
+import type { ProtocolParameters } from "../../chain/provider/provider.ts";
+import { slotAt, slotFrom } from "../../chain/slots.ts";
+import { TransactionTooLarge, unsignedTransaction } from "../../chain/transaction/build.ts";
+import type { TransactionPlan } from "../../chain/transaction/plan.ts";
+import { payFrom, WalletShort, walletOutputs } from "../../chain/transaction/selection.ts";
+import { type Database, db } from "../../db/client.ts";
+import { open } from "../../db/sealed.ts";
+import { mayUse, permitNetwork } from "../../http/authenticate.ts";
+import type { AppContext, Caller } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { activeSource } from "../../sources/active.ts";
+import { chainClock } from "../../sources/chain-clock.ts";
+import { providerFor } from "../../sources/provider.ts";
+import { providerKeyPlace } from "../../sources/record.ts";
+import { type Buyer, lockedFunds, lockPart } from "../actions/lock-part.ts";
+import { hashOf } from "../fold/escrow-outputs.ts";
+import type { EscrowRecord } from "../record.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
+import { nextActionOf } from "../wanted.ts";
+import { timeOfMovingChain } from "./clock.ts";
+
+/** What is needed before pay-by to sign, send and reach a block. */
+const LEAST_BEFORE_PAY_BY_MS = 2 * 60_000;
+/** Slots (seconds) before and after now in which the lock is valid: somebody has to sign it. */
+const VALID_BEFORE = 300;
+const VALID_AFTER = 30 * 60;
+
+/** A lock that waits for its signature. */
+export interface UnsignedLock {
+  unsignedTxCbor: string;
+  /** Native minor units that come back at the end, decimal text. */
+  collateralReturnMinorUnit: string;
+}
+
+/**
+ * Builds the lock of a quote for a wallet that is not ours, out of what lies at its address. Whoever
+ * holds its key signs and sends it; the payment moves when it is in a block, as with any other lock.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 403, 404, 409, 503; ProviderError
+ */
+export async function buildUnsignedLock(
+  c: AppContext,
+  body: { network: Network; blockchainIdentifier: string; buyerAddress: string },
+  now: number,
+): Promise<UnsignedLock> {
+  const { network } = body;
+  permitNetwork(c.var.caller, network);
+  const buyer = buyerAt(network, body.buyerAddress);
+  const database = db(c.env, network, { deadline: c.var.deadline });
+  const record = await findPayment(c.var.caller, database, network, body.blockchainIdentifier);
+  refuseUnlessWaiting(record);
+  const source = await activeSource(
+    db(c.env, undefined, { deadline: c.var.deadline }),
+    record.sourceId,
+  );
+  if (!source) throw new ApiError(409, "blockchainIdentifier: its payment source was removed");
+
+  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });
+  refuseTooLate(record, await timeOfMovingChain(c, provider, source.id, now));
+  const [parameters, utxos, tip, clock] = await Promise.all([
+    provider.protocolParameters(),
+    provider.addressUtxos(buyer.address),
+    provider.latestBlock(),
+    chainClock(c.env, c.var.deadline),
+  ]);
+  const time = chainTime(clock, tip.time, now);
+  const plan = planOf(record, buyer, parameters, {
+    from: slotAt(network, time.earliest) - VALID_BEFORE,
+    to: Math.min(
+      slotAt(network, time.latest) + VALID_AFTER,
+      slotFrom(network, Number(record.terms.payByTime)) - 1,
+    ),
+  });
+  const wallet = {
+    address: buyer.address,
+    outputs: walletOutputs(utxos),
+    mustSpend: [],
+    collateral: null,
+  };
+  try {
+    const { cbor } = unsignedTransaction(plan, payFrom(wallet, plan), 1);
+    return {
+      unsignedTxCbor: bytesToHex(cbor),
+      collateralReturnMinorUnit: String(lockedFunds(record, buyer, parameters).collateralReturn),
+    };
+  } catch (error) {
+    if (error instanceof WalletShort)
+      throw new ApiError("insufficient_balance", `buyerAddress: ${error.message}`);
+    if (error instanceof TransactionTooLarge)
+      throw new ApiError(
+        400,
+        "buyerAddress: holds its funds in too many outputs for a transaction",
+      );
+    throw error;
+  }
+}
+
+/** @throws ApiError 400: the contract pays back to a key, and one signature is paid for */
+function buyerAt(network: Network, text: string): Buyer {
+  const parsed = parseAddress(text);
+  if (parsed?.network !== network)
+    throw new ApiError(400, `buyerAddress: must be an address on ${network}`);
+  if (parsed.payment.kind !== "key")
+    throw new ApiError(400, "buyerAddress: must have a payment key");
+  return { address: parsed.bech32, vkey: parsed.payment.hash };
+}
+
+/**
+ * The payment of an identifier, if its wallet is one that the API key may use.
+ *
+ * @throws ApiError 404
+ */
+async function findPayment(
+  { scope }: Caller,
+  database: Database,
+  network: Network,
+  blockchainIdentifier: string,
+): Promise<EscrowRecord> {
+  const [row] = await database.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow
+     WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2`,
+    hashOf(blockchainIdentifier),
+    network,
+  );
+  const record = row && recordOfRow(row);
+  if (!record?.wallet || !mayUse(scope, record.wallet.id))
+    throw new ApiError(
+      404,
+      "blockchainIdentifier: there is no such payment of a wallet that the API key may use",
+    );
+  return record;
+}
+
+/** @throws ApiError 409 */
+function refuseUnlessWaiting({ terms, state, wanted }: EscrowRecord): void {
+  const { requestedAction } = nextActionOf(state.onChainState, wanted);
+  const isWaiting = state.onChainState === null && requestedAction === "WaitingForExternalAction";
+  if (terms.isRequested && isWaiting) return;
+  throw new ApiError(
+    "wrong_state",
+    `blockchainIdentifier: the payment does not wait for a lock: it is ${state.onChainState ?? "not locked"}, and its next action is ${requestedAction}`,
+  );
+}
+
+/** @throws ApiError 409 */
+function refuseTooLate({ terms }: EscrowRecord, now: number): void {
+  const last = Number(terms.payByTime) - LEAST_BEFORE_PAY_BY_MS;
+  if (now > last)
+    throw new ApiError(
+      409,
+      `blockchainIdentifier: the lock had to be asked for until ${new Date(last).toISOString()}, 2 minutes before payByTime`,
+    );
+}
+
+function planOf(
+  record: EscrowRecord,
+  buyer: Buyer,
+  parameters: ProtocolParameters,
+  validity: TransactionPlan["validity"],
+): TransactionPlan {
+  const { outputs, metadata } = lockPart(record, buyer, parameters);
+  return {
+    ...{ scriptInputs: [], mints: [], outputs, requiredSigners: [] },
+    ...{ metadata, validity, parameters },
+  };
+}

@@ -1,0 +1,91 @@
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { blake2b } from "@noble/hashes/blake2.js";
+import { beforeEach, describe, expect, it } from "vitest";
+import { formatAddress } from "../../../src/chain/address.ts";
+import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
+import { emptyTables } from "../../support/app.ts";
+import { QuoteDesk } from "../../support/escrow/quoting.ts";
+import { insertKey } from "../../support/keys.ts";
+import { settle } from "../../support/sources/sync.ts";
+
+const PRIVATE_KEY = new Uint8Array(32).fill(7);
+const PUBLIC_KEY = ed25519.getPublicKey(PRIVATE_KEY);
+const STRANGER = formatAddress({
+  network: "Preprod",
+  payment: { kind: "key", hash: bytesToHex(blake2b(PUBLIC_KEY, { dkLen: 28 })) },
+  stake: null,
+});
+
+/**
+ * Signs as a wallet of another make does, with nothing of ours: `84 body a0 f5 f6` becomes
+ * `84 body a1 00 d90102 81 82 5820 key 5840 signature f5 f6`.
+ */
+function signed(unsigned: string): Uint8Array {
+  expect(unsigned).toMatch(/^84.*a0f5f6$/);
+  const body = unsigned.slice(2, -6);
+  const signature = ed25519.sign(blake2b(hexToBytes(body), { dkLen: 32 }), PRIVATE_KEY);
+  const witness = `825820${bytesToHex(PUBLIC_KEY)}5840${bytesToHex(signature)}`;
+  return hexToBytes(`84${body}a100d9010281${witness}f5f6`);
+}
+
+let desk: QuoteDesk;
+
+beforeEach(emptyTables);
+
+interface Lock {
+  unsignedTxCbor: string;
+  collateralReturnMinorUnit: string;
+}
+const lock = (blockchainIdentifier: string, headers: Record<string, string> = {}) =>
+  desk.desk.ask<Lock>(
+    "POST",
+    "/payment/x402",
+    { network: "Preprod", blockchainIdentifier, buyerAddress: STRANGER },
+    headers,
+  );
+
+async function submit(cbor: Uint8Array): Promise<{ status: number; text: string }> {
+  const answer = await fetch(`${desk.desk.chain.url}/tx/submit`, {
+    method: "POST",
+    headers: { "content-type": "application/cbor", project_id: "local" },
+    body: Uint8Array.from(cbor),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("POST /payment/x402 of %s", (type) => {
+  it("builds a lock that a strange wallet signs, the ledger takes, and that pays the quote", async () => {
+    desk = await QuoteDesk.open(type);
+    await desk.agent();
+    const { data: quote } = await desk.quote();
+    expect(await lock(quote.blockchainIdentifier)).toMatchObject({
+      status: 402,
+      message: expect.stringMatching(/^buyerAddress: the wallet lacks /),
+    });
+    await desk.desk.ask("POST", "/wallet/transfer-funds", {
+      fromWalletAddress: desk.desk.sellers[1].address,
+      toAddress: STRANGER,
+      minorUnitAmount: "50000000",
+    });
+    await desk.desk.settle(desk.desk.sellers[1]);
+
+    const { status, data } = await lock(quote.blockchainIdentifier);
+    expect(status).toBe(200);
+    expect(data.collateralReturnMinorUnit).toMatch(/^\d+$/);
+    const sent = await submit(signed(data.unsignedTxCbor));
+    expect(sent, sent.text).toMatchObject({ status: 200 });
+    await settle(desk.desk.chain, desk.desk.sourceId);
+    const [payment] = await desk.payments();
+    expect(payment).toMatchObject({
+      onChainState: "FundsLocked",
+      NextAction: { requestedAction: "WaitingForExternalAction", errorType: null },
+      CurrentTransaction: { txHash: JSON.parse(sent.text) },
+      BuyerWallet: { walletVkey: bytesToHex(blake2b(PUBLIC_KEY, { dkLen: 28 })) },
+    });
+    expect((await lock(quote.blockchainIdentifier)).status).toBe(409);
+    expect((await lock("ab".repeat(40))).status).toBe(404);
+
+    const elsewhere = await insertKey({ canPay: true, walletLimit: ["another"] });
+    expect((await lock(quote.blockchainIdentifier, { token: elsewhere })).status).toBe(404);
+  });
+});
