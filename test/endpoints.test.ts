@@ -7,6 +7,7 @@ import { codesOf } from "../src/http/errors/codes.ts";
 import { emptyTables } from "./support/app.ts";
 import { ENDPOINTS, type EndpointCase } from "./support/endpoints/all.ts";
 import { openApi, problemsOf } from "./support/endpoints/document.ts";
+import { permissionOf } from "./support/endpoints/permissions.ts";
 import { insertKey } from "./support/keys.ts";
 
 const app = createApp();
@@ -142,6 +143,20 @@ describe("the table of endpoints", () => {
     expect(ENDPOINTS.map((one) => `${one.method} /api/v1${one.path}`).sort()).toEqual(
       served.sort(),
     );
+  });
+});
+
+describe("who may call what is no GET", () => {
+  const changing = KEYED.filter(({ method }) => method !== "GET");
+
+  it("was decided for every route, and the route holds it", () => {
+    const decided = changing.map((endpoint) => [name(endpoint), permissionOf(endpoint)]);
+    expect(decided).toEqual(changing.map((endpoint) => [name(endpoint), endpoint.access]));
+  });
+
+  it("is nobody without a line", () => {
+    expect(permissionOf({ method: "POST", path: "/anything" })).toBeNull();
+    expect(permissionOf({ method: "PATCH", path: "/inbox-agents" })).toBeNull();
   });
 });
 

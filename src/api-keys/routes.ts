@@ -2,21 +2,20 @@ import { z } from "zod";
 import { type Database, db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { ApiError } from "../http/errors.ts";
 import { described } from "../http/openapi/fields.ts";
 import { page } from "../http/parameters.ts";
 import { deleteKey, updateKey } from "./change.ts";
 import { createKey } from "./create.ts";
-import { ENV_ADMIN_ID } from "./find-key.ts";
-import { envAdminRecord, listKeys, readKeyRow, toRecord } from "./record.ts";
+import { listKeys } from "./record.ts";
 import {
-  type ApiKeyRecord,
   apiKeyRecord,
+  apiKeyStatus,
   createBody,
   createdApiKey,
   deleteBody,
   updateBody,
 } from "./schemas.ts";
+import { ownStatus } from "./status.ts";
 
 const UNKNOWN = "There is no such API key.";
 const UNCHANGEABLE = "It is the last active Admin key, or the one of the environment.";
@@ -99,9 +98,9 @@ export function apiKeyRoutes() {
       access: "User",
       tag: "API keys",
       summary: "Shows the API key of the request, with the credits it has used",
-      data: apiKeyRecord,
+      data: apiKeyStatus,
     },
-    (c) => ownKey(c),
+    (c) => ownStatus(c),
   );
 
   return router;
@@ -110,16 +109,4 @@ export function apiKeyRoutes() {
 /** Credits are always read from the primary. */
 function primary(c: AppContext): Database {
   return db(c.env, undefined, { deadline: c.var.deadline });
-}
-
-async function ownKey(c: AppContext): Promise<ApiKeyRecord> {
-  const { id } = c.var.caller;
-  if (id === ENV_ADMIN_ID) {
-    const envAdmin = envAdminRecord(c.env);
-    if (envAdmin) return envAdmin;
-  }
-  const row = await readKeyRow(primary(c), id);
-  // This isolate had cached a key that was deleted since.
-  if (!row) throw new ApiError("unknown_key", "token: the API key is unknown or revoked");
-  return toRecord(row);
 }

@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { parseAddress } from "../chain/address.ts";
-import { answerText, described, named, recordId, walletAddress } from "../http/openapi/fields.ts";
-import { bech32Address, givenUnit, network } from "../http/openapi/ledger.ts";
+import {
+  answerText,
+  described,
+  minorUnits,
+  named,
+  recordId,
+  walletAddress,
+} from "../http/openapi/fields.ts";
+import { bech32Address, givenUnit, network, unit } from "../http/openapi/ledger.ts";
 import { text } from "../http/parameters.ts";
 
 const MAX_CREDITS = 1_000_000;
@@ -147,6 +154,41 @@ export const apiKeyRecord = named(
   }),
 );
 
+/** The key of the request, with the names by which marketplaces read it. */
+export const apiKeyStatus = named(
+  "ApiKeyStatusRecord",
+  "The API key of the request.",
+  apiKeyRecord.extend({
+    canRead: described(z.literal(true), "Whether it may read: each that works may.", true),
+    canAdmin: described(z.boolean(), "Whether it is an Admin's.", false),
+    NetworkLimit: described(
+      z.array(answerText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
+      "The same as `networkLimit`.",
+    ),
+    walletScopeEnabled: described(z.boolean(), "Whether it is bound to wallets.", true),
+    WalletScopes: described(
+      z.array(
+        named(
+          "WalletScope",
+          "A wallet that a key is bound to.",
+          z.object({ hotWalletId: recordId("the wallet", "01m80ydypnw7zfztc441hghgzn") }),
+        ),
+      ),
+      "The wallets that it is bound to; none when it is bound to none.",
+    ),
+    RemainingUsageCredits: described(
+      z.array(
+        named(
+          "RemainingCredits",
+          "What a key may still spend in one unit.",
+          z.object({ unit, amount: minorUnits("Minor units of `unit`.", "38000000") }),
+        ),
+      ),
+      "What its `spendingLimits` leave on its networks together; none when it is not limited.",
+    ),
+  }),
+);
+
 export const createdApiKey = named(
   "CreatedApiKey",
   "A new API key, with its token.",
@@ -160,3 +202,4 @@ export const createdApiKey = named(
 );
 
 export type ApiKeyRecord = z.infer<typeof apiKeyRecord>;
+export type ApiKeyStatus = z.infer<typeof apiKeyStatus>;

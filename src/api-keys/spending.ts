@@ -80,6 +80,19 @@ export async function requireSpending(
   }
 }
 
+/** What a key has spent of each unit, minor units. */
+export async function spentOf(
+  core: Database,
+  keyId: string,
+): Promise<{ network: string; unit: string; spent: bigint }[]> {
+  // As text: a JavaScript number does not hold every integer of the database.
+  const rows = await core.all<{ network: string; unit: string; spent: string }>(
+    `SELECT network, unit, CAST(spent AS TEXT) AS spent FROM key_spending WHERE api_key_id = ?`,
+    keyId,
+  );
+  return rows.map((row) => ({ ...row, spent: BigInt(row.spent) }));
+}
+
 /** Whether a price is beyond a key's limits: `requireSpending` says so, or `spend` aborted its batch. */
 export function isOverSpending(error: unknown): boolean {
   if (error instanceof ApiError) return error.code === "spending_limit_exceeded";

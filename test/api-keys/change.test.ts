@@ -240,8 +240,45 @@ describe("GET /api-key-status 200", () => {
     expect(JSON.stringify(data)).not.toContain(token);
   });
 
+  it("says what a bound key may do and spend, as marketplaces read it", async () => {
+    const limit = (network: string, unit: string, amount: string) => ({ network, unit, amount });
+    const spendingLimits = [
+      limit("Preprod", "", "999999999999999999"),
+      limit("Preprod", "ab".repeat(28), "5"),
+      limit("Mainnet", "", "7"),
+    ];
+    const bound = { walletLimit: ["wallet"], spendingLimits, networkLimit: ["Preprod"] };
+    const token = await insertKey({ id: "key", canPay: true, ...bound });
+    await env.DB.prepare(
+      `INSERT INTO key_spending (api_key_id, network, unit, spent, most)
+       VALUES ('key', 'Preprod', '', 900000000000000001, 999999999999999999),
+         ('key', 'Preprod', ?, 6, 6), ('another', 'Preprod', '', 1, 1)`,
+    )
+      .bind("ab".repeat(28))
+      .run();
+    const shown = async () => (await ask({ path: "/api-key-status", token })).data;
+    expect(await shown()).toMatchObject({
+      ...{ canRead: true, canPay: true, canAdmin: false, status: "Active" },
+      ...{ NetworkLimit: ["Preprod"], walletScopeEnabled: true },
+      WalletScopes: [{ hotWalletId: "wallet" }],
+      RemainingUsageCredits: [
+        { unit: "", amount: "99999999999999998" },
+        // The limit was set below what had been spent.
+        { unit: "ab".repeat(28), amount: "0" },
+      ],
+    });
+    await change({ id: "key", permission: "Admin" });
+    expect(await shown()).toMatchObject({
+      ...{ canAdmin: true, NetworkLimit: ["Preprod", "Mainnet"], walletScopeEnabled: false },
+      ...{ WalletScopes: [], RemainingUsageCredits: [] },
+    });
+  });
+
   it("shows the key of the environment", async () => {
     const { data } = await ask({ path: "/api-key-status" });
-    expect(data).toMatchObject({ id: "env-admin", permission: "Admin", canPay: true });
+    expect(data).toMatchObject({
+      ...{ id: "env-admin", permission: "Admin", canPay: true, canAdmin: true },
+      ...{ walletScopeEnabled: false, WalletScopes: [], RemainingUsageCredits: [] },
+    });
   });
 });
