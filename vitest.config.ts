@@ -108,7 +108,7 @@ const inWorkerd = () =>
   }));
 
 /** Files whose runtime runs no other. The second loads the service anew, which ends others' objects. */
-const ALONE = "test/{x402/settle/faults,http/names}/**/*.test.ts";
+const ALONE = "test/{x402,http/names}/**/*.test.ts";
 
 /** What both projects in workerd have in common. */
 const IN_WORKERD = {
@@ -120,7 +120,7 @@ const IN_WORKERD = {
 
 /**
  * Three projects: `workers` runs in a few runtimes, which need not start and load modules for each file
- * (test/setup.ts); `faults` in one for each file, since settlements were seen to stop in runtimes that
+ * (test/setup.ts); `alone` in one for each file, since settlements were seen to stop in runtimes that
  * had run other rooms before; `node` drives the local chain and the running service from outside, and
  * runs models of what needs no runtime.
  */
@@ -145,7 +145,7 @@ export default defineConfig({
       },
       {
         plugins: [loadAtOnce(), inWorkerd()],
-        test: { name: "faults", include: [ALONE], isolate: true, ...IN_WORKERD },
+        test: { name: "alone", include: [ALONE], isolate: true, ...IN_WORKERD },
       },
       {
         test: {

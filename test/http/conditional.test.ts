@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
+import { hashOf } from "../../src/escrow/fold/escrow-outputs.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
-import { ENDPOINTS } from "../support/endpoints/all.ts";
+import { ENDPOINTS, type EndpointCase } from "../support/endpoints/all.ts";
 import { insertKey } from "../support/keys.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
 
@@ -19,11 +20,21 @@ const CONDITIONAL = ENDPOINTS.filter(
   ({ method, path }) => paths[`/api/v1${path}`]?.[method.toLowerCase()]?.responses[304],
 ).map((endpoint) => ({ title: `${endpoint.method} ${endpoint.path}`, endpoint }));
 
+const RECORD = makeRecord("payment");
+
 beforeAll(async () => {
   await emptyTables();
   const writer = await Writer.create(env.DB);
-  await writer.change([makeRecord("payment")]);
+  const identifierHash = hashOf(RECORD.blockchainIdentifier);
+  await writer.change([{ ...RECORD, identifierHash }]);
 });
+
+/** What a request asks for: of one record, the one that is there. */
+function wanted({ valid, finds }: EndpointCase): Record<string, unknown> {
+  return finds === undefined
+    ? valid
+    : { ...valid, blockchainIdentifier: RECORD.blockchainIdentifier };
+}
 
 /** Asks as an administrator, with the tag of an earlier answer. */
 async function ask(url: string, init: RequestInit = {}, tag?: string, bindings: object = env) {
@@ -42,15 +53,20 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describe.each(CONDITIONAL)("$title", ({ endpoint: { method, path, valid, finds } }) => {
+// Of purchases there is none: what asks for one is the same code as for payments.
+const ANSWERED = CONDITIONAL.filter(
+  ({ endpoint: { path, finds } }) => finds === undefined || path.startsWith("/payment/"),
+);
+
+describe.each(ANSWERED)("$title", ({ endpoint }) => {
   it("answers 304 without a body to the tag of the same answer", async () => {
-    // A list of what is not there yet has no answer that could be the same.
-    if (finds !== undefined) throw new Error("a list finds nothing but is none");
+    const { method, path } = endpoint;
+    const fields = wanted(endpoint);
     const query = new URLSearchParams(
-      Object.entries(valid).map(([name, value]) => [name, String(value)]),
+      Object.entries(fields).map(([name, value]) => [name, String(value)]),
     );
     const url = `/api/v1${path}${method === "GET" ? `?${query}` : ""}`;
-    const init = method === "GET" ? {} : { method, body: JSON.stringify(valid) };
+    const init = method === "GET" ? {} : { method, body: JSON.stringify(fields) };
     const first = await ask(url, init);
     expect(first).toMatchObject({
       status: 200,
