@@ -148,13 +148,14 @@ describe("a submission whose answer is lost", () => {
 
   it("is given up after five tries, with the reason, and can be removed", async () => {
     const { desk, id } = await requested();
-    const refusal = { match: "/tx/submit", status: 400, body: '{"message":"BadInputsUTxO"}' };
+    // Of the bytes, so that it means the same when a run that died had sent them before.
+    const refusal = { match: "/tx/submit", status: 400, body: '{"message":"FeeTooSmallUTxO"}' };
     await desk.chain.faults(refusal);
     await desk.settle();
     expect(await desk.shown(id)).toMatchObject({
       state: "RegistrationFailed",
       agentIdentifier: null,
-      error: expect.stringContaining("BadInputsUTxO"),
+      error: expect.stringContaining("FeeTooSmallUTxO"),
     });
     expect((await desk.chain.stats()).calls["POST /tx/submit"]).toBe(5);
     expect((await desk.ask("DELETE", "/registry", { id })).status).toBe(200);

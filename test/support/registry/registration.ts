@@ -235,7 +235,10 @@ export class RegistrationDesk {
       await this.skipPauses();
       if ((await this.work(wallet, overrides)) === null) return;
     }
-    throw new Error("the wallet does not come to rest");
+    const sql = "SELECT hash, phase FROM wallet_transaction WHERE wallet_vkey = ?";
+    const { results } = await env.DB.prepare(sql).bind(wallet.vkey).all();
+    const held = await env.DB.prepare("SELECT * FROM hot_wallet").all();
+    throw new Error(`the wallet does not come to rest: ${JSON.stringify([results, held.results])}`);
   }
 
   /** How often the chain saw tokens of the policy minted and burned, and which are left. */
