@@ -58,7 +58,6 @@ export function serve<
   handler: Handler<Query, Body, Data>,
 ): void {
   router.declared.push(declaration(endpoint));
-  const nothing = z.undefined();
 
   const answer = async (c: AppContext): Promise<Response> => {
     if (endpoint.access === "none") await rateLimitStranger(c);
@@ -67,19 +66,7 @@ export function serve<
       permit(c.var.caller, endpoint.access);
       await rateLimit(c);
     }
-    const sent = endpoint.body && (await readJson(c));
-    const query = await validate(
-      endpoint.query ?? nothing,
-      endpoint.query && queryObject(c),
-      "query",
-    );
-    const body = await validate(endpoint.body ?? nothing, sent, "body");
-    if (endpoint.idempotent) checkIdempotencyKey(c);
-    c.set("body", body);
-    const result = await handler(c, {
-      query: query as z.output<Query>,
-      body: body as z.output<Body>,
-    });
+    const result = await handler(c, await readInput(c, endpoint));
     if (result instanceof Response) return result;
     const data = inWireNames(endpoint.data, result);
     const plain: unknown = endpoint.isPlain ? data : envelope(data, endpoint.status);
@@ -91,8 +78,31 @@ export function serve<
   );
 }
 
+const NOTHING = z.undefined();
+
+/**
+ * What was sent to an endpoint, as its schemas read it.
+ *
+ * @throws ApiError 400, 413
+ */
+export async function readInput<Query extends z.ZodType, Body extends z.ZodType>(
+  c: AppContext,
+  endpoint: { query?: Query; body?: Body; idempotent?: boolean },
+): Promise<{ query: z.output<Query>; body: z.output<Body> }> {
+  const sent = endpoint.body && (await readJson(c));
+  const query = await validate(
+    endpoint.query ?? NOTHING,
+    endpoint.query && queryObject(c),
+    "query",
+  );
+  const body = await validate(endpoint.body ?? NOTHING, sent, "body");
+  if (endpoint.idempotent) checkIdempotencyKey(c);
+  c.set("body", body);
+  return { query: query as z.output<Query>, body: body as z.output<Body> };
+}
+
 /** The query's parameters by name; `REPEATED` for one that was sent more than once. */
-export function queryObject(c: AppContext): Record<string, string | typeof REPEATED | undefined> {
+function queryObject(c: AppContext): Record<string, string | typeof REPEATED | undefined> {
   return Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => [
       name,

@@ -1,15 +1,12 @@
 import { z } from "zod";
 import { authenticateBearer, permit } from "../authenticate.ts";
-import { readJson } from "../body.ts";
 import type { AppContext } from "../context.ts";
 import { withDeadline } from "../deadline.ts";
-import { queryObject } from "../endpoint.ts";
+import { readInput } from "../endpoint.ts";
 import { isoTime } from "../envelope.ts";
-import { checkIdempotencyKey } from "../idempotency.ts";
 import { answerText, described, named, timestamp } from "../openapi/fields.ts";
 import type { Declaration, Described, Router } from "../openapi/router.ts";
 import { rateLimit } from "../rate-limit.ts";
-import { validate } from "../validation.ts";
 import { adminErrorBody } from "./errors.ts";
 
 /** An endpoint under /v1, declared once. Its schemas are strict: an unknown field is refused. */
@@ -74,25 +71,12 @@ export function serveAdmin<
   handler: AdminHandler<Query, Body, Data>,
 ): void {
   router.declared.push(declaration(endpoint));
-  const nothing = z.undefined();
 
   const answer = async (c: AppContext): Promise<Response> => {
     c.set("caller", await authenticateBearer(c));
     permit(c.var.caller, "Admin");
     await rateLimit(c);
-    const sent = endpoint.body && (await readJson(c));
-    const query = await validate(
-      endpoint.query ?? nothing,
-      endpoint.query && queryObject(c),
-      "query",
-    );
-    const body = await validate(endpoint.body ?? nothing, sent, "body");
-    if (endpoint.idempotent) checkIdempotencyKey(c);
-    c.set("body", body);
-    const { data, pagination } = await handler(c, {
-      query: query as z.output<Query>,
-      body: body as z.output<Body>,
-    });
+    const { data, pagination } = await handler(c, await readInput(c, endpoint));
     const meta = {
       timestamp: isoTime(Date.now()),
       requestId: c.var.requestId,
