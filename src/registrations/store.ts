@@ -2,6 +2,7 @@ import { and, asc, desc, eq, inArray, isNotNull, like, lt, or, sql } from "drizz
 import type { Network, PaymentSourceType } from "../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
+import { walletsDueIn } from "../wallets/due.ts";
 import { reopenTransactions } from "../wallets/spending/store.ts";
 import type { RegistrationKind, RegistrationState } from "./states.ts";
 import { type RegistrationRow, registration } from "./tables.ts";
@@ -235,16 +236,7 @@ export function unknownToWallet(
 }
 
 /** Wallets with work due. */
-export function dueWallets(
-  db: Database,
-  now: number,
-): Promise<{ network: Network; vkey: string }[]> {
-  return db.all(
-    `SELECT DISTINCT network, wallet_vkey AS vkey FROM registration
-     WHERE due_at IS NOT NULL AND due_at <= ?`,
-    now,
-  );
-}
+export const dueWallets = walletsDueIn("registration");
 
 export interface ListFilters {
   network: Network;

@@ -1,16 +1,10 @@
 import type { Network } from "../chain/network.ts";
-import { type Database, db } from "../db/client.ts";
+import { db } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
-import { walletsToLookAt } from "./spending/store.ts";
+import { type DueWallets, walletsDueIn } from "./due.ts";
 
 type WalletEnv = Pick<Env, "HOT_WALLET">;
-
-/** Which wallets a feature has work for at a time, epoch milliseconds. */
-export type DueWallets = (
-  db: Database,
-  now: number,
-) => Promise<{ network: Network; vkey: string }[]>;
 
 /**
  * Asks a wallet's object to go on; it is named by the key, so however often a wallet is removed and
@@ -32,6 +26,9 @@ export async function wakeWallet(
     log("warn", "wallet.wake_failed", { wallet: vkey, requestId, error: String(error) });
   }
 }
+
+/** Those with a transaction that has to be looked at. */
+const walletsToLookAt = walletsDueIn("wallet_transaction");
 
 /** Wakes every wallet that has something to do. For the cron. */
 export async function wakeDueWallets(

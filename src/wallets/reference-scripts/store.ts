@@ -2,6 +2,7 @@ import { and, asc, desc, eq, isNotNull, like, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
+import { walletsDueIn } from "../due.ts";
 import { StaleWallet } from "../spending/store.ts";
 import { type ReferenceScriptRow, referenceScript } from "./tables.ts";
 
@@ -121,17 +122,8 @@ export async function isRead(db: Database, network: Network, output: string): Pr
   return row !== undefined;
 }
 
-/** Wallets with something to publish or withdraw. @param now - epoch milliseconds */
-export function walletsWithReferenceScripts(
-  db: Database,
-  now: number,
-): Promise<{ network: Network; vkey: string }[]> {
-  return db.all(
-    `SELECT DISTINCT network, wallet_vkey AS vkey FROM reference_script
-     WHERE due_at IS NOT NULL AND due_at <= ?`,
-    now,
-  );
-}
+/** Wallets with something to publish or withdraw. */
+export const walletsWithReferenceScripts = walletsDueIn("reference_script");
 
 /** What a wallet publishes or withdraws next; it may not be due yet. */
 export async function nextReferenceScript(

@@ -153,18 +153,6 @@ export async function vkeysOfOpen(
   return new Set(rows.map(({ vkey }) => vkey));
 }
 
-/** Wallets with a transaction that has to be looked at. @param now - epoch milliseconds */
-export function walletsToLookAt(
-  db: WalletDatabase,
-  now: number,
-): Promise<{ network: Network; vkey: string }[]> {
-  return db.all(
-    `SELECT DISTINCT network, wallet_vkey AS vkey FROM wallet_transaction
-     WHERE due_at IS NOT NULL AND due_at <= ?`,
-    now,
-  );
-}
-
 /**
  * Writes a batch that moves the wallet.
  *

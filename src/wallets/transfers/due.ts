@@ -1,8 +1,10 @@
 /** What wallets have to do for transfers. */
+
 import { and, asc, eq, isNotNull, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import { type Database, statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
+import { walletsDueIn } from "../due.ts";
 import { MAX_TRIES } from "../pauses.ts";
 import { tellOfTopUps } from "./distributions.ts";
 import { changeTransfers } from "./store.ts";
@@ -131,14 +133,5 @@ export async function failTransfersWithoutSource(
   await changeTransfers(db, changes, events, now);
 }
 
-/** Wallets with transfers to build. @param now - epoch milliseconds */
-export function walletsWithTransfers(
-  db: Database,
-  now: number,
-): Promise<{ network: Network; vkey: string }[]> {
-  return db.all(
-    `SELECT DISTINCT network, wallet_vkey AS vkey FROM transfer
-     WHERE due_at IS NOT NULL AND due_at <= ?`,
-    now,
-  );
-}
+/** Wallets with transfers to build. */
+export const walletsWithTransfers = walletsDueIn("transfer");

@@ -1,0 +1,20 @@
+import type { Network } from "../chain/network.ts";
+import type { Database } from "../db/client.ts";
+
+/** Which wallets a feature has work for at a time, epoch milliseconds. */
+export type DueWallets = (
+  db: Database,
+  now: number,
+) => Promise<{ network: Network; vkey: string }[]>;
+
+/** The wallets of a table whose rows say by `due_at` when their wallet has something to do. */
+export function walletsDueIn(
+  table: "registration" | "transfer" | "reference_script" | "wallet_transaction",
+): DueWallets {
+  return (db, now) =>
+    db.all(
+      `SELECT DISTINCT network, wallet_vkey AS vkey FROM ${table}
+       WHERE due_at IS NOT NULL AND due_at <= ?`,
+      now,
+    );
+}
