@@ -1,5 +1,5 @@
 import type { Network } from "../chain/network.ts";
-import { type Statement, statement } from "../db/client.ts";
+import { type Database, type Statement, statement } from "../db/client.ts";
 
 /*
  * The tip from which `confirmations` are counted: one per network, whichever source saw it. Sources
@@ -8,6 +8,18 @@ import { type Statement, statement } from "../db/client.ts";
  * block hash at a known height, resets the tip. A rollback that affected none of our transactions is
  * not detected, and the old tip counts until the chain has grown past it.
  */
+
+/** The network's tip; null before the first. */
+export async function readTip(
+  ledger: Pick<Database, "all">,
+  network: Network,
+): Promise<number | null> {
+  const [row] = await ledger.all<{ height: number }>(
+    "SELECT height FROM chain_tip WHERE network = ?",
+    network,
+  );
+  return row?.height ?? null;
+}
 
 /** Raises the network's tip to one that was seen, if that is higher. */
 export function raiseTip(network: Network, height: number): Statement {

@@ -2,9 +2,10 @@ import type { z } from "zod";
 import { permitNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { readSession } from "../http/session.ts";
+import { readTip } from "../indexer/chain-tip.ts";
 import type { registrationListQuery } from "./schemas.ts";
 import { type RegistrationKind, STATUS_FILTERS } from "./states.ts";
-import { type ListFilters, listRegistrations, tipHeight } from "./store.ts";
+import { type ListFilters, listRegistrations } from "./store.ts";
 import type { RegistrationRow } from "./tables.ts";
 
 type Query = z.output<typeof registrationListQuery>;
@@ -24,7 +25,7 @@ export async function listShown<Shown>(
   permitNetwork(c.var.caller, query.network);
   const session = readSession(c, query.network);
   const rows = await listRegistrations(session, kind, filtersOf(query));
-  const tip = await tipHeight(session, query.network);
+  const tip = await readTip(session, query.network);
   return rows.map((row) => show(row, tip));
 }
 

@@ -293,12 +293,3 @@ export function listRegistrations(
     .orderBy(desc(registration.id))
     .limit(limit);
 }
-
-/** Height of the newest block seen; null before the first. */
-export async function tipHeight(db: Database, network: Network): Promise<number | null> {
-  const [row] = await db.all<{ height: number }>(
-    "SELECT height FROM chain_tip WHERE network = ?",
-    network,
-  );
-  return row?.height ?? null;
-}

@@ -1,5 +1,6 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, violates } from "../../db/client.ts";
+import { readTip } from "../../indexer/chain-tip.ts";
 import { StaleWallet } from "../../wallets/spending/store.ts";
 import { ChangeSet } from "../fold/changes.ts";
 import { loadRecords } from "../fold/load-records.ts";
@@ -30,7 +31,7 @@ export async function changeRecords(
   decide: (record: EscrowRecord) => TaskChange | null,
 ): Promise<{ records: EscrowRecord[]; hasEvents: boolean }> {
   const records = await recordsById(ledger, ids);
-  const tipHeight = await readTip(ledger, network);
+  const tipHeight = (await readTip(ledger, network)) ?? 0;
   let hasEvents = false;
   for (const [sourceId, found] of Map.groupBy(records, (record) => record.sourceId)) {
     const changes = new ChangeSet(found, now, tipHeight);
@@ -56,15 +57,6 @@ export async function recordsById(
   if (ids.length === 0) return [];
   const chosen = "SELECT value FROM json_each(?2)";
   return (await loadRecords(ledger, [], chosen, JSON.stringify(ids))).records;
-}
-
-/** The height from which confirmations are counted. */
-export async function readTip(ledger: Pick<Database, "all">, network: Network): Promise<number> {
-  const [tip] = await ledger.all<{ height: number }>(
-    "SELECT height FROM chain_tip WHERE network = ?",
-    network,
-  );
-  return tip?.height ?? 0;
 }
 
 function throwStale(error: unknown): never {

@@ -1,5 +1,6 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
+import { readTip } from "../../indexer/chain-tip.ts";
 import type { Move } from "../../wallets/spending/history.ts";
 import { meaningOf, type Phase } from "../../wallets/spending/life.ts";
 import { ChangeSet } from "../fold/changes.ts";
@@ -8,7 +9,6 @@ import { writeChanges } from "../fold/write-changes.ts";
 import type { EscrowRecord, WalletName } from "../record.ts";
 import type { TransactionStatus } from "../transaction-record.ts";
 import type { Want } from "../wanted.ts";
-import { readTip } from "./change.ts";
 import { partsOf } from "./task.ts";
 import { afterTry } from "./tries.ts";
 
@@ -54,7 +54,7 @@ export async function moveRecords(
     "SELECT value FROM json_each(?2)",
     JSON.stringify(moves.map(({ task }) => partsOf(task.id).recordId)),
   );
-  const tipHeight = await readTip(db, network);
+  const tipHeight = (await readTip(db, network)) ?? 0;
   const bySource = Map.groupBy(records, ({ sourceId }) => sourceId);
   return [...bySource].flatMap(([sourceId, found]) => {
     const changes = new ChangeSet(found, now, tipHeight, { stored });
