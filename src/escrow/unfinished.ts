@@ -1,11 +1,9 @@
 import type { Network } from "../chain/network.ts";
-import { type Database, db, violates } from "../db/client.ts";
+import { type Database, db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
-import { ChangeSet } from "./fold/changes.ts";
-import { loadRecords } from "./fold/load-records.ts";
-import { writeChanges } from "./fold/write-changes.ts";
-import type { EscrowRecord } from "./record.ts";
+import { StaleWallet } from "../wallets/spending/store.ts";
 import { UNFINISHED } from "./tables.ts";
+import { changeRecords } from "./tasks/change.ts";
 import type { RecordError } from "./wanted.ts";
 
 /** Payments and purchases of some wallets at a payment source. */
@@ -115,36 +113,21 @@ async function changeErrors(
   until: number,
 ): Promise<boolean> {
   for (;;) {
-    const ids = await ledger.all<{ id: string }>(
+    const rows = await ledger.all<{ id: string }>(
       `SELECT id FROM escrow WHERE ${OF_WALLETS} AND (${from}) LIMIT ${CHUNK}`,
       ...paramsOf(of),
       REMOVED.note,
     );
-    if (ids.length === 0) return true;
+    if (rows.length === 0) return true;
     if (Date.now() >= until) return false;
-    const { records } = await loadRecords(
-      ledger,
-      [],
-      "SELECT value FROM json_each(?2)",
-      JSON.stringify(ids.map(({ id }) => id)),
-    );
-    await writeErrors(ledger, of, records, to, now);
-  }
-}
-
-/** One that was changed since it was read is read again with the next ones. */
-async function writeErrors(
-  ledger: Database,
-  of: RecordsOfWallets,
-  records: readonly EscrowRecord[],
-  error: RecordError | null,
-  now: number,
-): Promise<void> {
-  const changes = new ChangeSet([], now, 0);
-  for (const record of records) changes.want(record, { ...record.wanted, error });
-  try {
-    await ledger.batch(writeChanges(changes, of));
-  } catch (problem) {
-    if (!violates(problem, "escrow.rev")) throw problem;
+    const ids = rows.map(({ id }) => id);
+    try {
+      await changeRecords(ledger, of.network, ids, now, ({ wanted }) => ({
+        wanted: { ...wanted, error: to },
+      }));
+    } catch (error) {
+      // One was changed since it was read: all are read again.
+      if (!(error instanceof StaleWallet)) throw error;
+    }
   }
 }
