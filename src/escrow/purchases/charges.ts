@@ -53,9 +53,8 @@ export async function returnCharges(
   network: Network,
   only?: string,
 ): Promise<void> {
-  const due = await chargesToReturn(database, network, MOST_RETURNED);
+  const due = await chargesToReturn(database, network, MOST_RETURNED, only);
   for (const { id, requestedById } of due) {
-    if (only !== undefined && id !== only) continue;
     const [row] = await database.all<Charged>(
       `SELECT credits, is_spent AS isSpent, terms->'funds' AS funds
        FROM escrow_request JOIN escrow ON id = record_id WHERE record_id = ?`,

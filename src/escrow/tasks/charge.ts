@@ -8,16 +8,22 @@ const ENDED_UNLOCKED = `charge = 'held' AND expired_at IS NOT NULL AND on_chain_
     JOIN wallet_transaction AS kept ON kept.hash = made.tx_hash
     WHERE made.record_id = escrow.id AND made.want IS NOT NULL AND kept.due_at IS NOT NULL)`;
 
-/** Purchases whose charge can be given back: final without a lock. */
+/**
+ * Purchases whose charge can be given back: final without a lock.
+ *
+ * @param only - the id of one of them; left out: any
+ */
 export function chargesToReturn(
   ledger: Pick<Database, "all">,
   network: Network,
   limit: number,
+  only: string | null = null,
 ): Promise<{ id: string; requestedById: string }[]> {
   return ledger.all(
     `SELECT id, requested_by_id AS requestedById FROM escrow
-     WHERE network = ? AND ${ENDED_UNLOCKED} ORDER BY id LIMIT ?`,
+     WHERE network = ?1 AND ${ENDED_UNLOCKED} AND (?2 IS NULL OR id = ?2) ORDER BY id LIMIT ?3`,
     network,
+    only,
     limit,
   );
 }
