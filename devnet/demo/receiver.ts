@@ -20,10 +20,12 @@
  *     DELETE /inbox                          the same, and forgets it
  *     GET  /                                 the last of all that has arrived, as text
  */
+
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
+import { keepingServer } from "../server/keeping.ts";
 
 /** One request that has arrived. */
 export interface Arrival {
@@ -108,8 +110,7 @@ export async function startReceiver(): Promise<Receiver> {
     }
   }
 
-  // A connection that ends for idling, just as it is used again, would lose a delivery.
-  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
+  const server = keepingServer((request, response) => {
     // A caller that goes away in the middle of its request is no fault of ours.
     handle(request, response).catch(() => response.destroy());
   });

@@ -1,9 +1,11 @@
 /** An EVM node that outlives its process: its chain and its address are kept in a file. */
+
 import { once } from "node:events";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Hex } from "viem";
+import { keepingServer } from "../server/keeping.ts";
 import { type EvmNode, EvmUnavailable, startEvmNode } from "./node.ts";
 
 /** What the file holds, as JSON. */
@@ -25,8 +27,7 @@ interface Kept {
  */
 export async function startKeptEvmNode(chainId: number, file: string): Promise<EvmNode> {
   const { node, port: wanted } = await resume(chainId, file);
-  // A connection that ends for idling, just as it is used again, would lose a submission.
-  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
+  const server = keepingServer((request, response) => {
     forward(request, response).catch((error: unknown) => {
       response.writeHead(502).end(String(error));
     });

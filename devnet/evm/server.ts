@@ -1,6 +1,8 @@
 /** One origin before as many EVM nodes as tests ask for, so that no test disturbs another's chain. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { keepingServer } from "../server/keeping.ts";
 import { type EvmNode, startEvmNode } from "./node.ts";
 
 export interface EvmServer {
@@ -47,8 +49,7 @@ export async function startEvmServer(): Promise<EvmServer> {
     response.end(await forwarded.text());
   };
 
-  // A connection that ends for idling, just as it is used again, would lose a submission.
-  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
+  const server = keepingServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
       response.statusCode = 500;
       response.end(String(error));

@@ -2,12 +2,14 @@
  * The local chain as a server on 127.0.0.1: any number of chains, each behind a provider's API of
  * its own at `/{name}/api/v0`, and `/_control` for whoever is not in this process.
  */
+
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createChain, type DevnetChainOptions } from "../ledger/chain.ts";
 import type { GenesisFunds } from "../ledger/genesis.ts";
 import { type ControlHandler, createControl } from "./control.ts";
+import { keepingServer } from "./keeping.ts";
 import { createNode, type DevnetNode } from "./node.ts";
 
 export interface DevnetOptions {
@@ -56,8 +58,7 @@ export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> 
     return node.handle(rest.startsWith("/") ? rest : `/${rest}`, request, response);
   }
 
-  // A connection that ends for idling, just as it is used again, would lose a submission.
-  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
+  const server = keepingServer((request, response) => {
     route(request, response).catch((error: unknown) => {
       response.statusCode = 500;
       response.end(String(error));
