@@ -1,6 +1,6 @@
-import { blake2b } from "@noble/hashes/blake2.js";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { parseAddress } from "../../src/chain/address.ts";
+import { blake2b256 } from "../blake2b.ts";
 import {
   type LedgerRedeemer,
   type LedgerTransaction,
@@ -108,7 +108,7 @@ export const transactionHandlers: Record<string, Handler> = {
 /** The redeemers of a transaction, each with the script that it is for. */
 export function redeemerRows(view: LedgerView, tx: LedgerTransaction) {
   return tx.redeemers.map((redeemer) => {
-    const hash = bytesToHex(blake2b(hexToBytes(redeemer.data), { dkLen: 32 }));
+    const hash = bytesToHex(blake2b256(hexToBytes(redeemer.data)));
     return {
       tx_index: redeemer.index,
       purpose: redeemer.purpose,

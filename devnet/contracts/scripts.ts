@@ -1,6 +1,6 @@
 /** Plutus scripts, as the ledger knows them. */
-import { blake2b } from "@noble/hashes/blake2.js";
 import { bytesToHex } from "../../src/chain/hex.ts";
+import { blake2b224 } from "../blake2b.ts";
 
 export const LANGUAGES = ["PlutusV1", "PlutusV2", "PlutusV3"] as const;
 export type Language = (typeof LANGUAGES)[number];
@@ -18,6 +18,6 @@ export const numberOf = (language: Language): number => LANGUAGES.indexOf(langua
 
 /** @param script - the flat program as a CBOR byte string */
 export function scriptOf(script: Uint8Array, language: Language = "PlutusV3"): Script {
-  const hash = blake2b(Uint8Array.of(numberOf(language), ...script), { dkLen: 28 });
+  const hash = blake2b224(Uint8Array.of(numberOf(language), ...script));
   return { language, cbor: bytesToHex(script), hash: bytesToHex(hash) };
 }

@@ -1,6 +1,6 @@
-import { blake2b } from "@noble/hashes/blake2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { slotAt as preprodSlotAt, timeOfSlot } from "../../src/chain/slots.ts";
+import { blake2b256 } from "../blake2b.ts";
 import type { LedgerTransaction } from "./transaction.ts";
 
 export interface Block {
@@ -52,7 +52,7 @@ export function epochAt(slot: number): EpochPosition {
 
 /** The block at height 0. Its hash, and so that of every later block, depends on `seed`. */
 export function genesisBlock(seed: string, slot: number): Block {
-  const hash = bytesToHex(blake2b(utf8ToBytes(`genesis/${seed}`), { dkLen: 32 }));
+  const hash = bytesToHex(blake2b256(utf8ToBytes(`genesis/${seed}`)));
   return { height: 0, hash, previousHash: null, slot, time: slotTime(slot), txs: [] };
 }
 
@@ -68,6 +68,6 @@ export function nextBlock(
 ): Block {
   const height = parent.height + 1;
   const header = [parent.hash, height, slot, fork, ...txs.map((tx) => tx.hash)].join("/");
-  const hash = bytesToHex(blake2b(utf8ToBytes(header), { dkLen: 32 }));
+  const hash = bytesToHex(blake2b256(utf8ToBytes(header)));
   return { height, hash, previousHash: parent.hash, slot, time: slotTime(slot), txs };
 }

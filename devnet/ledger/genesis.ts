@@ -1,7 +1,7 @@
-import { blake2b } from "@noble/hashes/blake2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { addressToBytes } from "../../src/chain/address.ts";
 import { encodeArray, encodeBytes, encodeInt } from "../../src/chain/cbor.ts";
+import { blake2b256 } from "../blake2b.ts";
 import type { GenesisOutput } from "./view.ts";
 
 export interface GenesisFunds {
@@ -16,7 +16,7 @@ export interface GenesisFunds {
  * things make the same transactions on every run, and different ones on chains of another seed.
  */
 export function genesisOutputs(seed: string, funds: readonly GenesisFunds[]): GenesisOutput[] {
-  const txHash = bytesToHex(blake2b(utf8ToBytes(`genesis outputs/${seed}`), { dkLen: 32 }));
+  const txHash = bytesToHex(blake2b256(utf8ToBytes(`genesis outputs/${seed}`)));
   return funds.map(({ address, lovelace }, index) => ({
     txHash,
     index,

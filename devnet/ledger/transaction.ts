@@ -1,7 +1,7 @@
-import { blake2b } from "@noble/hashes/blake2.js";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import { addressFromBytes } from "../../src/chain/address.ts";
 import { type CborNode, readCbor, SIMPLE } from "../../src/chain/cbor.ts";
+import { blake2b224, blake2b256 } from "../blake2b.ts";
 import { bytesOf, cut, expectNode, fieldsOf, hexOf, intOf, itemsOf } from "./cbor-fields.ts";
 import { type MetadataEntry, readMetadata } from "./metadata.ts";
 
@@ -248,7 +248,7 @@ function readScript(source: Uint8Array, language: number, item: CborNode): Ledge
   const type = SCRIPT_TYPES[language];
   if (!type) throw new RangeError(`Unknown script language ${language}`);
   const cbor = type === "timelock" ? cut(source, item) : bytesOf(item);
-  return { hash: bytesToHex(blake2b(Uint8Array.of(language, ...cbor), { dkLen: 28 })), type, cbor };
+  return { hash: bytesToHex(blake2b224(Uint8Array.of(language, ...cbor))), type, cbor };
 }
 
 function readDatum(cbor: Uint8Array): { hash: string; cbor: string } {
@@ -265,5 +265,5 @@ function slotOf(item: CborNode | undefined): number | null {
 }
 
 function hash256(bytes: Uint8Array): string {
-  return bytesToHex(blake2b(bytes, { dkLen: 32 }));
+  return bytesToHex(blake2b256(bytes));
 }

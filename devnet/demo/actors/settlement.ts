@@ -1,5 +1,4 @@
 /** How administrators settle a dispute of Web3ChainV2: by signatures in the redeemer. */
-import { blake2b } from "@noble/hashes/blake2.js";
 import { hexToBytes } from "@noble/hashes/utils.js";
 import { addressToBytes } from "../../../src/chain/address.ts";
 import {
@@ -12,6 +11,7 @@ import {
 import { signExtended } from "../../../src/chain/keys.ts";
 import type { Funds } from "../../../src/chain/network.ts";
 import { type Constr, encodePlutusData, type PlutusMap } from "../../../src/chain/plutus/data.ts";
+import { blake2b224 } from "../../blake2b.ts";
 import { POLICY_ID_LENGTH } from "../../ledger/transaction.ts";
 import type { Wallet } from "./wallets.ts";
 
@@ -29,7 +29,7 @@ export function settlementFields(
   const values: [PlutusMap, PlutusMap] = [valueData(toBuyer), valueData(toSeller)];
   const reference = { index: 0, fields: [hexToBytes(own.txHash), BigInt(own.index)] };
   const terms = encodePlutusData({ index: 0, fields: [reference, ...values] });
-  const message = blake2b(terms, { dkLen: 28 });
+  const message = blake2b224(terms);
   return [...values, administrators.map((wallet) => signatureOf(wallet, message))];
 }
 

@@ -3,7 +3,6 @@
  * up a test or a benchmark, and a general builder takes a hundred times as long. The ledger of the
  * local chain checks every byte, so a mistake here is a rejected transaction.
  */
-import { blake2b } from "@noble/hashes/blake2.js";
 import { concatBytes, hexToBytes } from "@noble/hashes/utils.js";
 import { addressToBytes } from "../../../src/chain/address.ts";
 import {
@@ -15,6 +14,7 @@ import {
   encodeTag,
 } from "../../../src/chain/cbor.ts";
 import { signExtended } from "../../../src/chain/keys.ts";
+import { blake2b256 } from "../../blake2b.ts";
 import { executionFee } from "../../blockfrost/parameters.ts";
 import { type Language, numberOf, type Script } from "../../contracts/scripts.ts";
 import { slotAt } from "../../ledger/blocks.ts";
@@ -127,7 +127,7 @@ function balance(
     FEE_PER_BYTE * BigInt(draft.length) +
     executionFee(used("memory"), used("steps"));
   const body = transactionBody(plan, selection, fee, redeemers, auxiliary);
-  const hash = hash256(body);
+  const hash = blake2b256(body);
   return assemble(body, ({ keys }) => signExtended(keys.paymentKey, hash));
 }
 
@@ -155,7 +155,7 @@ function transactionBody(
     [BODY.outputs]: encodeArray([...outputs, toPayer(change)].map(encodeOutput)),
     [BODY.fee]: encodeInt(fee),
     [BODY.validTo]: to === null ? null : encodeInt(BigInt(slotAt(to))),
-    [BODY.auxiliaryDataHash]: auxiliary && encodeBytes(hash256(auxiliary)),
+    [BODY.auxiliaryDataHash]: auxiliary && encodeBytes(blake2b256(auxiliary)),
     [BODY.validFrom]: from === null ? null : encodeInt(BigInt(slotAt(from))),
     [BODY.mint]: mints.length > 0 ? encodeMultiAsset(sumOf(mints.map(mintedFunds))) : null,
     [BODY.scriptDataHash]: redeemers && encodeBytes(scriptDataHash(redeemers, plan.scripts ?? [])),
@@ -231,7 +231,7 @@ function scriptDataHash(redeemers: Uint8Array, scripts: readonly Script[]): Uint
   const views = (["PlutusV2", "PlutusV3", "PlutusV1"] as const)
     .filter((language) => languages.has(language))
     .map(languageView);
-  return hash256(concatBytes(redeemers, encodeMap(views)));
+  return blake2b256(concatBytes(redeemers, encodeMap(views)));
 }
 
 /** Cost models count from V1, whose view is wrapped in byte strings, its list of no stated length. */
@@ -274,4 +274,3 @@ const encodeReference = ({ txHash, index }: Input) =>
 /** CBOR inside CBOR. */
 const encodeEmbedded = (cbor: Uint8Array) => encodeTag(24, encodeBytes(cbor));
 const encodeSet = (items: Uint8Array[]) => encodeTag(258, encodeArray(items));
-const hash256 = (bytes: Uint8Array) => blake2b(bytes, { dkLen: 32 });
