@@ -5,13 +5,14 @@ import { ApiError } from "../http/errors.ts";
 import { ENV_ADMIN_ID } from "./find-key.ts";
 import { type ApiKeyRow, envAdminRecord, readKeyRow, toRecord } from "./record.ts";
 import type { ApiKeyRecord, UpdateBody } from "./schemas.ts";
+import { requireWallets } from "./wallet-limit.ts";
 
 /**
  * Changes the fields sent and keeps the rest. Takes effect everywhere within ten seconds: isolates
  * cache keys for eight.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 404; 409 when no active Admin would be left, or when more credits are used than
+ * @throws ApiError 404 for an unknown key or wallet; 409 when no active Admin would be left, or when more credits are used than
  *   the new limit
  */
 export async function updateKey(
@@ -23,6 +24,7 @@ export async function updateKey(
   await changeableKey(c, database, id);
   const { status, permission, usageLimited, maxUsageCredits, canPay, networkLimit } = changes;
   const { walletLimit, spendingLimits, returnAddresses } = changes;
+  await requireWallets(database, walletLimit);
   const update = statement(
     `UPDATE api_key SET
        updated_at = iif(deleted_at IS NULL, ?2, NULL),

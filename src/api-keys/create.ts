@@ -8,13 +8,14 @@ import { type ApiKeyRow, toRecord } from "./record.ts";
 import type { ApiKeyRecord, CreateBody } from "./schemas.ts";
 import { apiKey } from "./tables.ts";
 import { hashToken, maskToken, newToken } from "./token.ts";
+import { requireWallets } from "./wallet-limit.ts";
 
 /**
  * Creates a key.
  *
  * @param now - epoch milliseconds
  * @returns the key with its token, which is shown only here
- * @throws ApiError 422
+ * @throws ApiError 404 for an unknown wallet; 422
  */
 export async function createKey(
   c: AppContext,
@@ -23,6 +24,7 @@ export async function createKey(
 ): Promise<ApiKeyRecord> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return idempotently(c, database, now, async (remember) => {
+    await requireWallets(database, body.walletLimit);
     const token = newToken(body.permission);
     const row: ApiKeyRow = {
       id: newId(now),

@@ -36,6 +36,7 @@ export function apiKeyRoutes() {
       body: createBody,
       idempotent: true,
       data: createdApiKey,
+      errors: { 404: "`walletLimit` names a wallet that there is not." },
     },
     (c, { body }) => createKey(c, body, Date.now()),
   );
@@ -68,7 +69,10 @@ export function apiKeyRoutes() {
       description: "Omitted fields are kept. A change takes effect everywhere within ten seconds.",
       body: updateBody,
       data: apiKeyRecord,
-      errors: { 404: UNKNOWN, 409: `${UNCHANGEABLE} Or more credits are used than allowed now.` },
+      errors: {
+        404: `${UNKNOWN} Or \`walletLimit\` names a wallet that there is not.`,
+        409: `${UNCHANGEABLE} Or more credits are used than allowed now.`,
+      },
     },
     (c, { body }) => updateKey(c, body, Date.now()),
   );

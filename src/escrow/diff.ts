@@ -3,6 +3,7 @@ import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import { DOC_OR_OUTDATED, renderOutdated } from "./outdated.ts";
+import { withinScope } from "./reads/scope.ts";
 import type { Side } from "./record.ts";
 import { withConfirmations, withHistories, withMetadata } from "./render.ts";
 
@@ -18,12 +19,12 @@ export interface DiffQuery {
   filterSmartContractAddress?: string | undefined;
   filterPaymentSourceType?: PaymentSourceType | undefined;
   includeHistory: boolean;
-  /** Who is shown what the owners of records noted; left out: nobody. */
+  /** Left out: somebody who is shown every record, and nothing that its owner noted. */
   viewer?: Viewer;
 }
 
-/** The caller, as far as what it may see of a record depends on it. */
-export type Viewer = Pick<Caller, "id" | "permission">;
+/** The caller, as far as what it may see of records depends on it. */
+export type Viewer = Pick<Caller, "id" | "permission" | "scope">;
 
 /**
  * One page of the records changed since a point: those with a later stamp, and of those with the
@@ -46,22 +47,32 @@ export function diffPage(
     : PAYMENT_SOURCE_TYPES;
   // An arm per type walks one index from where the page begins; the outer ORDER BY merges them
   // lazily, so that no more rows are read than are returned, and one.
-  const arms = types.map(
-    (_, i) => `SELECT ${pageColumns(query)}, ${stamp} AS stamp FROM escrow
-      WHERE side = ?1 AND network = ?2 AND source_type = ?${6 + i}
-        ${query.filterSmartContractAddress === undefined ? "" : `AND contract_address = ?${6 + types.length}`}
-        AND (${stamp}, id) >= (?3, ?4)`,
-  );
-  return readPage(db, side, query, `${arms.join(" UNION ALL ")} ORDER BY stamp, id LIMIT ?5`, [
+  const params: unknown[] = [
     side,
     query.network,
     from,
     query.cursorId ?? "",
     // The cursor item is returned again: with limit 1 a client would not advance.
     query.cursorId === undefined ? query.limit : Math.max(query.limit, 2),
-    ...types,
-    ...(query.filterSmartContractAddress === undefined ? [] : [query.filterSmartContractAddress]),
-  ]);
+  ];
+  const parameter = (value: unknown) => `?${params.push(value)}`;
+  const contract = query.filterSmartContractAddress;
+  const conditions = [
+    contract === undefined ? null : `contract_address = ${parameter(contract)}`,
+    withinScope(query.viewer?.scope, parameter),
+  ].map((condition) => (condition === null ? "" : `AND ${condition}`));
+  const arms = types.map(
+    (type) => `SELECT ${pageColumns(query)}, ${stamp} AS stamp FROM escrow
+      WHERE side = ?1 AND network = ?2 AND source_type = ${parameter(type)}
+        ${conditions.join(" ")} AND (${stamp}, id) >= (?3, ?4)`,
+  );
+  return readPage(
+    db,
+    side,
+    query,
+    `${arms.join(" UNION ALL ")} ORDER BY stamp, id LIMIT ?5`,
+    params,
+  );
 }
 
 /** Columns that a page is made of. With histories also what they leave out: the transaction shown by itself. */
@@ -151,12 +162,14 @@ export async function readRecords(
 }
 
 /**
- * SQL of what a record's owner noted, for the owner and for Admins.
+ * SQL of what a record's owner noted: for the owner, for keys that are bound to its wallet and so see
+ * no others, and for Admins.
  *
  * @param position - of the viewer's id among the parameters
  */
 function metadataFor(viewer: Viewer | undefined, position: number): string {
   if (!viewer) return "NULL AS metadata";
+  const isAlwaysShown = viewer.permission === "Admin" || Boolean(viewer.scope?.walletIds);
   return `(SELECT metadata FROM escrow_request WHERE record_id = page.id AND
-    (?${position} = requested_by_id OR ${viewer.permission === "Admin"})) AS metadata`;
+    (?${position} = requested_by_id OR ${isAlwaysShown})) AS metadata`;
 }

@@ -5,6 +5,7 @@ import { pageColumns, readPage, type Viewer } from "./diff.ts";
 import { hashOf } from "./fold/escrow-outputs.ts";
 import { NEEDS_PERSON } from "./reads/needs-person.ts";
 import type { countQuery, listQuery } from "./reads/queries.ts";
+import { withinScope } from "./reads/scope.ts";
 import { matches } from "./reads/search.ts";
 import type { Side } from "./record.ts";
 
@@ -34,6 +35,7 @@ export function listPage(db: Database, side: Side, query: ListQuery): Promise<st
   found.where("contract_address =", query.filterSmartContractAddress);
   found.where("terms->>'agentIdentifier' =", query.filterAgentIdentifier);
   if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON);
+  found.only(query.viewer);
   found.where("id <", query.cursorId);
   // By itself, SQLite would scan all ids in order rather than sort the one row that matches.
   const table =
@@ -61,12 +63,13 @@ export function listPage(db: Database, side: Side, query: ListQuery): Promise<st
 export async function countRecords(
   db: Database,
   side: Side,
-  query: z.output<typeof countQuery>,
+  query: z.output<typeof countQuery> & { viewer?: Viewer },
 ): Promise<number> {
   const found = new Conditions(side, query.network);
   found.where("contract_address =", query.filterSmartContractAddress);
   found.where("source_type =", query.filterPaymentSourceType);
   if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON);
+  found.only(query.viewer);
   const [row] = await db.all<{ total: number }>(
     `SELECT count(*) AS total FROM escrow WHERE ${found.sql()}`,
     ...found.params,
@@ -90,6 +93,12 @@ class Conditions {
   /** Adds a condition, unless its value is left out. */
   where(condition: string, value: unknown): void {
     if (value !== undefined) this.conditions.push(`${condition} ${this.parameter(value)}`);
+  }
+
+  /** Leaves out what a caller may not see. */
+  only(viewer: Viewer | undefined): void {
+    const condition = withinScope(viewer?.scope, (ids) => this.parameter(ids));
+    if (condition !== null) this.conditions.push(condition);
   }
 
   parameter(value: unknown): string {

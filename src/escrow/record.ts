@@ -131,6 +131,11 @@ export function cooldownText(milliseconds: bigint): string {
   return String(milliseconds < longest ? milliseconds : longest);
 }
 
+/** Ids of the wallets of ours that a record is of: the one that acts for it, or else those alone that may. */
+export function walletIdsOf({ wallet, terms }: Pick<EscrowRecord, "wallet" | "terms">): string[] {
+  return wallet ? [wallet.id] : (terms.walletIds ?? []);
+}
+
 const LONGEST_NOTE = 1_000;
 /** Length of the beginning that is kept of a note that is cut. */
 const NOTE_BEGINNING = 500;

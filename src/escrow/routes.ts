@@ -148,7 +148,7 @@ export function escrowRoutes() {
       async (c, { query }) => {
         permitNetwork(c.var.caller, query.network);
         const session = readSession(c, query.network);
-        const total = await countRecords(session, side, query);
+        const total = await countRecords(session, side, { ...query, viewer: c.var.caller });
         return textAnswer(c, JSON.stringify({ status: "success", data: { total } }), session);
       },
     );

@@ -14,6 +14,8 @@ export interface RecordEvent {
   id: string;
   kind: RecordEventKind;
   recordId: string;
+  /** Ids of the wallets that the record is of. */
+  walletIds: readonly string[];
   /** 1, 2, 3 … per record. */
   sequence: number;
   /** The record as GET shows it, with `placeholder` in place of the change's stamp. */
@@ -38,9 +40,10 @@ export function writeEvents(
   const at = stamp("(value->>'stampIndex')");
   return [
     statement(
-      `INSERT INTO event (id, kind, network, source_id, record_id, sequence, data, created_at)
-       SELECT value->>'id', value->>'kind', ?, ?, value->>'recordId', value->>'sequence',
-         replace(value->>'data', ?, ${isoText(at.sql)}), ?
+      `INSERT INTO event
+         (id, kind, network, source_id, wallet_ids, record_id, sequence, data, created_at)
+       SELECT value->>'id', value->>'kind', ?, ?, value->'walletIds', value->>'recordId',
+         value->>'sequence', replace(value->>'data', ?, ${isoText(at.sql)}), ?
        FROM json_each(?)`,
       context.network,
       context.sourceId,
@@ -61,6 +64,8 @@ export interface PlainEvent {
   sourceId: string | null;
   /** The only API key, besides Admins, that may receive it; null: any may. */
   ownerId: string | null;
+  /** Ids of the managed wallets it is about: a key that is bound to wallets has to be bound to all of them. */
+  walletIds?: readonly string[];
   /** Its subject, such as an attempt or a wallet. */
   recordId: string;
   /** 1, 2, 3 … per record. */
@@ -106,13 +111,14 @@ export function writeEventFrom(
 ): Statement {
   return statement(
     `INSERT INTO event
-       (id, kind, network, source_id, owner_id, record_id, sequence, data, created_at)
-     SELECT ?, ?, ?, ?, ?, ?, ?, ${data.sql}, ? WHERE (${onlyIf.sql})`,
+       (id, kind, network, source_id, owner_id, wallet_ids, record_id, sequence, data, created_at)
+     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ${data.sql}, ? WHERE (${onlyIf.sql})`,
     newId(now),
     event.kind,
     event.network,
     event.sourceId,
     event.ownerId,
+    event.walletIds ? JSON.stringify(event.walletIds) : null,
     event.recordId,
     event.sequence,
     ...data.params,

@@ -1,3 +1,4 @@
+import { NETWORKS, type Network } from "../chain/network.ts";
 import type { AppContext, Caller, KeyScope } from "./context.ts";
 import { ApiError } from "./errors.ts";
 import { rateLimitStranger } from "./rate-limit.ts";
@@ -60,6 +61,11 @@ export function permitNetwork(caller: Caller, network: string, field = "network"
       "network_not_permitted",
       `${field}: the API key is not valid for ${network}`,
     );
+}
+
+/** The ledger's networks that a key may use. */
+export function networksOf({ networkLimit }: Caller): Network[] {
+  return NETWORKS.filter((network) => networkLimit === null || networkLimit.includes(network));
 }
 
 /** Whether a key may use a wallet. */

@@ -1,4 +1,4 @@
-import { and, desc, inArray, isNull, lt } from "drizzle-orm";
+import { and, desc, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
 import { openOrEmpty } from "../db/sealed.ts";
@@ -9,7 +9,7 @@ import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
 import { paymentSource } from "../sources/tables.ts";
 import { walletsOf } from "../wallets/managed/find.ts";
 import { renderWallet } from "../wallets/managed/record.ts";
-import type { WalletRow } from "../wallets/managed/tables.ts";
+import { managedWallet, type WalletRow } from "../wallets/managed/tables.ts";
 import type { PaymentSourceRecord, PublicSourceRecord } from "./schemas.ts";
 
 /** Which sources a list shows. */
@@ -20,6 +20,8 @@ export interface SourceQuery {
   cursorId?: string | undefined;
   /** Of these networks only; all when left out. */
   networks?: readonly Network[] | undefined;
+  /** With these wallets only, and the sources that have one; null or left out: all. */
+  walletIds?: readonly string[] | null | undefined;
 }
 
 /** One page of sources as the interface shows them to an Admin, newest first. */
@@ -48,7 +50,7 @@ export async function listPublicSources(
 
 async function readPage(
   env: Env,
-  { limit, take = limit, cursorId, networks }: SourceQuery,
+  { limit, take = limit, cursorId, networks, walletIds }: SourceQuery,
   deadline: number,
 ) {
   const core = db(env, undefined, { deadline });
@@ -60,18 +62,27 @@ async function readPage(
         isNull(paymentSource.deletedAt),
         cursorId === undefined ? undefined : lt(paymentSource.id, cursorId),
         networks === undefined ? undefined : inArray(paymentSource.network, [...networks]),
+        walletIds ? hasOneOf(walletIds) : undefined,
       ),
     )
     .orderBy(desc(paymentSource.id))
     .limit(take);
   const ids = sources.map(({ id }) => id);
-  const wallets = await walletsOf(core, ids);
+  const all = await walletsOf(core, ids);
+  const wallets = walletIds ? all.filter(({ id }) => walletIds.includes(id)) : all;
   const statuses = await statusOf(env, sources, deadline);
   return sources.map((source) => ({
     source,
     wallets,
     status: statuses.get(source.id) ?? NEVER_SYNCED,
   }));
+}
+
+/** That a source has one of some wallets. */
+function hasOneOf(walletIds: readonly string[]): SQL {
+  return sql`EXISTS (SELECT 1 FROM ${managedWallet} WHERE ${managedWallet.sourceId} = ${paymentSource.id}
+    AND ${isNull(managedWallet.deletedAt)}
+    AND ${managedWallet.id} IN (SELECT value FROM json_each(${JSON.stringify(walletIds)})))`;
 }
 
 /** Sync status by source id, queried once per network. */

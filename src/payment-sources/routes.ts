@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { NETWORKS, type Network } from "../chain/network.ts";
-import { permitNetwork } from "../http/authenticate.ts";
-import type { Caller } from "../http/context.ts";
+import { networksOf, permitNetwork } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { network } from "../http/openapi/ledger.ts";
@@ -200,6 +198,8 @@ export function paymentSourceRoutes() {
       access: "User",
       tag: "Payment sources",
       summary: "Lists the payment sources of the key's networks, newest first",
+      description:
+        "A key that is bound to wallets is shown its wallets alone, and the sources that have one.",
       query: listQuery,
       data: z.object({
         PaymentSources: described(z.array(publicSourceRecord), "The payment sources."),
@@ -207,16 +207,12 @@ export function paymentSourceRoutes() {
     },
     async (c, { query: { network, ...page } }) => {
       if (network) permitNetwork(c.var.caller, network);
-      const networks = network ? [network] : networksOf(c.var.caller);
-      return {
-        PaymentSources: await listPublicSources(c.env, { ...page, networks }, c.var.deadline),
-      };
+      const { caller, deadline } = c.var;
+      const networks = network ? [network] : networksOf(caller);
+      const query = { ...page, networks, walletIds: caller.scope?.walletIds };
+      return { PaymentSources: await listPublicSources(c.env, query, deadline) };
     },
   );
 
   return router;
-}
-
-function networksOf({ networkLimit }: Caller): Network[] {
-  return NETWORKS.filter((network) => networkLimit === null || networkLimit.includes(network));
 }

@@ -1,6 +1,7 @@
-import { and, desc, eq, isNull, lt, type SQL } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { db, statement, violates } from "../db/client.ts";
 import { commitAudited } from "../http/audit.ts";
+import { networksOf } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { isoTime } from "../http/envelope.ts";
 import { addressOn } from "../sources/checks.ts";
@@ -15,7 +16,8 @@ import { showWallets } from "./shown/show.ts";
 import type { WaitingTasks } from "./waiting.ts";
 
 /**
- * One page of the wallets in use, newest first, with what they hold, do and wait for.
+ * One page of the wallets in use that the API key may use, newest first, with what they hold, do and
+ * wait for.
  *
  * @param features - what each feature knows to wait for a wallet
  */
@@ -26,6 +28,8 @@ export async function listWallets(
 ): Promise<ShownWallet[]> {
   const filters: (SQL | undefined)[] = [
     isNull(managedWallet.deletedAt),
+    inArray(managedWallet.network, networksOf(c.var.caller)),
+    isAmong(c.var.caller.scope?.walletIds),
     query.cursorId === undefined ? undefined : lt(managedWallet.id, query.cursorId),
     query.paymentSourceId === undefined
       ? undefined
@@ -42,6 +46,13 @@ export async function listWallets(
     .limit(query.take ?? query.limit);
   const shown = await showWallets(c, rows, features);
   return shown.map(({ wallet }) => wallet);
+}
+
+/** Null, undefined: any. */
+function isAmong(ids: readonly string[] | null | undefined): SQL | undefined {
+  return ids
+    ? sql`${managedWallet.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
+    : undefined;
 }
 
 /**

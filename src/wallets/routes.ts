@@ -50,10 +50,10 @@ export function walletRoutes(features: readonly WaitingTasks[], wentOn: AddedWal
       operationId: "listWallets",
       isConditional: true,
       path: "/wallet/list",
-      access: "Admin",
+      access: "+PAY",
       tag: "Wallets",
       summary:
-        "Lists the wallets of the payment sources with what they hold, do and wait for, newest first",
+        "Lists the payment sources' wallets that the key may use, with what they hold, do and wait for, newest first",
       query: listQuery,
       data: z.object({ Wallets: described(z.array(shownWallet), "The wallets.") }),
     },

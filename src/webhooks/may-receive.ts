@@ -6,17 +6,21 @@ import type { Env } from "../env.ts";
 export const ENDPOINTS_WITH_CREATOR =
   "webhook_endpoint e LEFT JOIN api_key k ON k.id = e.created_by_id";
 
+/** SQL: the key is shown what is noted on every record that it gets, as in answers; else on its own. */
+export const SEES_NOTES = `(e.created_by_id = '${ENV_ADMIN_ID}' OR k.permission = 'Admin'
+  OR k.wallet_limit IS NOT NULL)`;
+
 /**
  * SQL condition: endpoint `e` is active, subscribed, and for all sources or the event's own, and
  * the key that created it still has +PAY access and the event's network, and is the one that the
- * event is for, or an Admin's. Checked when an event is fanned out and again at each attempt, since
+ * event is for, or an Admin's; a key that is bound to wallets gets what is about them alone. Checked when an event is fanned out and again at each attempt, since
  * three days lie between the first and the last.
  *
  * @param event - SQL of the event's columns
  */
 export function mayReceive(
   env: Pick<Env, "ADMIN_KEY">,
-  event: { kind: string; network: string; sourceId: string; ownerId: string },
+  event: { kind: string; network: string; sourceId: string; ownerId: string; walletIds: string },
 ): SqlExpression {
   return {
     sql: `(e.is_active
@@ -26,9 +30,16 @@ export function mayReceive(
       AND CASE WHEN e.created_by_id = '${ENV_ADMIN_ID}' THEN ?
         ELSE k.status = 'Active' AND (k.permission = 'Admin' OR (k.can_pay
           AND ifnull(${event.ownerId} = k.id, TRUE)
+          AND (k.wallet_limit IS NULL OR ${event.ownerId} IS NOT NULL OR ${isWithin(event.walletIds)})
           AND EXISTS (SELECT 1 FROM json_each(k.network_limit) AS allowed
                       WHERE allowed.value = ${event.network}))) END)`,
     // Without the secret there is no such key, and its endpoints have no owner.
     params: [env.ADMIN_KEY ? 1 : 0],
   };
+}
+
+/** SQL that an event is about wallets, and about none but those that key `k` is bound to. */
+function isWithin(walletIds: string): string {
+  return `(SELECT min(about.value IN (SELECT value FROM json_each(k.wallet_limit)))
+    FROM json_each(coalesce(${walletIds}, '[]')) AS about)`;
 }

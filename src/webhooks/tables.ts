@@ -75,6 +75,8 @@ export const webhookDelivery = sqliteTable(
     network: text("network").notNull(),
     sourceId: text("source_id"),
     ownerId: text("owner_id"),
+    /** As the event has it, like those above. */
+    walletIds: text("wallet_ids"),
     status: text("status", { enum: DELIVERY_STATUSES }).notNull(),
     /** Claims so far; never decreases, so it fences. */
     attempt: integer("attempt").notNull(),

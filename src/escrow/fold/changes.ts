@@ -3,7 +3,13 @@ import type { AddressTransaction } from "../../chain/provider/provider.ts";
 import { ascendingIds } from "../../db/id.ts";
 import type { RecordEvent, RecordEventKind } from "../../events/outbox.ts";
 import type { PricingType } from "../../registry/pricing.ts";
-import type { ChainState, EscrowRecord, LiveOutput, Side } from "../record.ts";
+import {
+  type ChainState,
+  type EscrowRecord,
+  type LiveOutput,
+  type Side,
+  walletIdsOf,
+} from "../record.ts";
 import {
   type MovedStamps,
   render,
@@ -266,6 +272,7 @@ export class ChangeSet {
       id: this.#newId(),
       kind,
       recordId: record.id,
+      walletIds: walletIdsOf(record),
       sequence: record.sequence,
       data: withConfirmations(doc, this.#tipHeight),
       stampIndex: [...this.records.keys()].indexOf(record.id),

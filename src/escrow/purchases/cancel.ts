@@ -10,6 +10,7 @@ import { hashOf } from "../fold/escrow-outputs.ts";
 import { loadRecords } from "../fold/load-records.ts";
 import { writeChanges } from "../fold/write-changes.ts";
 import { listPage } from "../list.ts";
+import { isWithinScope } from "../reads/scope.ts";
 import type { EscrowRecord } from "../record.ts";
 import { returnCharges } from "./charges.ts";
 import type { CancelBody, cancelledPurchase } from "./schemas.ts";
@@ -32,7 +33,7 @@ export async function cancelPurchase(
   permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   for (let attempt = 1; ; attempt++) {
-    const record = await findRequested(database, network, blockchainIdentifier);
+    const record = await findRequested(c, database, network, blockchainIdentifier);
     refuseOthers(c, record);
     refuseLocked(record);
     try {
@@ -51,8 +52,14 @@ export async function cancelPurchase(
   }
 }
 
-/** The purchase that a request made. A network has one of an identifier. @throws ApiError 404 */
+/**
+ * The purchase that a request made, of wallets that the API key may use. A network has one of an
+ * identifier.
+ *
+ * @throws ApiError 404
+ */
 async function findRequested(
+  c: AppContext,
   database: Database,
   network: string,
   blockchainIdentifier: string,
@@ -64,7 +71,8 @@ async function findRequested(
     `${network}:${hashOf(blockchainIdentifier)}`,
   );
   const [record] = records;
-  if (!record) throw new ApiError(404, "blockchainIdentifier: no purchase was asked for by it");
+  if (!record || !isWithinScope(c.var.caller.scope, record))
+    throw new ApiError(404, "blockchainIdentifier: no purchase was asked for by it");
   return record;
 }
 

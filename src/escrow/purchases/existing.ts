@@ -9,6 +9,7 @@ import type { PurchaseBody } from "./schemas.ts";
  * Refuses an identifier that has a purchase: clients look whether that is theirs.
  *
  * @throws ApiError 409 with the purchase's `id`, and for its owner and Admins the purchase as `object`
+ *   as far as its wallets are ones that the API key may use
  */
 export async function refuseExisting(
   c: AppContext,
@@ -25,10 +26,11 @@ export async function refuseExisting(
   const { caller } = c.var;
   const isShown = caller.permission === "Admin" || caller.id === row.requestedById;
   const query = { network, id: row.id, limit: 1, includeHistory: false, viewer: caller };
+  const object = isShown ? await listPage(database, "purchase", query) : "";
   throw new ApiError("already_exists", "blockchainIdentifier: has a purchase already", {
     beside: {
       id: row.id,
-      ...(isShown && { object: JSON.parse(await listPage(database, "purchase", query)) }),
+      ...(object !== "" && { object: JSON.parse(object) }),
     },
   });
 }

@@ -8,6 +8,7 @@ import { pageColumns, readRecords } from "../diff.ts";
 import { hashOf } from "../fold/escrow-outputs.ts";
 import type { Side } from "../record.ts";
 import type { resolveBody } from "./queries.ts";
+import { withinScope } from "./scope.ts";
 
 /**
  * Answers with the record of an escrow's identifier, or with a list of those of many. A replica that
@@ -30,20 +31,19 @@ export async function resolve(
   const replica = readSession(c, network);
   const read = (session: typeof replica) => {
     const { filterSmartContractAddress: contract, includeHistory } = body;
-    const params = [
-      side,
-      network,
-      JSON.stringify(hashes),
-      ...(contract === null ? [] : [contract]),
-    ];
+    const params = [side, network, JSON.stringify(hashes)];
+    const parameter = (value: string) => `?${params.push(value)}`;
+    const conditions = [
+      contract === null ? null : `contract_address = ${parameter(contract)}`,
+      withinScope(c.var.caller.scope, parameter),
+    ].map((condition) => (condition === null ? "" : `AND ${condition}`));
     return readRecords(
       session,
       side,
       { includeHistory, viewer: c.var.caller },
       `SELECT ${pageColumns(body)} FROM (SELECT key AS place, value AS hash FROM json_each(?3))
        CROSS JOIN escrow INDEXED BY escrow_identifier
-       WHERE identifier_hash = hash AND side = ?1 AND network = ?2
-         ${contract === null ? "" : "AND contract_address = ?4"}
+       WHERE identifier_hash = hash AND side = ?1 AND network = ?2 ${conditions.join(" ")}
        ORDER BY place, id DESC`,
       params,
     );

@@ -108,6 +108,7 @@ async function writeOutcome(
           network: rule.network,
           sourceId: rule.sourceId,
           ownerId: null,
+          walletIds: [rule.walletId],
           recordId: rule.id,
           sequence: rule.sequence + 1,
           data: {

@@ -39,10 +39,9 @@ export function tellOfTopUps(
     const sequence = 1 + Math.max(...ones.map(({ row }) => row.told[id] ?? 0));
     sequences.set(id, sequence);
     const { network, sourceId } = first.row;
+    const about = { recordId: id, walletIds: walletIdsOf(ones), ownerId: null };
     const data = dataOf(first, ones);
-    events.push(
-      writeEvent({ kind, network, sourceId, ownerId: null, recordId: id, sequence, data }, now),
-    );
+    events.push(writeEvent({ kind, network, sourceId, ...about, sequence, data }, now));
   }
   const changes = changed.map((one): ChangedTransfer => {
     const sequence = sequences.get(one.batch.id);
@@ -63,6 +62,11 @@ function kindOf({ row, change, batch, failure }: ChangedTransfer): Kind | null {
   return change.state === "Sent" && row.told[batch.id] === undefined
     ? "FUND_DISTRIBUTION_SENT"
     : null;
+}
+
+/** The wallets that pay and are topped up. */
+function walletIdsOf(ones: readonly ChangedTransfer[]): string[] {
+  return [...new Set(ones.flatMap(({ row }) => [row.walletId, row.topUpWalletId ?? row.walletId]))];
 }
 
 function dataOf(

@@ -1,6 +1,6 @@
 import { type Database, db, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
-import { ENDPOINTS_WITH_CREATOR, mayReceive } from "../may-receive.ts";
+import { ENDPOINTS_WITH_CREATOR, mayReceive, SEES_NOTES } from "../may-receive.ts";
 import type { SealedReceiver } from "./receiver.ts";
 import { CLAIMED_AT_ONCE, claimable, isOneOf } from "./share.ts";
 
@@ -20,7 +20,15 @@ export interface Claim {
   attempt: number;
   failedAttempts: number;
   /** The receiver, still sealed; null when it may no longer receive the event. */
-  receiver: SealedReceiver | null;
+  receiver: ClaimedReceiver | null;
+}
+
+/** A receiver, with what it may be shown. */
+export interface ClaimedReceiver extends SealedReceiver {
+  /** The key that created the endpoint. */
+  createdById: string;
+  /** Whether that key is shown what others noted on their records; 0: only what it noted itself. */
+  seesNotes: number;
 }
 
 type ClaimedRow = Omit<Claim, "receiver"> & { permitted: number };
@@ -41,6 +49,7 @@ export async function claimDeliveries(
     network: "webhook_delivery.network",
     sourceId: "webhook_delivery.source_id",
     ownerId: "webhook_delivery.owner_id",
+    walletIds: "webhook_delivery.wallet_ids",
   });
   const which = isOneOf(endpointIds);
   const share = claimable(which, now);
@@ -61,9 +70,10 @@ export async function claimDeliveries(
       ...allowed.params,
     ),
     statement(
-      `SELECT id, url, format, auth_token AS authToken, secret, previous_secret AS previousSecret,
-         previous_secret_until AS previousSecretUntil
-       FROM webhook_endpoint e WHERE ${which.sql}`,
+      `SELECT e.id, url, format, auth_token AS authToken, secret, previous_secret AS previousSecret,
+         previous_secret_until AS previousSecretUntil, e.created_by_id AS createdById,
+         ${SEES_NOTES} AS seesNotes
+       FROM ${ENDPOINTS_WITH_CREATOR} WHERE ${which.sql}`,
       ...which.params,
     ),
     // Records that the sweep's messages have arrived.
@@ -74,7 +84,7 @@ export async function claimDeliveries(
     ),
   ]);
   const found = new Map(
-    ((receivers?.results ?? []) as SealedReceiver[]).map((receiver) => [receiver.id, receiver]),
+    ((receivers?.results ?? []) as ClaimedReceiver[]).map((receiver) => [receiver.id, receiver]),
   );
   return ((claimed?.results ?? []) as ClaimedRow[]).map(({ permitted, ...row }) => ({
     ...row,
@@ -90,6 +100,10 @@ export interface EventRow {
   sequence: number;
   data: string;
   createdAt: number;
+  /** The API key of the record that it is about, which noted something on it; null: nothing is noted. */
+  notedById: string | null;
+  /** `data` with what was noted. */
+  noted: string | null;
 }
 
 /** Events by `seq`; purged ones are missing. */
@@ -98,7 +112,10 @@ export async function readEvents(
   seqs: readonly number[],
 ): Promise<Map<number, EventRow>> {
   const rows = await ledger.all<EventRow>(
-    `SELECT seq, id, kind, sequence, data, created_at AS createdAt FROM event
+    `SELECT seq, id, kind, sequence, data, created_at AS createdAt,
+       iif(metadata IS NULL, NULL, requested_by_id) AS notedById,
+       iif(metadata IS NULL, NULL, json_set(data, '$.metadata', metadata)) AS noted
+     FROM event LEFT JOIN escrow_request ON escrow_request.record_id = event.record_id
      WHERE seq IN (SELECT value FROM json_each(?))`,
     JSON.stringify(seqs),
   );

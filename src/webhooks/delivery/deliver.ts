@@ -4,7 +4,13 @@ import type { DeliveryMessage, Env } from "../../env.ts";
 import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { log } from "../../log.ts";
 import { within } from "../../timeout.ts";
-import { type Claim, claimDeliveries, type EventRow, readEvents } from "./claim.ts";
+import {
+  type Claim,
+  type ClaimedReceiver,
+  claimDeliveries,
+  type EventRow,
+  readEvents,
+} from "./claim.ts";
 import { askFor } from "./messages.ts";
 import { type Outcome, recordOutcomes } from "./outcome.ts";
 import { openReceiver } from "./receiver.ts";
@@ -144,11 +150,23 @@ async function attemptOnce(
   if (receiver === null) return null;
   if (!event) return failure("the event is not kept any more");
   try {
-    return await sendEvent(await openReceiver(env, receiver, Date.now()), event, options);
+    return await sendEvent(
+      await openReceiver(env, receiver, Date.now()),
+      { ...event, data: shownTo(receiver, event) },
+      options,
+    );
   } catch (error) {
     log("error", "delivery.failed", { endpoint: endpointId, eventId, error: String(error) });
     return failure("could not be sent");
   }
+}
+
+/** An event's data, with what is noted on its record where the receiver's key is shown that. */
+function shownTo(
+  { createdById, seesNotes }: ClaimedReceiver,
+  { data, noted, notedById }: EventRow,
+): string {
+  return noted !== null && (seesNotes || createdById === notedById) ? noted : data;
 }
 
 function failure(error: string): Attempt {

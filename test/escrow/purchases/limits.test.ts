@@ -3,11 +3,23 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
+import type { Shown } from "../../support/escrow/quoting.ts";
 import { insertKey } from "../../support/keys.ts";
+import { arrivals, freshPath, WebhookService } from "../../support/webhooks/receivers.ts";
 
 beforeEach(emptyTables);
 
 const limitOf = (amount: string) => [{ network: "Preprod", unit: "", amount }];
+
+/** Ids of the managed wallets of a role, the oldest first. */
+async function walletIds(role: "Selling" | "Purchasing"): Promise<string[]> {
+  const { results } = await env.DB.prepare(
+    "SELECT id FROM managed_wallet WHERE role = ? ORDER BY id",
+  )
+    .bind(role)
+    .all<{ id: string }>();
+  return results.map(({ id }) => id);
+}
 
 const spent = () => env.DB.prepare("SELECT sum(spent) AS spent FROM key_spending").first("spent");
 
@@ -60,8 +72,7 @@ describe("a key with walletLimit", () => {
   it("buys with its wallets, and sells with its wallets", async () => {
     const desk = await PurchaseDesk.open();
     const shown = (await desk.quotes.quote()).data.SmartContractWallet;
-    const purchasing = "SELECT id FROM managed_wallet WHERE role = 'Purchasing'";
-    const buyer = (await env.DB.prepare(purchasing).first<string>("id")) ?? "";
+    const [buyer = ""] = await walletIds("Purchasing");
     const seller = { token: await insertKey({ canPay: true, walletLimit: [shown.id] }) };
     const owner = { token: await insertKey({ canPay: true, walletLimit: [buyer] }) };
     expect((await desk.quotes.quote({}, seller)).status).toBe(200);
@@ -78,6 +89,120 @@ describe("a key with walletLimit", () => {
       .bind(data.id)
       .first<string>("terms");
     expect(JSON.parse(terms ?? "{}").walletIds).toEqual([buyer]);
+  });
+
+  it("sees the records, wallets and sources of its wallets, and is told of no others", async () => {
+    const desk = await PurchaseDesk.open();
+    const { desk: admin } = desk.quotes;
+    const [selling = "", other = ""] = await walletIds("Selling");
+    const [buying = ""] = await walletIds("Purchasing");
+    const webhooks = new WebhookService();
+    const keys = await Promise.all(
+      [[selling], [other, selling], [buying], null].map(async (walletLimit) => {
+        const token = await insertKey({ canPay: true, ...(walletLimit && { walletLimit }) });
+        const path = freshPath();
+        await webhooks.create(path, {}, token);
+        return { token, path };
+      }),
+    );
+
+    const mine = await desk.quote({ metadata: "mine" });
+    await desk.quotes.agent(undefined, { holder: "seller-1" });
+    const others = await desk.quote({ metadata: "another's" });
+    const [, , buyer] = keys;
+    const { data: bought } = await desk.purchase(mine, { metadata: "bought" }, buyer);
+    // By any purchasing wallet, as far as anybody knows.
+    const { data: anyones } = await desk.purchase(others);
+
+    const identifiers = [mine, others].map(({ blockchainIdentifier }) => blockchainIdentifier);
+    const seen = async ({ token }: { token: string }, side: "payment" | "purchase") => {
+      const ask = async (method: "GET" | "POST", path: string, body: object | null = null) => {
+        const answer = await admin.ask<Record<string, Shown>>(method, `/${side}${path}`, body, {
+          token,
+        });
+        return { status: answer.status, list: Object.values(answer.data ?? {})[0] };
+      };
+      const query = "?network=Preprod&limit=100";
+      const pages = await Promise.all([
+        ask("GET", query),
+        ask("GET", `/diff${query}`),
+        ask("GET", `/diff/next-action${query}`),
+        ask("GET", `/diff/onchain-state-or-result${query}`),
+        ask("POST", "/resolve-blockchain-identifier", {
+          network: "Preprod",
+          blockchainIdentifiers: identifiers,
+        }),
+      ]);
+      const found = pages.map(({ list }) =>
+        list.map(({ id, metadata }: Shown) => `${id} ${metadata}`).sort(),
+      );
+      expect(new Set(found.map(String)).size).toBe(1);
+      const one = await ask("POST", "/resolve-blockchain-identifier", {
+        network: "Preprod",
+        blockchainIdentifier: identifiers[0],
+      });
+      const { list: total } = await ask("GET", `/count?network=Preprod`);
+      expect(total).toBe(found[0].length);
+      return { records: found[0], one: one.status };
+    };
+    const ofMine = [`${mine.id} mine`];
+    const ofBoth = [...ofMine, `${others.id} another's`].sort();
+    const wanted = [
+      { payment: ofMine, purchase: [], one: [200, 404] },
+      { payment: ofBoth, purchase: [], one: [200, 404] },
+      { payment: [], purchase: [`${bought.id} bought`], one: [404, 200] },
+      {
+        payment: ofBoth.map((one) => one.replace(/ .*/, " null")),
+        purchase: [`${bought.id} null`, `${anyones.id} null`].sort(),
+        one: [200, 200],
+      },
+    ];
+    for (const [i, key] of keys.entries()) {
+      const payment = await seen(key, "payment");
+      const purchase = await seen(key, "purchase");
+      expect({
+        payment: payment.records,
+        purchase: purchase.records,
+        one: [payment.one, purchase.one],
+      }).toEqual(wanted[i]);
+    }
+
+    await webhooks.wake();
+    // The Worker that the platform woke has tried too, and is not let out to the receiver.
+    await env.DB.prepare("UPDATE webhook_delivery SET due_at = 0, claimed_until = 0").run();
+    await webhooks.minute();
+    await webhooks.drain();
+    const told = await Promise.all(keys.map(({ path }) => arrivals(path)));
+    const data = told.map((all) => all.map(({ body }) => JSON.parse(body).data));
+    expect(
+      data.map((all) => [...new Set(all.map(({ id, metadata }) => `${id} ${metadata}`))].sort()),
+    ).toEqual(wanted.map(({ payment, purchase }) => [...payment, ...purchase].sort()));
+
+    const ownWallets = async ({ token }: { token: string }) => {
+      const wallets = await admin.ask<{ Wallets: Shown[] }>("GET", "/wallet/list", null, { token });
+      const sources = await admin.ask<{ PaymentSources: Shown[] }>("GET", "/payment-source", null, {
+        token,
+      });
+      const inSources = sources.data.PaymentSources.flatMap((source: Shown) =>
+        [source.SellingWallets, source.PurchasingWallets].flat(),
+      );
+      const ids = [wallets.data.Wallets, inSources].map((all) =>
+        all.map(({ id }: Shown) => id).sort(),
+      );
+      expect(ids[0]).toEqual(ids[1]);
+      return ids[0];
+    };
+    expect(await Promise.all(keys.map(ownWallets))).toEqual([
+      [selling],
+      [selling, other].sort(),
+      [buying],
+      [...(await walletIds("Selling")), buying].sort(),
+    ]);
+
+    const { blockchainIdentifier } = mine;
+    const cancel = { network: "Preprod", blockchainIdentifier };
+    expect((await desk.ask("/purchase/cancel", cancel, keys[0])).status).toBe(404);
+    expect((await desk.ask("/purchase/cancel", cancel, keys[3])).status).toBe(403);
   });
 });
 
@@ -101,8 +226,13 @@ describe("a key with returnAddresses", () => {
     expect((await desk.purchase(quote, { buyerReturnAddress: address }, headers)).status).toBe(200);
     const change = (fields: object) =>
       desk.quotes.desk.ask("PATCH", "/api-key", { id: key.id, ...fields });
-    expect((await change({ walletLimit: ["w"] })).data).toMatchObject({
-      walletLimit: ["w"],
+    expect(await change({ walletLimit: ["w"] })).toMatchObject({
+      status: 404,
+      message: "walletLimit[0]: there is no such wallet",
+    });
+    const [walletId] = await walletIds("Purchasing");
+    expect((await change({ walletLimit: [walletId] })).data).toMatchObject({
+      walletLimit: [walletId],
       spendingLimits: limitOf("5000000"),
       returnAddresses: [address],
     });

@@ -117,7 +117,7 @@ export const ADMINISTRATION_ENDPOINTS: readonly EndpointCase[] = [
   {
     method: "GET",
     path: "/wallet/list",
-    access: "Admin",
+    access: "+PAY",
     valid: { limit: "5", walletType: "Selling" },
     fields: [
       limit,
