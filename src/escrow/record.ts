@@ -79,6 +79,8 @@ export interface ChainState {
   transaction: TransactionRecord | null;
   /** The output that holds the funds, `hash#index`; null when none does, or it is not known. */
   utxo: string | null;
+  /** Whether something else than was asked for was locked under its identifier; left out: no. */
+  wasDeviatedFrom?: true;
 }
 
 /** The output that holds an escrow's funds, as the chain has it. */
@@ -149,6 +151,14 @@ export function addNote(note: string | null, sentence: string): string {
   const both = `${note}; then: ${sentence}`;
   if (both.length <= LONGEST_NOTE) return both;
   return `${note.slice(0, NOTE_BEGINNING)} …; then: ${sentence}`;
+}
+
+/**
+ * Whether nothing is locked: also of one that ended with nothing but deviating locks, whose state says so.
+ * Until its time is over, the first lock that fits is taken up.
+ */
+export function isUnlocked({ state, wanted }: Pick<EscrowRecord, "state" | "wanted">): boolean {
+  return state.onChainState === null || wanted.expiredAt !== null;
 }
 
 /** What a record's lock has of its own; of a record that a lock made also while that is rolled back. */

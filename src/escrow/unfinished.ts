@@ -42,7 +42,7 @@ export async function namedByUnfinished(
     `SELECT v->>'sourceId' AS sourceId, v->>'vkey' AS vkey
      FROM (SELECT value AS v FROM json_each(?))
      WHERE EXISTS (SELECT 1 FROM escrow
-       WHERE source_id = v->>'sourceId' AND ${WALLET} = v->>'vkey' AND ${UNFINISHED})`,
+       WHERE source_id = v->>'sourceId' AND ${WALLET} = v->>'vkey' AND ${OPEN})`,
     JSON.stringify(wallets),
   );
 }
@@ -97,7 +97,9 @@ export async function resumeOfWallet(
 
 /** The wallet that acts for a record; earlier versions kept it among the terms. */
 const WALLET = "coalesce(wallet->>'vkey', terms->>'$.wallet.vkey')";
-const OF_WALLETS = `source_id = ?1 AND ${UNFINISHED}
+/** One that ended with nothing but deviating locks is finished, though its state is no last one. */
+const OPEN = `${UNFINISHED} AND (on_chain_state IS NULL OR expired_at IS NULL)`;
+const OF_WALLETS = `source_id = ?1 AND ${OPEN}
   AND (?2 IS NULL OR ${WALLET} IN (SELECT value FROM json_each(?2)))`;
 
 const paramsOf = ({ sourceId, vkeys }: RecordsOfWallets) => [

@@ -9,6 +9,7 @@ import {
   addNote,
   cooldownText,
   type EscrowRecord,
+  isUnlocked,
   type Lock,
   type Side,
   type Terms,
@@ -43,7 +44,7 @@ export async function applyLocks(
       // A repeated identifier never touches the first record; one whose lock was rolled back waits.
       if (changes.isTaken(side, identifierHash)) return false;
       const known = changes.find(side, identifierHash);
-      return known === undefined || known.state.onChainState === null;
+      return known === undefined || isUnlocked(known);
     });
     if (open.length === 0) continue;
 
@@ -155,15 +156,17 @@ function passOver(
   const note = `Transaction ${tx.hash} locks something else: ${faults.join("; ")}`;
   // A cursor that was moved back reads it again.
   if (error?.note.includes(tx.hash)) return;
-  changes.want(record, {
-    ...record.wanted,
-    error: {
-      isManual: error?.isManual ?? false,
-      type: "Unknown",
-      note: addNote(error?.note ?? null, note),
-      txHash: null,
-    },
-  });
+  const noted = {
+    isManual: error?.isManual ?? false,
+    type: "Unknown",
+    note: addNote(error?.note ?? null, note),
+    txHash: null,
+  };
+  changes.want(
+    record,
+    { ...record.wanted, error: noted },
+    { ...record.state, wasDeviatedFrom: true },
+  );
 }
 
 function lockRecord(

@@ -168,10 +168,14 @@ export class ChangeSet {
     this.#change(record, change);
   }
 
-  /** Changes what is wanted of a record, or of that what is going on. */
-  want(record: EscrowRecord, wanted: Wanted): void {
-    this.#keepAction(record, { ...record, wanted }, null);
-    this.#change(record, { ...record, wanted });
+  /**
+   * Changes what is wanted of a record, or of that what is going on.
+   *
+   * @param state - what was found of it, where that did not move it; left out: as it is
+   */
+  want(record: EscrowRecord, wanted: Wanted, state: ChainState = record.state): void {
+    this.#keepAction(record, { state, wanted }, null);
+    this.#change(record, { ...record, state, wanted });
   }
 
   /** Writes a transaction of ours that is in no block, with its record so that this guards it. */

@@ -11,7 +11,7 @@ import { loadRecords } from "../fold/load-records.ts";
 import { writeChanges } from "../fold/write-changes.ts";
 import { listPage } from "../list.ts";
 import { isWithinScope } from "../reads/scope.ts";
-import type { EscrowRecord } from "../record.ts";
+import { type EscrowRecord, isUnlocked } from "../record.ts";
 import { returnCharges } from "./charges.ts";
 import type { CancelBody, cancelledPurchase } from "./schemas.ts";
 
@@ -84,8 +84,8 @@ function refuseOthers(c: AppContext, { requestedById }: EscrowRecord): void {
 }
 
 /** @throws ApiError 409 */
-function refuseLocked({ state }: EscrowRecord): void {
-  if (state.onChainState === null) return;
+function refuseLocked({ state, wanted }: EscrowRecord): void {
+  if (isUnlocked({ state, wanted })) return;
   throw new ApiError(
     "wrong_state",
     `blockchainIdentifier: the purchase is ${state.onChainState}, and can be cancelled before its funds are locked only`,

@@ -1,6 +1,6 @@
 import { walletName } from "../../sources/cursor.ts";
 import type { EscrowSource } from "../fold/source.ts";
-import type { EscrowRecord } from "../record.ts";
+import { type EscrowRecord, isUnlocked } from "../record.ts";
 import type { EscrowCursor } from "./cursor.ts";
 
 /** The escrows that a run applies: each record is moved by one of the two, so in order. */
@@ -29,8 +29,8 @@ export function scopeOf(
       ...source,
       wallets: source.wallets.filter((wallet) => isInScope(walletName(wallet))),
     },
-    has: ({ side, wallet, state }) =>
-      state.onChainState === null ||
+    has: ({ side, wallet, state, wanted }) =>
+      isUnlocked({ state, wanted }) ||
       wallet === null ||
       isInScope(
         walletName({

@@ -12,7 +12,8 @@ const AT_ONCE = 80;
 /**
  * Ends what was asked for and was not locked in time: by the chain, and only once every block up to then
  * was applied. A transaction of ours that may still land is waited for. A lock that turns up all the same,
- * in a block that was in time, is taken up as ever.
+ * in a block that was in time, is taken up as ever. Where nothing but something else was locked, the
+ * record says so.
  *
  * @param tip - of the pass that has just applied everything
  * @returns whether there may be more
@@ -63,5 +64,11 @@ async function syncedTime(
 }
 
 function expire(changes: ChangeSet, record: EscrowRecord): void {
-  changes.want(record, { ...record.wanted, want: null, expiredAt: changes.now });
+  const { state } = record;
+  const ended = { ...record.wanted, want: null, expiredAt: changes.now };
+  changes.want(
+    record,
+    ended,
+    state.wasDeviatedFrom ? { ...state, onChainState: "FundsOrDatumInvalid" } : state,
+  );
 }

@@ -2,7 +2,8 @@ import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 
 /** That nothing of a purchase was locked, and nothing can be any more. */
-const ENDED_UNLOCKED = `charge = 'held' AND expired_at IS NOT NULL AND on_chain_state IS NULL
+const ENDED_UNLOCKED = `charge = 'held' AND expired_at IS NOT NULL
+  AND coalesce(on_chain_state, 'FundsOrDatumInvalid') = 'FundsOrDatumInvalid'
   AND want IS NULL AND under_way IS NULL AND NOT EXISTS (
     SELECT 1 FROM escrow_transaction AS made
     JOIN wallet_transaction AS kept ON kept.hash = made.tx_hash

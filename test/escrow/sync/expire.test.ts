@@ -1,9 +1,13 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
 import { db, violates } from "../../../src/db/client.ts";
+import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
+import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
 import { chargesReturned, chargesToReturn } from "../../../src/escrow/tasks/charge.ts";
+import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
-import { BuyDesk } from "../../support/escrow/buying.ts";
+import { BuyDesk, type ShownEscrow, storedRecords } from "../../support/escrow/buying.ts";
+import { datumOf } from "../../support/escrow/quoting.ts";
 
 beforeEach(emptyTables);
 
@@ -58,4 +62,98 @@ it("a lock that may still land is waited for, and its charge is held until it ca
     .batch([chargesReturned([id])])
     .catch((error: unknown) => error);
   expect(violates(twice, "escrow.rev")).toBe(true);
+});
+
+it("a lock of something else uses no quote up, be it before, beside or after the one that fits", async () => {
+  const buying = await BuyDesk.open();
+  const { chain, desk } = buying;
+  const quotes: ShownEscrow[] = [];
+  for (const name of ["before", "beside", "beside, later", "after", "late", "never"]) {
+    const { id } = await buying.buy();
+    await env.DB.prepare("UPDATE escrow SET charge = 'held' WHERE id = ?").bind(id).run();
+    const known = quotes.map(({ id: one }) => one);
+    const quote = (await buying.shown("payment")).find(({ id: one }) => !known.includes(one));
+    if (!quote) throw new Error(`there is no quote for ${name}`);
+    quotes.push(quote);
+  }
+  const [before, beside, besideLater, after, late, never] = quotes;
+  const lock = (quote: ShownEscrow | undefined, amount: string) => ({
+    ...{ as: crypto.randomUUID(), version: "Web3ChainV1", buyer: "buyer-0", collateral: "0" },
+    funds: [{ unit: "", amount }],
+    datum: quote && datumOf(quote, desk.sellers[0].address),
+  });
+  const fits = (quote?: ShownEscrow) => lock(quote, "5000000");
+  const deviates = (quote?: ShownEscrow) => lock(quote, "4999999");
+  const one = (order: object) => ({ do: "lock", ...order });
+  const together = (...orders: object[]) => ({ do: "lockAll", orders });
+  await chain.holdBlocks();
+  const [, good, both, bothLater, first] = await chain.act([
+    one(deviates(before)),
+    one(fits(before)),
+    together(deviates(beside), fits(beside)),
+    together(fits(besideLater), deviates(besideLater)),
+    one(fits(after)),
+    one(deviates(after)),
+    one(deviates(late)),
+    one(deviates(never)),
+  ]);
+  await chain.mine();
+  await buying.sync();
+  const shown = async (side: "payment" | "purchase") => {
+    const all = await buying.shown(side);
+    return quotes.map(({ blockchainIdentifier }) => {
+      const found = all.find((record) => record.blockchainIdentifier === blockchainIdentifier);
+      const { requestedAction, errorNote } = found?.NextAction ?? {};
+      const note = errorNote?.includes("locks something else") ? "noted" : "silent";
+      return [found?.onChainState, requestedAction, note, found?.CurrentTransaction?.txHash];
+    });
+  };
+  const locked = (note: string, step?: { txHash: string }) => [
+    ...["FundsLocked", "WaitingForExternalAction"],
+    ...[note, step?.txHash],
+  ];
+  const settled = [
+    locked("silent", good),
+    locked("silent", both),
+    locked("silent", bothLater),
+    locked("silent", first),
+  ];
+  const waiting = [null, "WaitingForExternalAction", "noted", undefined];
+  expect(await shown("payment")).toEqual([...settled, waiting, waiting]);
+
+  // One of which everybody thought that it was over: its lock was in time all the same.
+  const over = (await storedRecords("payment")).filter(({ id }) => id === late?.id);
+  const changes = new ChangeSet(over, Date.now(), 0);
+  for (const record of over)
+    changes.want(
+      record,
+      { ...record.wanted, expiredAt: 1 },
+      { ...record.state, onChainState: "FundsOrDatumInvalid" },
+    );
+  await db(env).batch(writeChanges(changes, { sourceId: desk.sourceId, network: "Preprod" }));
+  const invalid = ["FundsOrDatumInvalid", "None", "noted", undefined];
+  expect(await shown("payment")).toEqual([...settled, invalid, waiting]);
+  const [inTime] = await chain.act([one(fits(late))]);
+  await chain.mine();
+  await buying.sync();
+  expect(await shown("payment")).toEqual([...settled, locked("silent", inTime), waiting]);
+
+  await later(buying, HOUR + 60_000);
+  // Twice: a cursor that was moved back reads it all again.
+  for (let pass = 0; pass < 2; pass++) {
+    await buying.sync();
+    expect(await shown("payment")).toEqual([...settled, locked("silent", inTime), invalid]);
+    expect((await shown("purchase")).at(-1)).toEqual(invalid);
+    await db(env).batch(moveCursor(desk.sourceId, null));
+  }
+  const ended = (await storedRecords("purchase")).find(
+    ({ blockchainIdentifier }) => blockchainIdentifier === never?.blockchainIdentifier,
+  );
+  expect(await chargesToReturn(db(env), "Preprod", 10)).toMatchObject([{ id: ended?.id }]);
+  const told = await env.DB.prepare(
+    "SELECT kind FROM event WHERE record_id = ? AND kind = 'PURCHASE_ON_ERROR'",
+  )
+    .bind(ended?.id)
+    .all();
+  expect(told.results).toHaveLength(2);
 });
