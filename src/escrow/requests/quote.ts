@@ -122,14 +122,18 @@ async function sellerOf(
   return { wallet, source };
 }
 
-/** @throws ApiError 503 */
-function refuseUndriven(source: SourceRow, wallet: ManagedWallet): void {
+/**
+ * Refuses to begin an escrow that nobody would bring to its end.
+ *
+ * @throws ApiError 503
+ */
+export function refuseUndriven(source: SourceRow, wallet: ManagedWallet): void {
   if (drivesOf(source, wallet) === "all") return;
   const [what, which] =
     source.drives === "all" ? ["selling wallet", wallet] : (["payment source", source] as const);
   throw new ApiError(
     503,
-    `The ${what} ${which.id} makes no new quotes: its drives is ${which.drives}`,
+    `The ${what} ${which.id} begins no new escrows: its drives is ${which.drives}`,
     { retryAfter: 300 },
   );
 }

@@ -16,12 +16,14 @@ import { activeSource } from "../../sources/active.ts";
 import { chainClock } from "../../sources/chain-clock.ts";
 import { providerFor } from "../../sources/provider.ts";
 import { providerKeyPlace } from "../../sources/record.ts";
+import { findWallet } from "../../wallets/managed/find.ts";
 import { type Buyer, lockedFunds, lockPart } from "../actions/lock-part.ts";
 import { hashOf } from "../fold/escrow-outputs.ts";
 import type { EscrowRecord } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
 import { nextActionOf } from "../wanted.ts";
 import { timeOfMovingChain } from "./clock.ts";
+import { refuseUndriven } from "./quote.ts";
 
 /** What is needed before pay-by to sign, send and reach a block. */
 const LEAST_BEFORE_PAY_BY_MS = 2 * 60_000;
@@ -54,11 +56,12 @@ export async function buildUnsignedLock(
   const database = db(c.env, network, { deadline: c.var.deadline });
   const record = await findPayment(c.var.caller, database, network, body.blockchainIdentifier);
   refuseUnlessWaiting(record);
-  const source = await activeSource(
-    db(c.env, undefined, { deadline: c.var.deadline }),
-    record.sourceId,
-  );
-  if (!source) throw new ApiError(409, "blockchainIdentifier: its payment source was removed");
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const source = await activeSource(core, record.sourceId);
+  const seller = await findWallet(core, network, record.terms.sellerVkey, "Selling");
+  if (!source || !seller)
+    throw new ApiError(409, "blockchainIdentifier: its payment source or its wallet was removed");
+  refuseUndriven(source, seller);
 
   const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
   const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });

@@ -181,13 +181,13 @@ describe.each(BOTH)("POST /payment for %s refuses", (type) => {
       env.DB.prepare(`UPDATE ${table} SET drives = ? WHERE id = ?`).bind(drives, id).run();
     await drive("managed_wallet", "finish", wallet);
     expect(await desk.quote()).toMatchObject(
-      refused(503, `The selling wallet ${wallet} makes no new quotes: its drives is finish`),
+      refused(503, `The selling wallet ${wallet} begins no new escrows: its drives is finish`),
     );
     await drive("payment_source", "nothing", desk.desk.sourceId);
     expect(await desk.quote()).toMatchObject(
       refused(
         503,
-        `The payment source ${desk.desk.sourceId} makes no new quotes: its drives is nothing`,
+        `The payment source ${desk.desk.sourceId} begins no new escrows: its drives is nothing`,
       ),
     );
   });

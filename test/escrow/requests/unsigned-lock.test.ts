@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { blake2b } from "@noble/hashes/blake2.js";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -84,6 +85,13 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("POST /payment/x402 of %s
     });
     expect((await lock(quote.blockchainIdentifier)).status).toBe(409);
     expect((await lock("ab".repeat(40))).status).toBe(404);
+
+    const { data: next } = await desk.quote();
+    await env.DB.prepare("UPDATE managed_wallet SET drives = 'finish'").run();
+    expect(await lock(next.blockchainIdentifier)).toMatchObject({
+      status: 503,
+      message: `The selling wallet ${next.SmartContractWallet.id} begins no new escrows: its drives is finish`,
+    });
 
     const elsewhere = await insertKey({ canPay: true, walletLimit: ["another"] });
     expect((await lock(quote.blockchainIdentifier, { token: elsewhere })).status).toBe(404);
