@@ -5,6 +5,7 @@ import { apiKeyRoutes } from "./api-keys/routes.ts";
 import { purchaseRoutes } from "./escrow/purchases/routes.ts";
 import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
 import { escrowRoutes } from "./escrow/routes.ts";
+import { stepRoutes } from "./escrow/steps/routes.ts";
 import { waitingEscrows } from "./escrow/tasks/waiting.ts";
 import { resumeOfWallet } from "./escrow/unfinished.ts";
 import type { AppEnv } from "./http/context.ts";
@@ -55,6 +56,7 @@ export function createApp(): Hono<AppEnv> {
     { at: API, router: escrowRoutes() },
     { at: API, router: escrowRequestRoutes() },
     { at: API, router: purchaseRoutes() },
+    { at: API, router: stepRoutes() },
     { at: API, router: paymentSourceRoutes() },
     {
       at: API,

@@ -1,4 +1,4 @@
-import { chainTime } from "../../chain/chain-time.ts";
+import { type ChainTime, chainTime } from "../../chain/chain-time.ts";
 import type { Block, Provider } from "../../chain/provider/provider.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -37,13 +37,31 @@ export async function timeOfMovingChain(
   sourceId: string,
   now: number,
 ): Promise<number> {
-  if ((await chainClock(c.env, c.var.deadline)) === "tip") return latestTime(c, provider, now);
+  return (await movingChainTime(c, provider, sourceId, now)).latest;
+}
+
+/**
+ * The time of a chain that moves, by all of its clocks.
+ *
+ * @param needsTip - whether the tip itself counts: then no earlier answer stands for it
+ * @throws ApiError 503; ProviderError
+ */
+export async function movingChainTime(
+  c: AppContext,
+  provider: Tip,
+  sourceId: string,
+  now: number,
+  needsTip = false,
+): Promise<ChainTime> {
+  if ((await chainClock(c.env, c.var.deadline)) === "tip")
+    return chainTime("tip", (await provider.latestBlock()).time, now);
+  if (needsTip) tips.delete(sourceId);
   const { time } = await recentTip(provider, sourceId, now);
   if (now - time * 1000 > OLDEST_TIP_MS)
     throw new ApiError(503, "The chain provider shows no block of the last 15 minutes", {
       retryAfter: 60,
     });
-  return chainTime("wall", time, now).latest;
+  return chainTime("wall", time, now);
 }
 
 async function recentTip(provider: Tip, sourceId: string, now: number): Promise<Block> {

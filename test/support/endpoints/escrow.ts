@@ -106,6 +106,22 @@ const PURCHASE = {
   ],
 } satisfies Pick<EndpointCase, "valid" | "fields">;
 
+/** What is asked of one escrow. */
+function step(path: string, more: object = {}, fields: readonly Field[] = []): EndpointCase {
+  return {
+    method: "POST",
+    path,
+    access: "+PAY",
+    valid: { network: "Preprod", blockchainIdentifier: IDENTIFIER, ...more },
+    fields: [
+      { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
+      { name: "blockchainIdentifier", required: true, refused: [long(8000), ...BAD_TEXT] },
+      ...fields,
+    ],
+    finds: 404,
+  };
+}
+
 const BUYER =
   "addr_test1qryczw0v4qz2x35qdvuk9vnnypgpkvlwv623nk3c6xmefvl6f9ju6lpktya0uaazv6dqgj6cf6lnqa43uvq8fduucmhstwghng";
 
@@ -135,17 +151,19 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
   },
   { method: "POST", path: "/purchase", access: "+PAY", ...PURCHASE, finds: 404 },
   { method: "POST", path: "/purchase/verify", access: "+PAY", ...PURCHASE, finds: 404 },
-  {
-    method: "POST",
-    path: "/purchase/cancel",
-    access: "+PAY",
-    valid: { network: "Preprod", blockchainIdentifier: IDENTIFIER },
-    fields: [
-      { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
-      { name: "blockchainIdentifier", required: true, refused: [long(8000), ...BAD_TEXT] },
-    ],
-    finds: 404,
-  },
+  step("/purchase/cancel"),
+  step("/purchase/request-refund"),
+  step("/purchase/cancel-refund-request"),
+  step("/purchase/withdraw-refund"),
+  step("/payment/authorize-refund"),
+  step("/payment/withdraw"),
+  step("/payment/submit-result", { submitResultHash: "AB".repeat(32) }, [
+    {
+      name: "submitResultHash",
+      required: true,
+      refused: ["ab".repeat(31), "ab".repeat(33), "xy".repeat(32), ...BAD_TEXT],
+    },
+  ]),
   ...(["/purchase", "/payment"] as const).flatMap((path): EndpointCase[] => [
     {
       method: "GET",

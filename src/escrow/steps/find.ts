@@ -1,0 +1,56 @@
+import type { Network } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import { mayUse } from "../../http/authenticate.ts";
+import type { Caller } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { hashOf } from "../fold/escrow-outputs.ts";
+import type { EscrowRecord, Side } from "../record.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
+import type { Step } from "../wanted.ts";
+
+/** An escrow of a side, as requests name it. */
+export interface NamedEscrow {
+  side: Side;
+  network: Network;
+  blockchainIdentifier: string;
+}
+
+export interface FoundEscrow {
+  record: EscrowRecord;
+  /** What its newest transaction on the chain was made for; null: it is not ours, or there is none. */
+  newest: Step | null;
+}
+
+/**
+ * The record of an escrow, which only its owner and Admins may change. Where others have locked copies
+ * of it at other payment sources, it is the one that was asked for.
+ *
+ * @throws ApiError 403, 404
+ */
+export async function findOwn(
+  database: Database,
+  caller: Caller,
+  { side, network, blockchainIdentifier }: NamedEscrow,
+): Promise<FoundEscrow> {
+  const [row] = await database.all<EscrowRow & { newest: Step | null }>(
+    `SELECT ${ESCROW_COLUMNS}, (SELECT want->>'step' FROM escrow_transaction
+       WHERE record_id = escrow.id AND tx_hash = state->'transaction'->>'txHash') AS newest
+     FROM escrow
+     WHERE identifier_hash = ?1 AND side = ?2 AND network = ?3
+     ORDER BY terms->>'isRequested' IS NULL, id LIMIT 1`,
+    hashOf(blockchainIdentifier),
+    side,
+    network,
+  );
+  const record = row && recordOfRow(row);
+  if (!record || !isInScope(record, caller))
+    throw new ApiError(404, `blockchainIdentifier: there is no such ${side}`);
+  if (caller.permission !== "Admin" && caller.id !== record.requestedById)
+    throw new ApiError("not_owner", `blockchainIdentifier: the ${side} is another key's`);
+  return { record, newest: row.newest };
+}
+
+function isInScope({ wallet, requestedById }: EscrowRecord, { id, scope }: Caller): boolean {
+  if (!scope?.walletIds) return true;
+  return wallet === null ? requestedById === id : mayUse(scope, wallet.id);
+}

@@ -1,0 +1,118 @@
+/** Whether a step that is asked for is accepted: pure. */
+import type { ChainTime } from "../../chain/chain-time.ts";
+import type { OnChainState } from "../../chain/network.ts";
+import { ruleOf } from "../actions/rules.ts";
+import { windowOf } from "../actions/windows.ts";
+import { mayStand } from "../fold/wanted-after.ts";
+import type { EscrowRecord } from "../record.ts";
+import { AUTOMATIC, type Step } from "../wanted.ts";
+import { ASKED, type AskedName } from "./asked.ts";
+
+/** What is asked of a record. */
+export interface StepAsked {
+  name: AskedName;
+  /** Of `submit-result`; null of the others. */
+  resultHash: string | null;
+}
+
+/** What the record's state says of it; the times are judged by `untimely`. */
+export type Verdict =
+  /** It is under way, or the chain shows it: nothing is left to do. */
+  { is: "done" } | { is: "open"; step: Step } | { is: "refused"; reason: string };
+
+/** How long before its deadline a step is not accepted any more: it has to reach a block. */
+const LEAST_BEFORE_DEADLINE_MS = 2 * 60_000;
+
+/** The states that only this step leads to, or after which nobody asks for it again. */
+const SHOWN_BY: Partial<Record<Step, readonly OnChainState[]>> = {
+  AuthorizeRefund: ["RefundAuthorized"],
+  AuthorizeWithdrawal: ["WithdrawAuthorized"],
+  SetRefundRequested: ["RefundRequested", "Disputed"],
+  Withdraw: ["Withdrawn"],
+  WithdrawRefund: ["RefundWithdrawn"],
+};
+
+/**
+ * Judges what is asked of a record by its state and by what is wanted of it already.
+ *
+ * @param newest - what the record's newest transaction on the chain was made for; null: it is not ours
+ */
+export function judge(record: EscrowRecord, asked: StepAsked, newest: Step | null): Verdict {
+  const { side, sourceType, state, wanted } = record;
+  const { want, underWay, error } = wanted;
+  const step = ASKED[asked.name].steps[sourceType];
+  const isSame = want?.step === step && want.resultHash === asked.resultHash;
+  if (isSame) return error?.isManual ? refusedByPerson(record) : { is: "done" };
+  if (state.onChainState === null) return refused(`the ${side}'s funds are not locked`);
+  if (want !== null && want.by !== AUTOMATIC) {
+    const isTaken = underWay !== null || mayStand(side, want, state.onChainState, sourceType);
+    if (isTaken) return refused(`${want.step} of the ${side} was asked for and is not done yet`);
+  }
+  if (isShown(record, step, newest, asked.resultHash)) return { is: "done" };
+  if (error?.isManual) return refusedByPerson(record);
+  if (underWay !== null) return refused(`${want?.step} of the ${side} is under way`);
+  if (windowOf(record, step) !== null) return { is: "open", step };
+  return refused(whyNot(record, asked.name, step));
+}
+
+function isShown(
+  { state: { onChainState, resultHash } }: EscrowRecord,
+  step: Step,
+  newest: Step | null,
+  given: string | null,
+): boolean {
+  if (step === "SubmitResult") return resultHash === given;
+  return newest === step || SHOWN_BY[step]?.some((one) => one === onChainState) === true;
+}
+
+const refused = (reason: string): Verdict => ({ is: "refused", reason });
+
+function refusedByPerson({ side, wanted }: EscrowRecord): Verdict {
+  return refused(
+    `the ${side} waits for a person's decision, which POST /${side}/error-state-recovery takes: ${wanted.error?.note}`,
+  );
+}
+
+/** Why the contract does not allow a step in a record's state. */
+function whyNot(record: EscrowRecord, name: AskedName, step: Step): string {
+  const { side, sourceType, terms, state } = record;
+  const { onChainState } = state;
+  if (step === "AuthorizeRefund" && onChainState === "RefundRequested")
+    return `there is nothing to authorise: without a result the buyer can collect the refund from ${iso(Number(terms.submitResultTime))}`;
+  if (step === "AuthorizeWithdrawal" && onChainState === "RefundRequested")
+    return "a refund that was requested before the result cannot be cancelled on Web3ChainV2: the seller may still submit one";
+  const from = (ruleOf(step, sourceType)?.transitions ?? []).map((one) => String(one.from));
+  if (from.includes(String(onChainState)))
+    return `${name} can never be done here: it could only begin after its end`;
+  return `the ${side} is ${onChainState}, and ${name} is possible while it is ${EITHER.format(from)}`;
+}
+
+const EITHER = new Intl.ListFormat("en", { type: "disjunction" });
+
+/** Whether a step pays the escrow out: it is taken now, or not accepted. */
+export function endsEscrow(step: Step): boolean {
+  return step === "Withdraw" || step === "WithdrawRefund";
+}
+
+/**
+ * Why a step that the state allows is not accepted now; null: it is. What only a cooldown holds up is
+ * accepted, and waits for its end.
+ */
+export function untimely(
+  record: EscrowRecord,
+  { name }: StepAsked,
+  step: Step,
+  time: ChainTime,
+): string | null {
+  const window = windowOf(record, step);
+  const last = window?.deadline && window.deadline - LEAST_BEFORE_DEADLINE_MS;
+  if (last && time.latest > last)
+    return `${name} had to be asked for until ${iso(last)}, 2 minutes before its time is over`;
+  const begins = window?.notBefore ?? 0;
+  if (endsEscrow(step) && begins > time.tip) return `${name} is possible from ${iso(begins)}`;
+  if (last && begins > last)
+    return `${name} is possible from ${iso(begins)}, too late for its end at ${iso(window.deadline)}`;
+  return null;
+}
+
+const iso = (time: number | null) => new Date(time ?? 0).toISOString();

@@ -1,0 +1,35 @@
+import { z } from "zod";
+import { described, named, TX_HASH } from "../../http/openapi/fields.ts";
+import { network } from "../../http/openapi/ledger.ts";
+import { givenIdentifier, type paymentRecord, purchaseRecord } from "../schemas.ts";
+
+export const stepBody = z.object({ network, blockchainIdentifier: givenIdentifier });
+export type StepBody = z.output<typeof stepBody>;
+
+export const resultBody = stepBody.extend({
+  submitResultHash: described(
+    z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/, "must be hex of 32 bytes")
+      .transform((hex) => hex.toLowerCase()),
+    "Hash of the job's result: 32 bytes in hex, kept in lower case.",
+    TX_HASH,
+  ),
+});
+
+/** What it means to cancel a refund request where that cannot be taken back. */
+export const FINAL_CANCEL =
+  "cancel-refund-request: on Web3ChainV2 this authorises the withdrawal: the seller is paid at once, and that cannot be taken back";
+
+export const cancelledRefund = named(
+  "CancelledRefundRequest",
+  "A purchase whose refund request is being cancelled.",
+  purchaseRecord.extend({
+    Warnings: described(z.array(z.string()), "On Web3ChainV2, what that means there.", [
+      FINAL_CANCEL,
+    ]),
+  }),
+);
+
+export type ShownPayment = z.input<typeof paymentRecord>;
+export type ShownPurchase = z.input<typeof purchaseRecord>;

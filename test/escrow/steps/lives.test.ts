@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { PaymentSourceType } from "../../../src/chain/network.ts";
+import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
+import { FINAL_CANCEL } from "../../../src/escrow/steps/schemas.ts";
+import { emptyTables } from "../../support/app.ts";
+import { StepDesk } from "../../support/escrow/stepping.ts";
+
+beforeEach(emptyTables);
+
+const HOUR = 60 * 60_000;
+
+/** A step with the state it leads to, or how long is waited before the next, in milliseconds. */
+type Life = readonly (readonly [AskedName, string] | number)[];
+
+const COOLDOWN = HOUR / 2;
+
+const LIVES: readonly [PaymentSourceType, Life][] = [
+  [
+    "Web3ChainV1",
+    [
+      ["submit-result", "ResultSubmitted"],
+      ["request-refund", "Disputed"],
+      COOLDOWN,
+      ["cancel-refund-request", "ResultSubmitted"],
+      COOLDOWN,
+      ["request-refund", "Disputed"],
+      ["authorize-refund", "RefundRequested"],
+      3 * HOUR,
+      ["withdraw-refund", "RefundWithdrawn"],
+    ],
+  ],
+  [
+    "Web3ChainV1",
+    [
+      ["request-refund", "RefundRequested"],
+      COOLDOWN,
+      ["cancel-refund-request", "FundsLocked"],
+      ["submit-result", "ResultSubmitted"],
+      24 * HOUR,
+      ["withdraw", "Withdrawn"],
+    ],
+  ],
+  [
+    "Web3ChainV2",
+    [
+      ["submit-result", "ResultSubmitted"],
+      ["request-refund", "Disputed"],
+      COOLDOWN,
+      ["cancel-refund-request", "WithdrawAuthorized"],
+      ["withdraw", "Withdrawn"],
+    ],
+  ],
+  [
+    "Web3ChainV2",
+    [
+      ["request-refund", "RefundRequested"],
+      ["submit-result", "Disputed"],
+      COOLDOWN,
+      ["authorize-refund", "RefundAuthorized"],
+      ["withdraw-refund", "RefundWithdrawn"],
+    ],
+  ],
+];
+
+describe("an escrow, one step asked for after the other", () => {
+  it.each(LIVES)("goes where each leads it (%s)", async (type, life) => {
+    const desk = await StepDesk.open(type);
+    for (const step of life) {
+      if (typeof step === "number") {
+        await desk.later(step);
+        continue;
+      }
+      const [name, state] = step;
+      const { status, message, data } = await desk.ask(name);
+      expect([name, status, message]).toEqual([name, 200, ""]);
+      if (name === "cancel-refund-request")
+        expect(data.Warnings).toEqual(type === "Web3ChainV2" ? [FINAL_CANCEL] : []);
+      await desk.act(ASKED[name].side);
+      expect([name, await desk.state()]).toEqual([name, state]);
+      expect((await desk.ask(name)).status).toBe(200);
+    }
+  });
+});

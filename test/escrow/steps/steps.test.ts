@@ -1,0 +1,190 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { NOTHING_WANTED } from "../../../src/escrow/wanted.ts";
+import { emptyTables } from "../../support/app.ts";
+import { RESULT, StepDesk } from "../../support/escrow/stepping.ts";
+import { insertKey } from "../../support/keys.ts";
+
+beforeEach(emptyTables);
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const ISO = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/;
+
+const at = (ms: number) => String(Date.now() + ms);
+const audited = () =>
+  env.DB.prepare("SELECT count(*) AS n FROM audit WHERE action LIKE '%.step'").first<number>("n");
+
+describe("POST /payment/submit-result", () => {
+  it("is done once, and answers the same again", async () => {
+    const desk = await StepDesk.open("Web3ChainV1");
+    const key = { "idempotency-key": "job-1" };
+    const first = await desk.ask("submit-result", { submitResultHash: "AB".repeat(32) }, key);
+    expect(first).toMatchObject({
+      status: 200,
+      data: {
+        onChainState: "FundsLocked",
+        resultHash: "",
+        NextAction: {
+          requestedAction: "SubmitResultRequested",
+          resultHash: RESULT,
+          errorType: null,
+        },
+        TransactionHistory: [],
+      },
+    });
+    expect(await desk.ask("submit-result")).toMatchObject({ status: 200, data: first.data });
+    expect(await desk.ask("submit-result", { submitResultHash: "cd".repeat(32) })).toMatchObject({
+      status: 409,
+      message:
+        "blockchainIdentifier: SubmitResult of the payment was asked for and is not done yet",
+    });
+    expect((await desk.ask("authorize-refund")).status).toBe(409);
+
+    await desk.act("payment");
+    expect(await desk.state()).toBe("ResultSubmitted");
+    expect((await desk.ask("submit-result")).data).toMatchObject({
+      onChainState: "ResultSubmitted",
+      NextAction: { requestedAction: "WaitingForExternalAction", resultHash: null },
+    });
+    const again = await desk.ask("submit-result", {}, key);
+    expect({ ...again.data, nextActionLastChangedAt: "" }).toEqual({
+      ...first.data,
+      nextActionLastChangedAt: "",
+      nextActionOrOnChainStateOrResultLastChangedAt: again.data.nextActionLastChangedAt,
+    });
+    expect(
+      await desk.ask("submit-result", { submitResultHash: "cd".repeat(32) }, key),
+    ).toMatchObject({ status: 422 });
+    expect(await audited()).toBe(1);
+  });
+
+  it("replaces a wrong hash, after the seller's cooldown", async () => {
+    const desk = await StepDesk.open("Web3ChainV2");
+    await desk.take("submit-result");
+    const { data } = await desk.ask("submit-result", { submitResultHash: "cd".repeat(32) });
+    expect(data.NextAction.requestedAction).toBe("SubmitResultRequested");
+    await desk.act("payment");
+    expect((await desk.buying.only("payment")).resultHash).toBe(RESULT);
+    await desk.later(HOUR / 2);
+    await desk.act("payment");
+    expect(await desk.buying.only("purchase")).toMatchObject({
+      onChainState: "ResultSubmitted",
+      resultHash: "cd".repeat(32),
+    });
+  });
+});
+
+describe("a step that is asked for", () => {
+  it("is refused with its state, or the time that is the reason", async () => {
+    const desk = await StepDesk.open("Web3ChainV1");
+    const message = async (...asked: Parameters<StepDesk["ask"]>) =>
+      (await desk.ask(...asked)).message;
+    const of = (text: string) => `blockchainIdentifier: ${text}`;
+    expect(await message("authorize-refund")).toBe(
+      of("the payment is FundsLocked, and authorize-refund is possible while it is Disputed"),
+    );
+    expect(await message("withdraw-refund")).toMatch(/withdraw-refund is possible from 20/);
+    expect(await message("cancel-refund-request")).toBe(
+      of(
+        "the purchase is FundsLocked, and cancel-refund-request is possible while it is RefundRequested or Disputed",
+      ),
+    );
+    await desk.put("payment", { state: { onChainState: "RefundRequested" } });
+    expect(await message("authorize-refund")).toMatch(
+      /nothing to authorise: without a result the buyer can collect the refund from 20/,
+    );
+    const over = { onChainState: "FundsLocked" as const };
+    await desk.put("payment", { state: over, terms: { submitResultTime: at(1.9 * MINUTE) } });
+    expect(await message("submit-result")).toMatch(
+      new RegExp(
+        `submit-result had to be asked for until ${ISO.source}, 2 minutes before its time`,
+      ),
+    );
+    await desk.put("payment", { terms: { submitResultTime: at(2.2 * MINUTE) } });
+    expect((await desk.ask("submit-result")).status).toBe(200);
+
+    const cooling = { onChainState: "ResultSubmitted" as const, buyerCooldown: at(HOUR) };
+    await desk.put("purchase", { state: cooling, terms: { unlockTime: at(HOUR + MINUTE) } });
+    expect(await message("request-refund")).toMatch(
+      /is possible from 20.*, too late for its end at/,
+    );
+    await desk.put("purchase", { state: { buyerCooldown: String(2n ** 53n - 1n) } });
+    expect(await message("request-refund")).toBe(
+      of("request-refund can never be done here: it could only begin after its end"),
+    );
+    const manual = { isManual: true, type: "Unknown", note: "Somebody moved it", txHash: null };
+    await desk.put("purchase", { wanted: { error: manual } });
+    expect(await message("request-refund")).toMatch(
+      /waits for a person's decision, which POST \/purchase\/error-state-recovery takes: Somebody/,
+    );
+    await desk.put("purchase", { state: { onChainState: null } });
+    expect(await message("request-refund")).toBe(of("the purchase's funds are not locked"));
+  });
+
+  it("is for the record's owner and Admins, within the wallets of the key", async () => {
+    const desk = await StepDesk.open("Web3ChainV2");
+    const as = async (options: Parameters<typeof insertKey>[0]) => ({
+      token: await insertKey({ canPay: true, ...options }),
+    });
+    const { id } = (await desk.buying.only("payment")).SmartContractWallet ?? { id: "" };
+    expect(await desk.ask("submit-result", {}, await as({}))).toMatchObject({
+      status: 403,
+      message: "blockchainIdentifier: the payment is another key's",
+    });
+    expect(
+      await desk.ask("submit-result", {}, await as({ networkLimit: ["Mainnet"] })),
+    ).toMatchObject({ status: 403 });
+    expect(await desk.ask("submit-result", {}, await as({ walletLimit: ["other"] }))).toMatchObject(
+      {
+        status: 404,
+        message: "blockchainIdentifier: there is no such payment",
+      },
+    );
+    const owner = await as({ id: "owner", walletLimit: [id] });
+    await env.DB.prepare("UPDATE escrow SET requested_by_id = 'owner'").run();
+    expect((await desk.ask("submit-result", {}, owner)).status).toBe(200);
+    expect((await desk.ask("request-refund", {}, owner)).status).toBe(404);
+    expect((await desk.ask("request-refund")).status).toBe(200);
+  });
+
+  it("is refused where nobody would take it", async () => {
+    const desk = await StepDesk.open("Web3ChainV2");
+    const { sourceId } = desk.buying.desk;
+    const change = (fields: object) =>
+      desk.buying.desk.ask("PATCH", "/payment-source-extended", { id: sourceId, ...fields });
+    await change({ drives: "finish" });
+    expect((await desk.ask("request-refund")).status).toBe(200);
+    await change({ drives: "nothing" });
+    expect(await desk.ask("submit-result")).toMatchObject({
+      status: 503,
+      message: `The payment source ${sourceId} takes no steps: its drives is nothing`,
+    });
+    await change({ drives: "all" });
+    await env.DB.prepare("UPDATE managed_wallet SET deleted_at = 1 WHERE role = 'Selling'").run();
+    expect(await desk.ask("submit-result")).toMatchObject({
+      status: 409,
+      message: "blockchainIdentifier: its wallet was removed: add it again to have something done",
+    });
+  });
+
+  it("takes the place of one that comes by itself and is not begun", async () => {
+    const desk = await StepDesk.open("Web3ChainV2");
+    await desk.take("submit-result");
+    const want = {
+      id: "w",
+      step: "Withdraw",
+      resultHash: null,
+      by: "automatic",
+      since: 1,
+    } as const;
+    await desk.put("payment", {
+      state: { sellerCooldown: "0" },
+      wanted: { ...NOTHING_WANTED, want },
+    });
+    expect((await desk.ask("withdraw")).data.NextAction.requestedAction).toBe("WithdrawRequested");
+    expect((await desk.ask("authorize-refund")).data.NextAction).toMatchObject({
+      requestedAction: "AuthorizeRefundRequested",
+    });
+  });
+});
