@@ -116,6 +116,7 @@ export class HotWallet extends DurableObject<Env> {
     const { OutputView } = await import("../src/wallets/spending/outputs.ts");
     this.#view ??= new OutputView();
     const providers = await this.#providers(source);
+    const clock = await chainClock(env, Date.now() + RUN_MS);
     const escrows = escrowWorks({
       ledger,
       source,
@@ -124,6 +125,7 @@ export class HotWallet extends DurableObject<Env> {
       provider: providers.provider,
       views: this.#viewsOfOthers,
       automatic: automaticSteps(env),
+      clock,
       wake: (onNetwork, other) => wakeWallet(env, onNetwork, other, requestId),
     });
     const again = await runWallet({
@@ -145,7 +147,7 @@ export class HotWallet extends DurableObject<Env> {
       published: () => publishedScripts(ledger, source.id),
       keys: () => this.#keys(source, vkey),
       threshold: confirmationThreshold(env),
-      clock: await chainClock(env, Date.now() + RUN_MS),
+      clock,
       now: Date.now,
       newId,
       requestId,

@@ -15,6 +15,7 @@ import { dueWallets } from "./registrations/store.ts";
 import { ENTRY_DOCUMENTS } from "./registry/read-entries.ts";
 import { wakeRegistry } from "./registry/sync/wake.ts";
 import { activeSourceIds } from "./sources/active.ts";
+import { chainClock } from "./sources/chain-clock.ts";
 import { wakeCursor } from "./sources/cursor.ts";
 import { within } from "./timeout.ts";
 import { checkLowBalances } from "./wallets/low-balance/check.ts";
@@ -53,12 +54,12 @@ export async function runSchedule(env: Env): Promise<void> {
     { name: "registry.wake", run: () => wakeRegistry(env, requestId) },
     {
       name: "wallets.wake",
-      run: () =>
-        wakeDueWallets(
-          env,
-          [dueWallets, walletsWithTransfers, walletsWithReferenceScripts, walletsWithEscrows],
-          requestId,
-        ),
+      run: async () => {
+        const clock = await chainClock(env, Date.now() + JOB_MS);
+        const escrows = walletsWithEscrows(clock);
+        const features = [dueWallets, walletsWithTransfers, walletsWithReferenceScripts, escrows];
+        await wakeDueWallets(env, features, requestId);
+      },
     },
     { name: "purchases.return", run: () => returnAllCharges(env) },
     { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_MS) },

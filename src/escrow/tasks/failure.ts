@@ -3,7 +3,7 @@ import { TransactionTooLarge } from "../../chain/transaction/build.ts";
 import { WalletShort } from "../../chain/transaction/selection.ts";
 import { log } from "../../log.ts";
 import { WAIT_MS } from "../../wallets/pauses.ts";
-import { DeadlinePassed } from "../../wallets/spending/making/window.ts";
+import { DeadlinePassed, NotYet } from "../../wallets/spending/making/window.ts";
 import { FormerMayLand, InputMissing, WalletGone } from "../../wallets/work.ts";
 import { StepImpossible } from "../actions/escrow.ts";
 import type { EscrowRecord, WalletName } from "../record.ts";
@@ -45,6 +45,7 @@ export function afterFailure(
     return waiting(Math.max(error.retryAt ?? 0, now + WAIT_MS), wanted.error);
   if (error instanceof FormerMayLand || error instanceof InputMissing)
     return waiting(now + WAIT_MS, wanted.error);
+  if (error instanceof NotYet) return waiting(error.until, problem(error.message));
   if (error instanceof DeadlinePassed)
     return isLock
       ? waiting(now + OVER_MS, wanted.error ?? problem(LOCK_OVER))

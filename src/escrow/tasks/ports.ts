@@ -29,6 +29,13 @@ export interface StepPorts extends EscrowPorts {
   collectionAddress: string | null;
   /** Which steps come by themselves. */
   automatic: Automatic;
+  /**
+   * The time on the chain, by which steps begin and are over.
+   *
+   * @param now - wall clock; both epoch milliseconds
+   * @throws ProviderError
+   */
+  chainTime(now: number): Promise<number>;
 }
 
 /** What deals purchases to the purchasing wallets of a source. */

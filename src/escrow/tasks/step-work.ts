@@ -56,24 +56,29 @@ export function stepWork(ports: StepPorts): EscrowWork {
 
     async due(now, limit) {
       if (drives === "nothing") return { tasks: [], next: null };
-      const due = await dueRecords(ledger, mine, "step", now, MOST_DUE, ports.automatic);
+      const chain = await ports.chainTime(now);
+      // What is due by the chain, and what was put off by the wall clock.
+      const latest = Math.max(now, chain);
+      const due = await dueRecords(ledger, mine, "step", latest, MOST_DUE, ports.automatic);
       const undecided = due.filter((record) => !canBegin(record)).map(({ id }) => id);
       if (undecided.length > 0) {
         const { hasEvents } = await changeRecords(ledger, network, undecided, now, (record) =>
-          decide(record, ports, now),
+          decide(record, ports, chain),
         );
         if (hasEvents) told();
       }
       const decided = await recordsById(ledger, undecided);
       const ready = [...due, ...decided].filter(canBegin);
       for (const record of ready) records.set(record.id, record);
-      const tasks = ready.map((record) => taskOf(record, now));
+      const tasks = ready.map((record) => taskOf(record, chain));
+      const next = await nextDue(ledger, mine, "step", latest);
       return {
         tasks: tasks
           .toSorted((a, b) => a.urgency - b.urgency)
           .slice(0, limit)
           .map(({ urgency: _, ...task }) => task),
-        next: await nextDue(ledger, mine, "step", now),
+        // A chain that is ahead gets there as much earlier.
+        next: next && next - (latest - now),
       };
     },
 
@@ -124,6 +129,7 @@ function canBegin(record: EscrowRecord): boolean {
   );
 }
 
+/** @param now - on the chain, epoch milliseconds */
 function taskOf(record: EscrowRecord, now: number): Task & { urgency: number } {
   const want = record.wanted.want as Want;
   const { notBefore, deadline } = windowOf(record, want.step) ?? {
@@ -137,6 +143,7 @@ function taskOf(record: EscrowRecord, now: number): Task & { urgency: number } {
     ...(deadline !== null && { deadline, lastStart: deadline - LAST_START_MS }),
     canBeOvertaken: canBeOvertaken(record, by, { from: now, to: now + VALID_MS }),
     isAlone: (want.failures ?? 0) > 0,
+    ...(want.by === AUTOMATIC && { isAutomatic: true }),
     urgency: deadline ?? want.since + PATIENCE_MS,
   };
 }
@@ -144,6 +151,8 @@ function taskOf(record: EscrowRecord, now: number): Task & { urgency: number } {
 /**
  * What becomes of a record that is due and has nothing that could be begun: a step that comes by itself,
  * or the end of one that never can be done.
+ *
+ * @param now - on the chain, epoch milliseconds
  */
 function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: number) {
   const { wanted, side, state, sourceType } = record;
@@ -167,7 +176,8 @@ function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: num
     if (error?.note === NOT_WORTH) return null;
     return { wanted: { ...wanted, error: problem(NOT_WORTH) } };
   }
-  const asked: Want = { id: newId(now), step, resultHash: null, by: AUTOMATIC, since: now };
+  const at = Date.now();
+  const asked: Want = { id: newId(at), step, resultHash: null, by: AUTOMATIC, since: at };
   return { wanted: { ...wanted, want: asked } };
 }
 

@@ -1,8 +1,10 @@
 import { and, asc, eq, isNull } from "drizzle-orm";
+import type { ChainClock } from "../../chain/chain-time.ts";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { type Drives, drivesOf } from "../../sources/drives.ts";
 import { paymentSource } from "../../sources/tables.ts";
+import type { DueWallets } from "../../wallets/due.ts";
 import { managedWallet, type WalletRole } from "../../wallets/managed/tables.ts";
 
 interface DrivenWallet {
@@ -29,17 +31,28 @@ async function drivenWallets(core: Database): Promise<DrivenWallet[]> {
     .filter(({ drives }) => drives !== "nothing");
 }
 
-/** Wallets with records that are due. @param now - epoch milliseconds */
-export async function walletsWithEscrows(
+/**
+ * Wallets with records that are due.
+ *
+ * @param clock - of a chain in another time nobody here knows what is due: the wallets ask it
+ */
+export function walletsWithEscrows(clock: ChainClock): DueWallets {
+  return (database, now) => walletsDueBy(database, clock === "wall" ? now : FAR_FUTURE);
+}
+
+const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
+
+/** @param time - epoch milliseconds */
+async function walletsDueBy(
   database: Database,
-  now: number,
+  time: number,
 ): Promise<{ network: Network; vkey: string }[]> {
   // By the wallet, or by the source where none was chosen yet.
   const due = await database.all<{ network: Network; vkey: string | null; sourceId: string }>(
     `SELECT DISTINCT network, wallet->>'vkey' AS vkey,
        iif(wallet IS NULL, source_id, NULL) AS sourceId
      FROM escrow WHERE due_at IS NOT NULL AND due_at <= ?`,
-    now,
+    time,
   );
   if (due.length === 0) return [];
   const driven = await drivenWallets(database);

@@ -1,3 +1,4 @@
+import { type ChainClock, chainTime } from "../../chain/chain-time.ts";
 import type { Network } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
 import type { Database } from "../../db/client.ts";
@@ -26,6 +27,8 @@ export interface WorkPlace {
   wake(network: Network, vkey: string): Promise<void>;
   /** Which steps come by themselves. */
   automatic: { payments: boolean; refunds: boolean };
+  /** Which clock tells the time on the chain. */
+  clock: ChainClock;
 }
 
 /** What a wallet does for the escrows of a payment source, the most urgent first. */
@@ -36,7 +39,13 @@ export function escrowWorks(place: WorkPlace): EscrowWork[] {
   if (row === undefined) return [];
   const ports = { ledger, source, wallet: nameOf(row), drives: drivesOf(source, row) };
   const { collectionAddress } = row;
-  const steps = stepWork({ ...ports, collectionAddress, automatic: place.automatic });
+  const steps = stepWork({
+    ...ports,
+    collectionAddress,
+    automatic: place.automatic,
+    chainTime: async (now) =>
+      place.clock === "wall" ? now : chainTime("tip", (await provider.latestBlock()).time, now).tip,
+  });
   if (row.role !== "Purchasing") return [steps];
   const buyers = wallets
     .filter((one) => one.role === "Purchasing" && drivesOf(source, one) === "all")

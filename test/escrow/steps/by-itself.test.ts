@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { PaymentSourceType } from "../../../src/chain/network.ts";
+import { runSchedule } from "../../../src/schedule.ts";
+import { emptyTables } from "../../support/app.ts";
+import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
+import { objectsLike } from "../../support/objects.ts";
+import { settle } from "../../support/sources/sync.ts";
+
+beforeEach(emptyTables);
+
+const HOUR = 60 * 60_000;
+const MOST_MINUTES = 30;
+
+/** A service that sells and buys, in which only the cron, and what it wakes, does anything. */
+class Unattended {
+  readonly desk: PurchaseDesk;
+  readonly #woken: Set<string>;
+
+  private constructor(desk: PurchaseDesk, woken: Set<string>) {
+    this.desk = desk;
+    this.#woken = woken;
+  }
+
+  static async open(type: PaymentSourceType): Promise<Unattended> {
+    const desk = await PurchaseDesk.open(type, { published: true });
+    const woken = new Set<string>();
+    const wake = async (_: string, vkey: string) => void woken.add(vkey);
+    desk.quotes.desk.bindings = {
+      CHAIN_CLOCK: "tip",
+      HOT_WALLET: objectsLike("HOT_WALLET", () => ({ wake })),
+    };
+    return new Unattended(desk, woken);
+  }
+
+  /** Quotes and purchases a job. @returns the escrow's identifier */
+  async buy(): Promise<string> {
+    const quote = await this.desk.quote();
+    const { status, message } = await this.desk.purchase(quote);
+    expect([status, message]).toEqual([200, ""]);
+    return quote.blockchainIdentifier;
+  }
+
+  /** Lets minutes of the cron pass until both sides are in a state. */
+  async until(state: string): Promise<void> {
+    const { quotes } = this.desk;
+    const { chain, sourceId } = quotes.desk;
+    for (let minute = 0; minute < MOST_MINUTES; minute++) {
+      await runSchedule(quotes.desk.env());
+      const wallets = [...quotes.desk.sellers, this.desk.buyer];
+      const woken = wallets.filter(({ vkey }) => this.#woken.delete(vkey));
+      for (const wallet of woken) await quotes.desk.work(wallet);
+      await settle(chain, sourceId, { env: { BLOCKFROST_URL_PREPROD: chain.url } });
+      const shown = [...(await quotes.payments()), ...(await this.desk.purchases())];
+      if (shown.length === 2 && shown.every(({ onChainState }) => onChainState === state)) return;
+    }
+    const shown = [...(await quotes.payments()), ...(await this.desk.purchases())];
+    throw new Error(JSON.stringify(shown.map((one) => [one.onChainState, one.NextAction])));
+  }
+
+  async later(ms: number): Promise<void> {
+    const { chain } = this.desk.quotes.desk;
+    await chain.advance(ms);
+    await chain.mine();
+  }
+}
+
+describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an escrow of %s", (type) => {
+  it("comes to its end with nobody's help: the seller is paid for a result", async () => {
+    const service = await Unattended.open(type);
+    const blockchainIdentifier = await service.buy();
+    await service.until("FundsLocked");
+    const { status } = await service.desk.ask("/payment/submit-result", {
+      network: "Preprod",
+      blockchainIdentifier,
+      submitResultHash: "ab".repeat(32),
+    });
+    expect(status).toBe(200);
+    await service.until("ResultSubmitted");
+    await service.later(9 * HOUR);
+    await service.until("Withdrawn");
+    const [payment] = await service.desk.quotes.payments();
+    expect(payment.NextAction).toMatchObject({ requestedAction: "None", errorType: null });
+  });
+
+  it("comes to its end with nobody's help: the buyer is refunded without a result", async () => {
+    const service = await Unattended.open(type);
+    await service.buy();
+    await service.until("FundsLocked");
+    await service.later(3 * HOUR);
+    await service.until("RefundWithdrawn");
+    const [purchase] = await service.desk.purchases();
+    expect(purchase.NextAction).toMatchObject({ requestedAction: "None", errorType: null });
+  });
+});
