@@ -31,6 +31,17 @@ export function isStepPossible(
   return transitionOf(ruleOf(step, type), state) !== undefined;
 }
 
+/** The state that a step leads to; null: it is not possible there. */
+export function stateAfterStep(
+  step: Step,
+  state: OnChainState | null,
+  type: PaymentSourceType,
+): OnChainState | null {
+  const transition = transitionOf(ruleOf(step, type), state);
+  if (transition === undefined) return null;
+  return transition.to ?? (step === "Withdraw" ? "Withdrawn" : "RefundWithdrawn");
+}
+
 /**
  * When a step may be done in a record's state; null: never, since the state does not allow it, or it
  * could begin only after its end, or after the year 9999.

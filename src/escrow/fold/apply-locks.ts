@@ -182,6 +182,7 @@ function lockRecord(
   const { wanted, taken } = wantedAfter(record, {
     txHash,
     onChainState,
+    resultHash: lock.datum.resultHash,
     utxo,
     madeFor: changes.stored(record, txHash)?.want ?? null,
     ...(faults.length > 0 && { reason: faults.join("; ") }),

@@ -140,13 +140,14 @@ async function applyStep(
   const datum = output?.datum ?? null;
   const disputed = onChainState === "DisputedWithdrawn";
   const utxo = output ? `${txHash}#${output.index}` : null;
+  // A new datum replaces the result, also by none.
+  const resultHash = datum ? datum.resultHash : state.resultHash;
   changes.advance(
     record,
     {
       state: {
         onChainState,
-        // A new datum replaces the result, also by none.
-        resultHash: datum ? datum.resultHash : state.resultHash,
+        resultHash,
         buyerCooldown: cooldownText(datum?.buyerCooldownTime ?? 0n),
         sellerCooldown: cooldownText(datum?.sellerCooldownTime ?? 0n),
         buyerFees: String(BigInt(state.buyerFees) + (payer === "buyer" ? share : 0n)),
@@ -160,6 +161,7 @@ async function applyStep(
       ...wantedAfter(record, {
         txHash,
         onChainState,
+        resultHash,
         utxo,
         madeFor: changes.stored(record, txHash)?.want ?? null,
       }),
@@ -187,6 +189,7 @@ function applyLoss(
       ...wantedAfter(record, {
         txHash,
         onChainState,
+        resultHash: record.state.resultHash,
         utxo: null,
         madeFor: changes.stored(record, txHash)?.want ?? null,
         reason,

@@ -1,7 +1,6 @@
-import { lastDeadline, windowOf } from "../actions/windows.ts";
+import { isStepPossible, lastDeadline, windowOf } from "../actions/windows.ts";
 import type { EscrowRecord } from "../record.ts";
 import type { Step } from "../wanted.ts";
-import { mayStand } from "./wanted-after.ts";
 
 /** How long after a deadline a step is over: as long as a block may take to be seen. */
 const OVER_MS = 120_000;
@@ -13,7 +12,7 @@ const OVER_MS = 120_000;
  * @returns epoch milliseconds of the chain
  */
 export function dueAt(record: EscrowRecord): number | null {
-  const { side, sourceType, state, wanted } = record;
+  const { sourceType, state, wanted } = record;
   const { want, underWay, error } = wanted;
   if (underWay !== null || error?.isManual) return null;
   if (want === null) {
@@ -21,7 +20,7 @@ export function dueAt(record: EscrowRecord): number | null {
     const window = step && windowOf(record, step);
     return window && (window.notBefore ?? 0);
   }
-  if (mayStand(side, want, state.onChainState, sourceType)) {
+  if (isStepPossible(want.step, state.onChainState, sourceType)) {
     const begins = windowOf(record, want.step)?.notBefore ?? 0;
     return Math.max(begins, want.since, want.tryAt ?? 0);
   }

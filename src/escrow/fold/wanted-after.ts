@@ -1,8 +1,9 @@
-import type { OnChainState, PaymentSourceType } from "../../chain/network.ts";
-import { isStepPossible } from "../actions/windows.ts";
+import type { OnChainState } from "../../chain/network.ts";
+import { isStepPossible, stateAfterStep } from "../actions/windows.ts";
 import { addNote, type EscrowRecord, type Side } from "../record.ts";
 import type { TransactionRecord } from "../transaction-record.ts";
 import {
+  AUTOMATIC,
   isTerminal,
   nextActionOf,
   type RecordError,
@@ -19,6 +20,8 @@ type Subject = Pick<EscrowRecord, "side" | "sourceType" | "state" | "wanted">;
 export interface Moved {
   txHash: string;
   onChainState: OnChainState;
+  /** Hex, `""` when there is none. */
+  resultHash: string;
   /** The output that holds the funds now, `hash#index`. */
   utxo: string | null;
   /** What it was made for, if it is one of ours for this record. */
@@ -27,31 +30,34 @@ export interface Moved {
   reason?: string;
 }
 
-/**
- * What is wanted of a record once a transaction moved its escrow, by the transition table: a
- * stranger's transaction meets the record's action, one of ours its own task under way, whatever the
- * record says by then. What was asked for later than that task stays as it is, and a want that waits
- * for the state it was asked in takes no part.
- */
-export function wantedAfter(
-  { side, sourceType, state, wanted }: Subject,
-  { txHash, onChainState, utxo, madeFor, reason }: Moved,
-): { wanted: Wanted; taken: Taken } {
-  const { want, underWay, expiredAt } = wanted;
-  const waits = want !== null && !mayStand(side, want, state.onChainState, sourceType);
-  const subject = madeFor ?? (waits ? null : want);
-  const { requestedAction } = nextActionOf(state.onChainState, {
-    ...wanted,
-    want: waits ? null : want,
-    expiredAt: null,
-  });
-  const next = decide(side, madeFor ? `${madeFor.step}Initiated` : requestedAction, onChainState);
+/** What becomes of the want that a transaction meets. */
+interface Outcome {
+  /** Whether it is over: done, or not possible any more. */
+  isOver: boolean;
+  error: { isManual: boolean; note: string } | null;
+}
 
-  const isDone = next.action === "None" || next.action === "WaitingForExternalAction";
+/**
+ * What is wanted of a record once a transaction moved its escrow. One of ours meets its own task under way
+ * in the transition table, whatever the record says by then. A stranger's meets what is wanted, which is
+ * done, still possible, or not any more; where nothing is, or a person's decision is due, it meets the
+ * record's action in the table. What was asked for later than a task of ours stays as it is, and a want that
+ * waits for the state it was asked in takes no part.
+ */
+export function wantedAfter(record: Subject, moved: Moved): { wanted: Wanted; taken: Taken } {
+  const { sourceType, state, wanted } = record;
+  const { txHash, onChainState, utxo, madeFor, reason } = moved;
+  const { want, underWay, expiredAt } = wanted;
+  const stands = want !== null && isStepPossible(want.step, state.onChainState, sourceType);
+  const subject = madeFor ?? (stands ? want : null);
+  const isTask = madeFor === null && subject !== null && !wanted.error?.isManual;
+  const outcome =
+    (isTask ? outcomeOf(record, subject, moved) : null) ?? tableOutcome(record, subject, moved);
+
   const pointless = isTerminal(onChainState) ? want : null;
-  const ended = isDone ? (pointless ?? subject) : null;
+  const ended = outcome.isOver ? (pointless ?? subject) : null;
   const left = ended !== null && ended.id === want?.id ? null : want;
-  const error = errorAfter(wanted.error, next, txHash, reason);
+  const error = errorAfter(wanted.error, outcome, txHash, reason);
   // What spends the output that this one made may still come.
   const isDisplaced = underWay?.spends !== utxo || utxo === null;
   return {
@@ -70,17 +76,70 @@ export function wantedAfter(
   };
 }
 
+const STAYS: Outcome = { isOver: false, error: null };
+const DONE: Outcome = { isOver: true, error: null };
+const LOCKED_TWICE =
+  "Somebody who has the wallet's key locked the funds while our own lock was on its way, which may land as well";
+
+/**
+ * What becomes of a want when a stranger's transaction moves the escrow. Who shares the wallet's key may have
+ * done it. Null: the table decides, since a person has to.
+ */
+function outcomeOf(
+  { sourceType, state, wanted }: Subject,
+  want: Want,
+  moved: Moved,
+): Outcome | null {
+  const { onChainState, resultHash } = moved;
+  if (onChainState === "FundsOrDatumInvalid") return null;
+  // Ours may lock the price once more.
+  if (want.step === "FundsLocking" && wanted.underWay !== null)
+    return { isOver: true, error: { isManual: true, note: LOCKED_TWICE } };
+  const isDone =
+    want.step === "SubmitResult"
+      ? want.resultHash === resultHash
+      : stateAfterStep(want.step, state.onChainState, sourceType) === onChainState;
+  if (isDone) return DONE;
+  if (isStepPossible(want.step, onChainState, sourceType)) return STAYS;
+  if (want.by === AUTOMATIC) return DONE;
+  const note = `${want.step} was not done before the escrow became ${onChainState}, where it is not possible`;
+  return { isOver: true, error: { isManual: false, note } };
+}
+
+/** What the transition table makes of it. */
+function tableOutcome(
+  { side, state, wanted }: Subject,
+  subject: Want | null,
+  { madeFor, onChainState }: Moved,
+): Outcome {
+  const { requestedAction } = nextActionOf(state.onChainState, {
+    ...wanted,
+    want: subject,
+    expiredAt: null,
+  });
+  const { action, error: note } = decide(
+    side,
+    madeFor ? `${madeFor.step}Initiated` : requestedAction,
+    onChainState,
+  );
+  return {
+    isOver: action === "None" || action === "WaitingForExternalAction",
+    error: note === null ? null : { isManual: action === "WaitingForManualAction", note },
+  };
+}
+
 function errorAfter(
   before: RecordError | null,
-  { action, error }: ReturnType<typeof decide>,
+  { error }: Outcome,
   txHash: string,
   reason?: string,
 ): RecordError | null {
   if (error === null) return null;
+  const { isManual, note } = error;
   return {
-    isManual: action === "WaitingForManualAction",
+    isManual,
     type: "Unknown",
-    note: addNote(before?.note ?? null, reason ? `${error}: ${reason}` : error),
+    note: addNote(before?.note ?? null, reason ? `${note}: ${reason}` : note),
     txHash,
   };
 }
@@ -109,21 +168,6 @@ export function wantedBefore(
     error: isAsItLeft ? taken.error : error,
     expiredAt: expiredAt ?? taken.expiredAt,
   };
-}
-
-/**
- * Whether a want can stand in a state: the contract allows it there, or the table leaves it there.
- * Elsewhere a rollback has taken the escrow back behind it, and it waits for the state to return.
- */
-export function mayStand(
-  side: Side,
-  { step }: Want,
-  state: OnChainState | null,
-  type: PaymentSourceType,
-): boolean {
-  if (isStepPossible(step, state, type)) return true;
-  const action = `${step}Requested`;
-  return state !== null && decide(side, action, state).action === action;
 }
 
 function decide(side: Side, action: string, state: OnChainState) {

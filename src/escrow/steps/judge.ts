@@ -2,8 +2,7 @@
 import type { ChainTime } from "../../chain/chain-time.ts";
 import type { OnChainState } from "../../chain/network.ts";
 import { ruleOf } from "../actions/rules.ts";
-import { windowOf } from "../actions/windows.ts";
-import { mayStand } from "../fold/wanted-after.ts";
+import { isStepPossible, windowOf } from "../actions/windows.ts";
 import type { EscrowRecord } from "../record.ts";
 import { AUTOMATIC, type Step } from "../wanted.ts";
 import { ASKED, type AskedName } from "./asked.ts";
@@ -45,7 +44,7 @@ export function judge(record: EscrowRecord, asked: StepAsked, newest: Step | nul
   if (isSame) return error?.isManual ? refusedByPerson(record) : { is: "done" };
   if (state.onChainState === null) return refused(`the ${side}'s funds are not locked`);
   if (want !== null && want.by !== AUTOMATIC) {
-    const isTaken = underWay !== null || mayStand(side, want, state.onChainState, sourceType);
+    const isTaken = underWay !== null || isStepPossible(want.step, state.onChainState, sourceType);
     if (isTaken) return refused(`${want.step} of the ${side} was asked for and is not done yet`);
   }
   if (isShown(record, step, newest, asked.resultHash)) return { is: "done" };

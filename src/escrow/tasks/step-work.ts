@@ -9,10 +9,9 @@ import { FormerMayLand, type Stand, type Task } from "../../wallets/work.ts";
 import { type Escrow, readEscrow, StepImpossible } from "../actions/escrow.ts";
 import { ruleOf } from "../actions/rules.ts";
 import { stepPart } from "../actions/step-part.ts";
-import { canBeOvertaken, lastDeadline, windowOf } from "../actions/windows.ts";
+import { canBeOvertaken, isStepPossible, lastDeadline, windowOf } from "../actions/windows.ts";
 import { isWorth } from "../actions/worth.ts";
 import { stepByItself } from "../fold/due-at.ts";
-import { mayStand } from "../fold/wanted-after.ts";
 import type { EscrowRecord, LiveOutput } from "../record.ts";
 import { AUTOMATIC, type Want } from "../wanted.ts";
 import { changeRecords, recordsById } from "./change.ts";
@@ -159,7 +158,7 @@ function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: num
   const { want, underWay, error } = wanted;
   if (underWay !== null || error?.isManual) return null;
   if (want !== null) {
-    const waits = !mayStand(side, want, state.onChainState, sourceType);
+    const waits = !isStepPossible(want.step, state.onChainState, sourceType);
     const last = lastDeadline(record, want.step);
     if (waits && (last === null || last > now)) return null;
     return {

@@ -1,15 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ON_CHAIN_STATES, type OnChainState } from "../../../src/chain/network.ts";
-import {
-  type Moved,
-  mayStand,
-  wantedAfter,
-  wantedBefore,
-} from "../../../src/escrow/fold/wanted-after.ts";
+import { type Moved, wantedAfter, wantedBefore } from "../../../src/escrow/fold/wanted-after.ts";
 import { type Side, UNLOCKED } from "../../../src/escrow/record.ts";
 import type { TransactionRecord } from "../../../src/escrow/transaction-record.ts";
 import {
+  AUTOMATIC,
   NOTHING_WANTED,
   nextActionOf,
   STEPS,
@@ -23,6 +19,8 @@ const STEPS_OF: Record<Side, Step[]> = {
   payment: ["SubmitResult", "Withdraw", "AuthorizeRefund"],
   purchase: STEPS.filter((step) => !["SubmitResult", "Withdraw", "AuthorizeRefund"].includes(step)),
 };
+
+type Web3Type = Parameters<typeof wantedAfter>[0]["sourceType"];
 
 const want = (step: Step, id = "want-a"): Want => ({
   ...{ id, step, resultHash: null, by: "key-a", since: 1 },
@@ -47,7 +45,7 @@ const subject = (side: Side, onChainState: OnChainState | null, wanted: Partial<
 });
 
 const moved = (onChainState: OnChainState, more: Partial<Moved> = {}): Moved => ({
-  ...{ txHash: "tx1", onChainState, utxo: "tx1#0", madeFor: null, ...more },
+  ...{ txHash: "tx1", onChainState, resultHash: "", utxo: "tx1#0", madeFor: null, ...more },
 });
 
 describe("what is wanted once the chain has moved an escrow", () => {
@@ -68,13 +66,10 @@ describe("what is wanted once the chain has moved an escrow", () => {
     }
   });
 
-  it("waits below an error, when a stranger's lock came before ours", () => {
-    const asked = want("FundsLocking");
-    const { wanted } = wantedAfter(
-      subject("purchase", null, { want: asked }),
-      moved("FundsLocked"),
-    );
-    expect(wanted).toMatchObject({ want: asked, error: { isManual: true, txHash: "tx1" } });
+  it("is left to a person, when the funds are locked elsewhere while our own lock is on its way", () => {
+    const was = { want: want("FundsLocking"), underWay: underWay("ours", null) };
+    const { wanted } = wantedAfter(subject("purchase", null, was), moved("FundsLocked"));
+    expect(wanted).toMatchObject({ want: null, underWay: null, error: { isManual: true } });
     expect(nextActionOf("FundsLocked", wanted).requestedAction).toBe("WaitingForManualAction");
   });
 
@@ -175,14 +170,49 @@ describe("Rollback fault: what is wanted once a transaction is undone", () => {
   });
 });
 
-it.each([
-  ["payment", "Withdraw", "ResultSubmitted", true],
-  ["payment", "Withdraw", "Disputed", true],
-  ["payment", "Withdraw", "FundsLocked", false],
-  ["payment", "SubmitResult", null, false],
-  ["purchase", "FundsLocking", null, true],
-  ["purchase", "UnSetRefundRequested", "FundsLocked", false],
-  ["purchase", "WithdrawRefund", "RefundAuthorized", true],
-] as const)("for a %s, %s in the state %s: %s", (side, step, state, stands) => {
-  expect(mayStand(side, want(step), state, "Web3ChainV2")).toBe(stands);
+/*
+ * What becomes of a step that was asked for in a state when somebody else moves the escrow, a column per
+ * new state in the order of ON_CHAIN_STATES: `done`, still asked for (`=`), over with a note (`x`), or a
+ * person decides (`man`).
+ */
+const CELLS: [Web3Type, Side, Step, OnChainState | null, string][] = [
+  ["Web3ChainV1", "payment", "SubmitResult", "FundsLocked", "= man = = = x x x x x"],
+  ["Web3ChainV2", "payment", "SubmitResult", "RefundRequested", "= man = = = x x x x x"],
+  ["Web3ChainV1", "payment", "Withdraw", "ResultSubmitted", "x man = x x x x done x x"],
+  ["Web3ChainV2", "payment", "Withdraw", "WithdrawAuthorized", "x man = x x = x done x x"],
+  ["Web3ChainV1", "payment", "AuthorizeRefund", "Disputed", "x man x done = x x x x x"],
+  ["Web3ChainV2", "payment", "AuthorizeRefund", "Disputed", "= man = = = x done x x x"],
+  ["Web3ChainV1", "purchase", "FundsLocking", null, "done man x x x x x x x x"],
+  ["Web3ChainV1", "purchase", "SetRefundRequested", "FundsLocked", "= man = done = x x x x x"],
+  ["Web3ChainV2", "purchase", "SetRefundRequested", "ResultSubmitted", "= man = x done x x x x x"],
+  ["Web3ChainV1", "purchase", "UnSetRefundRequested", "Disputed", "x man done = = x x x x x"],
+  [
+    "Web3ChainV1",
+    "purchase",
+    "UnSetRefundRequested",
+    "RefundRequested",
+    "done man x = = x x x x x",
+  ],
+  ["Web3ChainV2", "purchase", "AuthorizeWithdrawal", "Disputed", "x man x x = done x x x x"],
+  ["Web3ChainV1", "purchase", "WithdrawRefund", "FundsLocked", "= man x = x x x x done x"],
+  ["Web3ChainV2", "purchase", "WithdrawRefund", "RefundAuthorized", "= man x = x x = x done x"],
+];
+
+describe("a step that somebody else's transaction meets", () => {
+  it.each(CELLS)("%s, %s: %s asked for in %s", (sourceType, side, step, from, cells) => {
+    const by = (who: string) => ({ ...want(step), by: who, resultHash: "ab" });
+    const outcome = (to: OnChainState, who: string, resultHash = "") => {
+      const before = { ...subject(side, from, { want: by(who) }), sourceType };
+      const { wanted } = wantedAfter(before, moved(to, { resultHash }));
+      if (wanted.error?.isManual) return "man";
+      if (wanted.want) return wanted.error ? "an error" : "=";
+      return wanted.error ? "x" : "done";
+    };
+    const expected = cells.split(" ");
+    expect(ON_CHAIN_STATES.map((to) => outcome(to, "key-a"))).toEqual(expected);
+    // Nobody has to be told of what nobody asked for.
+    const silent = expected.map((one) => (one === "x" ? "done" : one));
+    expect(ON_CHAIN_STATES.map((to) => outcome(to, AUTOMATIC))).toEqual(silent);
+    if (step === "SubmitResult") expect(outcome("Disputed", "key-a", "ab")).toBe("done");
+  });
 });
