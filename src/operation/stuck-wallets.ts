@@ -6,6 +6,8 @@ import type { Env } from "../env.ts";
 const OVERDUE_MS = 90_000;
 /** So many failed tries mean that a task will not do by itself. */
 const MANY_FAILURES = 2;
+/** Longer than the longest pause between two tries, so that what failed is found between them. */
+const PAUSED_MS = 6 * 60_000;
 /** What holds up a whole wallet for so long does not pass by itself, as a full line or an epoch's end do. */
 const HELD_MS = 5 * 60_000;
 /** Rows that are looked at, of each table and network. */
@@ -24,9 +26,14 @@ export interface StuckWallet {
   reason: string;
 }
 
+/** SQL: the wallet `vkey` has stored a transaction lately, so what is overdue has its turn when blocks have room. */
+const IS_AT_WORK = `EXISTS (SELECT 1 FROM wallet_transaction AS stored
+  WHERE stored.network = ?1 AND stored.wallet_vkey = vkey AND stored.created_at > ?2)`;
+
 /**
  * Wallets with tasks that failed more than once, that lack funds for a purchase, that nobody tries, or that
- * something has held up for long. What waits for the provider or for the chain is not counted.
+ * something has held up for long: transfers, registrations, and the locks and steps of escrows. What waits
+ * for the provider or for the chain is not counted.
  *
  * @param deadline - epoch milliseconds, as `now`
  * @throws DatabaseUnavailable
@@ -42,7 +49,7 @@ export async function stuckWallets(
       const found = await Promise.all([
         tasksOf(ledger, network, "transfer", "Pending", now),
         tasksOf(ledger, network, "registration", "*Requested", now),
-        shortPurchases(ledger, network),
+        tasksOfEscrows(ledger, network, now),
         heldUp(ledger, network, now),
       ]);
       const byWallet = Map.groupBy(found.flat(), ({ vkey, sourceId }) => vkey ?? sourceId ?? "");
@@ -58,6 +65,8 @@ export async function stuckWallets(
 
 type Row = Omit<StuckWallet, "network">;
 
+const UNTRIED = "nobody has tried it for too long";
+
 /** Of a table with an index of the rows that have a `due_at`. */
 function tasksOf(
   ledger: Database,
@@ -67,15 +76,15 @@ function tasksOf(
   now: number,
 ): Promise<Row[]> {
   return ledger.all(
-    `SELECT wallet_vkey AS vkey, min(source_id) AS sourceId, count(*) AS waiting,
-       ifnull(max(error), 'nobody has tried it for too long') AS reason
-     FROM (SELECT wallet_vkey, source_id, error, failures, due_at FROM ${table}
-           WHERE network = ? AND due_at IS NOT NULL AND state GLOB ? LIMIT ${MOST_LOOKED_AT})
-     WHERE failures >= ${MANY_FAILURES} OR due_at <= ?
-     GROUP BY wallet_vkey`,
+    `SELECT vkey, min(source_id) AS sourceId, count(*) AS waiting,
+       ifnull(max(error), '${UNTRIED}') AS reason
+     FROM (SELECT wallet_vkey AS vkey, source_id, error, failures, due_at FROM ${table}
+           WHERE network = ?1 AND due_at IS NOT NULL AND state GLOB ?3 LIMIT ${MOST_LOOKED_AT})
+     WHERE failures >= ${MANY_FAILURES} OR (due_at <= ?2 AND NOT ${IS_AT_WORK})
+     GROUP BY vkey`,
     network,
-    states,
     now - OVERDUE_MS,
+    states,
   );
 }
 
@@ -90,15 +99,24 @@ function heldUp(ledger: Database, network: Network, now: number): Promise<Row[]>
   );
 }
 
-/** Purchases that are wanted and wait for funds. */
-function shortPurchases(ledger: Database, network: Network): Promise<Row[]> {
+/**
+ * Locks and steps that are wanted. A purchase may be chosen no wallet yet; one without funds is told at
+ * once, since it has a time to pay by.
+ */
+function tasksOfEscrows(ledger: Database, network: Network, now: number): Promise<Row[]> {
   return ledger.all(
-    `SELECT vkey, source_id AS sourceId, count(*) AS waiting,
-       ifnull(max(note), 'the funds are missing') AS reason
-     FROM (SELECT wallet->>'vkey' AS vkey, source_id, error->>'note' AS note FROM escrow
-           WHERE network = ? AND error->>'type' = 'InsufficientFunds' AND error IS NOT NULL
-             AND due_at IS NOT NULL LIMIT ${MOST_LOOKED_AT})
-     GROUP BY vkey, source_id`,
+    `SELECT vkey, min(sourceId) AS sourceId, count(*) AS waiting,
+       ifnull(max(note), '${UNTRIED}') AS reason
+     FROM (SELECT wallet->>'vkey' AS vkey, source_id AS sourceId, due_at, error->>'type' AS type,
+             error->>'note' AS note, ifnull(want->>'failures', 0) AS failures
+           FROM escrow
+           WHERE network = ?1 AND due_at IS NOT NULL AND due_at <= ?3 AND want IS NOT NULL
+           LIMIT ${MOST_LOOKED_AT})
+     WHERE failures >= ${MANY_FAILURES} OR type = 'InsufficientFunds'
+       OR (due_at <= ?2 AND NOT ${IS_AT_WORK})
+     GROUP BY vkey, iif(vkey IS NULL, sourceId, NULL)`,
     network,
+    now - OVERDUE_MS,
+    now + PAUSED_MS,
   );
 }

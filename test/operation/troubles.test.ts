@@ -125,6 +125,60 @@ describe("WALLET_STUCK", () => {
   });
 });
 
+describe("WALLET_STUCK, of locks and steps of escrows,", () => {
+  const LONG_AGO = -2 * MINUTE;
+  const SOON = MINUTE;
+  const short = { type: "InsufficientFunds", note: "the wallet lacks 5 units" };
+  const broken = { type: "Unknown", note: "the contract refuses it" };
+  it.each([
+    ["that lack funds, at once", { step: "FundsLocking" }, short, SOON, short.note],
+    ["that failed twice", { step: "SubmitResult", failures: 2 }, broken, SOON, broken.note],
+    ["that failed once", { step: "SubmitResult", failures: 1 }, broken, SOON, null],
+    ["that nobody tries", { step: "Withdraw" }, null, LONG_AGO, expect.stringContaining("nobody")],
+    ["that have their turn soon", { step: "Withdraw" }, null, -MINUTE, null],
+    ["that nobody asked for", null, null, LONG_AGO, null],
+  ])("tells of those %s: %j", async (_, want, error, due, reason) => {
+    const row = (id: string, vkey: string | null) => ({
+      ...{ id, network: "Preprod", identifier_hash: id, source_id: "s" },
+      ...{ want: want && JSON.stringify(want), error: error && JSON.stringify(error) },
+      ...{ wallet: vkey && JSON.stringify({ vkey }), due_at: Date.now() + due },
+    });
+    await insertRows("escrow", [row("a", "ab"), row("b", "ab"), row("c", null)]);
+    await check();
+    const found = (await told()).map(({ data }) => data);
+    const one = { network: "Preprod", paymentSourceId: "s", reason };
+    expect(found.toSorted((a, b) => Number(b.waiting) - Number(a.waiting))).toEqual(
+      reason === null
+        ? []
+        : [
+            { ...one, walletVkey: "ab", waiting: 2 },
+            { ...one, walletVkey: null, waiting: 1 },
+          ],
+    );
+  });
+
+  it("leaves a wallet alone that stores one transaction after the other", async () => {
+    const now = Date.now();
+    const vkey = "ab";
+    const overdue = { network: "Preprod", due_at: now + LONG_AGO };
+    const want = '{"step":"SubmitResult"}';
+    await insertRows("escrow", [
+      { ...overdue, id: "a", identifier_hash: "a", wallet: JSON.stringify({ vkey }), want },
+    ]);
+    await insertRows("transfer", [{ ...overdue, id: "t", state: "Pending", wallet_vkey: vkey }]);
+    await insertRows("wallet_transaction", [
+      { hash: "aa", network: "Preprod", wallet_vkey: vkey, phase: "Sent", created_at: now },
+    ]);
+    await check();
+    expect(await told()).toEqual([]);
+    await env.DB.prepare("UPDATE wallet_transaction SET created_at = 1").run();
+    await check();
+    expect((await told()).map(({ data }) => data)).toMatchObject([
+      { walletVkey: vkey, waiting: 2 },
+    ]);
+  });
+});
+
 describe("WALLET_STUCK, of a wallet that is held up as a whole,", () => {
   it.each([
     ["for five minutes", "the wallet has no collateral: send some", 5 * MINUTE, 1],

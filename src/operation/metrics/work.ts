@@ -110,15 +110,22 @@ async function waiting(ledger: Database, network: string, now: number): Promise<
       return rows.map(({ reason, ...row }) => ({ labels: { network, feature, reason }, ...row }));
     }),
   );
-  const [steps] = await ledger.all<{ count: number; oldest: number | null }>(
-    `SELECT count(*) AS count, min(due_at) AS oldest FROM (
-       SELECT due_at FROM escrow WHERE network = ? AND due_at IS NOT NULL LIMIT ${MOST_COUNTED})
-     WHERE due_at <= ?`,
+  const escrows = await ledger.all<{ reason: string; count: number; oldest: number }>(
+    `SELECT iif(error IS NULL, 'turn', 'failing') AS reason, count(*) AS count, min(since) AS oldest
+     FROM (SELECT error, want, due_at, ifnull(want->>'since', due_at) AS since FROM escrow
+           WHERE network = ? AND due_at IS NOT NULL LIMIT ${MOST_COUNTED})
+     WHERE due_at <= ? OR (want IS NOT NULL AND error IS NOT NULL)
+     GROUP BY reason`,
     network,
     now,
   );
-  const labels = { network, feature: "escrow", reason: "turn" };
-  return [...queues.flat(), ...(steps && steps.count > 0 ? [{ labels, ...steps }] : [])];
+  return [
+    ...queues.flat(),
+    ...escrows.map(({ reason, ...row }) => ({
+      labels: { network, feature: "escrow", reason },
+      ...row,
+    })),
+  ];
 }
 
 async function underWay(ledger: Database, network: string): Promise<Counted[]> {
