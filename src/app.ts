@@ -7,7 +7,6 @@ import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
 import { escrowRoutes } from "./escrow/routes.ts";
 import { stepRoutes } from "./escrow/steps/routes.ts";
 import { waitingEscrows } from "./escrow/tasks/waiting.ts";
-import { resumeOfWallet } from "./escrow/unfinished.ts";
 import type { AppEnv } from "./http/context.ts";
 import { drainBody } from "./http/drain-body.ts";
 import { errorResponse } from "./http/errors.ts";
@@ -21,6 +20,7 @@ import { invoiceRoutes } from "./invoices/routes.ts";
 import { ledgerRoutes } from "./ledger/routes.ts";
 import { operationRoutes } from "./operation/routes.ts";
 import { paymentSourceRoutes } from "./payment-sources/routes.ts";
+import { tellRecords } from "./payment-sources/tell-records.ts";
 import { readinessRoutes } from "./readiness/routes.ts";
 import { registrationRoutes } from "./registrations/routes.ts";
 import { waitingRegistrations } from "./registrations/waiting.ts";
@@ -62,7 +62,7 @@ export function createApp(): Hono<AppEnv> {
       at: API,
       router: walletRoutes(
         [waitingReferenceScripts, waitingTransfers, waitingRegistrations, waitingEscrows],
-        resumeOfWallet,
+        (c, { sourceId }) => tellRecords(c.env, sourceId, c.var.deadline),
       ),
     },
     { at: API, router: transferRoutes() },

@@ -11,6 +11,7 @@ import { verifyDueInboxes } from "./inbox/jobs.ts";
 import { log } from "./log.ts";
 import { checkService } from "./operation/troubles.ts";
 import { destroyUnneededKeys } from "./payment-sources/kept-keys.ts";
+import { tellAllRecords } from "./payment-sources/tell-records.ts";
 import { dueWallets } from "./registrations/store.ts";
 import { ENTRY_DOCUMENTS } from "./registry/read-entries.ts";
 import { wakeRegistry } from "./registry/sync/wake.ts";
@@ -33,6 +34,8 @@ const BALANCES_MS = 20_000;
 const RESEAL_MS = 20_000;
 /** How long a run of the cron renders documents anew after a new version of their text. */
 const RENDER_MS = 20_000;
+/** How long a run tells records that wallets of theirs are gone, or back. */
+const TELL_MS = 20_000;
 const DOCUMENTS = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
 
 /** How long a run waits for a job: longer than any successful one takes. */
@@ -62,6 +65,7 @@ export async function runSchedule(env: Env): Promise<void> {
       },
     },
     { name: "purchases.return", run: () => returnAllCharges(env) },
+    { name: "wallets.changed", run: () => tellAllRecords(env, Date.now() + TELL_MS) },
     { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_MS) },
     { name: "x402.wake", run: () => wakeSettlements(env, requestId, Date.now()) },
     { name: "service.check", run: () => checkService(env, requestId, Date.now()) },

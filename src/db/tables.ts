@@ -43,7 +43,10 @@ export const idempotency = sqliteTable(
   ],
 );
 
-/** How far a cron job came, and when; one without a row was never begun. */
+/**
+ * How far a cron job came, and when; one without a row was never begun. Rows that begin with
+ * `wallets.changed:` are what one has to do.
+ */
 export const job = sqliteTable("job", {
   name: text("name").primaryKey(),
   /** What it was done for, such as the id of a sealing key, or JSON of how far it came. */

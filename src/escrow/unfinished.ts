@@ -1,6 +1,5 @@
 import type { Network } from "../chain/network.ts";
-import { type Database, db } from "../db/client.ts";
-import type { AppContext } from "../http/context.ts";
+import type { Database } from "../db/client.ts";
 import { StaleWallet } from "../wallets/spending/store.ts";
 import { UNFINISHED } from "./tables.ts";
 import { changeRecords } from "./tasks/change.ts";
@@ -83,16 +82,6 @@ export function resumeRecords(
   until: number,
 ): Promise<boolean> {
   return changeErrors(ledger, of, { from: "error->>'note' = ?3", to: null }, now, until);
-}
-
-/** The same for a wallet that a request has added. */
-export async function resumeOfWallet(
-  c: AppContext,
-  { sourceId, network, vkey }: { sourceId: string; network: Network; vkey: string },
-): Promise<void> {
-  const { deadline } = c.var;
-  const ledger = db(c.env, network, { writes: "idempotent", deadline });
-  await resumeRecords(ledger, { sourceId, network, vkeys: [vkey] }, Date.now(), deadline);
 }
 
 /** The wallet that acts for a record; earlier versions kept it among the terms. */

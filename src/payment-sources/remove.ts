@@ -1,19 +1,17 @@
 import { db, statement, violates } from "../db/client.ts";
-import { giveUpRecords } from "../escrow/unfinished.ts";
 import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { activeSource } from "../sources/active.ts";
 import { stopCursor } from "../sources/cursor.ts";
+import { walletsChanged } from "../wallets/managed/changed.ts";
 import { walletsOf } from "../wallets/managed/find.ts";
 import { removeWallets } from "../wallets/managed/remove.ts";
 import { destroyUnneededKeys } from "./kept-keys.ts";
 import { refuseOpenTransactions, refuseUnfinished } from "./open-transactions.ts";
 import { toRecord } from "./record.ts";
 import type { DeleteBody, PaymentSourceRecord } from "./schemas.ts";
-
-/** Of the request's time, for what comes after the records were told. */
-const ANSWER_MS = 5_000;
+import { tellRecords } from "./tell-records.ts";
 
 /**
  * Removes a source: sync stops, including a running pass; its provider key and its wallets'
@@ -54,13 +52,14 @@ export async function removeSource(
     await commitAudited(c, database, { action: "payment-source.delete", target: id, detail, now }, [
       removal,
       ...removeWallets(id, now),
+      walletsChanged(id, now),
       stopCursor(id),
     ]);
   } catch (error) {
     if (violates(error, "payment_source.updated_at")) throw noSuchSource();
     throw error;
   }
-  await giveUpRecords(ledger, open, now, deadline - ANSWER_MS);
+  await tellRecords(c.env, id, deadline);
   await destroyUnneededKeys(c.env, deadline);
   return record;
 }

@@ -1,7 +1,6 @@
 import type { Provider } from "../chain/provider/provider.ts";
 import { db, type Statement, statement, violates } from "../db/client.ts";
 import { open, seal } from "../db/sealed.ts";
-import { giveUpRecords, resumeRecords } from "../escrow/unfinished.ts";
 import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
@@ -11,6 +10,7 @@ import { moveCursor, startBackfill } from "../sources/cursor.ts";
 import type { Drives } from "../sources/drives.ts";
 import { providerFor } from "../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
+import { walletsChanged } from "../wallets/managed/changed.ts";
 import {
   conflictOf,
   decideDrives,
@@ -25,9 +25,7 @@ import { destroyUnneededKeys } from "./kept-keys.ts";
 import { refuseOpenTransactions, refuseUnfinished } from "./open-transactions.ts";
 import { toRecord } from "./record.ts";
 import type { PaymentSourceRecord, UpdateBody } from "./schemas.ts";
-
-/** Of the request's time, for what comes after the records were told. */
-const ANSWER_MS = 5_000;
+import { tellRecords } from "./tell-records.ts";
 
 /**
  * Changes the fields sent and keeps the rest: provider key, wallets, and the position from which
@@ -79,6 +77,7 @@ export async function updateSource(
         await updateSettings(c, source, { newKey, drives: body.drives }, now),
         ...removed.flatMap((id) => removeWallet(id, now)),
         ...insertWallets(database, added),
+        ...(removed.length + added.length > 0 ? [walletsChanged(source.id, now)] : []),
         ...(await cursorMoves(provider, source, body.lastIdentifierChecked, added)),
       ],
     );
@@ -87,12 +86,8 @@ export async function updateSource(
     throw await conflictOf(error, database, source.network, drafts);
   }
 
-  if (leaving.length > 0) {
-    await giveUpRecords(ledger, left, now, deadline - ANSWER_MS);
-    await destroyUnneededKeys(c.env, deadline);
-  }
-  if (added.length > 0)
-    await resumeRecords(ledger, { ...left, vkeys: vkeysOf(added) }, now, deadline - ANSWER_MS);
+  await tellRecords(c.env, source.id, deadline);
+  if (leaving.length > 0) await destroyUnneededKeys(c.env, deadline);
   const changed = await activeSource(database, source.id);
   if (!changed) throw removedMeanwhile();
   return toRecord(c.env, changed, await walletsOf(database, [changed.id]), deadline);

@@ -11,6 +11,7 @@ import { startBackfill } from "../sources/cursor.ts";
 import { providerFor } from "../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
 import { wakeChanged } from "../sources/wake.ts";
+import { walletsChanged } from "./managed/changed.ts";
 import { conflictOf, decideDrives, deriveWallet, insertWallets } from "./managed/create.ts";
 import { walletRecordOf } from "./managed/record.ts";
 import type { WalletRole } from "./managed/tables.ts";
@@ -109,6 +110,7 @@ function addWallet(
           now,
         ),
         ...insertWallets(database, [row]),
+        walletsChanged(source.id, now),
         ...(role === "Funding" ? [] : [startBackfill(source.id, [row])]),
       ]);
     } catch (error) {

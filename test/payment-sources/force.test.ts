@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../src/db/client.ts";
 import { destroyUnneededKeys } from "../../src/payment-sources/kept-keys.ts";
+import { tellAllRecords } from "../../src/payment-sources/tell-records.ts";
 import { addRecord } from "../support/administration.ts";
 import { emptyTables } from "../support/app.ts";
 import { requested } from "../support/registry/registration.ts";
@@ -95,6 +96,34 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
         errorNote: null,
       });
       expect(await kept()).toEqual({ wallets: [false, true], sources: [true] });
+    },
+  );
+
+  it.each(["DELETE", "PATCH"])(
+    "of %s is carried out by the cron where the request's time runs out, and so is its undoing",
+    async (method) => {
+      const { source, wallet } = await unfinished(2);
+      const inNoTime = { env: { REQUEST_DEADLINE_MS: "5000" } };
+      const RemoveSellingWallets = [{ id: wallet.id }];
+      const { status } =
+        method === "DELETE"
+          ? await api.remove(source.id, inNoTime, true)
+          : await api.update({ id: source.id, RemoveSellingWallets, force: true }, inNoTime);
+      expect(status).toBe(200);
+      const actions = async () =>
+        (await payments()).map(({ NextAction }) => NextAction.requestedAction);
+      const tell = () => tellAllRecords(env, Date.now() + 60_000);
+      expect(await actions()).toEqual(Array(2).fill("SubmitResultInitiated"));
+      await tell();
+      expect(await actions()).toEqual(Array(2).fill("WaitingForManualAction"));
+      if (method === "PATCH") {
+        const AddSellingWallets = [{ walletMnemonic: api.wallet("seller-0").mnemonic }];
+        await api.update({ id: source.id, AddSellingWallets }, inNoTime);
+        expect(await actions()).toEqual(Array(2).fill("WaitingForManualAction"));
+        await tell();
+        expect(await actions()).toEqual(Array(2).fill("SubmitResultInitiated"));
+      }
+      expect(await db(env).all("SELECT 1 FROM job")).toEqual([]);
     },
   );
 

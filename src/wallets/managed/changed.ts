@@ -1,0 +1,39 @@
+/**
+ * Which payment sources' wallets were removed or added, as long as their records were not told of it. Who
+ * changes them writes it down in the same batch; whoever tells the records takes it away again.
+ */
+import { type Database, type Statement, statement } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+
+const NAME = "wallets.changed:";
+
+/** A change of a source's wallets that its records may not know. */
+export interface WalletsChanged {
+  sourceId: string;
+  /** Another one with each change. */
+  op: string;
+}
+
+/** Of the batch that changes the wallets. @param now - epoch milliseconds */
+export function walletsChanged(sourceId: string, now: number): Statement {
+  return statement(
+    `INSERT INTO job (name, subject, done_at) VALUES (?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET subject = excluded.subject, done_at = excluded.done_at`,
+    NAME + sourceId,
+    newId(now),
+    now,
+  );
+}
+
+/** @param sourceId - of this source alone */
+export function untoldChanges(core: Database, sourceId = "*"): Promise<WalletsChanged[]> {
+  return core.all(
+    `SELECT substr(name, ${NAME.length + 1}) AS sourceId, subject AS op FROM job WHERE name GLOB ?`,
+    NAME + sourceId,
+  );
+}
+
+/** All records were told of it; a change since then stays. */
+export function changeTold({ sourceId, op }: WalletsChanged): Statement {
+  return statement("DELETE FROM job WHERE name = ? AND subject = ?", NAME + sourceId, op);
+}
