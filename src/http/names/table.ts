@@ -5,7 +5,7 @@
  */
 
 /** Fields, by their name in the interface. */
-const FIELDS = {
+export const FIELDS = {
   totalBuyerChainFees: "totalBuyerCardanoFees",
   totalSellerChainFees: "totalSellerCardanoFees",
   collateralReturnMinorUnit: "collateralReturnLovelace",
@@ -13,7 +13,7 @@ const FIELDS = {
 } as const;
 
 /** Values that are not free text, by their name in the interface. */
-const VALUES = {
+export const VALUES = {
   Web3ChainV1: "Web3CardanoV1",
   Web3ChainV2: "Web3CardanoV2",
   CHAT: "SLACK",

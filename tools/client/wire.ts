@@ -1,0 +1,37 @@
+import { FIELDS, VALUES } from "../../src/http/names/table.ts";
+import { fieldsWith, repeatable, shapeOf } from "./typed-document.ts";
+
+/** What the client has to know of the wire at run time, by the names of its constants. */
+export function wireValues(document: Parameters<typeof shapeOf>[0]) {
+  return {
+    SHAPE: shapeOf(document),
+    FIELDS: swapped(FIELDS),
+    VALUES: swapped(VALUES),
+    VALUE_FIELDS: fieldsWith(document, new Set(Object.keys(VALUES))),
+    REPEATABLE: repeatable(document),
+  };
+}
+
+const WHAT: Record<keyof ReturnType<typeof wireValues>, string> = {
+  SHAPE: "Hash of the document that the types follow from.",
+  FIELDS: "Fields in the other spelling, and their names here.",
+  VALUES: "Values in the other spelling, and their names here.",
+  VALUE_FIELDS: "The fields that have such values.",
+  REPEATABLE: "Operations by POST that may be sent again when their outcome is not known.",
+};
+
+/** `client/generated/wire.ts`. */
+export function wireModule(values: ReturnType<typeof wireValues>): string {
+  const constants = Object.entries(values).map(
+    ([name, value]) =>
+      `/** ${WHAT[name as keyof typeof values]} */\nexport const ${name} = ${JSON.stringify(value)} as const;\n`,
+  );
+  return [
+    "/** Written by `npm run generate:client`: do not change it here. */\n",
+    ...constants,
+  ].join("\n");
+}
+
+function swapped(names: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(names).map(([own, other]) => [other, own]));
+}
