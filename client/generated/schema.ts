@@ -3127,11 +3127,6 @@ export interface components {
              * @default null
              */
             sellerReturnAddress?: string | null;
-            /**
-             * @description Always null: escrows are on the chain itself. Clients of other services send it.
-             * @default null
-             */
-            paymentForceLayer?: null;
         };
         CreatePurchaseResponse: {
             /**
@@ -3782,11 +3777,6 @@ export interface components {
              * @constant
              */
             feeRatePermille: 0;
-            /**
-             * @description This generation takes no fee.
-             * @default null
-             */
-            FeeReceiverNetworkWallet?: null;
             /** @description Administrators who must sign to settle a dispute, at most as many as there are. */
             requiredAdminSignatures: number;
             /**
@@ -5376,8 +5366,6 @@ export interface components {
             PaymentSource: components["schemas"]["RecordPaymentSource"];
             /** @description The wallet of this service that acts in the escrow. */
             SmartContractWallet: components["schemas"]["RecordWallet"] | null;
-            /** @description Always null: escrows are on the chain itself. Clients of other services look for it. */
-            forceLayer: null;
             /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
             metadata: string | null;
             /** @description What is done next. */
@@ -5677,8 +5665,6 @@ export interface components {
             PaymentSource: components["schemas"]["RecordPaymentSource"];
             /** @description The wallet of this service that acts in the escrow. */
             SmartContractWallet: components["schemas"]["RecordWallet"] | null;
-            /** @description Always null: escrows are on the chain itself. Clients of other services look for it. */
-            forceLayer: null;
             /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
             metadata: string | null;
             /** @description What is done next. */
@@ -6086,8 +6072,6 @@ export interface components {
             PaymentSource: components["schemas"]["RecordPaymentSource"];
             /** @description The wallet of this service that acts in the escrow. */
             SmartContractWallet: components["schemas"]["RecordWallet"] | null;
-            /** @description Always null: escrows are on the chain itself. Clients of other services look for it. */
-            forceLayer: null;
             /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
             metadata: string | null;
             /** @description What is done next. */
@@ -6352,8 +6336,6 @@ export interface components {
             PaymentSource: components["schemas"]["RecordPaymentSource"];
             /** @description The wallet of this service that acts in the escrow. */
             SmartContractWallet: components["schemas"]["RecordWallet"] | null;
-            /** @description Always null: escrows are on the chain itself. Clients of other services look for it. */
-            forceLayer: null;
             /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
             metadata: string | null;
             /** @description What is done next. */
@@ -7854,11 +7836,6 @@ export interface components {
              * @default null
              */
             sellerReturnAddress?: string | null;
-            /**
-             * @description Always null: escrows are on the chain itself. Clients of other services send it.
-             * @default null
-             */
-            paymentForceLayer?: null;
         };
         VerifyPurchaseResponse: {
             /**

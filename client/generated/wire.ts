@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "2ea69e34c2d1e252dd9a425cbf71a6b0ed10034ef8c0c282a21aadfb646a04b7" as const;
+export const SHAPE = "7550cd65317425c77d38e4701fc0a027df0d44843cdf1c78ef67349fefd1bed9" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

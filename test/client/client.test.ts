@@ -1,6 +1,6 @@
-import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createClient, parseWire, ServiceError, unwrap } from "../../client/index.ts";
+import { service } from "../support/client.ts";
 
 const BASE = "http://service.test";
 
@@ -30,11 +30,7 @@ const QUERY = { params: { query: { network: "Preprod" } } } as const;
 const KEY = { body: { permission: "User" } } as const;
 
 describe("createClient", () => {
-  const client = createClient({
-    baseUrl: BASE,
-    token: env.ADMIN_KEY ?? "",
-    fetch: (request) => exports.default.fetch(request),
-  });
+  const { client } = service();
 
   it("asks the service with its key, and tells its errors apart", async () => {
     const key = { permission: "User", canPay: true } as const;

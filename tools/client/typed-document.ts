@@ -11,12 +11,12 @@ const EXAMPLES = ["examples", "example"];
 const WORDS = ["description", "summary", "title", "tags", "info", "servers", "security"];
 
 /**
- * The document as types are generated from it: without examples and headers of answers, and with all
- * errors of an operation as one, since `error.code` tells them apart. An error that has more than that
- * in its body stays what it is.
+ * The document as types are generated from it: without examples, headers of answers and fields that are
+ * always null, which openapi-fetch cannot type, and with all errors of an operation as one, since
+ * `error.code` tells them apart. An error that has more than that in its body stays what it is.
  */
 export function typedDocument(document: Json): Json {
-  const typed = without(document, EXAMPLES);
+  const typed = withoutNulls(without(document, EXAMPLES));
   const { schemas } = typed.components;
   delete typed.components.headers;
   const codes = new Set<string>();
@@ -122,6 +122,21 @@ function reachable({ paths, webhooks, components }: Json): Json {
   };
   follow([paths, webhooks, components.parameters ?? {}]);
   return Object.fromEntries(Object.entries(components.schemas).filter(([name]) => found.has(name)));
+}
+
+/** A copy without the properties that are always null. */
+function withoutNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  const { properties = {}, required } = value;
+  const nulls = Object.keys(properties).filter((name) => properties[name].type === "null");
+  const copy = Object.fromEntries(
+    Object.entries(value).map(([key, part]) => [key, withoutNulls(part)]),
+  );
+  for (const name of nulls) delete copy.properties[name];
+  if (nulls.length > 0 && required)
+    copy.required = required.filter((name: string) => !nulls.includes(name));
+  return copy;
 }
 
 /** A copy without some keywords. */

@@ -1,0 +1,164 @@
+import type { Client, Schemas } from "./client.ts";
+import { unwrap } from "./errors.ts";
+import { pause } from "./transport.ts";
+
+/** A time of a quote: Unix milliseconds, as text or as a number. */
+type Time = string | number | null;
+
+/** What a seller has quoted: the answer of `POST /payment`, or what the seller's agent passes on of it. */
+export interface SellersQuote {
+  blockchainIdentifier: string;
+  agentIdentifier: string;
+  /** Payment key hash of the seller. */
+  sellerVKey: string;
+  payByTime: Time;
+  submitResultTime: Time;
+  unlockTime: Time;
+  externalDisputeUnlockTime: Time;
+  /** The price; it is compared with the agent's where that is fixed. */
+  RequestedFunds?: Schemas["Funds"][];
+  PaymentSource?: { paymentSourceType: Schemas["PaymentSourceType"] };
+  /** On Web3ChainV2, as the seller has signed it. */
+  sellerReturnAddress?: string | null;
+  /** On Web3ChainV2: position of the payment source in the agent's list. */
+  supportedPaymentSourceIndex?: number;
+}
+
+/** What is bought. */
+export interface Order {
+  network: Schemas["Network"];
+  quote: SellersQuote;
+  /** What the buyer chose to tell this job from its others, and named to the seller. */
+  identifierFromPurchaser: string;
+  /** The buyer's own hash of the input, never the seller's: see `hashInput`. */
+  inputHash: string;
+  /** The most that may be paid: of each unit no more than this, and of others nothing. */
+  atMost: readonly Schemas["Funds"][];
+  /** What the buyer notes. */
+  metadata?: string;
+}
+
+/** How a purchase is waited for. */
+export interface BuyOptions {
+  /** Milliseconds between two looks; default 10 s. */
+  everyMs?: number;
+  /** Told of the purchase each time that it is looked at. */
+  onLook?: (purchase: Schemas["Purchase"]) => void;
+  /** Stops waiting, not the purchase. */
+  signal?: AbortSignal;
+}
+
+/** The purchase ended without a result, or waits for a person: `purchase.NextAction` says why. */
+export class PurchaseStopped extends Error {
+  override name = "PurchaseStopped";
+  readonly purchase: Schemas["Purchase"];
+
+  constructor(purchase: Schemas["Purchase"]) {
+    const { onChainState, NextAction } = purchase;
+    const why = NextAction.errorNote ?? NextAction.requestedAction;
+    super(`the purchase has no result: ${onChainState ?? "not locked"}, ${why}`);
+    this.purchase = purchase;
+  }
+}
+
+const EVERY_MS = 10_000;
+const DELIVERED: ReadonlySet<string> = new Set([
+  "ResultSubmitted",
+  "WithdrawAuthorized",
+  "Withdrawn",
+]);
+const ENDED: ReadonlySet<string> = new Set([
+  "FundsOrDatumInvalid",
+  "RefundWithdrawn",
+  "DisputedWithdrawn",
+]);
+
+/**
+ * Accepts a quote and waits until its result is on the chain; its `resultHash` is to be compared with
+ * what the seller delivers (`matchesResult`). Called again for the same quote, after a restart say, it
+ * goes on with the purchase that there is.
+ *
+ * @throws RangeError when the quote costs more than it may: nothing was bought
+ * @throws ServiceError when the quote is refused
+ * @throws PurchaseStopped
+ */
+export async function buy(
+  client: Client,
+  order: Order,
+  { everyMs = EVERY_MS, onLook, signal }: BuyOptions = {},
+): Promise<Schemas["Purchase"]> {
+  let purchase = await accept(client, order);
+  for (;;) {
+    onLook?.(purchase);
+    const { onChainState, NextAction } = purchase;
+    if (onChainState !== null && DELIVERED.has(onChainState)) return purchase;
+    const hasEnded =
+      (onChainState !== null && ENDED.has(onChainState)) ||
+      ["None", "WaitingForManualAction"].includes(NextAction.requestedAction);
+    if (hasEnded) throw new PurchaseStopped(purchase);
+    await pause(everyMs, signal);
+    purchase = await resolve(client, order);
+  }
+}
+
+async function accept(client: Client, order: Order): Promise<Schemas["Purchase"]> {
+  const body = requestOf(order);
+  const checked = await client.POST("/api/v1/purchase/verify", { body });
+  if (checked.data) requireWithin(checked.data.data.PaidFunds, order.atMost);
+  // The purchase exists: `verify` says so as the purchase itself does.
+  else if (checked.response.status !== 409) unwrap(checked);
+  const made = checked.data && (await client.POST("/api/v1/purchase", { body }));
+  if (made?.data) return made.data.data;
+  if (made && made.response.status !== 409) unwrap(made);
+  const existing = await resolve(client, order);
+  const { agentIdentifier, inputHash } = existing;
+  if (agentIdentifier !== body.agentIdentifier || inputHash !== body.inputHash)
+    throw new PurchaseStopped(existing);
+  return existing;
+}
+
+function requestOf(order: Order): Schemas["CreatePurchaseRequest"] {
+  const { quote, metadata, network, identifierFromPurchaser, inputHash } = order;
+  const { RequestedFunds = [], PaymentSource, supportedPaymentSourceIndex: index } = quote;
+  const type = PaymentSource?.paymentSourceType;
+  const isV2 = type === undefined ? index !== undefined : type === "Web3ChainV2";
+  return {
+    network,
+    blockchainIdentifier: quote.blockchainIdentifier,
+    agentIdentifier: quote.agentIdentifier,
+    sellerVkey: quote.sellerVKey,
+    inputHash,
+    identifierFromPurchaser,
+    payByTime: String(quote.payByTime),
+    submitResultTime: String(quote.submitResultTime),
+    unlockTime: String(quote.unlockTime),
+    externalDisputeUnlockTime: String(quote.externalDisputeUnlockTime),
+    ...(RequestedFunds.length > 0 && { Amounts: RequestedFunds }),
+    ...(isV2 && {
+      supportedPaymentSourceIndex: index ?? 0,
+      sellerReturnAddress: quote.sellerReturnAddress ?? null,
+    }),
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+/** @throws RangeError */
+function requireWithin(
+  price: readonly Schemas["Funds"][],
+  atMost: readonly Schemas["Funds"][],
+): void {
+  const sum = (funds: readonly Schemas["Funds"][], unit: string) =>
+    funds.reduce((total, one) => (one.unit === unit ? total + BigInt(one.amount) : total), 0n);
+  for (const { unit } of price)
+    if (sum(price, unit) > sum(atMost, unit))
+      throw new RangeError(`the price is ${sum(price, unit)} of "${unit}", which is too much`);
+}
+
+async function resolve(
+  client: Client,
+  { network, quote: { blockchainIdentifier } }: Order,
+): Promise<Schemas["Purchase"]> {
+  const body = { network, blockchainIdentifier };
+  const answer = await client.POST("/api/v1/purchase/resolve-blockchain-identifier", { body });
+  return unwrap(answer) as Schemas["Purchase"];
+}
