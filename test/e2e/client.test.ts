@@ -1,0 +1,131 @@
+/** `client/` as its users have it: packed, and installed into an empty project. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Host, startHost } from "../../devnet/host.ts";
+import { root } from "./copies.ts";
+
+const GZIP_LIMIT_BYTES = 10 * 1024;
+const ADMIN_KEY = "test-only-admin-key";
+
+let project: string;
+let host: Host;
+
+beforeAll(async () => {
+  project = mkdtempSync(join(tmpdir(), "client-"));
+  run(root, "npm", "run", "build:client");
+  // What the client depends on comes from this repository's own packages: no test asks a registry.
+  const packed = [
+    "client",
+    "node_modules/openapi-fetch",
+    "node_modules/openapi-typescript-helpers",
+  ];
+  const tarballs = packed.map((folder) =>
+    run(root, "npm", "pack", "--silent", "--pack-destination", project, `./${folder}`).trim(),
+  );
+  write("package.json", { type: "module", private: true });
+  run(project, "npm", "install", "--offline", "--no-audit", ...tarballs.map((name) => `./${name}`));
+  host = await startHost({
+    bindings: {
+      ADMIN_KEY,
+      API_KEY_SECRET: "test-only-api-key-secret-0123456789",
+      SEALING_KEYS: "k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+    },
+  });
+});
+
+afterAll(async () => {
+  await host.close();
+  rmSync(project, { recursive: true });
+});
+
+function run(cwd: string, command: string, ...args: string[]): string {
+  return execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+function write(name: string, content: string | object): string {
+  const path = join(project, name);
+  mkdirSync(project, { recursive: true });
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}
+
+/** Uses what a program uses; `SERVICE` and `KEY` are where it is told to look. */
+const PROGRAM = `
+import { createClient, follow, hashInput, purchaseFeed, unwrap } from "agent-payment-service-client";
+
+export async function use(baseUrl: string, token: string): Promise<object> {
+  const client = createClient({ baseUrl, token });
+  const { canAdmin } = unwrap(await client.GET("/api/v1/api-key-status"));
+  const seen: string[] = [];
+  for await (const { item } of follow(purchaseFeed(client, "Preprod"), { once: true }))
+    seen.push(item.onChainState ?? "");
+  return { canAdmin, seen, hash: await hashInput("00", {}) };
+}
+`;
+const EXPECTED = {
+  canAdmin: true,
+  seen: [],
+  hash: "dcbf81ef4f250f2d1b43c7a9acef1a890abcd316823fb9c3ce08d189003a559c",
+};
+
+describe("agent-payment-service-client, packed", () => {
+  it("has its types with it", () => {
+    write("use.ts", PROGRAM);
+    const compilerOptions = {
+      module: "nodenext",
+      target: "es2022",
+      lib: ["es2023", "dom", "dom.iterable"],
+      types: [],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+    };
+    write("tsconfig.json", { compilerOptions, files: ["use.ts"] });
+    run(project, process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", project);
+    write("wrong.ts", PROGRAM.replace("canAdmin", "canFly"));
+    write("tsconfig.json", { compilerOptions, files: ["wrong.ts"] });
+    expect(() =>
+      run(project, process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", project),
+    ).toThrow();
+  });
+
+  it("runs in Node", () => {
+    const script = `import { use } from "./use.js";
+      console.log(JSON.stringify(await use("${host.url}/api/v1", "${ADMIN_KEY}")));`;
+    const printed = run(project, process.execPath, "--input-type=module", "-e", script);
+    expect(JSON.parse(printed)).toEqual(EXPECTED);
+  });
+
+  it("runs in a Worker, and for browsers is no larger than 10 KB", async () => {
+    const bundle = async (contents: string) => {
+      const stdin = { contents, resolveDir: project };
+      const { outputFiles } = await build({
+        stdin,
+        bundle: true,
+        minify: true,
+        format: "esm",
+        platform: "browser",
+        write: false,
+      });
+      return outputFiles[0]?.text ?? "";
+    };
+    const script = await bundle(`import { use } from "./use.js";
+      export default { fetch: async () =>
+        Response.json(await use("${host.url}", "${ADMIN_KEY}")) };`);
+    const options = { modules: true as const, compatibilityDate: "2026-08-15", script };
+    const worker = new Miniflare(convertV4MiniflareOptions(options));
+    try {
+      const { origin } = await worker.ready;
+      expect(await (await fetch(origin)).json()).toEqual(EXPECTED);
+    } finally {
+      await worker.dispose();
+    }
+    const everything = await bundle('export * from "agent-payment-service-client";');
+    expect(gzipSync(everything).length).toBeLessThan(GZIP_LIMIT_BYTES);
+  });
+});
