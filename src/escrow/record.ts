@@ -60,6 +60,14 @@ export interface Terms {
   walletIds?: string[];
 }
 
+/** Who received what when an escrow ended, return addresses included. */
+export interface Settled {
+  seller: StoredFunds[];
+  buyer: StoredFunds[];
+  /** What the contract's operator took of a withdrawal. */
+  protocolFee: StoredFunds[];
+}
+
 /** What transactions on the chain made of a record. The fold alone writes it, and undo restores it. */
 export interface ChainState {
   onChainState: OnChainState | null;
@@ -73,6 +81,8 @@ export interface ChainState {
   sellerFees: string;
   withdrawnForSeller: StoredFunds[];
   withdrawnForBuyer: StoredFunds[];
+  /** Null until the escrow has ended, and of rows that a version without it wrote. */
+  settled: Settled | null;
   /** Null while nothing is locked. */
   lock: Lock | null;
   /** The newest that was applied. */
@@ -179,6 +189,7 @@ export const UNLOCKED: ChainState = {
   sellerFees: "0",
   withdrawnForSeller: [],
   withdrawnForBuyer: [],
+  settled: null,
   lock: null,
   transaction: null,
   utxo: null,

@@ -1,10 +1,10 @@
 import { documentVersion, fieldName, valueName } from "../http/names/table.ts";
-import { type EscrowRecord, lockOf, type StoredFunds } from "./record.ts";
+import { type EscrowRecord, lockOf, type Settled, type StoredFunds } from "./record.ts";
 import type { TransactionRecord } from "./transaction-record.ts";
 import { type NextAction, nextActionOf } from "./wanted.ts";
 
 /** Raised whenever the text of `render` changes; rows with another one are rendered when read. */
-export const DOC_VERSION = documentVersion(2);
+export const DOC_VERSION = documentVersion(3);
 
 /**
  * Control characters are placeholders for values that are known later. `JSON.stringify` escapes
@@ -73,6 +73,7 @@ export function render(
     [payment ? "RequestedFunds" : "PaidFunds"]: funds(terms.funds),
     WithdrawnForSeller: funds(state.withdrawnForSeller),
     WithdrawnForBuyer: funds(state.withdrawnForBuyer),
+    Settled: settled(state.settled),
     PaymentSource: json({
       id: record.sourceId,
       network: record.network,
@@ -193,6 +194,11 @@ function wholeCoins(minorUnits: string): string {
 
 function funds(entries: StoredFunds[]): string {
   return json(entries.map(({ amount, unit }) => ({ amount, unit })));
+}
+
+function settled(settled: Settled | null): string {
+  if (settled === null) return "null";
+  return object({ seller: funds(settled.seller), buyer: funds(settled.buyer) });
 }
 
 function nextAction(action: NextAction, payment: boolean): string {

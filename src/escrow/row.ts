@@ -41,7 +41,9 @@ export const ESCROW_COLUMNS = `id, side, network, source_id, source_type, contra
 
 /** `terms` and `state` as rows hold them: with what the previous version reads there. */
 type StoredTerms = Terms & { wallet: WalletName | null };
-export type StoredState = Omit<ChainState, "lock"> & Partial<Pick<ChainState, "lock">> & Shown;
+export type StoredState = Omit<ChainState, "lock" | "settled"> &
+  Partial<Pick<ChainState, "lock" | "settled">> &
+  Shown;
 
 export function recordOfRow(row: EscrowRow): EscrowRecord {
   const { wallet, ...terms } = JSON.parse(row.terms) as StoredTerms;
@@ -100,7 +102,8 @@ export function chainStateOf({ nextAction, ...state }: StoredState): {
   state: ChainState;
   shown: Shown["nextAction"];
 } {
-  return { state: { ...state, lock: state.lock ?? null }, shown: nextAction };
+  const { lock = null, settled = null } = state;
+  return { state: { ...state, lock, settled }, shown: nextAction };
 }
 
 /** The previous version moves `utxo` and leaves the output as it was. */

@@ -215,6 +215,17 @@ const common = {
     funds,
     "What a settled dispute paid to the buyer or its return address; else empty.",
   ),
+  Settled: described(
+    named(
+      "Settled",
+      "What each side of an escrow really received when it ended, return addresses included.",
+      z.object({
+        seller: described(funds, "What the seller received: the contract's fee is taken off."),
+        buyer: described(funds, "What the buyer received, the collateral included."),
+      }),
+    ).nullable(),
+    "Who received what; null as long as the escrow goes on, and where it ended before this was noted.",
+  ),
   PaymentSource: described(recordPaymentSource, "The payment source of the record."),
   SmartContractWallet: described(
     named(

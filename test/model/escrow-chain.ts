@@ -19,6 +19,8 @@ import VECTORS from "../vectors/chain.json" with { type: "json" };
 const SELLER = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
 const CONTRACT = VECTORS.contracts.V2;
 const FUNDS: Funds[] = [{ unit: "", amount: 10_000_000n }];
+/** The same as a provider shows it. */
+const AMOUNT = [{ unit: "lovelace", quantity: "10000000" }];
 
 const LOCKED = ((): EscrowDatum => {
   const vector = VECTORS.datums.find(({ name }) => name === "v2-locked-returns");
@@ -39,6 +41,7 @@ export const SOURCE: EscrowSource = {
   type: "Web3ChainV2",
   contractAddress: CONTRACT,
   policyId: "00".repeat(28),
+  feeReceiverAddress: null,
   wallets: [
     {
       id: "seller",
@@ -169,7 +172,7 @@ export class EscrowChain {
       data: new Uint8Array(),
     };
     const input = {
-      ...{ address: LOCKED.buyer, amount: [], txHash: "", outputIndex: 0 },
+      ...{ address: LOCKED.buyer, amount: spends === null ? [] : AMOUNT, txHash, outputIndex: 0 },
       ...{ inlineDatum: null, referenceScriptHash: null },
     };
     return {

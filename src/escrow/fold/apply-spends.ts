@@ -5,8 +5,8 @@ import type { OnChainState } from "../../chain/network.ts";
 import { log } from "../../log.ts";
 import { cooldownText, type EscrowRecord, lockOf } from "../record.ts";
 import type { ChangeSet } from "./changes.ts";
-import { disputePayout } from "./dispute-payouts.ts";
 import { identify, liveOutput } from "./escrow-outputs.ts";
+import { settledBy } from "./paid-out/settled.ts";
 import { recordsAhead, type SpentOutput, spentOutputs } from "./skipped-steps.ts";
 import type { EscrowOutput, EscrowSource, Lookback, ReadTransaction } from "./source.ts";
 import { endsEscrow, feePayer, stateAfter } from "./transitions.ts";
@@ -55,7 +55,7 @@ export async function applySpends(
     for (const record of records) {
       const step = stepOf(record, redeemer, output ?? null);
       if ("fault" in step) applyLoss(changes, read, record, step.fault);
-      else await applyStep(changes, read, record, step, { outpoint, share });
+      else await applyStep(changes, read, record, step, { source, outpoint, share });
     }
   }
   return continuing;
@@ -133,12 +133,13 @@ async function applyStep(
   read: ReadTransaction,
   record: EscrowRecord,
   { onChainState, payer, output }: ReadStep,
-  { outpoint, share }: { outpoint: string; share: bigint },
+  { source, outpoint, share }: { source: EscrowSource; outpoint: string; share: bigint },
 ): Promise<void> {
   const { state } = record;
   const { txHash } = read.at;
   const datum = output?.datum ?? null;
-  const disputed = onChainState === "DisputedWithdrawn";
+  const settled = await settledBy(record, source, read, { onChainState, outpoint });
+  const disputed = onChainState === "DisputedWithdrawn" ? settled : null;
   const utxo = output ? `${txHash}#${output.index}` : null;
   // A new datum replaces the result, also by none.
   const resultHash = datum ? datum.resultHash : state.resultHash;
@@ -152,8 +153,9 @@ async function applyStep(
         sellerCooldown: cooldownText(datum?.sellerCooldownTime ?? 0n),
         buyerFees: String(BigInt(state.buyerFees) + (payer === "buyer" ? share : 0n)),
         sellerFees: String(BigInt(state.sellerFees) + (payer === "seller" ? share : 0n)),
-        withdrawnForSeller: disputed ? await disputePayout(record, "seller", read, outpoint) : [],
-        withdrawnForBuyer: disputed ? await disputePayout(record, "buyer", read, outpoint) : [],
+        withdrawnForSeller: disputed?.seller ?? [],
+        withdrawnForBuyer: disputed?.buyer ?? [],
+        settled,
         lock: state.lock,
         utxo,
       },

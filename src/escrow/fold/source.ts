@@ -22,6 +22,8 @@ export interface EscrowSource {
   type: PaymentSourceType;
   contractAddress: string;
   policyId: string;
+  /** Whom a withdrawal pays the contract's fee; null: it does not say, or there is none. */
+  feeReceiverAddress: string | null;
   wallets: SourceWallet[];
 }
 

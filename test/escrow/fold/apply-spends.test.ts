@@ -20,6 +20,7 @@ interface Doc {
   cooldownTimeOtherParty: number;
   WithdrawnForSeller: { unit: string; amount: string }[];
   WithdrawnForBuyer: { unit: string; amount: string }[];
+  Settled: Record<"seller" | "buyer", { unit: string; amount: string }[]> | null;
   NextAction: { requestedAction: string; errorType: string | null; errorNote: string | null };
 }
 
@@ -298,6 +299,7 @@ describe("A11 disputes of Web3ChainV2 that are settled in one transaction", () =
           onChainState: "DisputedWithdrawn",
           WithdrawnForBuyer: native(buyer),
           WithdrawnForSeller: native(seller),
+          Settled: { buyer: native(buyer), seller: native(seller) },
         });
     }
   });

@@ -29,6 +29,7 @@ interface Doc {
   } | null;
   WithdrawnForSeller: { amount: string; unit: string }[];
   WithdrawnForBuyer: { amount: string; unit: string }[];
+  Settled: Record<"seller" | "buyer", { unit: string; amount: string }[]> | null;
 }
 
 /** The records of an identifier, by side. */
@@ -114,6 +115,7 @@ describe("a life driven from outside", () => {
       })),
     );
     await settle(chain, source);
+    const native = (amount: string) => [{ amount, unit: "" }];
     const { payment } = await docsOf(disputed[0]?.escrows[0]?.identifier);
     const sum = [...(payment?.WithdrawnForBuyer ?? []), ...(payment?.WithdrawnForSeller ?? [])]
       .map(({ amount }) => BigInt(amount))
@@ -121,6 +123,12 @@ describe("a life driven from outside", () => {
     expect(sum).toBe(10_000_000n);
     const plain = await docsOf(withdrawn[0]?.escrows[0]?.identifier);
     expect(plain.payment?.WithdrawnForSeller).toEqual([]);
+    // Of ten coins the contract takes 50 permille, and the ledger wants the output to hold more.
+    expect(plain.payment?.Settled).toEqual({ seller: native("8564770"), buyer: [] });
+    expect(payment?.Settled).toEqual({
+      seller: payment?.WithdrawnForSeller,
+      buyer: payment?.WithdrawnForBuyer,
+    });
   });
 });
 

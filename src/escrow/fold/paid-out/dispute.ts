@@ -1,7 +1,7 @@
-import { parseAddress } from "../../chain/address.ts";
-import { readOwnReference } from "../../chain/redeemer.ts";
-import { type EscrowRecord, lockOf, type StoredFunds } from "../record.ts";
-import type { ReadTransaction } from "./source.ts";
+import { parseAddress } from "../../../chain/address.ts";
+import { type EscrowRecord, lockOf, type StoredFunds } from "../../record.ts";
+import type { ReadTransaction } from "../source.ts";
+import { sumOf, taggedOutputs } from "./outputs.ts";
 
 type Party = "buyer" | "seller";
 
@@ -12,7 +12,7 @@ type Party = "buyer" | "seller";
  * outputs that name the escrow's output: so several disputes of one transaction are distinguished,
  * and what the submitter keeps or pays is not counted. Web3ChainV1 settles one dispute per
  * transaction and leaves the amounts to the administrators: there all that the party's key received
- * counts.
+ * counts, and what went to the return address that was agreed.
  *
  * @param outpoint - the output that held the funds, `hash#index`
  */
@@ -23,33 +23,33 @@ export async function disputePayout(
   outpoint: string,
 ): Promise<StoredFunds[]> {
   const parties = { ...record.terms, ...lockOf(record) };
-  if (record.sourceType === "Web3ChainV1") return receivedBy(parties[`${party}Vkey`], read);
+  if (record.sourceType === "Web3ChainV1")
+    return receivedBy(parties[`${party}Vkey`], returnAddressOf(record, party), read);
   const payee = parties[`${party}ReturnAddress`] ?? parties[party];
-  const payouts = read.tx.outputs.filter(
-    ({ address, datum }) =>
-      address === payee && datum !== null && readOwnReference(datum) === outpoint,
-  );
-  return sumOf(payouts.flatMap(({ funds }) => funds));
+  return sumOf(taggedOutputs(read, outpoint, (address) => address === payee));
 }
 
-/** What a key received from a transaction: its outputs less its inputs. */
-async function receivedBy(vkey: string | null, read: ReadTransaction): Promise<StoredFunds[]> {
+/** A contract of Web3ChainV1 knows none, but the parties agreed on one. */
+function returnAddressOf({ terms }: EscrowRecord, party: Party): string | null {
+  return party === "seller" ? terms.sellerReturnAddress : terms.buyerReturnAddress;
+}
+
+/** What a key and an address received from a transaction: their outputs less their inputs. */
+async function receivedBy(
+  vkey: string | null,
+  returnAddress: string | null,
+  read: ReadTransaction,
+): Promise<StoredFunds[]> {
   const { inputs, outputs } = await read.utxos();
+  const isTheirs = (address: string) =>
+    address === returnAddress || parseAddress(address)?.payment?.hash === vkey;
   const fundsOf = (utxos: typeof inputs, sign: bigint) =>
     utxos
-      .filter(({ address }) => parseAddress(address)?.payment?.hash === vkey)
+      .filter(({ address }) => isTheirs(address))
       .flatMap(({ amount }) => amount)
       .map(({ unit, quantity }) => ({
         unit: unit === "lovelace" ? "" : unit,
         amount: sign * BigInt(quantity),
       }));
   return sumOf([...fundsOf(outputs, 1n), ...fundsOf(inputs, -1n)]);
-}
-
-function sumOf(funds: { unit: string; amount: bigint }[]): StoredFunds[] {
-  const totals = new Map<string, bigint>();
-  for (const { unit, amount } of funds) totals.set(unit, (totals.get(unit) ?? 0n) + amount);
-  return [...totals]
-    .filter(([, amount]) => amount !== 0n)
-    .map(([unit, amount]) => ({ unit, amount: String(amount) }));
 }
