@@ -1,4 +1,4 @@
-import { FIELDS, VALUES } from "../../src/http/names/table.ts";
+import { FIELDS, VALUES } from "../../src/http/names/spellings.ts";
 import { fieldsWith, repeatable, shapeOf } from "./typed-document.ts";
 
 /** What the client has to know of the wire at run time, by the names of its constants. */
