@@ -1,9 +1,10 @@
 /**
- * Puts the static files of the API reference (`src/http/openapi/reference.ts`) into `public/`, where
- * wrangler takes them from. Run after an install and before anything that starts the Worker.
+ * Puts the static files of the API reference (`src/http/openapi/reference.ts`) and of the console into
+ * `public/`, where wrangler takes them from. Run after an install and before anything that starts the Worker.
  */
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { buildConsole, CONSOLE_HEADERS } from "../console/build.ts";
 
 const root = new URL("../", import.meta.url);
 const renderer = new URL("node_modules/rapidoc/dist/", root);
@@ -13,9 +14,17 @@ await mkdir(fileURLToPath(target), { recursive: true });
 for (const name of ["rapidoc-min.js", "rapidoc-min.js.LICENSE.txt"])
   await copyFile(new URL(name, renderer), new URL(name, target));
 
+await buildConsole(fileURLToPath(new URL("../", target)));
+
 // The platform serves the files without asking the Worker, which sets such headers on everything else.
-const headers = ["X-Content-Type-Options: nosniff", "Referrer-Policy: no-referrer"];
-await writeFile(
-  new URL("../_headers", target),
-  ["/docs/*", ...headers.map((header) => `  ${header}`), ""].join("\n"),
-);
+const headers = {
+  "/docs/*": ["X-Content-Type-Options: nosniff", "Referrer-Policy: no-referrer"],
+  "/console": CONSOLE_HEADERS,
+  "/console/*": CONSOLE_HEADERS,
+};
+const lines = Object.entries(headers).flatMap(([path, names]) => [
+  path,
+  ...names.map((header) => `  ${header}`),
+]);
+await writeFile(new URL("../_headers", target), `${lines.join("\n")}\n`);
+await writeFile(new URL("../_redirects", target), "/ /console 302\n");

@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { requireAssets } from "./folders.ts";
+import { buildConsole, CONSOLE_GZIP_LIMIT_BYTES } from "../console/build.ts";
+import { PUBLIC, requireAssets } from "./folders.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -65,7 +66,10 @@ async function build(): Promise<void> {
   console.log(
     `dist/worker.js: ${kib(bytes)}, gzip ${kib(gzipBytes)} (limit ${kib(GZIP_LIMIT_BYTES)})`,
   );
-  if (!isSmallEnough(bundle)) process.exitCode = 1;
+  const files = await buildConsole(PUBLIC);
+  const consoleBytes = files.reduce((sum, { gzipBytes }) => sum + gzipBytes, 0);
+  console.log(`public/console: gzip ${kib(consoleBytes)} (limit ${kib(CONSOLE_GZIP_LIMIT_BYTES)})`);
+  if (!isSmallEnough(bundle) || consoleBytes > CONSOLE_GZIP_LIMIT_BYTES) process.exitCode = 1;
 }
 
 if (import.meta.main)

@@ -1,9 +1,12 @@
 /** Whether the folders that `npm start` needs are as it needs them; what is not is told in a sentence. */
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
-const ASSETS = fileURLToPath(new URL("../public/docs/rapidoc-min.js", import.meta.url));
+/** Where wrangler takes static files from. */
+export const PUBLIC = fileURLToPath(new URL("../public", import.meta.url));
+const ASSETS = ["docs/rapidoc-min.js", "console.html"].map((name) => join(PUBLIC, name));
 
 /** @throws when nothing can be written to the checkout, where secrets are kept and the build works */
 export function requireWritableCheckout(): void {
@@ -11,9 +14,9 @@ export function requireWritableCheckout(): void {
     throw new Error(`${CHECKOUT} cannot be written to, and npm start keeps .dev.vars in it`);
 }
 
-/** @throws when the files of the API reference are missing, which `npm ci` puts there */
+/** @throws when the files of the API reference or of the console are missing, which `npm ci` puts there */
 export function requireAssets(): void {
-  if (!existsSync(ASSETS))
+  if (!ASSETS.every((path) => existsSync(path)))
     throw new Error(
       "public/ has not been made: run `npm run prepare`, which npm ci leaves out with --ignore-scripts",
     );

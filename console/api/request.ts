@@ -1,0 +1,135 @@
+/** Every call of the console to the API. */
+import { key, signOut } from "./session.ts";
+import { inOwnNames } from "./wire.ts";
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** A call: a path of the API, such as `/payment`, and what is sent with it. */
+export interface Call {
+  method: Method;
+  path: string;
+  /** Parameters of the query; empty ones are left out. */
+  query?: Record<string, string>;
+  body?: unknown;
+  /** The same for the same call made again, so that it is done once. */
+  idempotencyKey?: string;
+}
+
+/** What the API refused, or why it could not be reached. */
+export class CallError extends Error {
+  /** HTTP status; 0: there was no answer. */
+  readonly status: number;
+  /** The field of the request that is to blame. */
+  readonly field: string | null;
+  readonly requestId: string | null;
+
+  constructor(status: number, message: string, field?: string, requestId?: string) {
+    super(message);
+    this.status = status;
+    this.field = field ?? null;
+    this.requestId = requestId ?? null;
+  }
+}
+
+const WAIT_MS = 35_000;
+const NOT_MODIFIED = 304;
+const ADMIN_API = "/v1/";
+
+/** What an address of the API answered last, so that an unchanged answer is not sent again. */
+const known = new Map<string, { etag: string; data: unknown }>();
+const MOST_KNOWN = 50;
+
+/**
+ * Calls the API with the key in use, and answers with the `data` of its answer in the interface's own
+ * names. A GET that the API answered with 304 answers with what is known.
+ *
+ * @param token - another key than the one in use
+ * @throws CallError. A 401 ends the session, unless the key was another.
+ */
+export async function call<Data>(request: Call, signal?: AbortSignal, token?: string) {
+  const { method, body } = request;
+  const url = urlOf(request);
+  const used = token ?? key.value ?? "";
+  const headers: Record<string, string> = url.startsWith(ADMIN_API)
+    ? { authorization: `Bearer ${used}` }
+    : { token: used };
+  const cached = method === "GET" ? known.get(url) : undefined;
+  if (cached) headers["if-none-match"] = cached.etag;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  if (request.idempotencyKey) headers["idempotency-key"] = request.idempotencyKey;
+  const timeout = AbortSignal.timeout(WAIT_MS);
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, {
+      method,
+      headers,
+      cache: "no-store",
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    text = await response.text();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new CallError(0, "The service cannot be reached. It is tried again by itself.");
+  }
+  if (response.status === NOT_MODIFIED && cached) return cached.data as Data;
+  const answer = parse(text);
+  if (!response.ok) {
+    const error = errorOf(response, answer);
+    if (error.status === 401 && token === undefined) signOut(error.message);
+    throw error;
+  }
+  const data = inOwnNames(answer.data) as Data;
+  const etag = response.headers.get("etag");
+  if (method === "GET" && etag !== null) remember(url, etag, data);
+  return data;
+}
+
+/** Forgets all answers: another key may see others. */
+export function forgetAnswers(): void {
+  known.clear();
+}
+
+function remember(url: string, etag: string, data: unknown): void {
+  known.delete(url);
+  known.set(url, { etag, data });
+  const [oldest] = known.keys();
+  if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+}
+
+/** Where a call goes, with its query. Paths under `/v1/` are of the admin operation, all others of the API. */
+export function urlOf({ path, query = {} }: Pick<Call, "path" | "query">): string {
+  const given = Object.entries(query).filter(([, value]) => value !== "");
+  const text = new URLSearchParams(given).toString();
+  const base = path.startsWith(ADMIN_API) ? path : `/api/v1${path}`;
+  return text === "" ? base : `${base}?${text}`;
+}
+
+interface Answer {
+  data?: unknown;
+  error?: { message?: string; field?: string; requestId?: string } | string;
+  message?: string;
+  meta?: { requestId?: string };
+}
+
+function parse(text: string): Answer {
+  try {
+    return (JSON.parse(text) as Answer | null) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function errorOf(response: Response, { error, message, meta }: Answer): CallError {
+  const id = response.headers.get("x-request-id") ?? undefined;
+  if (typeof error === "object")
+    return new CallError(
+      response.status,
+      error.message ?? `The service answered ${response.status}`,
+      error.field,
+      error.requestId ?? id,
+    );
+  const text = message ?? error ?? `The service answered ${response.status}`;
+  return new CallError(response.status, text, undefined, meta?.requestId ?? id);
+}

@@ -1,0 +1,70 @@
+/**
+ * Builds the console into `public/`, where wrangler takes static files from. esbuild is the one that
+ * wrangler brings, so no bundler is a dependency of its own.
+ */
+import { copyFile, mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const SOURCE = fileURLToPath(new URL(".", import.meta.url));
+
+/** A first view is loaded whole, so this bounds how long it takes on a slow line. */
+export const CONSOLE_GZIP_LIMIT_BYTES = 60 * 1024;
+
+/** Everything that a browser loads, compressed as it is sent. */
+export interface ConsoleSize {
+  name: string;
+  gzipBytes: number;
+}
+
+/**
+ * The headers of the console's files, each of which is served without asking the Worker. Nothing but
+ * files of this origin is loaded, and nothing but this origin is called.
+ */
+export const CONSOLE_HEADERS = [
+  "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Opener-Policy: same-origin",
+  "Cross-Origin-Resource-Policy: same-origin",
+  "Referrer-Policy: no-referrer",
+  "Strict-Transport-Security: max-age=31536000; includeSubDomains",
+  "X-Content-Type-Options: nosniff",
+  "X-Frame-Options: DENY",
+];
+
+/**
+ * Bundles the console: `console.html`, served at `/console`, and what it loads below that.
+ *
+ * @param folder - where static files are served from
+ * @throws with esbuild's messages when it does not build
+ */
+export async function buildConsole(folder: string): Promise<ConsoleSize[]> {
+  const target = join(folder, "console");
+  await mkdir(target, { recursive: true });
+  await build({
+    entryPoints: { app: join(SOURCE, "main.tsx"), style: join(SOURCE, "style.css") },
+    outdir: target,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    legalComments: "none",
+    logLevel: "warning",
+  });
+  await copyFile(join(SOURCE, "icon.svg"), join(target, "icon.svg"));
+  await copyFile(join(SOURCE, "index.html"), join(folder, "console.html"));
+  return consoleSizes(folder);
+}
+
+/** What was built into a folder, largest first. */
+export async function consoleSizes(folder: string): Promise<ConsoleSize[]> {
+  const names = ["console.html", "console/app.js", "console/style.css", "console/icon.svg"];
+  const sizes = names.map(async (name) => ({
+    name,
+    gzipBytes: gzipSync(await readFile(join(folder, name))).length,
+  }));
+  return (await Promise.all(sizes)).sort((a, b) => b.gzipBytes - a.gzipBytes);
+}

@@ -1,0 +1,7 @@
+/** The operator's console: a client of the API that runs in the browser alone. */
+import { render } from "preact";
+import { Frame } from "./ui/frame.tsx";
+import { applyTheme } from "./ui/theme.tsx";
+
+applyTheme();
+render(<Frame />, document.body);

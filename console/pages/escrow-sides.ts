@@ -1,0 +1,40 @@
+/** The two sides of an escrow. */
+import {
+  ON_CHAIN_STATES,
+  type OnChainState,
+  type PaymentSourceType,
+} from "../../src/chain/network.ts";
+
+export type Side = "payment" | "purchase";
+
+/** What pages read of a record by name; all else is shown by its path. */
+export interface EscrowRow {
+  id: string;
+  blockchainIdentifier: string;
+  onChainState: OnChainState | null;
+  PaymentSource: { id: string; paymentSourceType: PaymentSourceType };
+  NextAction: { requestedAction: string; errorType: string | null; errorNote: string | null };
+}
+
+export const STATES = ON_CHAIN_STATES;
+
+export const SIDES = {
+  payment: {
+    title: "Payments",
+    about:
+      "Escrows in which a wallet here is the seller, newest first. The table follows the chain by itself.",
+    list: "Payments",
+    funds: "RequestedFunds",
+    other: "purchase",
+    counterparty: "BuyerWallet.walletVkey",
+  },
+  purchase: {
+    title: "Purchases",
+    about:
+      "Escrows in which a wallet here is the buyer, newest first. The table follows the chain by itself.",
+    list: "Purchases",
+    funds: "PaidFunds",
+    other: "payment",
+    counterparty: "SellerWallet.walletVkey",
+  },
+} as const satisfies Record<Side, object>;

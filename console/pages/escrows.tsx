@@ -1,0 +1,156 @@
+/** Payments and purchases: the same live table of the two sides, and one escrow of them. */
+import { OFTEN_MS, useLive } from "../api/live.ts";
+import { call } from "../api/request.ts";
+import { Problem } from "../ui/action-dialog.tsx";
+import { Filters, Pager, Table } from "../ui/list.tsx";
+import type { Column, Field } from "../ui/resource.ts";
+import { network, pageHref, route } from "../ui/route.ts";
+import { clock, textAt } from "../ui/value.tsx";
+import { type EscrowRow, SIDES, type Side, STATES } from "./escrow-sides.ts";
+import type { NavigationEntry } from "./index.tsx";
+import { OneEscrow } from "./one-escrow.tsx";
+
+const PAGE_ROWS = 50;
+const CHANGES = "100";
+/** How long a change is marked. */
+const FRESH_MS = 5_000;
+
+const FILTERS: readonly Field[] = [
+  { name: "searchQuery", label: "Search", hint: "Id, agent, hash, address, state or amount." },
+  { name: "filterOnChainState", label: "State", as: "choice", choices: STATES },
+  { name: "filterNeedsManualAction", label: "Needs a person", as: "choice", choices: ["true"] },
+  { name: "filterAgentIdentifier", label: "Agent (identifier)" },
+  { name: "filterSmartContractAddress", label: "Contract" },
+];
+
+const columnsOf = (side: Side): readonly Column[] => [
+  { head: "Escrow", at: "id" },
+  { head: "Agent", at: "agentName" },
+  { head: "State", at: "onChainState", as: "tag" },
+  { head: "Next", at: "NextAction.requestedAction", as: "tag" },
+  { head: "Error", at: "NextAction.errorType", as: "tag" },
+  { head: "Funds", at: SIDES[side].funds, as: "funds" },
+  { head: "Wallet", at: "SmartContractWallet.walletAddress", as: "code" },
+  { head: "Result until", at: "submitResultTime", as: "time" },
+  { head: "Unlocks", at: "unlockTime", as: "time" },
+  { head: "Changed", at: STAMP, as: "time" },
+];
+
+const STAMP = "nextActionOrOnChainStateOrResultLastChangedAt";
+
+interface Rows {
+  rows: EscrowRow[];
+  /** The newest change that is known: where the next look at the diff begins. */
+  after: { lastUpdate: string; cursorId: string | undefined };
+}
+
+/** What the URL asks a list for. */
+function askedOf(): Record<string, string> {
+  const { query } = route.value;
+  const asked: Record<string, string> = { network: network.value, limit: String(PAGE_ROWS) };
+  for (const { name } of [...FILTERS, { name: "cursorId" }]) {
+    const value = query[name];
+    if (value) asked[name] = value;
+  }
+  return asked;
+}
+
+async function readPage(side: Side, asked: Record<string, string>, signal: AbortSignal) {
+  const data = await call<Record<string, EscrowRow[]>>(
+    { method: "GET", path: `/${side}`, query: asked },
+    signal,
+  );
+  return data[SIDES[side].list] ?? [];
+}
+
+/** What changed since the last look; the cursor's own row comes again. */
+async function readChanges(side: Side, { after }: Rows, signal: AbortSignal): Promise<EscrowRow[]> {
+  const { lastUpdate, cursorId = "" } = after;
+  const query = { network: network.value, limit: CHANGES, lastUpdate, cursorId };
+  const data = await call<Record<string, EscrowRow[]>>(
+    { method: "GET", path: `/${side}/diff`, query },
+    signal,
+  );
+  const changed = data[SIDES[side].list] ?? [];
+  return changed.filter((row) => row.id !== cursorId || textAt(row, STAMP) !== lastUpdate);
+}
+
+function newest(rows: readonly EscrowRow[], before?: Rows["after"]): Rows["after"] {
+  let after = before ?? { lastUpdate: new Date(0).toISOString(), cursorId: undefined };
+  for (const row of rows) {
+    const stamp = textAt(row, STAMP);
+    if (stamp > after.lastUpdate || (stamp === after.lastUpdate && row.id > (after.cursorId ?? "")))
+      after = { lastUpdate: stamp, cursorId: row.id };
+  }
+  return after;
+}
+
+/** Reads the page, then only what changed. A filtered page is read again once something did. */
+async function readRows(
+  side: Side,
+  asked: Record<string, string>,
+  signal: AbortSignal,
+  before: Rows | null,
+) {
+  if (before === null) {
+    const rows = await readPage(side, asked, signal);
+    return { rows, after: newest(rows) };
+  }
+  const changed = await readChanges(side, before, signal);
+  if (changed.length === 0) return before;
+  const after = newest(changed, before.after);
+  const isPlain = Object.keys(asked).every((name) => name === "network" || name === "limit");
+  if (!isPlain) return { rows: await readPage(side, asked, signal), after };
+  const byId = new Map([...before.rows, ...changed].map((row) => [row.id, row]));
+  const oldest = before.rows.length < PAGE_ROWS ? "" : (before.rows.at(-1)?.id ?? "");
+  const rows = [...byId.values()]
+    .filter(({ id }) => id >= oldest)
+    .sort((a, b) => (a.id < b.id ? 1 : -1));
+  return { rows, after };
+}
+
+function EscrowList({ side }: { side: Side }) {
+  const asked = askedOf();
+  const live = useLive<Rows>(
+    `${side} ${JSON.stringify(asked)}`,
+    (signal, before) => readRows(side, asked, signal, before),
+    OFTEN_MS,
+  );
+  const rows = live.data?.rows ?? [];
+  const last = rows.length >= PAGE_ROWS ? rows.at(-1) : undefined;
+  const { title, about } = SIDES[side];
+  return (
+    <>
+      <h1>{title}</h1>
+      <p class="about">{about}</p>
+      <Filters filters={FILTERS} />
+      {live.error && <Problem problem={live.error} />}
+      {live.data && rows.length === 0 && (
+        <p class="empty">There is none on {network.value}, or none that the filters leave.</p>
+      )}
+      {rows.length > 0 && (
+        <Table
+          title={title}
+          columns={columnsOf(side)}
+          rows={rows}
+          keyOf={({ id }) => id}
+          open={({ id }, text) => <a href={pageHref(side, id)}>{text}</a>}
+          isFresh={(row) => clock.value - Date.parse(textAt(row, STAMP)) < FRESH_MS}
+        />
+      )}
+      <Pager last={last?.id} />
+    </>
+  );
+}
+
+function Escrows({ side }: { side: Side }) {
+  const { id } = route.value;
+  return id === "" ? <EscrowList side={side} /> : <OneEscrow key={id} side={side} id={id} />;
+}
+
+export const escrowPage = (side: Side): NavigationEntry => ({
+  name: side,
+  title: SIDES[side].title,
+  needs: "User",
+  Show: () => <Escrows side={side} />,
+});

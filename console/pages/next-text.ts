@@ -1,0 +1,54 @@
+/** What happens next with an escrow, in a sentence: who has to do what, and until when. */
+import { distanceText, timeOf } from "../ui/format.ts";
+import { textAt } from "../ui/value.tsx";
+import type { EscrowRow, Side } from "./escrow-sides.ts";
+
+/** @param now - epoch milliseconds */
+export function nextText(side: Side, row: EscrowRow, now: number): string {
+  const told = textAt(row, "Next.waitsFor");
+  if (told !== "") return told;
+  const { requestedAction, errorType } = row.NextAction;
+  const due = (path: string) => {
+    const time = timeOf(textAt(row, path));
+    return time === null ? "" : distanceText(time, now);
+  };
+  if (requestedAction === "WaitingForManualAction")
+    return "A person has to decide: read the note above, and take one of the steps below.";
+  if (errorType === "InsufficientFunds")
+    return "The wallet lacks funds. It goes on by itself once they are there: see Wallets for what to send, and where.";
+  if (requestedAction.endsWith("Requested"))
+    return "The wallet makes the transaction as soon as it may. Nothing has to be done.";
+  if (requestedAction.endsWith("Initiated"))
+    return "The transaction is on its way to the chain. Nothing has to be done.";
+  if (requestedAction === "None" && row.onChainState === null)
+    return "It ended without a lock. Nothing is left to do.";
+  const isSeller = side === "payment";
+  switch (row.onChainState) {
+    case null:
+      return isSeller
+        ? `The buyer may lock the price until ${due("payByTime")}.`
+        : `The price may be locked until ${due("payByTime")}.`;
+    case "FundsLocked":
+      return isSeller
+        ? `The result is to be submitted: the time for it ends ${due("submitResultTime")}. Without it the buyer gets the money back.`
+        : `The seller may submit the result: the time for it ends ${due("submitResultTime")}. Without it the refund comes by itself.`;
+    case "ResultSubmitted":
+      return isSeller
+        ? `The buyer may dispute until the unlock time, ${due("unlockTime")}; then the money comes by itself.`
+        : `The result is there. A dispute is possible until the unlock time, ${due("unlockTime")}; then the seller is paid.`;
+    case "RefundRequested":
+      return isSeller
+        ? `The buyer asked for the money back. A result may still be submitted; the time for it ends ${due("submitResultTime")}.`
+        : `The refund comes by itself once the seller's time is over, ${due("submitResultTime")}, unless a result is submitted.`;
+    case "Disputed":
+      return `Both sides claim the money. Either gives in, or administrators settle it: they may from ${due("externalDisputeUnlockTime")}.`;
+    case "WithdrawAuthorized":
+      return "The seller may withdraw at once, which comes by itself.";
+    case "RefundAuthorized":
+      return "The buyer may collect the refund at once, which comes by itself.";
+    case "FundsOrDatumInvalid":
+      return "What was locked is not what was agreed. Nothing is done with it by itself.";
+    default:
+      return "The escrow is over.";
+  }
+}

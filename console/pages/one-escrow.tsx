@@ -1,0 +1,190 @@
+/** One escrow: where it stands, what happens next, and what can be done. */
+import { OFTEN_MS, useLive } from "../api/live.ts";
+import { CallError, call } from "../api/request.ts";
+import { may } from "../api/session.ts";
+import { ActionDialog, Problem } from "../ui/action-dialog.tsx";
+import { dateText, distanceText } from "../ui/format.ts";
+import { changeQuery, network, pageHref, route } from "../ui/route.ts";
+import { at, clock, Facts, type Kind, Tag, textAt, Value } from "../ui/value.tsx";
+import { Raw } from "../ui/whole.tsx";
+import { type EscrowRow, SIDES, type Side } from "./escrow-sides.ts";
+import { nextText } from "./next-text.ts";
+import { isOpen, type OfferedStep, stepsOf } from "./steps.ts";
+import { Timeline } from "./timeline.tsx";
+
+interface Found {
+  row: EscrowRow | null;
+  /** The record of the other side, where that is ours too. */
+  other: EscrowRow | null;
+}
+
+async function readEscrow(side: Side, id: string, signal: AbortSignal): Promise<Found> {
+  const query = { network: network.value, id, includeHistory: "true" };
+  const data = await call<Record<string, EscrowRow[]>>(
+    { method: "GET", path: `/${side}`, query },
+    signal,
+  );
+  const row = data[SIDES[side].list]?.[0] ?? null;
+  return { row, other: row && (await readOther(side, row, signal)) };
+}
+
+async function readOther(side: Side, row: EscrowRow, signal: AbortSignal) {
+  const { other } = SIDES[side];
+  const body = { network: network.value, blockchainIdentifiers: [row.blockchainIdentifier] };
+  const data = await call<Record<string, EscrowRow[]>>(
+    { method: "POST", path: `/${other}/resolve-blockchain-identifier`, body },
+    signal,
+  );
+  return data[SIDES[other].list]?.[0] ?? null;
+}
+
+export function OneEscrow({ side, id }: { side: Side; id: string }) {
+  const live = useLive(
+    `${side} ${network.value} ${id}`,
+    (signal) => readEscrow(side, id, signal),
+    OFTEN_MS,
+  );
+  const { title } = SIDES[side];
+  const row = live.data?.row;
+  return (
+    <>
+      <p>
+        <a href={pageHref(side)}>← {title}</a>
+      </p>
+      {live.error && <Problem problem={live.error} />}
+      {row === null && (
+        <Problem problem={new CallError(404, `There is no such ${side} on ${network.value}.`)} />
+      )}
+      {row && (
+        <Shown side={side} row={row} other={live.data?.other ?? null} refresh={live.refresh} />
+      )}
+    </>
+  );
+}
+
+const FACTS: readonly (readonly [head: string, path: string, kind?: Kind])[] = [
+  ["Agent", "agentName"],
+  ["Agent identifier", "agentIdentifier", "code"],
+  ["Identifier", "blockchainIdentifier", "code"],
+  ["Collateral of the buyer", "collateralReturnMinorUnit", "native"],
+  ["Network fees of the buyer", "totalBuyerChainFees"],
+  ["Network fees of the seller", "totalSellerChainFees"],
+  ["Received by the seller", "Settled.seller", "funds"],
+  ["Received by the buyer", "Settled.buyer", "funds"],
+  ["Dispute paid the seller", "WithdrawnForSeller", "funds"],
+  ["Dispute paid the buyer", "WithdrawnForBuyer", "funds"],
+  ["Contract", "PaymentSource.paymentSourceType"],
+  ["Contract's address", "PaymentSource.smartContractAddress", "code"],
+  ["Our wallet", "SmartContractWallet.walletAddress", "code"],
+  ["Revenue goes to", "sellerReturnAddress", "code"],
+  ["Refund goes to", "buyerReturnAddress", "code"],
+  ["Input hash", "inputHash", "code"],
+  ["Result hash", "resultHash", "code"],
+  ["Key", "requestedById", "code"],
+  ["Metadata", "metadata"],
+  ["Expired", "expiredAt", "time"],
+];
+
+function Shown({
+  side,
+  row,
+  other,
+  refresh,
+}: Found & { side: Side; row: EscrowRow; refresh: () => void }) {
+  const { funds, counterparty, other: otherSide } = SIDES[side];
+  const { errorType, errorNote, requestedAction } = row.NextAction;
+  const now = clock.value;
+  const steps = stepsOf(side, row).filter(({ action }) => may(action.needs ?? "Admin"));
+  const chosen = steps.find(({ action }) => action.name === route.value.query.do);
+  return (
+    <>
+      <h1>
+        {textAt(row, "agentName") || SIDES[side].title.replace(/s$/, "")}{" "}
+        {row.onChainState ? <Tag name={row.onChainState} /> : <Tag name="Nothing locked" />}
+      </h1>
+      {errorType && (
+        <p class="problem" role="alert">
+          {errorType}: {errorNote ?? "The service gave no reason."}
+        </p>
+      )}
+      <section class="panel" aria-label="What happens next">
+        <h2>Next</h2>
+        <p>
+          <Tag name={requestedAction} /> {nextText(side, row, now)}
+        </p>
+        <div class="tools">
+          {steps.map((one) => (
+            <StepButton key={one.action.name} step={one} now={now} />
+          ))}
+        </div>
+      </section>
+      <div class="cards">
+        <section class="card">
+          <h2>Escrow</h2>
+          <Facts
+            facts={[
+              ["Price", <Value key="p" kind="funds" value={at(row, funds)} />],
+              [
+                "Other party's key hash",
+                <Value key="c" kind="code" value={at(row, counterparty)} />,
+              ],
+              [
+                "Other side",
+                other ? (
+                  <a key="o" href={pageHref(otherSide, other.id)}>
+                    also ours: {otherSide}
+                  </a>
+                ) : (
+                  "not ours"
+                ),
+              ],
+              ...FACTS.filter(([, path]) => textAt(row, path) !== "").map(
+                ([head, path, kind]) =>
+                  [head, <Value key={path} kind={kind} value={at(row, path)} />] as const,
+              ),
+            ]}
+          />
+        </section>
+        <section class="card">
+          <h2>Timeline</h2>
+          <Timeline row={row} now={now} />
+        </section>
+      </div>
+      <Raw value={row} />
+      {chosen && (
+        <ActionDialog
+          key={chosen.action.name}
+          action={chosen.action}
+          row={row}
+          onClose={() => changeQuery({ do: undefined })}
+          onDone={refresh}
+        />
+      )}
+    </>
+  );
+}
+
+/** A step whose time has not come, or is over, says so. */
+function StepButton({ step, now }: { step: OfferedStep; now: number }) {
+  const { action, notBefore, deadline } = step;
+  if (isOpen(step, now))
+    return (
+      <button
+        type="button"
+        class={action.isFinal ? "final" : ""}
+        title={deadline === null ? action.about : `Until ${dateText(deadline)}`}
+        onClick={() => changeQuery({ do: action.name })}
+      >
+        {action.label}
+      </button>
+    );
+  const isEarly = now < (notBefore ?? 0);
+  return (
+    <span class="none">
+      {action.label}:{" "}
+      {isEarly
+        ? `from ${distanceText(notBefore ?? 0, now)}`.replace("from in", "in")
+        : "its time is over"}
+    </span>
+  );
+}

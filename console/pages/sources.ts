@@ -1,0 +1,298 @@
+import type { Field, Page } from "../ui/resource.ts";
+import { DRIVES, DRIVES_HINT, SOURCE_TYPES } from "./choices.ts";
+
+const providerKey: Field = {
+  name: "PaymentSourceConfig.rpcProviderApiKey",
+  label: "Provider key",
+  as: "secret",
+};
+const drives: Field = {
+  name: "drives",
+  label: "Drives",
+  as: "choice",
+  choices: DRIVES,
+  from: "drives",
+  initial: "all",
+  isRequired: true,
+  hint: DRIVES_HINT,
+};
+
+const derived: readonly Field[] = [
+  {
+    name: "paymentSourceType",
+    label: "Contract",
+    as: "choice",
+    choices: SOURCE_TYPES,
+    initial: "Web3ChainV2",
+    isRequired: true,
+  },
+  { ...providerKey, isRequired: true },
+  {
+    name: "AdminWallets",
+    label: "Administrators' addresses",
+    as: "lines",
+    itemName: "walletAddress",
+    isRequired: true,
+    hint: "One a line: they settle disputes.",
+  },
+  {
+    name: "requiredAdminSignatures",
+    label: "Signatures that a dispute needs",
+    as: "number",
+    initial: "2",
+  },
+  {
+    name: "feeRatePermille",
+    label: "Fee in permille",
+    as: "number",
+    initial: "0",
+    isRequired: true,
+    hint: "0 for Web3ChainV2, which has none.",
+  },
+  {
+    name: "FeeReceiverNetworkWallet.walletAddress",
+    label: "Fee receiver's address",
+    hint: "For Web3ChainV1 only.",
+  },
+  { name: "cooldownTime", label: "Cooldown in milliseconds", as: "number" },
+  drives,
+];
+
+export const sources: Page = {
+  name: "sources",
+  title: "Sources",
+  needs: "Admin",
+  tabs: [
+    {
+      name: "payment",
+      title: "Payment sources",
+      about:
+        "The contracts that are followed. One that lags shows its error: most often the provider's key or its quota.",
+      path: "/payment-source-extended",
+      rows: "ExtendedPaymentSources",
+      hasNetwork: true,
+      empty:
+        "No contract is followed on this network. Create a payment source from its parameters.",
+      columns: [
+        { head: "Contract", at: "smartContractAddress" },
+        { head: "Type", at: "paymentSourceType" },
+        { head: "Drives", at: "drives", as: "tag" },
+        { head: "Read", at: "lastCheckedAt", as: "time" },
+        { head: "Reading its past", at: "syncInProgress", as: "flag" },
+        { head: "Error", at: "error" },
+        { head: "Purchasing", at: "PurchasingWallets", as: "count" },
+        { head: "Selling", at: "SellingWallets", as: "count" },
+        { head: "Funding", at: "FundingWallets", as: "count" },
+      ],
+      creates: [
+        {
+          name: "create",
+          label: "Create from parameters",
+          about:
+            "Derives the contract's address and policy from its parameters and follows it from its first transaction.",
+          method: "POST",
+          path: "/payment-source-extended",
+          hasNetwork: true,
+          fields: derived,
+          fixed: { "PaymentSourceConfig.rpcProvider": "Blockfrost" },
+          shows: [
+            { head: "Contract", at: "smartContractAddress", as: "code" },
+            { head: "Policy", at: "policyId", as: "code" },
+          ],
+        },
+        {
+          name: "follow",
+          label: "Follow a contract",
+          about: "Follows a contract that is there already, by its address and policy.",
+          method: "POST",
+          path: "/payment-source-extended",
+          hasNetwork: true,
+          fields: [
+            { name: "smartContractAddress", label: "Contract's address", isRequired: true },
+            { name: "policyId", label: "Policy id", isRequired: true },
+            ...derived,
+          ],
+          fixed: { "PaymentSourceConfig.rpcProvider": "Blockfrost" },
+        },
+      ],
+      actions: [
+        {
+          name: "change",
+          label: "Change",
+          about: "Changes what is done with this source's escrows, or the provider's key.",
+          method: "PATCH",
+          path: "/payment-source-extended",
+          fields: [drives, { ...providerKey, hint: "Left as it is when empty." }],
+          fromRow: { id: "id" },
+        },
+        {
+          name: "publish",
+          label: "Publish reference script",
+          about:
+            "Puts the contract's script into an output that transactions refer to, which makes each of them cheaper. It takes a deposit, given back when it is withdrawn.",
+          method: "POST",
+          path: "/payment-source-extended/reference-script",
+          fields: [{ name: "walletId", label: "Paying wallet (id)", hint: "Empty: one that can." }],
+          fromRow: { id: "id" },
+        },
+        {
+          name: "script",
+          label: "Show reference script",
+          about: "Shows the newest reference script of this source.",
+          method: "GET",
+          path: "/payment-source-extended/reference-script",
+          fromRow: { id: "id" },
+          shows: [
+            { head: "State", at: "state", as: "tag" },
+            { head: "Output", at: "output", as: "code" },
+            { head: "Deposit", at: "deposit", as: "native" },
+            { head: "Error", at: "error" },
+          ],
+        },
+        {
+          name: "withdraw",
+          label: "Withdraw reference script",
+          about: "Spends the output with the script and takes the deposit back.",
+          method: "DELETE",
+          path: "/payment-source-extended/reference-script",
+          fromRow: { id: "id" },
+          isFinal: true,
+        },
+        {
+          name: "rewind",
+          label: "Read again",
+          about:
+            "Reads the chain again after a transaction of the contract; empty: from the start. Records that are known do not change.",
+          method: "PATCH",
+          path: "/payment-source-extended",
+          fields: [
+            {
+              name: "lastIdentifierChecked",
+              label: "Transaction's hash",
+              from: "lastIdentifierChecked",
+            },
+          ],
+          fromRow: { id: "id" },
+        },
+        {
+          name: "remove",
+          label: "Remove",
+          about:
+            "Stops following the contract. With unfinished escrows it is refused, unless it is forced: then each of them gets an error, and nothing is built for it any more.",
+          method: "DELETE",
+          path: "/payment-source-extended",
+          fields: [{ name: "force", label: "Force", as: "flag" }],
+          fromRow: { id: "id" },
+          isFinal: true,
+        },
+      ],
+      related: [{ label: "Wallets", page: "wallets", query: { paymentSourceId: "id" } }],
+    },
+    {
+      name: "registry",
+      title: "Registry sources",
+      about: "The policies whose tokens are agents, which the registry is made of.",
+      path: "/registry-source",
+      rows: "sources",
+      empty: "The registry follows no policy yet.",
+      columns: [
+        { head: "Policy", at: "policyId" },
+        { head: "Network", at: "network" },
+        { head: "Note", at: "note" },
+        { head: "Last token", at: "latestIdentifier", as: "code" },
+        { head: "Error", at: "error" },
+      ],
+      creates: [
+        {
+          name: "create",
+          label: "Add policy",
+          about: "Follows a policy: each of its tokens becomes an agent of the registry.",
+          method: "POST",
+          path: "/registry-source",
+          hasNetwork: true,
+          fields: [
+            { name: "policyId", label: "Policy id", isRequired: true },
+            { name: "rpcProviderApiKey", label: "Provider key", as: "secret", isRequired: true },
+            { name: "url", label: "URL" },
+            { name: "note", label: "Note" },
+          ],
+        },
+      ],
+      actions: [
+        {
+          name: "change",
+          label: "Change",
+          about: "Changes the note, or the provider's key.",
+          method: "PATCH",
+          path: "/registry-source",
+          fields: [
+            { name: "note", label: "Note", from: "note" },
+            {
+              name: "rpcProviderApiKey",
+              label: "Provider key",
+              as: "secret",
+              hint: "Left as it is when empty.",
+            },
+          ],
+          fromRow: { id: "id" },
+        },
+        {
+          name: "remove",
+          label: "Remove",
+          about: "Stops following the policy; its agents become Deregistered and then disappear.",
+          method: "DELETE",
+          path: "/registry-source",
+          fromRow: { id: "id" },
+          isFinal: true,
+        },
+      ],
+    },
+    {
+      name: "units",
+      title: "Units",
+      about:
+        "What tokens are called, and how many decimals they have. Amounts everywhere are shown by it.",
+      path: "/units",
+      rows: "Units",
+      key: "unit",
+      isWhole: true,
+      empty: "No unit is known.",
+      columns: [
+        { head: "Ticker", at: "ticker" },
+        { head: "Unit", at: "unit", as: "code" },
+        { head: "Decimals", at: "decimals" },
+      ],
+      creates: [
+        {
+          name: "save",
+          label: "Name a unit",
+          about: "Says what a token is called and how many decimals it has.",
+          method: "POST",
+          path: "/units",
+          fields: [
+            {
+              name: "unit",
+              label: "Unit",
+              isRequired: true,
+              hint: "Policy id and asset name in hex.",
+            },
+            { name: "ticker", label: "Ticker", isRequired: true },
+            { name: "decimals", label: "Decimals", as: "number", isRequired: true },
+          ],
+        },
+      ],
+      actions: [
+        {
+          name: "forget",
+          label: "Forget",
+          about: "Forgets what the token is called: its amounts are shown in minor units.",
+          method: "DELETE",
+          path: "/units",
+          fromRow: { unit: "unit" },
+          isFinal: true,
+          when: (row) => (row as { unit: string }).unit !== "",
+        },
+      ],
+    },
+  ],
+};

@@ -1,0 +1,153 @@
+/**
+ * The steps of an escrow that this version and state allow, by the table that the service itself takes
+ * them by. The API judges anew when one is asked for.
+ */
+import { type Bound, ruleOf, transitionOf } from "../../src/escrow/actions/rules.ts";
+import type { Step } from "../../src/escrow/wanted.ts";
+import { timeOf } from "../ui/format.ts";
+import type { Action } from "../ui/resource.ts";
+import { textAt } from "../ui/value.tsx";
+import type { EscrowRow, Side } from "./escrow-sides.ts";
+
+/** A step is refused when its transaction could come too late. */
+const LAST_MOMENT_MS = 2 * 60_000;
+
+type StepAction = Action & {
+  /** What it is on the chain; the first that the version has. */
+  steps: readonly Step[];
+};
+
+const ESCROW = {
+  fromRow: { blockchainIdentifier: "blockchainIdentifier" },
+  hasNetwork: true,
+} as const;
+
+const step = (path: string, label: string, steps: readonly Step[], about: string): StepAction => ({
+  ...ESCROW,
+  name: path.split("/").at(-1) ?? path,
+  label,
+  about,
+  method: "POST",
+  path,
+  needs: "+PAY",
+  steps,
+});
+
+const STEPS: Record<Side, readonly StepAction[]> = {
+  payment: [
+    {
+      ...step(
+        "/payment/submit-result",
+        "Submit result",
+        ["SubmitResult"],
+        "Writes the result's hash to the chain. Once there is a result, another hash replaces it.",
+      ),
+      fields: [
+        {
+          name: "submitResultHash",
+          label: "Result hash",
+          isRequired: true,
+          hint: "32 bytes in hex.",
+        },
+      ],
+    },
+    {
+      ...step(
+        "/payment/authorize-refund",
+        "Authorise refund",
+        ["AuthorizeRefund"],
+        "Gives the money back to the buyer. The result is taken back with it.",
+      ),
+      isFinal: true,
+    },
+    step(
+      "/payment/withdraw",
+      "Withdraw now",
+      ["Withdraw"],
+      "Pays the seller now. It also comes by itself.",
+    ),
+  ],
+  purchase: [
+    step(
+      "/purchase/request-refund",
+      "Request refund",
+      ["SetRefundRequested"],
+      "Asks for the money back. Without a result it can be collected once the seller's time is over; with one, the escrow is disputed.",
+    ),
+    step(
+      "/purchase/cancel-refund-request",
+      "Cancel refund request",
+      ["UnSetRefundRequested"],
+      "Takes the request back: the escrow is where it was before.",
+    ),
+    {
+      ...step(
+        "/purchase/cancel-refund-request",
+        "Authorise withdrawal",
+        ["AuthorizeWithdrawal"],
+        "Ends the dispute in the seller's favour: the seller is paid at once.",
+      ),
+      name: "authorize-withdrawal",
+      isFinal: true,
+    },
+    step(
+      "/purchase/withdraw-refund",
+      "Collect refund now",
+      ["WithdrawRefund"],
+      "Collects the refund now. It also comes by itself.",
+    ),
+  ],
+};
+
+const CANCEL: Action = {
+  ...ESCROW,
+  name: "cancel",
+  label: "Cancel purchase",
+  about: "Gives the purchase up before its funds are locked. What it was charged is given back.",
+  method: "POST",
+  path: "/purchase/cancel",
+  needs: "+PAY",
+  isFinal: true,
+};
+
+/** When a step may be asked for, epoch milliseconds; null: nothing binds it. */
+export interface OfferedStep {
+  action: Action;
+  notBefore: number | null;
+  deadline: number | null;
+}
+
+/** The steps out of a record's state, whether or not their time has come. */
+export function stepsOf(side: Side, row: EscrowRow): OfferedStep[] {
+  const { onChainState } = row;
+  const isUnderWay = /(Requested|Initiated)$/.test(row.NextAction.requestedAction);
+  if (onChainState === null || isUnderWay) return cancelOf(side, row);
+  return STEPS[side].flatMap(({ steps: [step], ...action }) => {
+    const rule = step && ruleOf(step, row.PaymentSource.paymentSourceType);
+    const transition = transitionOf(rule, onChainState);
+    // The contract lets a buyer renew a dispute, which changes nothing: the API does not.
+    const isRenewal = step === "SetRefundRequested" && onChainState === "Disputed";
+    if (transition === undefined || isRenewal) return [];
+    const notBefore = boundOf(side, row, transition.notBefore);
+    const deadline = boundOf(side, row, transition.deadline);
+    return [{ action, notBefore, deadline: deadline === null ? null : deadline - LAST_MOMENT_MS }];
+  });
+}
+
+function cancelOf(side: Side, row: EscrowRow): OfferedStep[] {
+  const isUnlocked = side === "purchase" && row.onChainState === null;
+  if (!isUnlocked || row.NextAction.requestedAction === "None") return [];
+  return [{ action: CANCEL, notBefore: null, deadline: null }];
+}
+
+/** Whether a step's time has come and is not over. */
+export function isOpen({ notBefore, deadline }: OfferedStep, now: number): boolean {
+  return (notBefore ?? 0) <= now && now < (deadline ?? Number.POSITIVE_INFINITY);
+}
+
+function boundOf(side: Side, row: EscrowRow, bound: Bound): number | null {
+  if (bound === null) return null;
+  if (bound !== "buyerCooldown" && bound !== "sellerCooldown") return timeOf(textAt(row, bound));
+  const isOurs = (bound === "buyerCooldown") === (side === "purchase");
+  return timeOf(textAt(row, isOurs ? "cooldownTime" : "cooldownTimeOtherParty"));
+}

@@ -1,0 +1,126 @@
+/** Lists that are searched for what needs a person, with the sentence that says what to do. */
+import { call } from "../api/request.ts";
+import type { Access } from "../api/session.ts";
+import { amountText, unitText } from "../ui/format.ts";
+import { network, pageHref } from "../ui/route.ts";
+import { at, textAt } from "../ui/value.tsx";
+
+/** Something that a person should look at. */
+export interface Todo {
+  what: string;
+  /** What to do about it. */
+  todo: string;
+  href: string;
+  isBad?: boolean;
+}
+
+interface Trouble {
+  title: string;
+  needs: Access;
+  path: string;
+  rows: string;
+  query: Readonly<Record<string, string>>;
+  /** Null for a row that is well. */
+  find: (row: unknown) => Todo | null;
+}
+
+const UNSETTLED_MS = 5 * 60_000;
+const list = (row: unknown, path: string) => (at(row, path) as unknown[] | null | undefined) ?? [];
+
+export const TROUBLES: readonly Trouble[] = [
+  {
+    title: "Wallets",
+    needs: "+PAY",
+    path: "/wallet/list",
+    rows: "Wallets",
+    query: { limit: "100" },
+    find: (row) => {
+      if (textAt(row, "network") !== network.value) return null;
+      const name = textAt(row, "note") || textAt(row, "id");
+      const href = pageHref("wallets", "", { on: textAt(row, "id") });
+      const [lack] = list(row, "Missing");
+      if (at(row, "SpentElsewhere"))
+        return {
+          what: `Wallet ${name} is used elsewhere`,
+          todo: "Another service spends from it too. Stop that one, or set this wallet's drives to nothing.",
+          href,
+          isBad: true,
+        };
+      if (lack) {
+        const [unit, amount] = [textAt(lack, "unit"), textAt(lack, "amount")];
+        return {
+          what: `Wallet ${name} lacks ${amountText(amount, unit)} ${unitText(unit)}`,
+          todo: `Send it to ${textAt(lack, "sendTo")}: ${textAt(lack, "reason")}.`,
+          href,
+          isBad: true,
+        };
+      }
+      if (at(row, "HeldUp"))
+        return { what: `Wallet ${name} is held up`, todo: textAt(row, "HeldUp.reason"), href };
+      if (at(row, "LowBalanceSummary.isLow") === true)
+        return {
+          what: `Wallet ${name} is low`,
+          todo: "A balance is below its threshold: send funds, or set up a top-up.",
+          href,
+        };
+      return null;
+    },
+  },
+  {
+    title: "Sources",
+    needs: "Admin",
+    path: "/payment-source-extended",
+    rows: "ExtendedPaymentSources",
+    query: { limit: "100" },
+    find: (row) => {
+      const error = textAt(row, "error");
+      if (error === "" || textAt(row, "network") !== network.value) return null;
+      return {
+        what: `A source lags: ${textAt(row, "paymentSourceType")}`,
+        todo: `${error}. Check its provider key and quota.`,
+        href: pageHref("sources", "", { on: textAt(row, "id") }),
+        isBad: true,
+      };
+    },
+  },
+  {
+    title: "Webhooks",
+    needs: "+PAY",
+    path: "/webhooks",
+    rows: "Webhooks",
+    query: { limit: "50" },
+    find: (row) => {
+      if (!at(row, "disabledAt")) return null;
+      return {
+        what: `Endpoint ${textAt(row, "name") || textAt(row, "url")} was disabled`,
+        todo: `${textAt(row, "disabledReason") || "Its owner did it"}. Mend the receiver, send a test event, revive it, and replay what it missed.`,
+        href: pageHref("webhooks", "", { on: textAt(row, "id") }),
+        isBad: true,
+      };
+    },
+  },
+  {
+    title: "Settlements",
+    needs: "+PAY",
+    path: "/x402/payments",
+    rows: "PaymentAttempts",
+    query: { take: "100", direction: "InboundSettle", status: "Verified" },
+    find: (row) => {
+      const age = Date.now() - Date.parse(textAt(row, "createdAt"));
+      if (age < UNSETTLED_MS || at(row, "Settlement")) return null;
+      return {
+        what: `A settlement is unresolved: ${textAt(row, "resource") || textAt(row, "id")}`,
+        todo: "It is looked for on the chain by itself. Check the network's RPC URL, and the settling wallet's gas.",
+        href: pageHref("x402", "", { on: textAt(row, "id") }),
+        isBad: true,
+      };
+    },
+  },
+];
+
+/** What is wrong with the rows of a list. */
+export async function troublesOf(trouble: Trouble, signal: AbortSignal): Promise<Todo[]> {
+  const { path, query, rows, find } = trouble;
+  const data = await call<Record<string, unknown[]>>({ method: "GET", path, query }, signal);
+  return (data[rows] ?? []).flatMap((row) => find(row) ?? []);
+}

@@ -1,0 +1,172 @@
+/** One thing that can be done: what it does, what it needs, and what became of it. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { asCallError } from "../api/live.ts";
+import { type CallError, call } from "../api/request.ts";
+import { bodyOf, FieldError, FieldInput, initialValues, put } from "./form.tsx";
+import type { Action, FromRow } from "./resource.ts";
+import { network } from "./route.ts";
+import { announce } from "./status.tsx";
+import { at, Facts, textAt, Value } from "./value.tsx";
+
+interface DialogProps {
+  action: Action;
+  /** What it is done with; null: with none. */
+  row: unknown;
+  onClose: () => void;
+  /** Called when it was done. */
+  onDone: () => void;
+}
+
+export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const fields = action.fields ?? [];
+  const [values, setValues] = useState(() => initialValues(fields, row));
+  const [problem, setProblem] = useState<CallError | FieldError | null>(null);
+  const [isSending, setSending] = useState(false);
+  const [isSure, setSure] = useState(false);
+  const [answer, setAnswer] = useState<unknown>(null);
+  // What was sent last: the same again is the same request, should its answer have been lost.
+  const sent = useRef({ text: "", key: "" });
+
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+
+  const send = async () => {
+    const body = requestBody(action, values, row);
+    const text = JSON.stringify(body);
+    if (sent.current.text !== text) sent.current = { text, key: crypto.randomUUID() };
+    const { method, path } = action;
+    const idempotent = method === "POST" ? { idempotencyKey: sent.current.key } : {};
+    const data = await call<unknown>(
+      method === "GET"
+        ? { method, path, query: body as Record<string, string> }
+        : { method, path, body, ...idempotent },
+    );
+    announce(`${action.label}: done.`);
+    onDone();
+    if (action.shows) setAnswer(data);
+    else onClose();
+  };
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setProblem(null);
+    setSending(true);
+    try {
+      await send();
+    } catch (error) {
+      setProblem(error instanceof FieldError ? error : asCallError(error));
+    } finally {
+      setSending(false);
+    }
+  };
+  const blamed = (name: string) =>
+    problem?.field === name || problem?.field === name.split(".")[0] ? problem?.message : undefined;
+
+  return (
+    <dialog ref={dialog} onClose={onClose} aria-labelledby="dialog-title">
+      <h2 id="dialog-title">{action.label}</h2>
+      {answer === null ? (
+        <form onSubmit={submit} noValidate>
+          <p>{action.about}</p>
+          {fields.map((field) => (
+            <FieldInput
+              key={field.name}
+              field={field}
+              value={values[field.name] ?? ""}
+              problem={blamed(field.name)}
+              onChange={(value) => setValues((all) => ({ ...all, [field.name]: value }))}
+            />
+          ))}
+          {action.isFinal && (
+            <label class="sure">
+              <input
+                type="checkbox"
+                checked={isSure}
+                onChange={(event) => setSure(event.currentTarget.checked)}
+              />
+              I know that this cannot be taken back.
+            </label>
+          )}
+          {problem && <Problem problem={problem} />}
+          <div class="buttons">
+            <button type="button" onClick={onClose}>
+              Cancel
+            </button>
+            <button
+              type="submit"
+              class={action.isFinal ? "final" : "main"}
+              disabled={isSending || (action.isFinal === true && !isSure)}
+            >
+              {isSending ? "Sending…" : action.label}
+            </button>
+          </div>
+        </form>
+      ) : (
+        <Answer action={action} answer={answer} onClose={onClose} />
+      )}
+    </dialog>
+  );
+}
+
+function requestBody(action: Action, values: Record<string, string>, row: unknown): object {
+  const body = bodyOf(action.fields ?? [], values, row) as Record<string, unknown>;
+  if (action.hasNetwork) put(body, "network", network.value);
+  for (const [path, value] of Object.entries(action.fixed ?? {})) put(body, path, value);
+  for (const [path, from] of Object.entries(action.fromRow ?? {}))
+    put(body, path, taken(row, from));
+  return body;
+}
+
+function taken(row: unknown, from: FromRow): unknown {
+  if (typeof from === "string") return at(row, from);
+  if (Array.isArray(from)) return from.map((one: FromRow) => taken(row, one));
+  return Object.fromEntries(Object.entries(from).map(([name, one]) => [name, taken(row, one)]));
+}
+
+export function Problem({ problem }: { problem: CallError | FieldError | Error }) {
+  const id = "requestId" in problem ? problem.requestId : null;
+  return (
+    <p class="problem" role="alert">
+      {problem.message}
+      {id && (
+        <small>
+          {" "}
+          Request <code>{String(id)}</code>
+        </small>
+      )}
+    </p>
+  );
+}
+
+function Answer({
+  action,
+  answer,
+  onClose,
+}: {
+  action: Action;
+  answer: unknown;
+  onClose: () => void;
+}) {
+  const shown = (action.shows ?? []).filter(({ at: path }) => textAt(answer, path) !== "");
+  return (
+    <>
+      <p>Done. Keep what stands here: a secret is shown this once.</p>
+      <Facts
+        facts={shown.map(({ head, at: path, as }) => [
+          head,
+          as === "code" ? (
+            <output class="secret">{textAt(answer, path)}</output>
+          ) : (
+            <Value kind={as} value={at(answer, path)} />
+          ),
+        ])}
+      />
+      <div class="buttons">
+        <button type="button" class="main" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,235 @@
+/** Fields that a person fills in, and what is sent of them. */
+import { useId } from "preact/hooks";
+import { minorUnits, timeOf } from "./format.ts";
+import type { Field } from "./resource.ts";
+import { at, textAt } from "./value.tsx";
+
+/** What stands in the fields, by their names. */
+export type Values = Record<string, string>;
+
+/** What a field holds does not read as what it is. */
+export class FieldError extends Error {
+  readonly field: string;
+  constructor({ name, label }: Field, problem: string) {
+    super(`${label}: ${problem}`);
+    this.field = name;
+  }
+}
+
+/** What the fields hold at first. */
+export function initialValues(fields: readonly Field[], row: unknown): Values {
+  return Object.fromEntries(
+    fields.map(({ name, from, initial = "", as, itemName }) => {
+      if (from === undefined || row === null) return [name, initial];
+      const value = at(row, from);
+      if (as === "json") return [name, value === undefined ? "" : JSON.stringify(value, null, 2)];
+      if (Array.isArray(value))
+        return [name, value.map((one) => (itemName ? textAt(one, itemName) : one)).join("\n")];
+      return [name, textAt(row, from)];
+    }),
+  );
+}
+
+/**
+ * The body that fields make: those that are empty are left out, or sent as null where that clears a value
+ * which the row has.
+ *
+ * @throws FieldError
+ */
+export function bodyOf(fields: readonly Field[], values: Values, row: unknown): object {
+  const body: Record<string, unknown> = {};
+  for (const field of fields) {
+    const text = (values[field.name] ?? "").trim();
+    const before = field.from === undefined ? "" : textAt(row, field.from);
+    if (text === "" && field.isEmptySent) {
+      put(body, field.name, "");
+      continue;
+    }
+    if (text === "" && field.as !== "lines" && field.as !== "choices") {
+      if (field.isRequired) throw new FieldError(field, "is required");
+      if (before !== "" && field.as !== "secret") put(body, field.name, null);
+      continue;
+    }
+    if (text === "" && field.from === undefined) continue;
+    put(body, field.name, sentValue(field, text, values));
+  }
+  return body;
+}
+
+function sentValue(field: Field, text: string, values: Values): unknown {
+  switch (field.as) {
+    case "flag":
+      return text === "true";
+    case "number": {
+      const number = Number(text);
+      if (!Number.isFinite(number)) throw new FieldError(field, "must be a number");
+      return number;
+    }
+    case "amount": {
+      const amount = minorUnits(text, values[field.unitFrom ?? ""] ?? "");
+      if (amount === null) throw new FieldError(field, "must be an amount of this unit");
+      return amount;
+    }
+    case "time": {
+      const time = timeOf(text);
+      if (time === null) throw new FieldError(field, "must be a time");
+      return new Date(time).toISOString();
+    }
+    case "lines":
+    case "choices": {
+      const items = text
+        .split("\n")
+        .map((line) => line.trim())
+        .filter(Boolean);
+      return field.itemName ? items.map((item) => ({ [field.itemName ?? ""]: item })) : items;
+    }
+    case "json":
+      try {
+        return JSON.parse(text);
+      } catch {
+        throw new FieldError(field, "must be JSON");
+      }
+    default:
+      return text;
+  }
+}
+
+/** Sets a member by its path. */
+export function put(target: Record<string, unknown>, path: string, value: unknown): void {
+  const names = path.split(".");
+  const last = names.pop() ?? "";
+  let inner = target;
+  for (const name of names) {
+    inner[name] ??= {};
+    inner = inner[name] as Record<string, unknown>;
+  }
+  inner[last] = value;
+}
+
+export function FieldInput({
+  field,
+  value,
+  problem,
+  onChange,
+}: {
+  field: Field;
+  value: string;
+  /** What the API said is wrong with it. */
+  problem?: string | undefined;
+  onChange: (value: string) => void;
+}) {
+  const id = useId();
+  const about = field.hint || problem ? `${id}-about` : undefined;
+  const common = {
+    id,
+    name: field.name,
+    required: field.isRequired === true,
+    "aria-invalid": problem !== undefined,
+    ...(about && { "aria-describedby": about }),
+  };
+  const onInput = (event: Event) => onChange((event.target as HTMLInputElement).value);
+  return (
+    <div class={field.as === "flag" ? "field flag" : "field"}>
+      {field.as === "choices" ? (
+        <Choices field={field} value={value} onChange={onChange} />
+      ) : (
+        <>
+          <label for={id}>{field.label}</label>
+          {input(field, value, common, onInput, onChange)}
+        </>
+      )}
+      {about && (
+        <small id={about} class={problem ? "problem" : ""}>
+          {problem ?? field.hint}
+        </small>
+      )}
+    </div>
+  );
+}
+
+function input(
+  { as = "text", choices = [], isRequired }: Field,
+  value: string,
+  common: object,
+  onInput: (event: Event) => void,
+  onChange: (value: string) => void,
+) {
+  switch (as) {
+    case "choice":
+      return (
+        <select {...common} onChange={onInput} value={value}>
+          {!isRequired && <option value="">–</option>}
+          {choices.map((choice) => (
+            <option key={choice} value={choice} selected={choice === value}>
+              {choice}
+            </option>
+          ))}
+        </select>
+      );
+    case "flag":
+      return (
+        <input
+          {...common}
+          type="checkbox"
+          required={false}
+          checked={value === "true"}
+          onChange={(event) => onChange(String(event.currentTarget.checked))}
+        />
+      );
+    case "long":
+    case "lines":
+    case "json":
+      return (
+        <textarea
+          {...common}
+          rows={as === "json" ? 8 : 3}
+          value={value}
+          onInput={onInput}
+          spellcheck={false}
+        />
+      );
+    case "secret":
+      return (
+        <input {...common} type="password" autocomplete="off" value={value} onInput={onInput} />
+      );
+    default:
+      return (
+        <input
+          {...common}
+          type="text"
+          inputMode={as === "number" || as === "amount" ? "decimal" : "text"}
+          autocomplete="off"
+          spellcheck={false}
+          value={value}
+          onInput={onInput}
+        />
+      );
+  }
+}
+
+function Choices({
+  field,
+  value,
+  onChange,
+}: {
+  field: Field;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  const chosen = new Set(value.split("\n").filter(Boolean));
+  const toggle = (choice: string) => {
+    if (!chosen.delete(choice)) chosen.add(choice);
+    onChange((field.choices ?? []).filter((one) => chosen.has(one)).join("\n"));
+  };
+  return (
+    <fieldset>
+      <legend>{field.label}</legend>
+      {field.choices?.map((choice) => (
+        <label key={choice}>
+          <input type="checkbox" checked={chosen.has(choice)} onChange={() => toggle(choice)} />
+          {choice}
+        </label>
+      ))}
+    </fieldset>
+  );
+}

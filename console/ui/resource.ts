@@ -1,0 +1,124 @@
+/** What a page about a list of the API is made of: data, so that one component shows them all. */
+import type { Method } from "../api/request.ts";
+import type { Access } from "../api/session.ts";
+import type { Kind } from "./value.tsx";
+
+/** A member of each row. */
+export interface Column {
+  head: string;
+  /** Its path in the row. */
+  at: string;
+  as?: Kind;
+  /** The page that the value leads to. */
+  leadsTo?: string;
+}
+
+/** Something that a person fills in. */
+export interface Field {
+  /** Its path in the body or in the query. */
+  name: string;
+  label: string;
+  /**
+   * `lines` is a list of texts, one a line; `choices` are some of a list; `amount` is typed in whole units
+   * of `unit` and sent in minor ones; `json` is sent as it is.
+   */
+  as?:
+    | "text"
+    | "long"
+    | "secret"
+    | "number"
+    | "choice"
+    | "choices"
+    | "flag"
+    | "amount"
+    | "lines"
+    | "json"
+    | "time";
+  choices?: readonly string[];
+  hint?: string;
+  isRequired?: boolean;
+  /** It is sent even if it is empty, which is a value. */
+  isEmptySent?: boolean;
+  /** What it holds at first: a path in the row. */
+  from?: string;
+  /** What it holds at first where there is no row. */
+  initial?: string;
+  /** Path of another field that holds the unit of an amount; the native coin when left out. */
+  unitFrom?: string;
+  /** A list is sent as objects that have each item under this name. */
+  itemName?: string;
+}
+
+/** What is taken from a row: a path in it, or a body whose texts are paths. */
+export type FromRow = string | readonly FromRow[] | { readonly [name: string]: FromRow };
+
+/** Something that can be done, with a row or without one. */
+export interface Action {
+  /** Its name in the URL. */
+  name: string;
+  label: string;
+  /** What it does, in a sentence or two, before it is done. */
+  about: string;
+  /** A GET sends its body as the query. */
+  method: Method;
+  path: string;
+  fields?: readonly Field[];
+  /** What is sent of the row beside the fields. */
+  fromRow?: Readonly<Record<string, FromRow>>;
+  /** What is always sent. */
+  fixed?: Readonly<Record<string, unknown>>;
+  /** The network that is shown is sent as `network`. */
+  hasNetwork?: boolean;
+  /** Whether it is offered for a row. */
+  when?: (row: unknown) => boolean;
+  /** It cannot be taken back, so it is confirmed. */
+  isFinal?: boolean;
+  needs?: Access;
+  /** Members of the answer that are shown once, and what for. */
+  shows?: readonly Column[];
+}
+
+/** Another list that belongs to a row. */
+export interface Related {
+  label: string;
+  page: string;
+  tab?: string;
+  /** Parameters of the other list, and where the row has them. */
+  query: Readonly<Record<string, string>>;
+}
+
+/** A list of the API, and what can be done with its rows. */
+export interface Resource {
+  /** Its name in the URL. */
+  name: string;
+  title: string;
+  about: string;
+  needs?: Access;
+  method?: "GET" | "POST";
+  path: string;
+  /** The member of the answer that holds the rows. */
+  rows: string;
+  /** What identifies a row; `id` when left out. */
+  key?: string;
+  /** The network that is shown is sent as `network`. */
+  hasNetwork?: boolean;
+  /** The API answers with all rows at once. */
+  isWhole?: boolean;
+  /** What is always asked for. */
+  fixed?: Readonly<Record<string, string>>;
+  filters?: readonly Field[];
+  columns: readonly Column[];
+  creates?: readonly Action[];
+  actions?: readonly Action[];
+  related?: readonly Related[];
+  /** What an operator does where there is nothing yet. */
+  empty: string;
+}
+
+/** A page of the navigation: one list, or several as tabs. */
+export interface Page {
+  name: string;
+  title: string;
+  needs: Access;
+  tabs: readonly Resource[];
+}

@@ -1,0 +1,62 @@
+/** Where a key is asked for. It stays in this tab. */
+import { useState } from "preact/hooks";
+import { asCallError } from "../api/live.ts";
+import { type CallError, call } from "../api/request.ts";
+import { farewell, type KeyStatus, signIn } from "../api/session.ts";
+import { Problem } from "./action-dialog.tsx";
+import { FieldInput } from "./form.tsx";
+import { ThemeChoice } from "./theme.tsx";
+
+const KEY = {
+  name: "key",
+  label: "API key",
+  as: "secret",
+  isRequired: true,
+  hint: "It is kept in this tab and forgotten when you close it. An Admin key sees every page.",
+} as const;
+
+export function SignIn() {
+  const [token, setToken] = useState("");
+  const [problem, setProblem] = useState<CallError | null>(null);
+  const [isAsking, setAsking] = useState(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setAsking(true);
+    setProblem(null);
+    try {
+      const asked = token.trim();
+      signIn(
+        asked,
+        await call<KeyStatus>({ method: "GET", path: "/api-key-status" }, undefined, asked),
+      );
+    } catch (error) {
+      setProblem(asCallError(error));
+    } finally {
+      setAsking(false);
+    }
+  };
+  return (
+    <main class="sign-in">
+      <h1>Agent payment service</h1>
+      <p>The operator's console.</p>
+      {farewell.value && (
+        <p class="problem" role="alert">
+          {farewell.value}
+        </p>
+      )}
+      <form onSubmit={submit}>
+        <FieldInput field={KEY} value={token} onChange={setToken} />
+        {problem && <Problem problem={problem} />}
+        <div class="buttons">
+          <button type="submit" class="main" disabled={isAsking || token.trim() === ""}>
+            {isAsking ? "Asking…" : "Sign in"}
+          </button>
+        </div>
+      </form>
+      <footer>
+        <ThemeChoice />
+        <a href="/docs">API reference</a>
+      </footer>
+    </main>
+  );
+}

@@ -1,0 +1,36 @@
+/** What the console tells of itself: what was done, when it last read, and what it cannot read. */
+import { signal } from "@preact/signals";
+import { readAt, readError } from "../api/live.ts";
+import { distanceText } from "./format.ts";
+import { clock } from "./value.tsx";
+
+const SHOWN_MS = 6_000;
+const message = signal("");
+
+/** Says something to everyone, those who listen to the screen included. */
+export function announce(text: string): void {
+  message.value = text;
+  setTimeout(() => {
+    if (message.value === text) message.value = "";
+  }, SHOWN_MS);
+}
+
+export function Announcement() {
+  return (
+    <div class="announcement" role="status">
+      {message.value}
+    </div>
+  );
+}
+
+/** Whether what is shown is up to date. */
+export function Freshness() {
+  const at = readAt.value;
+  const error = readError.value;
+  if (error) return <span class="freshness bad">{error.message}</span>;
+  if (at === null) return <span class="freshness">Reading…</span>;
+  const age = clock.value - at;
+  return (
+    <span class="freshness">{age < 15_000 ? "Live" : `Read ${distanceText(at, clock.value)}`}</span>
+  );
+}

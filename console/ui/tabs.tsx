@@ -1,0 +1,29 @@
+/** A page that is made of lists: one, or several as tabs. */
+import { may } from "../api/session.ts";
+import { ResourceList } from "./list.tsx";
+import type { Page } from "./resource.ts";
+import { pageHref, route } from "./route.ts";
+
+export function ListPage({ page }: { page: Page }) {
+  const tabs = page.tabs.filter(({ needs }) => may(needs ?? page.needs));
+  const chosen = tabs.find(({ name }) => name === route.value.query.tab) ?? tabs[0];
+  return (
+    <>
+      <h1>{page.title}</h1>
+      {tabs.length > 1 && (
+        <nav class="tabs" aria-label={page.title}>
+          {tabs.map(({ name, title }, i) => (
+            <a
+              key={name}
+              href={pageHref(page.name, "", { tab: i === 0 ? undefined : name })}
+              {...(name === chosen?.name && { "aria-current": "page" })}
+            >
+              {title}
+            </a>
+          ))}
+        </nav>
+      )}
+      {chosen && <ResourceList key={chosen.name} resource={chosen} />}
+    </>
+  );
+}

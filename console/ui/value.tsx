@@ -1,0 +1,211 @@
+/** One value of the API, shown as what it is. Whatever a stranger wrote is a text node, never markup. */
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { amountText, dateText, distanceText, short, timeOf, unitText, words } from "./format.ts";
+import { pageHref } from "./route.ts";
+
+/** Kinds of values. `tag` is one of a list of names, `code` an identifier that is copied rather than read. */
+export type Kind =
+  | "text"
+  | "tag"
+  | "code"
+  | "time"
+  | "funds"
+  | "native"
+  | "flag"
+  | "list"
+  | "count"
+  | "json"
+  | "link"
+  | "pdf";
+
+/** The time now, moved on each second while the page is visible. */
+export const clock = signal(Date.now());
+setInterval(() => {
+  if (document.visibilityState === "visible") clock.value = Date.now();
+}, 1_000);
+
+/** A member of an answer by its path, such as `NextAction.errorType`. */
+export function at(row: unknown, path: string): unknown {
+  let value = row;
+  for (const name of path.split(".")) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
+
+/** The same as text, empty where there is none. */
+export function textAt(row: unknown, path: string): string {
+  const value = at(row, path);
+  return value === undefined || value === null ? "" : String(value);
+}
+
+export function Value({ kind = "text", value }: { kind?: Kind | undefined; value: unknown }) {
+  if (value === undefined || value === null || value === "") return <span class="none">–</span>;
+  switch (kind) {
+    case "tag":
+      return <Tag name={String(value)} />;
+    case "code":
+      return <Code text={String(value)} />;
+    case "time":
+      return <Time value={value} />;
+    case "funds":
+      return <FundsList value={value} />;
+    case "native":
+      return <Amount amount={String(value)} unit="" />;
+    case "flag":
+      return <>{value === true ? "yes" : "no"}</>;
+    case "list":
+      return <>{[value].flat().map(itemText).join(", ") || <span class="none">–</span>}</>;
+    case "count":
+      return <>{Array.isArray(value) ? value.length : String(value)}</>;
+    case "json":
+      return <pre>{JSON.stringify(value, null, 2)}</pre>;
+    case "pdf":
+      return <Download base64={String(value)} />;
+    case "link":
+      return <span class="breaks">{String(value)}</span>;
+    default:
+      return <>{typeof value === "object" ? JSON.stringify(value) : String(value)}</>;
+  }
+}
+
+function itemText(item: unknown): string {
+  return typeof item === "object" ? JSON.stringify(item) : String(item);
+}
+
+/** Names that want somebody, that are on their way, and that ended well. Others are neither. */
+const TONES: readonly [tone: string, pattern: RegExp][] = [
+  [
+    "bad",
+    /Error|Fail|Dead|Invalid|Dispute[^d]*d$|Manual|Insufficient|Offline|Low$|Refused|Expired|Revoked|Orphan|RolledBack|STUCK|DISABLED|DEAD|^nothing$/,
+  ],
+  ["busy", /Requested|Initiated|Pending|Stored|Sent|Retrying|Authorized|InBlock|finish/],
+  [
+    "good",
+    /Withdrawn|Confirmed|Online|Success|Active|Verified|Settled|Healthy|Final|Published|Moved|^all$/,
+  ],
+];
+
+export function Tag({ name }: { name: string }) {
+  const tone = TONES.find(([, pattern]) => pattern.test(name))?.[0] ?? "calm";
+  return <span class={`tag ${tone}`}>{words(name)}</span>;
+}
+
+export function Time({ value }: { value: unknown }) {
+  const time = timeOf(value);
+  if (time === null) return <span class="none">–</span>;
+  const isPrintable = Math.abs(time) <= 8.64e15;
+  return (
+    <time dateTime={isPrintable ? new Date(time).toISOString() : ""} title={dateText(time)}>
+      {distanceText(time, clock.value)}
+    </time>
+  );
+}
+
+/** An identifier, shortened, with a button that copies all of it. */
+export function Code({ text }: { text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard?.writeText(text);
+    setCopied(true);
+    setTimeout(() => setCopied(false), 1_500);
+  };
+  return (
+    <span class="code">
+      <code title={text}>{short(text)}</code>
+      {text.length > 20 && (
+        <button
+          type="button"
+          class="copy"
+          onClick={copy}
+          aria-label={`${isCopied ? "Copied" : "Copy"} ${short(text)}`}
+        >
+          {isCopied ? "Copied" : "Copy"}
+        </button>
+      )}
+    </span>
+  );
+}
+
+export function Amount({ amount, unit }: { amount: string; unit: string }) {
+  return (
+    <span class="amount" title={unit}>
+      {amountText(amount, unit)} {unitText(unit)}
+    </span>
+  );
+}
+
+function FundsList({ value }: { value: unknown }) {
+  const funds = Array.isArray(value) ? value : [value];
+  if (funds.length === 0) return <span class="none">–</span>;
+  return (
+    <>
+      {funds.map((one) => (
+        <div key={textAt(one, "unit")}>
+          <Amount
+            amount={textAt(one, "amount") || textAt(one, "quantity")}
+            unit={textAt(one, "unit")}
+          />
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** Names and values, one below the other; those without a value are left out. */
+export function Facts({
+  facts,
+}: {
+  facts: readonly (readonly [name: string, value: ComponentChildren])[];
+}) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A link to another page, on the network that is shown. */
+export function PageLink({
+  to,
+  id,
+  query,
+  children,
+}: {
+  to: string;
+  id?: string;
+  query?: Record<string, string | undefined>;
+  children: ComponentChildren;
+}) {
+  return <a href={pageHref(to, id, query)}>{children}</a>;
+}
+
+/** A PDF that came as base64, as a file of this tab. */
+function Download({ base64 }: { base64: string }) {
+  const save = () => {
+    const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    saveFile("invoice.pdf", new Blob([bytes], { type: "application/pdf" }));
+  };
+  return (
+    <button type="button" onClick={save}>
+      Save invoice.pdf
+    </button>
+  );
+}
+
+/** Saves a file that the console made or was sent. */
+export function saveFile(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
