@@ -456,6 +456,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/payment/submit-result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Has the result's hash written to the chain
+         * @description Until 2 minutes before `submitResultTime`; once there is a result, another hash replaces it until `externalDisputeUnlockTime`. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
+         *
+         *     Access: +PAY.
+         */
+        post: operations["submitResult"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/payment/authorize-refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Gives the buyer the refund
+         * @description On Web3ChainV1 it takes the result of a disputed escrow back: the buyer can collect from `submitResultTime`. On Web3ChainV2 the buyer can collect at once, whatever the state. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
+         *
+         *     Access: +PAY.
+         */
+        post: operations["authorizeRefund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/payment/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pays the seller, now
+         * @description It comes by itself once `unlockTime` is over, unless `AUTO_WITHDRAW_PAYMENTS` is off or it would cost more than it brings. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
+         *
+         *     Access: +PAY.
+         */
+        post: operations["withdrawPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/purchase/request-refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Asks for the money back, or disputes the result
+         * @description Until 2 minutes before `unlockTime`. Without a result the refund can be collected from `submitResultTime`; with one, the escrow is disputed. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
+         *
+         *     Access: +PAY.
+         */
+        post: operations["requestRefund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/purchase/withdraw-refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Collects the refund, now
+         * @description It comes by itself once `submitResultTime` is over without a result, or the refund was authorised, unless `AUTO_WITHDRAW_REFUNDS` is off. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
+         *
+         *     Access: +PAY.
+         */
+        post: operations["withdrawRefund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/purchase/cancel-refund-request": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Takes a refund request back; on Web3ChainV2, has the seller paid
+         * @description On Web3ChainV1 the escrow goes back to where it was. Web3ChainV2 has no way back: there a dispute is ended by authorising the withdrawal, **which is final**, and a request before the result cannot be cancelled. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
+         *
+         *     Access: +PAY.
+         */
+        post: operations["cancelRefundRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/payment-source-extended": {
         parameters: {
             query?: never;
@@ -535,7 +667,9 @@ export interface paths {
         };
         /**
          * Lists the payment sources of the key's networks, newest first
-         * @description Access: User.
+         * @description A key that is bound to wallets is shown its wallets alone, and the sources that have one.
+         *
+         *     Access: User.
          */
         get: operations["listPaymentSources"];
         put?: never;
@@ -554,8 +688,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the wallets of the payment sources with what they hold, do and wait for, newest first
-         * @description Access: Admin.
+         * Lists the payment sources' wallets that the key may use, with what they hold, do and wait for, newest first
+         * @description Access: +PAY.
          */
         get: operations["listWallets"];
         put?: never;
@@ -2561,6 +2695,21 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        AuthorizeRefundRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+        };
+        AuthorizeRefundResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["Payment"];
+        };
         /**
          * @description What the last check of a balance found.
          * @enum {string}
@@ -2580,6 +2729,119 @@ export interface components {
             status: "success";
             /** @description The answer. */
             data: components["schemas"]["Purchase"];
+        };
+        CancelRefundRequestRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+        };
+        CancelRefundRequestResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["CancelledRefundRequest"];
+        };
+        /** @description A purchase whose refund request is being cancelled. */
+        CancelledRefundRequest: {
+            /** @description Id of the record. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the record was made.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When the record was last changed.
+             */
+            updatedAt: string;
+            /** @description Names the escrow on the chain: both sides' identifiers and the seller's signature, compressed. */
+            blockchainIdentifier: string;
+            /** @description Policy id and asset name of the agent, in hex. */
+            agentIdentifier: string;
+            /** @description The agent's name as its token said when the record was requested; null: it was not asked for. */
+            agentName: string | null;
+            /** @description How the agent is paid. */
+            pricingType: components["schemas"]["PricingType"];
+            /** @description When the sync last applied something to the record. */
+            lastCheckedAt: string | null;
+            /** @description Until when funds may be locked, in Unix milliseconds. */
+            payByTime: string | null;
+            /** @description Until when the seller must submit the result, in Unix milliseconds. */
+            submitResultTime: string | null;
+            /** @description From when the seller may withdraw, in Unix milliseconds. */
+            unlockTime: string | null;
+            /** @description From when a dispute may be settled, in Unix milliseconds. */
+            externalDisputeUnlockTime: string | null;
+            /** @description Fees that the buyer paid, in whole units of the native coin. */
+            totalBuyerChainFees: number;
+            /** @description Fees that the seller paid, in whole units of the native coin. */
+            totalSellerChainFees: number;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the next action, the on-chain state or the result hash.
+             */
+            nextActionOrOnChainStateOrResultLastChangedAt: string;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the next action.
+             */
+            nextActionLastChangedAt: string;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the on-chain state or the result hash.
+             */
+            onChainStateOrResultLastChangedAt: string;
+            /** @description Id of the API key that the record belongs to. */
+            requestedById: string;
+            /** @description State of the escrow on the chain; null while nothing is locked. */
+            onChainState: components["schemas"]["OnChainState"] | null;
+            /** @description Native coin that the buyer locked besides the price and gets back, in minor units. */
+            collateralReturnMinorUnit: string | null;
+            /** @description Where a refund goes, in bech32; null: to the buyer's wallet. */
+            buyerReturnAddress: string | null;
+            /** @description Where revenue goes, in bech32; null: to the seller's wallet. */
+            sellerReturnAddress: string | null;
+            /** @description Unix milliseconds before which this side may not act. */
+            cooldownTime: number;
+            /** @description Unix milliseconds before which the other side may not act. */
+            cooldownTimeOtherParty: number;
+            /** @description Hash of the job's input, in hex; empty when there is none. */
+            inputHash: string;
+            /** @description Hash of the job's result, in hex; empty when there is none. */
+            resultHash: string;
+            /** @description The newest transaction; null before one. */
+            CurrentTransaction: components["schemas"]["Transaction"] | null;
+            /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
+            TransactionHistory: components["schemas"]["Transaction"][];
+            /** @description True where a history has older entries: the newest 1,000 are shown. Else it is left out. */
+            historyTruncated?: boolean;
+            /** @description What a settled dispute paid to the seller or its return address; else empty. */
+            WithdrawnForSeller: components["schemas"]["Funds"][];
+            /** @description What a settled dispute paid to the buyer or its return address; else empty. */
+            WithdrawnForBuyer: components["schemas"]["Funds"][];
+            /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+            Settled: components["schemas"]["Settled"] | null;
+            /** @description The payment source of the record. */
+            PaymentSource: components["schemas"]["RecordPaymentSource"];
+            /** @description The wallet of this service that acts in the escrow. */
+            SmartContractWallet: components["schemas"]["RecordWallet"] | null;
+            /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
+            metadata: string | null;
+            /** @description What is done next. */
+            NextAction: components["schemas"]["PurchaseNextAction"];
+            /** @description Earlier actions, newest first; empty unless asked for with `includeHistory`. */
+            ActionHistory: components["schemas"]["PurchaseActionEntry"][];
+            /** @description The price. */
+            PaidFunds: components["schemas"]["Funds"][];
+            /** @description The seller. */
+            SellerWallet: components["schemas"]["Counterparty"];
+            /** @description On Web3ChainV2, what that means there. */
+            Warnings: string[];
         };
         /** @description What an agent can do. */
         Capability: {
@@ -5362,6 +5624,8 @@ export interface components {
             WithdrawnForSeller: components["schemas"]["Funds"][];
             /** @description What a settled dispute paid to the buyer or its return address; else empty. */
             WithdrawnForBuyer: components["schemas"]["Funds"][];
+            /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+            Settled: components["schemas"]["Settled"] | null;
             /** @description The payment source of the record. */
             PaymentSource: components["schemas"]["RecordPaymentSource"];
             /** @description The wallet of this service that acts in the escrow. */
@@ -5661,6 +5925,8 @@ export interface components {
             WithdrawnForSeller: components["schemas"]["Funds"][];
             /** @description What a settled dispute paid to the buyer or its return address; else empty. */
             WithdrawnForBuyer: components["schemas"]["Funds"][];
+            /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+            Settled: components["schemas"]["Settled"] | null;
             /** @description The payment source of the record. */
             PaymentSource: components["schemas"]["RecordPaymentSource"];
             /** @description The wallet of this service that acts in the escrow. */
@@ -6068,6 +6334,8 @@ export interface components {
             WithdrawnForSeller: components["schemas"]["Funds"][];
             /** @description What a settled dispute paid to the buyer or its return address; else empty. */
             WithdrawnForBuyer: components["schemas"]["Funds"][];
+            /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+            Settled: components["schemas"]["Settled"] | null;
             /** @description The payment source of the record. */
             PaymentSource: components["schemas"]["RecordPaymentSource"];
             /** @description The wallet of this service that acts in the escrow. */
@@ -6332,6 +6600,8 @@ export interface components {
             WithdrawnForSeller: components["schemas"]["Funds"][];
             /** @description What a settled dispute paid to the buyer or its return address; else empty. */
             WithdrawnForBuyer: components["schemas"]["Funds"][];
+            /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+            Settled: components["schemas"]["Settled"] | null;
             /** @description The payment source of the record. */
             PaymentSource: components["schemas"]["RecordPaymentSource"];
             /** @description The wallet of this service that acts in the escrow. */
@@ -6832,6 +7102,21 @@ export interface components {
                 replayed: number;
             };
         };
+        RequestRefundRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+        };
+        RequestRefundResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["Purchase"];
+        };
         /** @description An amount that is asked for. */
         RequestedAmount: {
             /** @description Minor units of `unit`. */
@@ -7171,6 +7456,13 @@ export interface components {
                 settleResponse: components["schemas"]["X402SettleResponse"];
             };
         };
+        /** @description What each side of an escrow really received when it ended, return addresses included. */
+        Settled: {
+            /** @description What the seller received: the contract's fee is taken off. */
+            seller: components["schemas"]["Funds"][];
+            /** @description What the buyer received, the collateral included. */
+            buyer: components["schemas"]["Funds"][];
+        };
         /** @description A wallet of a payment source, with what it holds and does. */
         ShownWallet: {
             /** @description Id of the wallet. */
@@ -7321,6 +7613,23 @@ export interface components {
             waiting: number;
             /** @description Why one of them is not. */
             reason: string;
+        };
+        SubmitResultRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+            /** @description Hash of the job's result: 32 bytes in hex, kept in lower case. */
+            submitResultHash: string;
+        };
+        SubmitResultResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["Payment"];
         };
         TestWebhookRequest: {
             /** @description Id of the webhook. */
@@ -8290,6 +8599,21 @@ export interface components {
             /** @description The record as GET showed it at that moment. */
             data: components["schemas"]["WebhookTest"];
         };
+        WithdrawPaymentRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+        };
+        WithdrawPaymentResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["Payment"];
+        };
         WithdrawReferenceScriptRequest: {
             /** @description Id of the payment source. */
             id: string;
@@ -8302,6 +8626,21 @@ export interface components {
             status: "success";
             /** @description The answer. */
             data: components["schemas"]["ReferenceScript"];
+        };
+        WithdrawRefundRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+        };
+        WithdrawRefundResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["Purchase"];
         };
         /** @description A bot. */
         WorkerBot: {
@@ -9826,6 +10165,222 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CancelPurchaseResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    submitResult: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubmitResultRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubmitResultResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    authorizeRefund: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AuthorizeRefundRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthorizeRefundResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    withdrawPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WithdrawPaymentRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WithdrawPaymentResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    requestRefund: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestRefundRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestRefundResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    withdrawRefund: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WithdrawRefundRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WithdrawRefundResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    cancelRefundRequest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CancelRefundRequestRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CancelRefundRequestResponse"];
                 };
             };
             /** @description An error. */

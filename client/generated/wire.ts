@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "7550cd65317425c77d38e4701fc0a027df0d44843cdf1c78ef67349fefd1bed9" as const;
+export const SHAPE = "2c3cb63fbb57467e86a0100a887524194270734bd0d50caa8851de0d9ba14ec7" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {
@@ -44,6 +44,12 @@ export const REPEATABLE = [
   "POST /api/v1/purchase/resolve-blockchain-identifier",
   "POST /api/v1/payment",
   "POST /api/v1/payment/resolve-blockchain-identifier",
+  "POST /api/v1/payment/submit-result",
+  "POST /api/v1/payment/authorize-refund",
+  "POST /api/v1/payment/withdraw",
+  "POST /api/v1/purchase/request-refund",
+  "POST /api/v1/purchase/withdraw-refund",
+  "POST /api/v1/purchase/cancel-refund-request",
   "POST /api/v1/payment-source-extended",
   "POST /api/v1/wallet",
   "POST /api/v1/wallet/low-balance",
