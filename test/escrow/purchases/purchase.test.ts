@@ -144,7 +144,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
         onChainState: "FundsLocked",
         PaidFunds: FIXED,
         SmartContractWallet: { walletVkey: desk.buyer.vkey },
-        NextAction: { errorNote: expect.stringMatching(/probably not by us/) },
+        NextAction: { requestedAction: "WaitingForExternalAction", errorNote: null },
       },
     ]);
     expect(await desk.quotes.payments()).toMatchObject([
