@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { auditRoutes } from "./api-keys/audit.ts";
 import { findKey } from "./api-keys/find-key.ts";
 import { apiKeyRoutes } from "./api-keys/routes.ts";
+import { booksRoutes } from "./escrow/books/routes.ts";
 import { purchaseRoutes } from "./escrow/purchases/routes.ts";
 import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
 import { escrowRoutes } from "./escrow/routes.ts";
@@ -54,6 +55,7 @@ export function createApp(): Hono<AppEnv> {
   const mounted: Mounted[] = [
     { at: API, router: operationRoutes() },
     { at: API, router: escrowRoutes() },
+    { at: API, router: booksRoutes() },
     { at: API, router: escrowRequestRoutes() },
     { at: API, router: purchaseRoutes() },
     { at: API, router: stepRoutes() },

@@ -9,6 +9,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
 import { BILLABLE, BILLABLE_AT, BUYER_VKEY } from "./billable.ts";
+import { ENDED, MOVED_AT } from "./books/ended.ts";
 import { NEEDS_PERSON } from "./reads/needs-person.ts";
 import { TRANSACTION_STATUSES } from "./transaction-record.ts";
 
@@ -144,6 +145,11 @@ export const escrow = sqliteTable(
         .where(sql`charge = 'held' AND expired_at IS NOT NULL`),
       // What the removal of a wallet or a source asks for.
       index("escrow_unfinished").on(table.sourceId).where(sql.raw(UNFINISHED)),
+      // For the books: escrows by the block time of what ended them, of all agents or of one.
+      index("escrow_ended").on(table.side, table.network, sql.raw(MOVED_AT)).where(sql.raw(ENDED)),
+      index("escrow_agent_ended")
+        .on(table.side, table.network, sql`terms->>'agentIdentifier'`, sql.raw(MOVED_AT))
+        .where(sql.raw(ENDED)),
       // For the monthly invoice: a buyer's payments that became billable in a month.
       index("escrow_billed")
         .on(table.network, sql.raw(BUYER_VKEY), sql.raw(BILLABLE_AT))

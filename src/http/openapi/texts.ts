@@ -1,6 +1,7 @@
 /** Formats of our own in the document, where a schema cannot say what is right. */
 export const FORMATS: Readonly<Record<string, string>> = {
   "at-most-six-decimals": "A number with at most six digits after its point.",
+  "time-zone": "The name of a time zone in the IANA database.",
   "bech32-address":
     "An address of the request's network in bech32, of the kind that the field names.",
   "bip39-mnemonic": "Words of the English list of BIP-39 with a right checksum.",

@@ -49,6 +49,7 @@ const FORMATS: Formats = {
       ),
     ),
   ),
+  "time-zone": fc.constantFrom("Etc/UTC", "Europe/Berlin", "Asia/Kathmandu"),
   "printed-text": fc.string({
     unit: fc.constantFrom(..."azAZ09 .-äßçłñΩжЩ€"),
     minLength: 1,
@@ -76,6 +77,7 @@ const EXCUSED: Readonly<Record<string, RegExp>> = {
   "Terms inside the request say whether the resource takes one":
     /^paymentIdentifier: the resource (requires|does not take) one$/,
   "A header stands in for a field": /^Idempotency-Key: is required, or a paymentIdentifier$/,
+  "A bound is another time of the same request": /^startDate: must not be after endDate$/,
   "The key was used before": /^Idempotency-Key: was used for another request$/,
   "Only a new network needs it": /^(rpcUrl|displayName): is required$/,
   "It must be one that exists": /^(toVersionId|versionId): there is no version /,

@@ -195,6 +195,33 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
       finds: 404,
     },
   ]),
+  ...["/payment/income", "/purchase/spending"].map(
+    (path): EndpointCase => ({
+      method: "POST",
+      path,
+      access: "User",
+      valid: {
+        network: "Preprod",
+        agentIdentifier: "AB".repeat(60),
+        startDate: "2026-01-01",
+        endDate: "2027-01-01T00:00:00+01:00",
+        timeZone: "Europe/Berlin",
+        filterPaymentSourceType: "Web3ChainV2",
+      },
+      fields: [
+        { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
+        {
+          name: "agentIdentifier",
+          required: true,
+          refused: ["ab".repeat(28), "ab".repeat(126), "xy".repeat(60), "", ...NOT_TEXT],
+        },
+        { name: "startDate", refused: NOT_TIMES.slice(0, -1) },
+        { name: "endDate", refused: NOT_TIMES.slice(0, -1) },
+        { name: "timeZone", refused: ["Mars/Olympus", long(250), ...BAD_TEXT] },
+        { name: "filterPaymentSourceType", refused: ["", "Web3ChainV3", ...NOT_TEXT, null] },
+      ],
+    }),
+  ),
   {
     method: "POST",
     path: "/payment/x402",
