@@ -8,6 +8,7 @@ import { endRegistrations, forgetRegistrations } from "../src/inbox/removal.ts";
 import { recordFailure } from "../src/indexer/cursor.ts";
 import { reportFailure } from "../src/indexer/failure.ts";
 import { log } from "../src/log.ts";
+import { checkService } from "../src/operation/troubles.ts";
 import { reopenRegistrations } from "../src/registrations/store.ts";
 import { checkHealth } from "../src/registry/health/check-agents.ts";
 import { indexChanges } from "../src/registry/search/index.ts";
@@ -54,7 +55,13 @@ export class RegistryCursor extends DurableObject<Env> {
             unrecorded: "registry.failure_unrecorded",
           },
           fields: { job },
-          ...(job.kind === "sync" && { record: (reason: string) => this.#record(job, reason) }),
+          ...(job.kind === "sync" && {
+            record: async (reason: string) => {
+              await this.#record(job, reason);
+              // The cron's check would find it a minute later.
+              await checkService(this.env, requestId, Date.now());
+            },
+          }),
         }),
     );
   }

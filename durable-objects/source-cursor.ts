@@ -7,6 +7,7 @@ import { syncSource } from "../src/escrow/sync/sync.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { recordFailure } from "../src/indexer/cursor.ts";
 import { reportFailure } from "../src/indexer/failure.ts";
+import { checkService } from "../src/operation/troubles.ts";
 import { activeSource } from "../src/sources/active.ts";
 import { providerFor } from "../src/sources/provider.ts";
 import { providerKeyPlace } from "../src/sources/record.ts";
@@ -45,7 +46,11 @@ export class SourceCursor extends DurableObject<Env> {
           requestId,
           events: { failed: "sync.failed", unrecorded: "sync.failure_unrecorded" },
           fields: { source: sourceId },
-          record: (reason) => this.#record(sourceId, reason),
+          record: async (reason) => {
+            await this.#record(sourceId, reason);
+            // The cron's check would find it a minute later.
+            await checkService(this.env, requestId, Date.now());
+          },
         }),
     );
   }

@@ -2,8 +2,11 @@ import { NETWORKS, type Network } from "../chain/network.ts";
 import { type Database, db } from "../db/client.ts";
 import type { Env } from "../env.ts";
 
-/** After so long without a complete pass a source that fails is stuck. Each pass is a minute after the last. */
-const FAILING_MS = 60_000;
+/**
+ * After so long without a complete pass a source that fails is stuck. Each pass is a minute after the last, as
+ * near as the cron comes to that: so the first that fails is enough.
+ */
+const FAILING_MS = 45_000;
 /** After so long one is stuck whatever it says, unless a pass is under way. */
 export const SILENT_MS = 15 * 60_000;
 
