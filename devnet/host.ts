@@ -47,6 +47,8 @@ export interface Host {
   d1: D1Database;
   /** The database behind the binding `SEARCH_DB`. */
   searchD1: D1Database;
+  /** Puts a message into the queue behind a binding, past the Worker. */
+  send(queue: string, message: unknown): Promise<void>;
   /** Fires the cron handler once and resolves when it has finished. */
   scheduled(cron?: string): Promise<void>;
   /** Stops workerd. */
@@ -97,6 +99,10 @@ export async function startHost(options: HostOptions): Promise<Host> {
       url,
       d1,
       searchD1,
+      async send(queue, message) {
+        const producer = await miniflare.getQueueProducer(queue);
+        await producer.send(message);
+      },
       async scheduled(cron = "* * * * *") {
         const { outcome } = await worker.scheduled({ cron, scheduledTime: new Date() });
         if (outcome !== "ok") throw new Error(`the cron handler ended with outcome ${outcome}`);

@@ -16,6 +16,7 @@ import { type EvmNode, EvmUnavailable, startEvmNode } from "./evm/node.ts";
 import { type Host, startHost } from "./host.ts";
 import type { Chain } from "./ledger/chain.ts";
 import { openJournal } from "./ledger/journal.ts";
+import type { Faults } from "./server/faults.ts";
 import { startDevnet } from "./server/server.ts";
 
 export interface ServiceOptions {
@@ -33,6 +34,8 @@ export interface ServiceOptions {
   origins?: readonly string[];
   /** Whether actors play with the managed wallets: then the service only watches what those do. */
   hasActors?: boolean;
+  /** Milliseconds between two runs of the cron; default 2,000. The platform's are a minute apart. */
+  cronEveryMs?: number;
   /**
    * Folder in which both chains and the Worker's state live on; all are forgotten when omitted. So
    * whatever `startService` makes may be there already.
@@ -45,6 +48,10 @@ export interface Service {
   url: string;
   /** Each of its transactions has a block of its own, at once, until `goLive`. */
   chain: Chain;
+  /** Base URL of the chain's provider. */
+  provider: string;
+  /** Makes calls to the chain's provider fail. */
+  faults: Faults;
   /** From now on the chain has a block every two seconds, with what has come meanwhile. */
   goLive(): void;
   host: Host;
@@ -74,7 +81,7 @@ const CALLS_PER_SECOND = "1000";
 
 /**
  * Starts everything, with a payment source for each contract; on a machine without an EVM node,
- * everything but the x402 rail. The cron fires every two seconds. The caller handles SIGINT and
+ * everything but the x402 rail. The caller handles SIGINT and
  * SIGTERM: nothing is closed on its own.
  *
  * @throws when a part does not start; the others are stopped then.
@@ -137,9 +144,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       closers.push(() => resource.close());
       x402 = { node: evm, resource };
     }
-    closers.push(startCron(host));
+    closers.push(startCron(host, options.cronEveryMs ?? CRON_EVERY_MS));
     const goLive = () => chainNode.mineEvery(BLOCK_EVERY_MS);
-    return { url: host.url, chain, goLive, host, agents, inbox, receiver, x402, close };
+    const { faults } = chainNode;
+    const served = { url: host.url, chain, provider: url, faults, goLive };
+    return { ...served, host, agents, inbox, receiver, x402, close };
   } catch (error) {
     await close();
     throw error;
@@ -158,10 +167,10 @@ async function startEvm(keep: string | undefined): Promise<EvmNode | EvmUnavaila
 }
 
 /** Fires the cron one run at a time. The returned function waits for the run in progress. */
-function startCron(host: Host): () => Promise<void> {
+function startCron(host: Host, everyMs: number): () => Promise<void> {
   const stop = new AbortController();
   const running = (async () => {
-    for await (const _ of setInterval(CRON_EVERY_MS, null, { signal: stop.signal })) {
+    for await (const _ of setInterval(everyMs, null, { signal: stop.signal })) {
       await host.scheduled().catch((error: unknown) => {
         // On Ctrl-C workerd may be gone before the run in progress has ended.
         if (!stop.signal.aborted) console.error(error);

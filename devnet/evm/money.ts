@@ -9,6 +9,7 @@ type TokenNode = Pick<EvmNode, "rpc" | "token">;
 const tokenAbi = parseAbi([
   "function mint(address to, uint256 value)",
   "function approve(address spender, uint256 value) returns (bool)",
+  "function balanceOf(address owner) view returns (uint256)",
 ]);
 /** 0.1 of the native coin, in wei: gas for some thousand transactions. */
 const GAS_MONEY = 10n ** 17n;
@@ -28,6 +29,13 @@ export async function giveDollars(node: TokenNode, to: string, amount: bigint): 
     args: [to as Hex, amount],
   });
   await send(node, { from: BANK, to: node.token, data });
+}
+
+/** How many Test Dollars an account has, counted as `giveDollars` counts them. */
+export async function dollarsOf(node: TokenNode, owner: string): Promise<bigint> {
+  const call = { abi: tokenAbi, functionName: "balanceOf" } as const;
+  const data = encodeFunctionData({ ...call, args: [owner as Hex] });
+  return BigInt(await node.rpc<Hex>("eth_call", [{ to: node.token, data }, "latest"]));
 }
 
 /** What an owner of Test Dollars does once before it pays by Permit2. It needs gas. */

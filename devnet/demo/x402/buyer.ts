@@ -39,6 +39,15 @@ export async function playPurchases(
   node: Pick<EvmNode, "rpc" | "token">,
   resourceUrl: string,
 ): Promise<void> {
+  const purse = await openPurse(admin, node);
+  for (const method of ["eip3009", "permit2"] as const) await buy(resourceUrl, purse, method);
+}
+
+/** Makes a wallet with money and a key that has a budget for it. @throws when a part refuses. */
+export async function openPurse(
+  admin: ApiAccess,
+  node: Pick<EvmNode, "rpc" | "token">,
+): Promise<Purse> {
   const wallet = await ask<{ id: string; address: string }>(admin, "POST", "/x402/wallets", {
     caip2Network: NETWORK,
     type: "Purchasing",
@@ -57,8 +66,7 @@ export async function playPurchases(
     asset: node.token,
     remainingAmount: BUDGET,
   });
-  const purse = { url: admin.url, token: key.token, evmWalletId: wallet.id };
-  for (const method of ["eip3009", "permit2"] as const) await buy(resourceUrl, purse, method);
+  return { url: admin.url, token: key.token, evmWalletId: wallet.id };
 }
 
 /**

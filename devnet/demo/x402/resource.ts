@@ -16,7 +16,7 @@ const DESCRIPTION = "Tomorrow's weather";
 /** In the token's smallest unit. */
 const PRICE = "10000";
 /** An account of the local node that nobody else uses. */
-const PAYEE = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
+export const PAYEE = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
 const NOT_STORED = { "cache-control": "no-store" };
 

@@ -1,0 +1,105 @@
+/** What the chain itself says of what was asked for, and whether records agree with it. */
+import { isDeepStrictEqual } from "node:util";
+import { decodeEscrowDatum } from "../../src/chain/escrow-datum.ts";
+import { decodeBlockchainIdentifier } from "../../src/chain/identifier.ts";
+import { type ApiAccess, ask } from "../client/api.ts";
+import { contracts } from "../contracts/index.ts";
+import type { Chain } from "../ledger/chain.ts";
+
+const PAGE = 100;
+
+/** What a record and the chain have in common, as text. */
+export type Facts = Map<string, string>;
+
+/** How many transactions have locked funds, by the signature in an identifier. */
+export function locksOnChain(chain: Chain): Map<string, number> {
+  const locks = new Map<string, number>();
+  const view = chain.view();
+  for (const { type, address } of contracts()) {
+    const transactions = new Set(view.addresses.get(address)?.transactions.map(({ tx }) => tx));
+    for (const { spent, produced } of transactions) {
+      const isStep = spent.some((one) => view.output(one)?.output.address === address);
+      if (isStep) continue;
+      for (const { output } of produced) {
+        if (output.address !== address || output.inlineDatum === null) continue;
+        const context = { version: type, network: "Preprod", contractAddress: address } as const;
+        const decoded = decodeEscrowDatum(output.inlineDatum, context);
+        if (!decoded.ok) continue;
+        const { referenceSignature } = decoded.datum;
+        locks.set(referenceSignature, (locks.get(referenceSignature) ?? 0) + 1);
+      }
+    }
+  }
+  return locks;
+}
+
+/** The name by which `locksOnChain` counts an identifier. */
+export function signatureOf(blockchainIdentifier: string): string {
+  const decoded = decodeBlockchainIdentifier(blockchainIdentifier);
+  if (!decoded) throw new Error(`no identifier: ${blockchainIdentifier}`);
+  return decoded.signature;
+}
+
+/** Native minor units that lie at an address. */
+export function heldAt(chain: Chain, address: string): bigint {
+  return chain
+    .utxosAt(address)
+    .flatMap(({ amount }) => amount)
+    .reduce((sum, { unit, quantity }) => sum + (unit === "lovelace" ? quantity : 0n), 0n);
+}
+
+/** Tokens of all policies of the contracts that lie at an address. */
+export function tokensAt(chain: Chain, address: string): number {
+  const policies = contracts().map(({ policy }) => policy.hash);
+  return chain
+    .utxosAt(address)
+    .flatMap(({ amount }) => amount)
+    .filter(({ unit }) => policies.some((policy) => unit.startsWith(policy))).length;
+}
+
+/** What a service's records say of the chain, by side and identifier; those that it has not seen there are left out. */
+export async function factsOf(service: ApiAccess): Promise<Facts> {
+  const facts: Facts = new Map();
+  for (const side of ["payment", "purchase"] as const) {
+    let cursor = "";
+    for (;;) {
+      const path = `/${side}?network=Preprod&limit=${PAGE}&includeHistory=true${cursor}`;
+      const page = Object.values(await ask<Record<string, ShownRecord[]>>(service, "GET", path))[0];
+      for (const record of page ?? []) {
+        if (record.onChainState === null) continue;
+        facts.set(`${side} ${record.blockchainIdentifier}`, JSON.stringify(factsOfRecord(record)));
+      }
+      const last = page?.at(-1);
+      if (!last || (page?.length ?? 0) < PAGE) break;
+      cursor = `&cursorId=${last.id}`;
+    }
+  }
+  return facts;
+}
+
+/** Where two services see something else on the chain. */
+export function differences(one: Facts, other: Facts): string[] {
+  const names = [...new Set([...one.keys(), ...other.keys()])];
+  return names
+    .filter((name) => !isDeepStrictEqual(one.get(name), other.get(name)))
+    .map((name) => `${name.slice(0, 60)}…: ${one.get(name)} / ${other.get(name)}`);
+}
+
+interface ShownRecord {
+  id: string;
+  blockchainIdentifier: string;
+  onChainState: string | null;
+  resultHash: string | null;
+  WithdrawnForSeller: object[];
+  WithdrawnForBuyer: object[];
+  TransactionHistory: { txHash: string; status: string }[] | null;
+}
+
+function factsOfRecord(record: ShownRecord): object {
+  const { onChainState, resultHash, WithdrawnForSeller, WithdrawnForBuyer } = record;
+  const confirmed = (record.TransactionHistory ?? [])
+    .filter(({ status }) => status === "Confirmed")
+    .map(({ txHash }) => txHash)
+    .sort();
+  return { onChainState, resultHash, WithdrawnForSeller, WithdrawnForBuyer, confirmed };
+}

@@ -1,0 +1,276 @@
+/**
+ * The restore drill of docs/upgrading.md, on the local chain: with the demo playing and wallets trading,
+ * the database of the running service is set back, and in the end nothing may have been paid twice and the
+ * records must say what the chain says.
+ *
+ *     node devnet/drills/restore.ts [--minutes=60]
+ *
+ * It prints what it sees, and exits with 1 if anything does not agree. Eight of the minutes that it takes
+ * beyond those it is given are the wallets' halt.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { buildWorker } from "../build.ts";
+import { type ApiAccess, ask, Refused } from "../client/api.ts";
+import { until } from "../client/wait.ts";
+import { publishScripts } from "../demo/actors/publish.ts";
+import { registerAgents } from "../demo/registry.ts";
+import { HISTORY_MS, playHistory, playPresent } from "../demo/scenario.ts";
+import { buy, openPurse, type Purchase } from "../demo/x402/buyer.ts";
+import { PAYEE } from "../demo/x402/resource.ts";
+import { dollarsOf } from "../evm/money.ts";
+import { EvmUnavailable } from "../evm/node.ts";
+import { developmentSecrets } from "../secrets.ts";
+import { type Service, startService, type X402Scene } from "../service.ts";
+import { saveDatabase } from "./database.ts";
+import { differences, factsOf, heldAt, locksOnChain, signatureOf, tokensAt } from "./evidence.ts";
+import { followAnew } from "./follow-anew.ts";
+import {
+  type Bought,
+  buyJob,
+  openStalls,
+  register,
+  type Stall,
+  type Transferred,
+  transfer,
+} from "./trader.ts";
+
+const MINUTE_MS = 60_000;
+/** How often each stall buys and pays something. */
+const TRADE_EVERY_MS = 60_000;
+/** The halt of docs/upgrading.md, and time to catch up. */
+const RECOVERED_MS = 15 * MINUTE_MS;
+const CALM_MS = 3 * MINUTE_MS;
+
+/** What is wanted of the chain, or on its way; refunds that come by themselves later are not. */
+const OPEN = `SELECT
+  (SELECT count(*) FROM escrow WHERE want IS NOT NULL)
+  + (SELECT count(*) FROM transfer WHERE state IN ('Pending', 'Sent'))
+  + (SELECT count(*) FROM registration WHERE state GLOB '*Requested' OR state GLOB '*Initiated')
+  AS open`;
+
+const { values } = parseArgs({ options: { minutes: { type: "string", default: "60" } } });
+const minutes = Number(values.minutes);
+if (!(minutes > 0)) throw new RangeError("--minutes: must be a number above 0");
+
+const began = Date.now();
+const problems: string[] = [];
+
+function say(text: string): void {
+  const seconds = Math.round((Date.now() - began) / 1000);
+  console.log(
+    `${String(Math.floor(seconds / 60)).padStart(3)}:${String(seconds % 60).padStart(2, "0")}  ${text}`,
+  );
+}
+
+function expect(what: string, isSo: boolean, found: unknown): void {
+  say(`${isSo ? "ok" : "WRONG"}: ${what}${isSo ? "" : ` — ${found}`}`);
+  if (!isSo) problems.push(what);
+}
+
+/** What was asked for in the whole drill. */
+interface Books {
+  bought: Bought[];
+  transferred: Transferred[];
+  /** Agents by the address that holds their tokens. */
+  agents: Map<string, number>;
+}
+
+const folder = mkdtempSync(join(tmpdir(), "restore-drill-"));
+const curtain = new AbortController();
+const lines: string[] = [];
+try {
+  const { path: bundle } = await buildWorker(folder);
+  const variables = developmentSecrets(join(folder, ".dev.vars"));
+  const service = await startService({
+    variables,
+    bundle,
+    hasActors: true,
+    begins: Date.now() - HISTORY_MS,
+    log: (line) => lines.push(line),
+  });
+  try {
+    await drill(service, { url: service.url, token: variables.ADMIN_KEY });
+  } finally {
+    curtain.abort();
+    await service.close();
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+say(problems.length === 0 ? "the drill went well" : `${problems.length} things are wrong`);
+process.exitCode = problems.length === 0 ? 0 : 1;
+
+async function drill(service: Service, admin: ApiAccess): Promise<void> {
+  const { chain, host } = service;
+  publishScripts(chain);
+  registerAgents(chain, service.agents);
+  await playHistory(chain);
+  chain.moveTo(Date.now());
+  const stalls = await openStalls(admin, chain, service.agents.url);
+  service.goLive();
+  playPresent(chain, curtain.signal, (line) => lines.push(line)).catch(() => undefined);
+  const x402 = service.x402 instanceof EvmUnavailable ? null : service.x402;
+  const purse = x402 && (await openPurse(admin, x402.node));
+  const books: Books = {
+    bought: [],
+    transferred: [],
+    agents: new Map(stalls.map(({ seller }) => [seller.address, 1])),
+  };
+  await trade(admin, stalls, books);
+  await calm(service);
+  say("wallets trade, and the demo plays");
+
+  // Half done when the database is kept, and done in the time that it forgets.
+  await trade(admin, stalls, books);
+  for (const { seller } of stalls) await addAgent(admin, service, seller, books);
+  const restore = await saveDatabase(host.d1);
+  say("the database is kept");
+
+  let paid: Purchase | null = null;
+  if (x402 && purse) paid = await buy(x402.resource.url, purse, "eip3009");
+  const end = Date.now() + minutes * MINUTE_MS;
+  while (Date.now() < end) {
+    await trade(admin, stalls, books);
+    await pause(Math.min(TRADE_EVERY_MS, Math.max(0, end - Date.now())));
+  }
+  await calm(service);
+  const before = await factsOf(admin);
+  say(
+    `${books.bought.length} purchases, ${books.transferred.length} transfers, ${before.size} records`,
+  );
+
+  await restore();
+  const restoredAt = Date.now();
+  const logged = lines.length;
+  say(`the database is set back by ${minutes} minutes: ${(await factsOf(admin)).size} records`);
+  if (x402 && paid) {
+    const { isSame, found } = await replay(x402, paid);
+    expect("an x402 payment that is sent again is not settled again", isSame, found);
+    const { Settlements } = await ask<{ Settlements: object[] }>(admin, "GET", "/x402/settlements");
+    say(`the database knows ${Settlements.length} settlements of it`);
+  }
+  await askAgain(admin, books);
+  await trade(admin, stalls, books);
+
+  await calm(service, RECOVERED_MS);
+  const halted = lines.slice(logged).filter((line) => line.includes('"wallet.halted"')).length;
+  say(`all is done again after ${Math.round((Date.now() - restoredAt) / 1000)} s`);
+  expect("the wallets noticed, and stopped", halted > 0, "no wallet.halted in the log");
+  curtain.abort();
+  check(service, books);
+  await compare(service, admin, stalls);
+}
+
+/** Each stall buys a job and pays somebody. */
+async function trade(admin: ApiAccess, stalls: readonly Stall[], books: Books): Promise<void> {
+  for (const stall of stalls) {
+    books.bought.push(await buyJob(admin, stall));
+    books.transferred.push(await transfer(admin, stall));
+  }
+}
+
+async function addAgent(
+  admin: ApiAccess,
+  { agents }: Service,
+  seller: Stall["seller"],
+  books: Books,
+): Promise<void> {
+  await register(admin, seller, "Agent of the last moment", agents.url);
+  books.agents.set(seller.address, (books.agents.get(seller.address) ?? 0) + 1);
+}
+
+/** What clients do whose purchases are gone: the same request again. One that is there answers 409, one that is too late 400. */
+async function askAgain(admin: ApiAccess, { bought }: Books): Promise<void> {
+  const answers = new Map<number, number>();
+  for (const { body } of bought) {
+    const status = await ask(admin, "POST", "/purchase", body).then(
+      () => 200,
+      (error: unknown) => {
+        if (!(error instanceof Refused)) throw error;
+        return error.status;
+      },
+    );
+    answers.set(status, (answers.get(status) ?? 0) + 1);
+  }
+  say(
+    `all purchases were asked for again: ${[...answers].map(([status, n]) => `${n} × ${status}`).join(", ")}`,
+  );
+}
+
+/** Waits until nothing is wanted any more that can be done now. A connection that was kept too long is none to end for. */
+async function calm({ host }: Service, limitMs = CALM_MS): Promise<void> {
+  const look = async () => {
+    try {
+      return (await host.d1.prepare(OPEN).first<{ open: number }>())?.open === 0;
+    } catch (error) {
+      say(`the database did not answer: ${error}`);
+      return false;
+    }
+  };
+  await until(look, { what: "nothing is open any more", everyMs: 2_000, limitMs });
+}
+
+/** Nothing may have happened twice on the chain, and everything that was asked for once. */
+function check({ chain }: Service, { bought, transferred, agents }: Books): void {
+  const locks = locksOnChain(chain);
+  const counts = bought.map((one) => locks.get(signatureOf(one.blockchainIdentifier)) ?? 0);
+  expect(
+    `each of ${bought.length} purchases is locked once`,
+    counts.every((n) => n === 1),
+    counts,
+  );
+  const paid = transferred.map(({ toAddress }) => heldAt(chain, toAddress));
+  expect(
+    `each of ${transferred.length} transfers is paid once`,
+    transferred.every(({ amount }, i) => paid[i] === amount),
+    paid,
+  );
+  for (const [address, count] of agents) {
+    const minted = tokensAt(chain, address);
+    expect(`each of ${count} agents is minted once`, minted === count, minted);
+  }
+}
+
+/** The records have to say what those of a service say that has read the whole chain anew. */
+async function compare(service: Service, admin: ApiAccess, stalls: readonly Stall[]) {
+  const fresh = await followAnew(folder, service.provider, stalls);
+  try {
+    let found: string[] = [];
+    const look = async () => {
+      found = differences(await factsOf(admin), await factsOf(fresh));
+      return found.length === 0;
+    };
+    const agree = await until(look, { what: "agreement", everyMs: 2_000, limitMs: CALM_MS }).catch(
+      () => false,
+    );
+    const { size } = await factsOf(admin);
+    expect(`all ${size} records say what the chain says`, agree, found.join("\n"));
+    const { status, reasons } = await ask<{ status: string; reasons: object[] }>(
+      admin,
+      "GET",
+      "/health",
+    );
+    expect("the service does well", status === "ok", JSON.stringify(reasons));
+  } finally {
+    await fresh.close();
+  }
+}
+
+/** Sends a payment again that was settled before the restore. */
+async function replay(
+  { node, resource }: X402Scene,
+  { signature }: Purchase,
+): Promise<{ isSame: boolean; found: string }> {
+  const earned = () => dollarsOf(node, PAYEE);
+  const before = await earned();
+  const { status } = await fetch(resource.url, { headers: { "payment-signature": signature } });
+  const after = await earned();
+  return {
+    isSame: status === 200 && before === after,
+    found: `${status}, ${before} before and ${after} after`,
+  };
+}

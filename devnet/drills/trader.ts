@@ -1,0 +1,180 @@
+/** Somebody who has a service trade with its own wallets: agents, quotes, purchases and transfers. */
+import { randomBytes } from "node:crypto";
+import { generateMnemonic } from "@scure/bip39";
+import { wordlist } from "@scure/bip39/wordlists/english.js";
+import { keysFromMnemonic } from "../../src/chain/keys.ts";
+import type { PaymentSourceType } from "../../src/chain/network.ts";
+import { type ApiAccess, ask } from "../client/api.ts";
+import { until } from "../client/wait.ts";
+import { buildTransaction } from "../demo/actors/transaction.ts";
+import { STRANGER } from "../demo/actors/wallets.ts";
+import type { Chain } from "../ledger/chain.ts";
+
+const NETWORK = "Preprod";
+const MINUTE_MS = 60_000;
+const TRANSFERRED = 2_000_000n;
+const FUNDS = 50_000_000_000n;
+const OUTPUTS = 4;
+
+interface Source {
+  id: string;
+  paymentSourceType: PaymentSourceType;
+}
+
+/** A wallet that the service manages and that nobody else has the words of. */
+interface TradingWallet {
+  words: string;
+  address: string;
+  vkey: string;
+}
+
+/** A payment source with the trader's wallets, and an agent of theirs. */
+export interface Stall {
+  source: Source;
+  seller: TradingWallet;
+  buyer: TradingWallet;
+  agentIdentifier: string;
+}
+
+/** What was asked for, with what it takes to ask for it again. */
+export interface Bought {
+  blockchainIdentifier: string;
+  body: object;
+}
+
+export interface Transferred {
+  toAddress: string;
+  amount: bigint;
+}
+
+/** The payment sources of the running demo, whose own wallets are the actors': the service only watches those. */
+export async function openStalls(
+  admin: ApiAccess,
+  chain: Chain,
+  agentUrl: string,
+): Promise<Stall[]> {
+  const path = "/payment-source-extended";
+  const { ExtendedPaymentSources: sources } = await ask<{ ExtendedPaymentSources: Source[] }>(
+    admin,
+    "GET",
+    `${path}?network=${NETWORK}`,
+  );
+  const { Wallets } = await ask<{ Wallets: { id: string }[] }>(
+    admin,
+    "GET",
+    "/wallet/list?limit=100",
+  );
+  for (const { id } of Wallets) await ask(admin, "PATCH", "/wallet", { id, drives: "nothing" });
+  const stalls: Stall[] = [];
+  for (const source of sources) {
+    await ask(admin, "PATCH", path, { id: source.id, drives: "all" });
+    const seller = await addWallet(admin, chain, source, "Selling");
+    const buyer = await addWallet(admin, chain, source, "Purchasing");
+    const { id } = await register(admin, seller, `Agent of ${source.paymentSourceType}`, agentUrl);
+    stalls.push({ source, seller, buyer, agentIdentifier: await registered(admin, id) });
+  }
+  return stalls;
+}
+
+/** Asks for an agent of a selling wallet. */
+export function register(
+  admin: ApiAccess,
+  { vkey }: TradingWallet,
+  name: string,
+  agentUrl: string,
+): Promise<{ id: string }> {
+  return ask(admin, "POST", "/registry", {
+    network: NETWORK,
+    sellingWalletVkey: vkey,
+    name,
+    description: "An agent of the drill.",
+    apiBaseUrl: `${agentUrl}/${name.toLowerCase().replaceAll(" ", "-")}`,
+    Tags: ["drill"],
+    Capability: { name: "drill", version: "1.0.0" },
+    Author: { name: "The drill" },
+    AgentPricing: { pricingType: "Fixed", Pricing: [{ unit: "", amount: "5000000" }] },
+  });
+}
+
+/** Waits until an agent is on the chain. */
+async function registered(admin: ApiAccess, id: string): Promise<string> {
+  const look = async () => {
+    const { Assets } = await ask<{ Assets: { state: string; agentIdentifier: string }[] }>(
+      admin,
+      "GET",
+      `/registry?network=${NETWORK}&searchQuery=${id}`,
+    );
+    return Assets[0]?.state === "RegistrationConfirmed" && Assets[0].agentIdentifier;
+  };
+  return until(look, { what: "an agent on the chain" });
+}
+
+/** Has a job quoted and buys it; the result is due a quarter of an hour later, and nobody delivers it. */
+export async function buyJob(admin: ApiAccess, stall: Stall): Promise<Bought> {
+  const { agentIdentifier, source } = stall;
+  const isV2 = source.paymentSourceType === "Web3ChainV2";
+  const identifierFromPurchaser = randomBytes(10).toString("hex");
+  const inputHash = randomBytes(32).toString("hex");
+  const now = Date.now();
+  const at = (minutes: number) => new Date(now + minutes * MINUTE_MS).toISOString();
+  const quote = await ask<Record<string, string>>(admin, "POST", "/payment", {
+    network: NETWORK,
+    agentIdentifier,
+    inputHash,
+    identifierFromPurchaser,
+    payByTime: at(10),
+    submitResultTime: at(16),
+    ...(isV2 && { supportedPaymentSourceIndex: 0 }),
+  });
+  const body = {
+    network: NETWORK,
+    blockchainIdentifier: quote.blockchainIdentifier,
+    agentIdentifier,
+    inputHash,
+    sellerVkey: quote.sellerVKey,
+    identifierFromPurchaser,
+    payByTime: quote.payByTime,
+    submitResultTime: quote.submitResultTime,
+    unlockTime: quote.unlockTime,
+    externalDisputeUnlockTime: quote.externalDisputeUnlockTime,
+    ...(isV2 && {
+      supportedPaymentSourceIndex: 0,
+      sellerReturnAddress: quote.sellerReturnAddress,
+    }),
+  };
+  await ask(admin, "POST", "/purchase", body);
+  return { blockchainIdentifier: quote.blockchainIdentifier ?? "", body };
+}
+
+/** Has a buyer's wallet pay an address that nobody else pays. */
+export async function transfer(admin: ApiAccess, { buyer }: Stall): Promise<Transferred> {
+  const { address: toAddress } = await keysFromMnemonic(generateMnemonic(wordlist, 256), NETWORK);
+  await ask(admin, "POST", "/wallet/transfer-funds", {
+    fromWalletAddress: buyer.address,
+    toAddress,
+    minorUnitAmount: String(TRANSFERRED),
+  });
+  return { toAddress, amount: TRANSFERRED };
+}
+
+async function addWallet(
+  admin: ApiAccess,
+  chain: Chain,
+  { id }: Source,
+  walletType: "Selling" | "Purchasing",
+): Promise<TradingWallet> {
+  const words = generateMnemonic(wordlist, 256);
+  const { address, vkey } = await keysFromMnemonic(words, NETWORK);
+  const funds = [{ unit: "", amount: FUNDS }];
+  const outputs = Array.from({ length: OUTPUTS }, () => ({ address, funds }));
+  chain.submit(buildTransaction(chain, { payer: STRANGER, outputs }));
+  await ask(admin, "POST", "/wallet", {
+    network: NETWORK,
+    paymentSourceId: id,
+    walletType,
+    walletMnemonic: words,
+    note: "drill",
+    drives: "all",
+  });
+  return { words, address, vkey };
+}
