@@ -37,7 +37,8 @@ export async function conditional(
   body: string,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(body));
+  const bytes = Buffer.from(body);
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
   const etag = `W/"${Buffer.from(digest, 0, TAG_BYTES).toString("hex")}"`;
   const known =
     c.req
@@ -46,7 +47,7 @@ export async function conditional(
       .map((tag) => tag.trim()) ?? [];
   const isKnown = known.some((tag) => tag === "*" || tag.replace(/^W\//, "") === etag.slice(2));
   if (isKnown) return c.body(null, 304, { ...headers, etag });
-  return c.body(body, 200, { "content-type": "application/json", ...headers, etag });
+  return c.body(bytes, 200, { "content-type": "application/json", ...headers, etag });
 }
 
 const TAG_BYTES = 16;
