@@ -50,6 +50,8 @@ export interface RecordError {
   note: string;
   /** The transaction on the chain that caused it, undone with it; null: something else did. */
   txHash: string | null;
+  /** The want that ended with it, and that may be asked for again. */
+  ended?: Want;
 }
 
 /**

@@ -63,6 +63,19 @@ function owedOnWithdrawal(escrow: Escrow, contract: Contract): PlannedOutput[] {
   ];
 }
 
+/** What a withdrawal is told where it cannot pay the contract's fee. */
+export const FEE_TO_NOBODY =
+  "the payment source does not say who receives the contract's fee: add it anew with its FeeReceiverNetworkWallet";
+
+/** Whether a contract asks every withdrawal for a fee of which nobody knows who receives it. */
+export function owesFeeToNobody({
+  type,
+  feeRatePermille,
+  feeReceiverAddress,
+}: Pick<Contract, "type" | "feeRatePermille" | "feeReceiverAddress">): boolean {
+  return type === "Web3ChainV1" && feeRatePermille > 0 && feeReceiverAddress === null;
+}
+
 /** A share of everything that is locked, the collateral counted in, each unit's rounded down. */
 function feeOutputs(escrow: Escrow, contract: Contract): PlannedOutput[] {
   const { type, feeRatePermille, feeReceiverAddress } = contract;
@@ -72,10 +85,7 @@ function feeOutputs(escrow: Escrow, contract: Contract): PlannedOutput[] {
   );
   const value: Value = new Map(shares.filter(([, amount]) => amount > 0n));
   if (value.size === 0) return [];
-  if (feeReceiverAddress === null)
-    throw new StepImpossible(
-      "the payment source does not say who receives the contract's fee: add it anew with its FeeReceiverNetworkWallet",
-    );
+  if (feeReceiverAddress === null) throw new StepImpossible(FEE_TO_NOBODY);
   return [{ address: feeReceiverAddress, value, datum: tagOf(escrow) }];
 }
 

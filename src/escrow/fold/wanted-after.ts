@@ -79,7 +79,7 @@ export function wantedAfter(record: Subject, moved: Moved): { wanted: Wanted; ta
 const STAYS: Outcome = { isOver: false, error: null };
 const DONE: Outcome = { isOver: true, error: null };
 const LOCKED_TWICE =
-  "Somebody who has the wallet's key locked the funds while our own lock was on its way, which may land as well";
+  "Somebody who has the wallet's key locked the funds while our own lock was on its way, which may land as well: look for it among the wallet's transactions, then go on with the one that was found by POST /purchase/error-state-recovery";
 
 /**
  * What becomes of a want when a stranger's transaction moves the escrow. Who shares the wallet's key may have

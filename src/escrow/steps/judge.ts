@@ -72,8 +72,8 @@ function refusedByPerson({ side, wanted }: EscrowRecord): Verdict {
   );
 }
 
-/** Why the contract does not allow a step in a record's state. */
-function whyNot(record: EscrowRecord, name: AskedName, step: Step): string {
+/** Why the contract does not allow a step in a record's state. @param name - what it is called there */
+export function whyNot(record: EscrowRecord, name: string, step: Step): string {
   const { side, sourceType, terms, state } = record;
   const { onChainState } = state;
   if (step === "AuthorizeRefund" && onChainState === "RefundRequested")
@@ -99,7 +99,7 @@ export function endsEscrow(step: Step): boolean {
  */
 export function untimely(
   record: EscrowRecord,
-  { name }: StepAsked,
+  name: string,
   step: Step,
   time: ChainTime,
 ): string | null {

@@ -3,12 +3,15 @@ import { createRouter, serve } from "../../http/endpoint.ts";
 import { valueName } from "../../http/names/table.ts";
 import { paymentRecord, purchaseRecord } from "../schemas.ts";
 import type { AskedName } from "./asked.ts";
+import { recover } from "./recover.ts";
 import {
   cancelledRefund,
   FINAL_CANCEL,
+  recoveryBody,
   resultBody,
   type ShownPayment,
   type ShownPurchase,
+  type ShownRecord,
   stepBody,
 } from "./schemas.ts";
 import { takeStep } from "./take.ts";
@@ -146,6 +149,53 @@ export function stepRoutes() {
       return { ...shown, Warnings: isFinal ? [FINAL_CANCEL] : [] };
     },
   );
+
+  for (const side of ["payment", "purchase"] as const) {
+    const shared = {
+      method: "post",
+      access: "+PAY",
+      tag: side === "payment" ? "Payments" : "Purchases",
+      idempotent: true,
+      data: side === "payment" ? paymentRecord : purchaseRecord,
+      errors: errorsOf(side),
+    } as const;
+    const Side = side === "payment" ? "Payment" : "Purchase";
+
+    serve(
+      router,
+      {
+        ...shared,
+        operationId: `recover${Side}`,
+        path: `/${side}/error-state-recovery`,
+        summary: `Clears the error of a ${side}, or has what failed tried again`,
+        description:
+          "A lock stays wanted when its error is cleared: `POST /purchase/cancel` gives it up. Nothing is tried again that could be paid twice.",
+        body: recoveryBody,
+      },
+      (c, { body: { updatedAt, retryPreviousAction: isRetried, ...escrow } }) =>
+        recover<ShownRecord>(c, { side, ...escrow }, { isRetried, updatedAt }, Date.now()),
+    );
+
+    serve(
+      router,
+      {
+        ...shared,
+        operationId: `retry${Side}`,
+        path: `/${side}/retry`,
+        summary: `Has the step of a ${side} that failed, or that waits to be tried again, tried now`,
+        description:
+          "While nothing has failed it changes nothing. It is refused where the contract does not allow the step any more.",
+        body: stepBody,
+      },
+      (c, { body }) =>
+        recover<ShownRecord>(
+          c,
+          { side, ...body },
+          { isRetried: true, updatedAt: null },
+          Date.now(),
+        ),
+    );
+  }
 
   return router;
 }

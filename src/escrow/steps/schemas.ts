@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { described, named, TX_HASH } from "../../http/openapi/fields.ts";
 import { network } from "../../http/openapi/ledger.ts";
+import { time } from "../../http/parameters.ts";
 import { givenIdentifier, type paymentRecord, purchaseRecord } from "../schemas.ts";
 
 export const stepBody = z.object({ network, blockchainIdentifier: givenIdentifier });
@@ -14,6 +15,19 @@ export const resultBody = stepBody.extend({
       .transform((hex) => hex.toLowerCase()),
     "Hash of the job's result: 32 bytes in hex, kept in lower case.",
     TX_HASH,
+  ),
+});
+
+export const recoveryBody = stepBody.extend({
+  updatedAt: described(
+    time(),
+    "The record's `updatedAt` as you read it: what was changed since is decided on anew.",
+    "2026-11-22T06:17:26.922Z",
+  ),
+  retryPreviousAction: described(
+    z.boolean().default(false),
+    "Whether the step that failed is tried again; else the error is cleared, and the step not wanted any more.",
+    true,
   ),
 });
 
@@ -33,3 +47,4 @@ export const cancelledRefund = named(
 
 export type ShownPayment = z.input<typeof paymentRecord>;
 export type ShownPurchase = z.input<typeof purchaseRecord>;
+export type ShownRecord = ShownPayment & ShownPurchase;

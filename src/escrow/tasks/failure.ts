@@ -40,12 +40,12 @@ export function afterFailure(
     const note = shortageNote({ wallet, missing: new Map([[unit, amount]]) });
     return waiting(now + WAIT_MS, problem(note, isLock ? "InsufficientFunds" : "Unknown"));
   }
-  // What holds up all that a wallet or a source does is not told by each record.
+  // What holds up all that a wallet or a source does is not told by each record: so with the next three.
   if (error instanceof ProviderError && !error.permanent)
     return waiting(Math.max(error.retryAt ?? 0, now + WAIT_MS), wanted.error);
   if (error instanceof FormerMayLand || error instanceof InputMissing)
     return waiting(now + WAIT_MS, wanted.error);
-  if (error instanceof NotYet) return waiting(error.until, problem(error.message));
+  if (error instanceof NotYet) return waiting(error.until, wanted.error);
   if (error instanceof DeadlinePassed)
     return isLock
       ? waiting(now + OVER_MS, wanted.error ?? problem(LOCK_OVER))

@@ -163,7 +163,7 @@ function statusOf(phase: Phase): TransactionStatus {
 }
 
 function collateralLost(times: number) {
-  const note = `The contract refused this step in a block, and the collateral was taken, ${times} times`;
+  const note = `The contract refused this step in a block, and the collateral was taken, ${times} times: have it tried once more by POST …/retry, or give it up by POST …/error-state-recovery`;
   return { isManual: true, type: "Unknown", note, txHash: null };
 }
 

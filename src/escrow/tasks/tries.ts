@@ -28,7 +28,9 @@ export function afterTry(wanted: Wanted, reason: string, now: number): Wanted {
 
 /** The want ends, and the record says why: nobody waits for it in silence. */
 export function ended(wanted: Wanted, reason: string): Wanted {
-  return { ...wanted, want: null, underWay: null, error: problem(reason) };
+  const { want } = wanted;
+  const error = { ...problem(reason), ...(want !== null && { ended: want }) };
+  return { ...wanted, want: null, underWay: null, error };
 }
 
 /** An error that goes by itself, or with the next thing that is asked for. */

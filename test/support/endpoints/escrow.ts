@@ -155,6 +155,17 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
   step("/purchase/request-refund"),
   step("/purchase/cancel-refund-request"),
   step("/purchase/withdraw-refund"),
+  ...["/payment", "/purchase"].flatMap((path) => [
+    step(`${path}/retry`),
+    step(
+      `${path}/error-state-recovery`,
+      { updatedAt: "2027-01-01T00:00:00.000Z", retryPreviousAction: true },
+      [
+        time("updatedAt", true),
+        { name: "retryPreviousAction", refused: ["", "true", 1, null, {}] },
+      ],
+    ),
+  ]),
   step("/payment/authorize-refund"),
   step("/payment/withdraw"),
   step("/payment/submit-result", { submitResultHash: "AB".repeat(32) }, [
