@@ -7,6 +7,7 @@ import { purchaseRoutes } from "./escrow/purchases/routes.ts";
 import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
 import { escrowRoutes } from "./escrow/routes.ts";
 import { stepRoutes } from "./escrow/steps/routes.ts";
+import { taskRoutes } from "./escrow/task-list/routes.ts";
 import { waitingEscrows } from "./escrow/tasks/waiting.ts";
 import type { AppEnv } from "./http/context.ts";
 import { drainBody } from "./http/drain-body.ts";
@@ -59,6 +60,7 @@ export function createApp(): Hono<AppEnv> {
     { at: API, router: escrowRequestRoutes() },
     { at: API, router: purchaseRoutes() },
     { at: API, router: stepRoutes() },
+    { at: API, router: taskRoutes() },
     { at: API, router: paymentSourceRoutes() },
     {
       at: API,

@@ -27,6 +27,7 @@ import {
   PURCHASE_ERROR_TYPES,
 } from "./fold/transitions.ts";
 import { TRANSACTION_STATUSES } from "./transaction-record.ts";
+import { STEPS } from "./wanted.ts";
 
 export const IDENTIFIER = `198160860cc106c01cb5081580a6e027004c046c7401802669a7d355825611b6${"0".repeat(64)}`;
 const AGENT = `7ea72154ce3a4156d425458cbe898f63da9b1799d2506049ea5f61e6${"a0681c8e2ba4095b".repeat(4)}`;
@@ -300,6 +301,8 @@ export const purchaseRecord = named(
     SellerWallet: described(counterparty, "The seller."),
   }),
 );
+
+export const stepName = named("Step", "A step that a wallet takes for an escrow.", z.enum(STEPS));
 
 /** The identifier of an escrow in a request. */
 export const givenIdentifier = described(

@@ -11,6 +11,7 @@ import {
 import { BILLABLE, BILLABLE_AT, BUYER_VKEY } from "./billable.ts";
 import { ENDED, MOVED_AT } from "./books/ended.ts";
 import { NEEDS_PERSON } from "./reads/needs-person.ts";
+import { IS_WANTED } from "./task-list/is-wanted.ts";
 import { TRANSACTION_STATUSES } from "./transaction-record.ts";
 
 /** SQL: funds may still be locked, or are locked. */
@@ -133,6 +134,8 @@ export const escrow = sqliteTable(
       index("escrow_due")
         .on(table.network, sql`wallet->>'vkey'`, table.dueAt)
         .where(sql`due_at IS NOT NULL`),
+      // What is waiting or under way, newest first.
+      index("escrow_wanted").on(table.network, table.id).where(sql.raw(IS_WANTED)),
       // For operators: few records have one.
       index("escrow_error").on(table.network, sql`error->>'type'`).where(sql`error IS NOT NULL`),
       // What was asked for and is not locked: it expires.

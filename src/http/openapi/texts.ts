@@ -1,7 +1,6 @@
 /** Formats of our own in the document, where a schema cannot say what is right. */
 export const FORMATS: Readonly<Record<string, string>> = {
   "at-most-six-decimals": "A number with at most six digits after its point.",
-  "time-zone": "The name of a time zone in the IANA database.",
   "bech32-address":
     "An address of the request's network in bech32, of the kind that the field names.",
   "bip39-mnemonic": "Words of the English list of BIP-39 with a right checksum.",
@@ -12,6 +11,7 @@ export const FORMATS: Readonly<Record<string, string>> = {
   "secp256k1-key": "A number from 1 to below the order of the curve.",
   "text-of-16-kib": "Text that has at most 16 KiB in UTF-8.",
   "text-of-64-bytes": "Text that has at most 64 bytes in UTF-8.",
+  "time-zone": "The name of a time zone in the IANA database.",
   "transaction-of-the-contract": "Hash of a transaction of the contract, in hex.",
   "wallet-signature": "A signature of the request by the key beside it.",
 };
@@ -65,6 +65,7 @@ export const TAGS = {
     "The wallets of payment sources, what they pay, and rules that watch and fill up their balances.",
   Ledger: "What lies on the chain, for clients without a provider of their own.",
   x402: "Selling and buying resources over HTTP 402, on EVM chains.",
+  Tasks: "What wallets do for escrows, or wait with.",
   "x402 facilitator":
     "The interface that the x402 specification gives a facilitator, without this service's envelope.",
   Invoices: "Monthly invoices over payments, and the rates they are converted at.",

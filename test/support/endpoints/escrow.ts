@@ -206,6 +206,17 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
       finds: 404,
     },
   ]),
+  {
+    method: "GET",
+    path: "/task",
+    access: "User",
+    valid: { network: "Preprod", limit: "100", cursorId: "01" },
+    fields: [
+      { name: "network", required: true, refused: ["", "preprod", "Testnet"] },
+      { name: "limit", refused: ["0", "101", "-1", "1.5", "ten", ""] },
+      { name: "cursorId", refused: ["", long(250)] },
+    ],
+  },
   ...["/payment/income", "/purchase/spending"].map(
     (path): EndpointCase => ({
       method: "POST",

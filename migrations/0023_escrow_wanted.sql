@@ -1,0 +1,1 @@
+CREATE INDEX `escrow_wanted` ON `escrow` (`network`,`id`) WHERE want IS NOT NULL;

@@ -1,0 +1,111 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { db } from "../../../src/db/client.ts";
+import { newId } from "../../../src/db/id.ts";
+import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
+import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
+import type { EscrowRecord } from "../../../src/escrow/record.ts";
+import { problem } from "../../../src/escrow/tasks/tries.ts";
+import type { Want, Wanted } from "../../../src/escrow/wanted.ts";
+import { call, emptyTables } from "../../support/app.ts";
+import { insertKey } from "../../support/keys.ts";
+import { makeRecord, stepTo } from "../../support/sources/records.ts";
+
+const SINCE = Date.UTC(2026, 0, 2);
+const PAST = String(Date.UTC(2026, 0, 1));
+const LATER = String(Date.UTC(9000, 0, 1));
+
+const want = (step: Want["step"], more: Partial<Want> = {}): Want => ({
+  ...{ id: newId(SINCE), step, resultHash: null, by: "key-a", since: SINCE },
+  ...more,
+});
+
+/** Writes payments with a result, or purchases that are not locked, that something is wanted of. */
+async function write(wanted: readonly Partial<Wanted>[]): Promise<EscrowRecord[]> {
+  const changes = new ChangeSet([], Date.now(), 100);
+  const records = wanted.map((one, i) => {
+    const isLock = one.want?.step === "FundsLocking";
+    const record = makeRecord(isLock ? "purchase" : "payment", { id: `record-${i}` });
+    record.terms = { ...record.terms, unlockTime: i === 0 ? LATER : PAST, payByTime: LATER };
+    record.wallet = { id: `wallet-${i % 2}`, vkey: "22".repeat(28), address: "addr" };
+    const at = { txHash: newId(0).padEnd(64, "0"), blockHeight: 90, txIndex: 0, blockTime: 1 };
+    if (!isLock)
+      changes.advance(record, stepTo(record, { onChainState: "ResultSubmitted" }), at, "1");
+    changes.want(record, { ...record.wanted, ...one });
+    return record;
+  });
+  await db(env).batch(writeChanges(changes, { sourceId: "source-a", network: "Preprod" }));
+  return records;
+}
+
+async function tasks(query = "", token?: string) {
+  const response = await call(
+    `/api/v1/task?network=Preprod${query}`,
+    token ? { headers: { token } } : {},
+  );
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { data: { Tasks: Record<string, unknown>[] } }).data.Tasks;
+}
+
+beforeEach(emptyTables);
+
+describe("GET /task", () => {
+  it("shows what is waiting or under way, why, and until when, newest escrows first", async () => {
+    const transaction = new ChangeSet([], SINCE, 1).newTransaction(
+      makeRecord("payment"),
+      "ab".repeat(32),
+    );
+    await write([
+      { want: want("Withdraw") },
+      { want: want("Withdraw"), underWay: { transaction, spends: null } },
+      {
+        want: want("FundsLocking", { failures: 2, tryAt: SINCE }),
+        error: problem("too poor", "InsufficientFunds"),
+      },
+      {
+        want: want("Withdraw"),
+        error: { ...problem("lost its collateral twice"), isManual: true },
+      },
+      { want: want("AuthorizeRefund") },
+      { want: want("Withdraw", { by: "automatic" }) },
+      {},
+    ]);
+    const shown = await tasks();
+    const of = (i: number) => shown.find(({ id }) => id === `record-${i}`);
+    expect(shown.map(({ id }) => id)).toEqual([5, 4, 3, 2, 1, 0].map((i) => `record-${i}`));
+    const waits = { status: "Waiting", txHash: null, failedTries: 0, nextTryAt: null };
+    expect(of(0)).toMatchObject({
+      ...{ ...waits, kind: "Payment", step: "Withdraw", walletId: "wallet-0", deadline: null },
+      ...{ since: "2026-01-02T00:00:00.000Z", notBefore: "9000-01-01T00:00:00.000Z" },
+      reason: "the contract does not allow it before 9000-01-01T00:00:00.000Z",
+    });
+    expect(of(1)).toMatchObject({ status: "UnderWay", txHash: "ab".repeat(32) });
+    expect(of(2)).toMatchObject({
+      ...{ kind: "Purchase", step: "FundsLocking", status: "Waiting", reason: "too poor" },
+      ...{ failedTries: 2, nextTryAt: "2026-01-02T00:00:00.000Z" },
+      deadline: "9000-01-01T00:00:00.000Z",
+    });
+    expect(of(3)).toMatchObject({ status: "NeedsPerson", reason: "lost its collateral twice" });
+    // Web3ChainV1 has no such step from this state.
+    expect(of(4)).toMatchObject({
+      ...waits,
+      notBefore: null,
+      reason: expect.stringMatching(/return/),
+    });
+    expect(of(5)).toMatchObject({
+      requestedById: "automatic",
+      reason: "waits for its wallet's turn",
+    });
+
+    expect((await tasks("&limit=2&cursorId=record-4")).map(({ id }) => id)).toEqual([
+      "record-3",
+      "record-2",
+    ]);
+    const token = await insertKey({ walletLimit: ["wallet-1"] });
+    expect((await tasks("", token)).map(({ id }) => id)).toEqual([
+      "record-5",
+      "record-3",
+      "record-1",
+    ]);
+  });
+});
