@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { db } from "../src/db/client.ts";
 import { open } from "../src/db/sealed.ts";
-import { confirmationThreshold, type Env } from "../src/env.ts";
+import { confirmationThreshold, type Env, warningTime } from "../src/env.ts";
 import { ESCROW_TABLES, readCursor } from "../src/escrow/sync/cursor.ts";
 import { syncSource } from "../src/escrow/sync/sync.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
@@ -72,6 +72,7 @@ export class SourceCursor extends DurableObject<Env> {
         provider: await providerFor(env, source.network, apiKey, "sync"),
         source: { ...source, wallets },
         threshold: confirmationThreshold(env),
+        warnBeforeMs: warningTime(env),
         now: Date.now,
         committed: () => wakeDispatcher(env, requestId),
       },

@@ -78,6 +78,8 @@ export interface Env {
   AUTO_WITHDRAW_PAYMENTS?: string;
   /** Whether buyers' refunds are; `false`: not. */
   AUTO_WITHDRAW_REFUNDS?: string;
+  /** Minutes before a deadline at which it is told of, decimal text; default 30. */
+  DEADLINE_WARNING_MINUTES?: string;
   /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
   WEBHOOK_TIMEOUT_MS?: string;
   /** Webhooks that an API key may have, decimal text, at least 1; default 20. */
@@ -123,6 +125,11 @@ export interface DeployedVersion {
 /** Confirmations that a transaction needs before it is applied: 1 where the setting is no number. */
 export function confirmationThreshold(env: Env): number {
   return Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1);
+}
+
+/** How long before a deadline it is told of, milliseconds: half an hour where the setting is no number. */
+export function warningTime({ DEADLINE_WARNING_MINUTES: minutes }: Env): number {
+  return (Number(minutes) > 0 ? Number(minutes) : 30) * 60_000;
 }
 
 /** Which steps of escrows come by themselves: all, unless the operator turns them off. */

@@ -137,6 +137,7 @@ function newRecord(i: number, now: number, wallet: WalletName): EscrowRecord {
       sellerReturnAddress: null,
       funds: [{ unit: "", amount: "10000000" }],
     },
+    warnedOf: null,
     state: UNLOCKED,
     output: null,
     wanted: side === "purchase" ? wanting("FundsLocking", now) : NOTHING_WANTED,

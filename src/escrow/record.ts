@@ -123,6 +123,8 @@ export interface EscrowRecord {
   wanted: Wanted;
   /** The wallet of ours that acts for it; null: none was chosen yet. */
   wallet: WalletName | null;
+  /** The deadline that was told to be near last, epoch milliseconds; null: none was. */
+  warnedOf: number | null;
   /** Epoch milliseconds. */
   createdAt: number;
   updatedAt: number;

@@ -10,7 +10,7 @@ import { countRecords, listPage } from "./list.ts";
 import { countQuery, diffQuery, listQuery, resolveBody } from "./reads/queries.ts";
 import { resolve } from "./reads/resolve.ts";
 import type { Side } from "./record.ts";
-import { paymentRecord, purchaseRecord } from "./schemas.ts";
+import { nearDeadline, paymentRecord, purchaseRecord } from "./schemas.ts";
 
 const SIDES = {
   purchase: {
@@ -78,6 +78,11 @@ export function escrowRoutes() {
         data: record,
       },
       { kind: `${prefix}_ON_ERROR`, summary: `Something went wrong with a ${side}`, data: record },
+      {
+        kind: `${prefix}_DEADLINE_NEAR`,
+        summary: `A deadline of a ${side} is near, and something of this side is undone`,
+        data: record.extend({ Deadline: nearDeadline }),
+      },
     );
 
     for (const { path, stamp, shownAs, what, by } of DIFFS) {

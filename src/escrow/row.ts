@@ -23,6 +23,7 @@ export interface EscrowRow {
   error: string | null;
   expired_at: number | null;
   wallet: string | null;
+  warned_of: number | null;
   created_at: number;
   updated_at: number;
   last_checked_at: number | null;
@@ -36,7 +37,7 @@ export interface EscrowRow {
 /** The columns of `EscrowRow`, for SELECT. */
 export const ESCROW_COLUMNS = `id, side, network, source_id, source_type, contract_address, policy_id,
   blockchain_identifier, identifier_hash, requested_by_id, terms, state, output, want, under_way,
-  error, expired_at, wallet, created_at, updated_at, last_checked_at, chain_changed_at,
+  error, expired_at, wallet, warned_of, created_at, updated_at, last_checked_at, chain_changed_at,
   action_changed_at, changed_at, sequence, rev`;
 
 /** `terms` and `state` as rows hold them: with what the previous version reads there. */
@@ -64,6 +65,7 @@ export function recordOfRow(row: EscrowRow): EscrowRecord {
     output: outputOf(row, state),
     wanted: wantedLeftBy(shown, state, wantedOf(row)),
     wallet: parsed<WalletName>(row.wallet) ?? wallet,
+    warnedOf: row.warned_of,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     lastCheckedAt: row.last_checked_at,

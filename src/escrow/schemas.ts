@@ -304,6 +304,23 @@ export const purchaseRecord = named(
 
 export const stepName = named("Step", "A step that a wallet takes for an escrow.", z.enum(STEPS));
 
+/** Shown with a record where its deadline is told of. */
+export const nearDeadline = described(
+  named(
+    "NearDeadline",
+    "A time before which a step must be done.",
+    z.object({
+      step: described(
+        stepName,
+        "What is undone; `requestedAction` begins with it.",
+        "SubmitResult",
+      ),
+      time: timestamp("The time, after which the contract does not allow it."),
+    }),
+  ),
+  "What is near.",
+);
+
 /** The identifier of an escrow in a request. */
 export const givenIdentifier = described(
   text(8000),

@@ -82,6 +82,10 @@ export const escrow = sqliteTable(
     wallet: text("wallet"),
     /** Epoch milliseconds from which that wallet has something to do; null: nothing. */
     dueAt: integer("due_at"),
+    /** The next deadline with something of ours undone that was not told of yet, epoch milliseconds. */
+    deadline: integer("deadline"),
+    /** The one that was told of last. */
+    warnedOf: integer("warned_of"),
   },
   (table) => {
     const page = (name: string, stamp: AnySQLiteColumn) => [
@@ -136,6 +140,8 @@ export const escrow = sqliteTable(
         .where(sql`due_at IS NOT NULL`),
       // What is waiting or under way, newest first.
       index("escrow_wanted").on(table.network, table.id).where(sql.raw(IS_WANTED)),
+      // Deadlines that come near.
+      index("escrow_deadline").on(table.sourceId, table.deadline).where(sql`deadline IS NOT NULL`),
       // For operators: few records have one.
       index("escrow_error").on(table.network, sql`error->>'type'`).where(sql`error IS NOT NULL`),
       // What was asked for and is not locked: it expires.

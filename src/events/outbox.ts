@@ -7,7 +7,10 @@ import { log } from "../log.ts";
 import type { EventKind } from "./kinds.ts";
 
 /** Event kinds that a change of a payment or purchase can cause. */
-export type RecordEventKind = Extract<EventKind, `${"PURCHASE" | "PAYMENT"}_ON_${string}`>;
+export type RecordEventKind = Extract<
+  EventKind,
+  `${"PURCHASE" | "PAYMENT"}_${`ON_${string}` | "DEADLINE_NEAR"}`
+>;
 
 /** An event about a record, as it is written with the change that caused it. */
 export interface RecordEvent {

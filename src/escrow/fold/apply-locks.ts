@@ -229,6 +229,7 @@ function newRecord(
     terms: known.terms,
     state: UNLOCKED,
     output: null,
+    warnedOf: null,
     wanted: NOTHING_WANTED,
     wallet: nameOf(known.wallet),
     createdAt: now,

@@ -20,6 +20,10 @@ import {
 import type { TransactionRecord } from "../transaction-record.ts";
 import { type NextAction, nextActionOf, type Want, type Wanted } from "../wanted.ts";
 import { storedBefore, type Taken } from "./before.ts";
+import type { Deadline } from "./deadline.ts";
+
+/** What an event tells of a record. */
+type Happening = "ON_CHAIN_STATUS_CHANGED" | "ON_ERROR" | "DEADLINE_NEAR";
 
 /** A row of `escrow_transaction` to write. */
 export interface TransactionChange {
@@ -178,6 +182,20 @@ export class ChangeSet {
     this.#change(record, { ...record, state, wanted });
   }
 
+  /**
+   * Notes that a deadline was told of, or is over, so that nobody hears of it again.
+   *
+   * @param near - tell of it now
+   */
+  warn(record: EscrowRecord, deadline: Deadline | null, near: boolean): void {
+    if (deadline !== null) record.warnedOf = deadline.at;
+    this.#change(record, record);
+    const known = this.records.get(record.id);
+    if (!known || !near || deadline === null) return;
+    const { step, at } = deadline;
+    this.#emit(known, "DEADLINE_NEAR", { step, time: new Date(at).toISOString() });
+  }
+
   /** Writes a transaction of ours that is in no block, with its record so that this guards it. */
   write(record: EscrowRecord, transaction: TransactionRecord, want: Want | null): void {
     this.transactions.push({
@@ -267,11 +285,13 @@ export class ChangeSet {
       );
   }
 
-  #emit({ record, moved }: RecordChange, what: "ON_CHAIN_STATUS_CHANGED" | "ON_ERROR"): void {
+  /** @param deadline - shown with the record */
+  #emit({ record, moved }: RecordChange, what: Happening, deadline?: object): void {
     record.sequence++;
     const kind: RecordEventKind =
       record.side === "payment" ? `PAYMENT_${what}` : `PURCHASE_${what}`;
-    const doc = withHistories(render(record, moved), record.side);
+    const shown = withHistories(render(record, moved), record.side);
+    const doc = deadline ? `${shown.slice(0, -1)},"Deadline":${JSON.stringify(deadline)}}` : shown;
     this.events.push({
       id: this.#newId(),
       kind,

@@ -5,6 +5,7 @@ import { writeEvents } from "../../events/outbox.ts";
 import { DOC_VERSION, render, renderTransaction, STAMP } from "../render.ts";
 import { columnsOf } from "../row.ts";
 import type { ChangeSet } from "./changes.ts";
+import { deadlineToWarnOf } from "./deadline.ts";
 import { dueAt } from "./due-at.ts";
 
 /**
@@ -56,6 +57,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
     onChainState: record.state.onChainState,
     utxo: record.state.utxo,
     dueAt: dueAt(record),
+    deadline: deadlineToWarnOf(record),
     rev: record.rev + 1,
     movesChain: moved.chain,
     movesAction: moved.action,
@@ -68,7 +70,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
          blockchain_identifier, identifier_hash, requested_by_id, terms, state, on_chain_state, utxo,
          created_at, updated_at, last_checked_at, chain_changed_at, action_changed_at, changed_at,
          sequence, rev, doc_version, doc, output, want, under_way, error, expired_at, wallet,
-         due_at)
+         due_at, deadline, warned_of)
        SELECT v->>'id', v->>'side', v->>'network', v->>'sourceId', v->>'sourceType',
          v->>'contractAddress', v->>'policyId', v->>'blockchainIdentifier', v->>'identifierHash',
          v->>'requestedById', v->>'terms', v->>'state', v->>'onChainState', v->>'utxo',
@@ -78,7 +80,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
          iif(v->>'movesAny', at, v->>'changedAt'),
          v->>'sequence', v->>'rev', ?, replace(v->>'doc', ?, ${isoText("at")}),
          v->>'output', v->>'want', v->>'underWay', v->>'error', v->>'expiredAt', v->>'wallet',
-         v->>'dueAt'
+         v->>'dueAt', v->>'deadline', v->>'warnedOf'
        FROM (SELECT item.value AS v, ${at.sql} AS at FROM json_each(?) AS item)
        WHERE true
        ON CONFLICT (id) DO UPDATE SET
@@ -90,7 +92,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
          sequence = excluded.sequence, doc_version = excluded.doc_version, doc = excluded.doc,
          output = excluded.output, want = excluded.want, under_way = excluded.under_way,
          error = excluded.error, expired_at = excluded.expired_at, wallet = excluded.wallet,
-         due_at = excluded.due_at`,
+         due_at = excluded.due_at, deadline = excluded.deadline, warned_of = excluded.warned_of`,
       DOC_VERSION,
       STAMP,
       ...at.params,

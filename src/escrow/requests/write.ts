@@ -58,6 +58,7 @@ export function newRecord(
     identifierHash: hashOf(asked.blockchainIdentifier),
     state: UNLOCKED,
     output: null,
+    warnedOf: null,
     createdAt: now,
     updatedAt: now,
     lastCheckedAt: null,

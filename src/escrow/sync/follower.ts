@@ -21,6 +21,8 @@ import { undoSteps } from "./undo.ts";
 export interface SyncContext extends PassContext {
   provider: Provider;
   source: EscrowSource;
+  /** How long before a deadline it is told of, milliseconds. */
+  warnBeforeMs: number;
 }
 
 /** What follows the transactions of a payment contract. */

@@ -7,10 +7,11 @@ import type { EscrowCursor } from "./cursor.ts";
 import { expireUnlocked } from "./expire.ts";
 import { type EscrowFollower, followNew, followPast, type SyncContext } from "./follower.ts";
 import { positionOf } from "./list.ts";
+import { warnOfDeadlines } from "./warn.ts";
 
 /**
  * One pass over a source: what is new on the chain, then the past of wallets that were added later, then
- * what was not locked in time.
+ * what was not locked in time, and deadlines that are near.
  *
  * @param cursor - read before `context.source` was: a wallet added later makes it stale, so no pass
  *   reads the past without the wallet it reads it for
@@ -28,7 +29,8 @@ export async function syncSource(
   return (
     (await runPass(live, tip, deadline)) ||
     (await applyPast(context, cursor, live, tip, deadline)) ||
-    (await expireUnlocked(context, tip))
+    (await expireUnlocked(context, tip)) ||
+    (await warnOfDeadlines(context, tip))
   );
 }
 

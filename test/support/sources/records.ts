@@ -43,6 +43,7 @@ export function makeRecord(side: Side, overrides: Partial<EscrowRecord> = {}): E
     },
     state: UNLOCKED,
     output: null,
+    warnedOf: null,
     wanted: NOTHING_WANTED,
     wallet: { id: "wallet-a", vkey: "22".repeat(28), address: "addr_test1seller" },
     createdAt: now,
