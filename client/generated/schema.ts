@@ -2814,6 +2814,8 @@ export interface components {
             inputHash: string;
             /** @description Hash of the job's result, in hex; empty when there is none. */
             resultHash: string;
+            /** @description What this service does for it next, when, and what it waits for. */
+            Next: components["schemas"]["NextStep"];
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -5614,6 +5616,8 @@ export interface components {
             inputHash: string;
             /** @description Hash of the job's result, in hex; empty when there is none. */
             resultHash: string;
+            /** @description What this service does for it next, when, and what it waits for. */
+            Next: components["schemas"]["NextStep"];
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -5662,6 +5666,17 @@ export interface components {
             collectionAddress?: string | null;
             /** @description What the service does with it. Left out: `nothing` while an open escrow of the contract names the wallet, since another service may drive it, else `all`. */
             drives?: components["schemas"]["Drives"];
+        };
+        /** @description What is done for a record next. */
+        NextStep: {
+            /** @description The step that a wallet of this service takes; null: none, as far as is known. */
+            action: components["schemas"]["Step"] | null;
+            /** @description When it may begin, by the chain's time; null: now. */
+            notBefore: string | null;
+            /** @description Until when it can be done, by the chain's time; null: it always may be. */
+            deadline: string | null;
+            /** @description What it waits for beside its time, or what the other party may do; null: nothing is known. */
+            waitsFor: string | null;
         };
         /** @description An error of the status 503, with what it is about. */
         NotReadyError: {
@@ -5915,6 +5930,8 @@ export interface components {
             inputHash: string;
             /** @description Hash of the job's result, in hex; empty when there is none. */
             resultHash: string;
+            /** @description What this service does for it next, when, and what it waits for. */
+            Next: components["schemas"]["NextStep"];
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -5947,6 +5964,111 @@ export interface components {
          * @enum {string}
          */
         PaymentAction: "None" | "Ignore" | "WaitingForManualAction" | "WaitingForExternalAction" | "SubmitResultRequested" | "SubmitResultInitiated" | "WithdrawRequested" | "WithdrawInitiated" | "AuthorizeRefundRequested" | "AuthorizeRefundInitiated";
+        /** @description A payment after a change of it. */
+        PaymentChange: {
+            /** @description Id of the record. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the record was made.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When the record was last changed.
+             */
+            updatedAt: string;
+            /** @description Names the escrow on the chain: both sides' identifiers and the seller's signature, compressed. */
+            blockchainIdentifier: string;
+            /** @description Policy id and asset name of the agent, in hex. */
+            agentIdentifier: string;
+            /** @description The agent's name as its token said when the record was requested; null: it was not asked for. */
+            agentName: string | null;
+            /** @description How the agent is paid. */
+            pricingType: components["schemas"]["PricingType"];
+            /** @description When the sync last applied something to the record. */
+            lastCheckedAt: string | null;
+            /** @description Until when funds may be locked, in Unix milliseconds. */
+            payByTime: string | null;
+            /** @description Until when the seller must submit the result, in Unix milliseconds. */
+            submitResultTime: string | null;
+            /** @description From when the seller may withdraw, in Unix milliseconds. */
+            unlockTime: string | null;
+            /** @description From when a dispute may be settled, in Unix milliseconds. */
+            externalDisputeUnlockTime: string | null;
+            /** @description Fees that the buyer paid, in whole units of the native coin. */
+            totalBuyerChainFees: number;
+            /** @description Fees that the seller paid, in whole units of the native coin. */
+            totalSellerChainFees: number;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the next action, the on-chain state or the result hash.
+             */
+            nextActionOrOnChainStateOrResultLastChangedAt: string;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the next action.
+             */
+            nextActionLastChangedAt: string;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the on-chain state or the result hash.
+             */
+            onChainStateOrResultLastChangedAt: string;
+            /** @description Id of the API key that the record belongs to. */
+            requestedById: string;
+            /** @description State of the escrow on the chain; null while nothing is locked. */
+            onChainState: components["schemas"]["OnChainState"] | null;
+            /** @description Native coin that the buyer locked besides the price and gets back, in minor units. */
+            collateralReturnMinorUnit: string | null;
+            /** @description Where a refund goes, in bech32; null: to the buyer's wallet. */
+            buyerReturnAddress: string | null;
+            /** @description Where revenue goes, in bech32; null: to the seller's wallet. */
+            sellerReturnAddress: string | null;
+            /** @description Unix milliseconds before which this side may not act. */
+            cooldownTime: number;
+            /** @description Unix milliseconds before which the other side may not act. */
+            cooldownTimeOtherParty: number;
+            /** @description Hash of the job's input, in hex; empty when there is none. */
+            inputHash: string;
+            /** @description Hash of the job's result, in hex; empty when there is none. */
+            resultHash: string;
+            /** @description What this service does for it next, when, and what it waits for. */
+            Next: components["schemas"]["NextStep"];
+            /** @description The newest transaction; null before one. */
+            CurrentTransaction: components["schemas"]["Transaction"] | null;
+            /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
+            TransactionHistory: components["schemas"]["Transaction"][];
+            /** @description True where a history has older entries: the newest 1,000 are shown. Else it is left out. */
+            historyTruncated?: boolean;
+            /** @description What a settled dispute paid to the seller or its return address; else empty. */
+            WithdrawnForSeller: components["schemas"]["Funds"][];
+            /** @description What a settled dispute paid to the buyer or its return address; else empty. */
+            WithdrawnForBuyer: components["schemas"]["Funds"][];
+            /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+            Settled: components["schemas"]["Settled"] | null;
+            /** @description The payment source of the record. */
+            PaymentSource: components["schemas"]["RecordPaymentSource"];
+            /** @description The wallet of this service that acts in the escrow. */
+            SmartContractWallet: components["schemas"]["RecordWallet"] | null;
+            /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
+            metadata: string | null;
+            /** @description What is done next. */
+            NextAction: components["schemas"]["PaymentNextAction"];
+            /** @description The price. */
+            RequestedFunds: components["schemas"]["Funds"][];
+            /** @description The buyer; null while nothing is locked. */
+            BuyerWallet: components["schemas"]["Counterparty"] | null;
+            /** @description Payment key hash of the seller. */
+            sellerVKey: string;
+            /** @description What the record was before the change; null: there was none. */
+            previous: {
+                /** @description State of the escrow before. */
+                onChainState: components["schemas"]["OnChainState"] | null;
+                /** @description What was to be done next before. */
+                requestedAction: components["schemas"]["PaymentAction"];
+            } | null;
+        };
         /**
          * @description What went wrong with a payment.
          * @enum {string}
@@ -6061,7 +6183,7 @@ export interface components {
             /** @description Counts the events of the record: 1, 2, 3 … */
             sequence: number;
             /** @description The record as GET showed it at that moment. */
-            data: components["schemas"]["Payment"];
+            data: components["schemas"]["PaymentChange"];
         };
         PaymentOnErrorEvent: {
             /** @description Id of the event, the same in every delivery of it. */
@@ -6086,7 +6208,7 @@ export interface components {
             /** @description Counts the events of the record: 1, 2, 3 … */
             sequence: number;
             /** @description The record as GET showed it at that moment. */
-            data: components["schemas"]["Payment"];
+            data: components["schemas"]["PaymentChange"];
         };
         /** @description An escrow contract that is followed, with the wallets that act in it. */
         PaymentSource: {
@@ -6324,6 +6446,8 @@ export interface components {
             inputHash: string;
             /** @description Hash of the job's result, in hex; empty when there is none. */
             resultHash: string;
+            /** @description What this service does for it next, when, and what it waits for. */
+            Next: components["schemas"]["NextStep"];
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -6376,6 +6500,111 @@ export interface components {
              * @description When this entry was last changed.
              */
             updatedAt: string;
+        };
+        /** @description A purchase after a change of it. */
+        PurchaseChange: {
+            /** @description Id of the record. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the record was made.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When the record was last changed.
+             */
+            updatedAt: string;
+            /** @description Names the escrow on the chain: both sides' identifiers and the seller's signature, compressed. */
+            blockchainIdentifier: string;
+            /** @description Policy id and asset name of the agent, in hex. */
+            agentIdentifier: string;
+            /** @description The agent's name as its token said when the record was requested; null: it was not asked for. */
+            agentName: string | null;
+            /** @description How the agent is paid. */
+            pricingType: components["schemas"]["PricingType"];
+            /** @description When the sync last applied something to the record. */
+            lastCheckedAt: string | null;
+            /** @description Until when funds may be locked, in Unix milliseconds. */
+            payByTime: string | null;
+            /** @description Until when the seller must submit the result, in Unix milliseconds. */
+            submitResultTime: string | null;
+            /** @description From when the seller may withdraw, in Unix milliseconds. */
+            unlockTime: string | null;
+            /** @description From when a dispute may be settled, in Unix milliseconds. */
+            externalDisputeUnlockTime: string | null;
+            /** @description Fees that the buyer paid, in whole units of the native coin. */
+            totalBuyerChainFees: number;
+            /** @description Fees that the seller paid, in whole units of the native coin. */
+            totalSellerChainFees: number;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the next action, the on-chain state or the result hash.
+             */
+            nextActionOrOnChainStateOrResultLastChangedAt: string;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the next action.
+             */
+            nextActionLastChangedAt: string;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the on-chain state or the result hash.
+             */
+            onChainStateOrResultLastChangedAt: string;
+            /** @description Id of the API key that the record belongs to. */
+            requestedById: string;
+            /** @description State of the escrow on the chain; null while nothing is locked. */
+            onChainState: components["schemas"]["OnChainState"] | null;
+            /** @description Native coin that the buyer locked besides the price and gets back, in minor units. */
+            collateralReturnMinorUnit: string | null;
+            /** @description Where a refund goes, in bech32; null: to the buyer's wallet. */
+            buyerReturnAddress: string | null;
+            /** @description Where revenue goes, in bech32; null: to the seller's wallet. */
+            sellerReturnAddress: string | null;
+            /** @description Unix milliseconds before which this side may not act. */
+            cooldownTime: number;
+            /** @description Unix milliseconds before which the other side may not act. */
+            cooldownTimeOtherParty: number;
+            /** @description Hash of the job's input, in hex; empty when there is none. */
+            inputHash: string;
+            /** @description Hash of the job's result, in hex; empty when there is none. */
+            resultHash: string;
+            /** @description What this service does for it next, when, and what it waits for. */
+            Next: components["schemas"]["NextStep"];
+            /** @description The newest transaction; null before one. */
+            CurrentTransaction: components["schemas"]["Transaction"] | null;
+            /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
+            TransactionHistory: components["schemas"]["Transaction"][];
+            /** @description True where a history has older entries: the newest 1,000 are shown. Else it is left out. */
+            historyTruncated?: boolean;
+            /** @description What a settled dispute paid to the seller or its return address; else empty. */
+            WithdrawnForSeller: components["schemas"]["Funds"][];
+            /** @description What a settled dispute paid to the buyer or its return address; else empty. */
+            WithdrawnForBuyer: components["schemas"]["Funds"][];
+            /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+            Settled: components["schemas"]["Settled"] | null;
+            /** @description The payment source of the record. */
+            PaymentSource: components["schemas"]["RecordPaymentSource"];
+            /** @description The wallet of this service that acts in the escrow. */
+            SmartContractWallet: components["schemas"]["RecordWallet"] | null;
+            /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
+            metadata: string | null;
+            /** @description What is done next. */
+            NextAction: components["schemas"]["PurchaseNextAction"];
+            /** @description Earlier actions, newest first; empty unless asked for with `includeHistory`. */
+            ActionHistory: components["schemas"]["PurchaseActionEntry"][];
+            /** @description The price. */
+            PaidFunds: components["schemas"]["Funds"][];
+            /** @description The seller. */
+            SellerWallet: components["schemas"]["Counterparty"];
+            /** @description What the record was before the change; null: there was none. */
+            previous: {
+                /** @description State of the escrow before. */
+                onChainState: components["schemas"]["OnChainState"] | null;
+                /** @description What was to be done next before. */
+                requestedAction: components["schemas"]["PurchaseAction"];
+            } | null;
         };
         /** @description What a purchase binds and costs, before network fees. */
         PurchaseCost: {
@@ -6451,7 +6680,7 @@ export interface components {
             /** @description Counts the events of the record: 1, 2, 3 … */
             sequence: number;
             /** @description The record as GET showed it at that moment. */
-            data: components["schemas"]["Purchase"];
+            data: components["schemas"]["PurchaseChange"];
         };
         PurchaseOnErrorEvent: {
             /** @description Id of the event, the same in every delivery of it. */
@@ -6476,7 +6705,7 @@ export interface components {
             /** @description Counts the events of the record: 1, 2, 3 … */
             sequence: number;
             /** @description The record as GET showed it at that moment. */
-            data: components["schemas"]["Purchase"];
+            data: components["schemas"]["PurchaseChange"];
         };
         /** @description A payment source that agents can be paid through. */
         PurchaseSource: {
@@ -6590,6 +6819,8 @@ export interface components {
             inputHash: string;
             /** @description Hash of the job's result, in hex; empty when there is none. */
             resultHash: string;
+            /** @description What this service does for it next, when, and what it waits for. */
+            Next: components["schemas"]["NextStep"];
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -7554,6 +7785,11 @@ export interface components {
             /** @description Minor units of `unit`, for all purchases together. */
             amount: string;
         };
+        /**
+         * @description A step of an escrow.
+         * @enum {string}
+         */
+        Step: "FundsLocking" | "SubmitResult" | "Withdraw" | "AuthorizeRefund" | "SetRefundRequested" | "UnSetRefundRequested" | "WithdrawRefund" | "AuthorizeWithdrawal";
         StoreInvoiceRateRequest: {
             /** @description Empty for the native coin, else policy id and asset name in hex. */
             unit: string;

@@ -3,6 +3,7 @@ import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import { DOC_OR_OUTDATED, renderOutdated } from "./outdated.ts";
+import { HOLDS, type Holds, withHolds } from "./reads/holds.ts";
 import { withinScope } from "./reads/scope.ts";
 import type { Side } from "./record.ts";
 import { withConfirmations, withHistories, withMetadata } from "./render.ts";
@@ -139,15 +140,18 @@ export async function readRecords(
     outdated: string | null;
     metadata: string | null;
     tip: number | null;
+    holds: string;
     transactions?: string | null;
     actions?: string | null;
   }>(
     `SELECT page.id, page.doc, page.outdated, ${metadataFor(options.viewer, params.length + 1)},
-       (SELECT height FROM chain_tip WHERE network = ?2) AS tip${options.includeHistory ? HISTORIES : ""}
+       (SELECT height FROM chain_tip WHERE network = ?2) AS tip, ${HOLDS} AS holds${options.includeHistory ? HISTORIES : ""}
      FROM (${page}) AS page`,
     ...params,
     ...(options.viewer ? [options.viewer.id] : []),
   );
+  // The same in every row.
+  const holds = JSON.parse(rows[0]?.holds ?? "{}") as Holds;
   return rows.map(({ doc, outdated, metadata, tip, ...histories }) => {
     const transactions = shownEntries(histories.transactions);
     const actions = shownEntries(histories.actions);
@@ -157,7 +161,7 @@ export async function readRecords(
       actions: actions.shown,
       isTruncated: transactions.isTruncated || actions.isTruncated,
     });
-    return withConfirmations(text, tip ?? 0);
+    return withHolds(withConfirmations(text, tip ?? 0), holds);
   });
 }
 

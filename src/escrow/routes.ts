@@ -10,7 +10,13 @@ import { countRecords, listPage } from "./list.ts";
 import { countQuery, diffQuery, listQuery, resolveBody } from "./reads/queries.ts";
 import { resolve } from "./reads/resolve.ts";
 import type { Side } from "./record.ts";
-import { nearDeadline, paymentRecord, purchaseRecord } from "./schemas.ts";
+import {
+  nearDeadline,
+  paymentChange,
+  paymentRecord,
+  purchaseChange,
+  purchaseRecord,
+} from "./schemas.ts";
 
 const SIDES = {
   purchase: {
@@ -18,6 +24,7 @@ const SIDES = {
     list: "Purchases",
     data: z.object({ Purchases: described(z.array(purchaseRecord), "The purchases.") }),
     record: purchaseRecord,
+    change: purchaseChange,
     diffStatus: "success",
   },
   payment: {
@@ -25,6 +32,7 @@ const SIDES = {
     list: "Payments",
     data: z.object({ Payments: described(z.array(paymentRecord), "The payments.") }),
     record: paymentRecord,
+    change: paymentChange,
     diffStatus: "Success",
   },
 } as const satisfies Record<Side, { diffStatus: SuccessStatus; [key: string]: unknown }>;
@@ -68,16 +76,16 @@ export function escrowRoutes() {
   const router = createRouter();
 
   for (const side of ["purchase", "payment"] as const) {
-    const { tag, list, data, diffStatus, record } = SIDES[side];
+    const { tag, list, data, diffStatus, record, change } = SIDES[side];
     const prefix = side === "purchase" ? "PURCHASE" : "PAYMENT";
 
     router.events.push(
       {
         kind: `${prefix}_ON_CHAIN_STATUS_CHANGED`,
         summary: `The on-chain state or result hash of a ${side} changed`,
-        data: record,
+        data: change,
       },
-      { kind: `${prefix}_ON_ERROR`, summary: `Something went wrong with a ${side}`, data: record },
+      { kind: `${prefix}_ON_ERROR`, summary: `Something went wrong with a ${side}`, data: change },
       {
         kind: `${prefix}_DEADLINE_NEAR`,
         summary: `A deadline of a ${side} is near, and something of this side is undone`,

@@ -92,13 +92,48 @@ function action(requestedAction: z.ZodType<string, string>, errorType: z.ZodType
   };
 }
 
+const paymentActionName = named(
+  "PaymentAction",
+  "What a seller's side does next.",
+  z.enum(PAYMENT_ACTIONS),
+);
+const purchaseActionName = named(
+  "PurchaseAction",
+  "What a buyer's side does next.",
+  z.enum(PURCHASE_ACTIONS),
+);
 const paymentAction = action(
-  named("PaymentAction", "What a seller's side does next.", z.enum(PAYMENT_ACTIONS)),
+  paymentActionName,
   named("PaymentErrorType", "What went wrong with a payment.", z.enum(PAYMENT_ERROR_TYPES)),
 );
 const purchaseAction = action(
-  named("PurchaseAction", "What a buyer's side does next.", z.enum(PURCHASE_ACTIONS)),
+  purchaseActionName,
   named("PurchaseErrorType", "What went wrong with a purchase.", z.enum(PURCHASE_ERROR_TYPES)),
+);
+
+const time = (what: string, example: string | null) =>
+  described(timestamp("").nullable(), what, example);
+
+const next = named(
+  "NextStep",
+  "What is done for a record next.",
+  z.object({
+    action: described(
+      named("Step", "A step of an escrow.", z.enum(STEPS)).nullable(),
+      "The step that a wallet of this service takes; null: none, as far as is known.",
+      "Withdraw",
+    ),
+    notBefore: time(
+      "When it may begin, by the chain's time; null: now.",
+      "2026-11-22T14:17:26.922Z",
+    ),
+    deadline: time("Until when it can be done, by the chain's time; null: it always may be.", null),
+    waitsFor: described(
+      z.string().nullable(),
+      "What it waits for beside its time, or what the other party may do; null: nothing is known.",
+      "waits for the chain provider: no answer in time",
+    ),
+  }),
 );
 
 const counterparty = named(
@@ -198,6 +233,7 @@ const common = {
   ),
   inputHash: hash("Hash of the job's input"),
   resultHash: hash("Hash of the job's result"),
+  Next: described(next, "What this service does for it next, when, and what it waits for."),
   CurrentTransaction: described(transaction.nullable(), "The newest transaction; null before one."),
   TransactionHistory: described(
     z.array(transaction),
@@ -319,6 +355,35 @@ export const nearDeadline = described(
     }),
   ),
   "What is near.",
+);
+
+function changeOf<Shape extends z.ZodRawShape>(
+  record: z.ZodObject<Shape>,
+  requestedAction: z.ZodType<string, string>,
+) {
+  return record.extend({
+    previous: described(
+      z
+        .object({
+          onChainState: described(onChainState.nullable(), "State of the escrow before."),
+          requestedAction: described(requestedAction, "What was to be done next before."),
+        })
+        .nullable(),
+      "What the record was before the change; null: there was none.",
+    ),
+  });
+}
+
+/** What an event about a payment or a purchase carries. */
+export const paymentChange = named(
+  "PaymentChange",
+  "A payment after a change of it.",
+  changeOf(paymentRecord, paymentActionName),
+);
+export const purchaseChange = named(
+  "PurchaseChange",
+  "A purchase after a change of it.",
+  changeOf(purchaseRecord, purchaseActionName),
 );
 
 /** The identifier of an escrow in a request. */

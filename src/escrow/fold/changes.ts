@@ -16,6 +16,7 @@ import {
   renderPastAction,
   withConfirmations,
   withHistories,
+  withoutHolds,
 } from "../render.ts";
 import type { TransactionRecord } from "../transaction-record.ts";
 import { type NextAction, nextActionOf, type Want, type Wanted } from "../wanted.ts";
@@ -65,6 +66,9 @@ export interface Known {
   /** What is stored of the transactions. */
   stored?: StoredTransaction[];
 }
+
+/** What a record was before the change that an event tells of; null: there was none. */
+type Previous = Pick<ChainState, "onChainState"> & Pick<NextAction, "requestedAction">;
 
 /** A record that this batch writes, and which of its stamps move. */
 export interface RecordChange {
@@ -193,7 +197,7 @@ export class ChangeSet {
     const known = this.records.get(record.id);
     if (!known || !near || deadline === null) return;
     const { step, at } = deadline;
-    this.#emit(known, "DEADLINE_NEAR", { step, time: new Date(at).toISOString() });
+    this.#emit(known, "DEADLINE_NEAR", { Deadline: { step, time: new Date(at).toISOString() } });
   }
 
   /** Writes a transaction of ours that is in no block, with its record so that this guards it. */
@@ -247,12 +251,16 @@ export class ChangeSet {
     this.records.set(record.id, known);
     this.#index(record);
 
-    if (step.chain || was.requestedAction !== is.requestedAction)
-      this.#emit(known, "ON_CHAIN_STATUS_CHANGED");
-    const failed = is.errorType !== null && was.errorType === null;
+    const previous = isNew
+      ? null
+      : { onChainState: before.onChainState, requestedAction: was.requestedAction };
+    const failed = is.errorType !== null && is.errorType !== was.errorType;
+    const recovered = is.errorType === null && was.errorType !== null;
+    if (step.chain || was.requestedAction !== is.requestedAction || recovered)
+      this.#emit(known, "ON_CHAIN_STATUS_CHANGED", { previous });
     const invalid =
       state.onChainState === "FundsOrDatumInvalid" && before.onChainState !== "FundsOrDatumInvalid";
-    if (failed || invalid) this.#emit(known, "ON_ERROR");
+    if (failed || invalid) this.#emit(known, "ON_ERROR", { previous });
   }
 
   /**
@@ -285,20 +293,24 @@ export class ChangeSet {
       );
   }
 
-  /** @param deadline - shown with the record */
-  #emit({ record, moved }: RecordChange, what: Happening, deadline?: object): void {
+  /** @param beside - shown with the record */
+  #emit(
+    { record, moved }: RecordChange,
+    what: Happening,
+    beside: { previous: Previous | null } | { Deadline: object },
+  ): void {
     record.sequence++;
     const kind: RecordEventKind =
       record.side === "payment" ? `PAYMENT_${what}` : `PURCHASE_${what}`;
-    const shown = withHistories(render(record, moved), record.side);
-    const doc = deadline ? `${shown.slice(0, -1)},"Deadline":${JSON.stringify(deadline)}}` : shown;
+    const doc = withHistories(render(record, moved), record.side);
+    const text = `${doc.slice(0, -1)},${JSON.stringify(beside).slice(1)}`;
     this.events.push({
       id: this.#newId(),
       kind,
       recordId: record.id,
       walletIds: walletIdsOf(record),
       sequence: record.sequence,
-      data: withConfirmations(doc, this.#tipHeight),
+      data: withoutHolds(withConfirmations(text, this.#tipHeight)),
       stampIndex: [...this.records.keys()].indexOf(record.id),
     });
   }

@@ -81,7 +81,11 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
         data.id,
       );
       expect(events.map(({ kind }) => kind)).toEqual(["PURCHASE_ON_CHAIN_STATUS_CHANGED"]);
-      expect(JSON.parse(events[0]?.data ?? "")).toEqual({ ...shown, metadata: null });
+      expect(JSON.parse(events[0]?.data ?? "")).toEqual({
+        ...shown,
+        metadata: null,
+        previous: null,
+      });
       const audit = await db(env).all("SELECT target FROM audit WHERE action = 'purchase.create'");
       expect(audit).toEqual([{ target: data.id }]);
     },

@@ -117,7 +117,11 @@ describe.each([V1, V2] as const)("POST /payment of an agent of %s", (type) => {
         "SELECT kind, data FROM event",
       );
       expect(events.map(({ kind }) => kind)).toEqual(["PAYMENT_ON_CHAIN_STATUS_CHANGED"]);
-      expect(JSON.parse(events[0]?.data ?? "")).toEqual({ ...shown, metadata: null });
+      expect(JSON.parse(events[0]?.data ?? "")).toEqual({
+        ...shown,
+        metadata: null,
+        previous: null,
+      });
     },
   );
 

@@ -83,6 +83,7 @@ describe("an event", () => {
       ...data.Payments[0],
       CurrentTransaction: expect.any(Object),
       TransactionHistory: [],
+      previous: null,
     });
   });
 

@@ -1,0 +1,48 @@
+/**
+ * What holds up a whole wallet or payment source is stored once, there, and joined where a record is
+ * shown that waits for it: as with `confirmations`, the stored text has a placeholder.
+ */
+import { filledIn } from "../placeholders.ts";
+import type { EscrowRecord } from "../record.ts";
+import type { Next } from "./next.ts";
+
+/** Around a placeholder; see `render.ts`. */
+const MARK = "\u0003";
+
+/** Reasons by what is held up: `<kind> <id>`. */
+export type Holds = Readonly<Record<string, string>>;
+
+/** SQL of `Holds` of the network ?2 as JSON: one value for a whole page. Few wallets and sources are held up. */
+export const HOLDS = `(SELECT json_group_object(name, reason) FROM (
+    SELECT 'held ' || vkey AS name, held AS reason FROM hot_wallet
+    WHERE network = ?2 AND held IS NOT NULL
+    UNION ALL SELECT 'unread ' || source_id, 'waits for the chain provider of its payment source'
+    FROM source_cursor WHERE error IS NOT NULL
+    UNION ALL SELECT drives || ' ' || id, 'waits for its wallet, whose drives is ' || drives
+    FROM managed_wallet WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL
+    UNION ALL SELECT drives || ' ' || id, 'waits for its payment source, whose drives is ' || drives
+    FROM payment_source WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL))`;
+
+/** The text of `Next.waitsFor`, JSON or a placeholder for it. */
+export function waitsFor(
+  { sourceId, wallet }: Pick<EscrowRecord, "sourceId" | "wallet">,
+  { step, waitsFor, isOurTurn }: Next,
+): string {
+  if (!isOurTurn) return JSON.stringify(waitsFor);
+  const undriven = step === "FundsLocking" ? ["nothing", "finish"] : ["nothing"];
+  const ids = [sourceId, ...(wallet ? [wallet.id] : [])];
+  const names = [
+    ...ids.flatMap((id) => undriven.map((drives) => `${drives} ${id}`)),
+    ...(wallet ? [`held ${wallet.vkey}`] : []),
+    `unread ${sourceId}`,
+  ];
+  return `${MARK}${names.join(",")}${MARK}`;
+}
+
+/** Fills in what is waited for: the first that applies; null where nothing is held up. */
+export function withHolds(text: string, holds: Holds): string {
+  return filledIn(text, MARK, (names) => {
+    const name = names.split(",").find((one) => holds[one] !== undefined);
+    return JSON.stringify(name === undefined ? null : holds[name]);
+  });
+}

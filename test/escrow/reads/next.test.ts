@@ -1,0 +1,139 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createApp } from "../../../src/app.ts";
+import { db } from "../../../src/db/client.ts";
+import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
+import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
+import { nextOf } from "../../../src/escrow/reads/next.ts";
+import type { ChainState, EscrowRecord, Side } from "../../../src/escrow/record.ts";
+import type { Step, Wanted } from "../../../src/escrow/wanted.ts";
+import { emptyTables } from "../../support/app.ts";
+import { makeRecord, Writer } from "../../support/sources/records.ts";
+
+const PAY_BY = 1_800_000_000_000;
+const SUBMIT = 1_800_003_600_000;
+const UNLOCK = 1_800_025_200_000;
+const DISPUTE = 1_800_046_800_000;
+
+function recordIn(
+  side: Side,
+  state: Partial<ChainState>,
+  wanted: Partial<Wanted> = {},
+): EscrowRecord {
+  const record = makeRecord(side);
+  return {
+    ...record,
+    state: { ...record.state, ...state },
+    wanted: { ...record.wanted, ...wanted },
+  };
+}
+
+const want = (step: Step) => ({ id: "w", step, resultHash: null, by: "key-a", since: 5 });
+
+describe("Next", () => {
+  it.each<[string, EscrowRecord, object]>([
+    [
+      "of a quote is the buyer's lock, until pay-by",
+      recordIn("payment", {}),
+      { step: null, deadline: PAY_BY, waitsFor: "the buyer's lock" },
+    ],
+    [
+      "of a purchase is its lock, until pay-by",
+      recordIn("purchase", {}, { want: want("FundsLocking") }),
+      { step: "FundsLocking", notBefore: null, deadline: PAY_BY, isOurTurn: true },
+    ],
+    [
+      "of locked funds is the result, and without one the refund",
+      recordIn("payment", { onChainState: "FundsLocked" }),
+      { step: null, deadline: SUBMIT, waitsFor: "the seller's result" },
+    ],
+    [
+      "of a buyer whose funds are locked is the refund once no result can come",
+      recordIn("purchase", { onChainState: "FundsLocked" }),
+      { step: "WithdrawRefund", notBefore: SUBMIT, deadline: null, waitsFor: null },
+    ],
+    [
+      "of a seller with a result is the withdrawal from the unlock time on",
+      recordIn("payment", { onChainState: "ResultSubmitted", resultHash: "ab" }),
+      { step: "Withdraw", notBefore: UNLOCK, deadline: null, waitsFor: null, isOurTurn: true },
+    ],
+    [
+      "of a dispute may be its settlement",
+      recordIn("purchase", { onChainState: "Disputed", resultHash: "ab" }),
+      { step: null, notBefore: DISPUTE },
+    ],
+    [
+      "of an end is nothing",
+      recordIn("payment", { onChainState: "Withdrawn" }),
+      { step: null, notBefore: null, deadline: null, waitsFor: null },
+    ],
+    [
+      "of what expired is nothing",
+      recordIn("payment", {}, { expiredAt: 1 }),
+      { step: null, notBefore: null, deadline: null, waitsFor: null },
+    ],
+    [
+      "of a step that failed is the same again after a pause",
+      recordIn(
+        "payment",
+        { onChainState: "FundsLocked" },
+        {
+          want: { ...want("SubmitResult"), tryAt: 77 },
+          error: { isManual: false, type: "Unknown", note: "too poor", txHash: null },
+        },
+      ),
+      { step: "SubmitResult", notBefore: 77, deadline: SUBMIT, waitsFor: "too poor" },
+    ],
+    [
+      "of a step that its state does not allow waits for the state, as long as that is of use",
+      recordIn("payment", {}, { want: want("SubmitResult") }),
+      { step: "SubmitResult", deadline: DISPUTE, isOurTurn: false },
+    ],
+    [
+      "of an error that a person must look at is that person",
+      recordIn(
+        "payment",
+        { onChainState: "FundsLocked" },
+        { error: { isManual: true, type: "Unknown", note: "lost", txHash: null } },
+      ),
+      { step: null, waitsFor: "a person who decides" },
+    ],
+  ])("%s", (_, record, expected) => {
+    expect(nextOf(record)).toMatchObject(expected);
+  });
+});
+
+describe("GET /purchase", () => {
+  beforeEach(emptyTables);
+
+  it("says what holds up the wallet or the source that a purchase waits for", async () => {
+    await Writer.create(env.DB);
+    const wallet = { id: "wallet-b", vkey: "33".repeat(28), address: "addr_test1buyer" };
+    const wanted = { want: want("FundsLocking"), underWay: null, error: null, expiredAt: null };
+    const changes = new ChangeSet([], Date.now(), 0);
+    const record = makeRecord("purchase", { wallet });
+    changes.want(record, wanted);
+    await db(env).batch(writeChanges(changes, record));
+    const shown = async () => {
+      const answer = await createApp().request(
+        "/api/v1/purchase?network=Preprod",
+        { headers: { token: env.ADMIN_KEY ?? "" } },
+        env,
+      );
+      const { data } = (await answer.json()) as { data: { Purchases: { Next: object }[] } };
+      return data.Purchases[0]?.Next;
+    };
+    const next = { action: "FundsLocking", deadline: new Date(PAY_BY).toISOString() };
+    expect(await shown()).toEqual({ ...next, notBefore: null, waitsFor: null });
+    const run = (sql: string) => env.DB.prepare(sql).run();
+    await run("UPDATE source_cursor SET error = 'secret words of a provider'");
+    expect(await shown()).toMatchObject({
+      waitsFor: "waits for the chain provider of its payment source",
+    });
+    await run(
+      `INSERT INTO hot_wallet (network, vkey, version, sequence, held, held_since)
+       VALUES ('Preprod', '${wallet.vkey}', 1, 0, 'waits for the line', 1)`,
+    );
+    expect(await shown()).toMatchObject({ ...next, waitsFor: "waits for the line" });
+  });
+});
