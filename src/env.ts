@@ -80,6 +80,11 @@ export interface Env {
   AUTO_WITHDRAW_REFUNDS?: string;
   /** Minutes before a deadline at which it is told of, decimal text; default 30. */
   DEADLINE_WARNING_MINUTES?: string;
+  /**
+   * Whether a contract's script is put into an output on the chain as soon as an escrow needs it there;
+   * `false`: the record says so instead.
+   */
+  AUTO_REFERENCE_SCRIPT?: string;
   /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
   WEBHOOK_TIMEOUT_MS?: string;
   /** Webhooks that an API key may have, decimal text, at least 1; default 20. */

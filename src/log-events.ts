@@ -69,6 +69,8 @@ export const LOG_EVENTS = {
     "nothing: a transaction of the wallet with the key hash `wallet` came to the state `phase`, `from` another (null: it is new); `GET /wallet/transaction` lists them. A rollback that took it out of its block shows as the next `from`",
   "wallet.wake_failed":
     "nothing: the next run of the cron wakes the wallet; investigate if it repeats",
+  "reference_script.asked":
+    "nothing: an escrow of the source `source` is so large that its steps need the contract's script on the chain; a wallet puts it there, and the deposit stays the wallet's",
   "reference_script.failed":
     "report it: a contract's script could not be published or withdrawn because of a fault of ours; it is tried again",
   "transfer.failed":

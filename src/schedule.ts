@@ -11,6 +11,7 @@ import { verifyDueInboxes } from "./inbox/jobs.ts";
 import { log } from "./log.ts";
 import { checkService } from "./operation/troubles.ts";
 import { destroyUnneededKeys } from "./payment-sources/kept-keys.ts";
+import { publishNeeded } from "./payment-sources/reference-script/automatic.ts";
 import { tellAllRecords } from "./payment-sources/tell-records.ts";
 import { dueWallets } from "./registrations/store.ts";
 import { ENTRY_DOCUMENTS } from "./registry/read-entries.ts";
@@ -34,6 +35,8 @@ const BALANCES_MS = 20_000;
 const RESEAL_MS = 20_000;
 /** How long a run of the cron renders documents anew after a new version of their text. */
 const RENDER_MS = 20_000;
+/** How long a run asks for scripts that escrows need on the chain. */
+const PUBLISH_MS = 20_000;
 /** How long a run tells records that wallets of theirs are gone, or back. */
 const TELL_MS = 20_000;
 const DOCUMENTS = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
@@ -88,6 +91,10 @@ export async function runSchedule(env: Env): Promise<void> {
       run: () => checkTopUps(env, requestId, Date.now(), Date.now() + BALANCES_MS),
     },
     { name: "x402.low_balance", run: () => checkBalances(env, requestId) },
+    {
+      name: "reference_scripts.publish",
+      run: () => publishNeeded(env, requestId, Date.now() + PUBLISH_MS),
+    },
     { name: "inbox.verify", run: () => verifyDueInboxes(env, requestId) },
   ];
   await Promise.all([

@@ -18,6 +18,9 @@ import { TRANSACTION_STATUSES } from "./transaction-record.ts";
 export const UNFINISHED = `CASE WHEN on_chain_state IS NULL THEN expired_at IS NULL
   ELSE on_chain_state NOT IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') END`;
 
+/** SQL: the output that holds the funds is larger than nearly all, of about half as many bytes. */
+export const BULKY = "length(output) > 8000";
+
 /**
  * Payments (we hold the seller's wallet) and purchases (we hold the buyer's). One lock makes one
  * row of each side when both wallets are ours. Ledger.
@@ -152,6 +155,8 @@ export const escrow = sqliteTable(
       index("escrow_held")
         .on(table.network, table.id)
         .where(sql`charge = 'held' AND expired_at IS NOT NULL`),
+      // Few: those whose next step may be too large with the contract's script in it.
+      index("escrow_bulky").on(table.network, table.sourceId).where(sql.raw(BULKY)),
       // What the removal of a wallet or a source asks for.
       index("escrow_unfinished").on(table.sourceId).where(sql.raw(UNFINISHED)),
       // For the books: escrows by the block time of what ended them, of all agents or of one.

@@ -1,5 +1,11 @@
+import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Env } from "../../src/env.ts";
+import { publishNeeded } from "../../src/payment-sources/reference-script/automatic.ts";
 import { emptyTables } from "../support/app.ts";
+import { BuyDesk } from "../support/escrow/buying.ts";
+import { insertRows } from "../support/insert-rows.ts";
+import { ASLEEP } from "../support/objects.ts";
 import { RegistrationDesk } from "../support/registry/registration.ts";
 
 beforeEach(emptyTables);
@@ -73,5 +79,62 @@ describe("POST and DELETE /payment-source-extended/reference-script", () => {
       message: "id: the reference script is PublishRequested, not Published",
     });
     expect((await desk.ask("POST", PATH, { id: "nothing" })).status).toBe(404);
+  });
+});
+
+describe("AUTO_REFERENCE_SCRIPT", () => {
+  /** A payment whose next step has room for the script beside it, or none. */
+  async function holding(desk: RegistrationDesk, bytes: number): Promise<void> {
+    const [{ vkey, address }] = desk.sellers;
+    const output = JSON.stringify({ utxo: `${"ab".repeat(32)}#0`, datum: "00".repeat(bytes) });
+    await insertRows("escrow", [
+      {
+        ...{ id: "e", side: "payment", network: "Preprod", source_id: desk.sourceId },
+        ...{ source_type: "Web3ChainV1", on_chain_state: "ResultSubmitted", output },
+        wallet: JSON.stringify({ id: "w", vkey, address }),
+      },
+    ]);
+  }
+  const check = (desk: RegistrationDesk, variables: Partial<Env> = {}) =>
+    publishNeeded(desk.env({ ...ASLEEP, ...variables }), "test", Date.now() + 60_000);
+
+  it("has the script published once, as soon as an escrow has no room for it beside it", async () => {
+    const desk = await RegistrationDesk.open();
+    await holding(desk, 8_000);
+    await check(desk);
+    expect((await show(desk)).status).toBe(404);
+    await env.DB.prepare("DELETE FROM escrow").run();
+    await holding(desk, 9_000);
+    await Promise.all([check(desk), check(desk)]);
+    expect((await show(desk)).data).toMatchObject({
+      state: "PublishRequested",
+      walletVkey: desk.sellers[0].vkey,
+    });
+    await desk.settle();
+    expect((await show(desk)).data.state).toBe("Published");
+    expect(await carried(desk)).toHaveLength(1);
+    await withdraw(desk);
+    await desk.settle();
+    await check(desk);
+    expect((await show(desk)).data.state).toBe("Withdrawn");
+  });
+
+  it("of false has the record say what it needs, and publishes nothing", async () => {
+    const desk = await BuyDesk.open("Web3ChainV2");
+    await desk.buy();
+    await desk.work();
+    await desk.sync();
+    await env.DB.prepare(
+      "UPDATE escrow SET output = json_set(output, '$.more', ?) WHERE side = 'payment'",
+    )
+      .bind("00".repeat(5_000))
+      .run();
+    await check(desk.desk, { AUTO_REFERENCE_SCRIPT: "false" });
+    expect((await desk.only("payment")).NextAction).toMatchObject({
+      requestedAction: "WaitingForExternalAction",
+      errorNote: expect.stringContaining("POST /payment-source-extended/reference-script"),
+    });
+    expect((await desk.only("purchase")).NextAction.errorNote).toBeNull();
+    expect((await show(desk.desk)).status).toBe(404);
   });
 });

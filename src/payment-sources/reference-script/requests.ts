@@ -1,5 +1,4 @@
 import { type Database, db, violates } from "../../db/client.ts";
-import { newId } from "../../db/id.ts";
 import { open } from "../../db/sealed.ts";
 import { commitAudited } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
@@ -12,11 +11,12 @@ import { providerFor } from "../../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
 import { walletsOf } from "../../wallets/managed/find.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
-import { referenceScriptOf, updateReferenceScript } from "../../wallets/reference-scripts/store.ts";
 import {
-  type ReferenceScriptRow,
-  referenceScript,
-} from "../../wallets/reference-scripts/tables.ts";
+  insertReferenceScript,
+  referenceScriptOf,
+  updateReferenceScript,
+} from "../../wallets/reference-scripts/store.ts";
+import type { ReferenceScriptRow } from "../../wallets/reference-scripts/tables.ts";
 import { wakeWallet } from "../../wallets/wake.ts";
 import type { PublishBody, ReferenceScriptRecord } from "./schemas.ts";
 
@@ -43,31 +43,16 @@ export async function publishScript(
       "chain_provider_failed",
       "The chain provider does not show the contract's script, and it cannot be derived from the payment source",
     );
-  const row: ReferenceScriptRow = {
-    id: newId(now),
-    network: source.network,
-    sourceId: id,
-    walletVkey: wallet.vkey,
-    walletAddress: wallet.address,
-    scriptHash: script.hash,
-    cbor: script.cbor,
-    state: "PublishRequested",
-    ...{ output: null, deposit: null, txHash: null, error: null },
-    failures: 0,
-    dueAt: now,
-    createdById: caller.id,
-    createdAt: now,
-    updatedAt: now,
-    rev: 0,
-  };
   const ledger = db(c.env, source.network, { writes: "idempotent", deadline });
+  const made = { source, wallet, script, createdById: caller.id };
+  const { row, statement } = insertReferenceScript(ledger, made, now);
   const detail = { paymentSourceId: id, scriptHash: script.hash, walletVkey: wallet.vkey };
   try {
     await commitAudited(
       c,
       ledger,
       { action: "reference-script.publish", target: row.id, detail, now },
-      [ledger.orm.insert(referenceScript).values(row).toSQL()],
+      [statement],
     );
   } catch (error) {
     if (!violates(error, "reference_script.source_id")) throw error;

@@ -2,6 +2,7 @@ import { and, asc, desc, eq, isNotNull, like, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
 import { walletsDueIn } from "../due.ts";
 import { StaleWallet } from "../spending/store.ts";
 import { type ReferenceScriptRow, referenceScript } from "./tables.ts";
@@ -13,6 +14,48 @@ export type ReferenceScriptChange = Partial<
     "state" | "output" | "deposit" | "txHash" | "error" | "failures" | "dueAt"
   >
 >;
+
+/**
+ * A script that a wallet shall publish for a source.
+ *
+ * @param now - epoch milliseconds
+ * @returns the row, and the statement that stores it; with a script of the source that is not withdrawn
+ *   it violates `reference_script.source_id`
+ */
+export function insertReferenceScript(
+  db: Database,
+  {
+    source,
+    wallet,
+    script,
+    createdById,
+  }: {
+    source: { id: string; network: Network };
+    wallet: { vkey: string; address: string };
+    script: { hash: string; cbor: string };
+    createdById: string;
+  },
+  now: number,
+): { row: ReferenceScriptRow; statement: Statement } {
+  const row: ReferenceScriptRow = {
+    id: newId(now),
+    network: source.network,
+    sourceId: source.id,
+    walletVkey: wallet.vkey,
+    walletAddress: wallet.address,
+    scriptHash: script.hash,
+    cbor: script.cbor,
+    state: "PublishRequested",
+    ...{ output: null, deposit: null, txHash: null, error: null },
+    failures: 0,
+    dueAt: now,
+    createdById,
+    createdAt: now,
+    updatedAt: now,
+    rev: 0,
+  };
+  return { row, statement: db.orm.insert(referenceScript).values(row).toSQL() };
+}
 
 /** The statement that changes a row as it was read; it aborts its batch when the row has changed. */
 export function updateReferenceScript(

@@ -1,0 +1,1 @@
+CREATE INDEX `escrow_bulky` ON `escrow` (`network`,`source_id`) WHERE length(output) > 8000;

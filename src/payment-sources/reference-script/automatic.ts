@@ -1,0 +1,127 @@
+/**
+ * Puts a contract's script on the chain as soon as an escrow needs it there: one with a long result or many
+ * tokens cannot be moved any more by a transaction that has to hold the script as well.
+ */
+import { NETWORKS, type Network, type PaymentSourceType } from "../../chain/network.ts";
+import { type Database, db, violates } from "../../db/client.ts";
+import { open } from "../../db/sealed.ts";
+import type { Env } from "../../env.ts";
+import { BULKY } from "../../escrow/tables.ts";
+import { changeRecords } from "../../escrow/tasks/change.ts";
+import { problem } from "../../escrow/tasks/tries.ts";
+import { AUTOMATIC } from "../../escrow/wanted.ts";
+import { log } from "../../log.ts";
+import { activeSource } from "../../sources/active.ts";
+import { contractScript } from "../../sources/contracts/script.ts";
+import { drivesOf } from "../../sources/drives.ts";
+import { providerFor } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
+import { walletsOf } from "../../wallets/managed/find.ts";
+import { insertReferenceScript } from "../../wallets/reference-scripts/store.ts";
+import { wakeWallet } from "../../wallets/wake.ts";
+
+/**
+ * Characters of a stored output (two for each byte) above which the next step, which makes nearly the same
+ * output again, has no room for the script: the network takes 16,384 bytes, the rest of a step takes about
+ * 1,500, and the scripts of the default deployments are as large as they are.
+ */
+const LARGEST: Record<PaymentSourceType, number> = { Web3ChainV1: 17_000, Web3ChainV2: 9_800 };
+/** One that failed, or that was withdrawn, is asked for again after so long at the earliest. */
+const AGAIN_MS = 60 * 60_000;
+/** Records that are told in one run, of each network. */
+const MOST_TOLD = 50;
+
+const NOTE =
+  "The escrow is so large that its next step needs the contract's script on the chain: publish it by POST /payment-source-extended/reference-script";
+
+/** A payment source with an escrow that is too large, and the wallet of ours that acts for it. */
+interface Needy {
+  recordId: string;
+  sourceId: string;
+  vkey: string | null;
+  /** Whether the record says nothing yet. */
+  isSilent: number;
+}
+
+/**
+ * Asks for the scripts that escrows need on the chain, or has the records say so where the operator wants it
+ * asked for. For the cron.
+ *
+ * @param deadline - epoch milliseconds
+ */
+export async function publishNeeded(env: Env, requestId: string, deadline: number): Promise<void> {
+  for (const network of NETWORKS) {
+    const ledger = db(env, network, { writes: "idempotent", deadline });
+    const needy = await sourcesInNeed(ledger, network, Date.now());
+    if (needy.length === 0) continue;
+    if (env.AUTO_REFERENCE_SCRIPT === "false") {
+      const silent = needy.filter(({ isSilent }) => isSilent).map(({ recordId }) => recordId);
+      await changeRecords(ledger, network, silent, Date.now(), ({ wanted }) =>
+        wanted.error === null ? { wanted: { ...wanted, error: problem(NOTE) } } : null,
+      );
+      continue;
+    }
+    for (const [sourceId, records] of Map.groupBy(needy, (one) => one.sourceId)) {
+      const vkeys = records.map(({ vkey }) => vkey);
+      await publish(env, ledger, { sourceId, vkeys, requestId, deadline });
+    }
+  }
+}
+
+function sourcesInNeed(ledger: Database, network: Network, now: number): Promise<Needy[]> {
+  return ledger.all<Needy>(
+    `SELECT id AS recordId, source_id AS sourceId, wallet->>'vkey' AS vkey, error IS NULL AS isSilent
+     FROM escrow
+     WHERE network = ?1 AND ${BULKY} AND length(output) > ?2->>source_type AND NOT EXISTS (
+       SELECT 1 FROM reference_script AS script WHERE script.source_id = escrow.source_id
+         AND (script.state NOT IN ('Withdrawn', 'Failed') OR script.updated_at > ?3))
+     ORDER BY id LIMIT ${MOST_TOLD}`,
+    network,
+    JSON.stringify(LARGEST),
+    now - AGAIN_MS,
+  );
+}
+
+async function publish(
+  env: Env,
+  ledger: Database,
+  need: {
+    sourceId: string;
+    vkeys: readonly (string | null)[];
+    requestId: string;
+    deadline: number;
+  },
+): Promise<void> {
+  const { sourceId, vkeys, requestId, deadline } = need;
+  const core = db(env, undefined, { deadline });
+  const source = await activeSource(core, sourceId);
+  const wallet = source && (await publisherOf(core, source, vkeys));
+  if (!source || !wallet) return;
+  const { network } = source;
+  const apiKey = await open(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
+  const provider = await providerFor(env, network, apiKey, "wallet");
+  const script = await contractScript(env, provider, source);
+  if (script === null) return;
+  const now = Date.now();
+  const { row, statement } = insertReferenceScript(
+    ledger,
+    { source, wallet, script, createdById: AUTOMATIC },
+    now,
+  );
+  try {
+    await ledger.batch([statement]);
+  } catch (error) {
+    // Somebody has asked for it meanwhile.
+    if (!violates(error, "reference_script.source_id")) throw error;
+    return;
+  }
+  log("info", "reference_script.asked", { source: sourceId, wallet: row.walletVkey, requestId });
+  await wakeWallet(env, network, row.walletVkey, requestId);
+}
+
+/** A wallet that acts for one of the records, else any of the source that may be driven. */
+async function publisherOf(core: Database, source: SourceRow, vkeys: readonly (string | null)[]) {
+  const wallets = await walletsOf(core, [source.id]);
+  const driven = wallets.filter((wallet) => drivesOf(source, wallet) !== "nothing");
+  return driven.find(({ vkey }) => vkeys.includes(vkey)) ?? driven[0];
+}
