@@ -20,6 +20,7 @@ import { inboxAgentRoutes } from "./inbox/agent-routes.ts";
 import { inboxRoutes } from "./inbox/routes.ts";
 import { invoiceRoutes } from "./invoices/routes.ts";
 import { ledgerRoutes } from "./ledger/routes.ts";
+import { mcpRoutes } from "./mcp/routes.ts";
 import { operationRoutes } from "./operation/routes.ts";
 import { paymentSourceRoutes } from "./payment-sources/routes.ts";
 import { tellRecords } from "./payment-sources/tell-records.ts";
@@ -88,6 +89,10 @@ export function createApp(): Hono<AppEnv> {
   ];
   for (const { at, router } of mounted) app.route(at, router);
   app.route("/", referenceRoutes(mounted));
+  app.route(
+    "/",
+    mcpRoutes((request, c) => app.fetch(request, c.env)),
+  );
 
   return app;
 }

@@ -144,6 +144,9 @@ export const LOG_EVENTS = {
     "check `PRICE_SOURCE_URL` and its key: `why` says what it answered",
   "worker_bots.move_refused": "the bot stays with its version: `error` says why",
   "worker_bots.lock_not_released": "nothing: the lock ends with its lease, a minute later",
+
+  // Agents' own door.
+  "mcp.tool_failed": "report it: a tool failed because of a fault of ours",
 } as const satisfies Record<string, string>;
 
 /** What a line of the log is about. */

@@ -54,7 +54,8 @@ export interface Agents {
 
 /**
  * Starts the agents on a free port of 127.0.0.1. Tests in other processes tell them how to behave
- * with `POST /_control` and `{agent, behaviour, argument?}`, and learn with `GET /_control` how
+ * with `POST /_control` and `{agent, behaviour, argument?}`, or give it an answer of its own at another
+ * path with `{agent, path, answer}`, and learn with `GET /_control` how
  * often each was asked. `GET /_control/{agent}` waits until the last answer of an agent is over, and
  * says whether it was given in full: `{"finished": false}` when whoever asked went away before.
  */
@@ -62,6 +63,8 @@ export async function startAgents(): Promise<Agents> {
   const behaviours = new Map<string, { behaviour: string; argument: string }>();
   const asked = new Map<string, number>();
   const lastAsked = new Map<string, number>();
+  /** What agents answer at paths of their own, by `{agent}/{path}`. */
+  const answers = new Map<string, unknown>();
   const lastAnswers = new Map<string, Promise<{ finished: boolean }>>();
   let longestGap = 0;
 
@@ -81,8 +84,9 @@ export async function startAgents(): Promise<Agents> {
       return;
     }
     if (request.method === "POST") {
-      const { agent, behaviour, argument } = JSON.parse(await textOf(request));
-      behave(agent, behaviour, argument);
+      const { agent, behaviour, argument, path, answer } = JSON.parse(await textOf(request));
+      if (path === undefined) behave(agent, behaviour, argument);
+      else answers.set(`${agent}/${path}`, answer);
     }
     json(response, 200, Object.fromEntries(asked));
   }
@@ -96,7 +100,8 @@ export async function startAgents(): Promise<Agents> {
       return;
     }
     if (path !== "availability") {
-      json(response, 404, {});
+      const known = answers.has(`${agent}/${path}`);
+      json(response, known ? 200 : 404, answers.get(`${agent}/${path}`) ?? {});
       return;
     }
     asked.set(agent, (asked.get(agent) ?? 0) + 1);

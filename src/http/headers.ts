@@ -21,6 +21,7 @@ export const openCors: MiddlewareHandler<AppEnv> = cors({
     "x-d1-bookmark",
     "idempotency-key",
     "if-none-match",
+    "mcp-protocol-version",
   ],
   exposeHeaders: [
     "x-request-id",

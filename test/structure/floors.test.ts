@@ -19,7 +19,7 @@ const FLOORS = [
     "src/worker-bots",
     "src/x402",
   ],
-  ["src/operation"],
+  ["src/mcp", "src/operation"],
   ["durable-objects"],
   ["src/app.ts", "src/schedule.ts", "src/worker.ts"],
 ];

@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { network } from "../http/openapi/ledger.ts";
+import { type Funds, funds, type Purchase, sameFunds, shownPurchase } from "./purchase.ts";
+import { tool } from "./tool.ts";
+import { ToolError } from "./tool-error.ts";
+
+const RESOLVE = "/purchase/resolve-blockchain-identifier";
+const named = {
+  network,
+  blockchainIdentifier: z
+    .string()
+    .min(1)
+    .max(8000)
+    .describe("The purchase's, as quote_job and purchase_job answer it."),
+};
+
+export const purchaseStatus = tool({
+  name: "purchase_status",
+  title: "Status of a purchase",
+  description:
+    "Shows where a purchase stands, what that means, and what it cost. Moves no money. Chains take minutes: look no more often than every 30 seconds.",
+  access: "User",
+  hints: { isReadOnly: true, isOpenWorld: false },
+  input: z.object(named),
+  run: async ({ service }, body) =>
+    shownPurchase(await service.ask<Purchase>("POST", RESOLVE, body)),
+});
+
+export const requestRefund = tool({
+  name: "request_refund",
+  title: "Request a refund",
+  description:
+    "Asks for the money back, until shortly before unlockTime. Without a result it comes back once submitResultTime is over; with a result it begins a dispute with the seller. `confirmedAmount` has to be the price of the purchase, as purchase_status answers it; nothing is done when it differs.",
+  access: "+PAY",
+  hints: { isReadOnly: false, isOpenWorld: true },
+  input: z.object({ ...named, confirmedAmount: funds.describe("The price of the purchase.") }),
+  async run({ service }, { network, blockchainIdentifier, confirmedAmount }) {
+    const body = { network, blockchainIdentifier };
+    const { PaidFunds } = await service.ask<Purchase>("POST", RESOLVE, body);
+    if (!sameFunds(PaidFunds, confirmedAmount))
+      throw new ToolError(
+        `Nothing was requested: the purchase is of ${JSON.stringify(PaidFunds)}, not of ${JSON.stringify(confirmedAmount)}.`,
+      );
+    const asked = await service.ask<Purchase>("POST", "/purchase/request-refund", body);
+    return { requested: PaidFunds, purchase: shownPurchase(asked) };
+  },
+});
+
+interface KeyStatus {
+  canPay: boolean;
+  NetworkLimit: string[];
+  usageLimited: boolean;
+  maxUsageCredits: number;
+  accumulatedUsageCredits: number;
+  spendingLimits: (Funds[number] & { network: string })[] | null;
+  RemainingUsageCredits: Funds;
+}
+
+export const spending = tool({
+  name: "spending",
+  title: "What the key has spent and may spend",
+  description:
+    "Shows the limits of the API key, what is left of them, and how many calls it has been charged for. Moves no money.",
+  access: "User",
+  hints: { isReadOnly: true, isOpenWorld: false },
+  input: z.object({}),
+  async run({ service, caller }) {
+    const key = await service.ask<KeyStatus>("GET", "/api-key-status");
+    const { spendingLimits, RemainingUsageCredits } = key;
+    const isLimited = caller.permission !== "Admin" && spendingLimits !== null;
+    return {
+      mayBuy: key.canPay,
+      networks: key.NetworkLimit,
+      spending: isLimited
+        ? { limits: spendingLimits, left: RemainingUsageCredits }
+        : "The key has no spending limit of its own.",
+      calls: {
+        used: key.accumulatedUsageCredits,
+        atMost: key.usageLimited ? key.maxUsageCredits : null,
+      },
+    };
+  },
+});

@@ -1,0 +1,41 @@
+import { Hono } from "hono";
+import { authenticateBearer } from "../http/authenticate.ts";
+import { readJson } from "../http/body.ts";
+import type { AppEnv } from "../http/context.ts";
+import { withDeadline } from "../http/deadline.ts";
+import { ApiError } from "../http/errors.ts";
+import { rateLimit } from "../http/rate-limit.ts";
+import { type Dispatch, serviceOf } from "./service.ts";
+
+const PATH = "/mcp";
+/** An agent is waited for, and then the chain's provider. */
+const DEADLINE_MS = 25_000;
+
+/**
+ * A server of the Model Context Protocol (streamable HTTP, stateless) for agents that buy: each message
+ * is a POST, answered as JSON; there are no sessions and no streams. An API key is the bearer token.
+ *
+ * @param dispatch - answers requests to the API that tools make
+ */
+export function mcpRoutes(dispatch: Dispatch): Hono<AppEnv> {
+  const router = new Hono<AppEnv>({ strict: false });
+  router.post(PATH, (c) =>
+    withDeadline(c, DEADLINE_MS, async () => {
+      c.set("caller", await authenticateBearer(c));
+      await rateLimit(c);
+      const message = await readJson(c);
+      // Loaded by the first message: others do not pay for it.
+      const { answerMessage, PROTOCOL_VERSIONS } = await import("./answer.ts");
+      const version = c.req.header("mcp-protocol-version");
+      if (version !== undefined && !PROTOCOL_VERSIONS.some((one) => one === version))
+        throw new ApiError(
+          400,
+          `mcp-protocol-version: must be one of ${PROTOCOL_VERSIONS.join(", ")}`,
+        );
+      const token = (c.req.header("authorization") ?? "").replace(/^Bearer +/i, "").trim();
+      const answer = await answerMessage(message, c.var.caller, serviceOf(c, token, dispatch));
+      return answer === null ? c.body(null, 202) : c.json(answer);
+    }),
+  );
+  return router;
+}

@@ -1,0 +1,45 @@
+/** Longer texts of strangers are cut. */
+const LONGEST_TEXT = 2_000;
+const MOST_ITEMS = 100;
+const DEEPEST = 12;
+
+/**
+ * What steers a reader without being seen: control characters, marks of direction, characters without
+ * width, and the tags of plane 14.
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/gu;
+
+/**
+ * What a stranger has written, for a model to read: plain JSON of bounded size, under a name that says
+ * whose it is.
+ */
+export function untrusted(value: unknown): { untrusted_data: unknown } {
+  return { untrusted_data: bounded(value, 0) };
+}
+
+function bounded(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return plain(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === DEEPEST) return "…";
+  if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map((one) => bounded(one, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, MOST_ITEMS)
+      .map(([name, part]) => [plain(name), bounded(part, depth + 1)]),
+  );
+}
+
+function plain(text: string): string {
+  const seen = text.replace(/[\n\r\t]+/g, " ").replace(UNSEEN, "");
+  return seen.length > LONGEST_TEXT ? `${seen.slice(0, LONGEST_TEXT)}…` : seen;
+}
+
+/**
+ * JSON in which nothing can be taken for markup or for the end of what it stands in.
+ */
+export function quoted(value: unknown): string {
+  return JSON.stringify(value, null, 1).replace(
+    /[<>&]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
