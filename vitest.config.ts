@@ -32,7 +32,7 @@ const PATIENCE = {
 class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isWaiting = ({ moduleId }: TestSpecification) => moduleId.includes("/test/e2e/");
+    const isWaiting = ({ moduleId }: TestSpecification) => /\/test\/(console|e2e)\//.test(moduleId);
     return sorted.sort((a, b) => Number(isWaiting(b)) - Number(isWaiting(a)));
   }
 }
@@ -140,7 +140,7 @@ export default defineConfig({
         test: {
           name: "workers",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{devnet,e2e,long,model,structure}/**", X402, ALONE],
+          exclude: ["test/{console,devnet,e2e,long,model,structure}/**", X402, ALONE],
           isolate: false,
           ...IN_WORKERD,
         },
@@ -158,7 +158,7 @@ export default defineConfig({
           name: "node",
           // Those of `long` need packages that only a long run installs.
           include: [
-            `test/{devnet,e2e,model,structure${EFFORT.isLong ? ",long" : ""}}/**/*.test.ts`,
+            `test/{console,devnet,e2e,model,structure${EFFORT.isLong ? ",long" : ""}}/**/*.test.ts`,
           ],
           isolate: false,
           setupFiles: ["./test/support/seed.ts"],

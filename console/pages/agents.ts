@@ -1,5 +1,5 @@
+import { textAt } from "../ui/path.ts";
 import type { Action, Column, Field, Page, Resource } from "../ui/resource.ts";
-import { textAt } from "../ui/value.tsx";
 
 const REGISTRATION_STATUSES = ["Registered", "Deregistered", "Pending", "Failed"] as const;
 

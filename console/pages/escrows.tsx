@@ -2,10 +2,11 @@
 import { OFTEN_MS, useLive } from "../api/live.ts";
 import { call } from "../api/request.ts";
 import { Problem } from "../ui/action-dialog.tsx";
-import { Filters, Pager, Table } from "../ui/list.tsx";
+import { Filters, Pager, Reading, Table } from "../ui/list.tsx";
+import { textAt } from "../ui/path.ts";
 import type { Column, Field } from "../ui/resource.ts";
 import { network, pageHref, route } from "../ui/route.ts";
-import { clock, textAt } from "../ui/value.tsx";
+import { clock } from "../ui/value.tsx";
 import { type EscrowRow, SIDES, type Side, STATES } from "./escrow-sides.ts";
 import type { NavigationEntry } from "./index.tsx";
 import { OneEscrow } from "./one-escrow.tsx";
@@ -125,6 +126,7 @@ function EscrowList({ side }: { side: Side }) {
       <p class="about">{about}</p>
       <Filters filters={FILTERS} />
       {live.error && <Problem problem={live.error} />}
+      {live.data === null && live.error === null && <Reading />}
       {live.data && rows.length === 0 && (
         <p class="empty">There is none on {network.value}, or none that the filters leave.</p>
       )}

@@ -3,16 +3,9 @@ import type { ComponentType } from "preact";
 import type { Access } from "../api/session.ts";
 import type { Page } from "../ui/resource.ts";
 import { ListPage } from "../ui/tabs.tsx";
-import { agents } from "./agents.ts";
 import { escrowPage } from "./escrows.tsx";
-import { invoices } from "./invoices.ts";
-import { keys } from "./keys.ts";
+import { LIST_PAGES } from "./lists.ts";
 import { Overview } from "./overview.tsx";
-import { sources } from "./sources.ts";
-import { wallets } from "./wallets.ts";
-import { webhooks } from "./webhooks.ts";
-import { workerBots } from "./worker-bots.ts";
-import { x402 } from "./x402.ts";
 
 export interface NavigationEntry {
   name: string;
@@ -27,18 +20,6 @@ const listed = (page: Page): NavigationEntry => ({
   ...page,
   Show: () => <ListPage page={page} />,
 });
-
-/** The pages that are made of lists alone. */
-export const LIST_PAGES: readonly Page[] = [
-  wallets,
-  sources,
-  webhooks,
-  agents,
-  x402,
-  invoices,
-  keys,
-  workerBots,
-];
 
 export const NAVIGATION: readonly NavigationEntry[] = [
   { name: "overview", title: "Overview", needs: "User", Show: Overview },

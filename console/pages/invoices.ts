@@ -1,5 +1,5 @@
+import { at } from "../ui/path.ts";
 import type { Field, Page } from "../ui/resource.ts";
-import { at } from "../ui/value.tsx";
 
 /** The month before this one: the one that invoices are issued for. */
 const LAST_MONTH = (() => {

@@ -1,5 +1,5 @@
+import { textAt } from "../ui/path.ts";
 import type { Field, Page } from "../ui/resource.ts";
-import { textAt } from "../ui/value.tsx";
 
 const limits: readonly Field[] = [
   {

@@ -1,6 +1,6 @@
 /** What happens next with an escrow, in a sentence: who has to do what, and until when. */
 import { distanceText, timeOf } from "../ui/format.ts";
-import { textAt } from "../ui/value.tsx";
+import { textAt } from "../ui/path.ts";
 import type { EscrowRow, Side } from "./escrow-sides.ts";
 
 /** @param now - epoch milliseconds */
@@ -26,8 +26,8 @@ export function nextText(side: Side, row: EscrowRow, now: number): string {
   switch (row.onChainState) {
     case null:
       return isSeller
-        ? `The buyer may lock the price until ${due("payByTime")}.`
-        : `The price may be locked until ${due("payByTime")}.`;
+        ? `The buyer may lock the price; the time for it ends ${due("payByTime")}.`
+        : `The price is to be locked; the time for it ends ${due("payByTime")}.`;
     case "FundsLocked":
       return isSeller
         ? `The result is to be submitted: the time for it ends ${due("submitResultTime")}. Without it the buyer gets the money back.`
@@ -41,7 +41,7 @@ export function nextText(side: Side, row: EscrowRow, now: number): string {
         ? `The buyer asked for the money back. A result may still be submitted; the time for it ends ${due("submitResultTime")}.`
         : `The refund comes by itself once the seller's time is over, ${due("submitResultTime")}, unless a result is submitted.`;
     case "Disputed":
-      return `Both sides claim the money. Either gives in, or administrators settle it: they may from ${due("externalDisputeUnlockTime")}.`;
+      return `Both sides claim the money. Either gives in, or administrators settle it: their time begins ${due("externalDisputeUnlockTime")}.`;
     case "WithdrawAuthorized":
       return "The seller may withdraw at once, which comes by itself.";
     case "RefundAuthorized":

@@ -4,8 +4,11 @@ import { CallError, call } from "../api/request.ts";
 import { may } from "../api/session.ts";
 import { ActionDialog, Problem } from "../ui/action-dialog.tsx";
 import { dateText, distanceText } from "../ui/format.ts";
+import { Reading } from "../ui/list.tsx";
+import { at, textAt } from "../ui/path.ts";
+import type { Kind } from "../ui/resource.ts";
 import { changeQuery, network, pageHref, route } from "../ui/route.ts";
-import { at, clock, Facts, type Kind, Tag, textAt, Value } from "../ui/value.tsx";
+import { clock, Facts, Tag, Value } from "../ui/value.tsx";
 import { Raw } from "../ui/whole.tsx";
 import { type EscrowRow, SIDES, type Side } from "./escrow-sides.ts";
 import { nextText } from "./next-text.ts";
@@ -52,6 +55,7 @@ export function OneEscrow({ side, id }: { side: Side; id: string }) {
         <a href={pageHref(side)}>← {title}</a>
       </p>
       {live.error && <Problem problem={live.error} />}
+      {live.data === null && live.error === null && <Reading />}
       {row === null && (
         <Problem problem={new CallError(404, `There is no such ${side} on ${network.value}.`)} />
       )}

@@ -4,8 +4,10 @@ import { call } from "../api/request.ts";
 import { may } from "../api/session.ts";
 import { Problem } from "../ui/action-dialog.tsx";
 import { distanceText, spanText, timeOf } from "../ui/format.ts";
+import { Reading } from "../ui/list.tsx";
+import { textAt } from "../ui/path.ts";
 import { network, pageHref } from "../ui/route.ts";
-import { clock, textAt } from "../ui/value.tsx";
+import { clock } from "../ui/value.tsx";
 import { type EscrowRow, SIDES, type Side } from "./escrow-sides.ts";
 import { FirstRun } from "./first-run.tsx";
 import { type Todo, TROUBLES, troublesOf } from "./troubles.ts";
@@ -151,6 +153,7 @@ export function Overview() {
     <>
       <h1>Overview</h1>
       {live.error && <Problem problem={live.error} />}
+      {data === null && live.error === null && <Reading />}
       {data && (
         <>
           <FirstRun hasSource={data.health.sources.some((one) => one.network === network.value)} />

@@ -5,8 +5,8 @@
 import { type Bound, ruleOf, transitionOf } from "../../src/escrow/actions/rules.ts";
 import type { Step } from "../../src/escrow/wanted.ts";
 import { timeOf } from "../ui/format.ts";
+import { textAt } from "../ui/path.ts";
 import type { Action } from "../ui/resource.ts";
-import { textAt } from "../ui/value.tsx";
 import type { EscrowRow, Side } from "./escrow-sides.ts";
 
 /** A step is refused when its transaction could come too late. */

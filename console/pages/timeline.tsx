@@ -1,6 +1,7 @@
 /** What happened to an escrow, and the deadlines that are ahead, by time. */
 import { dateText, distanceText, timeOf, words } from "../ui/format.ts";
-import { at, Code, textAt } from "../ui/value.tsx";
+import { at, textAt } from "../ui/path.ts";
+import { Code } from "../ui/value.tsx";
 import type { EscrowRow } from "./escrow-sides.ts";
 
 const DEADLINES = [

@@ -2,8 +2,8 @@
 import { call } from "../api/request.ts";
 import type { Access } from "../api/session.ts";
 import { amountText, unitText } from "../ui/format.ts";
+import { at, textAt } from "../ui/path.ts";
 import { network, pageHref } from "../ui/route.ts";
-import { at, textAt } from "../ui/value.tsx";
 
 /** Something that a person should look at. */
 export interface Todo {

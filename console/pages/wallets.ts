@@ -1,5 +1,5 @@
+import { at, textAt } from "../ui/path.ts";
 import type { Action, Column, Field, Page } from "../ui/resource.ts";
-import { at, textAt } from "../ui/value.tsx";
 import { DRIVES, DRIVES_HINT, WALLET_TYPES } from "./choices.ts";
 
 const drives: Field = {

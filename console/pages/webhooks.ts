@@ -1,5 +1,5 @@
+import { textAt } from "../ui/path.ts";
 import type { Page } from "../ui/resource.ts";
-import { textAt } from "../ui/value.tsx";
 import { EVENT_KINDS, WEBHOOK_FORMATS } from "./choices.ts";
 
 const fields = [

@@ -1,5 +1,5 @@
+import { textAt } from "../ui/path.ts";
 import type { Page } from "../ui/resource.ts";
-import { textAt } from "../ui/value.tsx";
 
 const BOTS = "/v1/admin/worker-bots";
 const STATUS = {

@@ -3,10 +3,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { asCallError } from "../api/live.ts";
 import { type CallError, call } from "../api/request.ts";
 import { bodyOf, FieldError, FieldInput, initialValues, put } from "./form.tsx";
+import { at, textAt } from "./path.ts";
 import type { Action, FromRow } from "./resource.ts";
 import { network } from "./route.ts";
 import { announce } from "./status.tsx";
-import { at, Facts, textAt, Value } from "./value.tsx";
+import { Facts, Value } from "./value.tsx";
 
 interface DialogProps {
   action: Action;

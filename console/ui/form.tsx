@@ -1,8 +1,8 @@
 /** Fields that a person fills in, and what is sent of them. */
 import { useId } from "preact/hooks";
 import { minorUnits, timeOf } from "./format.ts";
+import { at, textAt } from "./path.ts";
 import type { Field } from "./resource.ts";
-import { at, textAt } from "./value.tsx";
 
 /** What stands in the fields, by their names. */
 export type Values = Record<string, string>;

@@ -7,9 +7,10 @@ import { may } from "../api/session.ts";
 import { ActionDialog, Problem } from "./action-dialog.tsx";
 import { FieldInput, put } from "./form.tsx";
 import { short } from "./format.ts";
+import { at, textAt } from "./path.ts";
 import type { Action, Column, Field, Resource } from "./resource.ts";
 import { changeQuery, network, route } from "./route.ts";
-import { at, PageLink, textAt, Value } from "./value.tsx";
+import { PageLink, Value } from "./value.tsx";
 import { Whole } from "./whole.tsx";
 
 const PAGE_ROWS = 25;
@@ -61,6 +62,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
       </div>
       <Filters filters={filters} />
       {live.error && <Problem problem={live.error} />}
+      {live.data === null && live.error === null && <Reading />}
       {missing && <p class="empty">Choose: {missing.label}.</p>}
       {chosen !== null && (
         <Whole title={textAt(chosen, columns[0]?.at ?? key) || textAt(chosen, key)} row={chosen}>
@@ -147,6 +149,11 @@ function OpenLink({
   );
 }
 
+/** What stands where an answer is still to come. */
+export function Reading() {
+  return <p class="reading none">Reading…</p>;
+}
+
 /** Filters change the URL, and the URL the list. */
 export function Filters({ filters }: { filters: readonly Field[] }) {
   const { query } = route.value;
@@ -226,7 +233,11 @@ export function Table<Row>({ title, columns, rows, keyOf, open, isFresh }: Table
           {rows.map((row) => (
             <tr key={keyOf(row)} class={isFresh?.(row) ? "fresh" : ""}>
               {columns.map((column, i) => (
-                <td key={column.head} data-label={column.head}>
+                <td
+                  key={column.head}
+                  data-label={column.head}
+                  class={isEmpty(at(row, column.at)) ? "bare" : ""}
+                >
                   {i === 0 ? (
                     open(row, <Name value={at(row, column.at)} fallback={keyOf(row)} />)
                   ) : (
@@ -246,6 +257,10 @@ export function Table<Row>({ title, columns, rows, keyOf, open, isFresh }: Table
 function Name({ value, fallback }: { value: unknown; fallback: string }) {
   const name = value === null || value === undefined || value === "" ? fallback : String(value);
   return <>{name.includes(" ") || name.includes("/") ? name : short(name)}</>;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || value === "" || String(value) === "";
 }
 
 function Cell({ column, row }: { column: Column; row: unknown }) {

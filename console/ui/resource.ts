@@ -1,7 +1,21 @@
 /** What a page about a list of the API is made of: data, so that one component shows them all. */
 import type { Method } from "../api/request.ts";
 import type { Access } from "../api/session.ts";
-import type { Kind } from "./value.tsx";
+
+/** Kinds of values. `tag` is one of a list of names, `code` an identifier that is copied rather than read. */
+export type Kind =
+  | "text"
+  | "tag"
+  | "code"
+  | "time"
+  | "funds"
+  | "native"
+  | "flag"
+  | "list"
+  | "count"
+  | "json"
+  | "link"
+  | "pdf";
 
 /** A member of each row. */
 export interface Column {

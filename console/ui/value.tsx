@@ -3,44 +3,15 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { amountText, dateText, distanceText, short, timeOf, unitText, words } from "./format.ts";
+import { textAt } from "./path.ts";
+import type { Kind } from "./resource.ts";
 import { pageHref } from "./route.ts";
-
-/** Kinds of values. `tag` is one of a list of names, `code` an identifier that is copied rather than read. */
-export type Kind =
-  | "text"
-  | "tag"
-  | "code"
-  | "time"
-  | "funds"
-  | "native"
-  | "flag"
-  | "list"
-  | "count"
-  | "json"
-  | "link"
-  | "pdf";
 
 /** The time now, moved on each second while the page is visible. */
 export const clock = signal(Date.now());
 setInterval(() => {
   if (document.visibilityState === "visible") clock.value = Date.now();
 }, 1_000);
-
-/** A member of an answer by its path, such as `NextAction.errorType`. */
-export function at(row: unknown, path: string): unknown {
-  let value = row;
-  for (const name of path.split(".")) {
-    if (typeof value !== "object" || value === null) return undefined;
-    value = (value as Record<string, unknown>)[name];
-  }
-  return value;
-}
-
-/** The same as text, empty where there is none. */
-export function textAt(row: unknown, path: string): string {
-  const value = at(row, path);
-  return value === undefined || value === null ? "" : String(value);
-}
 
 export function Value({ kind = "text", value }: { kind?: Kind | undefined; value: unknown }) {
   if (value === undefined || value === null || value === "") return <span class="none">–</span>;
@@ -138,20 +109,23 @@ export function Amount({ amount, unit }: { amount: string; unit: string }) {
   );
 }
 
+/** Wallets of sellers hold a token of each of their agents: so many are shown, the others are counted. */
+const MOST_FUNDS = 4;
+
 function FundsList({ value }: { value: unknown }) {
-  const funds = Array.isArray(value) ? value : [value];
+  const funds = [value].flat();
   if (funds.length === 0) return <span class="none">–</span>;
   return (
-    <>
-      {funds.map((one) => (
-        <div key={textAt(one, "unit")}>
-          <Amount
-            amount={textAt(one, "amount") || textAt(one, "quantity")}
-            unit={textAt(one, "unit")}
-          />
-        </div>
+    <span class="funds">
+      {funds.slice(0, MOST_FUNDS).map((one) => (
+        <Amount
+          key={textAt(one, "unit")}
+          amount={textAt(one, "amount") || textAt(one, "quantity")}
+          unit={textAt(one, "unit")}
+        />
       ))}
-    </>
+      {funds.length > MOST_FUNDS && <small>and {funds.length - MOST_FUNDS} more</small>}
+    </span>
   );
 }
 

@@ -1,0 +1,17 @@
+/** Members of answers by their paths: pages name them as data. */
+
+/** A member of an answer by its path, such as `NextAction.errorType`. */
+export function at(row: unknown, path: string): unknown {
+  let value = row;
+  for (const name of path.split(".")) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
+
+/** The same as text, empty where there is none. */
+export function textAt(row: unknown, path: string): string {
+  const value = at(row, path);
+  return value === undefined || value === null ? "" : String(value);
+}

@@ -1,0 +1,85 @@
+/** The console in a real browser: the system's Chromium, where there is one. */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+
+const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
+
+/** Path of a Chromium of this machine: `CHROMIUM`, or one on the path; null: there is none. */
+export function findChromium(): string | null {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  const paths = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)));
+  return [process.env.CHROMIUM ?? "", ...paths].find((path) => path && existsSync(path)) ?? null;
+}
+
+export const SIZES = {
+  desktop: { width: 1280, height: 850 },
+  phone: { width: 390, height: 844 },
+} as const;
+
+/** How a page is looked at. */
+export interface Look {
+  theme: "light" | "dark";
+  size: keyof typeof SIZES;
+}
+
+/** A signed-in tab, and what its console complained of: broken policies and uncaught errors among it. */
+export interface Tab {
+  page: Page;
+  complaints: string[];
+}
+
+export function launch(executablePath: string): Promise<Browser> {
+  return chromium.launch({ executablePath });
+}
+
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  { theme, size }: Look,
+): Promise<Tab> {
+  const context = await browser.newContext({ viewport: SIZES[size], colorScheme: theme });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", ({ message }) => complaints.push(message));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  await page.goto(`${url}/console`);
+  return { page, complaints };
+}
+
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel("API key").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Pages" }).waitFor();
+}
+
+/** Shows a page of the console, once what it reads has arrived. */
+export async function show(page: Page, fragment: string): Promise<void> {
+  await page.evaluate((hash) => {
+    location.hash = hash;
+  }, fragment);
+  await page.locator("main h1, main .panel").first().waitFor();
+  await page.locator("main .reading").waitFor({ state: "detached" });
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface AxeResults {
+  violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[];
+}
+
+/** What keeps people with disabilities out of what is shown, and what is wider than the screen. */
+export async function expectAccessible(page: Page, name: string): Promise<void> {
+  if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(AXE);
+  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
+  const told = violations.map(({ id, nodes }) => `${name}: ${id}: ${nodes[0]?.html}`);
+  expect(told).toEqual([]);
+  const isTooWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+  expect(`${name}: ${isTooWide ? "wider than" : "as wide as"} the screen`).toBe(
+    `${name}: as wide as the screen`,
+  );
+}

@@ -1,0 +1,241 @@
+/**
+ * The console, served by `npm start` with its demo, as an operator uses it. Without a Chromium only what
+ * needs none is tested, and a line says so.
+ */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CONSOLE_HEADERS } from "../../console/build.ts";
+import { LIST_PAGES } from "../../console/pages/lists.ts";
+import type { Page } from "../../console/ui/resource.ts";
+import { ask } from "../../devnet/client/api.ts";
+import { type Address, freePort, killCopies, ready, start } from "../e2e/copies.ts";
+import { paired, sized } from "../support/effort.ts";
+import {
+  expectAccessible,
+  findChromium,
+  type Look,
+  launch,
+  openConsole,
+  show,
+  signIn,
+} from "./browser.ts";
+import { type ApiDocument, unknownNames } from "./pages.ts";
+
+const LIVE_MS = 60_000;
+const MARKUP = `<img src=x onerror="document.title='pwned'"><b>&amp;bold</b>`;
+
+let service: Address;
+beforeAll(async () => {
+  service = await ready(start(await freePort()));
+});
+afterAll(killCopies);
+
+const api = <Data>(method: "GET" | "POST" | "PATCH", path: string, body?: object) =>
+  ask<Data>({ url: service.url, token: service.adminKey }, method, path, body);
+
+describe("GET /console", () => {
+  test("/ leads to it, and each of its files has the policy that lets nothing else in", async () => {
+    const root = await fetch(service.url, { redirect: "manual" });
+    expect([root.status, root.headers.get("location")]).toEqual([302, "/console"]);
+    for (const path of ["/console", "/console/app.js", "/console/style.css", "/console/icon.svg"]) {
+      const { status, headers } = await fetch(service.url + path);
+      expect(`${path} ${status}`).toBe(`${path} 200`);
+      for (const header of CONSOLE_HEADERS) {
+        const [name = "", value] = header.split(": ");
+        expect(`${path} ${name}: ${headers.get(name)}`).toBe(`${path} ${name}: ${value}`);
+      }
+    }
+  });
+
+  test("its pages name only what the API has", async () => {
+    const document = await (await fetch(`${service.url}/api/v1/openapi.json`)).json();
+    expect(unknownNames(document as ApiDocument, LIST_PAGES)).toEqual([]);
+    const [page] = LIST_PAGES;
+    const [tab] = page?.tabs ?? [];
+    if (!page || !tab) throw new Error("there is no page");
+    const wrong: Page = { ...page, tabs: [{ ...tab, columns: [{ head: "?", at: "no.such" }] }] };
+    expect(unknownNames(document as ApiDocument, [wrong])).toContain(
+      `${page.name}/${tab.name}: row has no no.such`,
+    );
+  });
+});
+
+const LOOKS: readonly Look[] = [
+  { theme: "light", size: "desktop" },
+  { theme: "dark", size: "phone" },
+  { theme: "dark", size: "desktop" },
+  { theme: "light", size: "phone" },
+];
+const TABS = LIST_PAGES.flatMap(({ name, tabs }) =>
+  tabs.map((tab, i) => `#/${name}${i === 0 ? "" : `?tab=${tab.name}`}`),
+);
+const FRAGMENTS = ["#/overview", "#/payment", "#/purchase", ...TABS];
+const DIALOGS = LIST_PAGES.flatMap(({ name, tabs }) =>
+  tabs.flatMap((tab) =>
+    (tab.creates ?? []).map((action) => `#/${name}?tab=${tab.name}&do=${action.name}`),
+  ),
+);
+
+const chromium = findChromium();
+if (chromium === null)
+  console.log(
+    "no Chromium here (apt-get install chromium-headless-shell): the console is not driven",
+  );
+else
+  describe("the console in Chromium", () => {
+    let browser: Browser;
+    beforeAll(async () => {
+      browser = await launch(chromium);
+    });
+    afterAll(() => browser.close());
+
+    const signedIn = async (look: Look) => {
+      const tab = await openConsole(browser, service.url, look);
+      await signIn(tab.page, service.adminKey);
+      return tab;
+    };
+
+    test("every page is accessible, light and dark, on a phone and a desktop, and breaks no policy", {
+      timeout: 600_000,
+    }, async () => {
+      const { Payments } = await api<{ Payments: { id: string }[] }>(
+        "GET",
+        "/payment?network=Preprod&limit=1",
+      );
+      const all = [
+        ...FRAGMENTS,
+        `#/payment/${Payments[0]?.id}`,
+        ...sized(DIALOGS.slice(0, 2), DIALOGS),
+      ];
+      for (const look of LOOKS) {
+        const { page, complaints } = await signedIn(look);
+        for (const [other, fragment] of paired(all, LOOKS)) {
+          if (other !== look) continue;
+          await show(page, fragment);
+          if (fragment.includes("&do=")) await page.getByRole("dialog").waitFor();
+          await expectAccessible(page, `${fragment} ${look.theme} ${look.size}`);
+        }
+        expect(complaints).toEqual([]);
+        await page.context().close();
+      }
+    });
+
+    test("refuses a key that is none, keeps one in the tab, and forgets it on leaving", async () => {
+      const { page } = await openConsole(browser, service.url, LOOKS[0] as Look);
+      await expectAccessible(page, "sign in");
+      await page.getByLabel("API key").fill("no such key");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByRole("alert").getByText("unknown or revoked").waitFor();
+      await signIn(page, service.adminKey);
+      await page.reload();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      const other = await page.context().newPage();
+      await other.goto(`${service.url}/console#/keys`);
+      await other.getByLabel("API key").waitFor();
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByLabel("API key").waitFor();
+      expect(await page.evaluate("JSON.stringify([sessionStorage, localStorage])")).not.toContain(
+        service.adminKey,
+      );
+      await page.context().close();
+    });
+
+    test("shows a change of the chain without a reload, and filters by the URL", {
+      timeout: LIVE_MS * 2,
+    }, async () => {
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await show(page, "#/payment");
+      await page.locator("tr.fresh").first().waitFor({ timeout: LIVE_MS });
+      await page.getByLabel("State").selectOption("Withdrawn");
+      await expect.poll(() => page.url()).toContain("filterOnChainState=Withdrawn");
+      const states = page.locator('td[data-label="State"]');
+      await expect
+        .poll(async () => new Set(await states.allTextContents()))
+        .toEqual(new Set(["Withdrawn"]));
+      await page.reload();
+      expect(await page.getByLabel("State").inputValue()).toBe("Withdrawn");
+      await page.locator('td[data-label="Escrow"] a').first().click();
+      await page
+        .getByRole("region", { name: "What happens next" })
+        .getByText("The escrow is over.")
+        .waitFor();
+      await page.goBack();
+      await states.first().waitFor();
+      await page.context().close();
+    });
+
+    test("an endpoint is created, seen at once, tested, disabled and revived; its secret is shown once", {
+      timeout: LIVE_MS,
+    }, async () => {
+      const { page } = await signedIn(LOOKS[1] as Look);
+      await show(page, "#/webhooks");
+      await page.getByRole("button", { name: "Create endpoint" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "Create endpoint" }).click();
+      await dialog.getByRole("alert").getByText("URL: is required").waitFor();
+      await dialog.getByLabel("URL").fill("http://127.0.0.1:9/private");
+      await dialog.getByLabel("Name").fill(MARKUP);
+      await dialog.getByLabel("QUEUE_DEAD").check();
+      await dialog.getByRole("button", { name: "Create endpoint" }).click();
+      await dialog.locator('input[name="url"][aria-invalid="true"]').waitFor();
+      const { Webhooks } = await api<{ Webhooks: { url: string }[] }>("GET", "/webhooks");
+      await dialog.getByLabel("URL").fill(`${Webhooks[0]?.url}/second`);
+      await dialog.getByRole("button", { name: "Create endpoint" }).click();
+      expect(await dialog.locator("output.secret").first().textContent()).toMatch(/^whsec_/);
+      await dialog.getByRole("button", { name: "Close" }).click();
+      await page.getByRole("button", { name: MARKUP }).click();
+      await page.getByRole("button", { name: "Send test event" }).click();
+      await dialog.getByRole("button", { name: "Send test event" }).click();
+      await dialog.getByText("Delivered").waitFor();
+      await page.keyboard.press("Escape");
+      for (const [action, isActive] of [
+        ["Disable", "no"],
+        ["Revive", "yes"],
+      ] as const) {
+        await page.getByRole("button", { name: action }).click();
+        await dialog.getByRole("button", { name: action }).click();
+        const row = page.locator("tr", { hasText: MARKUP });
+        await row.locator('td[data-label="Active"]', { hasText: isActive }).waitFor();
+      }
+      await page.context().close();
+    });
+
+    test("what strangers wrote is text everywhere", { timeout: LIVE_MS * 2 }, async () => {
+      const { Wallets } = await api<{ Wallets: { id: string }[] }>("GET", "/wallet/list?limit=1");
+      const { sources } = await api<{ sources: { id: string }[] }>("GET", "/registry-source");
+      await api("PATCH", "/wallet", { id: Wallets[0]?.id, note: MARKUP });
+      await api("PATCH", "/registry-source", { id: sources[0]?.id, note: MARKUP });
+      const bots = { url: service.url, token: service.adminKey };
+      await createBots(bots);
+      const { page, complaints } = await signedIn(LOOKS[0] as Look);
+      for (const fragment of [
+        "#/wallets",
+        "#/sources?tab=registry",
+        "#/worker-bots",
+        "#/worker-bots?tab=versions",
+        "#/keys?tab=audit",
+      ]) {
+        await show(page, fragment);
+        if (!fragment.includes("audit")) await page.getByText(MARKUP).first().waitFor();
+        expect(await page.locator("main img, main b, main script, main iframe").count()).toBe(0);
+        expect(await page.title()).not.toContain("pwned");
+      }
+      await page.getByRole("button").filter({ hasText: /\w/ }).first().waitFor();
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+  });
+
+/** A bot and its version, whose names are markup. */
+async function createBots({ url, token }: { url: string; token: string }): Promise<void> {
+  const send = async (path: string, body: object) => {
+    const response = await fetch(`${url}/v1/admin/worker-bots${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify(body),
+    });
+    expect(response.status).toBe(200);
+  };
+  await send("/versions", { id: "v1", name: MARKUP, summary: MARKUP });
+  await send("", { name: MARKUP, versionId: "v1" });
+}

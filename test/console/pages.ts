@@ -1,0 +1,151 @@
+/** The console's pages held against the API's own document. */
+import type { Action, Field, Page, Resource } from "../../console/ui/resource.ts";
+
+interface Schema {
+  $ref?: string;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+}
+
+interface Operation {
+  parameters?: ({ $ref: string } | Parameter)[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { $ref?: string; content?: Record<string, { schema: Schema }> }>;
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+}
+
+export interface ApiDocument {
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, unknown>>;
+}
+
+/** What pages name that the API does not have; each as `page: what`. */
+export function unknownNames(document: ApiDocument, pages: readonly Page[]): string[] {
+  const names = pages.flatMap((page) =>
+    page.tabs.flatMap((tab) =>
+      ofTab(document, tab).map((name) => `${page.name}/${tab.name}: ${name}`),
+    ),
+  );
+  const links = pages.flatMap(({ tabs }) =>
+    tabs.flatMap(({ related = [] }) =>
+      related.flatMap(({ page, tab, query }) => {
+        const target = pages.find(({ name }) => name === page)?.tabs;
+        const list = tab ? target?.find(({ name }) => name === tab) : target?.[0];
+        const filters = list?.filters?.map(({ name }) => name) ?? [];
+        return Object.keys(query)
+          .filter((name) => !filters.includes(name))
+          .map((name) => `${page}/${tab}: ${name}`);
+      }),
+    ),
+  );
+  return [...names, ...links];
+}
+
+function ofTab(document: ApiDocument, tab: Resource): string[] {
+  const { method = "GET", path, rows, columns, filters = [], related = [], key = "id" } = tab;
+  const operation = operationOf(document, method, path);
+  if (!operation) return [`no ${method} ${path}`];
+  const row = follow(document, answerOf(document, operation), `${rows}.0`);
+  const inRow = [
+    ...columns.map(({ at }) => at),
+    key,
+    ...related.flatMap(({ query }) => Object.values(query)),
+  ];
+  const asked = filters.map(({ name }) => name);
+  return [
+    ...inRow.filter((at) => follow(document, row, at).length === 0).map((at) => `row has no ${at}`),
+    ...sentUnknown(document, operation, method, asked),
+    ...[...(tab.creates ?? []), ...(tab.actions ?? [])].flatMap((action) =>
+      ofAction(document, action, row),
+    ),
+  ];
+}
+
+/** What an action names that its operation does not take or answer. */
+export function ofAction(document: ApiDocument, action: Action, row: Schema[]): string[] {
+  const { method, path, fields = [], fromRow = {}, fixed = {}, hasNetwork, shows = [] } = action;
+  const operation = operationOf(document, method, path);
+  if (!operation) return [`${action.name}: no ${method} ${path}`];
+  const sent = [
+    ...fields.map(nameOf),
+    ...Object.keys(fromRow),
+    ...Object.keys(fixed),
+    ...(hasNetwork ? ["network"] : []),
+  ];
+  const taken = Object.values(fromRow)
+    .flatMap(pathsOf)
+    .concat(fields.flatMap(({ from }) => from ?? []));
+  const answer = answerOf(document, operation);
+  return [
+    ...sentUnknown(document, operation, method, sent),
+    ...taken.filter((at) => follow(document, row, at).length === 0).map((at) => `row has no ${at}`),
+    ...shows
+      .filter(({ at }) => follow(document, answer, at).length === 0)
+      .map(({ at }) => `answer has no ${at}`),
+  ].map((problem) => `${action.name}: ${problem}`);
+}
+
+function nameOf({ name, itemName }: Field): string {
+  return itemName ? `${name}.0.${itemName}` : name;
+}
+
+function pathsOf(from: unknown): string[] {
+  if (typeof from === "string") return [from];
+  return Object.values(from as object).flatMap(pathsOf);
+}
+
+function operationOf(document: ApiDocument, method: string, path: string): Operation | undefined {
+  const full = path.startsWith("/v1/") ? path : `/api/v1${path}`;
+  return document.paths[full]?.[method.toLowerCase()];
+}
+
+function sentUnknown(document: ApiDocument, operation: Operation, method: string, names: string[]) {
+  const parameters = (operation.parameters ?? []).map((one) => resolve<Parameter>(document, one));
+  const query = parameters.filter((one) => one.in === "query").map(({ name }) => name);
+  const body = operation.requestBody?.content["application/json"]?.schema;
+  const isKnown = (name: string) =>
+    method === "GET" ? query.includes(name) : follow(document, body ? [body] : [], name).length > 0;
+  return names.filter((name) => !isKnown(name)).map((name) => `${method} does not take ${name}`);
+}
+
+function answerOf(document: ApiDocument, { responses }: Operation): Schema[] {
+  const response = responses[200];
+  const { content } = resolve<{ content?: Record<string, { schema: Schema }> }>(document, response);
+  const schema = content?.["application/json"]?.schema;
+  return schema ? follow(document, [schema], "data") : [];
+}
+
+/** The schemas of a member; of a union, those of each of its kinds. */
+function follow(document: ApiDocument, schemas: Schema[], path: string): Schema[] {
+  return path
+    .split(".")
+    .reduce(
+      (found, name) =>
+        found
+          .flatMap((one) => kindsOf(document, one))
+          .flatMap(({ properties, items }) =>
+            /^\d+$/.test(name) ? (items ?? []) : (properties?.[name] ?? []),
+          ),
+      schemas,
+    );
+}
+
+function kindsOf(document: ApiDocument, schema: Schema): Schema[] {
+  const one = resolve<Schema>(document, schema);
+  const kinds = one.anyOf ?? one.oneOf ?? one.allOf;
+  return [one, ...(kinds ?? []).flatMap((kind) => kindsOf(document, kind))];
+}
+
+function resolve<T>(document: ApiDocument, one: unknown): T {
+  const { $ref } = one as { $ref?: string };
+  if ($ref === undefined) return one as T;
+  const [, , kind = "", name = ""] = $ref.split("/");
+  return document.components[kind]?.[name] as T;
+}
