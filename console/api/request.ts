@@ -1,6 +1,6 @@
 /** Every call of the console to the API. */
+import { transport } from "../../client/transport.ts";
 import { key, signOut } from "./session.ts";
-import { inOwnNames } from "./wire.ts";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
@@ -31,8 +31,11 @@ export class CallError extends Error {
   }
 }
 
-const WAIT_MS = 35_000;
 const NOT_MODIFIED = 304;
+/** Settlements take up to 30 s. Whoever looks at a page would rather be told than wait for many tries. */
+const SENDING = { attempts: 2, timeoutMs: 35_000 };
+
+const send = transport({ ...SENDING, token: () => key.value ?? "" });
 const ADMIN_API = "/v1/";
 
 /** What an address of the API answered last, so that an unchanged answer is not sent again. */
@@ -47,27 +50,24 @@ const MOST_KNOWN = 50;
  * @throws CallError. A 401 ends the session, unless the key was another.
  */
 export async function call<Data>(request: Call, signal?: AbortSignal, token?: string) {
-  const { method, body } = request;
+  const { method, body, idempotencyKey } = request;
   const url = urlOf(request);
-  const used = token ?? key.value ?? "";
-  const headers: Record<string, string> = url.startsWith(ADMIN_API)
-    ? { authorization: `Bearer ${used}` }
-    : { token: used };
+  const headers = new Headers();
   const cached = method === "GET" ? known.get(url) : undefined;
-  if (cached) headers["if-none-match"] = cached.etag;
-  if (body !== undefined) headers["content-type"] = "application/json";
-  if (request.idempotencyKey) headers["idempotency-key"] = request.idempotencyKey;
-  const timeout = AbortSignal.timeout(WAIT_MS);
+  if (cached) headers.set("if-none-match", cached.etag);
+  if (body !== undefined) headers.set("content-type", "application/json");
+  if (idempotencyKey) headers.set("idempotency-key", idempotencyKey);
   let response: Response;
   let text: string;
   try {
-    response = await fetch(url, {
+    const asked = new Request(url, {
       method,
       headers,
       cache: "no-store",
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      signal: signal ?? null,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
+    response = await (token === undefined ? send : transport({ ...SENDING, token }))(asked);
     text = await response.text();
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -80,7 +80,7 @@ export async function call<Data>(request: Call, signal?: AbortSignal, token?: st
     if (error.status === 401 && token === undefined) signOut(error.message);
     throw error;
   }
-  const data = inOwnNames(answer.data) as Data;
+  const data = answer.data as Data;
   const etag = response.headers.get("etag");
   if (method === "GET" && etag !== null) remember(url, etag, data);
   return data;
