@@ -390,6 +390,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/payment/income": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Adds up what payments brought
+         * @description An escrow counts at the block time of the transaction that ended it, one that is still open at that of its newest transaction, in the days and months of `timeZone`. A withdrawal counts with its price, a settled dispute with what each side received. An escrow whose funds are invalid does not count.
+         *
+         *     Access: User.
+         */
+        post: operations["sumPaymentIncome"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/purchase/spending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Adds up what purchases cost
+         * @description An escrow counts at the block time of the transaction that ended it, one that is still open at that of its newest transaction, in the days and months of `timeZone`. A withdrawal counts with its price, a settled dispute with what each side received. An escrow whose funds are invalid does not count.
+         *
+         *     Access: User.
+         */
+        post: operations["sumPurchaseSpending"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/payment/x402": {
         parameters: {
             query?: never;
@@ -582,6 +626,114 @@ export interface paths {
          *     Access: +PAY.
          */
         post: operations["cancelRefundRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/payment/error-state-recovery": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Clears the error of a payment, or has what failed tried again
+         * @description A lock stays wanted when its error is cleared: `POST /purchase/cancel` gives it up. Nothing is tried again that could be paid twice.
+         *
+         *     Access: +PAY.
+         */
+        post: operations["recoverPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/payment/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Has the step of a payment that failed, or that waits to be tried again, tried now
+         * @description While nothing has failed it changes nothing. It is refused where the contract does not allow the step any more.
+         *
+         *     Access: +PAY.
+         */
+        post: operations["retryPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/purchase/error-state-recovery": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Clears the error of a purchase, or has what failed tried again
+         * @description A lock stays wanted when its error is cleared: `POST /purchase/cancel` gives it up. Nothing is tried again that could be paid twice.
+         *
+         *     Access: +PAY.
+         */
+        post: operations["recoverPurchase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/purchase/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Has the step of a purchase that failed, or that waits to be tried again, tried now
+         * @description While nothing has failed it changes nothing. It is refused where the contract does not allow the step any more.
+         *
+         *     Access: +PAY.
+         */
+        post: operations["retryPurchase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/task": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the steps of escrows that are waiting or under way, newest escrows first
+         * @description Access: User.
+         */
+        get: operations["listTasks"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2231,6 +2383,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    PURCHASE_DEADLINE_NEAR: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A deadline of a purchase is near, and something of this side is undone
+         * @description Sent to endpoints of the format EXTENDED at least once, in no particular order; the chat formats get a message about it. The signature is that of Standard Webhooks.
+         */
+        post: operations["onPurchaseDeadlineNear"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     PAYMENT_ON_CHAIN_STATUS_CHANGED: {
         parameters: {
             query?: never;
@@ -2265,6 +2437,26 @@ export interface webhooks {
          * @description Sent to endpoints of the format EXTENDED at least once, in no particular order; the chat formats get a message about it. The signature is that of Standard Webhooks.
          */
         post: operations["onPaymentOnError"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    PAYMENT_DEADLINE_NEAR: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A deadline of a payment is near, and something of this side is undone
+         * @description Sent to endpoints of the format EXTENDED at least once, in no particular order; the chat formats get a message about it. The signature is that of Standard Webhooks.
+         */
+        post: operations["onPaymentDeadlineNear"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2715,6 +2907,60 @@ export interface components {
          * @enum {string}
          */
         BalanceState: "Unknown" | "Healthy" | "Low";
+        /** @description What escrows of a day came to. */
+        BookedDay: {
+            /** @description The day of the month. */
+            day: number;
+            /** @description The month, from 1. */
+            month: number;
+            /** @description The year. */
+            year: number;
+            /** @description By unit, the native coin first. */
+            Units: components["schemas"]["BookedUnit"][];
+            /** @description What the network took of this side, in minor units of the native coin. */
+            blockchainFees: number;
+            /** @description The same as text, in minor units. */
+            blockchainFeesText: string;
+        };
+        /** @description What escrows of a month came to. */
+        BookedMonth: {
+            /** @description The month, from 1. */
+            month: number;
+            /** @description The year. */
+            year: number;
+            /** @description By unit, the native coin first. */
+            Units: components["schemas"]["BookedUnit"][];
+            /** @description What the network took of this side, in minor units of the native coin. */
+            blockchainFees: number;
+            /** @description The same as text, in minor units. */
+            blockchainFeesText: string;
+        };
+        /** @description What escrows of a period came to. */
+        BookedTotal: {
+            /** @description By unit, the native coin first. */
+            Units: components["schemas"]["BookedUnit"][];
+            /** @description What the network took of this side, in minor units of the native coin. */
+            blockchainFees: number;
+            /** @description The same as text, in minor units. */
+            blockchainFeesText: string;
+        };
+        /** @description What escrows came to in one unit. */
+        BookedUnit: {
+            /** @description Empty for the native coin, else policy id and asset name in hex. */
+            unit: string;
+            /** @description The same as `gross`, as a number: all digits are there, which not every JSON parser keeps. */
+            amount: number;
+            /** @description The same as text, in minor units. */
+            amountText: string;
+            /** @description The amounts before any fee, in minor units. */
+            gross: string;
+            /** @description What the contract's operator took of them; sellers pay it, in minor units. */
+            protocolFee: string;
+            /** @description What the network took of this side for its steps, in minor units. */
+            networkFee: string;
+            /** @description What is left: of income what the seller keeps, of spending what it cost the buyer, of refunds what came back, or for sellers what the steps cost them, below zero, in minor units. */
+            net: string;
+        };
         CancelPurchaseRequest: {
             /** @description Network of the ledger. */
             network: components["schemas"]["Network"];
@@ -4288,10 +4534,15 @@ export interface components {
             url: string | null;
         };
         /**
+         * @description A side of an escrow.
+         * @enum {string}
+         */
+        EscrowKind: "Payment" | "Purchase";
+        /**
          * @description A kind of event.
          * @enum {string}
          */
-        EventKind: "PURCHASE_ON_CHAIN_STATUS_CHANGED" | "PAYMENT_ON_CHAIN_STATUS_CHANGED" | "PURCHASE_ON_ERROR" | "PAYMENT_ON_ERROR" | "WALLET_LOW_BALANCE" | "X402_PAYMENT_SETTLED" | "X402_PAYMENT_FAILED" | "X402_WALLET_LOW_BALANCE" | "FUND_DISTRIBUTION_SENT" | "FUND_DISTRIBUTION_CONFIRMED" | "FUND_DISTRIBUTION_FAILED" | "SOURCE_STUCK" | "WALLET_STUCK" | "ENDPOINT_DISABLED" | "QUEUE_DEAD";
+        EventKind: "PURCHASE_ON_CHAIN_STATUS_CHANGED" | "PAYMENT_ON_CHAIN_STATUS_CHANGED" | "PURCHASE_ON_ERROR" | "PAYMENT_ON_ERROR" | "PURCHASE_DEADLINE_NEAR" | "PAYMENT_DEADLINE_NEAR" | "WALLET_LOW_BALANCE" | "X402_PAYMENT_SETTLED" | "X402_PAYMENT_FAILED" | "X402_WALLET_LOW_BALANCE" | "FUND_DISTRIBUTION_SENT" | "FUND_DISTRIBUTION_CONFIRMED" | "FUND_DISTRIBUTION_FAILED" | "SOURCE_STUCK" | "WALLET_STUCK" | "ENDPOINT_DISABLED" | "QUEUE_DEAD";
         /** @description A result that an agent shows as an example. */
         ExampleOutput: {
             /** @description Its name. */
@@ -5017,6 +5268,18 @@ export interface components {
                 sources: components["schemas"]["RegistrySource"][];
             };
         };
+        ListTasksResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: {
+                /** @description The tasks. */
+                Tasks: components["schemas"]["Task"][];
+            };
+        };
         ListTopUpRulesResponse: {
             /**
              * @description Tells a success from an error.
@@ -5535,6 +5798,16 @@ export interface components {
          * @enum {string}
          */
         MoveOutcome: "Moved" | "Failed";
+        /** @description A time before which a step must be done. */
+        NearDeadline: {
+            /** @description What is undone; `requestedAction` begins with it. */
+            step: components["schemas"]["Step"];
+            /**
+             * Format: date-time
+             * @description The time, after which the contract does not allow it.
+             */
+            time: string;
+        };
         /** @description What is left of one asset. */
         NetFunds: {
             /** @description Minor units of `unit`, below zero where it costs more than it brings. */
@@ -6068,6 +6341,129 @@ export interface components {
                 /** @description What was to be done next before. */
                 requestedAction: components["schemas"]["PaymentAction"];
             } | null;
+        };
+        PaymentDeadlineNearEvent: {
+            /** @description Id of the event, the same in every delivery of it. */
+            id: string;
+            /**
+             * @description Kind of the event.
+             * @constant
+             */
+            type: "PAYMENT_DEADLINE_NEAR";
+            /**
+             * @description The same as `type`.
+             * @constant
+             */
+            event_type: "PAYMENT_DEADLINE_NEAR";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            timestamp: string;
+            /** @description The same as `id`. */
+            webhook_id: string;
+            /** @description Counts the events of the record: 1, 2, 3 … */
+            sequence: number;
+            /** @description The record as GET showed it at that moment. */
+            data: {
+                /** @description Id of the record. */
+                id: string;
+                /**
+                 * Format: date-time
+                 * @description When the record was made.
+                 */
+                createdAt: string;
+                /**
+                 * Format: date-time
+                 * @description When the record was last changed.
+                 */
+                updatedAt: string;
+                /** @description Names the escrow on the chain: both sides' identifiers and the seller's signature, compressed. */
+                blockchainIdentifier: string;
+                /** @description Policy id and asset name of the agent, in hex. */
+                agentIdentifier: string;
+                /** @description The agent's name as its token said when the record was requested; null: it was not asked for. */
+                agentName: string | null;
+                /** @description How the agent is paid. */
+                pricingType: components["schemas"]["PricingType"];
+                /** @description When the sync last applied something to the record. */
+                lastCheckedAt: string | null;
+                /** @description Until when funds may be locked, in Unix milliseconds. */
+                payByTime: string | null;
+                /** @description Until when the seller must submit the result, in Unix milliseconds. */
+                submitResultTime: string | null;
+                /** @description From when the seller may withdraw, in Unix milliseconds. */
+                unlockTime: string | null;
+                /** @description From when a dispute may be settled, in Unix milliseconds. */
+                externalDisputeUnlockTime: string | null;
+                /** @description Fees that the buyer paid, in whole units of the native coin. */
+                totalBuyerChainFees: number;
+                /** @description Fees that the seller paid, in whole units of the native coin. */
+                totalSellerChainFees: number;
+                /**
+                 * Format: date-time
+                 * @description Stamp of the last change of the next action, the on-chain state or the result hash.
+                 */
+                nextActionOrOnChainStateOrResultLastChangedAt: string;
+                /**
+                 * Format: date-time
+                 * @description Stamp of the last change of the next action.
+                 */
+                nextActionLastChangedAt: string;
+                /**
+                 * Format: date-time
+                 * @description Stamp of the last change of the on-chain state or the result hash.
+                 */
+                onChainStateOrResultLastChangedAt: string;
+                /** @description Id of the API key that the record belongs to. */
+                requestedById: string;
+                /** @description State of the escrow on the chain; null while nothing is locked. */
+                onChainState: components["schemas"]["OnChainState"] | null;
+                /** @description Native coin that the buyer locked besides the price and gets back, in minor units. */
+                collateralReturnMinorUnit: string | null;
+                /** @description Where a refund goes, in bech32; null: to the buyer's wallet. */
+                buyerReturnAddress: string | null;
+                /** @description Where revenue goes, in bech32; null: to the seller's wallet. */
+                sellerReturnAddress: string | null;
+                /** @description Unix milliseconds before which this side may not act. */
+                cooldownTime: number;
+                /** @description Unix milliseconds before which the other side may not act. */
+                cooldownTimeOtherParty: number;
+                /** @description Hash of the job's input, in hex; empty when there is none. */
+                inputHash: string;
+                /** @description Hash of the job's result, in hex; empty when there is none. */
+                resultHash: string;
+                /** @description What this service does for it next, when, and what it waits for. */
+                Next: components["schemas"]["NextStep"];
+                /** @description The newest transaction; null before one. */
+                CurrentTransaction: components["schemas"]["Transaction"] | null;
+                /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
+                TransactionHistory: components["schemas"]["Transaction"][];
+                /** @description True where a history has older entries: the newest 1,000 are shown. Else it is left out. */
+                historyTruncated?: boolean;
+                /** @description What a settled dispute paid to the seller or its return address; else empty. */
+                WithdrawnForSeller: components["schemas"]["Funds"][];
+                /** @description What a settled dispute paid to the buyer or its return address; else empty. */
+                WithdrawnForBuyer: components["schemas"]["Funds"][];
+                /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+                Settled: components["schemas"]["Settled"] | null;
+                /** @description The payment source of the record. */
+                PaymentSource: components["schemas"]["RecordPaymentSource"];
+                /** @description The wallet of this service that acts in the escrow. */
+                SmartContractWallet: components["schemas"]["RecordWallet"] | null;
+                /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
+                metadata: string | null;
+                /** @description What is done next. */
+                NextAction: components["schemas"]["PaymentNextAction"];
+                /** @description The price. */
+                RequestedFunds: components["schemas"]["Funds"][];
+                /** @description The buyer; null while nothing is locked. */
+                BuyerWallet: components["schemas"]["Counterparty"] | null;
+                /** @description Payment key hash of the seller. */
+                sellerVKey: string;
+                /** @description What is near. */
+                Deadline: components["schemas"]["NearDeadline"];
+            };
         };
         /**
          * @description What went wrong with a payment.
@@ -6615,6 +7011,129 @@ export interface components {
             /** @description Credits that `POST /purchase` takes of a limited key. */
             usageCredits: number;
         };
+        PurchaseDeadlineNearEvent: {
+            /** @description Id of the event, the same in every delivery of it. */
+            id: string;
+            /**
+             * @description Kind of the event.
+             * @constant
+             */
+            type: "PURCHASE_DEADLINE_NEAR";
+            /**
+             * @description The same as `type`.
+             * @constant
+             */
+            event_type: "PURCHASE_DEADLINE_NEAR";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            timestamp: string;
+            /** @description The same as `id`. */
+            webhook_id: string;
+            /** @description Counts the events of the record: 1, 2, 3 … */
+            sequence: number;
+            /** @description The record as GET showed it at that moment. */
+            data: {
+                /** @description Id of the record. */
+                id: string;
+                /**
+                 * Format: date-time
+                 * @description When the record was made.
+                 */
+                createdAt: string;
+                /**
+                 * Format: date-time
+                 * @description When the record was last changed.
+                 */
+                updatedAt: string;
+                /** @description Names the escrow on the chain: both sides' identifiers and the seller's signature, compressed. */
+                blockchainIdentifier: string;
+                /** @description Policy id and asset name of the agent, in hex. */
+                agentIdentifier: string;
+                /** @description The agent's name as its token said when the record was requested; null: it was not asked for. */
+                agentName: string | null;
+                /** @description How the agent is paid. */
+                pricingType: components["schemas"]["PricingType"];
+                /** @description When the sync last applied something to the record. */
+                lastCheckedAt: string | null;
+                /** @description Until when funds may be locked, in Unix milliseconds. */
+                payByTime: string | null;
+                /** @description Until when the seller must submit the result, in Unix milliseconds. */
+                submitResultTime: string | null;
+                /** @description From when the seller may withdraw, in Unix milliseconds. */
+                unlockTime: string | null;
+                /** @description From when a dispute may be settled, in Unix milliseconds. */
+                externalDisputeUnlockTime: string | null;
+                /** @description Fees that the buyer paid, in whole units of the native coin. */
+                totalBuyerChainFees: number;
+                /** @description Fees that the seller paid, in whole units of the native coin. */
+                totalSellerChainFees: number;
+                /**
+                 * Format: date-time
+                 * @description Stamp of the last change of the next action, the on-chain state or the result hash.
+                 */
+                nextActionOrOnChainStateOrResultLastChangedAt: string;
+                /**
+                 * Format: date-time
+                 * @description Stamp of the last change of the next action.
+                 */
+                nextActionLastChangedAt: string;
+                /**
+                 * Format: date-time
+                 * @description Stamp of the last change of the on-chain state or the result hash.
+                 */
+                onChainStateOrResultLastChangedAt: string;
+                /** @description Id of the API key that the record belongs to. */
+                requestedById: string;
+                /** @description State of the escrow on the chain; null while nothing is locked. */
+                onChainState: components["schemas"]["OnChainState"] | null;
+                /** @description Native coin that the buyer locked besides the price and gets back, in minor units. */
+                collateralReturnMinorUnit: string | null;
+                /** @description Where a refund goes, in bech32; null: to the buyer's wallet. */
+                buyerReturnAddress: string | null;
+                /** @description Where revenue goes, in bech32; null: to the seller's wallet. */
+                sellerReturnAddress: string | null;
+                /** @description Unix milliseconds before which this side may not act. */
+                cooldownTime: number;
+                /** @description Unix milliseconds before which the other side may not act. */
+                cooldownTimeOtherParty: number;
+                /** @description Hash of the job's input, in hex; empty when there is none. */
+                inputHash: string;
+                /** @description Hash of the job's result, in hex; empty when there is none. */
+                resultHash: string;
+                /** @description What this service does for it next, when, and what it waits for. */
+                Next: components["schemas"]["NextStep"];
+                /** @description The newest transaction; null before one. */
+                CurrentTransaction: components["schemas"]["Transaction"] | null;
+                /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
+                TransactionHistory: components["schemas"]["Transaction"][];
+                /** @description True where a history has older entries: the newest 1,000 are shown. Else it is left out. */
+                historyTruncated?: boolean;
+                /** @description What a settled dispute paid to the seller or its return address; else empty. */
+                WithdrawnForSeller: components["schemas"]["Funds"][];
+                /** @description What a settled dispute paid to the buyer or its return address; else empty. */
+                WithdrawnForBuyer: components["schemas"]["Funds"][];
+                /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+                Settled: components["schemas"]["Settled"] | null;
+                /** @description The payment source of the record. */
+                PaymentSource: components["schemas"]["RecordPaymentSource"];
+                /** @description The wallet of this service that acts in the escrow. */
+                SmartContractWallet: components["schemas"]["RecordWallet"] | null;
+                /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
+                metadata: string | null;
+                /** @description What is done next. */
+                NextAction: components["schemas"]["PurchaseNextAction"];
+                /** @description Earlier actions, newest first; empty unless asked for with `includeHistory`. */
+                ActionHistory: components["schemas"]["PurchaseActionEntry"][];
+                /** @description The price. */
+                PaidFunds: components["schemas"]["Funds"][];
+                /** @description The seller. */
+                SellerWallet: components["schemas"]["Counterparty"];
+                /** @description What is near. */
+                Deadline: components["schemas"]["NearDeadline"];
+            };
+        };
         /**
          * @description What went wrong with a purchase.
          * @enum {string}
@@ -6914,6 +7433,56 @@ export interface components {
             walletVkey: string;
             /** @description Address of the wallet, in bech32. */
             walletAddress: string;
+        };
+        RecoverPaymentRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+            /**
+             * Format: date-time
+             * @description The record's `updatedAt` as you read it: what was changed since is decided on anew.
+             */
+            updatedAt: string;
+            /**
+             * @description Whether the step that failed is tried again; else the error is cleared, and the step not wanted any more.
+             * @default false
+             */
+            retryPreviousAction?: boolean;
+        };
+        RecoverPaymentResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["Payment"];
+        };
+        RecoverPurchaseRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+            /**
+             * Format: date-time
+             * @description The record's `updatedAt` as you read it: what was changed since is decided on anew.
+             */
+            updatedAt: string;
+            /**
+             * @description Whether the step that failed is tried again; else the error is cleared, and the step not wanted any more.
+             * @default false
+             */
+            retryPreviousAction?: boolean;
+        };
+        RecoverPurchaseResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["Purchase"];
         };
         /** @description A contract's script in an output on the chain: transactions that read it there need not hold it. */
         ReferenceScript: {
@@ -7441,6 +8010,36 @@ export interface components {
                 Purchases: components["schemas"]["Purchase"][];
             };
         };
+        RetryPaymentRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+        };
+        RetryPaymentResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["Payment"];
+        };
+        RetryPurchaseRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+        };
+        RetryPurchaseResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["Purchase"];
+        };
         RotateWebhookSecretRequest: {
             /** @description Id of the webhook. */
             webhookId: string;
@@ -7786,7 +8385,7 @@ export interface components {
             amount: string;
         };
         /**
-         * @description A step of an escrow.
+         * @description A step that a wallet takes for an escrow.
          * @enum {string}
          */
         Step: "FundsLocking" | "SubmitResult" | "Withdraw" | "AuthorizeRefund" | "SetRefundRequested" | "UnSetRefundRequested" | "WithdrawRefund" | "AuthorizeWithdrawal";
@@ -7867,6 +8466,169 @@ export interface components {
             /** @description The answer. */
             data: components["schemas"]["Payment"];
         };
+        SumPaymentIncomeRequest: {
+            /** @description The agent whose escrows count, policy id and asset name in hex; null: those of all agents. */
+            agentIdentifier: string | null;
+            /** @description Begin of the period, the first moment of it; left out: 2020 in UTC. Null is as if left out. */
+            startDate?: string | null;
+            /** @description End of the period, the first moment after it; left out: now. Null is as if left out. */
+            endDate?: string | null;
+            /**
+             * Format: time-zone
+             * @description Time zone whose days and months are shown: a name of the IANA database.
+             * @default Etc/UTC
+             */
+            timeZone?: string;
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description Only escrows of this generation of the contract; without it, of all. */
+            filterPaymentSourceType?: components["schemas"]["PaymentSourceType"];
+        };
+        SumPaymentIncomeResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: {
+                /** @description The agent that was asked for; null: all. */
+                agentIdentifier: string | null;
+                /**
+                 * Format: date-time
+                 * @description Begin of the period.
+                 */
+                periodStart: string;
+                /**
+                 * Format: date-time
+                 * @description End of the period.
+                 */
+                periodEnd: string;
+                /** @description How many escrows are counted. */
+                totalTransactions: number;
+                /** @description What sellers earned. */
+                TotalIncome: components["schemas"]["BookedTotal"];
+                /** @description What sellers earned, by day; days without any are left out. */
+                DailyIncome: components["schemas"]["BookedDay"][];
+                /** @description What sellers earned, by month; months without any are left out. */
+                MonthlyIncome: components["schemas"]["BookedMonth"][];
+                /** @description What went back to buyers. */
+                TotalRefunded: components["schemas"]["BookedTotal"];
+                /** @description What went back to buyers, by day; days without any are left out. */
+                DailyRefunded: components["schemas"]["BookedDay"][];
+                /** @description What went back to buyers, by month; months without any are left out. */
+                MonthlyRefunded: components["schemas"]["BookedMonth"][];
+                /** @description What is locked and went to nobody yet. */
+                TotalPending: components["schemas"]["BookedTotal"];
+                /** @description What is locked and went to nobody yet, by day; days without any are left out. */
+                DailyPending: components["schemas"]["BookedDay"][];
+                /** @description What is locked and went to nobody yet, by month; months without any are left out. */
+                MonthlyPending: components["schemas"]["BookedMonth"][];
+            };
+        };
+        SumPurchaseSpendingRequest: {
+            /** @description The agent whose escrows count, policy id and asset name in hex; null: those of all agents. */
+            agentIdentifier: string | null;
+            /** @description Begin of the period, the first moment of it; left out: 2020 in UTC. Null is as if left out. */
+            startDate?: string | null;
+            /** @description End of the period, the first moment after it; left out: now. Null is as if left out. */
+            endDate?: string | null;
+            /**
+             * Format: time-zone
+             * @description Time zone whose days and months are shown: a name of the IANA database.
+             * @default Etc/UTC
+             */
+            timeZone?: string;
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description Only escrows of this generation of the contract; without it, of all. */
+            filterPaymentSourceType?: components["schemas"]["PaymentSourceType"];
+        };
+        SumPurchaseSpendingResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: {
+                /** @description The agent that was asked for; null: all. */
+                agentIdentifier: string | null;
+                /**
+                 * Format: date-time
+                 * @description Begin of the period.
+                 */
+                periodStart: string;
+                /**
+                 * Format: date-time
+                 * @description End of the period.
+                 */
+                periodEnd: string;
+                /** @description How many escrows are counted. */
+                totalTransactions: number;
+                /** @description What buyers spent. */
+                TotalSpend: components["schemas"]["BookedTotal"];
+                /** @description What buyers spent, by day; days without any are left out. */
+                DailySpend: components["schemas"]["BookedDay"][];
+                /** @description What buyers spent, by month; months without any are left out. */
+                MonthlySpend: components["schemas"]["BookedMonth"][];
+                /** @description What went back to buyers. */
+                TotalRefunded: components["schemas"]["BookedTotal"];
+                /** @description What went back to buyers, by day; days without any are left out. */
+                DailyRefunded: components["schemas"]["BookedDay"][];
+                /** @description What went back to buyers, by month; months without any are left out. */
+                MonthlyRefunded: components["schemas"]["BookedMonth"][];
+                /** @description What is locked and went to nobody yet. */
+                TotalPending: components["schemas"]["BookedTotal"];
+                /** @description What is locked and went to nobody yet, by day; days without any are left out. */
+                DailyPending: components["schemas"]["BookedDay"][];
+                /** @description What is locked and went to nobody yet, by month; months without any are left out. */
+                MonthlyPending: components["schemas"]["BookedMonth"][];
+            };
+        };
+        /** @description A step of an escrow that was asked for, or comes by itself, and is not done. */
+        Task: {
+            /** @description Id of the payment or purchase: it has one task at a time. */
+            id: string;
+            /** @description Which of the two it is. */
+            kind: components["schemas"]["EscrowKind"];
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description Names the escrow. */
+            blockchainIdentifier: string;
+            /** @description What is to be done; `requestedAction` begins with it. */
+            step: components["schemas"]["Step"];
+            /** @description `Waiting`: nothing is sent yet. `UnderWay`: a transaction is. `NeedsPerson`: it goes on once somebody decides. */
+            status: components["schemas"]["TaskStatus"];
+            /** @description What it waits for, for people. */
+            reason: string;
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            since: string;
+            /** @description Id of the API key that asked for it; `automatic`: it came by itself. */
+            requestedById: string;
+            /** @description From when the contract allows it; null: nothing binds it. */
+            notBefore: string | null;
+            /** @description Until when the contract allows it; null: for ever. */
+            deadline: string | null;
+            /** @description When it is tried again after a try that failed; null: none did. */
+            nextTryAt: string | null;
+            /** @description How many tries failed. */
+            failedTries: number;
+            /** @description The transaction under way; null: none is. */
+            txHash: string | null;
+            /** @description Id of the wallet that does it; null: none was chosen yet. */
+            walletId: string | null;
+            /** @description The result that is to be submitted; null of other steps. */
+            resultHash: string | null;
+        };
+        /**
+         * @description How far a task is.
+         * @enum {string}
+         */
+        TaskStatus: "Waiting" | "UnderWay" | "NeedsPerson";
         TestWebhookRequest: {
             /** @description Id of the webhook. */
             webhookId: string;
@@ -10306,6 +11068,96 @@ export interface operations {
             };
         };
     };
+    sumPaymentIncome: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `x-d1-bookmark` of an earlier answer: this one is then at least as new. */
+                "x-d1-bookmark"?: components["parameters"]["Bookmark"];
+                /** @description The `ETag` of an earlier answer: when this one is the same, it is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SumPaymentIncomeRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SumPaymentIncomeResponse"];
+                };
+            };
+            /** @description The answer is the one that `If-None-Match` names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    sumPurchaseSpending: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `x-d1-bookmark` of an earlier answer: this one is then at least as new. */
+                "x-d1-bookmark"?: components["parameters"]["Bookmark"];
+                /** @description The `ETag` of an earlier answer: when this one is the same, it is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SumPurchaseSpendingRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SumPurchaseSpendingResponse"];
+                };
+            };
+            /** @description The answer is the one that `If-None-Match` names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
     createUnsignedLock: {
         parameters: {
             query?: never;
@@ -10618,6 +11470,198 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["CancelRefundRequestResponse"];
                 };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    recoverPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecoverPaymentRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoverPaymentResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    retryPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetryPaymentRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetryPaymentResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    recoverPurchase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecoverPurchaseRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoverPurchaseResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    retryPurchase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetryPurchaseRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetryPurchaseResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    listTasks: {
+        parameters: {
+            query: {
+                /** @description How many items a page has at most. */
+                limit?: number;
+                /** @description Id of the last item of the previous page, which is not repeated. */
+                cursorId?: string;
+                /** @description Network of the ledger. */
+                network: components["schemas"]["Network"];
+            };
+            header?: {
+                /** @description The `x-d1-bookmark` of an earlier answer: this one is then at least as new. */
+                "x-d1-bookmark"?: components["parameters"]["Bookmark"];
+                /** @description The `ETag` of an earlier answer: when this one is the same, it is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListTasksResponse"];
+                };
+            };
+            /** @description The answer is the one that `If-None-Match` names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description An error. */
             default: {
@@ -14803,6 +15847,35 @@ export interface operations {
             };
         };
     };
+    onPurchaseDeadlineNear: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the event; tells repeated deliveries. */
+                "webhook-id": string;
+                /** @description When this delivery was signed, in Unix seconds. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the HMAC-SHA-256 of `id.timestamp.body` in base64; two, separated by a space, while a secret is being rotated. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PurchaseDeadlineNearEvent"];
+            };
+        };
+        responses: {
+            /** @description The event was received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     onPaymentOnChainStatusChanged: {
         parameters: {
             query?: never;
@@ -14849,6 +15922,35 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PaymentOnErrorEvent"];
+            };
+        };
+        responses: {
+            /** @description The event was received. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    onPaymentDeadlineNear: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Id of the event; tells repeated deliveries. */
+                "webhook-id": string;
+                /** @description When this delivery was signed, in Unix seconds. */
+                "webhook-timestamp": string;
+                /** @description `v1,` and the HMAC-SHA-256 of `id.timestamp.body` in base64; two, separated by a space, while a secret is being rotated. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PaymentDeadlineNearEvent"];
             };
         };
         responses: {

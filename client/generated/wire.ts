@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "f3770135a840ed47b39e64468b17abb0d811fc75ddcce155743d9851c45638f9" as const;
+export const SHAPE = "9edfc978159135419af1b26f353df6cf06c83673ad853230b668a00728708401" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {
@@ -28,6 +28,7 @@ export const VALUES = {
 
 /** The fields that have such values. */
 export const VALUE_FIELDS = [
+  "filterPaymentSourceType",
   "format",
   "id",
   "paymentSourceType",
@@ -44,12 +45,18 @@ export const REPEATABLE = [
   "POST /api/v1/purchase/resolve-blockchain-identifier",
   "POST /api/v1/payment",
   "POST /api/v1/payment/resolve-blockchain-identifier",
+  "POST /api/v1/payment/income",
+  "POST /api/v1/purchase/spending",
   "POST /api/v1/payment/submit-result",
   "POST /api/v1/payment/authorize-refund",
   "POST /api/v1/payment/withdraw",
   "POST /api/v1/purchase/request-refund",
   "POST /api/v1/purchase/withdraw-refund",
   "POST /api/v1/purchase/cancel-refund-request",
+  "POST /api/v1/payment/error-state-recovery",
+  "POST /api/v1/payment/retry",
+  "POST /api/v1/purchase/error-state-recovery",
+  "POST /api/v1/purchase/retry",
   "POST /api/v1/payment-source-extended",
   "POST /api/v1/wallet",
   "POST /api/v1/wallet/low-balance",

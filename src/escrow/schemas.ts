@@ -114,12 +114,14 @@ const purchaseAction = action(
 const time = (what: string, example: string | null) =>
   described(timestamp("").nullable(), what, example);
 
+export const stepName = named("Step", "A step that a wallet takes for an escrow.", z.enum(STEPS));
+
 const next = named(
   "NextStep",
   "What is done for a record next.",
   z.object({
     action: described(
-      named("Step", "A step of an escrow.", z.enum(STEPS)).nullable(),
+      stepName.nullable(),
       "The step that a wallet of this service takes; null: none, as far as is known.",
       "Withdraw",
     ),
@@ -337,8 +339,6 @@ export const purchaseRecord = named(
     SellerWallet: described(counterparty, "The seller."),
   }),
 );
-
-export const stepName = named("Step", "A step that a wallet takes for an escrow.", z.enum(STEPS));
 
 /** Shown with a record where its deadline is told of. */
 export const nearDeadline = described(
