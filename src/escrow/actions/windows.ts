@@ -5,7 +5,7 @@ import type { Step } from "../wanted.ts";
 import { type Bound, type Party, ruleOf, rulesOf, transitionOf } from "./rules.ts";
 
 /** The end of the year 9999, epoch milliseconds: no date is printed beyond, and nothing waits longer. */
-const LAST_TIME = Date.UTC(10_000, 0, 1) - 1;
+export const LAST_TIME = Date.UTC(10_000, 0, 1) - 1;
 
 /** When a step may be done, epoch milliseconds of the chain; null: nothing binds it. */
 export interface Window {

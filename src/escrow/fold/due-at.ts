@@ -1,9 +1,9 @@
 import { isStepPossible, lastDeadline, windowOf } from "../actions/windows.ts";
 import type { EscrowRecord } from "../record.ts";
-import type { Step } from "../wanted.ts";
+import type { Step, Want } from "../wanted.ts";
 
 /** How long after a deadline a step is over: as long as a block may take to be seen. */
-const OVER_MS = 120_000;
+export const OVER_MS = 120_000;
 
 /**
  * When the wallet that acts for a record has something to do for it: what is wanted may begin, or can
@@ -24,9 +24,19 @@ export function dueAt(record: EscrowRecord): number | null {
     const begins = windowOf(record, want.step)?.notBefore ?? 0;
     return Math.max(begins, want.since, want.tryAt ?? 0);
   }
-  // It waits for the state to return, as long as that is of use.
-  const deadline = lastDeadline(record, want.step);
-  return deadline && deadline + OVER_MS;
+  return waitsUntil(record, want);
+}
+
+/**
+ * Until when a want waits for a state to return that a rollback took back: as long as that is of use. One
+ * without a deadline must not keep from its end what comes by itself.
+ *
+ * @returns epoch milliseconds of the chain; null: for ever
+ */
+export function waitsUntil(record: EscrowRecord, want: Want): number | null {
+  const step = stepByItself(record);
+  const last = lastDeadline(record, want.step) ?? (step && windowOf(record, step)?.notBefore);
+  return typeof last === "number" ? last + OVER_MS : null;
 }
 
 /** The step that ends an escrow when nobody asks for anything. */

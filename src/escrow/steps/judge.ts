@@ -2,7 +2,7 @@
 import type { ChainTime } from "../../chain/chain-time.ts";
 import type { OnChainState } from "../../chain/network.ts";
 import { ruleOf } from "../actions/rules.ts";
-import { isStepPossible, windowOf } from "../actions/windows.ts";
+import { isStepPossible, LAST_TIME, windowOf } from "../actions/windows.ts";
 import type { EscrowRecord } from "../record.ts";
 import { AUTOMATIC, type Step } from "../wanted.ts";
 import { ASKED, type AskedName } from "./asked.ts";
@@ -114,4 +114,5 @@ export function untimely(
   return null;
 }
 
-const iso = (time: number | null) => new Date(time ?? 0).toISOString();
+/** A lock that nobody agreed on may name a time that no calendar has. */
+const iso = (time: number | null) => new Date(Math.min(time ?? 0, LAST_TIME)).toISOString();

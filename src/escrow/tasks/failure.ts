@@ -6,13 +6,17 @@ import { WAIT_MS } from "../../wallets/pauses.ts";
 import { DeadlinePassed, NotYet } from "../../wallets/spending/making/window.ts";
 import { FormerMayLand, InputMissing, WalletGone } from "../../wallets/work.ts";
 import { StepImpossible } from "../actions/escrow.ts";
+import { windowOf } from "../actions/windows.ts";
+import { OVER_MS } from "../fold/due-at.ts";
 import type { EscrowRecord, WalletName } from "../record.ts";
-import { AUTOMATIC, type RecordError, type Wanted } from "../wanted.ts";
+import { AUTOMATIC, type RecordError, type Want, type Wanted } from "../wanted.ts";
 import { shortageNote } from "./deal.ts";
 import { afterTry, ended, problem } from "./tries.ts";
 
 /** How long what can no longer be begun in time is left alone; the sync ends it before. */
-const OVER_MS = 10 * 60_000;
+const LEFT_ALONE_MS = 10 * 60_000;
+/** From the last start to the end of a step, and the clocks' difference. */
+const LONGEST_END_MS = OVER_MS + 2 * 60_000;
 /** How long what comes by itself and is not possible is left alone: the escrow may be moved meanwhile. */
 const IMPOSSIBLE_MS = 60 * 60_000;
 
@@ -22,11 +26,12 @@ const IMPOSSIBLE_MS = 60 * 60_000;
  * @param now - epoch milliseconds
  */
 export function afterFailure(
-  { wanted }: Pick<EscrowRecord, "wanted">,
+  record: EscrowRecord,
   wallet: WalletName,
   error: unknown,
   now: number,
 ): Wanted {
+  const { wanted } = record;
   const { want } = wanted;
   if (want === null) return wanted;
   const isLock = want.step === "FundsLocking";
@@ -48,8 +53,8 @@ export function afterFailure(
   if (error instanceof NotYet) return waiting(error.until, wanted.error);
   if (error instanceof DeadlinePassed)
     return isLock
-      ? waiting(now + OVER_MS, wanted.error ?? problem(LOCK_OVER))
-      : ended(wanted, `${want.step} was not done in time: its window has closed`);
+      ? waiting(now + LEFT_ALONE_MS, wanted.error ?? problem(LOCK_OVER))
+      : afterDeadline(record, want, now);
   if (error instanceof StepImpossible)
     return want.by === AUTOMATIC
       ? waiting(now + IMPOSSIBLE_MS, problem(error.message))
@@ -59,6 +64,19 @@ export function afterFailure(
   const reason = isClear ? (error as Error).message : "internal error, see the log";
   const after = afterTry(wanted, reason, now);
   return after.want === null ? after : { ...after, error: problem(reason) };
+}
+
+/**
+ * Nothing more is built for a step, but what was sent for it before may be in a block that nobody has seen
+ * yet: so it is over only as long after its deadline as that may take.
+ */
+function afterDeadline(record: EscrowRecord, want: Want, now: number): Wanted {
+  const deadline = windowOf(record, want.step)?.deadline ?? 0;
+  const until = deadline + OVER_MS;
+  const { wanted } = record;
+  if (until > now && until - now <= LONGEST_END_MS)
+    return { ...wanted, want: { ...want, tryAt: until } };
+  return ended(wanted, `${want.step} was not done in time: its window has closed`);
 }
 
 const LOCK_OVER =

@@ -9,9 +9,9 @@ import { FormerMayLand, type Stand, type Task } from "../../wallets/work.ts";
 import { type Escrow, readEscrow, StepImpossible } from "../actions/escrow.ts";
 import { ruleOf } from "../actions/rules.ts";
 import { stepPart } from "../actions/step-part.ts";
-import { canBeOvertaken, isStepPossible, lastDeadline, windowOf } from "../actions/windows.ts";
+import { canBeOvertaken, isStepPossible, windowOf } from "../actions/windows.ts";
 import { isWorth } from "../actions/worth.ts";
-import { stepByItself } from "../fold/due-at.ts";
+import { stepByItself, waitsUntil } from "../fold/due-at.ts";
 import type { EscrowRecord, LiveOutput } from "../record.ts";
 import { AUTOMATIC, type Want } from "../wanted.ts";
 import { changeRecords, recordsById } from "./change.ts";
@@ -159,8 +159,8 @@ function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: num
   if (underWay !== null || error?.isManual) return null;
   if (want !== null) {
     const waits = !isStepPossible(want.step, state.onChainState, sourceType);
-    const last = lastDeadline(record, want.step);
-    if (waits && (last === null || last > now)) return null;
+    const until = waitsUntil(record, want);
+    if (waits && (until === null || until > now)) return null;
     return {
       wanted: ended(wanted, `${want.step} cannot be done any more: its window has closed`),
     };

@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import type { OnChainState } from "../../../src/chain/network.ts";
+import { dueAt } from "../../../src/escrow/fold/due-at.ts";
+import { type EscrowRecord, type Side, UNLOCKED } from "../../../src/escrow/record.ts";
+import { NOTHING_WANTED, type Step } from "../../../src/escrow/wanted.ts";
+import { makeRecord } from "../../support/sources/records.ts";
+
+type Time = keyof EscrowRecord["terms"];
+
+/*
+ * A step that waits for a state to return, which a rollback took back: until its deadline, or until what
+ * comes by itself could end the escrow.
+ */
+it.each<[Side, Step, OnChainState | null, Time | null]>([
+  ["payment", "SubmitResult", null, "externalDisputeUnlockTime"],
+  ["payment", "Withdraw", "FundsLocked", null],
+  ["purchase", "SetRefundRequested", null, "unlockTime"],
+  ["purchase", "UnSetRefundRequested", "FundsLocked", "submitResultTime"],
+])(
+  "a %s, of which %s is wanted while it is %s, waits until %s",
+  (side, step, onChainState, until) => {
+    const want = { id: "w", step, resultHash: null, by: "key-a", since: 1 };
+    const state = { ...UNLOCKED, onChainState };
+    const record = makeRecord(side, { state, wanted: { ...NOTHING_WANTED, want } });
+    expect(dueAt(record)).toBe(until && Number(record.terms[until]) + 120_000);
+  },
+);
