@@ -1,4 +1,5 @@
 import { documentVersion, fieldName, valueName } from "../http/names/table.ts";
+import { LAST_TIME } from "./actions/windows.ts";
 import { filledIn } from "./placeholders.ts";
 import { waitsFor, withHolds } from "./reads/holds.ts";
 import { nextOf } from "./reads/next.ts";
@@ -214,7 +215,9 @@ function nextAction(action: NextAction, payment: boolean): string {
 
 function next(record: EscrowRecord): string {
   const { step, notBefore, deadline, ...waits } = nextOf(record);
-  const at = (milliseconds: number | null) => (milliseconds === null ? "null" : time(milliseconds));
+  // A lock that nobody agreed on may name a time that no calendar has.
+  const at = (milliseconds: number | null) =>
+    milliseconds === null || milliseconds > LAST_TIME ? "null" : time(milliseconds);
   return object({
     action: json(step),
     notBefore: at(notBefore),

@@ -50,7 +50,8 @@ export function windowOf(record: Timed, step: Step): Window | null {
   const rule = ruleOf(step, record.sourceType);
   const transition = transitionOf(rule, record.state.onChainState);
   if (transition === undefined) return null;
-  const notBefore = timeOf(record, transition.notBefore);
+  // No cooldown is one that was over in 1970.
+  const notBefore = timeOf(record, transition.notBefore) || null;
   const deadline = timeOf(record, transition.deadline);
   const earliest = notBefore ?? 0;
   const isNever = earliest > LAST_TIME || (deadline !== null && earliest >= deadline);

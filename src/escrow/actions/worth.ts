@@ -2,6 +2,10 @@ import { MIN_COLLATERAL } from "../../chain/amounts.ts";
 import type { PaymentSourceType } from "../../chain/network.ts";
 import type { LiveOutput } from "../record.ts";
 
+/** What is said of a withdrawal that is not worth it. */
+export const NOT_WORTH =
+  "withdrawing would cost more than it brings, so it does not come by itself";
+
 /** Native minor units that the network takes for a withdrawal of its own, the script attached. */
 const NETWORK_FEE: Record<PaymentSourceType, bigint> = {
   Web3ChainV1: 510_000n,

@@ -1,5 +1,6 @@
 /** What a record does next, as `Next` shows it. */
 import { lastDeadline, type Window, windowOf } from "../actions/windows.ts";
+import { NOT_WORTH } from "../actions/worth.ts";
 import { stepByItself } from "../fold/due-at.ts";
 import type { EscrowRecord } from "../record.ts";
 import { isTerminal, type Step } from "../wanted.ts";
@@ -31,9 +32,11 @@ const NOTHING: Next = {
 export function nextOf(record: Subject): Next {
   const { want, underWay, error, expiredAt } = record.wanted;
   const window = want && windowOf(record, want.step);
+  // Nothing more is built for it: only what was sent before may still come.
+  const isOver = Boolean(window?.deadline && (want?.tryAt ?? 0) > window.deadline);
   const asked = {
     step: want?.step ?? null,
-    notBefore: latest(window?.notBefore, underWay ? null : want?.tryAt),
+    notBefore: latest(window?.notBefore, underWay || isOver ? null : want?.tryAt),
     deadline: want && (window ? window.deadline : lastDeadline(record, want.step)),
   };
   if (error?.isManual) return { ...asked, waitsFor: "a person who decides", isOurTurn: false };
@@ -43,10 +46,19 @@ export function nextOf(record: Subject): Next {
   }
   if (want && !window)
     return { ...asked, waitsFor: "the escrow to return to an earlier state", isOurTurn: false };
+  if (isOver)
+    return { ...asked, waitsFor: "blocks that show whether it was done in time", isOurTurn: false };
   if (want) return { ...asked, waitsFor: error?.note ?? null, isOurTurn: error === null };
   if (expiredAt !== null || isTerminal(record.state.onChainState)) return NOTHING;
   const step = stepByItself(record);
   const times = step && windowOf(record, step);
+  if (times && error?.note === NOT_WORTH)
+    return {
+      step,
+      ...times,
+      waitsFor: "somebody to ask for it: it costs more than it brings",
+      isOurTurn: false,
+    };
   if (times) return { step, ...times, waitsFor: null, isOurTurn: true };
   return ofOthers(record);
 }

@@ -10,7 +10,7 @@ import { type Escrow, readEscrow, StepImpossible } from "../actions/escrow.ts";
 import { ruleOf } from "../actions/rules.ts";
 import { stepPart } from "../actions/step-part.ts";
 import { canBeOvertaken, isStepPossible, windowOf } from "../actions/windows.ts";
-import { isWorth } from "../actions/worth.ts";
+import { isWorth, NOT_WORTH } from "../actions/worth.ts";
 import { stepByItself, waitsUntil } from "../fold/due-at.ts";
 import type { EscrowRecord, LiveOutput } from "../record.ts";
 import { AUTOMATIC, type Want } from "../wanted.ts";
@@ -179,8 +179,6 @@ function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: num
   const asked: Want = { id: newId(at), step, resultHash: null, by: AUTOMATIC, since: at };
   return { wanted: { ...wanted, want: asked } };
 }
-
-const NOT_WORTH = "withdrawing would cost more than it brings, so it does not come by itself";
 
 /** Where the record says that its wallet's money goes; Web3ChainV1 has no field for it in the datum. */
 function payoutAddressOf({ side, terms }: EscrowRecord): string | null {

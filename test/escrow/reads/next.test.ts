@@ -2,10 +2,12 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { db } from "../../../src/db/client.ts";
+import { NOT_WORTH } from "../../../src/escrow/actions/worth.ts";
 import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
 import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
 import { nextOf } from "../../../src/escrow/reads/next.ts";
 import type { ChainState, EscrowRecord, Side } from "../../../src/escrow/record.ts";
+import { render } from "../../../src/escrow/render.ts";
 import type { Step, Wanted } from "../../../src/escrow/wanted.ts";
 import { emptyTables } from "../../support/app.ts";
 import { makeRecord, Writer } from "../../support/sources/records.ts";
@@ -85,6 +87,24 @@ describe("Next", () => {
       { step: "SubmitResult", notBefore: 77, deadline: SUBMIT, waitsFor: "too poor" },
     ],
     [
+      "of a step whose deadline has passed is what blocks show of it",
+      recordIn(
+        "payment",
+        { onChainState: "FundsLocked" },
+        { want: { ...want("SubmitResult"), tryAt: SUBMIT + 120_000 } },
+      ),
+      { notBefore: null, deadline: SUBMIT, waitsFor: expect.stringMatching(/^blocks/) },
+    ],
+    [
+      "of a withdrawal that is not worth it is somebody who asks",
+      recordIn(
+        "payment",
+        { onChainState: "ResultSubmitted", resultHash: "ab" },
+        { error: { isManual: false, type: "Unknown", note: NOT_WORTH, txHash: null } },
+      ),
+      { step: "Withdraw", waitsFor: expect.stringMatching(/^somebody/), isOurTurn: false },
+    ],
+    [
       "of a step that its state does not allow waits for the state, as long as that is of use",
       recordIn("payment", {}, { want: want("SubmitResult") }),
       { step: "SubmitResult", deadline: DISPUTE, isOurTurn: false },
@@ -101,6 +121,14 @@ describe("Next", () => {
   ])("%s", (_, record, expected) => {
     expect(nextOf(record)).toMatchObject(expected);
   });
+});
+
+it("Next of a lock that names a time of no calendar is rendered without it", () => {
+  const record = recordIn("payment", { onChainState: "FundsLocked" });
+  const terms = { ...record.terms, submitResultTime: String(2n ** 63n) };
+  expect(render({ ...record, terms })).toContain(
+    '"Next":{"action":null,"notBefore":null,"deadline":null',
+  );
 });
 
 describe("GET /purchase", () => {
