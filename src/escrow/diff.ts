@@ -3,7 +3,7 @@ import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import { DOC_OR_OUTDATED, renderOutdated } from "./outdated.ts";
-import { HOLDS, type Holds, withHolds } from "./reads/holds.ts";
+import { HOLDS, type Holds } from "./reads/holds.ts";
 import { withinScope } from "./reads/scope.ts";
 import type { Side } from "./record.ts";
 import { withConfirmations, withHistories, withMetadata } from "./render.ts";
@@ -161,7 +161,7 @@ export async function readRecords(
       actions: actions.shown,
       isTruncated: transactions.isTruncated || actions.isTruncated,
     });
-    return withHolds(withConfirmations(text, tip ?? 0), holds);
+    return withConfirmations(text, tip ?? 0, holds);
   });
 }
 

@@ -1,7 +1,7 @@
 import { documentVersion, fieldName, valueName } from "../http/names/table.ts";
 import { LAST_TIME } from "./actions/windows.ts";
 import { filledIn } from "./placeholders.ts";
-import { waitsFor, withHolds } from "./reads/holds.ts";
+import { type Holds, waitsFor, withHolds } from "./reads/holds.ts";
 import { nextOf } from "./reads/next.ts";
 import { type EscrowRecord, lockOf, type Settled, type StoredFunds } from "./record.ts";
 import type { TransactionRecord } from "./transaction-record.ts";
@@ -26,8 +26,8 @@ export interface MovedStamps {
 
 /**
  * The record as the interface shows it, without histories: JSON text, but for the placeholders of
- * stamps that move now, of confirmations, and of what is waited for. `withHistories`,
- * `withConfirmations` and `withHolds` finish it.
+ * stamps that move now, of confirmations, and of what is waited for. `withHistories` and
+ * `withConfirmations` finish it.
  */
 export function render(
   record: EscrowRecord,
@@ -166,16 +166,17 @@ export function withHistories(
 }
 
 /**
- * Fills in every `confirmations`: the blocks from the transaction's to the tip, both counted. A
- * tip that lags behind the transaction counts as its block.
+ * Fills in what is known when a record is shown. Every `confirmations`: the blocks from the
+ * transaction's to the tip, both counted; a tip that lags behind the transaction counts as its block.
+ * And what is waited for.
+ *
+ * @param holds - what holds up wallets and sources; left out: nobody looked
  */
-export function withConfirmations(text: string, tipHeight: number): string {
-  return filledIn(text, HEIGHT, (height) => String(Math.max(tipHeight - Number(height) + 1, 1)));
-}
-
-/** The same for what is waited for, where nobody looks what holds it up. */
-export function withoutHolds(text: string): string {
-  return withHolds(text, {});
+export function withConfirmations(text: string, tipHeight: number, holds: Holds = {}): string {
+  const confirmed = filledIn(text, HEIGHT, (height) =>
+    String(Math.max(tipHeight - Number(height) + 1, 1)),
+  );
+  return withHolds(confirmed, holds);
 }
 
 function object(fields: Record<string, string>): string {

@@ -16,7 +16,6 @@ import {
   renderPastAction,
   withConfirmations,
   withHistories,
-  withoutHolds,
 } from "../render.ts";
 import type { TransactionRecord } from "../transaction-record.ts";
 import { type NextAction, nextActionOf, type Want, type Wanted } from "../wanted.ts";
@@ -310,7 +309,7 @@ export class ChangeSet {
       recordId: record.id,
       walletIds: walletIdsOf(record),
       sequence: record.sequence,
-      data: withoutHolds(withConfirmations(text, this.#tipHeight)),
+      data: withConfirmations(text, this.#tipHeight),
       stampIndex: [...this.records.keys()].indexOf(record.id),
     });
   }

@@ -12,7 +12,7 @@ import { ChangeSet } from "../fold/changes.ts";
 import { hashOf } from "../fold/escrow-outputs.ts";
 import { writeChanges } from "../fold/write-changes.ts";
 import { type EscrowRecord, UNLOCKED } from "../record.ts";
-import { render, STAMP, withHistories, withoutHolds } from "../render.ts";
+import { render, STAMP, withConfirmations, withHistories } from "../render.ts";
 
 /** A record that a request asks for, before it is written. */
 export interface RequestedRecord {
@@ -87,7 +87,8 @@ export async function makeRecord(
   const changes = new ChangeSet([], now, 0);
   changes.want(record, record.wanted);
   const rendered = withHistories(render(record, { chain: true, action: true }), side);
-  const doc = withoutHolds(rendered);
+  // No transaction of it is in a block.
+  const doc = withConfirmations(rendered, 0);
   const made: MadeRecord = { id, doc, more: { metadata, ...more } };
   await commitAudited(c, database, { action: `${side}.create`, target: id, detail, now }, [
     ...(await remember(made)),

@@ -7,7 +7,7 @@ import { db, statement } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import { seal } from "../../../src/db/sealed.ts";
 import type { Env } from "../../../src/env.ts";
-import { withoutHolds } from "../../../src/escrow/render.ts";
+import { withConfirmations } from "../../../src/escrow/render.ts";
 import { initialCursor } from "../../../src/sources/cursor.ts";
 import type { TestChain } from "../chain.ts";
 
@@ -197,7 +197,10 @@ export async function leftBehind(sourceId: string) {
 /** A stored document, its placeholders filled with nothing in particular. */
 export function parseDoc(doc: string): Record<string, unknown> {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are the placeholders
-  return JSON.parse(withoutHolds(doc.replace(/\u0001\d+\u0001/g, "0"))) as Record<string, unknown>;
+  return JSON.parse(withConfirmations(doc.replace(/\u0001\d+\u0001/g, "0"), 0)) as Record<
+    string,
+    unknown
+  >;
 }
 
 const VARYING =
