@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ask } from "../../devnet/client/api.ts";
+import { BUYERS, STRANGER } from "../../devnet/demo/actors/wallets.ts";
 import { type Receiver, startReceiver } from "../../devnet/demo/receiver.ts";
 import { EVENT_KINDS } from "../../src/events/kinds.ts";
 import {
@@ -57,6 +58,22 @@ describe("npm start twice at once", () => {
       });
     await webhook(mine);
     await expect(webhook(other)).rejects.toMatchObject({ status: 400 });
+  });
+
+  it("C13 tells an Admin of a wallet that cannot pay, and of the receiver that is gone when it is told too", async () => {
+    const [mine] = receivers;
+    const [, { url, adminKey: token }] = services;
+    const webhook = (path: string, Events: string[]) =>
+      ask({ url, token }, "POST", "/webhooks", { url: `${mine.url}${path}`, Events });
+    await webhook("/alarms", ["WALLET_STUCK", "ENDPOINT_DISABLED"]);
+    await webhook("/gone?answer=410", ["WALLET_STUCK"]);
+    await ask({ url, token }, "POST", "/wallet/transfer-funds", {
+      fromWalletAddress: BUYERS[0].address,
+      toAddress: STRANGER.address,
+      minorUnitAmount: "9000000000000000",
+    });
+    const told = () => mine.arrivals("/alarms").map(({ body }) => JSON.parse(body).type);
+    await expect.poll(told).toEqual(["WALLET_STUCK", "ENDPOINT_DISABLED"]);
   });
 
   it("D7 names the file of what the service logs", async () => {
