@@ -16,6 +16,8 @@ import { freePort, killCopies, root, run, start } from "./copies.ts";
 
 /** What a checkout needs to start, but for what an install puts into it. */
 const PARTS = [
+  "client",
+  "console",
   "devnet",
   "durable-objects",
   "migrations",
