@@ -16,6 +16,7 @@ export { type Change, type FollowOptions, follow } from "./follow.ts";
 export type { operations, paths, webhooks } from "./generated/schema.ts";
 export { hashInput, hashResult, matchesResult, type ResultForm } from "./hashes.ts";
 export { parseWire } from "./names.ts";
+export { type SellOptions, sell } from "./sell.ts";
 export type { TransportOptions } from "./transport.ts";
 export {
   type Delivery,
