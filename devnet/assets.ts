@@ -1,8 +1,8 @@
 /**
- * Puts the static files of the API reference (`src/http/openapi/reference.ts`) and of the console into
- * `public/`, where wrangler takes them from. Run after an install and before anything that starts the Worker.
+ * Puts the static files of the API reference (`src/http/openapi/reference.ts`), the docs as Markdown with
+ * their index for models (llmstxt.org), and the console into `public/`, where wrangler takes them from. Run after an install and before anything that starts the Worker.
  */
-import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { buildConsole, CONSOLE_HEADERS } from "../console/build.ts";
 
@@ -13,6 +13,11 @@ const target = new URL("public/docs/", root);
 await mkdir(fileURLToPath(target), { recursive: true });
 for (const name of ["rapidoc-min.js", "rapidoc-min.js.LICENSE.txt"])
   await copyFile(new URL(name, renderer), new URL(name, target));
+
+const docs = new URL("docs/", root);
+for (const name of await readdir(docs))
+  if (name.endsWith(".md")) await copyFile(new URL(name, docs), new URL(name, target));
+await copyFile(new URL("llms.txt", docs), new URL("../llms.txt", target));
 
 await buildConsole(fileURLToPath(new URL("../", target)));
 

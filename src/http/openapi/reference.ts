@@ -10,7 +10,8 @@ const DOCUMENT_PATHS = [DOCUMENT_PATH, "/api-docs"] as const;
 
 /**
  * The OpenAPI 3.1 document at `/api/v1/openapi.json` and at `/api-docs`, a page at `/docs` to browse
- * it, and one that explains the errors. Everything they load comes from this origin.
+ * it, and one that explains the errors. Everything they load comes from this origin. The guides are
+ * beside them as Markdown, with `/llms.txt` as their index for models.
  *
  * @param mounted - what the document is about
  */
@@ -29,11 +30,12 @@ export function referenceRoutes(mounted: readonly Mounted[]): Hono<AppEnv> {
     c.html(html, 200, { "content-security-policy": PAGE_POLICY });
   router.get("/docs", page(PAGE));
   router.get(ERRORS_PATH, page(errorsPage()));
-  router.get("/docs/rapidoc-min.js", (c) => {
-    // Without a body, which the assets would leave unread and nobody could read afterwards.
-    const { url, method, headers } = c.req.raw;
-    return c.env.ASSETS.fetch(new Request(url, { method, headers }));
-  });
+  for (const path of ["/docs/rapidoc-min.js", "/docs/:name{[a-z0-9-]+\\.md}", "/llms.txt"])
+    router.get(path, (c) => {
+      // Without a body, which the assets would leave unread and nobody could read afterwards.
+      const { url, method, headers } = c.req.raw;
+      return c.env.ASSETS.fetch(new Request(url, { method, headers }));
+    });
 
   return router;
 }

@@ -1,0 +1,47 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import index from "../../../docs/llms.txt?raw";
+import { createApp } from "../../../src/app.ts";
+import { openApi } from "../../support/endpoints/document.ts";
+
+const GUIDES: Record<string, string> = import.meta.glob("../../../docs/*.md", {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+const NAMES = Object.keys(GUIDES).map((path) => path.split("/").at(-1) ?? "");
+const get = (path: string) => createApp().request(path, {}, env);
+
+describe("GET /llms.txt", () => {
+  it("lists every guide of docs/, and nothing that is not there", async () => {
+    const answer = await get("/llms.txt");
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toBe(index);
+    const listed = [...index.matchAll(/\]\(\/docs\/([^)]+\.md)\)/g)].map(([, name]) => name);
+    expect(listed.sort()).toEqual(NAMES.sort());
+  });
+});
+
+describe("GET /docs/*.md", () => {
+  it("answers the guides as Markdown, and 404 to others", async () => {
+    for (const name of NAMES) {
+      const answer = await get(`/docs/${name}`);
+      expect([name, answer.status]).toEqual([name, 200]);
+      expect(answer.headers.get("content-type")).toContain("text/markdown");
+      expect(await answer.text()).toBe(GUIDES[`../../../docs/${name}`]);
+    }
+    expect((await get("/docs/none.md")).status).toBe(404);
+  });
+});
+
+it("docs/coming-from-another-service.md names endpoints that there are", () => {
+  const guide = GUIDES["../../../docs/coming-from-another-service.md"] ?? "";
+  const named = [...guide.matchAll(/`(GET|POST|PATCH|DELETE) (\/api\/v1\/[^`]+)`/g)];
+  expect(named.length).toBeGreaterThan(20);
+  for (const [, method = "", path = ""] of named)
+    expect([path, method, Object.keys(openApi.paths[path] ?? {})]).toEqual([
+      path,
+      method,
+      expect.arrayContaining([method.toLowerCase()]),
+    ]);
+});
