@@ -1,10 +1,12 @@
 import type { z } from "zod";
-import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
+import { ON_CHAIN_STATES, PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
+import type { SqlExpression } from "../db/clock.ts";
+import { firstIdAt } from "../db/id.ts";
 import { pageColumns, readPage, type Viewer } from "./diff.ts";
 import { hashOf } from "./fold/escrow-outputs.ts";
 import { NEEDS_PERSON } from "./reads/needs-person.ts";
-import type { countQuery, listQuery } from "./reads/queries.ts";
+import type { counted, countQuery, listQuery } from "./reads/queries.ts";
 import { withinScope } from "./reads/scope.ts";
 import { matches } from "./reads/search.ts";
 import type { Side } from "./record.ts";
@@ -34,20 +36,21 @@ export function listPage(db: Database, side: Side, query: ListQuery): Promise<st
   found.where("on_chain_state =", query.filterOnChainState);
   found.where("contract_address =", query.filterSmartContractAddress);
   found.where("terms->>'agentIdentifier' =", query.filterAgentIdentifier);
-  if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON);
+  found.where("state->>'$.nextAction.errorType' =", query.filterErrorType);
+  if (query.filterNeedsManualAction || query.filterErrorType) found.conditions.push(NEEDS_PERSON);
   found.only(query.viewer);
+  found.made(query);
   found.where("id <", query.cursorId);
   // By itself, SQLite would scan all ids in order rather than sort the one row that matches.
   const table =
     query.blockchainIdentifier === undefined ? "escrow" : "escrow INDEXED BY escrow_identifier";
   const where = found.sql();
-  const search = query.searchQuery === undefined ? null : matches(query.searchQuery);
-  const searched = search && found.splice(search.sql, search.params);
+  const looked = lookedFor(query).map(({ sql, params }) => found.splice(sql, params));
   const arms = typesOf(query).map((type) => {
     const ofType = `FROM ${table} WHERE ${where} AND source_type = ${found.parameter(type)}`;
-    if (searched === null) return `SELECT ${pageColumns(query)} ${ofType}`;
+    if (looked.length === 0) return `SELECT ${pageColumns(query)} ${ofType}`;
     return `SELECT ${pageColumns(query)} ${ofType} AND id >= coalesce(
-      (SELECT id ${ofType} ORDER BY id DESC LIMIT 1 OFFSET ${SEARCHED - 1}), '') AND ${searched}`;
+      (SELECT id ${ofType} ORDER BY id DESC LIMIT 1 OFFSET ${SEARCHED - 1}), '') AND ${looked.join(" AND ")}`;
   });
   const limit = found.parameter(query.limit);
   return readPage(
@@ -59,22 +62,46 @@ export function listPage(db: Database, side: Side, query: ListQuery): Promise<st
   );
 }
 
-/** How many records there are. */
+/** What no index finds: it is looked for in a bounded number of rows. */
+function lookedFor(query: ListQuery): SqlExpression[] {
+  const { searchQuery, filterRequestedAction: action, filterWalletVkey: vkey } = query;
+  const all: SqlExpression[] = [];
+  if (searchQuery !== undefined) all.push(matches(searchQuery));
+  if (action) all.push({ sql: "state->>'$.nextAction.requestedAction' = ?", params: [action] });
+  if (vkey) all.push({ sql: "wallet->>'vkey' = ?", params: [vkey] });
+  return all;
+}
+
+/** Each state, and none. */
+const COUNTED = [null, ...ON_CHAIN_STATES].map((state) => ({
+  state,
+  name: state ?? "none",
+  sql: state === null ? "on_chain_state IS NULL" : `on_chain_state = '${state}'`,
+}));
+
+/** How many records there are, and how many in each state. */
 export async function countRecords(
   db: Database,
   side: Side,
   query: z.output<typeof countQuery> & { viewer?: Viewer },
-): Promise<number> {
+): Promise<z.input<typeof counted>> {
   const found = new Conditions(side, query.network);
   found.where("contract_address =", query.filterSmartContractAddress);
   found.where("source_type =", query.filterPaymentSourceType);
   if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON);
   found.only(query.viewer);
-  const [row] = await db.all<{ total: number }>(
-    `SELECT count(*) AS total FROM escrow WHERE ${found.sql()}`,
+  found.made(query);
+  // One pass, where GROUP BY would sort what it reads.
+  const [row = {}] = await db.all<Record<string, number>>(
+    `SELECT ${COUNTED.map(({ name, sql }) => `count(*) FILTER (WHERE ${sql}) AS "${name}"`).join(", ")}
+     FROM escrow WHERE ${found.sql()}`,
     ...found.params,
   );
-  return row?.total ?? 0;
+  const byState = COUNTED.map(({ state, name }) => ({
+    onChainState: state,
+    count: row[name] ?? 0,
+  })).filter(({ count }) => count > 0);
+  return { total: byState.reduce((sum, { count }) => sum + count, 0), byState };
 }
 
 function typesOf({ filterPaymentSourceType: type }: Pick<ListQuery, "filterPaymentSourceType">) {
@@ -99,6 +126,12 @@ class Conditions {
   only(viewer: Viewer | undefined): void {
     const condition = withinScope(viewer?.scope, (ids) => this.parameter(ids));
     if (condition !== null) this.conditions.push(condition);
+  }
+
+  /** Only records made in a time: their ids begin with it. */
+  made({ createdFrom, createdTo }: Partial<Pick<ListQuery, "createdFrom" | "createdTo">>): void {
+    this.where("id >=", createdFrom === undefined ? undefined : firstIdAt(createdFrom));
+    this.where("id <", createdTo === undefined ? undefined : firstIdAt(createdTo));
   }
 
   parameter(value: unknown): string {

@@ -7,7 +7,7 @@ import { diffPaging } from "../http/parameters.ts";
 import { readSession, textAnswer } from "../http/session.ts";
 import { diffPage, type Stamp } from "./diff.ts";
 import { countRecords, listPage } from "./list.ts";
-import { countQuery, diffQuery, listQuery, resolveBody } from "./reads/queries.ts";
+import { counted, countQuery, diffQuery, listQuery, resolveBody } from "./reads/queries.ts";
 import { resolve } from "./reads/resolve.ts";
 import type { Side } from "./record.ts";
 import {
@@ -156,13 +156,13 @@ export function escrowRoutes() {
         tag,
         summary: `Counts ${tag.toLowerCase()}`,
         query: countQuery,
-        data: z.object({ total: described(z.int().min(0), "How many there are.", 12) }),
+        data: counted,
       },
       async (c, { query }) => {
         permitNetwork(c.var.caller, query.network);
         const session = readSession(c, query.network);
-        const total = await countRecords(session, side, { ...query, viewer: c.var.caller });
-        return textAnswer(c, JSON.stringify({ status: "success", data: { total } }), session);
+        const data = await countRecords(session, side, { ...query, viewer: c.var.caller });
+        return textAnswer(c, JSON.stringify({ status: "success", data }), session);
       },
     );
 

@@ -106,9 +106,18 @@ const paymentAction = action(
   paymentActionName,
   named("PaymentErrorType", "What went wrong with a payment.", z.enum(PAYMENT_ERROR_TYPES)),
 );
-const purchaseAction = action(
-  purchaseActionName,
-  named("PurchaseErrorType", "What went wrong with a purchase.", z.enum(PURCHASE_ERROR_TYPES)),
+export const purchaseErrorType = named(
+  "PurchaseErrorType",
+  "What went wrong with a purchase.",
+  z.enum(PURCHASE_ERROR_TYPES),
+);
+const purchaseAction = action(purchaseActionName, purchaseErrorType);
+
+/** What is done next on either side. */
+export const requestedAction = named(
+  "RequestedAction",
+  "What is done next, of a payment or of a purchase.",
+  z.enum([...new Set([...PAYMENT_ACTIONS, ...PURCHASE_ACTIONS])]),
 );
 
 const time = (what: string, example: string | null) =>

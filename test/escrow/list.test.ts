@@ -98,6 +98,13 @@ describe("GET /payment", () => {
       ["searchQuery=0.25", isAmong(25, 26)],
       ["searchQuery=1.", isAmong(100, 150)],
       ["searchQuery=nothing%25", () => false],
+      ["filterErrorType=Unknown", hasError],
+      ["filterErrorType=InsufficientFunds", () => false],
+      ["filterRequestedAction=SubmitResultRequested", () => false],
+      ["filterRequestedAction=WaitingForExternalAction&filterErrorType=Unknown", hasError],
+      [`filterWalletVkey=${"0".repeat(56)}`, () => false],
+      ["createdFrom=2100-01-01", () => false],
+      ["createdFrom=1970-01-02&createdTo=2100-01-01", () => true],
     ];
     for (const [filter, wanted] of filters) {
       const seen: string[] = [];
@@ -125,6 +132,17 @@ describe("GET /payment/count", () => {
     expect(await count("&filterSmartContractAddress=addr_test1c")).toBe(3);
     const ofV1 = records.filter(({ sourceType }) => sourceType === "Web3ChainV1").length;
     expect(await count("&filterPaymentSourceType=Web3ChainV1")).toBe(ofV1);
+    expect(await count("&createdFrom=2100-01-01")).toBe(0);
+    const answer = await call("/api/v1/payment/count?network=Preprod");
+    const disputed = records.filter(({ state }) => state.onChainState === "Disputed").length;
+    expect(await answer.json()).toMatchObject({
+      data: {
+        byState: [
+          { onChainState: "ResultSubmitted", count: 150 - disputed },
+          { onChainState: "Disputed", count: disputed },
+        ],
+      },
+    });
   });
 });
 
@@ -168,7 +186,7 @@ describe("rows read by a list page", () => {
     await write(900);
     const { d1, rowsRead } = countingD1(env.DB);
     const query = { network: "Preprod" as const, filterNeedsManualAction: true };
-    expect(await countRecords(db({ DB: d1 }), "payment", query)).toBe(30);
+    expect((await countRecords(db({ DB: d1 }), "payment", query)).total).toBe(30);
     expect(rowsRead()).toBeLessThanOrEqual(31);
   });
 });

@@ -4,11 +4,12 @@ import {
   AGENT_IDENTIFIER,
   CONTRACT_ADDRESS,
   described,
+  named,
   shownAs,
 } from "../../http/openapi/fields.ts";
 import { network, onChainState, paymentSourceType } from "../../http/openapi/ledger.ts";
 import { diffCursor, flag, limit, page, text, time } from "../../http/parameters.ts";
-import { givenIdentifier, IDENTIFIER } from "../schemas.ts";
+import { givenIdentifier, IDENTIFIER, purchaseErrorType, requestedAction } from "../schemas.ts";
 
 const includeHistory = described(
   flag(false),
@@ -44,8 +45,18 @@ const filterNeedsManualAction = described(
   "Whether to leave out the records that need nobody: those without an error.",
 );
 
+/** What lists and counts are narrowed to beside that. */
+const narrowing = {
+  createdFrom: described(time().optional(), "Only records made at this time or later."),
+  createdTo: described(time().optional(), "Only records made before this time."),
+};
+
+const LOOKED_AT =
+  "Like a search, it looks at the newest 5,000 of each type that the other filters leave.";
+
 export const listQuery = z.object({
   ...page,
+  ...narrowing,
   network,
   id: described(text().optional(), "Only the record with this id.", "01m80ye14arhma0jvpxvf6nc73"),
   blockchainIdentifier: described(
@@ -69,6 +80,25 @@ export const listQuery = z.object({
     AGENT_IDENTIFIER,
   ),
   filterNeedsManualAction,
+  filterRequestedAction: described(
+    requestedAction.optional(),
+    `Only records whose next action is this. ${LOOKED_AT}`,
+    "WaitingForManualAction",
+  ),
+  filterErrorType: described(
+    purchaseErrorType.optional(),
+    "Only records with an error of this kind.",
+    "InsufficientFunds",
+  ),
+  filterWalletVkey: described(
+    z
+      .string()
+      .regex(/^[0-9a-fA-F]{56}$/, "must be hex of 28 bytes")
+      .transform((hex) => hex.toLowerCase())
+      .optional(),
+    `Only records that the wallet of this service with this payment key hash acts for. ${LOOKED_AT}`,
+    "ec27d0f26c6ffc649cb0b2c66fe1fb03ce5ff3203c950e2a83680386",
+  ),
   searchQuery: described(
     text().optional(),
     "Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched.",
@@ -78,7 +108,32 @@ export const listQuery = z.object({
   includeHistory,
 });
 
-export const countQuery = z.object({ network, ...filters, filterNeedsManualAction });
+export const countQuery = z.object({
+  network,
+  ...narrowing,
+  ...filters,
+  filterNeedsManualAction,
+});
+
+export const counted = z.object({
+  total: described(z.int().min(0), "How many there are.", 12),
+  byState: described(
+    z.array(
+      named(
+        "StateCount",
+        "How many records are in a state.",
+        z.object({
+          onChainState: described(
+            onChainState.nullable(),
+            "The state; null of records that nothing is locked for.",
+          ),
+          count: described(z.int().min(1), "How many are in it.", 3),
+        }),
+      ),
+    ),
+    "The same by state; those that nothing is in are left out.",
+  ),
+});
 
 /** How many identifiers are resolved at once. */
 const MOST_IDENTIFIERS = 100;
