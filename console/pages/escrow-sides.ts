@@ -4,6 +4,11 @@ import {
   type OnChainState,
   type PaymentSourceType,
 } from "../../src/chain/network.ts";
+import {
+  PAYMENT_ACTIONS,
+  PURCHASE_ACTIONS,
+  PURCHASE_ERROR_TYPES,
+} from "../../src/escrow/fold/transitions.ts";
 
 export type Side = "payment" | "purchase";
 
@@ -17,6 +22,8 @@ export interface EscrowRow {
 }
 
 export const STATES = ON_CHAIN_STATES;
+export const ACTIONS = [...new Set([...PAYMENT_ACTIONS, ...PURCHASE_ACTIONS])];
+export const ERROR_TYPES = PURCHASE_ERROR_TYPES;
 
 export const SIDES = {
   payment: {

@@ -7,7 +7,7 @@ import { textAt } from "../ui/path.ts";
 import type { Column, Field } from "../ui/resource.ts";
 import { network, pageHref, route } from "../ui/route.ts";
 import { clock } from "../ui/value.tsx";
-import { type EscrowRow, SIDES, type Side, STATES } from "./escrow-sides.ts";
+import { ACTIONS, ERROR_TYPES, type EscrowRow, SIDES, type Side, STATES } from "./escrow-sides.ts";
 import type { NavigationEntry } from "./index.tsx";
 import { OneEscrow } from "./one-escrow.tsx";
 
@@ -20,6 +20,11 @@ const FILTERS: readonly Field[] = [
   { name: "searchQuery", label: "Search", hint: "Id, agent, hash, address, state or amount." },
   { name: "filterOnChainState", label: "State", as: "choice", choices: STATES },
   { name: "filterNeedsManualAction", label: "Needs a person", as: "choice", choices: ["true"] },
+  { name: "filterRequestedAction", label: "Next action", as: "choice", choices: ACTIONS },
+  { name: "filterErrorType", label: "Error", as: "choice", choices: ERROR_TYPES },
+  { name: "createdFrom", label: "Made from" },
+  { name: "createdTo", label: "Made before" },
+  { name: "filterWalletVkey", label: "Our wallet (key hash)" },
   { name: "filterAgentIdentifier", label: "Agent (identifier)" },
   { name: "filterSmartContractAddress", label: "Contract" },
 ];

@@ -4,12 +4,14 @@ import { agents } from "./agents.ts";
 import { invoices } from "./invoices.ts";
 import { keys } from "./keys.ts";
 import { sources } from "./sources.ts";
+import { tasks } from "./tasks.ts";
 import { wallets } from "./wallets.ts";
 import { webhooks } from "./webhooks.ts";
 import { workerBots } from "./worker-bots.ts";
 import { x402 } from "./x402.ts";
 
 export const LIST_PAGES: readonly Page[] = [
+  tasks,
   wallets,
   sources,
   webhooks,

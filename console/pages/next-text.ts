@@ -3,10 +3,17 @@ import { distanceText, timeOf } from "../ui/format.ts";
 import { textAt } from "../ui/path.ts";
 import type { EscrowRow, Side } from "./escrow-sides.ts";
 
-/** @param now - epoch milliseconds */
+/**
+ * The sentence, and what the service says that it waits for.
+ *
+ * @param now - epoch milliseconds
+ */
 export function nextText(side: Side, row: EscrowRow, now: number): string {
   const told = textAt(row, "Next.waitsFor");
-  if (told !== "") return told;
+  return `${sentence(side, row, now)}${told && ` (The service: ${told}.)`}`;
+}
+
+function sentence(side: Side, row: EscrowRow, now: number): string {
   const { requestedAction, errorType } = row.NextAction;
   const due = (path: string) => {
     const time = timeOf(textAt(row, path));

@@ -1,15 +1,16 @@
 /** What needs a person, first; then whether money moves. */
-import { OFTEN_MS, useLive } from "../api/live.ts";
+import { OFTEN_MS, SELDOM_MS, useLive } from "../api/live.ts";
 import { call } from "../api/request.ts";
 import { may } from "../api/session.ts";
 import { Problem } from "../ui/action-dialog.tsx";
-import { distanceText, spanText, timeOf } from "../ui/format.ts";
+import { distanceText, spanText, timeOf, words } from "../ui/format.ts";
 import { Reading } from "../ui/list.tsx";
 import { textAt } from "../ui/path.ts";
 import { network, pageHref } from "../ui/route.ts";
 import { clock } from "../ui/value.tsx";
 import { type EscrowRow, SIDES, type Side } from "./escrow-sides.ts";
 import { FirstRun } from "./first-run.tsx";
+import { Money } from "./money.tsx";
 import { type Todo, TROUBLES, troublesOf } from "./troubles.ts";
 import { Volumes } from "./volumes.tsx";
 
@@ -46,18 +47,23 @@ async function needsPerson(side: Side, signal: AbortSignal): Promise<Todo[]> {
   }));
 }
 
-async function disputes(side: Side, signal: AbortSignal): Promise<Todo[]> {
-  const rows = await escrows(side, { filterOnChainState: "Disputed" }, signal);
-  return rows.map((row) => {
-    const from = timeOf(textAt(row, "externalDisputeUnlockTime"));
-    const when = from === null ? "" : ` Administrators may settle it ${soon(from)}.`;
-    return {
-      isBad: true,
-      what: `Dispute: ${side} ${name(row)}`,
-      todo: `Either side can give in.${when}`,
-      href: pageHref(side, row.id),
-    };
-  });
+/** A dispute between two wallets of ours is told of once. */
+async function disputes(signal: AbortSignal): Promise<Todo[]> {
+  const sides = ["payment", "purchase"] as const;
+  const found = new Map<string, Todo>();
+  for (const side of sides)
+    for (const row of await escrows(side, { filterOnChainState: "Disputed" }, signal)) {
+      const from = timeOf(textAt(row, "externalDisputeUnlockTime"));
+      const when = from === null ? "" : ` Administrators may settle it ${soon(from)}.`;
+      if (found.has(row.blockchainIdentifier)) continue;
+      found.set(row.blockchainIdentifier, {
+        isBad: true,
+        what: `Dispute: ${side} ${name(row)}`,
+        todo: `Either side can give in.${when}`,
+        href: pageHref(side, row.id),
+      });
+    }
+  return [...found.values()];
 }
 
 const soon = (time: number) => (time > Date.now() ? distanceText(time, Date.now()) : "now");
@@ -100,6 +106,28 @@ async function deadlines(signal: AbortSignal): Promise<Todo[]> {
   return found.flat().sort((a, b) => a.time - b.time);
 }
 
+interface Task {
+  id: string;
+  kind: "Payment" | "Purchase";
+  step: string;
+  status: string;
+  reason: string;
+  deadline: string | null;
+}
+
+/** Steps of ours that somebody has to decide on, or whose time is nearly over. */
+async function tasks(signal: AbortSignal): Promise<Todo[]> {
+  const query = { network: network.value, limit: MOST };
+  const { Tasks } = await call<{ Tasks: Task[] }>({ method: "GET", path: "/task", query }, signal);
+  return Tasks.flatMap(({ id, kind, step, status, reason, deadline }) => {
+    const time = timeOf(deadline) ?? Number.POSITIVE_INFINITY;
+    if (status === "NeedsPerson" || time > Date.now() + HOUR_MS) return [];
+    const href = pageHref(kind.toLowerCase(), id);
+    const what = `${kind} ${id}: ${words(step)} ${distanceText(time, Date.now())}`;
+    return [{ what, todo: `It is not done yet: ${reason}.`, href, isBad: true }];
+  });
+}
+
 /** A part that cannot be read is told of, and hides no other. */
 interface Part {
   todos: Todo[];
@@ -114,25 +142,34 @@ async function part(name: string, read: Promise<Todo[]>): Promise<Part> {
   }
 }
 
-async function readAll(signal: AbortSignal) {
-  const health = await call<Health>({ method: "GET", path: "/health" }, signal);
-  const lists = TROUBLES.filter(({ needs }) => may(needs)).map((trouble) =>
-    part(trouble.title, troublesOf(trouble, signal)),
-  );
-  const parts = await Promise.all([
-    part("Payments", needsPerson("payment", signal)),
-    part("Purchases", needsPerson("purchase", signal)),
-    part("Disputes", disputes("payment", signal)),
-    part("Disputes", disputes("purchase", signal)),
-    part("Deadlines", deadlines(signal)),
-    ...lists,
-  ]);
+interface Found {
+  todos: Todo[];
+  errors: string[];
+}
+
+async function together(parts: Promise<Part>[]): Promise<Found> {
+  const found = await Promise.all(parts);
   return {
-    health,
-    todos: parts.flatMap(({ todos }) => todos),
-    errors: parts.flatMap(({ error }) => error ?? []),
+    todos: found.flatMap(({ todos }) => todos),
+    errors: found.flatMap(({ error }) => error ?? []),
   };
 }
+
+const readEscrows = (signal: AbortSignal) =>
+  together([
+    part("Payments", needsPerson("payment", signal)),
+    part("Purchases", needsPerson("purchase", signal)),
+    part("Tasks", tasks(signal)),
+    part("Disputes", disputes(signal)),
+    part("Deadlines", deadlines(signal)),
+  ]);
+
+const readTroubles = (signal: AbortSignal) =>
+  together(
+    TROUBLES.filter(({ needs }) => may(needs)).map((trouble) =>
+      part(trouble.title, troublesOf(trouble, signal)),
+    ),
+  );
 
 /** What `/health` tells of what the lists below do not show. */
 const HEALTH_TODOS: Record<string, string> = {
@@ -146,56 +183,75 @@ const HEALTH_TODOS: Record<string, string> = {
     "Messages were given up: the service's log has the reason; what they were about is done by the next cron run.",
 };
 
+/** Each part is shown as soon as it is there: what is slow keeps nobody from seeing the others. */
 export function Overview() {
-  const live = useLive(`overview ${network.value}`, readAll, OFTEN_MS * 2);
-  const data = live.data;
+  const of = (name: string) => `${name} ${network.value}`;
+  const health = useLive(
+    of("health"),
+    (signal) => call<Health>({ method: "GET", path: "/health" }, signal),
+    OFTEN_MS,
+  );
+  const escrows = useLive(of("escrows"), readEscrows, OFTEN_MS * 2);
+  const troubles = useLive(of("troubles"), readTroubles, SELDOM_MS);
+  const parts = [troubles, escrows].flatMap(({ data }) => data ?? []);
+  const isWhole = health.data !== null && parts.length === 2;
+  const sources = health.data?.sources.filter((one) => one.network === network.value) ?? [];
   return (
     <>
       <h1>Overview</h1>
-      {live.error && <Problem problem={live.error} />}
-      {data === null && live.error === null && <Reading />}
-      {data && (
-        <>
-          <FirstRun hasSource={data.health.sources.some((one) => one.network === network.value)} />
-          <h2>Needs a person</h2>
-          {data.errors.map((error) => (
-            <Problem key={error} problem={new Error(error)} />
-          ))}
-          <Todos
-            todos={[
-              ...data.health.reasons.map(({ kind, count }) => ({
-                isBad: true,
-                what: `${kind}: ${count}`,
-                todo: HEALTH_TODOS[kind] ?? "docs/operating.md says what to do.",
-                href: pageHref(
-                  kind === "SOURCE_STUCK"
-                    ? "sources"
-                    : kind === "ENDPOINT_DISABLED"
-                      ? "webhooks"
-                      : "wallets",
-                ),
-              })),
-              ...data.todos,
-            ]}
-          />
-          <Sources sources={data.health.sources.filter((one) => one.network === network.value)} />
-        </>
-      )}
+      {health.error && <Problem problem={health.error} />}
+      {health.data && <FirstRun hasSource={sources.length > 0} />}
+      <h2>Needs a person</h2>
+      {!isWhole && !health.error && <Reading />}
+      {parts
+        .flatMap(({ errors }) => errors)
+        .map((error) => (
+          <Problem key={error} problem={new Error(error)} />
+        ))}
+      <Todos
+        isWhole={isWhole}
+        todos={[
+          ...(health.data?.reasons ?? []).map(healthTodo),
+          ...parts.flatMap(({ todos }) => todos),
+        ]}
+      />
+      <Sources sources={sources} />
       <Volumes />
+      <Money />
     </>
   );
 }
 
-function Todos({ todos }: { todos: readonly Todo[] }) {
-  if (todos.length === 0) return <p class="empty">Nothing: money moves by itself.</p>;
+const HEALTH_PAGES: Record<string, string> = {
+  SOURCE_STUCK: "sources",
+  ENDPOINT_DISABLED: "webhooks",
+};
+
+function healthTodo({ kind, count }: Health["reasons"][number]): Todo {
+  return {
+    isBad: true,
+    what: `${kind}: ${count}`,
+    todo: HEALTH_TODOS[kind] ?? "docs/operating.md says what to do.",
+    href: pageHref(HEALTH_PAGES[kind] ?? "wallets"),
+  };
+}
+
+/** So many stand on the first page; the lists have the others. */
+const MOST_SHOWN = 12;
+
+function Todos({ todos, isWhole }: { todos: readonly Todo[]; isWhole: boolean }) {
+  if (todos.length === 0)
+    return isWhole ? <p class="empty">Nothing: money moves by itself.</p> : null;
+  const rest = todos.length - MOST_SHOWN;
   return (
     <ul class="todo">
-      {todos.map(({ what, todo, href, isBad }) => (
+      {todos.slice(0, MOST_SHOWN).map(({ what, todo, href, isBad }) => (
         <li key={`${href} ${what.split(": ")[0]}`} class={isBad ? "bad" : ""}>
           <a href={href}>{what}</a>
           <p>{todo}</p>
         </li>
       ))}
+      {rest > 0 && <li>… and {rest} more: Payments and Purchases have them all.</li>}
     </ul>
   );
 }

@@ -110,6 +110,30 @@ const CANCEL: Action = {
   isFinal: true,
 };
 
+const recoveries = (side: Side): readonly Action[] => [
+  {
+    ...ESCROW,
+    name: "retry",
+    label: "Try again",
+    about: "Has the step that failed tried again now. It is the same step: nothing is done twice.",
+    method: "POST",
+    path: `/${side}/retry`,
+    needs: "+PAY",
+  },
+  {
+    name: "clear",
+    label: "Clear error",
+    about:
+      "Clears the error; the step that failed is not wanted any more. A lock stays wanted until the purchase is cancelled.",
+    method: "POST",
+    path: `/${side}/error-state-recovery`,
+    hasNetwork: true,
+    fromRow: { blockchainIdentifier: "blockchainIdentifier", updatedAt: "updatedAt" },
+    fixed: { retryPreviousAction: false },
+    needs: "+PAY",
+  },
+];
+
 /** When a step may be asked for, epoch milliseconds; null: nothing binds it. */
 export interface OfferedStep {
   action: Action;
@@ -117,8 +141,24 @@ export interface OfferedStep {
   deadline: number | null;
 }
 
-/** The steps out of a record's state, whether or not their time has come. */
+/** All that may be done with a record now or later: what recovers from an error, then its steps. */
 export function stepsOf(side: Side, row: EscrowRow): OfferedStep[] {
+  const isWrong = row.NextAction.errorType !== null;
+  const recovering = (isWrong ? recoveries(side) : []).map((action) => ({
+    action,
+    notBefore: null,
+    deadline: null,
+  }));
+  return [...recovering, ...chainSteps(side, row)];
+}
+
+/** All actions on escrows of a side, for a test that holds them against the API. */
+export function allSteps(side: Side): readonly Action[] {
+  return [...recoveries(side), ...STEPS[side], ...(side === "purchase" ? [CANCEL] : [])];
+}
+
+/** The steps out of a record's state, whether or not their time has come. */
+function chainSteps(side: Side, row: EscrowRow): OfferedStep[] {
   const { onChainState } = row;
   const isUnderWay = /(Requested|Initiated)$/.test(row.NextAction.requestedAction);
   if (onChainState === null || isUnderWay) return cancelOf(side, row);
@@ -130,6 +170,8 @@ export function stepsOf(side: Side, row: EscrowRow): OfferedStep[] {
     if (transition === undefined || isRenewal) return [];
     const notBefore = boundOf(side, row, transition.notBefore);
     const deadline = boundOf(side, row, transition.deadline);
+    // It could begin only after its end: never.
+    if (deadline !== null && (notBefore ?? 0) >= deadline) return [];
     return [{ action, notBefore, deadline: deadline === null ? null : deadline - LAST_MOMENT_MS }];
   });
 }

@@ -5,10 +5,10 @@ import { Code } from "../ui/value.tsx";
 import type { EscrowRow } from "./escrow-sides.ts";
 
 const DEADLINES = [
-  ["payByTime", "Funds may be locked until now"],
-  ["submitResultTime", "The result must be submitted by now"],
-  ["unlockTime", "The seller may withdraw from now"],
-  ["externalDisputeUnlockTime", "A dispute may be settled from now"],
+  ["payByTime", "Last time to lock funds"],
+  ["submitResultTime", "Last time to submit the result"],
+  ["unlockTime", "The seller may withdraw from here"],
+  ["externalDisputeUnlockTime", "A dispute may be settled from here"],
 ] as const;
 
 interface Entry {

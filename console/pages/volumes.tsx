@@ -1,42 +1,104 @@
-/** How many escrows there are by state. */
+/** How many escrows are in which state, of those that were made in a time. */
 import { SELDOM_MS, useLive } from "../api/live.ts";
 import { call } from "../api/request.ts";
-import { network, pageHref } from "../ui/route.ts";
+import { words } from "../ui/format.ts";
+import { changeQuery, network, pageHref, route } from "../ui/route.ts";
 import { SIDES, type Side } from "./escrow-sides.ts";
 
-async function readCounts(signal: AbortSignal) {
-  const counts = (["payment", "purchase"] as const).map(async (side) => {
-    const query = { network: network.value };
-    const { total } = await call<{ total: number }>(
-      { method: "GET", path: `/${side}/count`, query },
-      signal,
-    );
-    return { side, total };
-  });
-  return Promise.all(counts);
+interface Counts {
+  total: number;
+  byState: { onChainState: string | null; count: number }[];
+}
+
+const DAY_MS = 86_400_000;
+const PERIODS = { day: 1, week: 7, month: 30, all: null } as const;
+type Period = keyof typeof PERIODS;
+
+/** Rounded to the minute, so that an unchanged answer is known again. */
+function beginOf(period: Period): string {
+  const days = PERIODS[period];
+  if (days === null) return "";
+  return new Date(Math.floor((Date.now() - days * DAY_MS) / 60_000) * 60_000).toISOString();
+}
+
+function readCounts(period: Period, signal: AbortSignal) {
+  const query = { network: network.value, createdFrom: beginOf(period) };
+  return Promise.all(
+    (["payment", "purchase"] as const).map(async (side) => ({
+      side,
+      ...(await call<Counts>({ method: "GET", path: `/${side}/count`, query }, signal)),
+    })),
+  );
 }
 
 export function Volumes() {
-  const live = useLive(`volumes ${network.value}`, readCounts, SELDOM_MS);
+  const asked = route.value.query.period;
+  const period = (Object.keys(PERIODS) as Period[]).find((one) => one === asked) ?? "week";
+  const live = useLive(
+    `volumes ${network.value} ${period}`,
+    (signal) => readCounts(period, signal),
+    SELDOM_MS,
+  );
   return (
     <>
-      {live.data && (
-        <div class="cards">
-          {live.data.map(({ side, total }) => (
-            <Card key={side} side={side} total={total} />
-          ))}
-        </div>
-      )}
+      <h2>Volumes</h2>
+      <div class="tools">
+        {(Object.keys(PERIODS) as Period[]).map((one) => (
+          <button
+            key={one}
+            type="button"
+            aria-pressed={one === period}
+            onClick={() => changeQuery({ period: one }, true)}
+          >
+            {words(one)}
+          </button>
+        ))}
+      </div>
+      <div class="cards">
+        {live.data?.map(({ side, ...counts }) => (
+          <Chart key={side} side={side} counts={counts} />
+        ))}
+      </div>
     </>
   );
 }
 
-function Card({ side, total }: { side: Side; total: number }) {
+const BAR_WIDTH = 300;
+const ROW_HEIGHT = 26;
+
+/** A bar for each state; the numbers stand beside it, so that nobody has to read the bars. */
+function Chart({ side, counts: { total, byState } }: { side: Side; counts: Counts }) {
+  const most = Math.max(1, ...byState.map(({ count }) => count));
   return (
-    <section class="card">
-      <h2>
+    <section class="card" aria-label={SIDES[side].title}>
+      <h3>
         <a href={pageHref(side)}>{SIDES[side].title}</a>: {total}
-      </h2>
+      </h3>
+      <dl class="bars">
+        {byState.map(({ onChainState, count }) => (
+          <div key={onChainState ?? ""}>
+            <dt>
+              {onChainState === null ? (
+                "Nothing locked"
+              ) : (
+                <a href={pageHref(side, "", { filterOnChainState: onChainState })}>
+                  {words(onChainState)}
+                </a>
+              )}
+            </dt>
+            <dd>
+              {count}
+              <svg
+                viewBox={`0 0 ${BAR_WIDTH} ${ROW_HEIGHT}`}
+                preserveAspectRatio="none"
+                aria-hidden="true"
+              >
+                <rect class="bar" height="14" y="6" width={(count / most) * BAR_WIDTH} rx="3" />
+              </svg>
+            </dd>
+          </div>
+        ))}
+      </dl>
     </section>
   );
 }

@@ -8,7 +8,7 @@ import { ActionDialog, Problem } from "./action-dialog.tsx";
 import { FieldInput, put } from "./form.tsx";
 import { short } from "./format.ts";
 import { at, textAt } from "./path.ts";
-import type { Action, Column, Field, Resource } from "./resource.ts";
+import type { Action, Column, Field, Related, Resource } from "./resource.ts";
 import { changeQuery, network, route } from "./route.ts";
 import { PageLink, Value } from "./value.tsx";
 import { Whole } from "./whole.tsx";
@@ -69,10 +69,8 @@ export function ResourceList({ resource }: { resource: Resource }) {
           {actions.filter(isOffered(chosen)).map((one) => (
             <ActionButton key={one.name} action={one} on={textAt(chosen, key)} />
           ))}
-          {related.map(({ label, page, tab, query: from }) => (
-            <PageLink key={label} to={page} query={{ tab, ...picked(chosen, from) }}>
-              {label}
-            </PageLink>
+          {related.map((one) => (
+            <RelatedLink key={one.label} related={one} row={chosen} />
           ))}
         </Whole>
       )}
@@ -103,6 +101,20 @@ export function ResourceList({ resource }: { resource: Resource }) {
         />
       )}
     </>
+  );
+}
+
+function RelatedLink({ related, row }: { related: Related; row: unknown }) {
+  const { label, page, pageWhen, tab, id, query } = related;
+  const to = pageWhen && textAt(row, pageWhen.at) === pageWhen.is ? pageWhen.page : page;
+  return (
+    <PageLink
+      to={to}
+      id={id === undefined ? "" : textAt(row, id)}
+      query={{ tab, ...picked(row, query) }}
+    >
+      {label}
+    </PageLink>
   );
 }
 

@@ -96,7 +96,11 @@ export interface Action {
 export interface Related {
   label: string;
   page: string;
+  /** Another page for rows that have a value. */
+  pageWhen?: { at: string; is: string; page: string };
   tab?: string;
+  /** Where the row has the id of what the page is about. */
+  id?: string;
   /** Parameters of the other list, and where the row has them. */
   query: Readonly<Record<string, string>>;
 }

@@ -19,7 +19,7 @@ import {
   show,
   signIn,
 } from "./browser.ts";
-import { type ApiDocument, unknownNames } from "./pages.ts";
+import { type ApiDocument, unknownNames, unknownSteps } from "./pages.ts";
 
 const LIVE_MS = 60_000;
 const MARKUP = `<img src=x onerror="document.title='pwned'"><b>&amp;bold</b>`;
@@ -50,6 +50,8 @@ describe("GET /console", () => {
   test("its pages name only what the API has", async () => {
     const document = await (await fetch(`${service.url}/api/v1/openapi.json`)).json();
     expect(unknownNames(document as ApiDocument, LIST_PAGES)).toEqual([]);
+    for (const side of ["payment", "purchase"] as const)
+      expect(unknownSteps(document as ApiDocument, side)).toEqual([]);
     const [page] = LIST_PAGES;
     const [tab] = page?.tabs ?? [];
     if (!page || !tab) throw new Error("there is no page");

@@ -1,4 +1,6 @@
 /** The console's pages held against the API's own document. */
+import type { Side } from "../../console/pages/escrow-sides.ts";
+import { allSteps } from "../../console/pages/steps.ts";
 import type { Action, Field, Page, Resource } from "../../console/ui/resource.ts";
 
 interface Schema {
@@ -56,7 +58,7 @@ function ofTab(document: ApiDocument, tab: Resource): string[] {
   const inRow = [
     ...columns.map(({ at }) => at),
     key,
-    ...related.flatMap(({ query }) => Object.values(query)),
+    ...related.flatMap(({ query, id }) => [...Object.values(query), ...(id ? [id] : [])]),
   ];
   const asked = filters.map(({ name }) => name);
   return [
@@ -68,8 +70,16 @@ function ofTab(document: ApiDocument, tab: Resource): string[] {
   ];
 }
 
+/** What actions on escrows name that the API does not have. */
+export function unknownSteps(document: ApiDocument, side: Side): string[] {
+  const operation = operationOf(document, "GET", `/${side}`);
+  const list = side === "payment" ? "Payments" : "Purchases";
+  const row = operation ? follow(document, answerOf(document, operation), `${list}.0`) : [];
+  return allSteps(side).flatMap((action) => ofAction(document, action, row));
+}
+
 /** What an action names that its operation does not take or answer. */
-export function ofAction(document: ApiDocument, action: Action, row: Schema[]): string[] {
+function ofAction(document: ApiDocument, action: Action, row: Schema[]): string[] {
   const { method, path, fields = [], fromRow = {}, fixed = {}, hasNetwork, shows = [] } = action;
   const operation = operationOf(document, method, path);
   if (!operation) return [`${action.name}: no ${method} ${path}`];
