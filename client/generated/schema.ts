@@ -3113,6 +3113,8 @@ export interface components {
             data: {
                 /** @description How many there are. */
                 total: number;
+                /** @description The same by state; those that nothing is in are left out. */
+                byState: components["schemas"]["StateCount"][];
             };
         };
         CountPurchasesResponse: {
@@ -3125,6 +3127,8 @@ export interface components {
             data: {
                 /** @description How many there are. */
                 total: number;
+                /** @description The same by state; those that nothing is in are left out. */
+                byState: components["schemas"]["StateCount"][];
             };
         };
         /** @description The other side of an escrow. */
@@ -7917,6 +7921,11 @@ export interface components {
             /** @description The answer. */
             data: components["schemas"]["Purchase"];
         };
+        /**
+         * @description What is done next, of a payment or of a purchase.
+         * @enum {string}
+         */
+        RequestedAction: "None" | "Ignore" | "WaitingForManualAction" | "WaitingForExternalAction" | "SubmitResultRequested" | "SubmitResultInitiated" | "WithdrawRequested" | "WithdrawInitiated" | "AuthorizeRefundRequested" | "AuthorizeRefundInitiated" | "FundsLockingRequested" | "FundsLockingInitiated" | "SetRefundRequestedRequested" | "SetRefundRequestedInitiated" | "UnSetRefundRequestedRequested" | "UnSetRefundRequestedInitiated" | "WithdrawRefundRequested" | "WithdrawRefundInitiated" | "AuthorizeWithdrawalRequested" | "AuthorizeWithdrawalInitiated";
         /** @description An amount that is asked for. */
         RequestedAmount: {
             /** @description Minor units of `unit`. */
@@ -8383,6 +8392,13 @@ export interface components {
             unit: string;
             /** @description Minor units of `unit`, for all purchases together. */
             amount: string;
+        };
+        /** @description How many records are in a state. */
+        StateCount: {
+            /** @description The state; null of records that nothing is locked for. */
+            onChainState: components["schemas"]["OnChainState"] | null;
+            /** @description How many are in it. */
+            count: number;
         };
         /**
          * @description A step that a wallet takes for an escrow.
@@ -10522,6 +10538,10 @@ export interface operations {
                 limit?: number;
                 /** @description Id of the last item of the previous page, which is not repeated. */
                 cursorId?: string;
+                /** @description Only records made at this time or later. */
+                createdFrom?: string;
+                /** @description Only records made before this time. */
+                createdTo?: string;
                 /** @description Network of the ledger. */
                 network: components["schemas"]["Network"];
                 /** @description Only the record with this id. */
@@ -10534,6 +10554,12 @@ export interface operations {
                 filterAgentIdentifier?: string;
                 /** @description Whether to leave out the records that need nobody: those without an error. */
                 filterNeedsManualAction?: "true" | "false";
+                /** @description Only records whose next action is this. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterRequestedAction?: components["schemas"]["RequestedAction"];
+                /** @description Only records with an error of this kind. */
+                filterErrorType?: components["schemas"]["PurchaseErrorType"];
+                /** @description Only records that the wallet of this service with this payment key hash acts for. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterWalletVkey?: string;
                 /** @description Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched. */
                 searchQuery?: string;
                 /** @description Only records of the contract with this address. */
@@ -10631,6 +10657,10 @@ export interface operations {
             query: {
                 /** @description Network of the ledger. */
                 network: components["schemas"]["Network"];
+                /** @description Only records made at this time or later. */
+                createdFrom?: string;
+                /** @description Only records made before this time. */
+                createdTo?: string;
                 /** @description Only records of the contract with this address. */
                 filterSmartContractAddress?: string;
                 /** @description Only records of this generation of the contract; without it, of all. */
@@ -10887,6 +10917,10 @@ export interface operations {
                 limit?: number;
                 /** @description Id of the last item of the previous page, which is not repeated. */
                 cursorId?: string;
+                /** @description Only records made at this time or later. */
+                createdFrom?: string;
+                /** @description Only records made before this time. */
+                createdTo?: string;
                 /** @description Network of the ledger. */
                 network: components["schemas"]["Network"];
                 /** @description Only the record with this id. */
@@ -10899,6 +10933,12 @@ export interface operations {
                 filterAgentIdentifier?: string;
                 /** @description Whether to leave out the records that need nobody: those without an error. */
                 filterNeedsManualAction?: "true" | "false";
+                /** @description Only records whose next action is this. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterRequestedAction?: components["schemas"]["RequestedAction"];
+                /** @description Only records with an error of this kind. */
+                filterErrorType?: components["schemas"]["PurchaseErrorType"];
+                /** @description Only records that the wallet of this service with this payment key hash acts for. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterWalletVkey?: string;
                 /** @description Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched. */
                 searchQuery?: string;
                 /** @description Only records of the contract with this address. */
@@ -10987,6 +11027,10 @@ export interface operations {
             query: {
                 /** @description Network of the ledger. */
                 network: components["schemas"]["Network"];
+                /** @description Only records made at this time or later. */
+                createdFrom?: string;
+                /** @description Only records made before this time. */
+                createdTo?: string;
                 /** @description Only records of the contract with this address. */
                 filterSmartContractAddress?: string;
                 /** @description Only records of this generation of the contract; without it, of all. */

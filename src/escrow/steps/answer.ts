@@ -5,14 +5,7 @@ import type { Caller } from "../../http/context.ts";
 import type { ChangeSet } from "../fold/changes.ts";
 import { listPage } from "../list.ts";
 import type { EscrowRecord, Side } from "../record.ts";
-import {
-  render,
-  STAMP,
-  withConfirmations,
-  withHistories,
-  withMetadata,
-  withoutHolds,
-} from "../render.ts";
+import { render, STAMP, withConfirmations, withHistories, withMetadata } from "../render.ts";
 
 /** A change as it is remembered for repeats: JSON throughout. */
 export interface Changed {
@@ -41,7 +34,7 @@ export function unchanged({ id, side, network, wallet }: EscrowRecord): Changed 
 export function changedOf(changes: ChangeSet, record: EscrowRecord, tipHeight: number): Changed {
   const { id, sequence } = record;
   const doc = withConfirmations(render(record, changes.records.get(id)?.moved), tipHeight);
-  return { ...unchanged(record), made: { sequence, at: changes.now, doc: withoutHolds(doc) } };
+  return { ...unchanged(record), made: { sequence, at: changes.now, doc } };
 }
 
 /**
