@@ -5,6 +5,7 @@ import { type Database, db } from "../src/db/client.ts";
 import { newId } from "../src/db/id.ts";
 import { open } from "../src/db/sealed.ts";
 import { automaticSteps, confirmationThreshold, type Env } from "../src/env.ts";
+import { failSettlementWithoutSource, nextSettlement } from "../src/escrow/disputes/store.ts";
 import { endWithoutSource, nextForEscrows } from "../src/escrow/tasks/next.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { log } from "../src/log.ts";
@@ -107,6 +108,7 @@ export class HotWallet extends DurableObject<Env> {
     if (source === null) return null;
     // The transaction library is loaded here, not at start-up.
     const { escrowWorks } = await import("../src/escrow/tasks/works.ts");
+    const { disputeWork } = await import("../src/escrow/disputes/work.ts");
     const { registrationWork } = await import("../src/registrations/work.ts");
     const { referenceScriptWork } = await import("../src/wallets/reference-scripts/work.ts");
     const { transferWork } = await import("../src/wallets/transfers/work.ts");
@@ -140,6 +142,7 @@ export class HotWallet extends DurableObject<Env> {
       view: this.#view,
       works: [
         ...escrows,
+        disputeWork({ db: ledger, source, vkey }),
         referenceScriptWork(ledger, wallet),
         registrationWork(ledger, wallet),
         transfers,
@@ -162,7 +165,8 @@ export class HotWallet extends DurableObject<Env> {
 
   /** What has waited longest for a transaction, or else anything that is under way. */
   async #next(ledger: Database, network: Network, vkey: string): Promise<Next | null> {
-    const [script, registration, transfer, escrow] = await Promise.all([
+    const [settlement, script, registration, transfer, escrow] = await Promise.all([
+      nextSettlement(ledger, network, vkey),
       nextReferenceScript(ledger, network, vkey),
       nextOfWallet(ledger, network, vkey),
       nextTransfer(ledger, network, vkey),
@@ -176,6 +180,12 @@ export class HotWallet extends DurableObject<Env> {
         giveUp: async () => {
           await endWithoutSource(ledger, { network, vkey, sourceId: escrow.sourceId }, Date.now());
         },
+      });
+    if (settlement)
+      all.push({
+        ...settlement,
+        isWaiting: true,
+        giveUp: () => failSettlementWithoutSource(ledger, settlement, Date.now()),
       });
     if (script)
       all.push({

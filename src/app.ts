@@ -3,6 +3,7 @@ import { auditRoutes } from "./api-keys/audit.ts";
 import { findKey } from "./api-keys/find-key.ts";
 import { apiKeyRoutes } from "./api-keys/routes.ts";
 import { booksRoutes } from "./escrow/books/routes.ts";
+import { disputeRoutes } from "./escrow/disputes/routes.ts";
 import { purchaseRoutes } from "./escrow/purchases/routes.ts";
 import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
 import { escrowRoutes } from "./escrow/routes.ts";
@@ -62,6 +63,7 @@ export function createApp(): Hono<AppEnv> {
     { at: API, router: purchaseRoutes() },
     { at: API, router: stepRoutes() },
     { at: API, router: taskRoutes() },
+    { at: API, router: disputeRoutes() },
     { at: API, router: paymentSourceRoutes() },
     {
       at: API,

@@ -20,6 +20,8 @@ export const LOG_EVENTS = {
     "look at the escrow on the chain: its funds were moved in a way that cannot be followed, as its record says",
   "sync.lock_ignored":
     "nothing: somebody locked funds at the contract in the name of one of our wallets, with terms that it never signed",
+  "dispute.failed":
+    "see the proposal's `error` in `GET /dispute`: its transaction could not be made, and is tried again a few times",
   "sync.deadline_near":
     "see in `GET /task` why the `step` of the `record` is not done: after its `deadline` the contract does not allow it",
   "sync.output_skipped": "nothing: somebody paid to the contract what is no escrow",

@@ -4,6 +4,7 @@ import { newId } from "./db/id.ts";
 import { renderOutdated } from "./db/render-outdated.ts";
 import { resealAll } from "./db/reseal.ts";
 import type { Env } from "./env.ts";
+import { walletsWithSettlements } from "./escrow/disputes/store.ts";
 import { ESCROW_DOCUMENTS } from "./escrow/outdated.ts";
 import { returnCharges } from "./escrow/purchases/charges.ts";
 import { walletsWithEscrows } from "./escrow/tasks/wake.ts";
@@ -63,7 +64,13 @@ export async function runSchedule(env: Env): Promise<void> {
       run: async () => {
         const clock = await chainClock(env, Date.now() + JOB_MS);
         const escrows = walletsWithEscrows(clock);
-        const features = [dueWallets, walletsWithTransfers, walletsWithReferenceScripts, escrows];
+        const features = [
+          dueWallets,
+          walletsWithTransfers,
+          walletsWithReferenceScripts,
+          walletsWithSettlements,
+          escrows,
+        ];
         await wakeDueWallets(env, features, requestId);
       },
     },

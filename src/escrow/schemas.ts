@@ -349,6 +349,13 @@ export const purchaseRecord = named(
   }),
 );
 
+/** A side, where one list has both. */
+export const escrowKind = named(
+  "EscrowKind",
+  "A side of an escrow.",
+  z.enum(["Payment", "Purchase"]),
+);
+
 /** Shown with a record where its deadline is told of. */
 export const nearDeadline = described(
   named(

@@ -9,7 +9,12 @@ export type DueWallets = (
 
 /** The wallets of a table whose rows say by `due_at` when their wallet has something to do. */
 export function walletsDueIn(
-  table: "registration" | "transfer" | "reference_script" | "wallet_transaction",
+  table:
+    | "registration"
+    | "transfer"
+    | "reference_script"
+    | "dispute_proposal"
+    | "wallet_transaction",
 ): DueWallets {
   return (db, now) =>
     db.all(

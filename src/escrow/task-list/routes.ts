@@ -14,7 +14,7 @@ import {
 import { network } from "../../http/openapi/ledger.ts";
 import { page } from "../../http/parameters.ts";
 import { readSession, textAnswer } from "../../http/session.ts";
-import { IDENTIFIER, stepName } from "../schemas.ts";
+import { escrowKind, IDENTIFIER, stepName } from "../schemas.ts";
 import { listTasks, TASK_STATUSES } from "./list.ts";
 
 const maybeTime = (what: string) => described(timestamp("").nullable(), what);
@@ -24,11 +24,7 @@ const task = named(
   "A step of an escrow that was asked for, or comes by itself, and is not done.",
   z.object({
     id: recordId("the payment or purchase: it has one task at a time"),
-    kind: described(
-      named("EscrowKind", "A side of an escrow.", z.enum(["Payment", "Purchase"])),
-      "Which of the two it is.",
-      "Payment",
-    ),
+    kind: described(escrowKind, "Which of the two it is.", "Payment"),
     network,
     blockchainIdentifier: answerText("Names the escrow.", IDENTIFIER),
     step: described(

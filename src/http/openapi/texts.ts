@@ -65,6 +65,7 @@ export const TAGS = {
     "The wallets of payment sources, what they pay, and rules that watch and fill up their balances.",
   Ledger: "What lies on the chain, for clients without a provider of their own.",
   x402: "Selling and buying resources over HTTP 402, on EVM chains.",
+  Disputes: "Escrows that the contract's administrators have to settle, and their signatures.",
   Tasks: "What wallets do for escrows, or wait with.",
   "x402 facilitator":
     "The interface that the x402 specification gives a facilitator, without this service's envelope.",

@@ -217,6 +217,53 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
       { name: "cursorId", refused: ["", long(250)] },
     ],
   },
+  {
+    method: "GET",
+    path: "/dispute",
+    access: "User",
+    valid: { network: "Preprod", limit: "100", cursorId: "01" },
+    fields: [
+      { name: "network", required: true, refused: ["", "preprod", "Testnet"] },
+      { name: "limit", refused: ["0", "101", "-1", "1.5", "ten", ""] },
+      { name: "cursorId", refused: ["", long(250)] },
+    ],
+  },
+  {
+    method: "POST",
+    path: "/dispute/proposal",
+    access: "Admin",
+    valid: {
+      network: "Preprod",
+      blockchainIdentifier: IDENTIFIER,
+      BuyerFunds: funds("0", "lovelace"),
+      SellerFunds: [],
+    },
+    fields: [
+      { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
+      { name: "blockchainIdentifier", required: true, refused: [long(8000), ...BAD_TEXT] },
+      ...["BuyerFunds", "SellerFunds"].map(
+        (name): Field => ({
+          name,
+          required: true,
+          refused: ["1", {}, [{}], [5], ...["", "-1", "1.5", "05", 5].map((one) => funds(one))],
+        }),
+      ),
+    ],
+    finds: 404,
+  },
+  {
+    method: "POST",
+    path: "/dispute/signature",
+    access: "User",
+    valid: { network: "Preprod", proposalId: "01", signature: "84", key: "a4" },
+    fields: [
+      { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
+      { name: "proposalId", required: true, refused: [long(250), ...BAD_TEXT] },
+      { name: "signature", required: true, refused: [long(7500), ...BAD_TEXT] },
+      { name: "key", required: true, refused: [long(2500), ...BAD_TEXT] },
+    ],
+    finds: 404,
+  },
   ...["/payment/income", "/purchase/spending"].map(
     (path): EndpointCase => ({
       method: "POST",

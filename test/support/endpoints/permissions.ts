@@ -9,6 +9,7 @@ export const PERMISSIONS: Readonly<
 > = {
   Admin: [
     "/api-key",
+    "/dispute/proposal",
     "/payment-source-extended",
     "/registry-source",
     "/units",
@@ -38,6 +39,7 @@ export const PERMISSIONS: Readonly<
   ],
   // Queries that are too large for an address, and what anybody may ask for who may read.
   User: [
+    "POST /dispute/signature",
     "POST /inbox-agent-registration",
     "POST /inbox-agent-registration-diff",
     "POST /inbox-agent-registration-refresh",

@@ -216,7 +216,7 @@ export class RegistrationDesk {
   /** Lets every pause pass: what waits is due at once. */
   async skipPauses(): Promise<void> {
     await env.DB.batch(
-      ["registration", "transfer", "reference_script"].map((table) =>
+      ["registration", "transfer", "reference_script", "dispute_proposal"].map((table) =>
         env.DB.prepare(`UPDATE ${table} SET due_at = 0 WHERE due_at IS NOT NULL`),
       ),
     );

@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { permitNetwork } from "../../http/authenticate.ts";
+import { createRouter, serve } from "../../http/endpoint.ts";
+import { envelope } from "../../http/envelope.ts";
+import { described } from "../../http/openapi/fields.ts";
+import { network } from "../../http/openapi/ledger.ts";
+import { page } from "../../http/parameters.ts";
+import { readSession, textAnswer } from "../../http/session.ts";
+import { listDisputes, shownProposal as shown } from "./list.ts";
+import { propose } from "./propose.ts";
+import { proposalBody, shownDispute, shownProposal, signatureBody } from "./schemas.ts";
+import { takeSignature } from "./sign.ts";
+
+const TAG = "Disputes";
+
+/** Disputes, which the contract's administrators settle. */
+export function disputeRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      method: "get",
+      path: "/dispute",
+      operationId: "listDisputes",
+      access: "User",
+      isConditional: true,
+      takesBookmark: true,
+      tag: TAG,
+      summary: "Lists disputed payments and purchases, newest first",
+      description: "A key sees its own; Admins see all.",
+      query: z.object({ ...page, network }),
+      data: z.object({ Disputes: described(z.array(shownDispute), "The disputes.") }),
+    },
+    async (c, { query }) => {
+      const { caller } = c.var;
+      permitNetwork(caller, query.network);
+      const session = readSession(c, query.network);
+      const Disputes = await listDisputes(session, caller, query);
+      return textAnswer(c, JSON.stringify(envelope({ Disputes })), session);
+    },
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      path: "/dispute/proposal",
+      operationId: "proposeSettlement",
+      access: "Admin",
+      tag: TAG,
+      summary: "Proposes how a dispute is settled",
+      description:
+        "Answers what administrators sign. Another proposal for the same escrow takes the place of the first, whose signatures are of no use then. Web3ChainV2 only.",
+      body: proposalBody,
+      data: shownProposal,
+      errors: {
+        404: "There is no such escrow.",
+        409: "It is not disputed, or being settled already, or its contract settles otherwise.",
+      },
+    },
+    async (c, { body }) => shown(await propose(c, body, Date.now())),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      path: "/dispute/signature",
+      operationId: "signSettlement",
+      access: "User",
+      tag: TAG,
+      summary: "Hands in an administrator's signature of a proposal",
+      description:
+        "Whoever hands it in: the signature is the proof. With enough of them a wallet of the service settles the dispute as soon as the contract allows it.",
+      body: signatureBody,
+      data: shownProposal,
+      errors: {
+        404: "There is no such proposal.",
+        409: "It was replaced, or is being settled already.",
+      },
+    },
+    async (c, { body }) => shown(await takeSignature(c, body, Date.now())),
+  );
+
+  return router;
+}

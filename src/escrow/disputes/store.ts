@@ -1,0 +1,123 @@
+import { and, asc, desc, eq, isNotNull, sql } from "drizzle-orm";
+import type { Network } from "../../chain/network.ts";
+import { type Database, type Statement, violates } from "../../db/client.ts";
+import { walletsDueIn } from "../../wallets/due.ts";
+import { StaleWallet } from "../../wallets/spending/store.ts";
+import { disputeProposal, type ProposalRow } from "./tables.ts";
+
+/** Columns that change during the life of a proposal. */
+export type ProposalChange = Partial<
+  Pick<ProposalRow, "state" | "signatures" | "txHash" | "error" | "failures" | "dueAt">
+>;
+
+/** The statement that changes a row as it was read; it aborts its batch when the row has changed. */
+export function updateProposal(
+  db: Database,
+  { id, rev }: Pick<ProposalRow, "id" | "rev">,
+  change: ProposalChange,
+  now: number,
+): Statement {
+  return db.orm
+    .update(disputeProposal)
+    .set({
+      ...change,
+      updatedAt: now,
+      rev: sql`iif(${disputeProposal.rev} = ${rev}, ${disputeProposal.rev} + 1, NULL)`,
+    })
+    .where(eq(disputeProposal.id, id))
+    .toSQL();
+}
+
+/** @throws StaleWallet when a row has changed since it was read */
+export async function changeProposals(
+  db: Database,
+  statements: readonly Statement[],
+): Promise<void> {
+  if (statements.length === 0) return;
+  try {
+    await db.batch([...statements]);
+  } catch (error) {
+    if (!violates(error, "dispute_proposal.rev")) throw error;
+    throw new StaleWallet("a proposal was changed meanwhile");
+  }
+}
+
+/** What a wallet has to settle, what has waited longest first. */
+export function openProposals(
+  db: Database,
+  { network, vkey, sourceId }: { network: Network; vkey: string; sourceId: string },
+): Promise<ProposalRow[]> {
+  return db.orm
+    .select()
+    .from(disputeProposal)
+    .where(
+      and(
+        eq(disputeProposal.network, network),
+        eq(disputeProposal.walletVkey, vkey),
+        eq(disputeProposal.sourceId, sourceId),
+        isNotNull(disputeProposal.dueAt),
+      ),
+    )
+    .orderBy(asc(disputeProposal.dueAt), asc(disputeProposal.id));
+}
+
+export async function readProposals(db: Database, ids: readonly string[]): Promise<ProposalRow[]> {
+  return db.orm
+    .select()
+    .from(disputeProposal)
+    .where(sql`${disputeProposal.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
+}
+
+/** The newest proposals of some escrows that stand, by the hashes of their identifiers. */
+export async function proposalsOf(
+  db: Database,
+  identifierHashes: readonly string[],
+): Promise<ProposalRow[]> {
+  const hashes = JSON.stringify(identifierHashes);
+  return db.orm
+    .select()
+    .from(disputeProposal)
+    .where(
+      and(
+        sql`${disputeProposal.identifierHash} IN (SELECT value FROM json_each(${hashes}))`,
+        sql`${disputeProposal.state} NOT IN ('Replaced', 'Failed')`,
+      ),
+    )
+    .orderBy(desc(disputeProposal.id));
+}
+
+/** Wallets with a dispute to settle. */
+export const walletsWithSettlements = walletsDueIn("dispute_proposal");
+
+/** What a wallet settles next; it may not be due yet. */
+export async function nextSettlement(
+  db: Database,
+  network: Network,
+  vkey: string,
+): Promise<ProposalRow | undefined> {
+  const [row] = await db.orm
+    .select()
+    .from(disputeProposal)
+    .where(
+      and(
+        eq(disputeProposal.network, network),
+        eq(disputeProposal.walletVkey, vkey),
+        isNotNull(disputeProposal.dueAt),
+      ),
+    )
+    .orderBy(asc(disputeProposal.dueAt), asc(disputeProposal.id))
+    .limit(1);
+  return row;
+}
+
+/** Gives up what a wallet has not settled for a source that was removed. */
+export function failSettlementWithoutSource(
+  db: Database,
+  row: ProposalRow,
+  now: number,
+): Promise<void> {
+  const error = "its payment source was removed";
+  return changeProposals(db, [
+    updateProposal(db, row, { state: "Failed", error, dueAt: null }, now),
+  ]);
+}

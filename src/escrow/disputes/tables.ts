@@ -1,0 +1,65 @@
+import { sql } from "drizzle-orm";
+import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { NETWORKS } from "../../chain/network.ts";
+
+export const PROPOSAL_STATES = [
+  "Collecting",
+  "SettleRequested",
+  "SettleInitiated",
+  "Settled",
+  "Replaced",
+  "Failed",
+] as const;
+export type ProposalState = (typeof PROPOSAL_STATES)[number];
+
+/**
+ * Proposals to settle disputes, with the signatures of administrators. Of an escrow's output one stands.
+ * Once enough have signed, only the wallet's object writes the row; `rev` guards every write. Ledger.
+ */
+export const disputeProposal = sqliteTable(
+  "dispute_proposal",
+  {
+    id: text("id").primaryKey(),
+    network: text("network", { enum: NETWORKS }).notNull(),
+    sourceId: text("source_id").notNull(),
+    /** SHA-256 of the escrow's identifier, hex. */
+    identifierHash: text("identifier_hash").notNull(),
+    /** `LiveOutput` as JSON: the output that is settled. */
+    output: text("output").notNull(),
+    /** The wallet that pays the network for it. */
+    walletVkey: text("wallet_vkey").notNull(),
+    /** `Split` as JSON. */
+    split: text("split").notNull(),
+    /** What administrators sign, hex. */
+    message: text("message").notNull(),
+    /** Key hashes of the contract's administrators, as often as each counts; JSON. */
+    administrators: text("administrators").notNull(),
+    required: integer("required").notNull(),
+    /** `AdminSignature[]` as JSON. */
+    signatures: text("signatures").notNull(),
+    /** From when the contract allows it, epoch milliseconds. */
+    opensAt: integer("opens_at").notNull(),
+    state: text("state", { enum: PROPOSAL_STATES }).notNull(),
+    txHash: text("tx_hash"),
+    /** Why it failed, or what it waits for; null otherwise. */
+    error: text("error"),
+    failures: integer("failures").notNull(),
+    /** Epoch milliseconds from which the wallet's object continues; null: nothing to do. */
+    dueAt: integer("due_at"),
+    createdById: text("created_by_id").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    rev: integer("rev").notNull(),
+  },
+  (table) => [
+    uniqueIndex("dispute_proposal_standing")
+      .on(table.sourceId, sql`output->>'utxo'`)
+      .where(sql`state NOT IN ('Replaced', 'Failed')`),
+    index("dispute_proposal_open")
+      .on(table.network, table.walletVkey, table.dueAt)
+      .where(sql`due_at IS NOT NULL`),
+    index("dispute_proposal_escrow").on(table.identifierHash, table.id),
+  ],
+);
+
+export type ProposalRow = typeof disputeProposal.$inferSelect;
