@@ -31,6 +31,7 @@ import { followAnew } from "./follow-anew.ts";
 import {
   type Bought,
   buyJob,
+  deliver,
   openStalls,
   register,
   type Stall,
@@ -74,6 +75,7 @@ function expect(what: string, isSo: boolean, found: unknown): void {
 /** What was asked for in the whole drill. */
 interface Books {
   bought: Bought[];
+  delivered: Set<Bought>;
   transferred: Transferred[];
   /** Agents by the address that holds their tokens. */
   agents: Map<string, number>;
@@ -94,6 +96,9 @@ try {
   });
   try {
     await drill(service, { url: service.url, token: variables.ADMIN_KEY });
+  } catch (error) {
+    for (const line of lines.filter((one) => one.includes('"request.failed"'))) console.log(line);
+    throw error;
   } finally {
     curtain.abort();
     await service.close();
@@ -117,6 +122,7 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   const purse = x402 && (await openPurse(admin, x402.node));
   const books: Books = {
     bought: [],
+    delivered: new Set(),
     transferred: [],
     agents: new Map(stalls.map(({ seller }) => [seller.address, 1])),
   };
@@ -140,7 +146,7 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   await calm(service);
   const before = await factsOf(admin);
   say(
-    `${books.bought.length} purchases, ${books.transferred.length} transfers, ${before.size} records`,
+    `${books.delivered.size} of ${books.bought.length} purchases delivered, ${books.transferred.length} transfers, ${before.size} records`,
   );
 
   await restore();
@@ -157,6 +163,8 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   await trade(admin, stalls, books);
 
   await calm(service, RECOVERED_MS);
+  await deliverJobs(admin, books);
+  await calm(service);
   const halted = lines.slice(logged).filter((line) => line.includes('"wallet.halted"')).length;
   say(`all is done again after ${Math.round((Date.now() - restoredAt) / 1000)} s`);
   expect("the wallets noticed, and stopped", halted > 0, "no wallet.halted in the log");
@@ -165,11 +173,20 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   await compare(service, admin, stalls);
 }
 
-/** Each stall buys a job and pays somebody. */
+/** Each stall buys a job, pays somebody and delivers every second of its jobs. */
 async function trade(admin: ApiAccess, stalls: readonly Stall[], books: Books): Promise<void> {
   for (const stall of stalls) {
     books.bought.push(await buyJob(admin, stall));
     books.transferred.push(await transfer(admin, stall));
+  }
+  await deliverJobs(admin, books);
+}
+
+async function deliverJobs(admin: ApiAccess, { bought, delivered }: Books): Promise<void> {
+  for (const [i, job] of bought.entries()) {
+    // They come from the stalls in turn.
+    const isToBe = i % 4 < 2 && !delivered.has(job);
+    if (isToBe && (await deliver(admin, job))) delivered.add(job);
   }
 }
 
@@ -184,7 +201,10 @@ async function addAgent(
 }
 
 /** What clients do whose purchases are gone: the same request again. One that is there answers 409, one that is too late 400. */
-async function askAgain(admin: ApiAccess, { bought }: Books): Promise<void> {
+async function askAgain(admin: ApiAccess, books: Books): Promise<void> {
+  const { bought, delivered } = books;
+  delivered.clear();
+  await deliverJobs(admin, books);
   const answers = new Map<number, number>();
   for (const { body } of bought) {
     const status = await ask(admin, "POST", "/purchase", body).then(

@@ -4,7 +4,7 @@ import { generateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { keysFromMnemonic } from "../../src/chain/keys.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
-import { type ApiAccess, ask } from "../client/api.ts";
+import { type ApiAccess, ask, Refused } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { buildTransaction } from "../demo/actors/transaction.ts";
 import { STRANGER } from "../demo/actors/wallets.ts";
@@ -109,7 +109,7 @@ async function registered(admin: ApiAccess, id: string): Promise<string> {
   return until(look, { what: "an agent on the chain" });
 }
 
-/** Has a job quoted and buys it; the result is due a quarter of an hour later, and nobody delivers it. */
+/** Has a job quoted and buys it; the result is due a quarter of an hour later. */
 export async function buyJob(admin: ApiAccess, stall: Stall): Promise<Bought> {
   const { agentIdentifier, source } = stall;
   const isV2 = source.paymentSourceType === "Web3ChainV2";
@@ -144,6 +144,22 @@ export async function buyJob(admin: ApiAccess, stall: Stall): Promise<Bought> {
   };
   await ask(admin, "POST", "/purchase", body);
   return { blockchainIdentifier: quote.blockchainIdentifier ?? "", body };
+}
+
+/** Delivers a job's result, as soon as it is paid for. @returns whether it was: else it is too early, or too late */
+export async function deliver(
+  admin: ApiAccess,
+  { blockchainIdentifier }: Bought,
+): Promise<boolean> {
+  const submitResultHash = "5e".repeat(32);
+  const body = { network: NETWORK, blockchainIdentifier, submitResultHash };
+  try {
+    await ask(admin, "POST", "/payment/submit-result", body);
+    return true;
+  } catch (error) {
+    if (error instanceof Refused && (error.status === 409 || error.status === 404)) return false;
+    throw error;
+  }
 }
 
 /** Has a buyer's wallet pay an address that nobody else pays. */
