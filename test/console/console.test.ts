@@ -2,6 +2,9 @@
  * The console, served by `npm start` with its demo, as an operator uses it. Without a Chromium only what
  * needs none is tested, and a line says so.
  */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CONSOLE_HEADERS } from "../../console/build.ts";
@@ -25,10 +28,21 @@ const LIVE_MS = 60_000;
 const MARKUP = `<img src=x onerror="document.title='pwned'"><b>&amp;bold</b>`;
 
 let service: Address;
-beforeAll(async () => {
-  service = await ready(start(await freePort()));
+/** A receiver that wants nothing any more, until it is back. */
+const gone = { url: "", isBack: false };
+const receiver = createServer((request, response) => {
+  request.resume();
+  response.writeHead(gone.isBack ? 204 : 410).end();
 });
-afterAll(killCopies);
+beforeAll(async () => {
+  await once(receiver.listen(0, "127.0.0.1"), "listening");
+  gone.url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  service = await ready(start(await freePort(), `--origins=${gone.url}`));
+});
+afterAll(() => {
+  killCopies();
+  receiver.close();
+});
 
 const api = <Data>(method: "GET" | "POST" | "PATCH", path: string, body?: object) =>
   ask<Data>({ url: service.url, token: service.adminKey }, method, path, body);
@@ -199,6 +213,40 @@ else
         const row = page.locator("tr", { hasText: MARKUP });
         await row.locator('td[data-label="Active"]', { hasText: isActive }).waitFor();
       }
+      await page.context().close();
+    });
+
+    test("the overview finds an endpoint that was disabled, and leads to where it is revived", {
+      timeout: LIVE_MS * 2,
+    }, async () => {
+      await api("POST", "/webhooks", {
+        url: gone.url,
+        name: "Lost receiver",
+        Events: ["PAYMENT_ON_CHAIN_STATUS_CHANGED"],
+      });
+      const { page } = await signedIn(LOOKS[0] as Look);
+      await page
+        .getByRole("link", { name: "Endpoint Lost receiver was disabled" })
+        .click({ timeout: LIVE_MS });
+      gone.isBack = true;
+      await page.getByRole("button", { name: "Revive" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Revive" }).click();
+      await page.getByRole("button", { name: "Disable" }).waitFor();
+      await show(page, "#/overview");
+      await page
+        .getByRole("link", { name: "Endpoint Lost receiver was disabled" })
+        .waitFor({ state: "detached" });
+      await page.context().close();
+    });
+
+    test("Mainnet, which has nothing yet, is led through its first steps", async () => {
+      const { page } = await signedIn(LOOKS[1] as Look);
+      await show(page, "#/overview?network=Mainnet");
+      const steps = page.getByRole("region", { name: "First steps" });
+      await steps.getByRole("link", { name: "Create a payment source" }).click();
+      await page.getByRole("dialog", { name: "Create from parameters" }).waitFor();
+      expect(page.url()).toContain("network=Mainnet");
+      await expectAccessible(page, "first source");
       await page.context().close();
     });
 
