@@ -740,6 +740,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/dispute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists disputed payments and purchases, newest first
+         * @description A key sees its own; Admins see all.
+         *
+         *     Access: User.
+         */
+        get: operations["listDisputes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dispute/proposal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Proposes how a dispute is settled
+         * @description Answers what administrators sign. Another proposal for the same escrow takes the place of the first, whose signatures are of no use then. Web3ChainV2 only.
+         *
+         *     Access: Admin.
+         */
+        post: operations["proposeSettlement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dispute/signature": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hands in an administrator's signature of a proposal
+         * @description Whoever hands it in: the signature is the proof. With enough of them a wallet of the service settles the dispute as soon as the contract allows it.
+         *
+         *     Access: User.
+         */
+        post: operations["signSettlement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/payment-source-extended": {
         parameters: {
             query?: never;
@@ -4475,6 +4541,73 @@ export interface components {
             /** @description Why. */
             disabledReason: string;
         };
+        /** @description A disputed payment or purchase. */
+        Dispute: {
+            /** @description Id of the payment or purchase. */
+            id: string;
+            /** @description Which of the two it is. */
+            kind: components["schemas"]["EscrowKind"];
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description Id of its payment source. */
+            paymentSourceId: string;
+            /** @description Names the escrow. */
+            blockchainIdentifier: string;
+            /** @description Where the seller's part goes. */
+            sellerAddress: string;
+            /** @description Where the buyer's part goes; null: it is not known. */
+            buyerAddress: string | null;
+            /** @description Hash of the result, in hex. */
+            resultHash: string;
+            /** @description From when administrators can settle it, in Unix milliseconds. */
+            settleFrom: string;
+            /** @description All that is locked, the collateral included. */
+            Funds: components["schemas"]["Funds"][];
+            /** @description The proposal that stands; null: none does. */
+            Proposal: components["schemas"]["DisputeProposal"] | null;
+        };
+        /** @description How a dispute is to be settled, and who agreed. */
+        DisputeProposal: {
+            /** @description Id of the proposal. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
+            updatedAt: string;
+            /** @description How far it is. */
+            state: components["schemas"]["DisputeProposalState"];
+            /** @description What each administrator signs: these 28 bytes. */
+            message: string;
+            /** @description What the buyer gets. */
+            BuyerFunds: components["schemas"]["Funds"][];
+            /** @description What the seller gets. */
+            SellerFunds: components["schemas"]["Funds"][];
+            /** @description The contract's administrators, as often as each counts. */
+            Administrators: string[];
+            /** @description Those who have signed. */
+            SignedBy: string[];
+            /** @description How many have to agree. */
+            requiredSignatures: number;
+            /** @description How many still have to. */
+            missingSignatures: number;
+            /** @description From when the contract allows it, in Unix milliseconds. */
+            settleFrom: string;
+            /** @description The transaction that settles it; null before. */
+            txHash: string | null;
+            /** @description Why it failed, or what it waits for; null otherwise. */
+            error: string | null;
+        };
+        /**
+         * @description How far a proposal is. `Collecting`: administrators have to sign. `SettleRequested`: enough have. `Replaced`: another one was made.
+         * @enum {string}
+         */
+        DisputeProposalState: "Collecting" | "SettleRequested" | "SettleInitiated" | "Settled" | "Replaced" | "Failed";
         /** @description What one wallet gets. */
         Distribution: {
             /** @description Id of the transfer, in GET /wallet/transfer-funds. */
@@ -5070,6 +5203,18 @@ export interface components {
             data: {
                 /** @description The capabilities. */
                 capabilities: components["schemas"]["OfferedCapability"][];
+            };
+        };
+        ListDisputesResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: {
+                /** @description The disputes. */
+                Disputes: components["schemas"]["Dispute"][];
             };
         };
         ListInboxAgentsAliasResponse: {
@@ -6710,6 +6855,35 @@ export interface components {
          * @enum {string}
          */
         PricingType: "Fixed" | "Free" | "Dynamic";
+        ProposeSettlementRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+            /** @description What the buyer gets. With the other part it is all that is locked, the collateral included. */
+            BuyerFunds: {
+                /** @description Minor units of `unit`. */
+                amount: string;
+                /** @description Empty for the native coin, else policy id and asset name in hex. */
+                unit: string;
+            }[];
+            /** @description What the seller gets. With the other part it is all that is locked, the collateral included. */
+            SellerFunds: {
+                /** @description Minor units of `unit`. */
+                amount: string;
+                /** @description Empty for the native coin, else policy id and asset name in hex. */
+                unit: string;
+            }[];
+        };
+        ProposeSettlementResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["DisputeProposal"];
+        };
         /** @description A payment source, without what only an Admin sees. */
         PublicPaymentSource: {
             /** @description Id of the payment source. */
@@ -8342,6 +8516,25 @@ export interface components {
             /** @description What it lacks by the rules that watch it, and for what waits. */
             Missing: components["schemas"]["MissingFunds"][];
             LowBalanceSummary: components["schemas"]["LowBalanceSummary"];
+        };
+        SignSettlementRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The proposal that is signed. */
+            proposalId: string;
+            /** @description COSE_Sign1 over the proposal's message, or over its blake2b-224, as wallets make it (CIP-30, CIP-8); hex. */
+            signature: string;
+            /** @description The COSE_Key that comes with it, hex. */
+            key: string;
+        };
+        SignSettlementResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["DisputeProposal"];
         };
         /** @description How well a payment source is followed. */
         SourceHealth: {
@@ -11706,6 +11899,120 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    listDisputes: {
+        parameters: {
+            query: {
+                /** @description How many items a page has at most. */
+                limit?: number;
+                /** @description Id of the last item of the previous page, which is not repeated. */
+                cursorId?: string;
+                /** @description Network of the ledger. */
+                network: components["schemas"]["Network"];
+            };
+            header?: {
+                /** @description The `x-d1-bookmark` of an earlier answer: this one is then at least as new. */
+                "x-d1-bookmark"?: components["parameters"]["Bookmark"];
+                /** @description The `ETag` of an earlier answer: when this one is the same, it is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListDisputesResponse"];
+                };
+            };
+            /** @description The answer is the one that `If-None-Match` names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    proposeSettlement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProposeSettlementRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProposeSettlementResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    signSettlement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignSettlementRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignSettlementResponse"];
+                };
             };
             /** @description An error. */
             default: {

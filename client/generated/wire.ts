@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "43157f7f2a617dacbe85d530c1d18f0f35a50ab0d116bd29c23c9fa6a6885cd5" as const;
+export const SHAPE = "af95f8d33a0b37527cdcded6940f3fbe24d4ca0d3b29306c0790d8537a8f8024" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

@@ -3,8 +3,9 @@
  * answers as an agent does, until the agent is told to behave otherwise.
  */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { keepingServer } from "../server/keeping.ts";
 
 const AVAILABLE = { status: "available", type: "masumi-agent", message: "" };
 const RESTLESS_MS = 20_000;
@@ -91,7 +92,7 @@ export async function startAgents(): Promise<Agents> {
     json(response, 200, Object.fromEntries(asked));
   }
 
-  const server = createServer((request, response) => {
+  const server = keepingServer((request, response) => {
     const [, agent = "", path] = (request.url ?? "").split("/");
     if (agent === "_control") {
       control(request, response, path).catch((error: unknown) =>

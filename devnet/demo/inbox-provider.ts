@@ -3,8 +3,9 @@
  * slug, as the providers of this protocol do, or answers 404.
  */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { keepingServer } from "../server/keeping.ts";
 
 /** What is published for a slug: JSON, or a status in place of it. */
 export interface PublicPage {
@@ -49,7 +50,7 @@ export async function startInboxProvider(): Promise<InboxProvider> {
     response.end(JSON.stringify(page.body ?? {}));
   }
 
-  const server = createServer((request, response) => {
+  const server = keepingServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
       response.writeHead(400).end(String(error));
     });

@@ -3,8 +3,8 @@
  * whole of what the service sees of a public one.
  */
 import { once } from "node:events";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { keepingServer } from "../server/keeping.ts";
 
 /** Answers by coin and day (`DD-MM-YYYY`), cut to the members that matter and a few that do not. */
 const RECORDED: Record<string, Record<string, object>> = {
@@ -39,7 +39,7 @@ const GATHER_MS = 50;
 /** Starts it on a free port. Asked with the key `wrong`, it refuses; the coin `broken` makes it fail. */
 export async function startPriceSource(): Promise<PriceSource> {
   const waiting = new Set<() => void>();
-  const server = createServer(async (request, response) => {
+  const server = keepingServer(async (request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost");
     if (url.pathname.startsWith("/slow")) return;
     const isBusy = url.pathname.startsWith("/six") && !(await oneOfSix(waiting));

@@ -7,8 +7,9 @@
  *     GET  /_control?name=a.dev              how often the name was asked for: `{"questions": 2}`
  */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { keepingServer } from "../server/keeping.ts";
 
 /** Ways in which a resolver fails. */
 const FAILURES: Record<string, (response: ServerResponse) => void> = {
@@ -57,7 +58,7 @@ export async function startNameResolver(): Promise<NameResolver> {
     else json(response, 200, { Status: 0, Answer: recordsOf(name, answer, type) });
   }
 
-  const server = createServer((request, response) => {
+  const server = keepingServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://resolver");
     const name = searchParams.get("name") ?? "";
     if (pathname === "/dns-query") resolve(response, name, searchParams.get("type") ?? "A");

@@ -8,7 +8,7 @@ import { ChangeSet } from "../../src/escrow/fold/changes.ts";
 import { loadKnown, loadRecords } from "../../src/escrow/fold/load-records.ts";
 import { writeChanges } from "../../src/escrow/fold/write-changes.ts";
 import type { EscrowRecord, Side } from "../../src/escrow/record.ts";
-import { withoutHolds } from "../../src/escrow/render.ts";
+import { withConfirmations } from "../../src/escrow/render.ts";
 import { undoSteps } from "../../src/escrow/sync/undo.ts";
 import { moveRecords } from "../../src/escrow/tasks/moved.ts";
 import { LOCK_WORK, taskIdOf } from "../../src/escrow/tasks/task.ts";
@@ -218,9 +218,7 @@ export class EscrowRecords {
     );
     return new Map(
       rows.map(({ id, doc, ...numbers }) => {
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are placeholders
-        const text = withoutHolds(doc.replace(/\u0001/g, ""));
-        const { onChainState, resultHash, NextAction } = JSON.parse(text);
+        const { onChainState, resultHash, NextAction } = JSON.parse(withConfirmations(doc, 0));
         const { requestedAction, errorType, errorNote } = NextAction;
         const counts = numbers as Record<
           "chainAt" | "actionAt" | "at" | "sequence" | "statusEvents" | "errorEvents",

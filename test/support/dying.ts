@@ -14,13 +14,16 @@ export function hurried(callback: () => void, ms = 0): unknown {
 }
 
 /**
- * Has the timeouts of so many milliseconds end after 300 already, until `vi.unstubAllGlobals()`: no
- * test waits as long for an answer as the service does. All other timers are left as they are.
+ * Has the timeouts of so many milliseconds end after 300 already: no test waits as long for an answer
+ * that never comes as the service does. All other timers are left as they are.
+ *
+ * @returns ends it, since answers that do come take a busy machine longer; `vi.unstubAllGlobals()` does too
  */
-export function hurryTimeouts(timeouts: readonly number[]): void {
+export function hurryTimeouts(timeouts: readonly number[]): () => void {
   vi.stubGlobal("setTimeout", (callback: () => void, ms = 0) =>
     realSetTimeout(callback, timeouts.includes(ms) ? 300 : ms),
   );
+  return () => vi.stubGlobal("setTimeout", realSetTimeout);
 }
 
 /**

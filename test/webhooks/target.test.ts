@@ -78,8 +78,13 @@ async function send(): Promise<string | undefined> {
 }
 
 /** Expects that neither a creation nor a change takes an URL, and that nothing is written. */
-async function expectRefused(target: string, refusal: object): Promise<void> {
+async function expectRefused(
+  target: string,
+  refusal: object,
+  beforehand: () => unknown = () => {},
+): Promise<void> {
   const { data } = await create({ url: await publicUrl() });
+  await beforehand();
   const before = await stored();
   const headers = { "idempotency-key": "once" };
   const fields = { url: target, Events: [KIND] };
@@ -161,20 +166,21 @@ describe.each([
 describe.each(FAILURES)("a resolver that fails (%s)", (failure) => {
   const MESSAGE = "the name resolver did not answer";
 
-  beforeEach(() => {
+  const fail = async () => {
+    await setName(name, failure);
     // Of a delivery, of a question to the resolver, of a test.
-    hurryTimeouts([2_000, 5_000, 7_000]);
-  });
+    return hurryTimeouts([2_000, 5_000, 7_000]);
+  };
 
   it("makes POST and PATCH 503, to be asked again", async () => {
-    await setName(name, failure);
-    await expectRefused(url, { status: 503, message: `url: ${MESSAGE}`, retryAfter: "5" });
+    await expectRefused(url, { status: 503, message: `url: ${MESSAGE}`, retryAfter: "5" }, fail);
   });
 
   it("holds a delivery back until it answers again", async () => {
     const webhookId = await createPublic();
-    await setName(name, failure);
+    const beAsBefore = await fail();
     await expectNotSent(webhookId, MESSAGE);
+    beAsBefore();
     await setName(name, PUBLIC_RECORDS);
     await service.pass(60_000);
     expect(await received()).toHaveLength(1);
