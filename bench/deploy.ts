@@ -1,6 +1,8 @@
-/** What a deployment of each environment uploads, as wrangler's dry run makes it. */
+/** What a deployment of each environment uploads, as wrangler's dry run makes it, and what a browser loads. */
 import { join } from "node:path";
+import { CONSOLE_GZIP_LIMIT_BYTES, consoleSizes } from "../console/build.ts";
 import { buildWorker, GZIP_LIMIT_BYTES, isSmallEnough } from "../devnet/build.ts";
+import { PUBLIC } from "../devnet/folders.ts";
 import type { Row } from "./support/table.ts";
 
 /** Of `wrangler.toml`; production has no name there. */
@@ -13,12 +15,12 @@ const ENVIRONMENTS = ["", "staging"];
  * @throws with wrangler's messages when one cannot be deployed, and when a bundle is too large
  */
 export async function benchDeployments(folder: string): Promise<Row[]> {
+  const kib = (bytes: number) => Math.round(bytes / 1024);
   const rows: Row[] = [];
   for (const environment of ENVIRONMENTS) {
     const name = environment || "production";
     const bundle = await buildWorker(join(folder, `deploy-${name}`), environment);
     if (!isSmallEnough(bundle)) throw new Error(`the bundle of ${name} is too large`);
-    const kib = (bytes: number) => Math.round(bytes / 1024);
     const { bytes, gzipBytes } = bundle;
     rows.push({
       environment: name,
@@ -27,5 +29,14 @@ export async function benchDeployments(folder: string): Promise<Row[]> {
       "limit KiB": kib(GZIP_LIMIT_BYTES),
     });
   }
+  const files = await consoleSizes(PUBLIC);
+  const gzipBytes = files.reduce((sum, file) => sum + file.gzipBytes, 0);
+  if (gzipBytes > CONSOLE_GZIP_LIMIT_BYTES) throw new Error("the console is too large");
+  rows.push({
+    environment: "console",
+    "bundle KiB": kib(files.reduce((sum, file) => sum + file.bytes, 0)),
+    "gzip KiB": kib(gzipBytes),
+    "limit KiB": kib(CONSOLE_GZIP_LIMIT_BYTES),
+  });
   return rows;
 }

@@ -16,6 +16,7 @@ export const CONSOLE_GZIP_LIMIT_BYTES = 60 * 1024;
 /** Everything that a browser loads, compressed as it is sent. */
 export interface ConsoleSize {
   name: string;
+  bytes: number;
   gzipBytes: number;
 }
 
@@ -62,9 +63,9 @@ export async function buildConsole(folder: string): Promise<ConsoleSize[]> {
 /** What was built into a folder, largest first. */
 export async function consoleSizes(folder: string): Promise<ConsoleSize[]> {
   const names = ["console.html", "console/app.js", "console/style.css", "console/icon.svg"];
-  const sizes = names.map(async (name) => ({
-    name,
-    gzipBytes: gzipSync(await readFile(join(folder, name))).length,
-  }));
+  const sizes = names.map(async (name) => {
+    const content = await readFile(join(folder, name));
+    return { name, bytes: content.length, gzipBytes: gzipSync(content).length };
+  });
   return (await Promise.all(sizes)).sort((a, b) => b.gzipBytes - a.gzipBytes);
 }

@@ -88,6 +88,7 @@ async function start(): Promise<void> {
   if (!flags["no-demo"]) goOn(playPresent(service.chain, curtain.signal, log));
   const curl = (path: string) => `curl -s -H 'token: ${access.token}' '${access.url}${path}'`;
   console.log(`ready: ${service.url} · admin key: ${variables.ADMIN_KEY}`);
+  console.log(`console: ${service.url}/console`);
   console.log(`API reference: ${service.url}/docs`);
   console.log(`purchases: ${curl(DIFF)}`);
   console.log(`webhooks arrive at: ${service.receiver.url}`);

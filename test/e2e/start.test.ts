@@ -88,7 +88,7 @@ describe("npm start twice at once", () => {
     const [kept, open] = copies;
     expect(await Promise.all([stop(kept, "SIGINT"), stop(open, "SIGTERM")])).toEqual([0, 0]);
     const known =
-      /^(ready|API reference|purchases|webhooks arrive at|sold by x402|settlements|x402 is left out|the service logs to): /;
+      /^(ready|console|API reference|purchases|webhooks arrive at|sold by x402|settlements|x402 is left out|the service logs to): /;
     for (const { stdout, stderr } of copies) {
       const lines = stdout.trim().split("\n");
       expect(lines.filter((line) => !known.test(line) || line.length > LONGEST_LINE)).toEqual([]);
