@@ -58,7 +58,9 @@ export function stepWork(ports: StepPorts): EscrowWork {
       const chain = await ports.chainTime(now);
       // What is due by the chain, and what was put off by the wall clock.
       const latest = Math.max(now, chain);
-      const due = await dueRecords(ledger, mine, "step", latest, MOST_DUE, ports.automatic);
+      const found = await dueRecords(ledger, mine, "step", latest, MOST_DUE, ports.automatic);
+      // A pause passes by the wall clock, however far ahead the chain is.
+      const due = found.filter(({ wanted: { want } }) => chain <= now || (want?.tryAt ?? 0) <= now);
       const undecided = due.filter((record) => !canBegin(record)).map(({ id }) => id);
       if (undecided.length > 0) {
         const { hasEvents } = await changeRecords(ledger, network, undecided, now, (record) =>

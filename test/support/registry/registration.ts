@@ -222,7 +222,8 @@ export class RegistrationDesk {
     );
     // What comes by itself has its time on the chain.
     await env.DB.prepare(
-      "UPDATE escrow SET due_at = 0 WHERE due_at IS NOT NULL AND want IS NOT NULL",
+      `UPDATE escrow SET due_at = 0, want = json_remove(want, '$.tryAt')
+       WHERE due_at IS NOT NULL AND want IS NOT NULL`,
     ).run();
   }
 
