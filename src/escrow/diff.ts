@@ -3,7 +3,7 @@ import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import { DOC_OR_OUTDATED, renderOutdated } from "./outdated.ts";
-import { HOLDS, type Holds } from "./reads/holds.ts";
+import { HOLDS, type Holds, MARK } from "./reads/holds.ts";
 import { withinScope } from "./reads/scope.ts";
 import type { Side } from "./record.ts";
 import { withConfirmations, withHistories, withMetadata } from "./render.ts";
@@ -140,18 +140,19 @@ export async function readRecords(
     outdated: string | null;
     metadata: string | null;
     tip: number | null;
-    holds: string;
+    /** Null where nothing of ours is waited for: then nobody looks. */
+    holds: string | null;
     transactions?: string | null;
     actions?: string | null;
   }>(
     `SELECT page.id, page.doc, page.outdated, ${metadataFor(options.viewer, params.length + 1)},
-       (SELECT height FROM chain_tip WHERE network = ?2) AS tip, ${HOLDS} AS holds${options.includeHistory ? HISTORIES : ""}
+       (SELECT height FROM chain_tip WHERE network = ?2) AS tip, iif(instr(page.doc, char(${MARK.charCodeAt(0)})) > 0, ${HOLDS}, NULL) AS holds${options.includeHistory ? HISTORIES : ""}
      FROM (${page}) AS page`,
     ...params,
     ...(options.viewer ? [options.viewer.id] : []),
   );
-  // The same in every row.
-  const holds = JSON.parse(rows[0]?.holds ?? "{}") as Holds;
+  // The same in every row that waits.
+  const holds = JSON.parse(rows.find((row) => row.holds !== null)?.holds ?? "{}") as Holds;
   return rows.map(({ doc, outdated, metadata, tip, ...histories }) => {
     const transactions = shownEntries(histories.transactions);
     const actions = shownEntries(histories.actions);
