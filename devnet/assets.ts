@@ -14,6 +14,9 @@ await mkdir(fileURLToPath(target), { recursive: true });
 for (const name of ["rapidoc-min.js", "rapidoc-min.js.LICENSE.txt"])
   await copyFile(new URL(name, renderer), new URL(name, target));
 
+const navigation = "navigation.js";
+await copyFile(new URL(`tools/docs/${navigation}`, root), new URL(navigation, target));
+
 const docs = new URL("docs/", root);
 for (const name of await readdir(docs))
   if (name.endsWith(".md")) await copyFile(new URL(name, docs), new URL(name, target));

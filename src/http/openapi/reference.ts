@@ -30,7 +30,12 @@ export function referenceRoutes(mounted: readonly Mounted[]): Hono<AppEnv> {
     c.html(html, 200, { "content-security-policy": PAGE_POLICY });
   router.get("/docs", page(PAGE));
   router.get(ERRORS_PATH, page(errorsPage()));
-  for (const path of ["/docs/rapidoc-min.js", "/docs/:name{[a-z0-9-]+\\.md}", "/llms.txt"])
+  for (const path of [
+    "/docs/rapidoc-min.js",
+    "/docs/navigation.js",
+    "/docs/:name{[a-z0-9-]+\\.md}",
+    "/llms.txt",
+  ])
     router.get(path, (c) => {
       // Without a body, which the assets would leave unread and nobody could read afterwards.
       const { url, method, headers } = c.req.raw;
@@ -46,11 +51,32 @@ const PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Agent payment service: API reference</title>
+<style>
+body { margin: 0; font: 1rem/1.4 sans-serif }
+h1 { position: absolute; clip-path: inset(50%); white-space: nowrap }
+#finder { display: none }
+rapi-doc { --blue: #005fa3; --green: #35650b; --orange: #8a4b00; --red: #b00020; --light-fg: #595959;
+  --nav-get-color: #005fa3; --nav-post-color: #35650b; --nav-put-color: #8a4b00;
+  --nav-delete-color: #b00020; --nav-head-color: #6b5300; --yellow: #6b5300 }
+@media (max-width: 767px) {
+  #finder { display: grid; gap: 0.5rem; padding: 0.75rem; background: #fff; color: #222 }
+  #finder input, #finder select { width: 100%; box-sizing: border-box; font: inherit; padding: 0.5rem }
+}
+</style>
 <script type="module" src="/docs/rapidoc-min.js"></script>
+<script type="module" src="/docs/navigation.js"></script>
 </head>
 <body>
+<header><h1>API reference</h1></header>
+<nav id="finder" aria-label="Find an operation">
+<label>Find an operation <input id="find" type="search" autocomplete="off"></label>
+<label>Go to <select id="operations"></select></label>
+</nav>
 <rapi-doc spec-url="${DOCUMENT_PATH}" load-fonts="false" regular-font="sans-serif"
-  mono-font="monospace" render-style="read" show-header="false" allow-server-selection="false"
+  mono-font="monospace" render-style="focused" show-header="false" show-method-in-nav-bar="as-colored-text"
+  use-path-in-nav-bar="true" primary-color="#005fa3" nav-bg-color="#ffffff" nav-text-color="#333333"
+  nav-hover-bg-color="#eeeeee" nav-hover-text-color="#000000" nav-accent-color="#005fa3"
+  schema-style="table" allow-server-selection="false" server-url="/" default-api-server="/"
   allow-spec-url-load="false" allow-spec-file-load="false" persist-auth="false">
 </rapi-doc>
 </body>
