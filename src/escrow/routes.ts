@@ -10,13 +10,8 @@ import { countRecords, listPage } from "./list.ts";
 import { counted, countQuery, diffQuery, listQuery, resolveBody } from "./reads/queries.ts";
 import { resolve } from "./reads/resolve.ts";
 import type { Side } from "./record.ts";
-import {
-  nearDeadline,
-  paymentChange,
-  paymentRecord,
-  purchaseChange,
-  purchaseRecord,
-} from "./schemas.ts";
+import { nearDeadline, paymentChange, purchaseChange } from "./schemas/events.ts";
+import { paymentRecord, purchaseRecord } from "./schemas/records.ts";
 
 const SIDES = {
   purchase: {

@@ -12,7 +12,7 @@ import {
 } from "../../http/openapi/fields.ts";
 import { funds, givenUnit, network } from "../../http/openapi/ledger.ts";
 import { text } from "../../http/parameters.ts";
-import { escrowKind, givenIdentifier, IDENTIFIER } from "../schemas.ts";
+import { escrowKind, givenIdentifier, IDENTIFIER } from "../schemas/names.ts";
 import { PROPOSAL_STATES } from "./tables.ts";
 
 const VKEY = "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3";

@@ -12,7 +12,8 @@ import {
 } from "../../http/openapi/fields.ts";
 import { bech32Address, funds, network, ownWallet } from "../../http/openapi/ledger.ts";
 import { requestedFunds, sharedTerms, warnings } from "../requests/schemas.ts";
-import { givenIdentifier, pricingType, purchaseRecord, recordPaymentSource } from "../schemas.ts";
+import { givenIdentifier } from "../schemas/names.ts";
+import { pricingType, purchaseRecord, recordPaymentSource } from "../schemas/records.ts";
 
 /** A time as the seller has signed it. */
 function signedTime(what: string, example: string) {

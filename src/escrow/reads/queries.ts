@@ -9,7 +9,8 @@ import {
 } from "../../http/openapi/fields.ts";
 import { network, onChainState, paymentSourceType } from "../../http/openapi/ledger.ts";
 import { diffCursor, flag, limit, page, text, time } from "../../http/parameters.ts";
-import { givenIdentifier, IDENTIFIER, purchaseErrorType, requestedAction } from "../schemas.ts";
+import { givenIdentifier, IDENTIFIER } from "../schemas/names.ts";
+import { purchaseErrorType, requestedAction } from "../schemas/next.ts";
 
 const includeHistory = described(
   flag(false),

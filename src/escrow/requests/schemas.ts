@@ -17,7 +17,8 @@ import {
   unit,
 } from "../../http/openapi/ledger.ts";
 import { time } from "../../http/parameters.ts";
-import { givenIdentifier, paymentRecord } from "../schemas.ts";
+import { givenIdentifier } from "../schemas/names.ts";
+import { paymentRecord } from "../schemas/records.ts";
 
 /** As it is signed: digits in another form would be another text. */
 const positiveAmount = z

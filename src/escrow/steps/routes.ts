@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { valueName } from "../../http/names/table.ts";
-import { paymentRecord, purchaseRecord } from "../schemas.ts";
+import { paymentRecord, purchaseRecord } from "../schemas/records.ts";
 import type { AskedName } from "./asked.ts";
 import { recover } from "./recover.ts";
 import {

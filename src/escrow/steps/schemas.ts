@@ -2,7 +2,8 @@ import { z } from "zod";
 import { described, named, TX_HASH } from "../../http/openapi/fields.ts";
 import { network } from "../../http/openapi/ledger.ts";
 import { time } from "../../http/parameters.ts";
-import { givenIdentifier, type paymentRecord, purchaseRecord } from "../schemas.ts";
+import { givenIdentifier } from "../schemas/names.ts";
+import { type paymentRecord, purchaseRecord } from "../schemas/records.ts";
 
 export const stepBody = z.object({ network, blockchainIdentifier: givenIdentifier });
 export type StepBody = z.output<typeof stepBody>;

@@ -14,7 +14,8 @@ import {
 import { network } from "../../http/openapi/ledger.ts";
 import { page } from "../../http/parameters.ts";
 import { readSession, textAnswer } from "../../http/session.ts";
-import { escrowKind, IDENTIFIER, stepName } from "../schemas.ts";
+import { escrowKind, IDENTIFIER } from "../schemas/names.ts";
+import { stepName } from "../schemas/next.ts";
 import { listTasks, TASK_STATUSES } from "./list.ts";
 
 const maybeTime = (what: string) => described(timestamp("").nullable(), what);

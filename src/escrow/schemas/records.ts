@@ -1,3 +1,4 @@
+/** Payments and purchases, as both sides see them. */
 import { z } from "zod";
 import {
   answerText,
@@ -11,26 +12,18 @@ import {
   timestamp,
   walletAddress,
   walletVkey,
-} from "../http/openapi/fields.ts";
+} from "../../http/openapi/fields.ts";
 import {
   blockFields,
   funds,
   network,
   onChainState,
   paymentSourceType,
-} from "../http/openapi/ledger.ts";
-import { text } from "../http/parameters.ts";
-import {
-  PAYMENT_ACTIONS,
-  PAYMENT_ERROR_TYPES,
-  PURCHASE_ACTIONS,
-  PURCHASE_ERROR_TYPES,
-} from "./fold/transitions.ts";
-import { TRANSACTION_STATUSES } from "./transaction-record.ts";
-import { STEPS } from "./wanted.ts";
+} from "../../http/openapi/ledger.ts";
+import { TRANSACTION_STATUSES } from "../transaction-record.ts";
+import { AGENT, IDENTIFIER } from "./names.ts";
+import { next, paymentAction, purchaseAction } from "./next.ts";
 
-export const IDENTIFIER = `198160860cc106c01cb5081580a6e027004c046c7401802669a7d355825611b6${"0".repeat(64)}`;
-const AGENT = `7ea72154ce3a4156d425458cbe898f63da9b1799d2506049ea5f61e6${"a0681c8e2ba4095b".repeat(4)}`;
 const HASH = "c96c6d5be8d08a12e7b5cdc1b207fa6b2430974c86803d8891675e76fd992c20";
 
 /** A time of an escrow: decimal text of Unix milliseconds. */
@@ -75,75 +68,6 @@ const transaction = named(
     ),
     newOnChainState: described(onChainState.nullable(), "State after it."),
     ...blockFields,
-  }),
-);
-
-const ERROR_NOTE = "What the operator is told; null: all is well.";
-
-function action(requestedAction: z.ZodType<string, string>, errorType: z.ZodType<string, string>) {
-  return {
-    requestedAction: described(requestedAction, "What is to be done next."),
-    errorType: described(errorType.nullable(), "Kind of what went wrong; null: all is well."),
-    errorNote: described(
-      z.string().nullable(),
-      ERROR_NOTE,
-      "The result hash is not the stored one",
-    ),
-  };
-}
-
-const paymentActionName = named(
-  "PaymentAction",
-  "What a seller's side does next.",
-  z.enum(PAYMENT_ACTIONS),
-);
-const purchaseActionName = named(
-  "PurchaseAction",
-  "What a buyer's side does next.",
-  z.enum(PURCHASE_ACTIONS),
-);
-const paymentAction = action(
-  paymentActionName,
-  named("PaymentErrorType", "What went wrong with a payment.", z.enum(PAYMENT_ERROR_TYPES)),
-);
-export const purchaseErrorType = named(
-  "PurchaseErrorType",
-  "What went wrong with a purchase.",
-  z.enum(PURCHASE_ERROR_TYPES),
-);
-const purchaseAction = action(purchaseActionName, purchaseErrorType);
-
-/** What is done next on either side. */
-export const requestedAction = named(
-  "RequestedAction",
-  "What is done next, of a payment or of a purchase.",
-  z.enum([...new Set([...PAYMENT_ACTIONS, ...PURCHASE_ACTIONS])]),
-);
-
-const time = (what: string, example: string | null) =>
-  described(timestamp("").nullable(), what, example);
-
-export const stepName = named("Step", "A step that a wallet takes for an escrow.", z.enum(STEPS));
-
-const next = named(
-  "NextStep",
-  "What is done for a record next.",
-  z.object({
-    action: described(
-      stepName.nullable(),
-      "The step that a wallet of this service takes; null: none, as far as is known.",
-      "Withdraw",
-    ),
-    notBefore: time(
-      "When it may begin, by the chain's time; null: now.",
-      "2026-11-22T14:17:26.922Z",
-    ),
-    deadline: time("Until when it can be done, by the chain's time; null: it always may be.", null),
-    waitsFor: described(
-      z.string().nullable(),
-      "What it waits for beside its time, or what the other party may do; null: nothing is known.",
-      "waits for the chain provider: no answer in time",
-    ),
   }),
 );
 
@@ -347,64 +271,4 @@ export const purchaseRecord = named(
     PaidFunds: described(funds, "The price."),
     SellerWallet: described(counterparty, "The seller."),
   }),
-);
-
-/** A side, where one list has both. */
-export const escrowKind = named(
-  "EscrowKind",
-  "A side of an escrow.",
-  z.enum(["Payment", "Purchase"]),
-);
-
-/** Shown with a record where its deadline is told of. */
-export const nearDeadline = described(
-  named(
-    "NearDeadline",
-    "A time before which a step must be done.",
-    z.object({
-      step: described(
-        stepName,
-        "What is undone; `requestedAction` begins with it.",
-        "SubmitResult",
-      ),
-      time: timestamp("The time, after which the contract does not allow it."),
-    }),
-  ),
-  "What is near.",
-);
-
-function changeOf<Shape extends z.ZodRawShape>(
-  record: z.ZodObject<Shape>,
-  requestedAction: z.ZodType<string, string>,
-) {
-  return record.extend({
-    previous: described(
-      z
-        .object({
-          onChainState: described(onChainState.nullable(), "State of the escrow before."),
-          requestedAction: described(requestedAction, "What was to be done next before."),
-        })
-        .nullable(),
-      "What the record was before the change; null: there was none.",
-    ),
-  });
-}
-
-/** What an event about a payment or a purchase carries. */
-export const paymentChange = named(
-  "PaymentChange",
-  "A payment after a change of it.",
-  changeOf(paymentRecord, paymentActionName),
-);
-export const purchaseChange = named(
-  "PurchaseChange",
-  "A purchase after a change of it.",
-  changeOf(purchaseRecord, purchaseActionName),
-);
-
-/** The identifier of an escrow in a request. */
-export const givenIdentifier = described(
-  text(8000),
-  "The escrow's identifier, as its quote has it.",
-  IDENTIFIER,
 );
