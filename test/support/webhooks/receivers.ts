@@ -303,12 +303,13 @@ export const ISO_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.
  */
 export function verified(arrival: Arrival | undefined, secret: string): Record<string, unknown> {
   if (!arrival) throw new Error("nothing has arrived");
-  const now = Date.now();
+  const before = vi.getMockedSystemTime();
   try {
     vi.setSystemTime(Number(arrival.headers["webhook-timestamp"]) * 1000);
     return new Webhook(secret).verify(arrival.body, arrival.headers) as Record<string, unknown>;
   } finally {
-    vi.setSystemTime(now);
+    if (before) vi.setSystemTime(before);
+    else vi.useRealTimers();
   }
 }
 
