@@ -1,20 +1,11 @@
 import type { Field, Page } from "../ui/resource.ts";
-import { DRIVES, DRIVES_HINT, SOURCE_TYPES } from "./choices.ts";
+import { SOURCE_TYPES } from "./choices.ts";
+import { drives } from "./drives.ts";
 
 const providerKey: Field = {
   name: "PaymentSourceConfig.rpcProviderApiKey",
   label: "Provider key",
   as: "secret",
-};
-const drives: Field = {
-  name: "drives",
-  label: "Drives",
-  as: "choice",
-  choices: DRIVES,
-  from: "drives",
-  initial: "all",
-  isRequired: true,
-  hint: DRIVES_HINT,
 };
 
 const derived: readonly Field[] = [

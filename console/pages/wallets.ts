@@ -1,17 +1,8 @@
 import { at, textAt } from "../ui/path.ts";
 import type { Action, Column, Field, Page } from "../ui/resource.ts";
-import { DRIVES, DRIVES_HINT, WALLET_TYPES } from "./choices.ts";
+import { WALLET_TYPES } from "./choices.ts";
+import { drives } from "./drives.ts";
 
-const drives: Field = {
-  name: "drives",
-  label: "Drives",
-  as: "choice",
-  choices: DRIVES,
-  from: "drives",
-  initial: "all",
-  isRequired: true,
-  hint: DRIVES_HINT,
-};
 const note: Field = { name: "note", label: "Note", from: "note" };
 const collectionAddress: Field = {
   name: "collectionAddress",

@@ -9,12 +9,10 @@ import type { PlannedOutput, ScriptSource } from "../../chain/transaction/plan.t
 import { sumOf } from "../../chain/transaction/value.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { log } from "../../log.ts";
-import { MAX_TRIES, pauseAfter, WAIT_MS } from "../../wallets/pauses.ts";
 import type { Move } from "../../wallets/spending/history.ts";
 import { meaningOf } from "../../wallets/spending/life.ts";
-import { NotYet } from "../../wallets/spending/making/window.ts";
+import { afterTry, waitOf } from "../../wallets/waits.ts";
 import {
-  FormerMayLand,
   InputMissing,
   type TransactionPart,
   WalletGone,
@@ -159,24 +157,16 @@ function afterFailure(row: ProposalRow, error: unknown, now: number): ProposalCh
     error instanceof TransactionTooLarge ||
     error instanceof StepImpossible;
   if (isHopeless) return { state: "Failed", error: message, dueAt: null };
-  if (error instanceof NotYet) return { error: message, dueAt: error.until };
+  const wait = waitOf(error, now);
+  if (wait) return wait;
   if (error instanceof InputMissing)
     return tryAgain(row, "the escrow's output is spent: somebody else moved it", now);
-  if (error instanceof ProviderError && !error.permanent)
-    return {
-      error: `waits for the chain provider: ${message}`,
-      dueAt: Math.max(error.retryAt ?? 0, now + WAIT_MS),
-    };
-  if (error instanceof FormerMayLand)
-    return { error: `waits for the chain: ${message}`, dueAt: now + WAIT_MS };
   log("warn", "dispute.failed", { id: row.id, error: String(error) });
   return tryAgain(row, message, now);
 }
 
 function tryAgain(row: ProposalRow, error: string, now: number): ProposalChange {
-  const failures = row.failures + 1;
-  if (failures < MAX_TRIES) return { error, failures, dueAt: now + pauseAfter(failures) };
-  return { state: "Failed", error, failures, dueAt: null };
+  return afterTry(row.failures, error, now, "Failed");
 }
 
 /** The contract's script, as the chain shows it. @throws ProviderError */

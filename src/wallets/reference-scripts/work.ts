@@ -1,15 +1,15 @@
 import type { Network } from "../../chain/network.ts";
-import { ProviderError } from "../../chain/provider/provider.ts";
 import { TransactionTooLarge } from "../../chain/transaction/build.ts";
 import type { PlannedOutput } from "../../chain/transaction/plan.ts";
 import { minimumCoin } from "../../chain/transaction/selection.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { log } from "../../log.ts";
-import { MAX_TRIES, pauseAfter, WAIT_MS } from "../pauses.ts";
+import { WAIT_MS } from "../pauses.ts";
 import type { Move } from "../spending/history.ts";
 import { meaningOf } from "../spending/life.ts";
 import { NotYet } from "../spending/making/window.ts";
-import { FormerMayLand, type TransactionPart, WalletGone, type WalletWork } from "../work.ts";
+import { afterTry, waitOf } from "../waits.ts";
+import { type TransactionPart, WalletGone, type WalletWork } from "../work.ts";
 import {
   changeReferenceScripts,
   isRead,
@@ -176,22 +176,13 @@ function afterFailure(row: ReferenceScriptRow, error: unknown, now: number): Ref
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof WalletGone || error instanceof TransactionTooLarge)
     return { state: "Failed", error: message, dueAt: null };
-  if (error instanceof NotYet) return { error: message, dueAt: error.until };
-  if (error instanceof ProviderError && !error.permanent)
-    return {
-      error: `waits for the chain provider: ${message}`,
-      dueAt: Math.max(error.retryAt ?? 0, now + WAIT_MS),
-    };
-  if (error instanceof FormerMayLand)
-    return { error: `waits for the chain: ${message}`, dueAt: now + WAIT_MS };
+  const wait = waitOf(error, now);
+  if (wait) return wait;
   log("warn", "reference_script.failed", { id: row.id, error: String(error) });
   return tryAgain(row, message, now);
 }
 
 /** A script that is published stays so when it cannot be withdrawn. */
 function tryAgain(row: ReferenceScriptRow, error: string, now: number): ReferenceScriptChange {
-  const failures = row.failures + 1;
-  if (failures < MAX_TRIES) return { error, failures, dueAt: now + pauseAfter(failures) };
-  const state = purposeOf(row) === "Publish" ? "Failed" : "Published";
-  return { state, error, failures, dueAt: null };
+  return afterTry(row.failures, error, now, purposeOf(row) === "Publish" ? "Failed" : "Published");
 }

@@ -206,28 +206,19 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
       finds: 404,
     },
   ]),
-  {
-    method: "GET",
-    path: "/task",
-    access: "User",
-    valid: { network: "Preprod", limit: "100", cursorId: "01" },
-    fields: [
-      { name: "network", required: true, refused: ["", "preprod", "Testnet"] },
-      { name: "limit", refused: ["0", "101", "-1", "1.5", "ten", ""] },
-      { name: "cursorId", refused: ["", long(250)] },
-    ],
-  },
-  {
-    method: "GET",
-    path: "/dispute",
-    access: "User",
-    valid: { network: "Preprod", limit: "100", cursorId: "01" },
-    fields: [
-      { name: "network", required: true, refused: ["", "preprod", "Testnet"] },
-      { name: "limit", refused: ["0", "101", "-1", "1.5", "ten", ""] },
-      { name: "cursorId", refused: ["", long(250)] },
-    ],
-  },
+  ...["/task", "/dispute"].map(
+    (path): EndpointCase => ({
+      method: "GET",
+      path,
+      access: "User",
+      valid: { network: "Preprod", limit: "100", cursorId: "01" },
+      fields: [
+        { name: "network", required: true, refused: ["", "preprod", "Testnet"] },
+        { name: "limit", refused: ["0", "101", "-1", "1.5", "ten", ""] },
+        { name: "cursorId", refused: ["", long(250)] },
+      ],
+    }),
+  ),
   {
     method: "POST",
     path: "/dispute/proposal",
