@@ -1,10 +1,13 @@
 /**
  * Puts the static files of the API reference (`src/http/openapi/reference.ts`), the docs as Markdown with
- * their index for models (llmstxt.org), and the console into `public/`, where wrangler takes them from. Run after an install and before anything that starts the Worker.
+ * their index for models (llmstxt.org), and the console into `public/`, where wrangler takes them from; and the
+ * packages that are modules of their own into `src/packages/`. Run after an install and before anything that
+ * starts the Worker.
  */
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { buildConsole, CONSOLE_HEADERS } from "../console/build.ts";
+import { buildPackages } from "../tools/packages.ts";
 
 const root = new URL("../", import.meta.url);
 const renderer = new URL("node_modules/rapidoc/dist/", root);
@@ -23,6 +26,7 @@ for (const name of await readdir(docs))
 await copyFile(new URL("llms.txt", docs), new URL("../llms.txt", target));
 
 await buildConsole(fileURLToPath(new URL("../", target)));
+await buildPackages();
 
 // The platform serves the files without asking the Worker, which sets such headers on everything else.
 const headers = {

@@ -6,7 +6,11 @@ import { fileURLToPath } from "node:url";
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
 /** Where wrangler takes static files from. */
 export const PUBLIC = fileURLToPath(new URL("../public", import.meta.url));
-const ASSETS = ["docs/rapidoc-min.js", "console.html"].map((name) => join(PUBLIC, name));
+const ASSETS = [
+  join(PUBLIC, "docs/rapidoc-min.js"),
+  join(PUBLIC, "console.html"),
+  join(CHECKOUT, "src/packages/pdf-lib.mjs"),
+];
 
 /** @throws when nothing can be written to the checkout, where secrets are kept and the build works */
 export function requireWritableCheckout(): void {
@@ -18,7 +22,7 @@ export function requireWritableCheckout(): void {
 export function requireAssets(): void {
   if (!ASSETS.every((path) => existsSync(path)))
     throw new Error(
-      "public/ has not been made: run `npm run prepare`, which npm ci leaves out with --ignore-scripts",
+      "public/ or src/packages/ has not been made: run `npm run prepare`, which npm ci leaves out with --ignore-scripts",
     );
 }
 

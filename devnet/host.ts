@@ -66,7 +66,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
   // Its note on which files it reads would stand between the lines of whoever starts a host.
   process.env.WRANGLER_LOG ??= "warn";
   const config = unstable_readConfig({ config: configPath });
-  // The module rules are the bundler's business; the bundle is one module, and fonts beside it.
+  // The module rules are the bundler's business; the bundle is one module, with packages and fonts beside it.
   const { modulesRules: _, ...workerOptions } =
     unstable_getMiniflareWorkerOptions(config).workerOptions;
   const create = () =>
@@ -115,13 +115,16 @@ export async function startHost(options: HostOptions): Promise<Host> {
   }
 }
 
-/** The bundle, and the fonts that the bundler put beside it. */
+/** The bundle, and the packages and fonts that the bundler put beside it. */
 function modulesOf(script: string) {
   const folder = dirname(script);
-  const fonts = readdirSync(folder).filter((name) => name.endsWith(".ttf"));
+  const beside = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const named = (ending: string) =>
+    beside.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
   return [
     { type: "ESModule" as const, path: script },
-    ...fonts.map((name) => ({ type: "Data" as const, path: join(folder, name) })),
+    ...named(".mjs").map((path) => ({ type: "ESModule" as const, path })),
+    ...named(".ttf").map((path) => ({ type: "Data" as const, path })),
   ];
 }
 

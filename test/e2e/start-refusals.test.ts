@@ -60,7 +60,9 @@ it.each(["devnet/start.ts", "devnet/build.ts"])(
     expect(await outcome(program)).toEqual({
       code: 1,
       stdout: "",
-      stderr: expect.stringMatching(/^public\/ has not been made: run `npm run prepare`, .*\n$/),
+      stderr: expect.stringMatching(
+        /^public\/ or src\/packages\/ has not been made: run `npm run prepare`, .*\n$/,
+      ),
     });
   },
 );

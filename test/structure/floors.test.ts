@@ -3,7 +3,14 @@ import { between, circles, readImports } from "./imports.ts";
 
 /** The floors of the house, from the ground: a file imports from its own floor and those below. */
 const FLOORS = [
-  ["src/canonical-json.ts", "src/env.ts", "src/log.ts", "src/log-events.ts", "src/timeout.ts"],
+  [
+    "src/canonical-json.ts",
+    "src/env.ts",
+    "src/log.ts",
+    "src/log-events.ts",
+    "src/packages.ts",
+    "src/timeout.ts",
+  ],
   ["src/chain", "src/db", "src/http"],
   ["src/api-keys", "src/events", "src/indexer", "src/sources", "src/units", "src/wallets"],
   [

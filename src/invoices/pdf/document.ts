@@ -1,5 +1,6 @@
 /** An invoice or a cancellation as PDF. Equal content gives equal bytes. */
 import { createHash } from "node:crypto";
+import { loadPdfLib } from "../../packages.ts";
 import type { InvoiceContent } from "../content.ts";
 import { CURRENCIES } from "../currencies.ts";
 import { nameOf } from "../party.ts";
@@ -26,7 +27,7 @@ export async function renderPdf(
   content: InvoiceContent,
   fonts: FontFiles,
 ): Promise<Uint8Array> {
-  const { AFRelationship, PDFDocument, PDFHexString } = await import("pdf-lib");
+  const { AFRelationship, PDFDocument, PDFHexString } = await loadPdfLib();
   const document = await PDFDocument.create({ updateMetadata: false });
   const words = vocabulary(content.language);
   const formats = formatsOf(

@@ -1,4 +1,5 @@
 import type { PDFDocument } from "pdf-lib";
+import { loadFontkit } from "../../packages.ts";
 
 type Fontkit = Parameters<PDFDocument["registerFontkit"]>[0];
 type Font = ReturnType<Fontkit["create"]>;
@@ -13,7 +14,7 @@ interface SubsetStream {
  * outlines; fontkit 2 makes correct ones, but returns bytes where pdf-lib reads a stream.
  */
 export async function subsettingFontkit(): Promise<Fontkit> {
-  const fontkit = await import("fontkit");
+  const fontkit = await loadFontkit();
   return {
     create(bytes: Uint8Array): Font {
       const font = fontkit.create(bytes as Parameters<typeof fontkit.create>[0]);

@@ -1,4 +1,5 @@
 import { ApiError } from "../../http/errors.ts";
+import { loadFontkit } from "../../packages.ts";
 import { codePointName } from "../printed.ts";
 import type { FontFiles } from "./fonts.ts";
 
@@ -56,7 +57,7 @@ let remembered: { font: Uint8Array; characters: Set<number> } | null = null;
 /** The code points of a font; both faces have the same. */
 async function characterSet(font: Uint8Array): Promise<Set<number>> {
   if (remembered?.font !== font) {
-    const fontkit = await import("fontkit");
+    const fontkit = await loadFontkit();
     const parsed = fontkit.create(font as Parameters<typeof fontkit.create>[0]);
     if (!("characterSet" in parsed)) throw new Error("a font collection is no font");
     remembered = { font, characters: new Set(parsed.characterSet) };

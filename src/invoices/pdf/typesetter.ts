@@ -1,4 +1,5 @@
 import type { PDFDocument, PDFFont, PDFPage, RGB } from "pdf-lib";
+import { loadPdfLib } from "../../packages.ts";
 import { subsettingFontkit } from "./fontkit-subset.ts";
 import type { FontFiles } from "./fonts.ts";
 import { type Tag, Tags } from "./tags.ts";
@@ -61,7 +62,7 @@ export class Typesetter {
     files: FontFiles,
     isTagged = true,
   ): Promise<Typesetter> {
-    const pdfLib = await import("pdf-lib");
+    const pdfLib = await loadPdfLib();
     document.registerFontkit(await subsettingFontkit());
     // Ligatures would make searched and copied text differ from the original.
     const options = { subset: true, features: { liga: false } };

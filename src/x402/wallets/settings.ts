@@ -33,7 +33,7 @@ export async function createWallet(c: AppContext, body: NewWallet, now: number) 
     throw new ApiError(404, `caip2Network: there is no network ${body.caip2Network}`);
 
   return idempotently(c, core, now, async (remember) => {
-    const { generatePrivateKey, privateKeyToAddress } = await import("viem/accounts");
+    const { generatePrivateKey, privateKeyToAddress } = await import("../evm/private-key.ts");
     const privateKey = (body.privateKey ?? generatePrivateKey()) as Hex;
     let address: string;
     try {

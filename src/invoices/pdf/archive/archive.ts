@@ -4,6 +4,7 @@
  * invoice in it: an extension schema, and which file it is. docs/invoices.md says what is checked.
  */
 import type { PDFDocument } from "pdf-lib";
+import { loadPdfLib } from "../../../packages.ts";
 import { escapeXml } from "../xml-text.ts";
 import { srgbProfile } from "./srgb.ts";
 
@@ -25,7 +26,7 @@ export interface ArchiveMetadata {
 
 /** Marks a document as PDF/A-3b, and as a Factur-X invoice if one is attached. */
 export async function markArchive(document: PDFDocument, metadata: ArchiveMetadata): Promise<void> {
-  const { PDFName, PDFString } = await import("pdf-lib");
+  const { PDFName, PDFString } = await loadPdfLib();
   const { context, catalog } = document;
   const xmp = context.stream(new TextEncoder().encode(xmpOf(metadata)), {
     Type: "Metadata",

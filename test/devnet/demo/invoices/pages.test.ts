@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import * as mupdf from "mupdf";
-import { PDFDocument } from "pdf-lib";
 import { describe, expect, it } from "vitest";
 import {
   packagedFonts,
@@ -17,6 +16,7 @@ import { subsettingFontkit } from "../../../../src/invoices/pdf/fontkit-subset.t
 import { formatsOf } from "../../../../src/invoices/pdf/formats.ts";
 import { requireGlyphs } from "../../../../src/invoices/pdf/glyphs.ts";
 import { Typesetter } from "../../../../src/invoices/pdf/typesetter.ts";
+import { loadPdfLib } from "../../../../src/packages.ts";
 
 const FONTS = packagedFonts();
 const [GERMAN, ENGLISH] = SAMPLES;
@@ -51,6 +51,7 @@ function textsOf(pdf: Uint8Array): string[] {
 
 /** One line of text, its font embedded whole: what a subset must look like. */
 async function wholeFont(text: string, bold: boolean): Promise<Uint8Array> {
+  const { PDFDocument } = await loadPdfLib();
   const document = await PDFDocument.create();
   document.registerFontkit(await subsettingFontkit());
   const font = await document.embedFont(bold ? FONTS.bold : FONTS.regular, { subset: false });
@@ -60,6 +61,7 @@ async function wholeFont(text: string, bold: boolean): Promise<Uint8Array> {
 }
 
 async function subsetFont(text: string, bold: boolean): Promise<Uint8Array> {
+  const { PDFDocument } = await loadPdfLib();
   const document = await PDFDocument.create();
   const page = await Typesetter.begin(document, FONTS);
   page.put(text, 0, { size: 12, bold });

@@ -1,0 +1,40 @@
+/**
+ * Bundles the packages of `src/packages.ts`, each into one module, which a deployment uploads beside the
+ * Worker's. esbuild is the one that wrangler brings, with the conditions that wrangler sets.
+ */
+import { fileURLToPath } from "node:url";
+import { build, type Plugin } from "esbuild";
+
+const TARGET = fileURLToPath(new URL("../src/packages", import.meta.url));
+
+/** What fontkit reads WOFF2 files with: 480 KB that are not needed for fonts in TrueType, as ours are. */
+const withoutBrotli: Plugin = {
+  name: "without-brotli",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^brotli\/decompress\.js$/ }, ({ path }) => ({
+      path,
+      namespace: "without",
+    }));
+    onLoad({ filter: /.*/, namespace: "without" }, () => ({
+      contents: 'export default () => { throw new Error("WOFF2 is not read"); };',
+    }));
+  },
+};
+
+/** @throws with esbuild's messages when one does not build */
+export async function buildPackages(): Promise<void> {
+  await build({
+    entryPoints: ["pdf-lib", "fontkit"],
+    outdir: TARGET,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    mainFields: ["browser", "module", "main"],
+    plugins: [withoutBrotli],
+    legalComments: "none",
+    logLevel: "warning",
+  });
+}
