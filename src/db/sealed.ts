@@ -136,10 +136,22 @@ function associatedData({ table, id, column }: SealedPlace) {
   return new TextEncoder().encode(JSON.stringify([table, id, column]));
 }
 
+/** Keys derived in this isolate, by secret and column. */
+const derivedKeys = new Map<string, CryptoKey>();
+
 async function derivedKey(
   secret: Uint8Array<ArrayBuffer>,
   { table, column }: SealedPlace,
 ): Promise<CryptoKey> {
+  const name = `${Buffer.from(secret).toString("base64")} ${table}.${column}`;
+  const known = derivedKeys.get(name);
+  if (known) return known;
+  const key = await deriveKey(secret, `sealed ${VERSION} ${table}.${column}`);
+  derivedKeys.set(name, key);
+  return key;
+}
+
+async function deriveKey(secret: Uint8Array<ArrayBuffer>, info: string): Promise<CryptoKey> {
   const master = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveKey"]);
   return crypto.subtle.deriveKey(
     {
@@ -147,7 +159,7 @@ async function derivedKey(
       hash: "SHA-256",
       // The secret is random, so RFC 5869 §3.1 requires no salt; the purpose goes into `info`.
       salt: new Uint8Array(),
-      info: new TextEncoder().encode(`sealed ${VERSION} ${table}.${column}`),
+      info: new TextEncoder().encode(info),
     },
     master,
     { name: "AES-GCM", length: 256 },
