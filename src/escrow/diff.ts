@@ -3,7 +3,7 @@ import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import { DOC_OR_OUTDATED, renderOutdated } from "./outdated.ts";
-import { HOLDS, type Holds, MARK } from "./reads/holds.ts";
+import { HOLDS, type Holds } from "./reads/holds.ts";
 import { withinScope } from "./reads/scope.ts";
 import type { Side } from "./record.ts";
 import { withConfirmations, withHistories, withMetadata } from "./render.ts";
@@ -79,7 +79,7 @@ export function diffPage(
 /** Columns that a page is made of. With histories also what they leave out: the transaction shown by itself. */
 export function pageColumns({ includeHistory }: Pick<DiffQuery, "includeHistory">): string {
   const shown = "coalesce(under_way->'transaction', state->'transaction')->>'id' AS shown";
-  return `id, ${DOC_OR_OUTDATED}${includeHistory ? `, ${shown}` : ""}`;
+  return `id, ${DOC_OR_OUTDATED}, due_at${includeHistory ? `, ${shown}` : ""}`;
 }
 
 /**
@@ -140,13 +140,13 @@ export async function readRecords(
     outdated: string | null;
     metadata: string | null;
     tip: number | null;
-    /** Null where nothing of ours is waited for: then nobody looks. */
+    /** Null where nothing of ours is due: then no text has a place for it, and nobody looks. */
     holds: string | null;
     transactions?: string | null;
     actions?: string | null;
   }>(
     `SELECT page.id, page.doc, page.outdated, ${metadataFor(options.viewer, params.length + 1)},
-       (SELECT height FROM chain_tip WHERE network = ?2) AS tip, iif(instr(page.doc, char(${MARK.charCodeAt(0)})) > 0, ${HOLDS}, NULL) AS holds${options.includeHistory ? HISTORIES : ""}
+       (SELECT height FROM chain_tip WHERE network = ?2) AS tip, iif(page.due_at IS NULL, NULL, ${HOLDS}) AS holds${options.includeHistory ? HISTORIES : ""}
      FROM (${page}) AS page`,
     ...params,
     ...(options.viewer ? [options.viewer.id] : []),

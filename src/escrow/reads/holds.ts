@@ -7,7 +7,7 @@ import type { EscrowRecord } from "../record.ts";
 import type { Next } from "./next.ts";
 
 /** Around a placeholder; see `render.ts`. */
-export const MARK = "\u0003";
+const MARK = "\u0003";
 
 /** Reasons by what is held up: `<kind> <id>`. */
 export type Holds = Readonly<Record<string, string>>;

@@ -1,14 +1,16 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../../src/app.ts";
+import { ON_CHAIN_STATES } from "../../../src/chain/network.ts";
 import { db } from "../../../src/db/client.ts";
 import { NOT_WORTH } from "../../../src/escrow/actions/worth.ts";
 import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
+import { dueAt } from "../../../src/escrow/fold/due-at.ts";
 import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
 import { nextOf } from "../../../src/escrow/reads/next.ts";
 import type { ChainState, EscrowRecord, Side } from "../../../src/escrow/record.ts";
 import { render } from "../../../src/escrow/render.ts";
-import type { Step, Wanted } from "../../../src/escrow/wanted.ts";
+import { STEPS, type Step, type Wanted } from "../../../src/escrow/wanted.ts";
 import { emptyTables } from "../../support/app.ts";
 import { makeRecord, Writer } from "../../support/sources/records.ts";
 
@@ -121,6 +123,21 @@ describe("Next", () => {
   ])("%s", (_, record, expected) => {
     expect(nextOf(record)).toMatchObject(expected);
   });
+});
+
+it("Next has a place for what holds up a wallet only in records that are due, so that others need not look", () => {
+  const errors = [null, { isManual: false }, { isManual: true }].map(
+    (error) => error && { type: "Unknown" as const, note: "so", txHash: null, ...error },
+  );
+  for (const side of ["payment", "purchase"] as const)
+    for (const onChainState of [null, ...ON_CHAIN_STATES])
+      for (const resultHash of ["", "ab"])
+        for (const step of [null, ...STEPS])
+          for (const error of errors) {
+            const wanted = { want: step && want(step), error };
+            const record = recordIn(side, { onChainState, resultHash }, wanted);
+            if (nextOf(record).isOurTurn) expect(dueAt(record)).not.toBeNull();
+          }
 });
 
 it("Next of a lock that names a time of no calendar is rendered without it", () => {
