@@ -1,6 +1,6 @@
-/** Diff pages under load: how many a second, how late, at what cost. */
+/** Diff pages under load: how many a second, how late, at what cost, and how much of that is ours. */
 import type { Side } from "../src/escrow/record.ts";
-import { type LoadResult, runLoad } from "./support/load.ts";
+import { measureAboveFloor } from "./support/above-floor.ts";
 import {
   DIFFS,
   type DiffData,
@@ -10,63 +10,46 @@ import {
   rowsReadBy,
 } from "./support/pages.ts";
 import { type BenchService, call } from "./support/service.ts";
-import { median } from "./support/statistics.ts";
 import type { Row } from "./support/table.ts";
 
-const CONNECTIONS = 16;
 const ROWS_READ_SAMPLES = 20;
 
 /** One kind of page. */
 interface PageKind {
   side: Side;
-  limit: number;
+  limit: 10 | 100;
   includeHistory: boolean;
   /** A random record that a full page begins with. */
   randomStart(): PageStart;
 }
 
-/**
- * Loads each of the two diffs with short and long pages, with and without histories. Every kind
- * gets its turn in every round, so that a machine that is busy for a while does not slow one kind
- * only; a figure is the median of the rounds.
- */
+/** What a page may take above the floor, in CPU milliseconds: what is aimed at. */
+const goalOf = ({ limit, includeHistory }: PageKind) =>
+  includeHistory ? 1.5 : limit === 10 ? 0.25 : 0.8;
+
+/** Loads each of the two diffs with short and long pages, with and without histories. */
 export async function benchDiffs(service: BenchService, quick: boolean): Promise<Row[]> {
-  const timing = quick
-    ? { rounds: 1, warmUpMs: 500, durationMs: 1_000 }
-    : { rounds: 3, warmUpMs: 1_000, durationMs: 3_000 };
   const kinds = await pageKinds(service);
   for (const kind of kinds) await checkPage(service, kind);
-
-  const results = kinds.map((): LoadResult[] => []);
-  for (let round = 0; round < timing.rounds; round++)
-    for (const [i, kind] of kinds.entries())
-      results[i]?.push(
-        await runLoad({
-          url: () => `${service.host.url}${pagePath(kind.side, kind.randomStart(), kind)}`,
-          headers: { token: service.token },
-          connections: CONNECTIONS,
-          cpuMs: service.cpuMs,
-          ...timing,
-        }),
-      );
-
-  const rowsRead: number[] = [];
-  for (const kind of kinds) rowsRead.push(await meanRowsRead(service, kind));
-  return kinds.map(({ side, limit, includeHistory }, i) => {
-    const medianOf = (name: keyof LoadResult) =>
-      median((results[i] ?? []).map((result) => result[name]));
-    return {
-      diff: side,
-      limit,
-      history: includeHistory ? "yes" : "no",
-      "req/s": medianOf("requestsPerSecond"),
-      "p50 ms": medianOf("p50Ms"),
-      "p99 ms": medianOf("p99Ms"),
-      "CPU ms/req": medianOf("cpuMsPerRequest"),
-      "rows read": rowsRead[i] ?? 0,
-      bytes: medianOf("bytesPerResponse"),
-    };
-  });
+  const measured = await measureAboveFloor(
+    service,
+    kinds.map((kind) => ({
+      path: () => pagePath(kind.side, kind.randomStart(), kind),
+      rows: kind.limit,
+    })),
+    quick,
+  );
+  const rows: Row[] = [];
+  for (const [i, kind] of kinds.entries())
+    rows.push({
+      diff: kind.side,
+      limit: kind.limit,
+      history: kind.includeHistory ? "yes" : "no",
+      ...measured[i],
+      goal: goalOf(kind),
+      "rows read": await meanRowsRead(service, kind),
+    });
+  return rows;
 }
 
 async function pageKinds({ host }: BenchService): Promise<PageKind[]> {
@@ -74,7 +57,7 @@ async function pageKinds({ host }: BenchService): Promise<PageKind[]> {
   for (const side of ["purchase", "payment"] as const) {
     const starts = await pageStarts(host.d1, side);
     for (const includeHistory of [false, true])
-      for (const limit of [10, 100]) {
+      for (const limit of [10, 100] as const) {
         const randomStart = () => {
           const start = starts[Math.floor(Math.random() * (starts.length - limit + 1))];
           if (!start) throw new Error(`there are fewer than ${limit} records`);

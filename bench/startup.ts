@@ -3,10 +3,11 @@
  * answered one request, next to that of a Worker that does nothing. `npm run bench -- startup` prints
  * it and fails above the limit.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startHost } from "../devnet/host.ts";
+import { emptyModule } from "./support/floor.ts";
 import { cpuMs, workerdPid } from "./support/process-cpu.ts";
 import { median } from "./support/statistics.ts";
 
@@ -14,8 +15,6 @@ import { median } from "./support/statistics.ts";
 export const STARTUP_LIMIT_MS = 400;
 
 const ROUNDS = 3;
-
-const CONFIGURATION = new URL("../wrangler.toml", import.meta.url);
 
 /** CPU milliseconds, each the median of all rounds. */
 export interface StartupCpu {
@@ -51,18 +50,6 @@ export async function measureStartup(bundle: string): Promise<StartupCpu> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Does nothing, but has the objects that the configuration names: both get the same bindings. */
-function emptyModule(): string {
-  const found = readFileSync(CONFIGURATION, "utf8").matchAll(/^class_name = "(\w+)"$/gm);
-  // Each is there once for every environment.
-  const names = new Set([...found].map(([, name]) => name));
-  return [
-    `import { DurableObject } from "cloudflare:workers";`,
-    ...[...names].map((name) => `export class ${name} extends DurableObject {}`),
-    `export default { fetch: () => new Response(), scheduled() {}, queue() {} };`,
-  ].join("\n");
 }
 
 async function startAndAnswer(bundle: string): Promise<number> {

@@ -32,6 +32,7 @@ export async function startBenchService(
   const host = await startHost({
     bindings: { ...secrets, ...bindings },
     rateLimits: false,
+    isDirect: true,
     bundle,
   });
   const pid = workerdPid();

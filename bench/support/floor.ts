@@ -1,0 +1,81 @@
+/**
+ * The floor of the harness: what workerd and the simulated D1 take for an answer before our code does
+ * anything. A Worker of a few lines has the service's bindings and a table of texts; beside each figure
+ * stands what it takes for nothing, and for one query of as many rows and bytes.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Host, startHost } from "../../devnet/host.ts";
+import { cpuMs, workerdPid } from "./process-cpu.ts";
+
+const CONFIGURATION = new URL("../../wrangler.toml", import.meta.url);
+const TEXTS = 1_000;
+const TEXTS_PER_INSERT = 50;
+/** Of a text; a row of more bytes has the whole. */
+const TEXT_BYTES = 6_000;
+
+export interface Floor {
+  /** URL of an answer without a body. */
+  emptyUrl(): string;
+  /** URL of an answer of so many bytes, in the texts of the rows that one query finds. */
+  queryUrl(rows: number, bytes: number): string;
+  /** CPU milliseconds of workerd so far. */
+  cpuMs(): number;
+  close(): Promise<void>;
+}
+
+/** Starts the Worker of the floor. */
+export async function startFloor(): Promise<Floor> {
+  const folder = mkdtempSync(join(tmpdir(), "floor-"));
+  const bundle = join(folder, "worker.js");
+  writeFileSync(bundle, emptyModule(FETCH));
+  const host = await startHost({ bindings: {}, rateLimits: false, isDirect: true, bundle });
+  const pid = workerdPid();
+  await fill(host);
+  return {
+    emptyUrl: () => `${host.url}/api`,
+    queryUrl(rows, bytes) {
+      const from = Math.floor(Math.random() * (TEXTS - rows));
+      return `${host.url}/api?rows=${rows}&from=${from}&bytes=${Math.round(bytes / rows)}`;
+    },
+    cpuMs: () => cpuMs(pid),
+    async close() {
+      await host.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const FETCH = `async fetch(request, env) {
+    const query = new URL(request.url).searchParams;
+    if (!query.has("rows")) return new Response();
+    const { results } = await env.DB.prepare("SELECT substr(text, 1, ?) AS text FROM floor WHERE id > ? LIMIT ?")
+      .bind(...["bytes", "from", "rows"].map((name) => Number(query.get(name))))
+      .all();
+    return new Response("[" + results.map(({ text }) => text).join(",") + "]");
+  }`;
+
+/**
+ * A module that does nothing, but has the objects that the configuration names, so that it gets the bindings
+ * of the service.
+ *
+ * @param fetch - the method that answers requests
+ */
+export function emptyModule(fetch = "fetch: () => new Response()"): string {
+  const found = readFileSync(CONFIGURATION, "utf8").matchAll(/^class_name = "(\w+)"$/gm);
+  // Each is there once for every environment.
+  const names = new Set([...found].map(([, name]) => name));
+  return [
+    `import { DurableObject } from "cloudflare:workers";`,
+    ...[...names].map((name) => `export class ${name} extends DurableObject {}`),
+    `export default { ${fetch}, scheduled() {}, queue() {} };`,
+  ].join("\n");
+}
+
+async function fill({ d1 }: Host): Promise<void> {
+  await d1.exec("CREATE TABLE floor (id INTEGER PRIMARY KEY, text TEXT NOT NULL)");
+  const insert = d1.prepare("INSERT INTO floor (text) VALUES (?)").bind("x".repeat(TEXT_BYTES));
+  for (let i = 0; i < TEXTS; i += TEXTS_PER_INSERT)
+    await d1.batch(Array.from({ length: TEXTS_PER_INSERT }, () => insert));
+}
