@@ -12,7 +12,7 @@ import { log } from "../src/log.ts";
 import { isInitiated } from "../src/registrations/states.ts";
 import { nextOfWallet, StaleRegistration } from "../src/registrations/store.ts";
 import { activeSource, activeSourceIds, sourceWithKey } from "../src/sources/active.ts";
-import { chainClock } from "../src/sources/chain-clock.ts";
+import { chainClock, timeOnChain } from "../src/sources/chain-clock.ts";
 import { haveFollowed } from "../src/sources/cursor.ts";
 import { walletProvider } from "../src/sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../src/sources/record.ts";
@@ -119,15 +119,17 @@ export class HotWallet extends DurableObject<Env> {
     this.#view ??= new OutputView();
     const providers = await this.#providers(source);
     const clock = await chainClock(env, Date.now() + RUN_MS);
+    const chainTime = timeOnChain(clock, providers.provider);
+    const wallets = await walletsOf(db(env), [source.id]);
     const escrows = escrowWorks({
       ledger,
       source,
-      wallets: await walletsOf(db(env), [source.id]),
+      wallets,
       vkey,
       provider: providers.provider,
       views: this.#viewsOfOthers,
       automatic: automaticSteps(env),
-      clock,
+      chainTime,
       wake: (onNetwork, other) => wakeWallet(env, onNetwork, other, requestId),
     });
     const again = await runWallet({
@@ -142,7 +144,7 @@ export class HotWallet extends DurableObject<Env> {
       view: this.#view,
       works: [
         ...escrows,
-        disputeWork({ db: ledger, source, vkey }),
+        disputeWork({ db: ledger, source, wallets, vkey, chainTime }),
         referenceScriptWork(ledger, wallet),
         registrationWork(ledger, wallet),
         transfers,

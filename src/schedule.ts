@@ -68,7 +68,7 @@ export async function runSchedule(env: Env): Promise<void> {
           dueWallets,
           walletsWithTransfers,
           walletsWithReferenceScripts,
-          walletsWithSettlements,
+          walletsWithSettlements(clock),
           escrows,
         ];
         await wakeDueWallets(env, features, requestId);

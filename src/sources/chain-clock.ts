@@ -1,4 +1,5 @@
-import type { ChainClock } from "../chain/chain-time.ts";
+import { type ChainClock, chainTime } from "../chain/chain-time.ts";
+import type { Provider } from "../chain/provider/provider.ts";
 import { hasMainnetSource } from "../db/mainnet-sources.ts";
 
 /**
@@ -13,4 +14,17 @@ export async function chainClock(
 ): Promise<ChainClock> {
   if (env.CHAIN_CLOCK !== "tip" || (await hasMainnetSource(env, deadline))) return "wall";
   return "tip";
+}
+
+/**
+ * Tells the time on the chain as of the wall clock's: the same, or the tip's where the tip alone counts.
+ *
+ * @returns of epoch milliseconds, which throws ProviderError
+ */
+export function timeOnChain(
+  clock: ChainClock,
+  provider: Pick<Provider, "latestBlock">,
+): (now: number) => Promise<number> {
+  return async (now) =>
+    clock === "wall" ? now : chainTime(clock, (await provider.latestBlock()).time, now).tip;
 }

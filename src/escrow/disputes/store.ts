@@ -1,7 +1,8 @@
 import { and, asc, desc, eq, isNotNull, sql } from "drizzle-orm";
+import type { ChainClock } from "../../chain/chain-time.ts";
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
-import { walletsDueIn } from "../../wallets/due.ts";
+import { type DueWallets, walletsDueIn } from "../../wallets/due.ts";
 import { StaleWallet } from "../../wallets/spending/store.ts";
 import { disputeProposal, type ProposalRow } from "./tables.ts";
 
@@ -86,8 +87,16 @@ export async function proposalsOf(
     .orderBy(desc(disputeProposal.id));
 }
 
-/** Wallets with a dispute to settle. */
-export const walletsWithSettlements = walletsDueIn("dispute_proposal");
+const withSettlements = walletsDueIn("dispute_proposal");
+
+/**
+ * Wallets with a dispute to settle.
+ *
+ * @param clock - of a chain in another time nobody here knows what is due: the wallets ask it
+ */
+export function walletsWithSettlements(clock: ChainClock): DueWallets {
+  return (db, now) => withSettlements(db, clock === "wall" ? now : Number.MAX_SAFE_INTEGER);
+}
 
 /** What a wallet settles next; it may not be due yet. */
 export async function nextSettlement(

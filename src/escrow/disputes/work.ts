@@ -9,8 +9,10 @@ import type { PlannedOutput, ScriptSource } from "../../chain/transaction/plan.t
 import { sumOf } from "../../chain/transaction/value.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { log } from "../../log.ts";
+import { type Drives, drivesOf } from "../../sources/drives.ts";
 import type { Move } from "../../wallets/spending/history.ts";
 import { meaningOf } from "../../wallets/spending/life.ts";
+import { NotYet } from "../../wallets/spending/making/window.ts";
 import { afterTry, waitOf } from "../../wallets/waits.ts";
 import {
   InputMissing,
@@ -43,16 +45,24 @@ interface Place {
     network: ProposalRow["network"];
     type: PaymentSourceType;
     contractAddress: string;
+    drives: Drives;
   };
+  /** The wallets in use of the source. */
+  wallets: readonly { vkey: string; drives: Drives }[];
   /** Payment key hash, hex. */
   vkey: string;
+  /** The time on the chain as of a time of the wall clock, epoch milliseconds. */
+  chainTime(now: number): Promise<number>;
 }
+
+/** How long a settlement waits before it is looked at again whether its wallet may be driven. */
+const UNDRIVEN_MS = 60_000;
 
 /**
  * How a wallet settles disputes of Web3ChainV2 that enough administrators have decided: anybody may
  * submit what they signed, and the wallet pays the network for it.
  */
-export function disputeWork({ db, source, vkey }: Place): WalletWork {
+export function disputeWork({ db, source, wallets, vkey, chainTime }: Place): WalletWork {
   const { network, contractAddress } = source;
   /** As they were last read. */
   const rows = new Map<string, ProposalRow>();
@@ -60,6 +70,15 @@ export function disputeWork({ db, source, vkey }: Place): WalletWork {
     const row = rows.get(id);
     if (row === undefined) throw new Error(`the proposal ${id} was not read`);
     return row;
+  };
+  /** What a wallet may do can be changed while signatures are gathered. @throws NotYet */
+  const requireDriven = (): void => {
+    const wallet = wallets.find((one) => one.vkey === vkey);
+    if (wallet && drivesOf(source, wallet) === "nothing")
+      throw new NotYet(
+        "waits: by `drives` of its wallet or payment source nothing is done with the wallet",
+        Date.now() + UNDRIVEN_MS,
+      );
   };
   return {
     name: DISPUTE_WORK,
@@ -71,17 +90,25 @@ export function disputeWork({ db, source, vkey }: Place): WalletWork {
 
     async due(now) {
       const open = await openProposals(db, { network, vkey, sourceId: source.id });
+      if (open.length === 0) return { tasks: [], next: null };
       for (const row of open) rows.set(row.id, row);
-      const later = open.flatMap(({ dueAt }) => (dueAt !== null && dueAt > now ? [dueAt] : []));
+      const latest = Math.max(now, await chainTime(now));
+      // A chain that is ahead gets there as much earlier; a pause passes by the wall clock.
+      const timed = open.map((row) => ({
+        row,
+        at: (row.dueAt ?? now) - (row.error === null ? latest - now : 0),
+      }));
+      const later = timed.filter(({ at }) => at > now).map(({ at }) => at);
       return {
-        tasks: open
-          .filter(({ dueAt }) => dueAt !== null && dueAt <= now)
-          .map(({ id, opensAt }) => ({ id, begins: opensAt, canBeOvertaken: true })),
+        tasks: timed
+          .filter(({ at }) => at <= now)
+          .map(({ row: { id, opensAt } }) => ({ id, begins: opensAt, canBeOvertaken: true })),
         next: later.length > 0 ? Math.min(...later) : null,
       };
     },
 
     async part({ id }, { provider, parameters }) {
+      requireDriven();
       const row = rowOf(id);
       const output = JSON.parse(row.output) as LiveOutput;
       const split = JSON.parse(row.split) as Split;

@@ -1,4 +1,3 @@
-import { type ChainClock, chainTime } from "../../chain/chain-time.ts";
 import type { Network } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
 import type { Database } from "../../db/client.ts";
@@ -27,8 +26,8 @@ export interface WorkPlace {
   wake(network: Network, vkey: string): Promise<void>;
   /** Which steps come by themselves. */
   automatic: { payments: boolean; refunds: boolean };
-  /** Which clock tells the time on the chain. */
-  clock: ChainClock;
+  /** The time on the chain as of a time of the wall clock, epoch milliseconds. */
+  chainTime(now: number): Promise<number>;
 }
 
 /** What a wallet does for the escrows of a payment source, the most urgent first. */
@@ -43,8 +42,7 @@ export function escrowWorks(place: WorkPlace): EscrowWork[] {
     ...ports,
     collectionAddress,
     automatic: place.automatic,
-    chainTime: async (now) =>
-      place.clock === "wall" ? now : chainTime("tip", (await provider.latestBlock()).time, now).tip,
+    chainTime: place.chainTime,
   });
   if (row.role !== "Purchasing") return [steps];
   const buyers = wallets

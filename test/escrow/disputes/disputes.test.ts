@@ -4,6 +4,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { ADMIN, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
 import { signCoseSign1 } from "../../../src/chain/cose.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
+import { db } from "../../../src/db/client.ts";
+import { walletsWithSettlements } from "../../../src/escrow/disputes/store.ts";
 import { emptyTables } from "../../support/app.ts";
 import { BuyDesk, storedRecords } from "../../support/escrow/buying.ts";
 import { askFor } from "../../support/sources/wants.ts";
@@ -37,6 +39,19 @@ async function disputed(type: "Web3ChainV1" | "Web3ChainV2"): Promise<BuyDesk> {
   await buying.sync();
   expect((await buying.only("purchase")).onChainState).toBe("Disputed");
   return buying;
+}
+
+/** Runs both sides' wallets once: either may pay for a settlement. */
+async function work(buying: BuyDesk): Promise<void> {
+  await buying.desk.work();
+  await buying.work();
+}
+
+async function drive(buying: BuyDesk, drives: "nothing" | "all"): Promise<void> {
+  const body = { id: buying.desk.sourceId, drives };
+  expect(await buying.desk.ask("PATCH", "/payment-source-extended", body)).toMatchObject({
+    status: 200,
+  });
 }
 
 interface Proposal {
@@ -109,13 +124,25 @@ describe("a dispute of Web3ChainV2", () => {
     });
     expect((await sign(buying, proposal.id, hashed)).status).toBe(200);
 
-    await buying.desk.work();
+    await work(buying);
     await buying.sync();
     expect((await buying.only("purchase")).onChainState).toBe("Disputed");
+
+    // Where the tip alone tells the time, only the wallet finds out that its time has come.
+    buying.desk.bindings = { CHAIN_CLOCK: "tip" };
     await later(buying, 24 * HOUR);
+    const wakes = (clock: "wall" | "tip") => walletsWithSettlements(clock)(db(env), Date.now());
+    expect(await wakes("wall")).toEqual([]);
+    expect(await wakes("tip")).toHaveLength(1);
+    await drive(buying, "nothing");
+    await work(buying);
+    expect((await disputes(buying))[0]?.Proposal).toMatchObject({
+      state: "SettleRequested",
+      error: expect.stringContaining("`drives`"),
+    });
+    await drive(buying, "all");
     await buying.desk.skipPauses();
-    await buying.desk.work();
-    await buying.work();
+    await work(buying);
     const [under] = await disputes(buying);
     expect(under?.Proposal).toMatchObject({ state: "SettleInitiated", error: null });
     await buying.sync();
