@@ -1683,8 +1683,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the deliveries of a webhook endpoint, newest event first
-         * @description Deliveries are kept for 30 days. An unknown webhook has none.
+         * Lists the deliveries of a webhook endpoint or about a record, newest event first
+         * @description Deliveries are kept for 30 days. An unknown webhook or record has none. About a record there are those of all webhooks that the API key made, for an Admin those of all.
          *
          *     Access: +PAY.
          */
@@ -9735,12 +9735,30 @@ export interface components {
             /** @description The only payment source whose events it gets; null: of all. */
             paymentSourceId: string | null;
         };
+        /** @description An event sent to an endpoint once. */
+        WebhookAttempt: {
+            /** @description Which attempt of the delivery it was, from 1. */
+            number: number;
+            /**
+             * Format: date-time
+             * @description When it was begun.
+             */
+            at: string;
+            /** @description Milliseconds until it was answered or given up. */
+            durationMs: number;
+            /** @description What was answered; null: nothing. */
+            responseStatus: number | null;
+            /** @description Why it failed; null when it did not. */
+            error: string | null;
+        };
         /** @description An event on its way to an endpoint. */
         WebhookDelivery: {
             /** @description Id of the event, sent as `webhook-id`. */
             id: string;
             /** @description Id of the webhook. */
             webhookId: string;
+            /** @description Id of what the event is about; null of events from before this was kept. */
+            recordId: string | null;
             /** @description Kind of the event. */
             event: string;
             /** @description What became of it. */
@@ -9757,6 +9775,8 @@ export interface components {
             error: string | null;
             /** @description Milliseconds that the last attempt took. */
             durationMs: number | null;
+            /** @description The newest 20 attempts, oldest first. One whose outcome was lost is left out, as are those from before this was kept. */
+            AttemptLog: components["schemas"]["WebhookAttempt"][];
             /**
              * Format: date-time
              * @description When the event happened.
@@ -14457,13 +14477,13 @@ export interface operations {
     };
     listWebhookDeliveries: {
         parameters: {
-            query: {
+            query?: {
                 /** @description How many items a page has at most. */
                 limit?: number;
                 /** @description Id of the last item of the previous page, which is not repeated. */
                 cursorId?: string;
-                /** @description Id of the webhook. */
-                webhookId: string;
+                /** @description `webhookId` of the last item of the previous page. Without it the page begins after the whole event: an event that went to several webhooks may be split between pages only with it. */
+                cursorWebhookId?: string;
                 /** @description Only deliveries in this status. */
                 status?: components["schemas"]["DeliveryStatus"];
                 /** @description Only events of this kind. */
@@ -14472,6 +14492,10 @@ export interface operations {
                 since?: string;
                 /** @description Events before this time. */
                 until?: string;
+                /** @description Id of the webhook; required without `recordId`. */
+                webhookId?: string;
+                /** @description Only of events about the payment or purchase with this id; required without `webhookId`. */
+                recordId?: string;
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: when this one is the same, it is 304. */

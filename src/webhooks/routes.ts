@@ -157,17 +157,22 @@ export function webhookRoutes() {
       operationId: "listWebhookDeliveries",
       isConditional: true,
       path: "/webhooks/deliveries",
-      summary: "Lists the deliveries of a webhook endpoint, newest event first",
-      description: "Deliveries are kept for 30 days. An unknown webhook has none.",
+      summary: "Lists the deliveries of a webhook endpoint or about a record, newest event first",
+      description:
+        "Deliveries are kept for 30 days. An unknown webhook or record has none. About a record there are those of all webhooks that the API key made, for an Admin those of all.",
       query: deliveriesQuery,
       data: z.object({ Deliveries: described(z.array(deliveryRecord), "The deliveries.") }),
     },
     async (c, { query }) => {
       const core = db(c.env, undefined, { deadline: c.var.deadline });
-      const { webhookId, status, event, since, until } = query;
-      if (!(await isVisible(core, c.var.caller, webhookId))) return { Deliveries: [] };
-      const filter = { status, event, since, until };
-      return { Deliveries: await listDeliveries(core, webhookId, filter, query) };
+      const { webhookId, cursorId, cursorWebhookId, limit, ...filter } = query;
+      const { caller } = c.var;
+      if (webhookId !== undefined && !(await isVisible(core, caller, webhookId)))
+        return { Deliveries: [] };
+      const createdById = caller.permission === "Admin" ? undefined : caller.id;
+      const which = { ...filter, endpointId: webhookId, createdById };
+      const page = { limit, cursorId, cursorWebhookId };
+      return { Deliveries: await listDeliveries(core, which, page) };
     },
   );
 

@@ -11,6 +11,7 @@ const DEFAULT_OVERLAP_S = 24 * 60 * 60;
 
 const ID = "01m80ydyrn7fh4bt4hg1xd53zw";
 const EVENT_ID = "01m80ye14bqk5w2m7d3v0zt9xa";
+const RECORD_ID = "01m80ye14arhma0jvpxvf6nc73";
 const URL = "https://receiver.example.com/hook";
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const AT = "2026-11-22T06:17:27.492Z";
@@ -109,14 +110,29 @@ const since = described(time().optional(), "Events at or after this time.");
 const until = described(time().optional(), "Events before this time.");
 const event = described(eventKind.optional(), "Only events of this kind.");
 
-export const deliveriesQuery = z.object({
-  ...page,
-  webhookId,
-  status: described(deliveryStatus.optional(), "Only deliveries in this status.", "Failed"),
-  event,
-  since,
-  until,
-});
+export const deliveriesQuery = z
+  .object({
+    ...page,
+    cursorWebhookId: described(
+      text().optional(),
+      "`webhookId` of the last item of the previous page. Without it the page begins after the whole event: an event that went to several webhooks may be split between pages only with it.",
+      ID,
+    ),
+    status: described(deliveryStatus.optional(), "Only deliveries in this status.", "Failed"),
+    event,
+    since,
+    until,
+    webhookId: described(text().optional(), "Id of the webhook; required without `recordId`.", ID),
+    recordId: described(
+      text().optional(),
+      "Only of events about the payment or purchase with this id; required without `webhookId`.",
+      RECORD_ID,
+    ),
+  })
+  .refine(({ webhookId, recordId }) => (webhookId ?? recordId) !== undefined, {
+    path: ["webhookId"],
+    message: "is required, or recordId",
+  });
 
 export const replayBody = z.object({
   webhookId,
@@ -227,12 +243,29 @@ export const rotatedSecret = z.object({
   previousSecretValidUntil: moment("Until when the previous one also signs; null: it does not."),
 });
 
+const deliveryAttempt = named(
+  "WebhookAttempt",
+  "An event sent to an endpoint once.",
+  z.object({
+    number: described(z.int().min(1), "Which attempt of the delivery it was, from 1.", 1),
+    at: timestamp("When it was begun."),
+    durationMs: described(z.number(), "Milliseconds until it was answered or given up.", 42),
+    responseStatus: described(z.number().nullable(), "What was answered; null: nothing.", 500),
+    error: described(z.string().nullable(), "Why it failed; null when it did not.", "answered 500"),
+  }),
+);
+
 export const deliveryRecord = named(
   "WebhookDelivery",
   "An event on its way to an endpoint.",
   z.object({
     id: recordId("the event, sent as `webhook-id`", EVENT_ID),
     webhookId: recordId("the webhook", ID),
+    recordId: described(
+      z.string().nullable(),
+      "Id of what the event is about; null of events from before this was kept.",
+      RECORD_ID,
+    ),
     event: answerText("Kind of the event.", "PAYMENT_ON_CHAIN_STATUS_CHANGED"),
     status: described(deliveryStatus, "What became of it.", "Success"),
     attempts: described(z.number(), "How often it was sent.", 1),
@@ -241,6 +274,10 @@ export const deliveryRecord = named(
     responseStatus: described(z.number().nullable(), "What was answered; null: nothing.", 204),
     error: described(z.string().nullable(), "Why it failed; null when it did not.", "answered 500"),
     durationMs: described(z.number().nullable(), "Milliseconds that the last attempt took.", 42),
+    AttemptLog: described(
+      z.array(deliveryAttempt),
+      "The newest 20 attempts, oldest first. One whose outcome was lost is left out, as are those from before this was kept.",
+    ),
     createdAt: timestamp("When the event happened."),
   }),
 );

@@ -9,6 +9,9 @@ import {
 } from "drizzle-orm/sqlite-core";
 import { DELIVERY_STATUSES, WEBHOOK_FORMATS } from "./kinds.ts";
 
+/** SQL: a delivery tells of a payment or purchase. Only those are found by their record: an index costs two more rows each. */
+export const IS_OF_ESCROW = "(kind GLOB 'PAYMENT_*' OR kind GLOB 'PURCHASE_*')";
+
 /** A receiver of events. Core. */
 export const webhookEndpoint = sqliteTable(
   "webhook_endpoint",
@@ -77,6 +80,8 @@ export const webhookDelivery = sqliteTable(
     ownerId: text("owner_id"),
     /** As the event has it, like those above. */
     walletIds: text("wallet_ids"),
+    /** The event's subject; null of what the version before has fanned out. */
+    recordId: text("record_id"),
     status: text("status", { enum: DELIVERY_STATUSES }).notNull(),
     /** Claims so far; never decreases, so it fences. */
     attempt: integer("attempt").notNull(),
@@ -91,10 +96,16 @@ export const webhookDelivery = sqliteTable(
     /** Why the last attempt failed; null after a success. */
     error: text("error"),
     durationMs: integer("duration_ms"),
+    /** JSON array of the newest attempts, oldest first; null before the first. See `delivery/attempt-log.ts`. */
+    attemptLog: text("attempt_log"),
     createdAt: integer("created_at").notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.endpointId, table.eventId] }),
     index("webhook_delivery_due").on(table.endpointId, table.dueAt).where(sql`due_at IS NOT NULL`),
+    // What was told of a payment or purchase, newest first.
+    index("webhook_delivery_record")
+      .on(table.recordId, table.eventId, table.endpointId)
+      .where(sql.raw(IS_OF_ESCROW)),
   ],
 );

@@ -2,13 +2,20 @@ import { type Database, type Statement, statement } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
 import { isoTime } from "../../http/envelope.ts";
 import type { DeliveryStatus } from "../kinds.ts";
+import { IS_OF_ESCROW } from "../tables.ts";
+import { shownAttempts } from "./attempt-log.ts";
 
-/** Which deliveries of an endpoint; times are those of the events, epoch milliseconds. */
+/** Which deliveries, by an endpoint or a record at least; times are those of the events, epoch milliseconds. */
 export interface DeliveryFilter {
+  endpointId?: string | undefined;
   /** The event's id. */
   id?: string | undefined;
+  /** The payment or purchase that the event is about. */
+  recordId?: string | undefined;
   status?: DeliveryStatus | undefined;
   event?: string | undefined;
+  /** The API key that made the endpoint. */
+  createdById?: string | undefined;
   /** At this time or later. */
   since?: number | undefined;
   /** Before this time. */
@@ -22,6 +29,8 @@ export interface DeliveryKey {
 }
 
 interface DeliveryRow {
+  endpointId: string;
+  recordId: string | null;
   eventId: string;
   kind: string;
   status: DeliveryStatus;
@@ -31,29 +40,42 @@ interface DeliveryRow {
   responseStatus: number | null;
   error: string | null;
   durationMs: number | null;
+  attemptLog: string | null;
   createdAt: number;
 }
 
-/** One page of an endpoint's deliveries, newest event first, after `cursorId`. */
-export async function listDeliveries(
-  core: Database,
-  endpointId: string,
-  filter: DeliveryFilter,
-  page: { limit: number; cursorId?: string | undefined },
-) {
-  const where = conditionsOf(endpointId, filter);
-  where.add("event_id <", page.cursorId);
+/** Where a page begins: after this delivery, or with a later one of the same event. */
+interface DeliveryPage {
+  limit: number;
+  cursorId?: string | undefined;
+  /** The endpoint of that delivery; left out, none of the event is returned. */
+  cursorWebhookId?: string | undefined;
+}
+
+/**
+ * One page of deliveries, newest event first, after the cursor: of one endpoint it walks that one's
+ * log, else what was told of one record. Endpoints that were deleted have none.
+ */
+export async function listDeliveries(core: Database, filter: DeliveryFilter, page: DeliveryPage) {
+  const where = conditionsOf(filter);
+  if (page.cursorId !== undefined) {
+    where.sqls.push("(event_id, endpoint_id) < (?, ?)");
+    where.params.push(page.cursorId, page.cursorWebhookId ?? "");
+  }
   const rows = await core.all<DeliveryRow>(
-    `SELECT event_id AS eventId, kind, status, attempt, due_at AS dueAt,
-       last_attempt_at AS lastAttemptAt, response_status AS responseStatus, error,
-       duration_ms AS durationMs, created_at AS createdAt
-     FROM webhook_delivery WHERE ${where.sql()} ORDER BY event_id DESC LIMIT ?`,
+    `SELECT endpoint_id AS endpointId, event_id AS eventId, record_id AS recordId, kind, status,
+       attempt, due_at AS dueAt, last_attempt_at AS lastAttemptAt,
+       response_status AS responseStatus, error, duration_ms AS durationMs,
+       attempt_log AS attemptLog, created_at AS createdAt
+     FROM webhook_delivery WHERE ${where.sql()}
+     ORDER BY event_id DESC, endpoint_id DESC LIMIT ?`,
     ...where.params,
     page.limit,
   );
   return rows.map((row) => ({
     id: row.eventId,
-    webhookId: endpointId,
+    webhookId: row.endpointId,
+    recordId: row.recordId,
     event: row.kind,
     status: row.status,
     attempts: row.attempt,
@@ -62,6 +84,7 @@ export async function listDeliveries(
     responseStatus: row.responseStatus,
     error: row.error,
     durationMs: row.durationMs,
+    AttemptLog: shownAttempts(row.attemptLog),
     createdAt: isoTime(row.createdAt),
   }));
 }
@@ -78,7 +101,7 @@ export async function deliveriesToReplay(
   which: DeliveryFilter,
   limit: number,
 ): Promise<DeliveryKey[]> {
-  const where = conditionsOf(endpointId, which);
+  const where = conditionsOf({ ...which, endpointId });
   if (which.id === undefined && which.status === undefined)
     where.sqls.push("status IN ('Failed', 'Cancelled')");
   return core.all<DeliveryKey>(
@@ -105,8 +128,12 @@ export function reopen(keys: readonly DeliveryKey[], now: number): Statement {
   );
 }
 
+/** SQL of the key that made a delivery's endpoint; null when that was deleted. */
+const CREATOR = `(SELECT created_by_id FROM webhook_endpoint
+  WHERE id = webhook_delivery.endpoint_id AND deleted_at IS NULL)`;
+
 /** Only the filters sent are in the statement. */
-function conditionsOf(endpointId: string, filter: DeliveryFilter) {
+function conditionsOf(filter: DeliveryFilter) {
   const params: unknown[] = [];
   const sqls: string[] = [];
   const conditions = {
@@ -119,7 +146,11 @@ function conditionsOf(endpointId: string, filter: DeliveryFilter) {
     },
     sql: () => sqls.join(" AND "),
   };
-  conditions.add("endpoint_id =", endpointId);
+  conditions.add("endpoint_id =", filter.endpointId);
+  if (filter.recordId !== undefined) conditions.sqls.push(IS_OF_ESCROW);
+  conditions.add("record_id =", filter.recordId);
+  if (filter.endpointId === undefined) conditions.sqls.push(`${CREATOR} IS NOT NULL`);
+  conditions.add(`${CREATOR} =`, filter.createdById);
   conditions.add("event_id =", filter.id);
   conditions.add("status =", filter.status);
   conditions.add("kind =", filter.event);

@@ -22,6 +22,7 @@ interface PendingEvent {
   sourceId: string | null;
   ownerId: string | null;
   walletIds: string | null;
+  recordId: string;
 }
 
 /**
@@ -65,7 +66,7 @@ async function eventsPerPass(core: Database): Promise<number> {
 function pendingEvents(outbox: Database, limit: number): Promise<PendingEvent[]> {
   return outbox.all<PendingEvent>(
     `SELECT seq, id, kind, network, source_id AS sourceId, owner_id AS ownerId,
-       wallet_ids AS walletIds FROM event
+       wallet_ids AS walletIds, record_id AS recordId FROM event
      WHERE seq > ifnull((SELECT seq FROM event_cursor WHERE id = 1), 0) ORDER BY seq LIMIT ?`,
     limit,
   );
@@ -81,9 +82,9 @@ function fanOut(env: Env, events: PendingEvent[], now: number): Statement {
   });
   return statement(
     `INSERT INTO webhook_delivery (endpoint_id, event_id, event_seq, kind, network, source_id,
-       owner_id, wallet_ids, status, attempt, failed_attempts, due_at, claimed_until, created_at)
+       owner_id, wallet_ids, record_id, status, attempt, failed_attempts, due_at, claimed_until, created_at)
      SELECT e.id, v->>'id', v->>'seq', v->>'kind', v->>'network', v->>'sourceId',
-       v->>'ownerId', v->>'walletIds', 'Pending', 0, 0, ?, 0, ?
+       v->>'ownerId', v->>'walletIds', v->>'recordId', 'Pending', 0, 0, ?, 0, ?
      FROM (SELECT value AS v FROM json_each(?)) JOIN ${ENDPOINTS_WITH_CREATOR}
      WHERE ${allowed.sql}
      ON CONFLICT DO NOTHING

@@ -2,6 +2,7 @@ import { db, type Statement, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
+import { logged, withAttempt } from "./attempt-log.ts";
 import type { Claim } from "./claim.ts";
 import { nextAttemptAt, SCHEDULE_MS } from "./retries.ts";
 import type { Attempt } from "./send.ts";
@@ -41,6 +42,8 @@ interface OutcomeRow {
   responseStatus: number | null;
   error: string | null;
   durationMs: number | null;
+  /** Null: nothing was sent. */
+  logged: ReturnType<typeof logged>;
 }
 
 /** What is left to send for the endpoints whose outcomes were recorded. */
@@ -106,6 +109,7 @@ function outcomeRow({ claim, attempt }: Outcome, now: number): OutcomeRow {
     responseStatus: attempt?.status ?? null,
     error: attempt?.error ?? null,
     durationMs: attempt?.durationMs ?? null,
+    logged: logged(claim.attempt, attempt),
   };
   if (attempt === null)
     return { ...row, status: "Cancelled", error: "the endpoint may not receive this event" };
@@ -166,7 +170,8 @@ function updateDeliveries(outcomes: string): Statement {
     `UPDATE webhook_delivery AS d SET claimed_until = 0, status = o.value->>'status',
        failed_attempts = o.value->>'failedAttempts', due_at = o.value->>'dueAt',
        response_status = o.value->>'responseStatus', error = o.value->>'error',
-       duration_ms = o.value->>'durationMs'
+       duration_ms = o.value->>'durationMs',
+       attempt_log = ${withAttempt("d.attempt_log", "o.value->>'logged'", "d.last_attempt_at")}
      FROM json_each(?) AS o WHERE ${IS_CURRENT}`,
     outcomes,
   );

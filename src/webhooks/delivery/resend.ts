@@ -71,7 +71,11 @@ export async function replayDeliveries(
     throw new ApiError("wrong_state", "webhookId: is not active; revive it with isActive first");
   const keys = await deliveriesToReplay(core, webhookId, which, MAX_REPLAYED);
   if (which.id !== undefined && keys.length === 0) {
-    const [open] = await listDeliveries(core, webhookId, { id: which.id }, { limit: 1 });
+    const [open] = await listDeliveries(
+      core,
+      { endpointId: webhookId, id: which.id },
+      { limit: 1 },
+    );
     throw open
       ? new ApiError("wrong_state", "id: is still being delivered")
       : new ApiError(404, "id: there is no such delivery");

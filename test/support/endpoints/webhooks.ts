@@ -117,7 +117,9 @@ export const WEBHOOK_ENDPOINTS: readonly EndpointCase[] = [
     valid: { webhookId: "webhook", status: "Failed", limit: "100", since: "2024-01-01" },
     fields: [
       { name: "webhookId", required: true, refused: ["", long(250)] },
+      { name: "recordId", refused: ["", long(250)] },
       { name: "cursorId", refused: ["", long(250)] },
+      { name: "cursorWebhookId", refused: ["", long(250)] },
       { name: "limit", refused: ["0", "101", "-1", "1.5", "ten", ""] },
       { name: "status", refused: ["", "failed"] },
       event,

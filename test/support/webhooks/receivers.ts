@@ -205,10 +205,16 @@ function batchOf(queue: string, bodies: object[]) {
 
 let events = 0;
 
-/** Writes events as a change does, each of a record of its own, and returns their ids. */
+/** Writes events as a change does, each of a record of its own unless one is named, and returns their ids. */
 export async function happen(
   kinds: readonly EventKind[],
-  where: { network?: string; sourceId?: string | null; ownerId?: string; data?: object } = {},
+  where: {
+    network?: string;
+    sourceId?: string | null;
+    ownerId?: string;
+    recordId?: string;
+    data?: object;
+  } = {},
   d1: D1Database = env.DB,
 ): Promise<string[]> {
   const { network = "Preprod", sourceId = null, data = { message: "happened" } } = where;
@@ -222,7 +228,7 @@ export async function happen(
           network,
           sourceId,
           ownerId: where.ownerId ?? null,
-          recordId: `record-${events++}`,
+          recordId: where.recordId ?? `record-${events++}`,
           sequence: 1,
           data,
         },

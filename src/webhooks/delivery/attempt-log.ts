@@ -1,0 +1,49 @@
+import { isoTime } from "../../http/envelope.ts";
+import type { Attempt } from "./send.ts";
+
+/**
+ * So many attempts of a delivery are kept: those of its schedule, and of one replay. They are in the
+ * delivery's own row, so that to keep them costs no further write.
+ */
+const KEPT = 20;
+
+/** One attempt as it is stored: its number, and what came of it. */
+type LoggedAttempt = [
+  number: number,
+  /** Epoch milliseconds of its claim. */
+  at: number,
+  durationMs: number,
+  responseStatus: number | null,
+  error: string | null,
+];
+
+/** What is logged of an attempt, but for its time: that of the claim, which the row has. */
+export function logged(number: number, attempt: Attempt | null): LoggedAttempt | null {
+  return attempt && [number, 0, attempt.durationMs, attempt.status, attempt.error];
+}
+
+/**
+ * SQL of a delivery's log with one attempt more.
+ *
+ * @param log - SQL of the log so far; null: none
+ * @param attempt - SQL of the JSON of `logged`; null: nothing was sent
+ * @param at - SQL of the attempt's time, epoch milliseconds
+ */
+export function withAttempt(log: string, attempt: string, at: string): string {
+  const entry = `json_replace(${attempt}, '$[1]', ${at})`;
+  const kept = `iif(json_array_length(${log}) >= ${KEPT}, json_remove(${log}, '$[0]'), ${log})`;
+  return `iif(${attempt} IS NULL, ${log},
+    json_insert(ifnull(${kept}, '[]'), '$[#]', json(${entry})))`;
+}
+
+/** The attempts of a stored log as they are shown, oldest first. */
+export function shownAttempts(log: string | null) {
+  const attempts = JSON.parse(log ?? "[]") as LoggedAttempt[];
+  return attempts.map(([number, at, durationMs, responseStatus, error]) => ({
+    number,
+    at: isoTime(at),
+    durationMs,
+    responseStatus,
+    error,
+  }));
+}
