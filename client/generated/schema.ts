@@ -773,12 +773,18 @@ export interface paths {
         put?: never;
         /**
          * Proposes how a dispute is settled
-         * @description Answers what administrators sign. Another proposal for the same escrow takes the place of the first, whose signatures are of no use then. Web3ChainV2 only.
+         * @description Answers what administrators sign: on Web3ChainV2 a `message`, on Web3ChainV1 a transaction, `unsignedTxCbor`, which is valid for a day; it can be made from 12 hours before `settleFrom` on. Another proposal for the same escrow takes the place of the first, whose signatures are of no use then.
          *
          *     Access: Admin.
          */
         post: operations["proposeSettlement"];
-        delete?: never;
+        /**
+         * Takes a proposal back
+         * @description Its signatures are of no use then, and what a wallet set aside for it is free. Asked again, it answers the same.
+         *
+         *     Access: Admin.
+         */
+        delete: operations["withdrawSettlement"];
         options?: never;
         head?: never;
         patch?: never;
@@ -4563,7 +4569,7 @@ export interface components {
             settleFrom: string;
             /** @description All that is locked, the collateral included. */
             Funds: components["schemas"]["Funds"][];
-            /** @description The proposal that stands; null: none does. */
+            /** @description The newest proposal, also one that failed or expired; null: there is none, or it was withdrawn. */
             Proposal: components["schemas"]["DisputeProposal"] | null;
         };
         /** @description How a dispute is to be settled, and who agreed. */
@@ -4582,13 +4588,17 @@ export interface components {
             updatedAt: string;
             /** @description How far it is. */
             state: components["schemas"]["DisputeProposalState"];
-            /** @description What each administrator signs: these 28 bytes. */
+            /** @description What each administrator signs, hex. Web3ChainV2: these 28 bytes. Web3ChainV1: the hash of the transaction, which a wallet shows. */
             message: string;
+            /** @description Web3ChainV1, while signatures are missing: the transaction for administrators to sign, CBOR in hex; null otherwise. */
+            unsignedTxCbor: string | null;
+            /** @description Web3ChainV1: until when that can be in a block, in Unix milliseconds; null: there is no end. */
+            expiresAt: string | null;
             /** @description What the buyer gets. */
             BuyerFunds: components["schemas"]["Funds"][];
             /** @description What the seller gets. */
             SellerFunds: components["schemas"]["Funds"][];
-            /** @description The contract's administrators, as often as each counts. */
+            /** @description Who can sign: the contract's administrators, as often as each counts; on Web3ChainV1 those whom the transaction names. */
             Administrators: string[];
             /** @description Those who have signed. */
             SignedBy: string[];
@@ -4604,10 +4614,10 @@ export interface components {
             error: string | null;
         };
         /**
-         * @description How far a proposal is. `Collecting`: administrators have to sign. `SettleRequested`: enough have. `Replaced`: another one was made.
+         * @description How far a proposal is. `Collecting`: administrators have to sign. `SettleRequested`: enough have. `SettleInitiated`: its transaction was sent. `Replaced`: another one was made. `Withdrawn`: an Admin took it back. `Expired`: its transaction (Web3ChainV1) was not signed, or not in a block, in time. The last three, and `Failed`, are over.
          * @enum {string}
          */
-        DisputeProposalState: "Collecting" | "SettleRequested" | "SettleInitiated" | "Settled" | "Replaced" | "Failed";
+        DisputeProposalState: "Collecting" | "SettleRequested" | "SettleInitiated" | "Settled" | "Replaced" | "Withdrawn" | "Expired" | "Failed";
         /** @description What one wallet gets. */
         Distribution: {
             /** @description Id of the transfer, in GET /wallet/transfer-funds. */
@@ -6874,6 +6884,8 @@ export interface components {
                 /** @description Empty for the native coin, else policy id and asset name in hex. */
                 unit: string;
             }[];
+            /** @description Web3ChainV1 alone: payment key hashes of the administrators who sign. The transaction names them, and is valid with all of their signatures only. Omitted: the first of the contract's administrators, as many as are enough. */
+            Signers?: string[];
         };
         ProposeSettlementResponse: {
             /**
@@ -8522,10 +8534,10 @@ export interface components {
             network: components["schemas"]["Network"];
             /** @description The proposal that is signed. */
             proposalId: string;
-            /** @description COSE_Sign1 over the proposal's message, or over its blake2b-224, as wallets make it (CIP-30, CIP-8); hex. */
+            /** @description What the administrator's wallet answered, hex. Web3ChainV2: `signData` (CIP-30, CIP-8) of the proposal's `message`, or of its blake2b-224: a COSE_Sign1. Web3ChainV1: `signTx` (CIP-30) of its `unsignedTxCbor` as a part: a witness set; the signed transaction will do as well. */
             signature: string;
-            /** @description The COSE_Key that comes with it, hex. */
-            key: string;
+            /** @description The COSE_Key that comes with a COSE_Sign1, hex; Web3ChainV2. */
+            key?: string;
         };
         SignSettlementResponse: {
             /**
@@ -9868,6 +9880,21 @@ export interface components {
             status: "success";
             /** @description The answer. */
             data: components["schemas"]["Purchase"];
+        };
+        WithdrawSettlementRequest: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description The proposal to take back. */
+            proposalId: string;
+        };
+        WithdrawSettlementResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["DisputeProposal"];
         };
         /** @description A bot. */
         WorkerBot: {
@@ -11999,6 +12026,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProposeSettlementResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    withdrawSettlement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WithdrawSettlementRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WithdrawSettlementResponse"];
                 };
             };
             /** @description An error. */

@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "7bf3d78604a192ffbd2945f18622644710ce13b8715f2d1747823dc074617b5b" as const;
+export const SHAPE = "8f59b99e0ab561a3d25f0af7e2892cf192635e5637dd90ddd393bb082767b2c4" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

@@ -84,6 +84,13 @@ export interface WalletWork {
    * @param now - epoch milliseconds
    */
   due(now: number, limit: number): Promise<{ tasks: Task[]; next: number | null }>;
+  /** Names of outputs of the wallet that something else needs: nothing is built of them. */
+  setAside?(): Promise<readonly string[]>;
+  /**
+   * The transaction that does a task, where its bytes stand already, since others have signed them: then
+   * nothing is built, and no part asked for. What it throws goes to `notBuilt`.
+   */
+  prepared?(task: Task, keys: WalletKeys): Promise<PreparedTransaction>;
   /** The part of a transaction that does a task. What it throws goes to `notBuilt`. */
   part(task: Task, stand: Stand): Promise<TransactionPart>;
   /**
@@ -107,6 +114,12 @@ export interface WalletWork {
    * wait, or have failed. One that is due as before would be tried again at once.
    */
   notBuilt(tasks: readonly Task[], error: unknown, now: number): Promise<void>;
+}
+
+/** A transaction that was built before, with all its signatures. */
+export interface PreparedTransaction {
+  cbor: Uint8Array;
+  transaction: WalletTransaction;
 }
 
 /** A transaction with its bytes, if they are still known. */

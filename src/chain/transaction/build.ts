@@ -71,12 +71,15 @@ export function unsignedTransaction(
   plan: TransactionPlan,
   pay: Pay,
   signers: number,
-): { cbor: Uint8Array; hash: string; fee: bigint } {
+): BuiltTransaction {
   const { fee, payment, body } = balance(plan, pay, signers);
   return {
     cbor: encodeTransaction(plan, payment, body, []),
     hash: bytesToHex(hash256(body)),
     fee,
+    inputs: inputsOf(plan, payment),
+    outputs: [...plan.outputs, ...payment.change],
+    payment,
   };
 }
 

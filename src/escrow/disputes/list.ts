@@ -4,10 +4,9 @@ import type { Caller } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { type EscrowRecord, lockOf } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
-import type { AdminSignature, Split } from "./message.ts";
-import { agreeingOf } from "./sign.ts";
+import { type AdminSignature, agreeingOf, type Split } from "./message.ts";
 import { proposalsOf } from "./store.ts";
-import type { ProposalRow } from "./tables.ts";
+import type { PreparedSettlement, ProposalRow } from "./tables.ts";
 
 interface DisputeQuery {
   network: Network;
@@ -75,6 +74,8 @@ export function shownProposal(row: ProposalRow) {
     updatedAt: isoTime(row.updatedAt),
     state: row.state,
     message: row.message,
+    unsignedTxCbor: unsignedOf(row),
+    expiresAt: row.expiresAt === null ? null : String(row.expiresAt),
     BuyerFunds: [...split.buyer],
     SellerFunds: [...split.seller],
     Administrators: administrators,
@@ -85,4 +86,10 @@ export function shownProposal(row: ProposalRow) {
     txHash: row.txHash,
     error: row.error,
   };
+}
+
+/** The transaction while there is something to sign: with its script it is long. */
+function unsignedOf({ prepared, state }: ProposalRow): string | null {
+  if (prepared === null || state !== "Collecting") return null;
+  return (JSON.parse(prepared) as PreparedSettlement).unsigned;
 }

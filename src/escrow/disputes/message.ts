@@ -1,10 +1,16 @@
-/** What administrators sign to settle a dispute of Web3ChainV2: rules 26 to 29 of docs/escrow-contract.md. */
+/**
+ * What administrators sign to settle a dispute: on Web3ChainV2 a message (rules 26 to 29 of
+ * docs/escrow-contract.md), on Web3ChainV1 the transaction.
+ */
 import { blake2b } from "@noble/hashes/blake2.js";
 import { type CoseSignature, isCoseValid, readCoseSign1 } from "../../chain/cose.ts";
+import { isSignedBy } from "../../chain/ed25519.ts";
 import { bytesToHex, hexToBytes } from "../../chain/hex.ts";
+import { keyHash } from "../../chain/keys.ts";
 import { encodePlutusData, type PlutusMap } from "../../chain/plutus/data.ts";
 import { encodeRedeemer, REDEEMERS } from "../../chain/redeemer.ts";
 import type { OutputReference } from "../../chain/transaction/plan.ts";
+import { readWitnesses } from "../../chain/transaction/witnesses.ts";
 import type { StoredFunds } from "../record.ts";
 
 /** How an escrow's funds are divided. */
@@ -13,14 +19,19 @@ export interface Split {
   seller: readonly StoredFunds[];
 }
 
-/** An administrator's signature as the redeemer carries it, hex. */
+/** An administrator's signature as the redeemer, or the transaction, carries it, hex. */
 export interface AdminSignature {
   /** Payment key hash. */
   vkey: string;
   publicKey: string;
-  /** Protected headers, as they were signed. */
+  /** Protected headers, as they were signed; of a transaction's signature empty. */
   headers: string;
   signature: string;
+}
+
+/** How many of the required signatures were given: who has several places counts as often. */
+export function agreeingOf(administrators: readonly string[], signed: readonly AdminSignature[]) {
+  return administrators.filter((vkey) => signed.some((one) => one.vkey === vkey)).length;
 }
 
 const DIGEST = { dkLen: 28 };
@@ -75,6 +86,47 @@ export function readSignature(
     headers: bytesToHex(parts.headers),
     signature: bytesToHex(parts.signature),
   };
+}
+
+/**
+ * Reads administrators' signatures of a transaction out of what a wallet answers to `signTx` (CIP-30).
+ * What else the wallet signed with is of no use, and left out.
+ *
+ * @param hash - of the transaction, hex
+ * @param signers - payment key hashes that the transaction names
+ * @returns what is wrong with it, for people, if anything is
+ */
+export function readWitnessSet(
+  hash: string,
+  signers: readonly string[],
+  answered: string,
+): AdminSignature[] | { problem: string } {
+  const handed = readWitnesses(answered);
+  if (handed === null)
+    return { problem: "must be a witness set with signatures, or a signed transaction, in hex" };
+  const { witnesses, transaction } = handed;
+  if (transaction !== null && transaction !== hash)
+    return { problem: `is of the transaction ${transaction}, not of the proposal's, ${hash}` };
+  const all = witnesses.map(({ publicKey, signature }) => ({
+    publicKey,
+    signature,
+    vkey: keyHash(publicKey),
+  }));
+  const asked = all.filter(({ vkey }) => signers.includes(vkey));
+  if (asked.length === 0)
+    return {
+      problem: `is of ${all.map(({ vkey }) => vkey).join(", ")}: the transaction asks for ${signers.join(", ")}`,
+    };
+  const bad = asked.find((one) => !isSignedBy(one.publicKey, hexToBytes(hash), one.signature));
+  if (bad)
+    return { problem: `that of ${bad.vkey} does not sign the proposal's transaction, ${hash}` };
+  const read = asked.map(({ publicKey, signature, vkey }) => ({
+    vkey,
+    publicKey: bytesToHex(publicKey),
+    headers: "",
+    signature: bytesToHex(signature),
+  }));
+  return [...new Map(read.map((one) => [one.vkey, one])).values()];
 }
 
 /** Plutus data of a value: by policy and name in their order, the native coin under empty names. */

@@ -8,8 +8,15 @@ import { page } from "../../http/parameters.ts";
 import { readSession, textAnswer } from "../../http/session.ts";
 import { listDisputes, shownProposal as shown } from "./list.ts";
 import { propose } from "./propose.ts";
-import { proposalBody, shownDispute, shownProposal, signatureBody } from "./schemas.ts";
+import {
+  proposalBody,
+  shownDispute,
+  shownProposal,
+  signatureBody,
+  withdrawalBody,
+} from "./schemas.ts";
 import { takeSignature } from "./sign.ts";
+import { withdraw } from "./withdraw.ts";
 
 const TAG = "Disputes";
 
@@ -51,15 +58,36 @@ export function disputeRoutes() {
       tag: TAG,
       summary: "Proposes how a dispute is settled",
       description:
-        "Answers what administrators sign. Another proposal for the same escrow takes the place of the first, whose signatures are of no use then. Web3ChainV2 only.",
+        "Answers what administrators sign: on Web3ChainV2 a `message`, on Web3ChainV1 a transaction, `unsignedTxCbor`, which is valid for a day; it can be made from 12 hours before `settleFrom` on. Another proposal for the same escrow takes the place of the first, whose signatures are of no use then.",
       body: proposalBody,
       data: shownProposal,
       errors: {
         404: "There is no such escrow.",
-        409: "It is not disputed, or being settled already, or its contract settles otherwise.",
+        409: "It is not disputed, or being settled already, or it is too early.",
       },
     },
     async (c, { body }) => shown(await propose(c, body, Date.now())),
+  );
+
+  serve(
+    router,
+    {
+      method: "delete",
+      path: "/dispute/proposal",
+      operationId: "withdrawSettlement",
+      access: "Admin",
+      tag: TAG,
+      summary: "Takes a proposal back",
+      description:
+        "Its signatures are of no use then, and what a wallet set aside for it is free. Asked again, it answers the same.",
+      body: withdrawalBody,
+      data: shownProposal,
+      errors: {
+        404: "There is no such proposal.",
+        409: "It is being settled already, or over.",
+      },
+    },
+    async (c, { body }) => shown(await withdraw(c, body, Date.now())),
   );
 
   serve(

@@ -43,17 +43,35 @@ export const proposalBody = z.object({
   blockchainIdentifier: givenIdentifier,
   BuyerFunds: part("buyer"),
   SellerFunds: part("seller"),
+  Signers: described(
+    z
+      .array(z.string().regex(/^[0-9a-f]{56}$/, "must be 56 hexadecimal digits in lower case"))
+      .min(1)
+      .max(50)
+      .optional(),
+    "Web3ChainV1 alone: payment key hashes of the administrators who sign. The transaction names them, and is valid with all of their signatures only. Omitted: the first of the contract's administrators, as many as are enough.",
+    [VKEY],
+  ),
 });
 
 export const signatureBody = z.object({
   network,
   proposalId: described(text(), "The proposal that is signed.", "01m80ye14arhma0jvpxvf6nc73"),
   signature: described(
-    text(7500),
-    "COSE_Sign1 over the proposal's message, or over its blake2b-224, as wallets make it (CIP-30, CIP-8); hex.",
+    text(33_000),
+    "What the administrator's wallet answered, hex. Web3ChainV2: `signData` (CIP-30, CIP-8) of the proposal's `message`, or of its blake2b-224: a COSE_Sign1. Web3ChainV1: `signTx` (CIP-30) of its `unsignedTxCbor` as a part: a witness set; the signed transaction will do as well.",
     "845846a2012767616464726573735839",
   ),
-  key: described(text(2500), "The COSE_Key that comes with it, hex.", "a401010327200621"),
+  key: described(
+    text(2500).optional(),
+    "The COSE_Key that comes with a COSE_Sign1, hex; Web3ChainV2.",
+    "a401010327200621",
+  ),
+});
+
+export const withdrawalBody = z.object({
+  network,
+  proposalId: described(text(), "The proposal to take back.", "01m80ye14arhma0jvpxvf6nc73"),
 });
 
 export const shownProposal = named(
@@ -66,18 +84,31 @@ export const shownProposal = named(
     state: described(
       named(
         "DisputeProposalState",
-        "How far a proposal is. `Collecting`: administrators have to sign. `SettleRequested`: enough have. `Replaced`: another one was made.",
+        "How far a proposal is. `Collecting`: administrators have to sign. `SettleRequested`: enough have. `SettleInitiated`: its transaction was sent. `Replaced`: another one was made. `Withdrawn`: an Admin took it back. `Expired`: its transaction (Web3ChainV1) was not signed, or not in a block, in time. The last three, and `Failed`, are over.",
         z.enum(PROPOSAL_STATES),
       ),
       "How far it is.",
       "Collecting",
     ),
-    message: hexText(56, "What each administrator signs: these 28 bytes.", VKEY),
+    message: answerText(
+      "What each administrator signs, hex. Web3ChainV2: these 28 bytes. Web3ChainV1: the hash of the transaction, which a wallet shows.",
+      VKEY,
+    ),
+    unsignedTxCbor: described(
+      z.string().nullable(),
+      "Web3ChainV1, while signatures are missing: the transaction for administrators to sign, CBOR in hex; null otherwise.",
+      "84a500d90102",
+    ),
+    expiresAt: described(
+      z.string().nullable(),
+      "Web3ChainV1: until when that can be in a block, in Unix milliseconds; null: there is no end.",
+      "1795461445000",
+    ),
     BuyerFunds: described(funds, "What the buyer gets."),
     SellerFunds: described(funds, "What the seller gets."),
     Administrators: described(
       z.array(answerText("A payment key hash.", VKEY)),
-      "The contract's administrators, as often as each counts.",
+      "Who can sign: the contract's administrators, as often as each counts; on Web3ChainV1 those whom the transaction names.",
     ),
     SignedBy: described(z.array(answerText("A payment key hash.", VKEY)), "Those who have signed."),
     requiredSignatures: described(z.int().min(1), "How many have to agree.", 2),
@@ -120,6 +151,9 @@ export const shownDispute = named(
       "1795375045147",
     ),
     Funds: described(funds, "All that is locked, the collateral included."),
-    Proposal: described(shownProposal.nullable(), "The proposal that stands; null: none does."),
+    Proposal: described(
+      shownProposal.nullable(),
+      "The newest proposal, also one that failed or expired; null: there is none, or it was withdrawn.",
+    ),
   }),
 );

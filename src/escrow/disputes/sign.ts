@@ -6,21 +6,17 @@ import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { wakeWallet } from "../../wallets/wake.ts";
-import { type AdminSignature, readSignature } from "./message.ts";
+import { type AdminSignature, agreeingOf, readSignature, readWitnessSet } from "./message.ts";
 import { readProposals, updateProposal } from "./store.ts";
-import type { ProposalRow } from "./tables.ts";
+import { type ProposalRow, WAITING_STATES } from "./tables.ts";
 
 export interface SignatureGiven {
   network: Network;
   proposalId: string;
-  /** COSE_Sign1 and COSE_Key, hex. */
+  /** COSE_Sign1; on Web3ChainV1 a witness set, or a signed transaction; hex. */
   signature: string;
-  key: string;
-}
-
-/** How many of a proposal's required signatures were given: who has several places counts as often. */
-export function agreeingOf(administrators: readonly string[], signed: readonly AdminSignature[]) {
-  return administrators.filter((vkey) => signed.some((one) => one.vkey === vkey)).length;
+  /** The COSE_Key that comes with a COSE_Sign1, hex. */
+  key?: string | undefined;
 }
 
 const ATTEMPTS = 3;
@@ -44,29 +40,32 @@ export async function takeSignature(
     if (!row || row.network !== network)
       throw new ApiError(404, "proposalId: there is no such proposal");
     const administrators = JSON.parse(row.administrators) as string[];
-    const read = readSignature(hexToBytes(row.message), cose);
-    if ("problem" in read) throw new ApiError(400, `signature: ${read.problem}`);
-    if (!administrators.includes(read.vkey))
-      throw new ApiError(400, `signature: is of ${read.vkey}, who is no administrator`);
+    const read = readGiven(row, administrators, cose);
     const signed = JSON.parse(row.signatures) as AdminSignature[];
-    if (signed.some(({ vkey }) => vkey === read.vkey)) return row;
-    if (row.state !== "Collecting" && row.state !== "SettleRequested")
+    const added = read.filter(({ vkey }) => !signed.some((one) => one.vkey === vkey));
+    if (added.length === 0) return row;
+    if (!WAITING_STATES.includes(row.state))
       throw new ApiError("wrong_state", `proposalId: the proposal is ${row.state}`);
-    const all = [...signed, read];
+    const all = [...signed, ...added];
     const isEnough = agreeingOf(administrators, all) >= row.required;
     const change = {
       signatures: JSON.stringify(all),
       // What is signed already is settled with the signatures that it has.
       ...(isEnough && {
         state: "SettleRequested" as const,
-        dueAt: row.dueAt ?? Math.max(now, row.opensAt),
+        dueAt: row.state === "SettleRequested" ? row.dueAt : Math.max(now, row.opensAt),
       }),
     };
     try {
       await commitAudited(
         c,
         ledger,
-        { action: "dispute.sign", target: row.id, detail: { vkey: read.vkey }, now },
+        {
+          action: "dispute.sign",
+          target: row.id,
+          detail: { vkeys: added.map(({ vkey }) => vkey) },
+          now,
+        },
         [updateProposal(ledger, row, change, now)],
       );
     } catch (error) {
@@ -77,4 +76,27 @@ export async function takeSignature(
     if (isEnough) await wakeWallet(c.env, network, row.walletVkey, c.var.requestId);
     return { ...row, ...change, updatedAt: now };
   }
+}
+
+/**
+ * The administrators' signatures in what was handed in.
+ *
+ * @throws ApiError 400
+ */
+function readGiven(
+  { message, prepared }: ProposalRow,
+  administrators: readonly string[],
+  { signature, key }: Pick<SignatureGiven, "signature" | "key">,
+): AdminSignature[] {
+  if (prepared !== null) {
+    const read = readWitnessSet(message, administrators, signature);
+    if ("problem" in read) throw new ApiError(400, `signature: ${read.problem}`);
+    return read;
+  }
+  if (key === undefined) throw new ApiError(400, "key: is required for Web3ChainV2");
+  const read = readSignature(hexToBytes(message), { signature, key });
+  if ("problem" in read) throw new ApiError(400, `signature: ${read.problem}`);
+  if (!administrators.includes(read.vkey))
+    throw new ApiError(400, `signature: is of ${read.vkey}, who is no administrator`);
+  return [read];
 }

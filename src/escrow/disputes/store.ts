@@ -4,6 +4,7 @@ import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
 import { type DueWallets, walletsDueIn } from "../../wallets/due.ts";
 import { StaleWallet } from "../../wallets/spending/store.ts";
+import type { LiveOutput } from "../record.ts";
 import { disputeProposal, type ProposalRow } from "./tables.ts";
 
 /** Columns that change during the life of a proposal. */
@@ -69,7 +70,7 @@ export async function readProposals(db: Database, ids: readonly string[]): Promi
     .where(sql`${disputeProposal.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
 }
 
-/** The newest proposals of some escrows that stand, by the hashes of their identifiers. */
+/** The proposals of some escrows that no other took the place of, the newest first. */
 export async function proposalsOf(
   db: Database,
   identifierHashes: readonly string[],
@@ -81,10 +82,45 @@ export async function proposalsOf(
     .where(
       and(
         sql`${disputeProposal.identifierHash} IN (SELECT value FROM json_each(${hashes}))`,
-        sql`${disputeProposal.state} NOT IN ('Replaced', 'Failed')`,
+        sql`${disputeProposal.state} NOT IN ('Replaced', 'Withdrawn')`,
       ),
     )
     .orderBy(desc(disputeProposal.id));
+}
+
+/** Those of some sources' outputs for which a proposal waits, as `<source>:<output>`, with its id. */
+export async function waitingFor(
+  db: Database,
+  rows: readonly Pick<ProposalRow, "sourceId" | "output">[],
+): Promise<Map<string, string>> {
+  const outputs = JSON.stringify(rows.map(({ output }) => (JSON.parse(output) as LiveOutput).utxo));
+  const found = await db.all<{ id: string; sourceId: string; utxo: string }>(
+    `SELECT id, source_id AS sourceId, output->>'utxo' AS utxo FROM dispute_proposal
+     WHERE state IN ('Collecting', 'SettleRequested')
+       AND output->>'utxo' IN (SELECT value FROM json_each(?))`,
+    outputs,
+  );
+  return new Map(found.map(({ id, sourceId, utxo }) => [`${sourceId}:${utxo}`, id]));
+}
+
+/**
+ * Names of the outputs of a network's wallets that pay for settlements while these are signed.
+ *
+ * @param without - ids of proposals that do not count
+ */
+export async function outputsSetAside(
+  db: Database,
+  network: Network,
+  without: readonly string[] = [],
+): Promise<ReadonlySet<string>> {
+  const rows = await db.all<{ name: string }>(
+    `SELECT set_aside AS name FROM dispute_proposal
+     WHERE network = ? AND set_aside IS NOT NULL AND state IN ('Collecting', 'SettleRequested')
+       AND id NOT IN (SELECT value FROM json_each(?))`,
+    network,
+    JSON.stringify(without),
+  );
+  return new Set(rows.map(({ name }) => name));
 }
 
 const withSettlements = walletsDueIn("dispute_proposal");

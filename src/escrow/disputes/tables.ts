@@ -8,9 +8,14 @@ export const PROPOSAL_STATES = [
   "SettleInitiated",
   "Settled",
   "Replaced",
+  "Withdrawn",
+  "Expired",
   "Failed",
 ] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number];
+
+/** A proposal that waits, so that another one can take its place. */
+export const WAITING_STATES: readonly ProposalState[] = ["Collecting", "SettleRequested"];
 
 /**
  * Proposals to settle disputes, with the signatures of administrators. Of an escrow's output one stands.
@@ -30,9 +35,15 @@ export const disputeProposal = sqliteTable(
     walletVkey: text("wallet_vkey").notNull(),
     /** `Split` as JSON. */
     split: text("split").notNull(),
-    /** What administrators sign, hex. */
+    /** What administrators sign, hex: of Web3ChainV1 the hash of the transaction. */
     message: text("message").notNull(),
-    /** Key hashes of the contract's administrators, as often as each counts; JSON. */
+    /** Of Web3ChainV1: `PreparedSettlement` as JSON, the transaction that they sign. */
+    prepared: text("prepared"),
+    /** Of Web3ChainV1: name of the wallet's output that pays for it. */
+    setAside: text("set_aside"),
+    /** Of Web3ChainV1: the end of the transaction's validity, epoch milliseconds. */
+    expiresAt: integer("expires_at"),
+    /** Key hashes of those who sign, as often as each counts; JSON. */
     administrators: text("administrators").notNull(),
     required: integer("required").notNull(),
     /** `AdminSignature[]` as JSON. */
@@ -54,12 +65,20 @@ export const disputeProposal = sqliteTable(
   (table) => [
     uniqueIndex("dispute_proposal_standing")
       .on(table.sourceId, sql`output->>'utxo'`)
-      .where(sql`state NOT IN ('Replaced', 'Failed')`),
+      .where(sql`state IN ('Collecting', 'SettleRequested')`),
     index("dispute_proposal_open")
       .on(table.network, table.walletVkey, table.dueAt)
       .where(sql`due_at IS NOT NULL`),
     index("dispute_proposal_escrow").on(table.identifierHash, table.id),
   ],
 );
+
+/** A transaction that waits for signatures. */
+export interface PreparedSettlement {
+  /** CBOR without signatures, hex. */
+  unsigned: string;
+  /** See `contentOf` of wallets' transactions. */
+  content: string;
+}
 
 export type ProposalRow = typeof disputeProposal.$inferSelect;

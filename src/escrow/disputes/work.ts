@@ -1,36 +1,27 @@
-import { parseAddress } from "../../chain/address.ts";
-import { bytesToHex } from "../../chain/hex.ts";
+import type { WalletKeys } from "../../chain/keys.ts";
 import type { PaymentSourceType } from "../../chain/network.ts";
-import { scriptOfHash } from "../../chain/plutus/script.ts";
-import { type Provider, ProviderError } from "../../chain/provider/provider.ts";
-import { ownReferenceDatum } from "../../chain/redeemer.ts";
 import { TransactionTooLarge } from "../../chain/transaction/build.ts";
-import type { PlannedOutput, ScriptSource } from "../../chain/transaction/plan.ts";
-import { sumOf } from "../../chain/transaction/value.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { log } from "../../log.ts";
 import { type Drives, drivesOf } from "../../sources/drives.ts";
 import type { Move } from "../../wallets/spending/history.ts";
 import { meaningOf } from "../../wallets/spending/life.ts";
-import { NotYet } from "../../wallets/spending/making/window.ts";
+import { DeadlinePassed, NotYet } from "../../wallets/spending/making/window.ts";
 import { afterTry, waitOf } from "../../wallets/waits.ts";
-import {
-  InputMissing,
-  type TransactionPart,
-  WalletGone,
-  type WalletWork,
-} from "../../wallets/work.ts";
-import { readEscrow, StepImpossible } from "../actions/escrow.ts";
-import { atLeastMinimum } from "../actions/payouts.ts";
-import { fundsOf } from "../fold/escrow-outputs.ts";
+import { InputMissing, WalletGone, type WalletWork } from "../../wallets/work.ts";
+import { StepImpossible } from "../actions/escrow.ts";
 import type { LiveOutput } from "../record.ts";
-import { type AdminSignature, type Split, settlementRedeemer } from "./message.ts";
+import type { AdminSignature, Split } from "./message.ts";
+import { settlementPart } from "./part.ts";
+import { signedSettlement } from "./signed.ts";
 import {
   changeProposals,
   openProposals,
+  outputsSetAside,
   type ProposalChange,
   readProposals,
   updateProposal,
+  waitingFor,
 } from "./store.ts";
 import type { ProposalRow } from "./tables.ts";
 
@@ -59,11 +50,11 @@ interface Place {
 const UNDRIVEN_MS = 60_000;
 
 /**
- * How a wallet settles disputes of Web3ChainV2 that enough administrators have decided: anybody may
- * submit what they signed, and the wallet pays the network for it.
+ * How a wallet settles disputes that enough administrators have decided, and pays the network for it. On
+ * Web3ChainV2 anybody may submit what they signed; on Web3ChainV1 they signed the transaction itself.
  */
 export function disputeWork({ db, source, wallets, vkey, chainTime }: Place): WalletWork {
-  const { network, contractAddress } = source;
+  const { network } = source;
   /** As they were last read. */
   const rows = new Map<string, ProposalRow>();
   const rowOf = (id: string): ProposalRow => {
@@ -102,36 +93,35 @@ export function disputeWork({ db, source, wallets, vkey, chainTime }: Place): Wa
       return {
         tasks: timed
           .filter(({ at }) => at <= now)
-          .map(({ row: { id, opensAt } }) => ({ id, begins: opensAt, canBeOvertaken: true })),
+          .map(({ row: { id, opensAt, expiresAt } }) => ({
+            id,
+            begins: opensAt,
+            ...(expiresAt !== null && { deadline: expiresAt }),
+            canBeOvertaken: true,
+          })),
         next: later.length > 0 ? Math.min(...later) : null,
       };
     },
 
+    setAside: async () => [...(await outputsSetAside(db, network))],
+
+    ...(source.type === "Web3ChainV1" && {
+      async prepared({ id }: { id: string }, keys: WalletKeys) {
+        requireDriven();
+        return signedSettlement(rowOf(id), keys);
+      },
+    }),
+
     async part({ id }, { provider, parameters }) {
       requireDriven();
       const row = rowOf(id);
-      const output = JSON.parse(row.output) as LiveOutput;
-      const split = JSON.parse(row.split) as Split;
-      const { txHash, index, value, datum } = readEscrow(output, {
-        ...{ network, contractAddress, sourceType: source.type },
-      });
-      const script = await scriptOf(contractAddress, provider);
-      const tag = ownReferenceDatum(txHash, index);
-      const paid = (address: string, funds: Split["buyer"]): PlannedOutput[] =>
-        funds.length === 0 ? [] : [{ address, value: sumOf(funds.map(fundsOf)), datum: tag }];
-      const redeemer = settlementRedeemer(split, JSON.parse(row.signatures) as AdminSignature[]);
-      return {
-        scriptInputs: [{ txHash, index, value, script, redeemer }],
-        mints: [],
-        spends: [],
-        outputs: [
-          ...paid(datum.buyerReturnAddress ?? datum.buyer, split.buyer),
-          ...paid(datum.sellerReturnAddress ?? datum.seller, split.seller),
-        ].map((one) => atLeastMinimum(one, parameters)),
-        metadata: new Map(),
-        most: 1,
-        detail: { spends: output.utxo },
-      } satisfies TransactionPart;
+      const settlement = {
+        source,
+        output: JSON.parse(row.output) as LiveOutput,
+        split: JSON.parse(row.split) as Split,
+        signatures: JSON.parse(row.signatures) as AdminSignature[],
+      };
+      return settlementPart(settlement, provider, parameters);
     },
 
     async moved(moves, now) {
@@ -139,9 +129,10 @@ export function disputeWork({ db, source, wallets, vkey, chainTime }: Place): Wa
         db,
         moves.map(({ task }) => task.id),
       );
+      const waiting = await waitingFor(db, found);
       return moves.flatMap((move): Statement[] => {
         const row = found.find(({ id }) => id === move.task.id);
-        const change = row && changeBy(row, move, now);
+        const change = row && unlessReplaced(row, changeBy(row, move, now), waiting);
         return row && change ? [updateProposal(db, row, change, now)] : [];
       });
     },
@@ -170,11 +161,29 @@ function changeBy(
       return { state: "Settled", txHash: hash, error: null, failures: 0, dueAt: null };
     case "Ended": {
       if (row.txHash !== hash) return null;
+      const why = error ?? "the network did not take it";
+      if (row.prepared !== null) return over(phase === "Expired" ? "Expired" : "Failed", why);
       const again = { state: "SettleRequested", dueAt: now } as const;
       if (phase === "Orphaned") return again;
-      return { ...again, ...tryAgain(row, error ?? "the network did not take it", now) };
+      return { ...again, ...tryAgain(row, why, now) };
     }
   }
+}
+
+/** What signatures were given for is over: another proposal needs new ones. */
+function over(state: "Expired" | "Failed", why: string): ProposalChange {
+  return { state, error: `${why}: propose again, and have it signed again`, dueAt: null };
+}
+
+/** Of an output only one proposal waits: one that would again gives way to what was proposed meanwhile. */
+function unlessReplaced(
+  row: ProposalRow,
+  change: ProposalChange | null,
+  waiting: ReadonlyMap<string, string>,
+): ProposalChange | null {
+  const other = waiting.get(`${row.sourceId}:${(JSON.parse(row.output) as LiveOutput).utxo}`);
+  const isReplaced = change?.state === "SettleRequested" && other !== undefined && other !== row.id;
+  return isReplaced ? { state: "Replaced", error: null, dueAt: null } : change;
 }
 
 function afterFailure(row: ProposalRow, error: unknown, now: number): ProposalChange {
@@ -183,6 +192,8 @@ function afterFailure(row: ProposalRow, error: unknown, now: number): ProposalCh
     error instanceof WalletGone ||
     error instanceof TransactionTooLarge ||
     error instanceof StepImpossible;
+  if (error instanceof DeadlinePassed)
+    return over("Expired", "not enough administrators signed, or it could not be sent, in time");
   if (isHopeless) return { state: "Failed", error: message, dueAt: null };
   const wait = waitOf(error, now);
   if (wait) return wait;
@@ -194,17 +205,4 @@ function afterFailure(row: ProposalRow, error: unknown, now: number): ProposalCh
 
 function tryAgain(row: ProposalRow, error: string, now: number): ProposalChange {
   return afterTry(row.failures, error, now, "Failed");
-}
-
-/** The contract's script, as the chain shows it. @throws ProviderError */
-async function scriptOf(
-  contractAddress: string,
-  provider: Pick<Provider, "scriptCbor">,
-): Promise<ScriptSource> {
-  const hash = parseAddress(contractAddress)?.payment.hash ?? "";
-  const shown = await provider.scriptCbor(hash);
-  const script = shown === null ? null : scriptOfHash(hash, shown);
-  if (script === null)
-    throw new ProviderError(`provider: does not show the script ${hash} of the contract`);
-  return { from: "witness", hash, cbor: bytesToHex(script) };
 }

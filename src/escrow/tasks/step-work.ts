@@ -1,11 +1,9 @@
-import { parseAddress } from "../../chain/address.ts";
-import { bytesToHex } from "../../chain/hex.ts";
-import { scriptOfHash } from "../../chain/plutus/script.ts";
-import { type Provider, ProviderError } from "../../chain/provider/provider.ts";
+import type { Provider } from "../../chain/provider/provider.ts";
 import { timeOfSlot } from "../../chain/slots.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import { newId } from "../../db/id.ts";
 import { FormerMayLand, type Stand, type Task } from "../../wallets/work.ts";
+import { scriptOf } from "../actions/contract-script.ts";
 import { type Escrow, readEscrow, StepImpossible } from "../actions/escrow.ts";
 import { ruleOf } from "../actions/rules.ts";
 import { stepPart } from "../actions/step-part.ts";
@@ -185,19 +183,6 @@ function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: num
 /** Where the record says that its wallet's money goes; Web3ChainV1 has no field for it in the datum. */
 function payoutAddressOf({ side, terms }: EscrowRecord): string | null {
   return side === "payment" ? terms.sellerReturnAddress : terms.buyerReturnAddress;
-}
-
-/** The contract's script, as the chain shows it. @throws ProviderError */
-async function scriptOf(
-  contractAddress: string,
-  provider: Pick<Provider, "scriptCbor">,
-): Promise<ScriptSource> {
-  const hash = parseAddress(contractAddress)?.payment.hash ?? "";
-  const shown = await provider.scriptCbor(hash);
-  const script = shown === null ? null : scriptOfHash(hash, shown);
-  if (script === null)
-    throw new ProviderError(`provider: does not show the script ${hash} of the contract`);
-  return { from: "witness", hash, cbor: bytesToHex(script) };
 }
 
 /** After a rollback the record does not know what the output holds, and the chain is asked. */

@@ -115,5 +115,6 @@ export function isUrgent({ deadline }: Pick<Task, "deadline">, now: number): boo
 
 const coinOf = ({ value }: WalletOutput) => value.get("") ?? 0n;
 
-const byCoin = (a: WalletOutput, b: WalletOutput) =>
+/** The smallest first. */
+export const byCoin = (a: WalletOutput, b: WalletOutput) =>
   coinOf(a) < coinOf(b) ? -1 : coinOf(a) > coinOf(b) ? 1 : byReference(a, b);

@@ -204,6 +204,25 @@ export async function commitWallet(
   return next;
 }
 
+/**
+ * The statement that moves a wallet for somebody beside its object, which then reads everything again. It
+ * aborts its batch (`hot_wallet.version`) when the wallet was moved since it was read.
+ */
+export function touchWallet({
+  network,
+  vkey,
+  version,
+}: Pick<WalletState, "network" | "vkey" | "version">): Statement {
+  return statement(
+    `INSERT INTO hot_wallet (network, vkey, version, sequence) VALUES (?1, ?2, 1, 0)
+     ON CONFLICT (network, vkey) DO UPDATE SET version = iif(version = ?3, version + 1, NULL),
+       last_op = NULL`,
+    network,
+    vkey,
+    version ?? 0,
+  );
+}
+
 /** The statement that stores a transaction. */
 export function insertTransaction(
   { network, vkey }: Pick<WalletState, "network" | "vkey">,

@@ -2,12 +2,16 @@ import { env } from "cloudflare:workers";
 import { blake2b } from "@noble/hashes/blake2.js";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ADMIN, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
+import { encodeArray, encodeBytes, encodeInt, encodeMap } from "../../../src/chain/cbor.ts";
 import { signCoseSign1 } from "../../../src/chain/cose.ts";
-import { hexToBytes } from "../../../src/chain/hex.ts";
+import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
+import { signExtended, type WalletKeys } from "../../../src/chain/keys.ts";
+import { withWitnesses } from "../../../src/chain/transaction/witnesses.ts";
 import { db } from "../../../src/db/client.ts";
-import { walletsWithSettlements } from "../../../src/escrow/disputes/store.ts";
+import { outputsSetAside, walletsWithSettlements } from "../../../src/escrow/disputes/store.ts";
 import { emptyTables } from "../../support/app.ts";
 import { BuyDesk, storedRecords } from "../../support/escrow/buying.ts";
+import { found } from "../../support/registry/registration.ts";
 import { askFor } from "../../support/sources/wants.ts";
 
 beforeEach(emptyTables);
@@ -58,6 +62,7 @@ interface Proposal {
   id: string;
   state: string;
   message: string;
+  unsignedTxCbor: string | null;
   missingSignatures: number;
   SignedBy: string[];
   txHash: string | null;
@@ -157,14 +162,180 @@ describe("a dispute of Web3ChainV2", () => {
   });
 });
 
-it("POST /dispute/proposal says where nothing can be settled", async () => {
-  const v1 = await disputed("Web3ChainV1");
-  const { blockchainIdentifier } = await v1.only("purchase");
-  expect(await propose(v1, blockchainIdentifier, 1n, 1n)).toMatchObject({
-    status: 409,
-    message: expect.stringContaining("Web3ChainV1"),
+describe("a dispute of Web3ChainV1", () => {
+  it("is settled by a transaction that administrators sign, within its validity", async () => {
+    const buying = await disputed("Web3ChainV1");
+    buying.desk.bindings = { CHAIN_CLOCK: "tip" };
+    const { blockchainIdentifier } = await buying.only("purchase");
+    const [record] = await storedRecords("purchase");
+    const held = BigInt(record?.output?.value[0]?.amount ?? 0);
+    const buyer = 3_000_000n;
+    const ask = (more: object = {}) =>
+      buying.desk.ask<Proposal>("POST", "/dispute/proposal", {
+        ...{ network: "Preprod", blockchainIdentifier, ...more },
+        ...{ BuyerFunds: native(buyer), SellerFunds: native(held - buyer) },
+      });
+    const proposed = async () => (await ask()).data;
+    const withdraw = (proposalId: string) =>
+      buying.desk.ask<Proposal>("DELETE", "/dispute/proposal", { network: "Preprod", proposalId });
+    const shown = async () => (await disputes(buying))[0]?.Proposal;
+    expect(await ask()).toMatchObject({
+      status: 409,
+      message: expect.stringContaining("12 hours before"),
+    });
+    await later(buying, 24 * HOUR);
+    await work(buying);
+    expect(await ask({ Signers: [STRANGER.vkey] })).toMatchObject({
+      status: 400,
+      message: expect.stringContaining(STRANGER.vkey),
+    });
+
+    // Another proposal, or none, frees what was set aside for the first.
+    const first = await proposed();
+    expect(first).toMatchObject({ state: "Collecting", missingSignatures: 1, SignedBy: [] });
+    const second = await proposed();
+    expect(await setAside()).toEqual([await outputOf(second.id)]);
+    expect(await sign(buying, first.id, byAdmin(first))).toMatchObject({
+      status: 409,
+      message: expect.stringContaining("Replaced"),
+    });
+    for (const _ of ["once", "again"])
+      expect(await withdraw(second.id)).toMatchObject({
+        status: 200,
+        data: { state: "Withdrawn", unsignedTxCbor: null },
+      });
+    expect(await shown()).toBeNull();
+    expect(await setAside()).toEqual([]);
+
+    // What nobody signs in time is over, and says so.
+    const third = await proposed();
+    await later(buying, 25 * HOUR);
+    await workAll(buying);
+    expect(await shown()).toMatchObject({
+      id: third.id,
+      state: "Expired",
+      error: expect.stringContaining("in time: propose again"),
+    });
+    expect(await sign(buying, third.id, byAdmin(third))).toMatchObject({ status: 409 });
+    expect(await withdraw(third.id)).toMatchObject({ status: 409 });
+
+    const proposal = await proposed();
+    const output = await outputOf(proposal.id);
+    const refused: [signature: string, why: string][] = [
+      ["80", "witness set"],
+      ["zz", "witness set"],
+      [witnessSet(proposal.message, STRANGER.keys), STRANGER.vkey],
+      [witnessSet(first.message, ADMIN.keys), ADMIN.vkey],
+      [signedTransaction(first, ADMIN.keys), first.message],
+    ];
+    for (const [signature, why] of refused)
+      expect(await sign(buying, proposal.id, { signature })).toMatchObject({
+        status: 400,
+        message: expect.stringContaining(why),
+      });
+    // The wallet does without the output, whatever it is asked for.
+    expect(await transferAll(buying)).toMatchObject({ status: 200 });
+    await workAll(buying);
+    expect(await spentOutputs()).not.toContain(output);
+
+    const bare = witnessSet(proposal.message, STRANGER.keys, ADMIN.keys);
+    for (const signature of [bare, signedTransaction(proposal, ADMIN.keys)])
+      expect(await sign(buying, proposal.id, { signature })).toMatchObject({
+        status: 200,
+        data: { state: "SettleRequested", SignedBy: [ADMIN.vkey], missingSignatures: 0 },
+      });
+    await workAll(buying);
+    expect(await shown()).toMatchObject({ state: "SettleInitiated", txHash: proposal.message });
+    expect(await spentOutputs()).toContain(output);
+    expect(await ask()).toMatchObject({ status: 409 });
+    await buying.sync();
+    const settled = (await buying.shown("payment")).filter(
+      ({ onChainState }) => onChainState === "DisputedWithdrawn",
+    );
+    expect(settled).toMatchObject([
+      {
+        WithdrawnForBuyer: native(buyer),
+        WithdrawnForSeller: native(held - buyer),
+        NextAction: { requestedAction: "None", errorType: null },
+      },
+    ]);
+    await workAll(buying);
+    const { results } = await env.DB.prepare(
+      "SELECT state FROM dispute_proposal ORDER BY id",
+    ).all();
+    expect(results.map(({ state }) => state)).toEqual([
+      "Replaced",
+      "Withdrawn",
+      "Expired",
+      "Settled",
+    ]);
   });
-  await emptyTables();
+});
+
+const byAdmin = ({ message }: Proposal) => ({ signature: witnessSet(message, ADMIN.keys) });
+
+/** Runs all wallets of the source, for any of them may pay. */
+async function workAll(buying: BuyDesk): Promise<void> {
+  await work(buying);
+  await buying.desk.work(buying.desk.sellers[1]);
+}
+
+/** Outputs that are kept for proposals that wait. */
+const setAside = async () => [...(await outputsSetAside(db(env), "Preprod"))];
+
+/** Asks the wallet that pays for a proposal to send away everything, but for the fee. */
+async function transferAll(buying: BuyDesk) {
+  const vkey = await env.DB.prepare("SELECT wallet_vkey FROM dispute_proposal ORDER BY id DESC")
+    .bind()
+    .first<string>("wallet_vkey");
+  const all = [...buying.desk.sellers, ...Object.values(buying.buyers)];
+  const { address } = found(all, (one) => one.vkey === vkey);
+  const { data } = await buying.desk.ask<{ Balance: { unit: string; quantity: number }[] }>(
+    "GET",
+    `/balance?network=Preprod&address=${address}`,
+  );
+  const native = found(data.Balance, ({ unit }) => unit === "" || unit === "lovelace");
+  return buying.desk.ask("POST", "/wallet/transfer-funds", {
+    ...{ fromWalletAddress: address, toAddress: STRANGER.address },
+    minorUnitAmount: String(native.quantity - 2_000_000),
+  });
+}
+
+const outputOf = (id: string) =>
+  env.DB.prepare("SELECT set_aside FROM dispute_proposal WHERE id = ?")
+    .bind(id)
+    .first<string>("set_aside");
+
+/** Names of all outputs that transactions of wallets spend, or have at stake. */
+async function spentOutputs(): Promise<string[]> {
+  const { results } = await env.DB.prepare("SELECT content FROM wallet_transaction").all<{
+    content: string;
+  }>();
+  return results.flatMap(({ content }) => {
+    const { inputs, collateral } = JSON.parse(content);
+    return [...inputs, collateral?.input];
+  });
+}
+
+/** The whole transaction, signed, as some libraries answer. */
+function signedTransaction({ message, unsignedTxCbor }: Proposal, keys: WalletKeys): string {
+  const signature = signExtended(keys.paymentKey, hexToBytes(message));
+  const witness = { publicKey: keys.paymentPublicKey, signature };
+  return bytesToHex(withWitnesses(hexToBytes(unsignedTxCbor ?? ""), [witness]));
+}
+
+/** A witness set as a wallet answers `signTx`. */
+function witnessSet(hash: string, ...keys: WalletKeys[]): string {
+  const signed = keys.map(({ paymentKey, paymentPublicKey }) =>
+    encodeArray([
+      encodeBytes(paymentPublicKey),
+      encodeBytes(signExtended(paymentKey, hexToBytes(hash))),
+    ]),
+  );
+  return bytesToHex(encodeMap([[encodeInt(0n), encodeArray(signed)]]));
+}
+
+it("POST /dispute/proposal says where nothing can be settled", async () => {
   const open = await BuyDesk.open("Web3ChainV2");
   await open.buy();
   const { blockchainIdentifier: unlocked } = await open.only("purchase");

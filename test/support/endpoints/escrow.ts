@@ -228,6 +228,7 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
       blockchainIdentifier: IDENTIFIER,
       BuyerFunds: funds("0", "lovelace"),
       SellerFunds: [],
+      Signers: ["ab".repeat(28)],
     },
     fields: [
       { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
@@ -239,6 +240,18 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
           refused: ["1", {}, [{}], [5], ...["", "-1", "1.5", "05", 5].map((one) => funds(one))],
         }),
       ),
+      { name: "Signers", refused: [[], {}, "ab", ["AB".repeat(28)], ["ab".repeat(27)], [5]] },
+    ],
+    finds: 404,
+  },
+  {
+    method: "DELETE",
+    path: "/dispute/proposal",
+    access: "Admin",
+    valid: { network: "Preprod", proposalId: "01" },
+    fields: [
+      { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
+      { name: "proposalId", required: true, refused: [long(250), ...BAD_TEXT] },
     ],
     finds: 404,
   },
@@ -250,8 +263,8 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
     fields: [
       { name: "network", required: true, refused: ["preprod", "Testnet", ...BAD_TEXT] },
       { name: "proposalId", required: true, refused: [long(250), ...BAD_TEXT] },
-      { name: "signature", required: true, refused: [long(7500), ...BAD_TEXT] },
-      { name: "key", required: true, refused: [long(2500), ...BAD_TEXT] },
+      { name: "signature", required: true, refused: [long(33_000), ...BAD_TEXT] },
+      { name: "key", refused: [long(2500), ...BAD_TEXT] },
     ],
     finds: 404,
   },

@@ -11,8 +11,9 @@ type Party = "buyer" | "seller";
  * Web3ChainV2 pays each party's part to its return address, or to its own where it set none, in
  * outputs that name the escrow's output: so several disputes of one transaction are distinguished,
  * and what the submitter keeps or pays is not counted. Web3ChainV1 settles one dispute per
- * transaction and leaves the amounts to the administrators: there all that the party's key received
- * counts, and what went to the return address that was agreed.
+ * transaction and leaves the amounts to the administrators: where outputs name the escrow's, as ours
+ * do, those count, so that a party's wallet may pay the network; else all that the party's key
+ * received, and what went to the return address that was agreed.
  *
  * @param outpoint - the output that held the funds, `hash#index`
  */
@@ -24,7 +25,7 @@ export async function disputePayout(
 ): Promise<StoredFunds[]> {
   const parties = { ...record.terms, ...lockOf(record) };
   if (record.sourceType === "Web3ChainV1")
-    return receivedBy(parties[`${party}Vkey`], returnAddressOf(record, party), read);
+    return receivedBy(parties[`${party}Vkey`], returnAddressOf(record, party), read, outpoint);
   const payee = parties[`${party}ReturnAddress`] ?? parties[party];
   return sumOf(taggedOutputs(read, outpoint, (address) => address === payee));
 }
@@ -34,15 +35,18 @@ function returnAddressOf({ terms }: EscrowRecord, party: Party): string | null {
   return party === "seller" ? terms.sellerReturnAddress : terms.buyerReturnAddress;
 }
 
-/** What a key and an address received from a transaction: their outputs less their inputs. */
+/** What a key and an address received from a transaction: what is theirs by name, else outputs less inputs. */
 async function receivedBy(
   vkey: string | null,
   returnAddress: string | null,
   read: ReadTransaction,
+  outpoint: string,
 ): Promise<StoredFunds[]> {
-  const { inputs, outputs } = await read.utxos();
   const isTheirs = (address: string) =>
     address === returnAddress || parseAddress(address)?.payment?.hash === vkey;
+  const isTagged = taggedOutputs(read, outpoint, () => true).length > 0;
+  if (isTagged) return sumOf(taggedOutputs(read, outpoint, isTheirs));
+  const { inputs, outputs } = await read.utxos();
   const fundsOf = (utxos: typeof inputs, sign: bigint) =>
     utxos
       .filter(({ address }) => isTheirs(address))

@@ -30,7 +30,7 @@ import { DeadlinePassed, NotYet, windowFor } from "./window.ts";
  * Native minor units. Twice what the largest transaction with the longest script costs: a higher
  * fee means wrong protocol parameters, and an overpaid fee is lost.
  */
-const HIGHEST_FEE = 5_000_000n;
+export const HIGHEST_FEE = 5_000_000n;
 
 /** What a run needs to know of the chain to build transactions, read once. */
 export interface Surroundings {
@@ -42,17 +42,21 @@ export interface Surroundings {
   accepted: Set<string>;
   /** Scripts that transactions can read instead of holding them, by hash. */
   published: ReadonlyMap<string, ScriptSource>;
+  /** Names of outputs of which nothing is built. */
+  setAside: ReadonlySet<string>;
 }
 
 export async function surroundings(ports: WalletPorts, tip: Block): Promise<Surroundings> {
   const keys = await ports.keys();
-  const [shown, parameters, published] = await Promise.all([
+  const [shown, parameters, published, kept] = await Promise.all([
     ports.view.read(ports.provider, keys.address, ports.now()),
     ports.provider.protocolParameters(),
     ports.published(),
+    Promise.all(ports.works.map((work) => work.setAside?.() ?? [])),
   ]);
   const time = chainTime(ports.clock, tip.time, ports.now());
-  return { keys, shown, parameters, time, accepted: new Set(), published };
+  const setAside = new Set(kept.flat());
+  return { keys, shown, parameters, time, accepted: new Set(), published, setAside };
 }
 
 /** A signed transaction, and where it leaves the wallet. */
@@ -102,7 +106,9 @@ export async function make(
     if (!(error instanceof DeadlinePassed)) throw error;
     return failed(tasks.slice(0, 1), error);
   }
-  const outputs = ownOutputs(around.shown, run.open, namesOf(run));
+  if (work.prepared) return makePrepared(ports, run, around, work, tasks);
+  const own = ownOutputs(around.shown, run.open, namesOf(run));
+  const outputs = own.filter((one) => !around.setAside.has(outputName(one)));
   const { validity, count } = window;
   const job = { ports, run, around, work, tasks: tasks.slice(0, count), validity, outputs };
   const { address } = around.keys;
@@ -114,6 +120,40 @@ export async function make(
   const isShort = making.failures.some(({ error }) => error instanceof WalletShort);
   return making.made === null && isShort ? makeAt(job, onLine) : making;
 }
+
+/** The transaction of the first task, as it was built before. */
+async function makePrepared(
+  ports: WalletPorts,
+  run: Run,
+  { keys }: Surroundings,
+  { prepared }: WalletWork,
+  [task]: readonly Task[],
+): Promise<Making> {
+  if (!task || !prepared) return { made: null, failures: [] };
+  try {
+    const { cbor, transaction } = await prepared(task, keys);
+    const { lineRoot, collateral, sequence } = run.wallet;
+    const stored = { sequence: sequence + 1, sourceId: ports.sourceId, movedAt: ports.now() };
+    return {
+      made: {
+        transaction: { ...transaction, ...stored },
+        cbor,
+        place: { lineRoot, collateral },
+        members: [{ task, part: NOTHING }],
+      },
+      failures: [],
+    };
+  } catch (error) {
+    if (isForAll(error)) throw error;
+    return failed([task], error);
+  }
+}
+
+/** What is left to build of a transaction that was built before. */
+const NOTHING: TransactionPart = {
+  ...{ scriptInputs: [], mints: [], spends: [], outputs: [] },
+  ...{ metadata: new Map(), detail: {} },
+};
 
 async function makeAt(job: Job, findPlace: () => Place): Promise<Making> {
   let place: Place;

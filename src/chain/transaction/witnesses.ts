@@ -1,0 +1,89 @@
+/** Signatures that other wallets add to a transaction that was built here. */
+import {
+  CborError,
+  type CborNode,
+  encodeArray,
+  encodeBytes,
+  encodeInt,
+  encodeMap,
+  encodeTag,
+  readCbor,
+} from "../cbor.ts";
+import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
+import { hash256, type Witness } from "./encode.ts";
+
+const VKEYS = 0n;
+const SET_TAG = 258;
+const LENGTH = { publicKey: 32, signature: 64 } as const;
+
+/** What a wallet answers when it is asked to sign a transaction. */
+export interface HandedWitnesses {
+  witnesses: Witness[];
+  /** Hash of the transaction that came with them, hex; null: they came alone. */
+  transaction: string | null;
+}
+
+/**
+ * Reads what a wallet answers to `signTx`: a witness set (CIP-30), or, as some libraries make of it, the
+ * whole signed transaction. Nothing is verified.
+ *
+ * @param hex - CBOR
+ * @returns null when it is neither, or signs nothing with a key
+ */
+export function readWitnesses(hex: string): HandedWitnesses | null {
+  if (!isHex(hex)) return null;
+  const bytes = hexToBytes(hex);
+  const node = tryRead(bytes);
+  const [body, set] = node?.kind === "array" ? node.items : [undefined, node];
+  const witnesses = set ? vkeysOf(set) : [];
+  if (witnesses.length === 0) return null;
+  return {
+    witnesses,
+    transaction: body ? bytesToHex(hash256(bytes.subarray(body.start, body.end))) : null,
+  };
+}
+
+/**
+ * The transaction with signatures. Its body keeps its bytes, and so its hash.
+ *
+ * @param unsigned - CBOR of a transaction that nobody has signed
+ */
+export function withWitnesses(unsigned: Uint8Array, witnesses: readonly Witness[]): Uint8Array {
+  const node = readCbor(unsigned);
+  const [body, set, ...rest] = node.kind === "array" ? node.items : [];
+  if (!body || set?.kind !== "map") throw new Error("not a transaction");
+  const exact = ({ start, end }: CborNode) => unsigned.subarray(start, end);
+  const signed = witnesses.map(({ publicKey, signature }) =>
+    encodeArray([encodeBytes(publicKey), encodeBytes(signature)]),
+  );
+  return encodeArray([
+    exact(body),
+    encodeMap([
+      [encodeInt(VKEYS), encodeTag(SET_TAG, encodeArray(signed))],
+      ...set.entries.map(([key, value]) => [exact(key), exact(value)] as const),
+    ]),
+    ...rest.map(exact),
+  ]);
+}
+
+function vkeysOf(set: CborNode): Witness[] {
+  if (set.kind !== "map") return [];
+  const found = set.entries.find(([key]) => key.kind === "int" && key.value === VKEYS)?.[1];
+  const list = found?.kind === "tag" && found.tag === SET_TAG ? found.content : found;
+  if (list?.kind !== "array") return [];
+  return list.items.flatMap((one) => {
+    const [publicKey, signature] = one.kind === "array" ? one.items : [];
+    if (publicKey?.kind !== "bytes" || publicKey.value.length !== LENGTH.publicKey) return [];
+    if (signature?.kind !== "bytes" || signature.value.length !== LENGTH.signature) return [];
+    return [{ publicKey: publicKey.value, signature: signature.value }];
+  });
+}
+
+function tryRead(bytes: Uint8Array): CborNode | null {
+  try {
+    return readCbor(bytes);
+  } catch (error) {
+    if (error instanceof CborError) return null;
+    throw error;
+  }
+}

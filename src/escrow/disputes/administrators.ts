@@ -1,0 +1,22 @@
+import { parseAddress } from "../../chain/address.ts";
+import type { SourceRow } from "../../sources/record.ts";
+
+/**
+ * Who signs when nobody is named: administrators in their order, as many as are enough.
+ *
+ * @param administrators - payment key hashes, as often as each counts
+ */
+export function firstSigners(administrators: readonly string[], required: number): string[] {
+  const chosen: string[] = [];
+  for (const one of new Set(administrators)) {
+    const places = administrators.filter((other) => chosen.includes(other)).length;
+    if (places < required) chosen.push(one);
+  }
+  return chosen;
+}
+
+/** Payment key hashes of a source's administrators, as often as each counts. */
+export function administratorKeys({ adminWallets }: Pick<SourceRow, "adminWallets">): string[] {
+  const wallets = JSON.parse(adminWallets) as { walletAddress: string }[];
+  return wallets.flatMap(({ walletAddress }) => parseAddress(walletAddress)?.payment.hash ?? []);
+}

@@ -1,0 +1,39 @@
+import type { Network } from "../../chain/network.ts";
+import { db, violates } from "../../db/client.ts";
+import { commitAudited } from "../../http/audit.ts";
+import { permitNetwork } from "../../http/authenticate.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { readProposals, updateProposal } from "./store.ts";
+import { type ProposalRow, WAITING_STATES } from "./tables.ts";
+
+/**
+ * Takes a proposal back that is not on its way.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 403, 404, 409
+ */
+export async function withdraw(
+  c: AppContext,
+  { network, proposalId }: { network: Network; proposalId: string },
+  now: number,
+): Promise<ProposalRow> {
+  permitNetwork(c.var.caller, network);
+  const ledger = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const [row] = await readProposals(ledger, [proposalId]);
+  if (!row || row.network !== network)
+    throw new ApiError(404, "proposalId: there is no such proposal");
+  if (row.state === "Withdrawn") return row;
+  if (!WAITING_STATES.includes(row.state))
+    throw new ApiError("wrong_state", `proposalId: the proposal is ${row.state}`);
+  const change = { state: "Withdrawn", error: null, dueAt: null } as const;
+  try {
+    await commitAudited(c, ledger, { action: "dispute.withdraw", target: row.id, now }, [
+      updateProposal(ledger, row, change, now),
+    ]);
+  } catch (error) {
+    if (!violates(error, "dispute_proposal.rev")) throw error;
+    throw new ApiError("changed_concurrently", "proposalId: the proposal was changed meanwhile");
+  }
+  return { ...row, ...change, updatedAt: now };
+}
