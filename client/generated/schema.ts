@@ -3187,6 +3187,8 @@ export interface components {
                 total: number;
                 /** @description The same by state; those that nothing is in are left out. */
                 byState: components["schemas"]["StateCount"][];
+                /** @description The days that `days` asks for, oldest first, each with the records made in it, in the states that they are in now. */
+                byDay: components["schemas"]["DayCount"][];
             };
         };
         CountPurchasesResponse: {
@@ -3201,6 +3203,8 @@ export interface components {
                 total: number;
                 /** @description The same by state; those that nothing is in are left out. */
                 byState: components["schemas"]["StateCount"][];
+                /** @description The days that `days` asks for, oldest first, each with the records made in it, in the states that they are in now. */
+                byDay: components["schemas"]["DayCount"][];
             };
         };
         /** @description The other side of an escrow. */
@@ -4045,6 +4049,18 @@ export interface components {
          * @enum {string}
          */
         Currency: "aed" | "afn" | "all" | "amd" | "aoa" | "ars" | "aud" | "awg" | "azn" | "bam" | "bbd" | "bdt" | "bgn" | "bhd" | "bif" | "bmd" | "bnd" | "bob" | "brl" | "bsd" | "btn" | "bwp" | "byn" | "bzd" | "cad" | "cdf" | "chf" | "clp" | "cny" | "cop" | "crc" | "cup" | "cve" | "czk" | "djf" | "dkk" | "dop" | "dzd" | "egp" | "ern" | "etb" | "eur" | "fjd" | "fkp" | "gbp" | "gel" | "ghs" | "gip" | "gmd" | "gnf" | "gtq" | "gyd" | "hkd" | "hnl" | "htg" | "huf" | "idr" | "ils" | "inr" | "iqd" | "irr" | "isk" | "jmd" | "jod" | "jpy" | "kes" | "kgs" | "khr" | "kmf" | "kpw" | "krw" | "kwd" | "kyd" | "kzt" | "lak" | "lbp" | "lkr" | "lrd" | "lsl" | "lyd" | "mad" | "mdl" | "mga" | "mkd" | "mmk" | "mnt" | "mop" | "mru" | "mur" | "mvr" | "mwk" | "mxn" | "myr" | "mzn" | "nad" | "ngn" | "nio" | "nok" | "npr" | "nzd" | "omr" | "pab" | "pen" | "pgk" | "php" | "pkr" | "pln" | "pyg" | "qar" | "ron" | "rsd" | "rub" | "rwf" | "sar" | "sbd" | "scr" | "sdg" | "sek" | "sgd" | "shp" | "sle" | "sos" | "srd" | "ssp" | "stn" | "svc" | "syp" | "szl" | "thb" | "tjs" | "tmt" | "tnd" | "top" | "try" | "ttd" | "twd" | "tzs" | "uah" | "ugx" | "usd" | "uyu" | "uzs" | "ved" | "ves" | "vnd" | "vuv" | "wst" | "xaf" | "xcd" | "xcg" | "xof" | "xpf" | "yer" | "zar" | "zmw" | "zwg";
+        /** @description How many records were made in a day. */
+        DayCount: {
+            /**
+             * Format: date
+             * @description The day in UTC.
+             */
+            day: string;
+            /** @description How many there are. */
+            total: number;
+            /** @description The same by state; those that nothing is in are left out. */
+            byState: components["schemas"]["StateCount"][];
+        };
         /** @description Messages that failed for good. What they asked for is done by the cron. */
         DeadMessages: {
             /** @description The dead-letter queue. */
@@ -10907,6 +10923,8 @@ export interface operations {
                 filterPaymentSourceType?: components["schemas"]["PaymentSourceType"];
                 /** @description Whether to leave out the records that need nobody: those without an error. */
                 filterNeedsManualAction?: "true" | "false";
+                /** @description Counts also by day: the records that were made in each of the last so many days in UTC, today included, whatever `createdFrom` and `createdTo` say. */
+                days?: number;
             };
             header?: {
                 /** @description The `x-d1-bookmark` of an earlier answer: this one is then at least as new. */
@@ -11277,6 +11295,8 @@ export interface operations {
                 filterPaymentSourceType?: components["schemas"]["PaymentSourceType"];
                 /** @description Whether to leave out the records that need nobody: those without an error. */
                 filterNeedsManualAction?: "true" | "false";
+                /** @description Counts also by day: the records that were made in each of the last so many days in UTC, today included, whatever `createdFrom` and `createdTo` say. */
+                days?: number;
             };
             header?: {
                 /** @description The `x-d1-bookmark` of an earlier answer: this one is then at least as new. */

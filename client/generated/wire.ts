@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "8f59b99e0ab561a3d25f0af7e2892cf192635e5637dd90ddd393bb082767b2c4" as const;
+export const SHAPE = "434fd0cfd03deafbea93bf19b293a2a49bb1b9c343d936e200080b2fc312d95e" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

@@ -1,13 +1,11 @@
 import type { z } from "zod";
-import { ON_CHAIN_STATES, PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
-import { firstIdAt } from "../db/id.ts";
 import { pageColumns, readPage, type Viewer } from "./diff.ts";
 import { hashOf } from "./fold/escrow-outputs.ts";
+import { Conditions, typesOf } from "./reads/conditions.ts";
 import { NEEDS_PERSON } from "./reads/needs-person.ts";
-import type { counted, countQuery, listQuery } from "./reads/queries.ts";
-import { withinScope } from "./reads/scope.ts";
+import type { listQuery } from "./reads/queries.ts";
 import { matches } from "./reads/search.ts";
 import type { Side } from "./record.ts";
 
@@ -70,82 +68,4 @@ function lookedFor(query: ListQuery): SqlExpression[] {
   if (action) all.push({ sql: "state->>'$.nextAction.requestedAction' = ?", params: [action] });
   if (vkey) all.push({ sql: "wallet->>'vkey' = ?", params: [vkey] });
   return all;
-}
-
-/** Each state, and none. */
-const COUNTED = [null, ...ON_CHAIN_STATES].map((state) => ({
-  state,
-  name: state ?? "none",
-  sql: state === null ? "on_chain_state IS NULL" : `on_chain_state = '${state}'`,
-}));
-
-/** How many records there are, and how many in each state. */
-export async function countRecords(
-  db: Database,
-  side: Side,
-  query: z.output<typeof countQuery> & { viewer?: Viewer },
-): Promise<z.input<typeof counted>> {
-  const found = new Conditions(side, query.network);
-  found.where("contract_address =", query.filterSmartContractAddress);
-  found.where("source_type =", query.filterPaymentSourceType);
-  if (query.filterNeedsManualAction) found.conditions.push(NEEDS_PERSON);
-  found.only(query.viewer);
-  found.made(query);
-  // One pass, where GROUP BY would sort what it reads.
-  const [row = {}] = await db.all<Record<string, number>>(
-    `SELECT ${COUNTED.map(({ name, sql }) => `count(*) FILTER (WHERE ${sql}) AS "${name}"`).join(", ")}
-     FROM escrow WHERE ${found.sql()}`,
-    ...found.params,
-  );
-  const byState = COUNTED.map(({ state, name }) => ({
-    onChainState: state,
-    count: row[name] ?? 0,
-  })).filter(({ count }) => count > 0);
-  return { total: byState.reduce((sum, { count }) => sum + count, 0), byState };
-}
-
-function typesOf({ filterPaymentSourceType: type }: Pick<ListQuery, "filterPaymentSourceType">) {
-  return type === undefined ? PAYMENT_SOURCE_TYPES : [type];
-}
-
-/** Conditions with numbered parameters, of which ?1 is the side and ?2 the network. */
-class Conditions {
-  readonly params: unknown[];
-  readonly conditions = ["side = ?1", "network = ?2"];
-
-  constructor(side: Side, network: string) {
-    this.params = [side, network];
-  }
-
-  /** Adds a condition, unless its value is left out. */
-  where(condition: string, value: unknown): void {
-    if (value !== undefined) this.conditions.push(`${condition} ${this.parameter(value)}`);
-  }
-
-  /** Leaves out what a caller may not see. */
-  only(viewer: Viewer | undefined): void {
-    const condition = withinScope(viewer?.scope, (ids) => this.parameter(ids));
-    if (condition !== null) this.conditions.push(condition);
-  }
-
-  /** Only records made in a time: their ids begin with it. */
-  made({ createdFrom, createdTo }: Partial<Pick<ListQuery, "createdFrom" | "createdTo">>): void {
-    this.where("id >=", createdFrom === undefined ? undefined : firstIdAt(createdFrom));
-    this.where("id <", createdTo === undefined ? undefined : firstIdAt(createdTo));
-  }
-
-  parameter(value: unknown): string {
-    this.params.push(value);
-    return `?${this.params.length}`;
-  }
-
-  /** SQL with its parameters numbered among the others. */
-  splice(sql: string, params: unknown[]): string {
-    const numbered = params.map((value) => this.parameter(value));
-    return sql.replaceAll("?", () => numbered.shift() ?? "NULL");
-  }
-
-  sql(): string {
-    return this.conditions.join(" AND ");
-  }
 }

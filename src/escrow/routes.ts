@@ -6,7 +6,8 @@ import { described } from "../http/openapi/fields.ts";
 import { diffPaging } from "../http/parameters.ts";
 import { readSession, textAnswer } from "../http/session.ts";
 import { diffPage, type Stamp } from "./diff.ts";
-import { countRecords, listPage } from "./list.ts";
+import { listPage } from "./list.ts";
+import { countByDay, countRecords } from "./reads/count.ts";
 import { counted, countQuery, diffQuery, listQuery, resolveBody } from "./reads/queries.ts";
 import { resolve } from "./reads/resolve.ts";
 import type { Side } from "./record.ts";
@@ -156,7 +157,12 @@ export function escrowRoutes() {
       async (c, { query }) => {
         permitNetwork(c.var.caller, query.network);
         const session = readSession(c, query.network);
-        const data = await countRecords(session, side, { ...query, viewer: c.var.caller });
+        const asked = { ...query, viewer: c.var.caller };
+        const [counts, byDay] = await Promise.all([
+          countRecords(session, side, asked),
+          countByDay(session, side, asked, Date.now()),
+        ]);
+        const data = { ...counts, byDay };
         return textAnswer(c, JSON.stringify({ status: "success", data }), session);
       },
     );

@@ -3,7 +3,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { ON_CHAIN_STATES } from "../../src/chain/network.ts";
 import { db } from "../../src/db/client.ts";
 import { hashOf } from "../../src/escrow/fold/escrow-outputs.ts";
-import { countRecords, listPage } from "../../src/escrow/list.ts";
+import { listPage } from "../../src/escrow/list.ts";
+import { countByDay, countRecords } from "../../src/escrow/reads/count.ts";
 import type { EscrowRecord } from "../../src/escrow/record.ts";
 import { call, emptyTables } from "../support/app.ts";
 import { countingD1 } from "../support/d1.ts";
@@ -17,6 +18,7 @@ const SOURCES = [
 
 beforeEach(emptyTables);
 
+const DAY_MS = 24 * 60 * 60_000;
 const RARE_AGENT = "cd".repeat(40);
 const ERROR = { isManual: false, type: "Unknown", note: "something", txHash: null };
 
@@ -133,7 +135,12 @@ describe("GET /payment/count", () => {
     const ofV1 = records.filter(({ sourceType }) => sourceType === "Web3ChainV1").length;
     expect(await count("&filterPaymentSourceType=Web3ChainV1")).toBe(ofV1);
     expect(await count("&createdFrom=2100-01-01")).toBe(0);
-    const answer = await call("/api/v1/payment/count?network=Preprod");
+    const byDay = async (filter: string) => {
+      const answer = await call(`/api/v1/payment/count?network=Preprod${filter}`);
+      return ((await answer.json()) as { data: { byDay: unknown[] } }).data.byDay;
+    };
+    const today = new Date().toISOString().slice(0, 10);
+    const answer = await call("/api/v1/payment/count?network=Preprod&days=2");
     const disputed = records.filter(({ state }) => state.onChainState === "Disputed").length;
     expect(await answer.json()).toMatchObject({
       data: {
@@ -141,8 +148,23 @@ describe("GET /payment/count", () => {
           { onChainState: "ResultSubmitted", count: 150 - disputed },
           { onChainState: "Disputed", count: disputed },
         ],
+        byDay: expect.any(Array),
       },
     });
+    expect(await byDay("&days=0")).toEqual([]);
+    expect(await byDay("&days=31")).toHaveLength(31);
+    const [yesterday, ofToday] = await byDay("&days=2&createdFrom=2100-01-01");
+    expect(yesterday).toMatchObject({ total: 0, byState: [] });
+    expect(ofToday).toEqual({
+      day: today,
+      total: 150,
+      byState: [
+        { onChainState: "ResultSubmitted", count: 150 - disputed },
+        { onChainState: "Disputed", count: disputed },
+      ],
+    });
+    const [rare] = await byDay("&days=1&filterSmartContractAddress=addr_test1c");
+    expect(rare).toMatchObject({ day: today, total: 3 });
   });
 });
 
@@ -180,6 +202,21 @@ describe("rows read by a list page", () => {
             const asked = JSON.stringify({ ...filter, filterPaymentSourceType, cursorId, limit });
             expect(rowsRead(), asked).toBeLessThanOrEqual(limit + 2);
           }
+  });
+
+  it("are those of the records made in its days, for a count by day", async () => {
+    await write(300);
+    const now = Date.now();
+    for (const [at, total] of [
+      [now, 300],
+      [now - 2 * DAY_MS, 0],
+    ] as const) {
+      const { d1, rowsRead } = countingD1(env.DB);
+      const query = { network: "Preprod" as const, filterNeedsManualAction: false, days: 1 };
+      expect(await countByDay(db({ DB: d1 }), "payment", query, at)).toMatchObject([{ total }]);
+      // And one for each pair of type and state, and the lists that are joined.
+      expect(rowsRead()).toBeLessThanOrEqual(total + 80);
+    }
   });
 
   it("are those of the errors alone, for a count of them", async () => {

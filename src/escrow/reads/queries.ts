@@ -8,7 +8,7 @@ import {
   shownAs,
 } from "../../http/openapi/fields.ts";
 import { network, onChainState, paymentSourceType } from "../../http/openapi/ledger.ts";
-import { diffCursor, flag, limit, page, text, time } from "../../http/parameters.ts";
+import { diffCursor, flag, limit, page, text, time, wholeNumber } from "../../http/parameters.ts";
 import { givenIdentifier, IDENTIFIER } from "../schemas/names.ts";
 import { purchaseErrorType, requestedAction } from "../schemas/next.ts";
 
@@ -114,9 +114,14 @@ export const countQuery = z.object({
   ...narrowing,
   ...filters,
   filterNeedsManualAction,
+  days: described(
+    wholeNumber({ min: 0, max: 31, default: 0 }),
+    "Counts also by day: the records that were made in each of the last so many days in UTC, today included, whatever `createdFrom` and `createdTo` say.",
+    7,
+  ),
 });
 
-export const counted = z.object({
+const countedFields = {
   total: described(z.int().min(0), "How many there are.", 12),
   byState: described(
     z.array(
@@ -133,6 +138,23 @@ export const counted = z.object({
       ),
     ),
     "The same by state; those that nothing is in are left out.",
+  ),
+};
+
+export const counted = z.object({
+  ...countedFields,
+  byDay: described(
+    z.array(
+      named(
+        "DayCount",
+        "How many records were made in a day.",
+        z.object({
+          day: described(z.iso.date(), "The day in UTC.", "2026-11-22"),
+          ...countedFields,
+        }),
+      ),
+    ),
+    "The days that `days` asks for, oldest first, each with the records made in it, in the states that they are in now.",
   ),
 });
 

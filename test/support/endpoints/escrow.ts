@@ -186,6 +186,7 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
         { name: "filterSmartContractAddress", refused: ["", long(250)] },
         { name: "filterPaymentSourceType", refused: ["", "Web3ChainV3"] },
         { name: "filterNeedsManualAction", refused: ["", "yes", "1", "TRUE"] },
+        { name: "days", refused: ["32", "-1", "1.5", "ten", ""] },
       ],
     },
     {
