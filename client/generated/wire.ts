@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "434fd0cfd03deafbea93bf19b293a2a49bb1b9c343d936e200080b2fc312d95e" as const;
+export const SHAPE = "54f29f4b6d00403709b89f2c10ee069d9e86d402d7a70dd29829c81ad13fed09" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {
