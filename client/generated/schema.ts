@@ -10816,6 +10816,12 @@ export interface operations {
                 filterErrorType?: components["schemas"]["PurchaseErrorType"];
                 /** @description Only records that the wallet of this service with this payment key hash acts for. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
                 filterWalletVkey?: string;
+                /** @description Only records whose price has an amount of this unit: empty for the native coin, else policy id and asset name in hex. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterUnit?: string;
+                /** @description Only records whose price is at least so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterAmountFrom?: string;
+                /** @description Only records whose price is at most so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterAmountTo?: string;
                 /** @description Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched. */
                 searchQuery?: string;
                 /** @description Only records of the contract with this address. */
@@ -11197,6 +11203,12 @@ export interface operations {
                 filterErrorType?: components["schemas"]["PurchaseErrorType"];
                 /** @description Only records that the wallet of this service with this payment key hash acts for. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
                 filterWalletVkey?: string;
+                /** @description Only records whose price has an amount of this unit: empty for the native coin, else policy id and asset name in hex. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterUnit?: string;
+                /** @description Only records whose price is at least so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterAmountFrom?: string;
+                /** @description Only records whose price is at most so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterAmountTo?: string;
                 /** @description Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched. */
                 searchQuery?: string;
                 /** @description Only records of the contract with this address. */

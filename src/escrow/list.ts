@@ -60,10 +60,28 @@ export function listPage(db: Database, side: Side, query: ListQuery): Promise<st
   );
 }
 
+/** An amount of the price, in minor units of the native coin unless another unit is named. */
+function hasAmount({ filterUnit, filterAmountFrom, filterAmountTo }: ListQuery): SqlExpression[] {
+  if ((filterUnit ?? filterAmountFrom ?? filterAmountTo) === undefined) return [];
+  const amount = "CAST(value->>'amount' AS INTEGER)";
+  const conditions = [
+    { sql: "value->>'unit' = ?", value: filterUnit ?? "" },
+    { sql: `${amount} >= CAST(? AS INTEGER)`, value: filterAmountFrom },
+    { sql: `${amount} <= CAST(? AS INTEGER)`, value: filterAmountTo },
+  ].filter(({ value }) => value !== undefined);
+  return [
+    {
+      sql: `EXISTS (SELECT 1 FROM json_each(terms, '$.funds')
+        WHERE ${conditions.map(({ sql }) => sql).join(" AND ")})`,
+      params: conditions.map(({ value }) => value),
+    },
+  ];
+}
+
 /** What no index finds: it is looked for in a bounded number of rows. */
 function lookedFor(query: ListQuery): SqlExpression[] {
   const { searchQuery, filterRequestedAction: action, filterWalletVkey: vkey } = query;
-  const all: SqlExpression[] = [];
+  const all = hasAmount(query);
   if (searchQuery !== undefined) all.push(matches(searchQuery));
   if (action) all.push({ sql: "state->>'$.nextAction.requestedAction' = ?", params: [action] });
   if (vkey) all.push({ sql: "wallet->>'vkey' = ?", params: [vkey] });

@@ -105,6 +105,12 @@ describe("GET /payment", () => {
       ["filterRequestedAction=SubmitResultRequested", () => false],
       ["filterRequestedAction=WaitingForExternalAction&filterErrorType=Unknown", hasError],
       [`filterWalletVkey=${"0".repeat(56)}`, () => false],
+      ["filterUnit=", () => true],
+      [`filterUnit=${"ab".repeat(28)}`, () => false],
+      ["filterAmountFrom=500000&filterAmountTo=520000", isAmong(50, 53)],
+      ["filterUnit=lovelace&filterAmountTo=19999", isAmong(0, 2)],
+      [`filterUnit=${"ab".repeat(28)}&filterAmountFrom=0`, () => false],
+      ["filterAmountFrom=1480001&filterOnChainState=ResultSubmitted", isAmong(149, 150)],
       ["createdFrom=2100-01-01", () => false],
       ["createdFrom=1970-01-02&createdTo=2100-01-01", () => true],
     ];

@@ -7,7 +7,7 @@ import {
   named,
   shownAs,
 } from "../../http/openapi/fields.ts";
-import { network, onChainState, paymentSourceType } from "../../http/openapi/ledger.ts";
+import { givenUnit, network, onChainState, paymentSourceType } from "../../http/openapi/ledger.ts";
 import { diffCursor, flag, limit, page, text, time, wholeNumber } from "../../http/parameters.ts";
 import { givenIdentifier, IDENTIFIER } from "../schemas/names.ts";
 import { purchaseErrorType, requestedAction } from "../schemas/next.ts";
@@ -55,6 +55,16 @@ const narrowing = {
 const LOOKED_AT =
   "Like a search, it looks at the newest 5,000 of each type that the other filters leave.";
 
+const amountBound = (which: string) =>
+  described(
+    z
+      .string()
+      .regex(/^\d{1,18}$/, "must be a whole number below 10^18")
+      .optional(),
+    `Only records whose price is ${which} so much of \`filterUnit\`, in minor units; without a unit, of the native coin. ${LOOKED_AT}`,
+    "10000000",
+  );
+
 export const listQuery = z.object({
   ...page,
   ...narrowing,
@@ -100,6 +110,13 @@ export const listQuery = z.object({
     `Only records that the wallet of this service with this payment key hash acts for. ${LOOKED_AT}`,
     "ec27d0f26c6ffc649cb0b2c66fe1fb03ce5ff3203c950e2a83680386",
   ),
+  filterUnit: described(
+    givenUnit.optional(),
+    `Only records whose price has an amount of this unit: empty for the native coin, else policy id and asset name in hex. ${LOOKED_AT}`,
+    "",
+  ),
+  filterAmountFrom: amountBound("at least"),
+  filterAmountTo: amountBound("at most"),
   searchQuery: described(
     text().optional(),
     "Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched.",
