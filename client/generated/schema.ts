@@ -812,6 +812,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/signature/verify/reveal-data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tells an agent whether an administrator asks for the data of a disputed job
+         * @description The administrator signs the canonical JSON of `action`, `blockchainIdentifier` and `validUntil`: keys in this order, without white space. It reveals nothing itself.
+         *
+         *     Access: User.
+         */
+        post: operations["verifyRevealData"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/payment-source-extended": {
         parameters: {
             query?: never;
@@ -9390,6 +9412,37 @@ export interface components {
             /** @description The answer. */
             data: components["schemas"]["VerifiedQuote"];
         };
+        VerifyRevealDataRequest: {
+            /**
+             * @description What is signed for.
+             * @constant
+             */
+            action: "RevealData";
+            /** @description The escrow's identifier, as its quote has it. */
+            blockchainIdentifier: string;
+            /** @description Until when the signature counts, epoch milliseconds; at most two hours ahead. */
+            validUntil: number;
+            /** @description The administrator's address. */
+            walletAddress: string;
+            /** @description COSE_Sign1 over the message, or over its blake2b-224 (CIP-30, CIP-8), hex. */
+            signature: string;
+            /** @description The COSE_Key that comes with it, hex. */
+            key: string;
+        };
+        VerifyRevealDataResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: {
+                /** @description Whether the administrator signed it. */
+                isValid: boolean;
+                /** @description What is wrong with the signature; null: nothing. */
+                problem: string | null;
+            };
+        };
         VerifyX402PaymentRequest: {
             /** @description Id of the registered resource. */
             supportedPaymentSourceId: string;
@@ -12124,6 +12177,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SignSettlementResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    verifyRevealData: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerifyRevealDataRequest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerifyRevealDataResponse"];
                 };
             };
             /** @description An error. */

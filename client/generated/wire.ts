@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "3486dc78259b2d44b55cef675c7ab7fc9295cb5be4f51d05d306a6a56d94e534" as const;
+export const SHAPE = "ec9726c28d078ccb181a3be28b242f56336d4f6356e5f3d97b7eeafc9fa87ea5" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

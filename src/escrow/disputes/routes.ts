@@ -8,8 +8,11 @@ import { page } from "../../http/parameters.ts";
 import { readSession, textAnswer } from "../../http/session.ts";
 import { listDisputes, shownProposal as shown } from "./list.ts";
 import { propose } from "./propose.ts";
+import { verifyReveal } from "./reveal-data.ts";
 import {
   proposalBody,
+  revealAnswer,
+  revealBody,
   shownDispute,
   shownProposal,
   signatureBody,
@@ -109,6 +112,24 @@ export function disputeRoutes() {
       },
     },
     async (c, { body }) => shown(await takeSignature(c, body, Date.now())),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      path: "/signature/verify/reveal-data",
+      operationId: "verifyRevealData",
+      access: "User",
+      tag: TAG,
+      summary: "Tells an agent whether an administrator asks for the data of a disputed job",
+      description:
+        "The administrator signs the canonical JSON of `action`, `blockchainIdentifier` and `validUntil`: keys in this order, without white space. It reveals nothing itself.",
+      body: revealBody,
+      data: revealAnswer,
+      errors: { 404: "There is no such payment." },
+    },
+    (c, { body }) => verifyReveal(c, body, Date.now()),
   );
 
   return router;

@@ -13,6 +13,7 @@ import {
 import { funds, givenUnit, network } from "../../http/openapi/ledger.ts";
 import { text } from "../../http/parameters.ts";
 import { escrowKind, givenIdentifier, IDENTIFIER } from "../schemas/names.ts";
+import { REVEAL_ACTION } from "./reveal-data.ts";
 import { PROPOSAL_STATES } from "./tables.ts";
 
 const VKEY = "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3";
@@ -157,3 +158,29 @@ export const shownDispute = named(
     ),
   }),
 );
+
+export const revealBody = z.object({
+  action: described(z.literal(REVEAL_ACTION), "What is signed for.", REVEAL_ACTION),
+  blockchainIdentifier: givenIdentifier,
+  validUntil: described(
+    z.int().min(0),
+    "Until when the signature counts, epoch milliseconds; at most two hours ahead.",
+    1795331845398,
+  ),
+  walletAddress: described(text(), "The administrator's address.", WALLET_ADDRESS),
+  signature: described(
+    text(7500),
+    "COSE_Sign1 over the message, or over its blake2b-224 (CIP-30, CIP-8), hex.",
+    "845846a2012767616464726573735839",
+  ),
+  key: described(text(2500), "The COSE_Key that comes with it, hex.", "a401010327200621"),
+});
+
+export const revealAnswer = z.object({
+  isValid: described(z.boolean(), "Whether the administrator signed it.", true),
+  problem: described(
+    z.string().nullable(),
+    "What is wrong with the signature; null: nothing.",
+    "the signature does not fit the key",
+  ),
+});

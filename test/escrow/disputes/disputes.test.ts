@@ -1,7 +1,9 @@
 import { env } from "cloudflare:workers";
 import { blake2b } from "@noble/hashes/blake2.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ADMIN, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
+import { formatAddress, parseAddress } from "../../../src/chain/address.ts";
 import { encodeArray, encodeBytes, encodeInt, encodeMap } from "../../../src/chain/cbor.ts";
 import { signCoseSign1 } from "../../../src/chain/cose.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
@@ -68,6 +70,28 @@ interface Proposal {
   txHash: string | null;
 }
 
+/** The payment part of an address with the stake part of another one. */
+function withStakeOf(address: string, other: string): string {
+  const [mine, theirs] = [parseAddress(address), parseAddress(other)];
+  if (!mine || !theirs?.stake) throw new Error("not base addresses");
+  return formatAddress({ network: mine.network, payment: mine.payment, stake: theirs.stake });
+}
+
+/** Asks whether an administrator wants to see a job's data. */
+async function reveal(
+  buying: BuyDesk,
+  blockchainIdentifier: unknown,
+  { keys, ...overrides }: { keys?: WalletKeys; [field: string]: unknown } = {},
+) {
+  const validUntil = Date.now() + HOUR;
+  const text = `{"action":"RevealData","blockchainIdentifier":"${blockchainIdentifier}","validUntil":${validUntil}}`;
+  return buying.desk.ask("POST", "/signature/verify/reveal-data", {
+    ...{ action: "RevealData", blockchainIdentifier, validUntil, walletAddress: ADMIN.address },
+    ...signCoseSign1(utf8ToBytes(text), keys ?? ADMIN.keys),
+    ...overrides,
+  });
+}
+
 const native = (amount: bigint) => [{ unit: "", amount: String(amount) }];
 
 const propose = (buying: BuyDesk, blockchainIdentifier: unknown, buyer: bigint, seller: bigint) =>
@@ -100,6 +124,36 @@ describe("a dispute of Web3ChainV2", () => {
       { resultHash: RESULT, Funds: native(held), Proposal: null },
       { resultHash: RESULT, Funds: native(held), Proposal: null },
     ]);
+
+    const isValid = { status: 200, data: { isValid: true, problem: null } };
+    expect(await reveal(buying, blockchainIdentifier)).toMatchObject(isValid);
+    const unproven: [overrides: Parameters<typeof reveal>[2], problem: string][] = [
+      [{ keys: STRANGER.keys }, "payment key"],
+      [{ validUntil: Date.now() + 1000 }, "something else"],
+      [{ signature: "84" }, "COSE_Sign1"],
+      [{ signature: signCoseSign1(utf8ToBytes("no"), ADMIN.keys).signature }, "something else"],
+    ];
+    for (const [overrides, problem] of unproven)
+      expect(await reveal(buying, blockchainIdentifier, overrides)).toMatchObject({
+        status: 200,
+        data: { isValid: false, problem: expect.stringContaining(problem) },
+      });
+    const refused: [overrides: Parameters<typeof reveal>[2], message: string][] = [
+      [{ walletAddress: STRANGER.address }, "walletAddress"],
+      // A stranger's payment key with an administrator's stake key is a stranger's.
+      [{ walletAddress: withStakeOf(STRANGER.address, ADMIN.address) }, "walletAddress"],
+      [{ validUntil: Date.now() - 1 }, "expired"],
+      [{ validUntil: Date.now() + 3 * HOUR }, "two hours"],
+    ];
+    for (const [overrides, message] of refused)
+      expect(await reveal(buying, blockchainIdentifier, overrides)).toMatchObject({
+        status: 400,
+        message: expect.stringContaining(message),
+      });
+    const elsewhere = withStakeOf(ADMIN.address, STRANGER.address);
+    expect(await reveal(buying, blockchainIdentifier, { walletAddress: elsewhere })).toMatchObject(
+      isValid,
+    );
 
     const wrong = await propose(buying, blockchainIdentifier, 1n, 2n);
     expect(wrong).toMatchObject({ status: 400, message: expect.stringContaining(`${held}`) });
@@ -159,6 +213,10 @@ describe("a dispute of Web3ChainV2", () => {
         NextAction: { requestedAction: "None", errorType: null },
       });
     expect(await disputes(buying)).toEqual([]);
+    expect(await reveal(buying, blockchainIdentifier)).toMatchObject({
+      status: 400,
+      message: expect.stringContaining("DisputedWithdrawn"),
+    });
   });
 });
 

@@ -269,6 +269,24 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
     ],
     finds: 404,
   },
+  {
+    method: "POST",
+    path: "/signature/verify/reveal-data",
+    access: "User",
+    valid: {
+      ...{ action: "RevealData", blockchainIdentifier: IDENTIFIER, validUntil: 1 },
+      ...{ walletAddress: "addr", signature: "84", key: "a4" },
+    },
+    fields: [
+      { name: "action", required: true, refused: ["Reveal", ...BAD_TEXT] },
+      { name: "blockchainIdentifier", required: true, refused: [long(8000), ...BAD_TEXT] },
+      { name: "validUntil", required: true, refused: [-1, 0.5, "1", null] },
+      { name: "walletAddress", required: true, refused: [long(250), ...BAD_TEXT] },
+      { name: "signature", required: true, refused: [long(7500), ...BAD_TEXT] },
+      { name: "key", required: true, refused: [long(2500), ...BAD_TEXT] },
+    ],
+    finds: 404,
+  },
   ...["/payment/income", "/purchase/spending"].map(
     (path): EndpointCase => ({
       method: "POST",

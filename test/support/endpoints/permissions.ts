@@ -51,6 +51,7 @@ export const PERMISSIONS: Readonly<
     "POST /registry-diff",
     "POST /registry-entry",
     "POST /registry-entry-search",
+    "POST /signature/verify/reveal-data",
   ],
 };
 

@@ -1,0 +1,99 @@
+import { blake2b } from "@noble/hashes/blake2.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { canonicalJson } from "../../canonical-json.ts";
+import { parseAddress } from "../../chain/address.ts";
+import { isCoseValid, readCoseSign1 } from "../../chain/cose.ts";
+import { bytesToHex } from "../../chain/hex.ts";
+import { keyHash } from "../../chain/keys.ts";
+import { NETWORKS } from "../../chain/network.ts";
+import { db } from "../../db/client.ts";
+import { permitNetwork } from "../../http/authenticate.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { activeSource } from "../../sources/active.ts";
+import { hashOf } from "../fold/escrow-outputs.ts";
+import { isWithinScope } from "../reads/scope.ts";
+import type { EscrowRecord } from "../record.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
+import { administratorKeys } from "./administrators.ts";
+
+export const REVEAL_ACTION = "RevealData";
+
+/** Longest validity of a signature. */
+const LONGEST_VALIDITY_MS = 2 * 60 * 60 * 1000;
+
+/** What an administrator shows an agent, to be shown a job's data. */
+export interface RevealRequest {
+  action: typeof REVEAL_ACTION;
+  blockchainIdentifier: string;
+  /** Epoch milliseconds. */
+  validUntil: number;
+  /** Of the administrator, bech32. */
+  walletAddress: string;
+  /** COSE_Sign1 and COSE_Key, hex. */
+  signature: string;
+  key: string;
+}
+
+/**
+ * Tells an agent whether an administrator of the contract really asks for the data of a disputed job.
+ * Only the payment key counts: anyone can make an address of an administrator's and a stake key of its own.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 403, 404
+ */
+export async function verifyReveal(
+  c: AppContext,
+  request: RevealRequest,
+  now: number,
+): Promise<{ isValid: boolean; problem: string | null }> {
+  const payment = await findPayment(c, request.blockchainIdentifier);
+  permitNetwork(c.var.caller, payment.network);
+  if (payment.state.onChainState !== "Disputed")
+    throw new ApiError(
+      400,
+      `blockchainIdentifier: the payment is ${payment.state.onChainState ?? "not locked"}, not Disputed`,
+    );
+  const source = await activeSource(db(c.env, undefined, c.var), payment.sourceId);
+  if (!source) throw new ApiError(404, "blockchainIdentifier: its payment source was removed");
+  const address = parseAddress(request.walletAddress);
+  if (address?.network !== payment.network)
+    throw new ApiError(400, `walletAddress: must be an address on ${payment.network}`);
+  const isAdministrator = administratorKeys(source).includes(address.payment.hash);
+  if (address.payment.kind !== "key" || !isAdministrator)
+    throw new ApiError(400, "walletAddress: is not that of an administrator of the contract");
+  if (request.validUntil < now) throw new ApiError(400, "validUntil: the signature has expired");
+  if (request.validUntil > now + LONGEST_VALIDITY_MS)
+    throw new ApiError(400, "validUntil: must be at most two hours ahead");
+  const problem = problemOf(request, address.payment.hash);
+  return { isValid: problem === null, problem };
+}
+
+/** What is wrong with the signature, for people; null: nothing. */
+function problemOf(request: RevealRequest, vkey: string): string | null {
+  const cose = readCoseSign1(request);
+  if (cose === null) return "signature and key are not a COSE_Sign1 with its COSE_Key";
+  if (keyHash(cose.publicKey) !== vkey) return "the key is not the payment key of walletAddress";
+  const { action, blockchainIdentifier, validUntil } = request;
+  const message = utf8ToBytes(canonicalJson({ action, blockchainIdentifier, validUntil }));
+  // Wallets on hardware sign the message's hash.
+  const payloads = [message, blake2b(message, { dkLen: 28 })].map(bytesToHex);
+  if (!payloads.includes(bytesToHex(cose.payload)))
+    return "it signs something else than this action, blockchainIdentifier and validUntil";
+  return isCoseValid(cose) ? null : "the signature does not fit the key";
+}
+
+/** The payment, on whichever network it is. @throws ApiError 404 */
+async function findPayment(c: AppContext, blockchainIdentifier: string): Promise<EscrowRecord> {
+  for (const network of NETWORKS) {
+    const [row] = await db(c.env, network, c.var).all<EscrowRow>(
+      `SELECT ${ESCROW_COLUMNS} FROM escrow
+       WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2 ORDER BY id DESC LIMIT 1`,
+      hashOf(blockchainIdentifier),
+      network,
+    );
+    const record = row && recordOfRow(row);
+    if (record && isWithinScope(c.var.caller.scope, record)) return record;
+  }
+  throw new ApiError(404, "blockchainIdentifier: there is no such payment");
+}
