@@ -28,10 +28,12 @@ list.addEventListener("change", () => {
 });
 offer();
 
-// The renderer leaves its own list without a name.
-document.querySelector("rapi-doc").addEventListener("spec-loaded", ({ target }) => {
-  requestAnimationFrame(() => {
-    for (const nav of target.shadowRoot.querySelectorAll("nav"))
-      nav.setAttribute("aria-label", "Operations");
-  });
-});
+// The renderer leaves its own list, and what scrolls in it, without names; it renders when it likes.
+const names = { "section-navbar": "Operations", "section-navbar-scroll": "Methods and paths" };
+const { shadowRoot } = document.querySelector("rapi-doc");
+function nameLists() {
+  for (const [part, name] of Object.entries(names))
+    shadowRoot.querySelector(`nav[part="${part}"]`)?.setAttribute("aria-label", name);
+}
+new MutationObserver(nameLists).observe(shadowRoot, { childList: true, subtree: true });
+nameLists();
