@@ -8,6 +8,7 @@ import { startReceiver } from "../devnet/demo/receiver.ts";
 import { startNameResolver } from "../devnet/demo/resolver.ts";
 import { startEvmServer } from "../devnet/evm/server.ts";
 import { startDevnet } from "../devnet/server/server.ts";
+import { registerForeignWallet } from "./support/foreign-wallet.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -37,6 +38,7 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const devnet = await startDevnet({ funds: ACTOR_FUNDS });
   registerActors(devnet);
+  registerForeignWallet(devnet);
   project.provide("devnetUrl", devnet.url);
   const receiver = await startReceiver();
   project.provide("receiverUrl", receiver.url);

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { askProvider, control } from "../../devnet/client/chain.ts";
+import type { ForeignSignature } from "./foreign-wallet.ts";
 
 /** A wallet of the local chain, as `POST /_control/{chain}/wallets` tells it. */
 export interface ChainWallet {
@@ -91,6 +92,11 @@ export class TestChain {
     open: ChainContract;
   }> {
     return this.#control("wallets", {});
+  }
+
+  /** Has the wallet of a third party sign with its words; see test/support/foreign-wallet.ts. */
+  sign(mnemonic: string, what: { data: string } | { transaction: string }) {
+    return this.#control<ForeignSignature>("sign", { mnemonic, ...what });
   }
 
   tip(): Promise<ToldBlock> {

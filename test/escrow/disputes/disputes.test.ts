@@ -174,13 +174,14 @@ describe("a dispute of Web3ChainV2", () => {
     expect(await sign(buying, proposal.id, ofFirst)).toMatchObject({ status: 400 });
     expect(await sign(buying, first.data.id, ofFirst)).toMatchObject({ status: 409 });
 
-    // A wallet on hardware signs the message's hash.
-    const hashed = signCoseSign1(blake2b(message, { dkLen: 28 }), ADMIN.keys);
-    const signed = await sign(buying, proposal.id, hashed);
+    const byOther = await buying.chain.sign(ADMIN.mnemonic, { data: proposal.message });
+    const signed = await sign(buying, proposal.id, byOther);
     expect(signed).toMatchObject({
       status: 200,
       data: { state: "SettleRequested", SignedBy: [ADMIN.vkey], missingSignatures: 0 },
     });
+    // A wallet on hardware signs the message's hash.
+    const hashed = signCoseSign1(blake2b(message, { dkLen: 28 }), ADMIN.keys);
     expect((await sign(buying, proposal.id, hashed)).status).toBe(200);
 
     await work(buying);
@@ -296,8 +297,11 @@ describe("a dispute of Web3ChainV1", () => {
     await workAll(buying);
     expect(await spentOutputs()).not.toContain(output);
 
-    const bare = witnessSet(proposal.message, STRANGER.keys, ADMIN.keys);
-    for (const signature of [bare, signedTransaction(proposal, ADMIN.keys)])
+    const byOther = await buying.chain.sign(ADMIN.mnemonic, {
+      transaction: proposal.unsignedTxCbor ?? "",
+    });
+    const ours = witnessSet(proposal.message, STRANGER.keys, ADMIN.keys);
+    for (const signature of [byOther.signature, ours, signedTransaction(proposal, ADMIN.keys)])
       expect(await sign(buying, proposal.id, { signature })).toMatchObject({
         status: 200,
         data: { state: "SettleRequested", SignedBy: [ADMIN.vkey], missingSignatures: 0 },
