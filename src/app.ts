@@ -3,6 +3,7 @@ import { auditRoutes } from "./api-keys/audit.ts";
 import { findKey } from "./api-keys/find-key.ts";
 import { apiKeyRoutes } from "./api-keys/routes.ts";
 import { booksRoutes } from "./escrow/books/routes.ts";
+import { csvRoutes } from "./escrow/csv/routes.ts";
 import { disputeRoutes } from "./escrow/disputes/routes.ts";
 import { purchaseRoutes } from "./escrow/purchases/routes.ts";
 import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
@@ -59,6 +60,7 @@ export function createApp(): Hono<AppEnv> {
     { at: API, router: operationRoutes() },
     { at: API, router: escrowRoutes() },
     { at: API, router: booksRoutes() },
+    { at: API, router: csvRoutes() },
     { at: API, router: escrowRequestRoutes() },
     { at: API, router: purchaseRoutes() },
     { at: API, router: stepRoutes() },

@@ -434,6 +434,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/purchase/csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists purchases as CSV, newest first
+         * @description The records of `GET /purchase` with the same filters, a line each after a header (RFC 4180). `amount`, fees and lists of amounts are minor units, `wholeAmount` is exact too. Text that a spreadsheet would take for a formula begins with an apostrophe. When more records follow, the last line begins with `More follow` and `Link` names the next file.
+         *
+         *     Access: User.
+         */
+        get: operations["exportPurchases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/payment/csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists payments as CSV, newest first
+         * @description The records of `GET /payment` with the same filters, a line each after a header (RFC 4180). `amount`, fees and lists of amounts are minor units, `wholeAmount` is exact too. Text that a spreadsheet would take for a formula begins with an apostrophe. When more records follow, the last line begins with `More follow` and `Link` names the next file.
+         *
+         *     Access: User.
+         */
+        get: operations["exportPayments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/payment/x402": {
         parameters: {
             query?: never;
@@ -11515,6 +11559,148 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    exportPurchases: {
+        parameters: {
+            query: {
+                /** @description How many records the file has at most. */
+                limit?: number;
+                /** @description Id of the last item of the previous page, which is not repeated. */
+                cursorId?: string;
+                /** @description Only records made at this time or later. */
+                createdFrom?: string;
+                /** @description Only records made before this time. */
+                createdTo?: string;
+                /** @description Network of the ledger. */
+                network: components["schemas"]["Network"];
+                /** @description Only the record with this id. */
+                id?: string;
+                /** @description Only the record of this escrow. */
+                blockchainIdentifier?: string;
+                /** @description Only records in this state. */
+                filterOnChainState?: components["schemas"]["OnChainState"];
+                /** @description Only records of this agent: policy id and asset name in hex. */
+                filterAgentIdentifier?: string;
+                /** @description Whether to leave out the records that need nobody: those without an error. */
+                filterNeedsManualAction?: "true" | "false";
+                /** @description Only records whose next action is this. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterRequestedAction?: components["schemas"]["RequestedAction"];
+                /** @description Only records with an error of this kind. */
+                filterErrorType?: components["schemas"]["PurchaseErrorType"];
+                /** @description Only records that the wallet of this service with this payment key hash acts for. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterWalletVkey?: string;
+                /** @description Only records whose price has an amount of this unit: empty for the native coin, else policy id and asset name in hex. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterUnit?: string;
+                /** @description Only records whose price is at least so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterAmountFrom?: string;
+                /** @description Only records whose price is at most so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterAmountTo?: string;
+                /** @description Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched. */
+                searchQuery?: string;
+                /** @description Only records of the contract with this address. */
+                filterSmartContractAddress?: string;
+                /** @description Only records of this generation of the contract; without it, of all. */
+                filterPaymentSourceType?: components["schemas"]["PaymentSourceType"];
+            };
+            header?: {
+                /** @description The `x-d1-bookmark` of an earlier answer: this one is then at least as new. */
+                "x-d1-bookmark"?: components["parameters"]["Bookmark"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    exportPayments: {
+        parameters: {
+            query: {
+                /** @description How many records the file has at most. */
+                limit?: number;
+                /** @description Id of the last item of the previous page, which is not repeated. */
+                cursorId?: string;
+                /** @description Only records made at this time or later. */
+                createdFrom?: string;
+                /** @description Only records made before this time. */
+                createdTo?: string;
+                /** @description Network of the ledger. */
+                network: components["schemas"]["Network"];
+                /** @description Only the record with this id. */
+                id?: string;
+                /** @description Only the record of this escrow. */
+                blockchainIdentifier?: string;
+                /** @description Only records in this state. */
+                filterOnChainState?: components["schemas"]["OnChainState"];
+                /** @description Only records of this agent: policy id and asset name in hex. */
+                filterAgentIdentifier?: string;
+                /** @description Whether to leave out the records that need nobody: those without an error. */
+                filterNeedsManualAction?: "true" | "false";
+                /** @description Only records whose next action is this. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterRequestedAction?: components["schemas"]["RequestedAction"];
+                /** @description Only records with an error of this kind. */
+                filterErrorType?: components["schemas"]["PurchaseErrorType"];
+                /** @description Only records that the wallet of this service with this payment key hash acts for. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterWalletVkey?: string;
+                /** @description Only records whose price has an amount of this unit: empty for the native coin, else policy id and asset name in hex. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterUnit?: string;
+                /** @description Only records whose price is at least so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterAmountFrom?: string;
+                /** @description Only records whose price is at most so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterAmountTo?: string;
+                /** @description Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched. */
+                searchQuery?: string;
+                /** @description Only records of the contract with this address. */
+                filterSmartContractAddress?: string;
+                /** @description Only records of this generation of the contract; without it, of all. */
+                filterPaymentSourceType?: components["schemas"]["PaymentSourceType"];
+            };
+            header?: {
+                /** @description The `x-d1-bookmark` of an earlier answer: this one is then at least as new. */
+                "x-d1-bookmark"?: components["parameters"]["Bookmark"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
             };
             /** @description An error. */
             default: {

@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "ec9726c28d078ccb181a3be28b242f56336d4f6356e5f3d97b7eeafc9fa87ea5" as const;
+export const SHAPE = "7dedb1d9bb6b77ab377d5a915b809d6b47de35354bd61aec1382105da4a6c68d" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

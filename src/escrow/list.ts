@@ -17,14 +17,25 @@ export type ListQuery = Pick<z.output<typeof listQuery>, "network" | "limit" | "
   Partial<z.output<typeof listQuery>> & { viewer?: Viewer };
 
 /**
- * One page of a list, newest first by id, after `cursorId`. As in `diffPage`, an arm per type walks
- * one index from where the page begins. Each filter has an index that ends in the id, so a page reads
- * no more rows than it returns; with two of them, one finds the rows and the other is looked at. A
- * search looks at a bounded number of rows.
+ * One page of a list, newest first by id, after `cursorId`.
  *
  * @returns JSON text of the records, comma separated
  */
 export function listPage(db: Database, side: Side, query: ListQuery): Promise<string> {
+  const { sql, params } = listStatement(side, query, pageColumns(query));
+  return readPage(db, side, query, sql, params);
+}
+
+/**
+ * SQL of a page of a list. As in `diffPage`, an arm per type walks one index from where the page
+ * begins. Each filter has an index that ends in the id, so a page reads no more rows than it returns;
+ * with two of them, one finds the rows and the other is looked at. A search looks at a bounded number
+ * of rows.
+ *
+ * @param columns - SQL of what is read of each row, the id among it
+ * @returns with ?1 for the side and ?2 for the network
+ */
+export function listStatement(side: Side, query: ListQuery, columns: string): SqlExpression {
   const found = new Conditions(side, query.network);
   found.where("id =", query.id);
   found.where(
@@ -46,18 +57,15 @@ export function listPage(db: Database, side: Side, query: ListQuery): Promise<st
   const looked = lookedFor(query).map(({ sql, params }) => found.splice(sql, params));
   const arms = typesOf(query).map((type) => {
     const ofType = `FROM ${table} WHERE ${where} AND source_type = ${found.parameter(type)}`;
-    if (looked.length === 0) return `SELECT ${pageColumns(query)} ${ofType}`;
-    return `SELECT ${pageColumns(query)} ${ofType} AND id >= coalesce(
+    if (looked.length === 0) return `SELECT ${columns} ${ofType}`;
+    return `SELECT ${columns} ${ofType} AND id >= coalesce(
       (SELECT id ${ofType} ORDER BY id DESC LIMIT 1 OFFSET ${SEARCHED - 1}), '') AND ${looked.join(" AND ")}`;
   });
   const limit = found.parameter(query.limit);
-  return readPage(
-    db,
-    side,
-    query,
-    `${arms.join(" UNION ALL ")} ORDER BY id DESC LIMIT ${limit}`,
-    found.params,
-  );
+  return {
+    sql: `${arms.join(" UNION ALL ")} ORDER BY id DESC LIMIT ${limit}`,
+    params: found.params,
+  };
 }
 
 /** An amount of the price, in minor units of the native coin unless another unit is named. */

@@ -28,6 +28,7 @@ export const openCors: MiddlewareHandler<AppEnv> = cors({
     "retry-after",
     "x-d1-bookmark",
     "etag",
+    "link",
     "ratelimit",
     "ratelimit-policy",
   ],

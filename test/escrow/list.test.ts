@@ -8,6 +8,7 @@ import { countByDay, countRecords } from "../../src/escrow/reads/count.ts";
 import type { EscrowRecord } from "../../src/escrow/record.ts";
 import { call, emptyTables } from "../support/app.ts";
 import { countingD1 } from "../support/d1.ts";
+import { insertKey } from "../support/keys.ts";
 import { makeRecord, Writer } from "../support/sources/records.ts";
 
 const SOURCES = [
@@ -125,6 +126,109 @@ describe("GET /payment", () => {
       }
       expect(seen, filter).toEqual(newest.filter(wanted).map(({ id }) => id));
     }
+  });
+});
+
+/** The lines of a CSV text, cell by cell (RFC 4180). */
+function linesOf(text: string): string[][] {
+  const lines: string[][] = [[]];
+  for (const [, quoted, plain, end] of text.matchAll(
+    /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g,
+  )) {
+    lines.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain ?? "");
+    if (end !== ",") lines.push([]);
+  }
+  return lines.slice(0, -1);
+}
+
+describe("GET /payment/csv", () => {
+  it("has the list's records and filters, safely and exactly, and says when more follow", async () => {
+    const records = await write(120);
+    const newest = records.map(({ id }) => id).sort((a, b) => (a < b ? 1 : -1));
+    const unit = `${"ab".repeat(28)}00`;
+    const hostile = [
+      "=1+1",
+      "+1",
+      "-1",
+      "@SUM(A1)",
+      "\t=1",
+      "\r=1",
+      ' =cmd|"x"!A1',
+      'a "b",\nc',
+      "fair",
+    ];
+    await env.DB.prepare("INSERT INTO unit VALUES (?, 'TKN', 2, 'env-admin', 0)").bind(unit).run();
+    for (const [i, name] of hostile.entries())
+      await env.DB.prepare(
+        "UPDATE escrow SET terms = json_set(terms, '$.agentName', ?, '$.funds', json(?), '$.payByTime', ?) WHERE id = ?",
+      )
+        .bind(
+          name,
+          JSON.stringify([
+            { unit: i === 0 ? "" : unit, amount: "9007199254740993" },
+            { unit: "cd".repeat(28), amount: "5" },
+          ]),
+          i === 0 ? "9".repeat(30) : "1767225600000",
+          newest[i],
+        )
+        .run();
+    const file = async (filter: string) => {
+      const answer = await call(`/api/v1/payment/csv?network=Preprod${filter}`);
+      expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
+      const [header = [], ...lines] = linesOf(await answer.text());
+      return {
+        link: answer.headers.get("link"),
+        rows: lines.map((cells): Record<string, string> => {
+          expect(cells).toHaveLength(header.length);
+          return Object.fromEntries(header.map((name, i) => [name, cells[i] ?? ""]));
+        }),
+      };
+    };
+    const { rows, link } = await file("");
+    expect(link).toBeNull();
+    expect(rows.map(({ id }) => id)).toEqual(newest);
+    expect(rows.slice(0, hostile.length).map(({ agentName }) => agentName)).toEqual([
+      ...hostile.slice(0, 7).map((text) => `'${text}`),
+      ...hostile.slice(7),
+    ]);
+    const [first, second, third] = rows;
+    const other = `5 ${"cd".repeat(28)}`;
+    expect(first).toMatchObject({
+      onChainState: "ResultSubmitted",
+      paymentSourceType: expect.stringMatching(/^Web3ChainV/),
+      ...{ unit: "", amount: "9007199254740993", ticker: "ADA", wholeAmount: "9007199254.740993" },
+      ...{ otherAmounts: other, payByTime: "9".repeat(30) },
+    });
+    expect(second).toMatchObject({ unit, ticker: "TKN", wholeAmount: "90071992547409.93" });
+    expect(third).toMatchObject({ payByTime: "2026-01-01T00:00:00.000Z" });
+
+    const cut = await file("&limit=7&filterOnChainState=ResultSubmitted");
+    expect(cut.rows.at(-1)).toMatchObject({
+      id: `More follow: ask again with cursorId=${cut.rows.at(-2)?.id}`,
+      createdAt: "",
+    });
+    const seen = cut.rows.slice(0, -1).map(({ id }) => id);
+    expect(seen).toHaveLength(7);
+    const [, next] = /^<(.*)>; rel="next"$/.exec(cut.link ?? "") ?? [];
+    const answer = await call(`${next?.replace("limit=7", "limit=2000")}`);
+    seen.push(
+      ...linesOf(await answer.text())
+        .slice(1)
+        .map(([id = ""]) => id),
+    );
+    const hasResult = ({ state }: EscrowRecord) => state.onChainState === "ResultSubmitted";
+    expect(seen.sort()).toEqual(
+      records
+        .filter(hasResult)
+        .map(({ id }) => id)
+        .sort(),
+    );
+    expect((await file("&createdFrom=2100-01-01")).rows).toEqual([]);
+    const bound = await insertKey({ walletLimit: ["another"] });
+    const nothing = await call("/api/v1/payment/csv?network=Preprod", {
+      headers: { token: bound },
+    });
+    expect(linesOf(await nothing.text())).toHaveLength(1);
   });
 });
 

@@ -41,7 +41,7 @@ describe("an endpoint", () => {
       expect(headers.get("x-request-id")).toMatch(/^[0-9a-z]{26}$/);
       expect(headers.get("access-control-allow-origin")).toBe("*");
       expect(headers.get("access-control-expose-headers")).toBe(
-        "x-request-id,retry-after,x-d1-bookmark,etag,ratelimit,ratelimit-policy",
+        "x-request-id,retry-after,x-d1-bookmark,etag,link,ratelimit,ratelimit-policy",
       );
       expect(headers.get("x-content-type-options")).toBe("nosniff");
       expect(headers.get("cache-control")).toBe("no-store");

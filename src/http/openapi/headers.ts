@@ -41,6 +41,13 @@ export const RESPONSE_HEADERS = {
     schema: { type: "string" },
     example: BOOKMARK,
   },
+  Link: {
+    description:
+      'What follows, as `<path>; rel="next"` (RFC 8288); left out when nothing does. It needs the API key as well.',
+    schema: { type: "string" },
+    example:
+      '</api/v1/payment/csv?network=Preprod&cursorId=01m80ye14arhma0jvpxvf6nc73>; rel="next"',
+  },
   ETag: {
     description:
       "Stands for the body. Sent back as `If-None-Match`, an unchanged answer is 304 without a body.",

@@ -48,6 +48,7 @@ export function operation(declared: Declaration, renderer: Renderer): JsonSchema
           ...ALWAYS,
           ...(declared.takesBookmark ? (["X-D1-Bookmark"] as const) : []),
           ...(declared.isConditional ? (["ETag"] as const) : []),
+          ...(declared.mayBePaged ? (["Link"] as const) : []),
           ...(declared.mayAskToRetry ? (["Retry-After"] as const) : []),
         ),
         content: declared.media

@@ -29,6 +29,8 @@ export interface Described {
   isConditional?: boolean;
   /** Whether it takes `x-d1-bookmark`; see `session.ts`. */
   takesBookmark?: boolean;
+  /** Whether a successful answer may have `Link` to the next one. */
+  mayBePaged?: boolean;
   /** Whether a successful answer may have `Retry-After`. */
   mayAskToRetry?: boolean;
   /** Errors beyond those common to all endpoints of the kind, with their reason. */

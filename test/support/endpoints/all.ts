@@ -91,6 +91,14 @@ function list(path: string): EndpointCase {
   };
 }
 
+/** The same as CSV. */
+function csv(path: string): EndpointCase {
+  const { fields, ...same } = list(path);
+  const own = fields.filter(({ name }) => name !== "includeHistory" && name !== "limit");
+  const limit: Field = { name: "limit", refused: ["0", "2001", "-1", ...NOT_WHOLE_IN_QUERY] };
+  return { ...same, fields: [limit, ...own], isText: true };
+}
+
 const CONTRACT = formatAddress({
   network: "Preprod",
   payment: { kind: "script", hash: "ab".repeat(28) },
@@ -156,10 +164,12 @@ export const ENDPOINTS: readonly EndpointCase[] = [
   diff("/purchase/diff/next-action"),
   diff("/purchase/diff"),
   list("/purchase"),
+  csv("/purchase/csv"),
   diff("/payment/diff/onchain-state-or-result"),
   diff("/payment/diff/next-action"),
   diff("/payment/diff"),
   list("/payment"),
+  csv("/payment/csv"),
   {
     method: "GET",
     path: "/payment-source-extended",
