@@ -89,6 +89,8 @@ export const LOG_EVENTS = {
   "x402.balance_unknown": "nothing: a payment was tried without knowing the wallet's balance",
   "x402.balances_unchecked":
     "check the network's `rpcUrl`: its node did not return the balances that rules watch; it is asked again",
+  "x402.balances_unread":
+    "check the network's `rpcUrl`: its node did not return the balances that somebody asked for; it is asked again after 30 seconds",
   "x402.calls_refused": "the RPC node has a rate limit: those calls come first next time",
   "x402.claim_lost":
     "report it: two attempts of one authorization met in the database; the later one got 409",

@@ -2261,6 +2261,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/x402/wallets/balances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows what managed EVM wallets hold, newest wallet first
+         * @description The wallets of `GET /x402/wallets`, as their networks' RPC nodes tell at most 30 seconds ago. A node that cannot be read is said of its wallets alone.
+         *
+         *     Access: +PAY.
+         */
+        get: operations["listX402WalletBalances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/x402/low-balance": {
         parameters: {
             query?: never;
@@ -5755,6 +5777,18 @@ export interface components {
             data: {
                 /** @description The settlements. */
                 Settlements: components["schemas"]["X402Settlement"][];
+            };
+        };
+        ListX402WalletBalancesResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: {
+                /** @description What each holds. */
+                Balances: components["schemas"]["X402WalletBalances"][];
             };
         };
         ListX402WalletsResponse: {
@@ -10082,6 +10116,15 @@ export interface components {
              */
             updatedAt: string;
         };
+        /** @description What an EVM wallet holds of one asset. */
+        X402AssetBalance: {
+            /** @description `native`, or the address of the token. */
+            asset: string;
+            /** @description Decimals of one of it; null where the token tells none. */
+            decimals: number | null;
+            /** @description Smallest units; null where the token tells none. */
+            amount: string | null;
+        };
         /**
          * @description What an attempt was for.
          * @enum {string}
@@ -10497,6 +10540,21 @@ export interface components {
              * @description When it was last changed.
              */
             updatedAt: string;
+        };
+        /** @description What a managed EVM wallet holds. */
+        X402WalletBalances: {
+            /** @description Id of the wallet. */
+            evmWalletId: string;
+            /** @description EVM chain, as a CAIP-2 id. */
+            caip2Network: string;
+            /** @description Address of the wallet. */
+            address: string;
+            /** @description When it was read, at most 30 seconds ago; null when it was not. */
+            readAt: string | null;
+            /** @description Why it was not read; null when it was. */
+            error: string | null;
+            /** @description The native coin, then the network's default asset and the assets of the wallet's rules, eight tokens at most. */
+            Assets: components["schemas"]["X402AssetBalance"][];
         };
         /** @description A balance that fell below its threshold. */
         X402WalletLowBalance: {
@@ -16108,6 +16166,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CreateX402WalletResponse"];
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    listX402WalletBalances: {
+        parameters: {
+            query?: {
+                /** @description How many items a page has at most. */
+                limit?: number;
+                /** @description Id of the last item of the previous page, which is not repeated. */
+                cursorId?: string;
+                /** @description Only those on this EVM chain. */
+                caip2Network?: string;
+                /** @description Only the wallet with this id. */
+                id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListX402WalletBalancesResponse"];
                 };
             };
             /** @description An error. */

@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "7dedb1d9bb6b77ab377d5a915b809d6b47de35354bd61aec1382105da4a6c68d" as const;
+export const SHAPE = "d654f9a2465c2961666c39bfdffa69b5271fad8116c3c042de0fc7e32ebf3298" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

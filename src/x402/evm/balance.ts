@@ -18,6 +18,21 @@ export function balanceIn(answer: unknown): bigint | null | RpcRefusal {
   return typeof answer === "string" && /^0x[0-9a-f]{1,64}$/i.test(answer) ? BigInt(answer) : null;
 }
 
+/** Decimals of the native coin of every EVM chain. */
+export const NATIVE_DECIMALS = 18;
+
+/** Asks a node for the decimals of a token (EIP-20, `decimals()`). */
+export function decimalsCall(asset: string): RpcCall {
+  return { method: "eth_call", params: [{ to: asset, data: "0x313ce567" }, "latest"] };
+}
+
+/** The decimals that a node returned; null where a token, or what is in its place, tells none. */
+export function decimalsIn(answer: unknown): number | null {
+  if (typeof answer !== "string" || !/^0x[0-9a-f]{64}$/i.test(answer)) return null;
+  const decimals = BigInt(answer);
+  return decimals <= 255n ? Number(decimals) : null;
+}
+
 /**
  * A wallet's balance, in smallest units; null when the token gives none.
  *

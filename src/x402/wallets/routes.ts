@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
-import { page, text } from "../../http/parameters.ts";
+import { limit, page, text } from "../../http/parameters.ts";
 import {
   caip2,
   caip2Filter,
@@ -15,6 +15,7 @@ import {
   walletFields,
   walletRecord,
 } from "../schemas.ts";
+import { listBalances } from "./balances.ts";
 import { listBalanceRules, saveBalanceRule } from "./low-balance.ts";
 import { createWallet, listWallets } from "./settings.ts";
 
@@ -92,6 +93,43 @@ const lowBalance = named(
   }),
 );
 
+const walletBalances = named(
+  "X402WalletBalances",
+  "What a managed EVM wallet holds.",
+  z.object({
+    evmWalletId: recordId("the wallet", WALLET_ID),
+    caip2Network: caip2,
+    address: shownAddress("Address of the wallet.", PAYER),
+    readAt: described(
+      timestamp("").nullable(),
+      "When it was read, at most 30 seconds ago; null when it was not.",
+      "2026-11-22T06:17:26.922Z",
+    ),
+    error: nullable(
+      "Why it was not read; null when it was.",
+      "The network's RPC node could not be read",
+    ),
+    Assets: described(
+      z.array(
+        named(
+          "X402AssetBalance",
+          "What an EVM wallet holds of one asset.",
+          z.object({
+            asset: answerText(assetText, "native"),
+            decimals: described(
+              z.int().min(0).max(255).nullable(),
+              "Decimals of one of it; null where the token tells none.",
+              18,
+            ),
+            amount: nullable("Smallest units; null where the token tells none.", "49000000"),
+          }),
+        ),
+      ),
+      "The native coin, then the network's default asset and the assets of the wallet's rules, eight tokens at most.",
+    ),
+  }),
+);
+
 /** `/x402/wallets` and the rules that watch their balances. */
 export function walletRoutes(router: Router): void {
   router.events.push({
@@ -114,6 +152,28 @@ export function walletRoutes(router: Router): void {
       data: z.object({ Wallets: described(z.array(walletRecord), "The wallets.") }),
     },
     async (c, { query }) => ({ Wallets: await listWallets(c, query) }),
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listX402WalletBalances",
+      path: "/x402/wallets/balances",
+      access: "+PAY",
+      tag: "x402",
+      summary: "Shows what managed EVM wallets hold, newest wallet first",
+      description:
+        "The wallets of `GET /x402/wallets`, as their networks' RPC nodes tell at most 30 seconds ago. A node that cannot be read is said of its wallets alone.",
+      query: z.object({
+        ...page,
+        limit: limit(20),
+        caip2Network: caip2Filter,
+        id: described(text().optional(), "Only the wallet with this id.", WALLET_ID),
+      }),
+      data: z.object({ Balances: described(z.array(walletBalances), "What each holds.") }),
+    },
+    async (c, { query }) => ({ Balances: await listBalances(c, query, Date.now()) }),
   );
 
   serve(

@@ -73,15 +73,23 @@ export async function createWallet(c: AppContext, body: NewWallet, now: number) 
   });
 }
 
+export interface WalletQuery {
+  limit: number;
+  cursorId?: string | undefined;
+  caip2Network?: string | undefined;
+  id?: string | undefined;
+}
+
 /** The caller's wallets, all of them for an Admin; newest first. */
-export async function listWallets(
-  c: AppContext,
-  query: { limit: number; cursorId?: string | undefined; caip2Network?: string | undefined },
-) {
+export async function listWallets(c: AppContext, query: WalletQuery) {
+  return (await readWallets(c, query)).map(renderWallet);
+}
+
+/** The same, as they are stored. */
+export function readWallets(c: AppContext, query: WalletQuery): Promise<WalletRow[]> {
   const { caller } = c.var;
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
-  const rows = await core.orm
-    .select()
+  return db(c.env, undefined, { deadline: c.var.deadline })
+    .orm.select()
     .from(x402Wallet)
     .where(
       and(
@@ -91,12 +99,12 @@ export async function listWallets(
           ? undefined
           : inArray(x402Wallet.caip2Id, [...caller.networkLimit]),
         query.caip2Network === undefined ? undefined : eq(x402Wallet.caip2Id, query.caip2Network),
+        query.id === undefined ? undefined : eq(x402Wallet.id, query.id),
         query.cursorId === undefined ? undefined : lt(x402Wallet.id, query.cursorId),
       ),
     )
     .orderBy(desc(x402Wallet.id))
     .limit(query.limit);
-  return rows.map(renderWallet);
 }
 
 function renderWallet({ id, caip2Id, address, type, note, createdById, ...row }: WalletRow) {

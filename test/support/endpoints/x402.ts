@@ -132,6 +132,18 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
     fields: [...page, { name: "caip2Network", refused: ["", "eip155:", "1"] }],
   },
   {
+    method: "GET",
+    path: "/x402/wallets/balances",
+    access: "+PAY",
+    valid: { limit: "5", caip2Network: "eip155:1" },
+    fields: [
+      { name: "limit", refused: ["0", "21", "-1", "1.5", "ten", ""] },
+      { name: "cursorId", refused: ["", long(250)] },
+      { name: "caip2Network", refused: ["", "eip155:", "1"] },
+      { name: "id", refused: ["", long(250)] },
+    ],
+  },
+  {
     method: "POST",
     path: "/x402/wallets",
     access: "+PAY",

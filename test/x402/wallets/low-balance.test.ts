@@ -4,6 +4,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { db } from "../../../src/db/client.ts";
 import worker from "../../../src/worker.ts";
 import { emptyTables } from "../../support/app.ts";
+import { insertKey } from "../../support/keys.ts";
 import { api, expectOk, Rail, settle } from "../rail.ts";
 
 interface Rule {
@@ -239,6 +240,66 @@ describe("a low-balance rule", () => {
     await cron();
     expect(await events()).toMatchObject([{ data: { evmWalletId: wallet.id } }]);
     expect((await rules()).filter(({ state }) => state === "Unknown")).toHaveLength(50);
+  });
+});
+
+describe("GET /x402/wallets/balances", () => {
+  it("shows exactly what wallets hold, for half a minute, and a silent node for its own alone", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const balances = async (query = "", headers: Record<string, string> = {}) => {
+      const answer = await api<{ Balances: unknown[] }>(
+        `/x402/wallets/balances?${query}`,
+        undefined,
+        headers,
+      );
+      return (await expectOk(answer)).Balances;
+    };
+    const far = await newWallet(other);
+    const token = rail.contracts.token.toLowerCase();
+    const [none, broken] = [`0x${"1".repeat(40)}`, `0x${"b".repeat(40)}`];
+    await rail.rpc("anvil_setCode", broken, "0xfd");
+    for (const asset of [none, broken])
+      await expectOk(await watch({ evmWalletId: wallet.id, asset, threshold: "1" }));
+    const much = 2n ** 96n + 1n;
+    await rail.fund(wallet.address, much);
+    await rail.rpc("anvil_dealERC20", wallet.address, token, `0x${much.toString(16)}`);
+    const found = await balances(`id=${wallet.id}`);
+    expect(found).toEqual([
+      {
+        evmWalletId: wallet.id,
+        caip2Network: rail.caip2,
+        address: wallet.address,
+        readAt: expect.any(String),
+        error: null,
+        Assets: [
+          { asset: "native", decimals: 18, amount: `${much}` },
+          { asset: token, decimals: expect.any(Number), amount: `${much}` },
+          { asset: none, decimals: null, amount: "0" },
+          { asset: broken, decimals: null, amount: null },
+        ],
+      },
+    ]);
+    const stranger = await insertKey({ canPay: true, networkLimit: [rail.caip2] });
+    expect(await balances("", { token: stranger })).toEqual([]);
+
+    await rail.fund(wallet.address, 7n);
+    expect(await balances(`id=${wallet.id}`)).toEqual(found);
+    vi.setSystemTime(Date.now() + 31_000);
+    lose(() => Promise.reject(new TypeError("the node is gone")));
+    const shown = { error: null, Assets: [{ asset: "native", amount: "7" }, {}, {}, {}] };
+    const lost = { evmWalletId: far.id, readAt: null, Assets: [] };
+    const error = "The network's RPC node could not be read";
+    const all = (await balances("limit=20")) as { evmWalletId: string }[];
+    expect(all.find(({ evmWalletId }) => evmWalletId === wallet.id)).toMatchObject(shown);
+    expect(all.find(({ evmWalletId }) => evmWalletId === far.id)).toMatchObject({ ...lost, error });
+    vi.unstubAllGlobals();
+    const turn = (isEnabled: boolean) => api("/x402/networks", { caip2Id: other.caip2, isEnabled });
+    await expectOk(await turn(false));
+    const off = { ...lost, error: "The network is disabled" };
+    expect(await balances(`caip2Network=${other.caip2}`)).toContainEqual(
+      expect.objectContaining(off),
+    );
+    vi.useRealTimers();
   });
 });
 
