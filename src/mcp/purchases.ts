@@ -56,11 +56,23 @@ interface KeyStatus {
   RemainingUsageCredits: Funds;
 }
 
+interface BookedTotal {
+  Units: { unit: string; gross: string; networkFee: string }[];
+}
+interface Books {
+  TotalSpend: BookedTotal;
+  TotalRefunded: BookedTotal;
+  TotalPending: BookedTotal;
+}
+
+const booked = ({ Units }: BookedTotal) =>
+  Units.map(({ unit, gross, networkFee }) => ({ unit, amount: gross, networkFee }));
+
 export const spending = tool({
   name: "spending",
   title: "What the key has spent and may spend",
   description:
-    "Shows the limits of the API key, what is left of them, and how many calls it has been charged for. Moves no money.",
+    "Shows what purchases have cost so far on each network, what came back and what is locked still, with the network's fees; and the limits of the API key, what is left of them, and how many calls it has been charged for. A purchase uses up the limit when it is made, whatever becomes of it. Moves no money.",
   access: "User",
   hints: { isReadOnly: true, isOpenWorld: false },
   input: z.object({}),
@@ -68,9 +80,23 @@ export const spending = tool({
     const key = await service.ask<KeyStatus>("GET", "/api-key-status");
     const { spendingLimits, RemainingUsageCredits } = key;
     const isLimited = caller.permission !== "Admin" && spendingLimits !== null;
+    const books = async (name: string) => {
+      const body = { agentIdentifier: null, network: name };
+      const sums = await service.ask<Books>("POST", "/purchase/spending", body);
+      const { TotalSpend, TotalRefunded, TotalPending } = sums;
+      const spent = booked(TotalSpend);
+      return {
+        network: name,
+        spent,
+        cameBack: booked(TotalRefunded),
+        locked: booked(TotalPending),
+      };
+    };
+    const ledgers = key.NetworkLimit.filter((name) => network.safeParse(name).success);
     return {
       mayBuy: key.canPay,
       networks: key.NetworkLimit,
+      purchases: await Promise.all(ledgers.map(books)),
       spending: isLimited
         ? { limits: spendingLimits, left: RemainingUsageCredits }
         : "The key has no spending limit of its own.",

@@ -7,9 +7,10 @@ import { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { emptyTables } from "../support/app.ts";
 import { PurchaseDesk } from "../support/escrow/purchasing.ts";
-import { agentMetadata, FIXED, type Shown } from "../support/escrow/quoting.ts";
+import { agentMetadata, FIXED, HOUR, type Shown } from "../support/escrow/quoting.ts";
 import { insertKey } from "../support/keys.ts";
 import { createRegistrySource, runJob, settleRegistry } from "../support/registry/market.ts";
+import { settle } from "../support/sources/sync.ts";
 
 beforeEach(emptyTables);
 
@@ -47,8 +48,8 @@ async function answer(path: string, json: unknown): Promise<void> {
 }
 
 /** A market with one agent, whose texts are hostile, and a key that may spend one of its jobs. */
-async function openMarket() {
-  const desk = await PurchaseDesk.open("Web3ChainV1");
+async function openMarket(options: Parameters<typeof PurchaseDesk.open>[1] = {}) {
+  const desk = await PurchaseDesk.open("Web3ChainV1", options);
   const { quotes } = desk;
   const { chain, contract } = quotes.desk;
   const metadata = {
@@ -61,7 +62,10 @@ async function openMarket() {
   await settleRegistry(chain, await createRegistrySource(chain));
   await env.DB.prepare("UPDATE registry_entry SET status = 'Online'").run();
   await runJob({ kind: "search", network: "Preprod" }, "");
-  quotes.desk.bindings = { LOOPBACK_ORIGINS: `${env.LOOPBACK_ORIGINS},${env.AGENTS_URL}` };
+  quotes.desk.bindings = {
+    LOOPBACK_ORIGINS: `${env.LOOPBACK_ORIGINS},${env.AGENTS_URL}`,
+    CHAIN_CLOCK: "tip",
+  };
   const token = await insertKey({
     canPay: true,
     networkLimit: ["Preprod"],
@@ -141,6 +145,72 @@ describe("POST /mcp", () => {
       error: expect.stringContaining("spending limits"),
     });
     expect(await desk.purchases()).toHaveLength(1);
+  });
+
+  it("takes a purchase back from its quote to the refund, once, and keeps the books", async () => {
+    const { desk, agentIdentifier, token, bindings } = await openMarket({ published: true });
+    const { desk: source } = desk.quotes;
+    const client = await connect(token, bindings);
+    const quote = await use(client, "quote_job", await quoteOf(desk, agentIdentifier));
+    const { network, blockchainIdentifier } = quote.order;
+    const named = { network, blockchainIdentifier };
+    const status = () => use(client, "purchase_status", named);
+    const goOn = async () => {
+      await source.skipPauses();
+      await source.work(desk.buyer);
+      await settle(source.chain, source.sourceId);
+    };
+    const books = async () => (await use(client, "spending")).purchases;
+    await use(client, "purchase_job", { order: quote.order, confirmedPrice: FIXED });
+    expect(await use(client, "request_refund", { ...named, confirmedAmount: FIXED })).toMatchObject(
+      { isError: true, error: expect.stringContaining("409") },
+    );
+    // Locks wait a moment for others to join them.
+    await source.settle(desk.buyer);
+    await settle(source.chain, source.sourceId);
+    expect(await status()).toMatchObject({ state: "FundsLocked" });
+    expect(await books()).toMatchObject([
+      { network, spent: [], cameBack: [], locked: [{ unit: "", amount: "5000000" }] },
+    ]);
+
+    // Another amount than the price, somebody else's key, and one that may not pay do nothing.
+    const wrong = [{ unit: "", amount: "5000001" }];
+    expect(await use(client, "request_refund", { ...named, confirmedAmount: wrong })).toMatchObject(
+      { isError: true, error: expect.stringContaining("Nothing was requested") },
+    );
+    const other = await connect(await insertKey({ canPay: true }), bindings);
+    expect(await use(other, "request_refund", { ...named, confirmedAmount: FIXED })).toMatchObject({
+      isError: true,
+      error: expect.stringContaining("403"),
+    });
+    expect(await status()).toMatchObject({
+      nextAction: { requestedAction: "WaitingForExternalAction" },
+    });
+
+    const asked = await use(client, "request_refund", { ...named, confirmedAmount: FIXED });
+    expect(asked).toMatchObject({
+      requested: FIXED,
+      purchase: { nextAction: { requestedAction: "SetRefundRequestedRequested" } },
+    });
+    await goOn();
+    expect(await status()).toMatchObject({ state: "RefundRequested" });
+    expect(await use(client, "request_refund", { ...named, confirmedAmount: FIXED })).toMatchObject(
+      { isError: false, purchase: { state: "RefundRequested" } },
+    );
+
+    // Without a result the money comes back by itself.
+    await source.chain.advance(3 * HOUR);
+    await source.chain.mine();
+    await settle(source.chain, source.sourceId);
+    await goOn();
+    expect(await status()).toMatchObject({ state: "RefundWithdrawn" });
+    expect(await books()).toMatchObject([
+      { network, spent: [], cameBack: [{ unit: "", amount: "5000000" }], locked: [] },
+    ]);
+    // The limit is of what a model may set out to spend, so it stays used up.
+    expect(await use(client, "spending")).toMatchObject({
+      spending: { left: [{ unit: "", amount: "0" }] },
+    });
   });
 
   it("tells a key without +PAY of no tool that spends, and does not let it use one", async () => {
