@@ -1,6 +1,8 @@
 /** `client/` as its users have it: packed, and installed into an empty project. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -8,10 +10,16 @@ import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Host, startHost } from "../../devnet/host.ts";
+import { findChromium, launch } from "../console/browser.ts";
 import { root } from "./copies.ts";
 
 const GZIP_LIMIT_BYTES = 10 * 1024;
 const ADMIN_KEY = "test-only-admin-key";
+
+const chromium = findChromium();
+if (!chromium) console.log("no Chromium: the client is not run in a browser");
+const hasDeno = spawnSync("deno", ["--version"]).status === 0;
+if (!hasDeno) console.log("no Deno: the client is not run in it");
 
 let project: string;
 let host: Host;
@@ -102,18 +110,6 @@ describe("agent-payment-service-client, packed", () => {
   });
 
   it("runs in a Worker, and for browsers is no larger than 10 KB", async () => {
-    const bundle = async (contents: string) => {
-      const stdin = { contents, resolveDir: project };
-      const { outputFiles } = await build({
-        stdin,
-        bundle: true,
-        minify: true,
-        format: "esm",
-        platform: "browser",
-        write: false,
-      });
-      return outputFiles[0]?.text ?? "";
-    };
     const script = await bundle(`import { use } from "./use.js";
       export default { fetch: async () =>
         Response.json(await use("${host.url}", "${ADMIN_KEY}")) };`);
@@ -128,4 +124,47 @@ describe("agent-payment-service-client, packed", () => {
     const everything = await bundle('export * from "agent-payment-service-client";');
     expect(gzipSync(everything).length).toBeLessThan(GZIP_LIMIT_BYTES);
   });
+
+  it.runIf(chromium)("runs in a browser, on a page of another origin", async () => {
+    const script = await bundle(`import { use } from "./use.js"; globalThis.use = use;`);
+    // Of this machine too: browsers let no page of the internet ask it.
+    const shop = createServer((_, response) => {
+      response.setHeader("content-type", "text/html");
+      response.end("<!doctype html><title>A shop</title>");
+    });
+    const { port } = await new Promise<AddressInfo>((listening) => {
+      shop.listen(0, "127.0.0.1", () => listening(shop.address() as AddressInfo));
+    });
+    const browser = await launch(chromium ?? "");
+    try {
+      const page = await browser.newPage();
+      await page.goto(`http://127.0.0.1:${port}/`);
+      await page.addScriptTag({ content: script, type: "module" });
+      expect(await page.evaluate(`use("${host.url}", "${ADMIN_KEY}")`)).toEqual(EXPECTED);
+    } finally {
+      await browser.close();
+      shop.close();
+    }
+  });
+
+  it.runIf(hasDeno)("runs in Deno", () => {
+    const script = `import { use } from "./use.js";
+      console.log(JSON.stringify(await use("${host.url}", "${ADMIN_KEY}")));`;
+    const path = write("deno.js", script);
+    const printed = run(project, "deno", "run", "--no-remote", "--allow-net", path);
+    expect(JSON.parse(printed)).toEqual(EXPECTED);
+  });
 });
+
+/** A program as a browser or a Worker loads it: one file. */
+async function bundle(contents: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: project },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    write: false,
+  });
+  return outputFiles[0]?.text ?? "";
+}
