@@ -1,0 +1,62 @@
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { expect } from "vitest";
+import { ADMIN, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
+import { formatAddress, parseAddress } from "../../../src/chain/address.ts";
+import { signCoseSign1 } from "../../../src/chain/cose.ts";
+import type { WalletKeys } from "../../../src/chain/keys.ts";
+import type { DisputeDesk } from "../../support/escrow/disputing.ts";
+import { HOUR } from "../../support/escrow/quoting.ts";
+
+type Overrides = { keys?: WalletKeys } & Record<string, unknown>;
+
+/** Asks whether an administrator wants to see a job's data. */
+export function reveal(
+  { desk, blockchainIdentifier }: DisputeDesk,
+  { keys = ADMIN.keys, ...overrides }: Overrides = {},
+) {
+  const validUntil = Date.now() + HOUR;
+  const text = `{"action":"RevealData","blockchainIdentifier":"${blockchainIdentifier}","validUntil":${validUntil}}`;
+  return desk.ask("POST", "/signature/verify/reveal-data", {
+    ...{ action: "RevealData", blockchainIdentifier, validUntil, walletAddress: ADMIN.address },
+    ...signCoseSign1(utf8ToBytes(text), keys),
+    ...overrides,
+  });
+}
+
+/** Expects that of a disputed job an administrator's payment key is believed, and nothing else. */
+export async function expectRevealOnlyToAdministrators(disputed: DisputeDesk): Promise<void> {
+  const valid = { status: 200, data: { isValid: true, problem: null } };
+  expect(await reveal(disputed)).toMatchObject(valid);
+  const moved = withStakeOf(ADMIN.address, STRANGER.address);
+  expect(await reveal(disputed, { walletAddress: moved })).toMatchObject(valid);
+  const unproven: [overrides: Overrides, problem: string][] = [
+    [{ keys: STRANGER.keys }, "payment key"],
+    [{ validUntil: Date.now() + 1000 }, "something else"],
+    [{ signature: "84" }, "COSE_Sign1"],
+    [{ signature: signCoseSign1(utf8ToBytes("no"), ADMIN.keys).signature }, "something else"],
+  ];
+  for (const [overrides, problem] of unproven)
+    expect(await reveal(disputed, overrides)).toMatchObject({
+      status: 200,
+      data: { isValid: false, problem: expect.stringContaining(problem) },
+    });
+  const refused: [overrides: Overrides, message: string][] = [
+    [{ walletAddress: STRANGER.address }, "walletAddress"],
+    // A stranger's payment key with an administrator's stake key is a stranger's.
+    [{ walletAddress: withStakeOf(STRANGER.address, ADMIN.address) }, "walletAddress"],
+    [{ validUntil: Date.now() - 1 }, "expired"],
+    [{ validUntil: Date.now() + 3 * HOUR }, "two hours"],
+  ];
+  for (const [overrides, message] of refused)
+    expect(await reveal(disputed, overrides)).toMatchObject({
+      status: 400,
+      message: expect.stringContaining(message),
+    });
+}
+
+/** The payment part of an address with the stake part of another one. */
+function withStakeOf(address: string, other: string): string {
+  const [mine, theirs] = [parseAddress(address), parseAddress(other)];
+  if (!mine || !theirs?.stake) throw new Error("not base addresses");
+  return formatAddress({ network: mine.network, payment: mine.payment, stake: theirs.stake });
+}

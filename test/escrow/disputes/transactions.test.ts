@@ -1,0 +1,208 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, expect, it } from "vitest";
+import { ADMIN, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
+import { encodeArray, encodeBytes, encodeInt, encodeMap } from "../../../src/chain/cbor.ts";
+import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
+import { signExtended, type WalletKeys } from "../../../src/chain/keys.ts";
+import { withWitnesses } from "../../../src/chain/transaction/witnesses.ts";
+import { db } from "../../../src/db/client.ts";
+import { outputsSetAside } from "../../../src/escrow/disputes/store.ts";
+import { emptyTables } from "../../support/app.ts";
+import { DisputeDesk, native, type ShownProposal } from "../../support/escrow/disputing.ts";
+import { found } from "../../support/registry/registration.ts";
+
+beforeEach(emptyTables);
+
+const BUYER = 3_000_000n;
+
+it("a dispute of Web3ChainV1 is settled by a transaction that administrators sign in time", async () => {
+  const disputed = await DisputeDesk.open("Web3ChainV1");
+  const { buying, held, desk } = disputed;
+  desk.bindings = { CHAIN_CLOCK: "tip" };
+  const refusal = async (status: number, why: string, more: object = {}) =>
+    expect(await disputed.propose(BUYER, more)).toMatchObject({
+      status,
+      message: expect.stringContaining(why),
+    });
+  const proposed = async () => (await disputed.propose(BUYER)).data;
+  await refusal(409, "12 hours before");
+  await disputed.later(24);
+  await refusal(400, STRANGER.vkey, { Signers: [STRANGER.vkey] });
+  // All that the escrow's wallets have may still be in no block, as far as they know.
+  await drive(desk.sellers[1].vkey, "nothing");
+  await refusal(402, "10000000 minor units");
+  await drive(desk.sellers[1].vkey, "all");
+  await disputed.work();
+
+  // Another proposal, or none, frees what was set aside for the first.
+  const first = await proposed();
+  expect(first).toMatchObject({ state: "Collecting", missingSignatures: 1, SignedBy: [] });
+  const second = await proposed();
+  expect(await setAside()).toEqual([await outputOf(second.id)]);
+  expect(await disputed.sign(first.id, byAdmin(first))).toMatchObject({
+    status: 409,
+    message: expect.stringContaining("Replaced"),
+  });
+  for (const _ of ["once", "again"])
+    expect(await disputed.withdraw(second.id)).toMatchObject({
+      status: 200,
+      data: { state: "Withdrawn", unsignedTxCbor: null },
+    });
+  expect(await disputed.proposal()).toBeNull();
+  expect(await setAside()).toEqual([]);
+
+  // What nobody signs in time is over, and says so.
+  const third = await proposed();
+  await disputed.later(25);
+  await disputed.work();
+  expect(await disputed.proposal()).toMatchObject({
+    id: third.id,
+    state: "Expired",
+    error: expect.stringContaining("in time: propose again"),
+  });
+  expect(await disputed.sign(third.id, byAdmin(third))).toMatchObject({ status: 409 });
+  expect(await disputed.withdraw(third.id)).toMatchObject({ status: 409 });
+
+  const proposal = await proposed();
+  const refused: [signature: string, why: string][] = [
+    ["80", "witness set"],
+    ["zz", "witness set"],
+    [witnessSet(proposal.message, STRANGER.keys), STRANGER.vkey],
+    [witnessSet(first.message, ADMIN.keys), ADMIN.vkey],
+    [signedTransaction(first, ADMIN.keys), first.message],
+  ];
+  for (const [signature, why] of refused)
+    expect(await disputed.sign(proposal.id, { signature })).toMatchObject({
+      status: 400,
+      message: expect.stringContaining(why),
+    });
+  // The wallet does without the output, whatever it is asked for.
+  const output = await outputOf(proposal.id);
+  expect(await transferAll(disputed)).toMatchObject({ status: 200 });
+  await disputed.work();
+  expect(await spentOutputs()).not.toContain(output);
+
+  const byOther = await buying.chain.sign(ADMIN.mnemonic, {
+    transaction: proposal.unsignedTxCbor ?? "",
+  });
+  const ours = witnessSet(proposal.message, STRANGER.keys, ADMIN.keys);
+  for (const signature of [byOther.signature, ours, signedTransaction(proposal, ADMIN.keys)])
+    expect(await disputed.sign(proposal.id, { signature })).toMatchObject({
+      status: 200,
+      data: { state: "SettleRequested", SignedBy: [ADMIN.vkey], missingSignatures: 0 },
+    });
+  await disputed.work();
+  expect(await disputed.proposal()).toMatchObject({
+    state: "SettleInitiated",
+    txHash: proposal.message,
+  });
+  expect(await spentOutputs()).toContain(output);
+  await refusal(409, "being settled already");
+  await buying.sync();
+  for (const side of ["payment", "purchase"] as const)
+    expect(await buying.only(side)).toMatchObject({
+      onChainState: "DisputedWithdrawn",
+      WithdrawnForBuyer: native(BUYER),
+      WithdrawnForSeller: native(held - BUYER),
+      NextAction: { requestedAction: "None", errorType: null },
+    });
+  await disputed.work();
+  const { results } = await env.DB.prepare("SELECT state FROM dispute_proposal ORDER BY id").all();
+  const states = results.map(({ state }) => state);
+  expect(states).toEqual(["Replaced", "Withdrawn", "Expired", "Settled"]);
+});
+
+it("a settlement of Web3ChainV1 that comes too late for the escrow fails, and says so", async () => {
+  const disputed = await DisputeDesk.open("Web3ChainV1");
+  const { desk, buying } = disputed;
+  desk.bindings = { CHAIN_CLOCK: "tip" };
+  await disputed.later(24);
+  await disputed.work();
+  await env.DB.prepare("UPDATE payment_source SET admin_wallets = ?")
+    .bind(JSON.stringify([1, 2, 3].map(() => ({ walletAddress: STRANGER.address }))))
+    .run();
+  expect(await disputed.propose(BUYER)).toMatchObject({
+    status: 409,
+    message: expect.stringContaining("the contract refuses the settlement"),
+  });
+  await env.DB.prepare("UPDATE payment_source SET admin_wallets = '[]'").run();
+  const { data: proposal } = await disputed.propose(BUYER, { Signers: [ADMIN.vkey] });
+  expect(proposal).toMatchObject({ state: "Collecting", missingSignatures: 1 });
+
+  // The buyer is content after all, before the wallet gets to it.
+  const { blockchainIdentifier } = disputed;
+  const cancel = { network: "Preprod", blockchainIdentifier };
+  expect(await desk.ask("POST", "/purchase/cancel-refund-request", cancel)).toMatchObject({
+    status: 200,
+  });
+  await buying.work();
+  await disputed.sign(proposal.id, byAdmin(proposal));
+  await disputed.work();
+  const row = await env.DB.prepare("SELECT state, error, due_at FROM dispute_proposal").first();
+  expect(row).toEqual({
+    state: "Failed",
+    error: expect.stringContaining("propose again"),
+    due_at: null,
+  });
+  expect(await setAside()).toEqual([]);
+});
+
+const byAdmin = ({ message }: ShownProposal) => ({ signature: witnessSet(message, ADMIN.keys) });
+
+const drive = (vkey: string, drives: string) =>
+  env.DB.prepare("UPDATE managed_wallet SET drives = ? WHERE vkey = ?").bind(drives, vkey).run();
+
+/** Outputs that are kept for proposals that wait. */
+const setAside = async () => [...(await outputsSetAside(db(env), "Preprod"))];
+
+const outputOf = (id: string) =>
+  env.DB.prepare("SELECT set_aside FROM dispute_proposal WHERE id = ?")
+    .bind(id)
+    .first<string>("set_aside");
+
+/** Asks the wallet that pays for the newest proposal to send away all that it has. */
+async function transferAll({ desk, buying }: DisputeDesk) {
+  const vkey = await env.DB.prepare("SELECT wallet_vkey FROM dispute_proposal ORDER BY id DESC")
+    .bind()
+    .first<string>("wallet_vkey");
+  const all = [...desk.sellers, ...Object.values(buying.buyers)];
+  const { address } = found(all, (one) => one.vkey === vkey);
+  const { data } = await desk.ask<{ Balance: { unit: string; quantity: number }[] }>(
+    "GET",
+    `/balance?network=Preprod&address=${address}`,
+  );
+  const coin = found(data.Balance, ({ unit }) => unit === "");
+  return desk.ask("POST", "/wallet/transfer-funds", {
+    ...{ fromWalletAddress: address, toAddress: STRANGER.address },
+    minorUnitAmount: String(coin.quantity - 2_000_000),
+  });
+}
+
+/** Names of all outputs that transactions of wallets spend, or have at stake. */
+async function spentOutputs(): Promise<string[]> {
+  const { results } = await env.DB.prepare("SELECT content FROM wallet_transaction").all<{
+    content: string;
+  }>();
+  return results.flatMap(({ content }) => {
+    const { inputs, collateral } = JSON.parse(content);
+    return [...inputs, collateral?.input];
+  });
+}
+
+/** A witness set as a wallet answers `signTx`. */
+function witnessSet(hash: string, ...keys: WalletKeys[]): string {
+  const signed = keys.map(({ paymentKey, paymentPublicKey }) =>
+    encodeArray([
+      encodeBytes(paymentPublicKey),
+      encodeBytes(signExtended(paymentKey, hexToBytes(hash))),
+    ]),
+  );
+  return bytesToHex(encodeMap([[encodeInt(0n), encodeArray(signed)]]));
+}
+
+/** The whole transaction, signed, as some libraries answer. */
+function signedTransaction({ message, unsignedTxCbor }: ShownProposal, keys: WalletKeys): string {
+  const signature = signExtended(keys.paymentKey, hexToBytes(message));
+  const witness = { publicKey: keys.paymentPublicKey, signature };
+  return bytesToHex(withWitnesses(hexToBytes(unsignedTxCbor ?? ""), [witness]));
+}

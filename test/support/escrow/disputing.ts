@@ -1,0 +1,108 @@
+import { env } from "cloudflare:workers";
+import { ADMIN } from "../../../devnet/demo/actors/wallets.ts";
+import { askFor } from "../sources/wants.ts";
+import { BuyDesk, storedRecords } from "./buying.ts";
+import { HOUR } from "./quoting.ts";
+
+export const RESULT = "ab".repeat(32);
+
+/** A proposal as the API shows it, as far as tests look. */
+export interface ShownProposal {
+  id: string;
+  state: string;
+  message: string;
+  unsignedTxCbor: string | null;
+  missingSignatures: number;
+  SignedBy: string[];
+  txHash: string | null;
+}
+
+export const native = (amount: bigint) => [{ unit: "", amount: String(amount) }];
+
+/** A service with one escrow that both sides dispute, and an administrator with all three places. */
+export class DisputeDesk {
+  readonly buying: BuyDesk;
+  readonly blockchainIdentifier: string;
+  /** All that is locked, native minor units. */
+  readonly held: bigint;
+
+  private constructor(buying: BuyDesk, blockchainIdentifier: string, held: bigint) {
+    this.buying = buying;
+    this.blockchainIdentifier = blockchainIdentifier;
+    this.held = held;
+  }
+
+  static async open(type: "Web3ChainV1" | "Web3ChainV2"): Promise<DisputeDesk> {
+    const buying = await BuyDesk.open(type);
+    const places = [0, 1, 2].map((order) => ({ walletAddress: ADMIN.address, order }));
+    await env.DB.prepare(
+      "UPDATE payment_source SET admin_wallets = ?, required_admin_signatures = 2",
+    )
+      .bind(JSON.stringify(places))
+      .run();
+    await buying.buy();
+    await buying.work();
+    await buying.sync();
+    await askFor("payment", "SubmitResult", RESULT);
+    await buying.desk.work();
+    await buying.sync();
+    await askFor("purchase", "SetRefundRequested");
+    await buying.desk.skipPauses();
+    await buying.work();
+    await buying.sync();
+    const [record] = await storedRecords("purchase");
+    if (record?.state.onChainState !== "Disputed") throw new Error("the escrow is not disputed");
+    const held = BigInt(record.output?.value[0]?.amount ?? 0);
+    return new DisputeDesk(buying, record.blockchainIdentifier, held);
+  }
+
+  get desk() {
+    return this.buying.desk;
+  }
+
+  /** Lets hours pass on the chain. */
+  async later(hours: number): Promise<void> {
+    await this.buying.chain.advance(hours * HOUR);
+    await this.buying.chain.mine();
+  }
+
+  /** Runs all wallets of the source once, for any of them may pay for a settlement. */
+  async work(): Promise<void> {
+    for (const seller of this.desk.sellers) await this.desk.work(seller);
+    await this.buying.work();
+  }
+
+  drive(drives: "nothing" | "all") {
+    return this.desk.ask("PATCH", "/payment-source-extended", { id: this.desk.sourceId, drives });
+  }
+
+  /** Proposes what the buyer gets; the seller gets the rest. */
+  propose(buyer: bigint, more: object = {}) {
+    return this.desk.ask<ShownProposal>("POST", "/dispute/proposal", {
+      ...{ network: "Preprod", blockchainIdentifier: this.blockchainIdentifier },
+      ...{ BuyerFunds: native(buyer), SellerFunds: native(this.held - buyer), ...more },
+    });
+  }
+
+  withdraw(proposalId: string) {
+    const body = { network: "Preprod", proposalId };
+    return this.desk.ask<ShownProposal>("DELETE", "/dispute/proposal", body);
+  }
+
+  sign(proposalId: string, answered: object) {
+    const body = { network: "Preprod", proposalId, ...answered };
+    return this.desk.ask<ShownProposal>("POST", "/dispute/signature", body);
+  }
+
+  async disputes() {
+    const { data } = await this.desk.ask<{
+      Disputes: { Proposal: ShownProposal | null; [field: string]: unknown }[];
+    }>("GET", "/dispute?network=Preprod");
+    return data.Disputes;
+  }
+
+  /** The proposal that the list shows. */
+  async proposal(): Promise<ShownProposal | null | undefined> {
+    return (await this.disputes())[0]?.Proposal;
+  }
+}
