@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { outputName, type WalletOutput } from "../../../src/chain/transaction/plan.ts";
+import { spareOutputs } from "../../../src/wallets/spending/spare.ts";
+import type { WalletState } from "../../../src/wallets/spending/store.ts";
+import { transaction } from "./transactions.ts";
+
+const TOKEN = "aa".repeat(28);
+
+const output = (name: string, coin: bigint, token = 0n): WalletOutput => ({
+  txHash: name.repeat(64),
+  index: 0,
+  value: new Map([["", coin], ...(token > 0n ? [[TOKEN, token] as const] : [])]),
+});
+
+const LINE = output("1", 500_000_000n);
+const LARGE = output("2", 700_000_000n);
+const SMALL = output("3", 10_000_000n);
+const COLLATERAL = output("4", 5_000_000n);
+const TOKENS = output("5", 20_000_000n, 7n);
+const ALL = [LINE, LARGE, SMALL, COLLATERAL, TOKENS];
+
+const WALLET: WalletState = {
+  ...{ network: "Preprod", vkey: "aa", version: 1, sequence: 0, spentElsewhere: [], held: null },
+  lineRoot: outputName(LINE),
+  collateral: outputName(COLLATERAL),
+};
+
+const spareOf = (
+  shown: WalletOutput[],
+  wallet: Partial<WalletState> = {},
+  open: Parameters<typeof spareOutputs>[2] = [],
+  setAside: string[] = [],
+) => spareOutputs(shown, { ...WALLET, ...wallet }, open, new Set(setAside));
+
+it("a wallet can spare what is neither its line, nor its collateral, nor holds tokens", () => {
+  expect(spareOf(ALL)).toEqual([SMALL, LARGE]);
+  expect(spareOf(ALL, {}, [], [outputName(SMALL)])).toEqual([LARGE]);
+  const elsewhere = [{ output: outputName(LARGE), txHash: "ff".repeat(32), at: 0 }];
+  expect(spareOf([LINE, SMALL], { spentElsewhere: elsewhere })).toEqual([SMALL]);
+});
+
+it("a wallet without a line keeps its largest output for it", () => {
+  expect(spareOf(ALL, { lineRoot: null, collateral: null })).toEqual([SMALL, LINE]);
+  expect(spareOf([LARGE], { lineRoot: null, collateral: null })).toEqual([]);
+  expect(spareOf([], {})).toEqual([]);
+});
+
+it("a wallet cannot spare what its transactions spend, or what waits for a block", () => {
+  const next = output("6", 9_000_000n);
+  const open = [
+    transaction(next.txHash, [outputName(SMALL)], { made: [{ index: 0, value: next.value }] }),
+  ];
+  expect(spareOf([...ALL, next], {}, open)).toEqual([LARGE]);
+});
