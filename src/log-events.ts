@@ -142,6 +142,8 @@ export const LOG_EVENTS = {
   // Requests.
   "request.failed": "a 5xx: `message` and `stack` say why; the caller sees neither",
   "rate_limit.unavailable": "the platform's rate limits did not answer; calls were allowed",
+  "api_key.use_not_noted":
+    "the database did not take a key's `lastUsedAt`: nothing, a later use is noted",
   "credits.not_given_back":
     "the database did not answer: a failed call was charged; raise the key's `maxUsageCredits` by its cost if its owner asks",
   "invoices.price_source_failed":

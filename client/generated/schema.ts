@@ -2935,6 +2935,8 @@ export interface components {
         ApiKey: {
             /** @description Id of the API key. */
             id: string;
+            /** @description What people call it; empty where nobody said. */
+            name: string;
             /** @description Whether the key works. */
             status: components["schemas"]["ApiKeyStatus"];
             /** @description What the key may do: a User reads, and spends with +PAY; an Admin may do everything. */
@@ -2955,6 +2957,8 @@ export interface components {
             spendingLimits: components["schemas"]["SpendingLimit"][] | null;
             /** @description Where it may turn revenue and refunds, beside the wallets' own addresses. */
             returnAddresses: string[];
+            /** @description When it was last used, noted once an hour; null before the first time, and of the deployment's own key, of which it is not known. */
+            lastUsedAt: string | null;
             /** @description `*****` and the last four characters of the token. */
             token: string;
         };
@@ -2967,6 +2971,8 @@ export interface components {
         ApiKeyStatusRecord: {
             /** @description Id of the API key. */
             id: string;
+            /** @description What people call it; empty where nobody said. */
+            name: string;
             /** @description Whether the key works. */
             status: components["schemas"]["ApiKeyStatus"];
             /** @description What the key may do: a User reads, and spends with +PAY; an Admin may do everything. */
@@ -2987,6 +2993,8 @@ export interface components {
             spendingLimits: components["schemas"]["SpendingLimit"][] | null;
             /** @description Where it may turn revenue and refunds, beside the wallets' own addresses. */
             returnAddresses: string[];
+            /** @description When it was last used, noted once an hour; null before the first time, and of the deployment's own key, of which it is not known. */
+            lastUsedAt: string | null;
             /** @description `*****` and the last four characters of the token. */
             token: string;
             /**
@@ -3303,6 +3311,11 @@ export interface components {
             walletVkey: string;
         };
         CreateApiKeyRequest: {
+            /**
+             * @description What people call it.
+             * @default
+             */
+            name?: string;
             /**
              * @description What the key may do: a User reads, and spends with +PAY; an Admin may do everything.
              * @default User
@@ -4042,6 +4055,8 @@ export interface components {
         CreatedApiKey: {
             /** @description Id of the API key. */
             id: string;
+            /** @description What people call it; empty where nobody said. */
+            name: string;
             /** @description Whether the key works. */
             status: components["schemas"]["ApiKeyStatus"];
             /** @description What the key may do: a User reads, and spends with +PAY; an Admin may do everything. */
@@ -4062,6 +4077,8 @@ export interface components {
             spendingLimits: components["schemas"]["SpendingLimit"][] | null;
             /** @description Where it may turn revenue and refunds, beside the wallets' own addresses. */
             returnAddresses: string[];
+            /** @description When it was last used, noted once an hour; null before the first time, and of the deployment's own key, of which it is not known. */
+            lastUsedAt: string | null;
             /** @description The token, shown here and never again. */
             token: string;
         };
@@ -9219,6 +9236,8 @@ export interface components {
         UpdateApiKeyRequest: {
             /** @description Id of the API key. */
             id: string;
+            /** @description What people call it. */
+            name?: string;
             /** @description Whether the key works. */
             status?: components["schemas"]["ApiKeyStatus"];
             /** @description A demoted Admin keeps +PAY access and networks only if they were requested. */

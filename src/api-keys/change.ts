@@ -23,7 +23,7 @@ export async function updateKey(
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   await changeableKey(c, database, id);
   const { status, permission, usageLimited, maxUsageCredits, canPay, networkLimit } = changes;
-  const { walletLimit, spendingLimits, returnAddresses } = changes;
+  const { name, walletLimit, spendingLimits, returnAddresses } = changes;
   await requireWallets(database, walletLimit);
   const update = statement(
     `UPDATE api_key SET
@@ -33,7 +33,7 @@ export async function updateKey(
        can_pay = ifnull(?7, can_pay), network_limit = ifnull(?8, network_limit),
        wallet_limit = iif(?9, ?10, wallet_limit),
        spending_limits = iif(?11, ?12, spending_limits),
-       return_addresses = ifnull(?13, return_addresses)
+       return_addresses = ifnull(?13, return_addresses), name = ifnull(?14, name)
      WHERE id = ?1`,
     id,
     now,
@@ -48,6 +48,7 @@ export async function updateKey(
     Number(spendingLimits !== undefined),
     spendingLimits ? JSON.stringify(spendingLimits) : null,
     returnAddresses ? JSON.stringify(returnAddresses) : null,
+    name ?? null,
   );
   await commitChange(
     c,

@@ -1,6 +1,7 @@
 import { db } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import type { Caller, FindCaller } from "../http/context.ts";
+import { noteUse } from "./last-use.ts";
 import { hashToken } from "./token.ts";
 
 /** The id of the key in the secret `ADMIN_KEY`. */
@@ -31,7 +32,7 @@ export const findKey: FindCaller = async (env, token, deadline, beforeLookUp) =>
   cache.delete(hash);
 
   await beforeLookUp();
-  const caller = await readKey(env, hash, deadline);
+  const caller = await readKey(env, hash, deadline, now);
   if (caller) {
     if (cache.size >= CACHED_KEYS) cache.clear();
     cache.set(hash, { caller, until: now + CACHED_MS });
@@ -56,7 +57,12 @@ async function isAdminKey(env: Env, hash: string): Promise<boolean> {
   return crypto.subtle.timingSafeEqual(Buffer.from(hash, "hex"), Buffer.from(adminHash, "hex"));
 }
 
-async function readKey(env: Env, hash: string, deadline: number): Promise<Caller | null> {
+async function readKey(
+  env: Env,
+  hash: string,
+  deadline: number,
+  now: number,
+): Promise<Caller | null> {
   const [row] = await db(env, undefined, { deadline }).all<{
     id: string;
     permission: "Admin" | "User";
@@ -66,14 +72,17 @@ async function readKey(env: Env, hash: string, deadline: number): Promise<Caller
     walletLimit: string | null;
     isSpendingLimited: number;
     returnAddresses: string;
+    lastUsedAt: number | null;
   }>(
     `SELECT id, permission, can_pay AS canPay, network_limit AS networkLimit,
        usage_limited AS usageLimited, wallet_limit AS walletLimit,
-       spending_limits IS NOT NULL AS isSpendingLimited, return_addresses AS returnAddresses
+       spending_limits IS NOT NULL AS isSpendingLimited, return_addresses AS returnAddresses,
+       last_used_at AS lastUsedAt
      FROM api_key WHERE token_hash = ? AND status = 'Active'`,
     hash,
   );
   if (!row) return null;
+  await noteUse(env, row.id, row.lastUsedAt, now);
   const isAdmin = row.permission === "Admin";
   return {
     id: row.id,

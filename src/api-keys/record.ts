@@ -1,6 +1,7 @@
 import { and, desc, eq, isNull, lt } from "drizzle-orm";
 import { NETWORKS } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
+import { isoTime } from "../http/envelope.ts";
 import { ENV_ADMIN_ID } from "./find-key.ts";
 import type { ApiKeyRecord } from "./schemas.ts";
 import { apiKey } from "./tables.ts";
@@ -15,6 +16,7 @@ export function toRecord(row: ApiKeyRow): ApiKeyRecord {
     id: row.id,
     status: row.status,
     token: row.maskedToken,
+    name: row.name,
     permission: row.permission,
     usageLimited: row.usageLimited,
     maxUsageCredits: row.maxUsageCredits,
@@ -24,6 +26,7 @@ export function toRecord(row: ApiKeyRow): ApiKeyRecord {
     walletLimit: row.walletLimit === null ? null : JSON.parse(row.walletLimit),
     spendingLimits: row.spendingLimits === null ? null : JSON.parse(row.spendingLimits),
     returnAddresses: JSON.parse(row.returnAddresses),
+    lastUsedAt: row.lastUsedAt === null ? null : isoTime(row.lastUsedAt),
   };
 }
 
@@ -34,6 +37,7 @@ export function envAdminRecord({ ADMIN_KEY }: { ADMIN_KEY?: string }): ApiKeyRec
     id: ENV_ADMIN_ID,
     status: "Active",
     token: maskToken(ADMIN_KEY),
+    name: "",
     permission: "Admin",
     usageLimited: false,
     maxUsageCredits: 0,
@@ -43,6 +47,7 @@ export function envAdminRecord({ ADMIN_KEY }: { ADMIN_KEY?: string }): ApiKeyRec
     walletLimit: null,
     spendingLimits: null,
     returnAddresses: [],
+    lastUsedAt: null,
   };
 }
 

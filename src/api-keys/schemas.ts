@@ -6,6 +6,7 @@ import {
   minorUnits,
   named,
   recordId,
+  timestamp,
   walletAddress,
 } from "../http/openapi/fields.ts";
 import { bech32Address, givenUnit, network, unit } from "../http/openapi/ledger.ts";
@@ -80,7 +81,10 @@ const returnAddresses = described(
   "Addresses to which the key may turn revenue and refunds, beside the wallets' own; by default none.",
 );
 
+const name = described(text(100, 0), "What people call it.", "Marketplace");
+
 export const createBody = z.object({
+  name: name.default(""),
   permission: permission.default("User"),
   usageLimited: described(usageLimited.default(false), usageLimitedText, true),
   maxUsageCredits: maxUsageCredits.default(0),
@@ -97,6 +101,7 @@ const id = described(text(), "Id of the API key.", "01m80ydzq23ssn602zk7bexfp7")
 
 export const updateBody = z.object({
   id,
+  name: name.optional(),
   status: status.optional(),
   permission: described(
     permission.optional(),
@@ -120,6 +125,7 @@ export const deleteBody = z.object({ id });
 
 const fields = {
   id: recordId("the API key", "01m80ydzq23ssn602zk7bexfp7"),
+  name: answerText("What people call it; empty where nobody said.", "Marketplace"),
   status,
   permission,
   usageLimited: described(usageLimited, usageLimitedText, true),
@@ -141,6 +147,11 @@ const fields = {
   returnAddresses: described(
     z.array(walletAddress("a wallet of its owner")),
     "Where it may turn revenue and refunds, beside the wallets' own addresses.",
+  ),
+  lastUsedAt: described(
+    timestamp("").nullable(),
+    "When it was last used, noted once an hour; null before the first time, and of the deployment's own key, of which it is not known.",
+    "2026-11-22T06:17:26.922Z",
   ),
 };
 

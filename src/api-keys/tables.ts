@@ -19,6 +19,8 @@ export const apiKey = sqliteTable(
     tokenHash: text("token_hash").notNull(),
     /** `*****` and the token's last four characters. */
     maskedToken: text("masked_token").notNull(),
+    /** What people call it. */
+    name: text("name").notNull().default(""),
     permission: text("permission", { enum: ["Admin", "User"] }).notNull(),
     status: text("status", { enum: ["Active", "Revoked"] }).notNull(),
     canPay: integer("can_pay", { mode: "boolean" }).notNull(),
@@ -33,6 +35,8 @@ export const apiKey = sqliteTable(
     spendingLimits: text("spending_limits"),
     /** JSON array of addresses to which it may turn revenue and refunds. */
     returnAddresses: text("return_addresses").notNull().default("[]"),
+    /** When it was last used, to the hour; null: not yet. See `last-use.ts`. */
+    lastUsedAt: integer("last_used_at"),
     createdById: text("created_by_id").notNull(),
     /** Epoch milliseconds, as all times. */
     createdAt: integer("created_at").notNull(),

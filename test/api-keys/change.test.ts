@@ -49,6 +49,7 @@ describe("GET /api-key 200", () => {
     expect(data.ApiKeys.map(({ id }: { id: string }) => id)).toEqual(["env-admin", "0b", "0a"]);
     expect(data.ApiKeys[1]).toEqual({
       id: "0b",
+      name: "",
       status: "Active",
       token: `*****${tokens[1]?.slice(-4)}`,
       permission: "User",
@@ -60,6 +61,7 @@ describe("GET /api-key 200", () => {
       walletLimit: null,
       spendingLimits: null,
       returnAddresses: [],
+      lastUsedAt: expect.any(String),
     });
     expect(data.ApiKeys[0]).toMatchObject({ token: "*****-key", permission: "Admin" });
     for (const token of [...tokens, env.ADMIN_KEY ?? ""])

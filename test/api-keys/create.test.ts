@@ -39,6 +39,7 @@ describe("POST /api-key/ 200", () => {
     expect(status).toBe(200);
     expect(data).toEqual({
       id: expect.stringMatching(/^[0-9a-z]{26}$/),
+      name: "",
       status: "Active",
       token: expect.stringMatching(/^apk_[0-9a-z]{32}$/),
       permission: "User",
@@ -50,11 +51,13 @@ describe("POST /api-key/ 200", () => {
       walletLimit: null,
       spendingLimits: null,
       returnAddresses: [],
+      lastUsedAt: null,
     });
   });
 
   it("creates a key as it was asked for", async () => {
     const { data } = await create({
+      name: "Marketplace",
       permission: "User",
       usageLimited: true,
       maxUsageCredits: 500,
@@ -62,6 +65,7 @@ describe("POST /api-key/ 200", () => {
       networkLimit: ["Preprod", "eip155:8453"],
     });
     expect(data).toMatchObject({
+      name: "Marketplace",
       usageLimited: true,
       maxUsageCredits: 500,
       canPay: true,

@@ -4,7 +4,7 @@ import { ENV_ADMIN_ID, findKey } from "../../src/api-keys/find-key.ts";
 import { hashToken, maskToken, newToken } from "../../src/api-keys/token.ts";
 import { createApp } from "../../src/app.ts";
 import { call, emptyTables } from "../support/app.ts";
-import { countingD1 } from "../support/d1.ts";
+import { countingD1, wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
 
 const find = (token: string, using = env) =>
@@ -32,6 +32,32 @@ describe("a token", () => {
 
   it("cannot be hashed under a secret that is too short", async () => {
     await expect(hashToken({ API_KEY_SECRET: "short" }, "token")).rejects.toThrow("API_KEY_SECRET");
+  });
+});
+
+describe("a key's last use", () => {
+  it("is noted once an hour, and no call waits for it or fails with it", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const token = await insertKey({ id: "0a", lastUsedAt: null });
+    const status = async () => {
+      const answer = await call("/api/v1/api-key-status", { headers: { token } });
+      return ((await answer.json()) as { data: { name: string; lastUsedAt: string } }).data;
+    };
+    const now = () => new Date().toISOString();
+    // Before any row is written, the database takes none.
+    const DB = wrapD1(env.DB, ({ kind }, run) =>
+      kind === "batch" ? Promise.reject(new Error("D1_ERROR: no writes")) : run(),
+    );
+    expect(await find(token, { ...env, DB })).not.toBeNull();
+    vi.setSystemTime(Date.now() + 10_000);
+    const first = now();
+    expect(await status()).toMatchObject({ name: "", lastUsedAt: first });
+    vi.setSystemTime(Date.now() + 59 * 60_000);
+    expect(await status()).toMatchObject({ lastUsedAt: first });
+    const body = JSON.stringify({ id: "0a", name: "Marketplace" });
+    await call("/api/v1/api-key", { method: "PATCH", body });
+    vi.setSystemTime(Date.now() + 2 * 60_000);
+    expect(await status()).toMatchObject({ name: "Marketplace", lastUsedAt: now() });
   });
 });
 

@@ -16,6 +16,7 @@ interface KeyOptions {
   walletLimit?: string[];
   spendingLimits?: { network: string; unit: string; amount: string }[];
   returnAddresses?: string[];
+  lastUsedAt?: number | null;
 }
 
 /** Writes an API key straight into the table, and returns its token. */
@@ -32,6 +33,8 @@ export async function insertKey(options: KeyOptions): Promise<string> {
       canPay: false,
       usageLimited: false,
       maxUsageCredits: 0,
+      // Else the first use would write a row, among those that tests count.
+      lastUsedAt: now,
       ...rest,
       networkLimit: JSON.stringify(networkLimit),
       ...(walletLimit && { walletLimit: JSON.stringify(walletLimit) }),

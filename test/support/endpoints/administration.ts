@@ -28,6 +28,7 @@ const amount = (name: string, required: { required?: true } = {}): Field => ({
 const NOT_TIME = ["", "yesterday", "2024-01-01T00:00:00", "2024-02-30", "1700000000000"];
 
 const keyFields: Field[] = [
+  { name: "name", refused: ["x".repeat(101), ...NOT_TEXT] },
   { name: "permission", refused: ["", "admin", "Root", ...NOT_TEXT] },
   { name: "usageLimited", refused: NOT_FLAG },
   { name: "maxUsageCredits", refused: [-1, 1_000_001, 0.5, "10", null, {}] },
