@@ -57,22 +57,16 @@ export async function call<Data>(request: Call, signal?: AbortSignal, token?: st
   if (cached) headers.set("if-none-match", cached.etag);
   if (body !== undefined) headers.set("content-type", "application/json");
   if (idempotencyKey) headers.set("idempotency-key", idempotencyKey);
-  let response: Response;
-  let text: string;
-  try {
-    const asked = new Request(url, {
+  const { response, text } = await exchange(
+    new Request(url, {
       method,
       headers,
       cache: "no-store",
       signal: signal ?? null,
       ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    response = await (token === undefined ? send : transport({ ...SENDING, token }))(asked);
-    text = await response.text();
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new CallError(0, "The service cannot be reached. It is tried again by itself.");
-  }
+    }),
+    token,
+  );
   if (response.status === NOT_MODIFIED && cached) return cached.data as Data;
   const answer = parse(text);
   if (!response.ok) {
@@ -84,6 +78,28 @@ export async function call<Data>(request: Call, signal?: AbortSignal, token?: st
   const etag = response.headers.get("etag");
   if (method === "GET" && etag !== null) remember(url, etag, data);
   return data;
+}
+
+/**
+ * The text of a file that the API makes.
+ *
+ * @throws CallError
+ */
+export async function readFile(path: string, query: Record<string, string>): Promise<string> {
+  const { response, text } = await exchange(new Request(urlOf({ path, query })));
+  if (response.ok) return text;
+  throw errorOf(response, parse(text));
+}
+
+/** @throws CallError if there is no answer, or the abort that was asked for */
+async function exchange(asked: Request, token?: string) {
+  try {
+    const response = await (token === undefined ? send : transport({ ...SENDING, token }))(asked);
+    return { response, text: await response.text() };
+  } catch (error) {
+    if (asked.signal.aborted) throw error;
+    throw new CallError(0, "The service cannot be reached. It is tried again by itself.");
+  }
 }
 
 /** Forgets all answers: another key may see others. */

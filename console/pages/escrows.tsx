@@ -2,6 +2,7 @@
 import { OFTEN_MS, useLive } from "../api/live.ts";
 import { call } from "../api/request.ts";
 import { Problem } from "../ui/action-dialog.tsx";
+import { minorUnits } from "../ui/format.ts";
 import { Filters, Pager, Reading, Table } from "../ui/list.tsx";
 import { textAt } from "../ui/path.ts";
 import type { Column, Field } from "../ui/resource.ts";
@@ -10,6 +11,7 @@ import { clock } from "../ui/value.tsx";
 import { ACTIONS, ERROR_TYPES, type EscrowRow, SIDES, type Side, STATES } from "./escrow-sides.ts";
 import type { NavigationEntry } from "./index.tsx";
 import { OneEscrow } from "./one-escrow.tsx";
+import { SaveCsv } from "./save-csv.tsx";
 
 const PAGE_ROWS = 50;
 const CHANGES = "100";
@@ -24,6 +26,9 @@ const FILTERS: readonly Field[] = [
   { name: "filterErrorType", label: "Error", as: "choice", choices: ERROR_TYPES },
   { name: "createdFrom", label: "Made from" },
   { name: "createdTo", label: "Made before" },
+  { name: "filterUnit", label: "Unit", hint: "Empty: the native coin." },
+  { name: "filterAmountFrom", label: "Price from", as: "amount", unitFrom: "filterUnit" },
+  { name: "filterAmountTo", label: "Price to", as: "amount", unitFrom: "filterUnit" },
   { name: "filterWalletVkey", label: "Our wallet (key hash)" },
   { name: "filterAgentIdentifier", label: "Agent (identifier)" },
   { name: "filterSmartContractAddress", label: "Contract" },
@@ -50,13 +55,17 @@ interface Rows {
   after: { lastUpdate: string; cursorId: string | undefined };
 }
 
+const CURSOR: Field = { name: "cursorId", label: "Older than" };
+
 /** What the URL asks a list for. */
 function askedOf(): Record<string, string> {
   const { query } = route.value;
   const asked: Record<string, string> = { network: network.value, limit: String(PAGE_ROWS) };
-  for (const { name } of [...FILTERS, { name: "cursorId" }]) {
+  for (const { name, as, unitFrom = "" } of [...FILTERS, CURSOR]) {
     const value = query[name];
-    if (value) asked[name] = value;
+    // What is no amount is sent as it is: the API says what is wrong with it.
+    if (value)
+      asked[name] = as === "amount" ? (minorUnits(value, query[unitFrom] ?? "") ?? value) : value;
   }
   return asked;
 }
@@ -130,6 +139,9 @@ function EscrowList({ side }: { side: Side }) {
       <h1>{title}</h1>
       <p class="about">{about}</p>
       <Filters filters={FILTERS} />
+      <div class="tools">
+        <SaveCsv side={side} query={asked} />
+      </div>
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <Reading />}
       {live.data && rows.length === 0 && (

@@ -1,6 +1,7 @@
 /** The pages that are made of lists alone, in the order of the navigation. */
 import type { Page } from "../ui/resource.ts";
 import { agents } from "./agents.ts";
+import { disputes } from "./disputes.ts";
 import { invoices } from "./invoices.ts";
 import { keys } from "./keys.ts";
 import { sources } from "./sources.ts";
@@ -11,6 +12,7 @@ import { workerBots } from "./worker-bots.ts";
 import { x402 } from "./x402.ts";
 
 export const LIST_PAGES: readonly Page[] = [
+  disputes,
   tasks,
   wallets,
   sources,

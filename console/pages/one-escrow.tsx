@@ -14,6 +14,7 @@ import { type EscrowRow, SIDES, type Side } from "./escrow-sides.ts";
 import { nextText } from "./next-text.ts";
 import { isOpen, type OfferedStep, stepsOf } from "./steps.ts";
 import { Timeline } from "./timeline.tsx";
+import { Told } from "./told.tsx";
 
 interface Found {
   row: EscrowRow | null;
@@ -115,6 +116,12 @@ function Shown({
         <h2>Next</h2>
         <p>
           <Tag name={requestedAction} /> {nextText(side, row, now)}
+          {row.onChainState === "Disputed" && (
+            <>
+              {" "}
+              <a href={pageHref("disputes", "", { on: row.id })}>Settle it</a>
+            </>
+          )}
         </p>
         <div class="tools">
           {steps.map((one) => (
@@ -153,6 +160,7 @@ function Shown({
           <h2>Timeline</h2>
           <Timeline row={row} now={now} />
         </section>
+        {may("+PAY") && <Told id={row.id} />}
       </div>
       <Raw value={row} />
       {chosen && (

@@ -47,23 +47,33 @@ async function needsPerson(side: Side, signal: AbortSignal): Promise<Todo[]> {
   }));
 }
 
+interface Dispute {
+  id: string;
+  kind: "Payment" | "Purchase";
+  blockchainIdentifier: string;
+  settleFrom: string;
+  Proposal: { state: string; missingSignatures: number } | null;
+}
+
 /** A dispute between two wallets of ours is told of once. */
 async function disputes(signal: AbortSignal): Promise<Todo[]> {
-  const sides = ["payment", "purchase"] as const;
-  const found = new Map<string, Todo>();
-  for (const side of sides)
-    for (const row of await escrows(side, { filterOnChainState: "Disputed" }, signal)) {
-      const from = timeOf(textAt(row, "externalDisputeUnlockTime"));
-      const when = from === null ? "" : ` Administrators may settle it ${soon(from)}.`;
-      if (found.has(row.blockchainIdentifier)) continue;
-      found.set(row.blockchainIdentifier, {
-        isBad: true,
-        what: `Dispute: ${side} ${name(row)}`,
-        todo: `Either side can give in.${when}`,
-        href: pageHref(side, row.id),
-      });
-    }
-  return [...found.values()];
+  const query = { network: network.value, limit: MOST };
+  const { Disputes } = await call<{ Disputes: Dispute[] }>(
+    { method: "GET", path: "/dispute", query },
+    signal,
+  );
+  const found = new Map(Disputes.map((one) => [one.blockchainIdentifier, one]));
+  return [...found.values()].map(({ id, kind, settleFrom, Proposal }) => {
+    const isSigning = Proposal?.state === "Collecting";
+    return {
+      isBad: true,
+      what: isSigning
+        ? `A dispute is not signed: ${kind.toLowerCase()} ${id} lacks ${Proposal.missingSignatures}`
+        : `Dispute: ${kind.toLowerCase()} ${id}`,
+      todo: `${isSigning ? "Have administrators sign the proposal" : "Propose a split, or have either side give in"}. It may be settled ${soon(Number(settleFrom))}.`,
+      href: pageHref("disputes", "", { on: id }),
+    };
+  });
 }
 
 const soon = (time: number) => (time > Date.now() ? distanceText(time, Date.now()) : "now");

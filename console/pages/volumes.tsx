@@ -3,13 +3,17 @@ import { SELDOM_MS, useLive } from "../api/live.ts";
 import { call } from "../api/request.ts";
 import { words } from "../ui/format.ts";
 import { changeQuery, network, pageHref, route } from "../ui/route.ts";
+import { type Day, Days } from "./days.tsx";
 import { SIDES, type Side } from "./escrow-sides.ts";
 
 interface Counts {
   total: number;
   byState: { onChainState: string | null; count: number }[];
+  byDay: Day[];
 }
 
+/** The chart has a bar for so many days, today the last. */
+const MOST_DAYS = 31;
 const DAY_MS = 86_400_000;
 const PERIODS = { day: 1, week: 7, month: 30, all: null } as const;
 type Period = keyof typeof PERIODS;
@@ -22,7 +26,8 @@ function beginOf(period: Period): string {
 }
 
 function readCounts(period: Period, signal: AbortSignal) {
-  const query = { network: network.value, createdFrom: beginOf(period) };
+  const days = String(PERIODS[period] ?? MOST_DAYS);
+  const query = { network: network.value, createdFrom: beginOf(period), days };
   return Promise.all(
     (["payment", "purchase"] as const).map(async (side) => ({
       side,
@@ -67,13 +72,14 @@ const BAR_WIDTH = 300;
 const ROW_HEIGHT = 26;
 
 /** A bar for each state; the numbers stand beside it, so that nobody has to read the bars. */
-function Chart({ side, counts: { total, byState } }: { side: Side; counts: Counts }) {
+function Chart({ side, counts: { total, byState, byDay } }: { side: Side; counts: Counts }) {
   const most = Math.max(1, ...byState.map(({ count }) => count));
   return (
     <section class="card" aria-label={SIDES[side].title}>
       <h3>
         <a href={pageHref(side)}>{SIDES[side].title}</a>: {total}
       </h3>
+      <Days title={SIDES[side].title} days={byDay} />
       <dl class="bars">
         {byState.map(({ onChainState, count }) => (
           <div key={onChainState ?? ""}>

@@ -180,7 +180,8 @@ export const webhooks: Page = {
     {
       name: "deliveries",
       title: "Delivery log",
-      about: "What was sent to one endpoint, newest event first, and what it answered.",
+      about:
+        "What was sent to one endpoint, or about one payment or purchase, newest event first. Open one to see each attempt.",
       path: "/webhooks/deliveries",
       rows: "Deliveries",
       empty: "Nothing was sent to this endpoint, or nothing that the filters leave.",
@@ -189,8 +190,10 @@ export const webhooks: Page = {
           name: "webhookId",
           label: "Endpoint (id)",
           isRequired: true,
+          unlessGiven: "recordId",
           hint: "As the list of endpoints shows it.",
         },
+        { name: "recordId", label: "Payment or purchase (id)" },
         {
           name: "status",
           label: "Status",

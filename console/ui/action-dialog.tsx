@@ -4,7 +4,7 @@ import { asCallError } from "../api/live.ts";
 import { type CallError, call } from "../api/request.ts";
 import { bodyOf, FieldError, FieldInput, initialValues, put } from "./form.tsx";
 import { at, textAt } from "./path.ts";
-import type { Action, FromRow } from "./resource.ts";
+import type { Action, FromRow, Helper } from "./resource.ts";
 import { network } from "./route.ts";
 import { announce } from "./status.tsx";
 import { Facts, Value } from "./value.tsx";
@@ -79,6 +79,11 @@ export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
               onChange={(value) => setValues((all) => ({ ...all, [field.name]: value }))}
             />
           ))}
+          <HelperButtons
+            helpers={action.helpers?.(row) ?? []}
+            onFilled={(filled) => setValues((all) => ({ ...all, ...filled }))}
+            onProblem={setProblem}
+          />
           {action.isFinal && (
             <label class="sure">
               <input
@@ -116,7 +121,36 @@ function requestBody(action: Action, values: Record<string, string>, row: unknow
   for (const [path, value] of Object.entries(action.fixed ?? {})) put(body, path, value);
   for (const [path, from] of Object.entries(action.fromRow ?? {}))
     put(body, path, taken(row, from));
-  return body;
+  return action.toBody?.(body) ?? body;
+}
+
+function HelperButtons({
+  helpers,
+  onFilled,
+  onProblem,
+}: {
+  helpers: readonly Helper[];
+  onFilled: (values: Readonly<Record<string, string>>) => void;
+  onProblem: (problem: CallError | null) => void;
+}) {
+  if (helpers.length === 0) return null;
+  const use = async ({ fill }: Helper) => {
+    onProblem(null);
+    try {
+      onFilled(await fill());
+    } catch (error) {
+      onProblem(asCallError(error));
+    }
+  };
+  return (
+    <div class="tools">
+      {helpers.map((helper) => (
+        <button key={helper.label} type="button" onClick={() => use(helper)}>
+          {helper.label}
+        </button>
+      ))}
+    </div>
+  );
 }
 
 function taken(row: unknown, from: FromRow): unknown {

@@ -66,7 +66,7 @@ function sentValue(field: Field, text: string, values: Values): unknown {
       return number;
     }
     case "amount": {
-      const amount = minorUnits(text, values[field.unitFrom ?? ""] ?? "");
+      const amount = minorUnits(text, field.unit ?? values[field.unitFrom ?? ""] ?? "");
       if (amount === null) throw new FieldError(field, "must be an amount of this unit");
       return amount;
     }

@@ -37,9 +37,10 @@ export function listCall(resource: Resource, query: Readonly<Record<string, stri
 
 export function ResourceList({ resource }: { resource: Resource }) {
   const { query } = route.value;
-  const { key = "id", columns, filters = [], creates = [], actions = [], related = [] } = resource;
+  const { key = "id", columns, filters = [], creates = [], related = [] } = resource;
   const missing = filters.find(
-    ({ name, isRequired, initial }) => isRequired && !(query[name] ?? initial),
+    ({ name, isRequired, unlessGiven = name, initial }) =>
+      isRequired && !(query[name] ?? initial) && !query[unlessGiven],
   );
   const asked = listCall(resource, query);
   const name = missing ? "" : `${urlOf(asked)} ${JSON.stringify(asked.body ?? "")}`;
@@ -48,6 +49,10 @@ export function ResourceList({ resource }: { resource: Resource }) {
   );
   const rows = live.data ?? [];
   const chosen = rows.find((row) => textAt(row, key) === query.on) ?? null;
+  const actions = [
+    ...(resource.actions ?? []),
+    ...(chosen === null ? [] : (resource.actionsOf?.(chosen) ?? [])),
+  ];
   const offered = [...creates, ...(chosen === null ? [] : actions)].filter(isOffered(chosen));
   const action = offered.find((one) => one.name === query.do);
   const last = rows.at(-1);

@@ -2,7 +2,7 @@
 import type { Method } from "../api/request.ts";
 import type { Access } from "../api/session.ts";
 
-/** Kinds of values. `tag` is one of a list of names, `code` an identifier that is copied rather than read. */
+/** Kinds of values. `tag` is one of a list of names, `code` an identifier that is copied rather than read, `records` flat objects. */
 export type Kind =
   | "text"
   | "tag"
@@ -13,6 +13,7 @@ export type Kind =
   | "flag"
   | "list"
   | "count"
+  | "records"
   | "json"
   | "link"
   | "pdf";
@@ -51,6 +52,8 @@ export interface Field {
   choices?: readonly string[];
   hint?: string;
   isRequired?: boolean;
+  /** Another filter that will do instead. */
+  unlessGiven?: string;
   /** It is sent even if it is empty, which is a value. */
   isEmptySent?: boolean;
   /** What it holds at first: a path in the row. */
@@ -59,6 +62,8 @@ export interface Field {
   initial?: string;
   /** Path of another field that holds the unit of an amount; the native coin when left out. */
   unitFrom?: string;
+  /** The unit of an amount, where it is known beforehand. */
+  unit?: string;
   /** A list is sent as objects that have each item under this name. */
   itemName?: string;
 }
@@ -90,6 +95,17 @@ export interface Action {
   needs?: Access;
   /** Members of the answer that are shown once, and what for. */
   shows?: readonly Column[];
+  /** Makes the body of what the fields hold, where it is no copy of them. */
+  toBody?: (filled: Record<string, unknown>) => object;
+  /** What can fill in fields, such as a wallet in the browser. */
+  helpers?: (row: unknown) => readonly Helper[];
+}
+
+/** Fills in fields of a form. */
+export interface Helper {
+  label: string;
+  /** What the fields are to hold, by their names. */
+  fill: () => Promise<Readonly<Record<string, string>>>;
 }
 
 /** Another list that belongs to a row. */
@@ -128,6 +144,8 @@ export interface Resource {
   columns: readonly Column[];
   creates?: readonly Action[];
   actions?: readonly Action[];
+  /** Those whose fields depend on the row. */
+  actionsOf?: (row: unknown) => readonly Action[];
   related?: readonly Related[];
   /** What an operator does where there is nothing yet. */
   empty: string;

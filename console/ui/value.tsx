@@ -32,6 +32,8 @@ export function Value({ kind = "text", value }: { kind?: Kind | undefined; value
       return <>{[value].flat().map(itemText).join(", ") || <span class="none">–</span>}</>;
     case "count":
       return <>{Array.isArray(value) ? value.length : String(value)}</>;
+    case "records":
+      return <Records records={value as object[]} />;
     case "json":
       return <pre>{JSON.stringify(value, null, 2)}</pre>;
     case "pdf":
@@ -41,6 +43,19 @@ export function Value({ kind = "text", value }: { kind?: Kind | undefined; value
     default:
       return <>{typeof value === "object" ? JSON.stringify(value) : String(value)}</>;
   }
+}
+
+/** Flat objects, each as a line of what it has. */
+export function Records({ records }: { records: readonly object[] }) {
+  return (
+    <ol class="records">
+      {records.map((one) => {
+        const members = Object.entries(one).filter(([, member]) => member !== null);
+        const line = members.map(([name, member]) => `${words(name)}: ${itemText(member)}`);
+        return <li key={line.join()}>{line.join(" · ")}</li>;
+      })}
+    </ol>
+  );
 }
 
 function itemText(item: unknown): string {

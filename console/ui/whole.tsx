@@ -6,7 +6,7 @@ import type { Kind } from "./resource.ts";
 import { changeQuery } from "./route.ts";
 import { Facts, Value } from "./value.tsx";
 
-/** Each member of a row under its own name; what is nested is shown as JSON. */
+/** Each member of a row under its own name; what is nested deeper than once is shown as JSON. */
 export function Whole({
   title,
   row,
@@ -17,7 +17,11 @@ export function Whole({
   /** What can be done with it. */
   children: ComponentChildren;
 }) {
-  const members = Object.entries(row as object);
+  const members = Object.entries(row as object).flatMap(([name, value]) =>
+    isNested(value)
+      ? Object.entries(value).map(([inner, one]) => [`${name}: ${inner}`, inner, one] as const)
+      : [[name, name, value] as const],
+  );
   return (
     <section class="panel" aria-label={title}>
       <header>
@@ -33,14 +37,22 @@ export function Whole({
       </header>
       <div class="tools">{children}</div>
       <Facts
-        facts={members.map(([name, value]) => [
-          words(name.charAt(0).toUpperCase() + name.slice(1)),
-          <Value key={name} kind={kindOf(name, value)} value={value} />,
+        facts={members.map(([title, name, value]) => [
+          words(title.charAt(0).toUpperCase() + title.slice(1)),
+          <Value key={title} kind={kindOf(name, value)} value={value} />,
         ])}
       />
       <Raw value={row} />
     </section>
   );
+}
+
+function isFlat(value: unknown): boolean {
+  return isNested(value) && Object.values(value).every((one) => typeof one !== "object" || !one);
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function Raw({ value }: { value: unknown }) {
@@ -61,12 +73,13 @@ export function kindOf(name: string, value: unknown): Kind {
       return value.every((one) => typeof one === "object" && one !== null && "unit" in one)
         ? "funds"
         : "json";
-    return value.every((one) => typeof one !== "object") ? "list" : "json";
+    if (value.every((one) => typeof one !== "object")) return "list";
+    return value.every(isFlat) ? "records" : "json";
   }
   if (typeof value === "object" && value !== null) return "json";
-  if (/(At|Time|Until|since|Check|DateTime)$/.test(name) && typeof value === "string")
+  if (/(At|From|Time|Until|since|Check|DateTime)$/.test(name) && typeof value === "string")
     return "time";
   if (/(^id|Id|Hash|Address|Vkey|VKey|Identifier|address|hash)$/.test(name)) return "code";
   if (/^(state|status|type|drives|onChainState|outcome|direction|kind)$/i.test(name)) return "tag";
-  return "text";
+  return typeof value === "string" && /^[0-9a-f]{40,}$/.test(value) ? "code" : "text";
 }

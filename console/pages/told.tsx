@@ -1,0 +1,51 @@
+/** What endpoints were told of one escrow, and how each attempt went. */
+import { SELDOM_MS, useLive } from "../api/live.ts";
+import { call } from "../api/request.ts";
+import { Problem } from "../ui/action-dialog.tsx";
+import { words } from "../ui/format.ts";
+import { pageHref } from "../ui/route.ts";
+import { Records, Tag, Time } from "../ui/value.tsx";
+
+interface Delivery {
+  id: string;
+  webhookId: string;
+  event: string;
+  status: string;
+  createdAt: string;
+  AttemptLog: object[];
+}
+
+const MOST_SHOWN = "50";
+
+export function Told({ id }: { id: string }) {
+  const live = useLive(
+    `told ${id}`,
+    (signal) =>
+      call<{ Deliveries: Delivery[] }>(
+        {
+          method: "GET",
+          path: "/webhooks/deliveries",
+          query: { recordId: id, limit: MOST_SHOWN },
+        },
+        signal,
+      ),
+    SELDOM_MS,
+  );
+  const told = live.data?.Deliveries ?? [];
+  return (
+    <section class="card" aria-label="Events and deliveries">
+      <h2>Events and deliveries</h2>
+      {live.error && <Problem problem={live.error} />}
+      {live.data && told.length === 0 && <p class="none">No endpoint was told of it.</p>}
+      <ul>
+        {told.map(({ id: event, webhookId, event: kind, status, createdAt, AttemptLog }) => (
+          <li key={`${event} ${webhookId}`}>
+            {words(kind)} <Tag name={status} /> <Time value={createdAt} /> ·{" "}
+            <a href={pageHref("webhooks", "", { on: webhookId })}>endpoint</a>
+            {AttemptLog.length > 0 && <Records records={AttemptLog} />}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
