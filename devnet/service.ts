@@ -32,7 +32,7 @@ export interface ServiceOptions {
   begins?: number;
   /** Origins on this machine, beside the demo's own, that webhooks, agents and nodes may be at. */
   origins?: readonly string[];
-  /** Whether actors play with the managed wallets: then the service only watches what those do. */
+  /** Whether actors play with the managed wallets first: the service only watches, until `handOver`. */
   hasActors?: boolean;
   /** Milliseconds between two runs of the cron; default 2,000. The platform's are a minute apart. */
   cronEveryMs?: number;

@@ -13,10 +13,12 @@ import { buildWorker } from "./build.ts";
 import { contracts } from "./contracts/index.ts";
 import { publishScripts } from "./demo/actors/publish.ts";
 import { invoiceCommand } from "./demo/invoice-command.ts";
+import { playPresent } from "./demo/present.ts";
 import { playRegistrations } from "./demo/registrations.ts";
 import { registerAgents } from "./demo/registry.ts";
-import { HISTORY_MS, playHistory, playPresent } from "./demo/scenario.ts";
+import { HISTORY_MS, playHistory } from "./demo/scenario.ts";
 import type { PlayedLife } from "./demo/scenes.ts";
+import { handOver } from "./demo/sources.ts";
 import { playPurchases } from "./demo/x402/buyer.ts";
 import { EvmUnavailable } from "./evm/node.ts";
 import { requireFolder, requireWritableCheckout } from "./folders.ts";
@@ -81,11 +83,12 @@ async function start(): Promise<void> {
   if (isNew) service.chain.moveTo(Date.now());
   service.goLive();
   if (isPlayed) {
-    // From here on the service spends from the same wallets, so this comes last.
+    // From here on the service spends from the actors' wallets, and they no more.
+    await handOver(access);
     const play = await playRegistrations({ ...service, ...access });
     goOn(play(curtain.signal));
   }
-  if (!flags["no-demo"]) goOn(playPresent(service.chain, curtain.signal, log));
+  if (!flags["no-demo"]) goOn(playPresent(access, service.agents, curtain.signal, log));
   const curl = (path: string) => `curl -s -H 'token: ${access.token}' '${access.url}${path}'`;
   console.log(`ready: ${service.url} · admin key: ${variables.ADMIN_KEY}`);
   console.log(`console: ${service.url}/console`);

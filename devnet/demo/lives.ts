@@ -19,9 +19,20 @@ export interface Life {
   collateral?: bigint;
   /** Laid over the datum, for a lock that the service must not accept. */
   datum?: Partial<EscrowDatum>;
-  /** A party has to wait for its cooldown before a step that has a deadline. */
-  takesHours?: true;
+  /** Lived at the end of the two days, so that the next step by itself is some time away. */
+  isLate?: true;
+  /** The party that is nobody's whom the service knows: what only it can do stays undone. */
+  stranger?: "seller" | "buyer";
 }
+
+/** How the service ends what its parties leave open. */
+const BY_ITSELF: Partial<Record<OnChainState, OnChainState>> = {
+  FundsLocked: "RefundWithdrawn",
+  RefundRequested: "RefundWithdrawn",
+  RefundAuthorized: "RefundWithdrawn",
+  ResultSubmitted: "Withdrawn",
+  WithdrawAuthorized: "Withdrawn",
+};
 
 /** Lives that the two generations share. */
 const COMMON: Omit<Life, "version">[] = [
@@ -51,18 +62,22 @@ export const LIVES: readonly Life[] = [
     steps: ["requestRefund", "cancelRefund", "submitResult", "withdraw"],
     ends: "Withdrawn",
     collateral: 2_000_000n,
-    takesHours: true,
   },
   {
     version: "Web3ChainV1",
     steps: ["submitResult", "requestRefund", "authorizeRefund", "withdrawRefund"],
     ends: "RefundWithdrawn",
   },
-  ...COMMON.map((life) => ({ ...life, version: "Web3ChainV2" as const })),
+  ...COMMON.map((life) => ({
+    ...life,
+    version: "Web3ChainV2" as const,
+    ...(BY_ITSELF[life.ends] && { isLate: true as const }),
+  })),
   {
     version: "Web3ChainV2",
     steps: ["submitResult", "requestRefund", "authorizeWithdrawal"],
     ends: "WithdrawAuthorized",
+    stranger: "seller",
   },
   {
     version: "Web3ChainV2",
@@ -70,7 +85,12 @@ export const LIVES: readonly Life[] = [
     ends: "Withdrawn",
     collateral: 2_000_000n,
   },
-  { version: "Web3ChainV2", steps: ["requestRefund", "authorizeRefund"], ends: "RefundAuthorized" },
+  {
+    version: "Web3ChainV2",
+    steps: ["requestRefund", "authorizeRefund"],
+    ends: "RefundAuthorized",
+    stranger: "buyer",
+  },
   {
     version: "Web3ChainV2",
     steps: ["submitResult", "requestRefund", "authorizeRefund", "withdrawRefund"],
@@ -94,6 +114,22 @@ export const LIVES: readonly Life[] = [
   { version: "Web3ChainV2", steps: ["submitResult", "withdraw"], ends: "Withdrawn", together: 4 },
 ];
 
-/** The state that each escrow of the lives ends in. */
+/** The state that each escrow of the lives is left in by those who play it. */
 export const endsOf = (lives: readonly Life[]): OnChainState[] =>
   lives.flatMap(({ ends, together = 1 }) => Array.from({ length: together }, () => ends));
+
+/**
+ * The states that the service's records of the lives come to once its wallets are driven: it ends the lives
+ * whose parties are its own and whose time has come.
+ */
+export function drivenEndsOf(lives: readonly Life[], side: "payment" | "purchase"): OnChainState[] {
+  const party = side === "payment" ? "seller" : "buyer";
+  return endsOf(
+    lives
+      .filter(({ stranger }) => stranger !== party)
+      .map((life) => {
+        const end = life.isLate || life.stranger ? undefined : BY_ITSELF[life.ends];
+        return end ? { ...life, ends: end } : life;
+      }),
+  );
+}

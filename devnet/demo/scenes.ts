@@ -3,7 +3,7 @@ import type { Funds, OnChainState, PaymentSourceType } from "../../src/chain/net
 import type { Chain } from "../ledger/chain.ts";
 import { actAll, lockAll } from "./actors/actions.ts";
 import type { Escrow, LockOrder } from "./actors/escrow.ts";
-import { ADMIN, CASTS, type Wallet } from "./actors/wallets.ts";
+import { ADMIN, CASTS, STRANGER, type Wallet } from "./actors/wallets.ts";
 import { opensAt } from "./actors/window.ts";
 import { DEMO_DOLLAR } from "./currency.ts";
 import type { Life } from "./lives.ts";
@@ -67,8 +67,8 @@ const WITH_TOKENS = 6_000_000n;
 export function sceneOf(life: Life, turn: number, due: number): Scene {
   const { sellers, buyers } = CASTS[life.version];
   const parties = {
-    seller: atTurn(sellers, turn),
-    buyer: atTurn(buyers, turn),
+    seller: life.stranger === "seller" ? STRANGER : atTurn(sellers, turn),
+    buyer: life.stranger === "buyer" ? STRANGER : atTurn(buyers, turn),
     sellerReturn: atTurn(sellers, turn + 1),
     buyerReturn: atTurn(buyers, turn + 1),
   };

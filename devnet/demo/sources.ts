@@ -15,14 +15,24 @@ const PATH = "/payment-source-extended";
  * @throws when the service refuses.
  */
 export async function ensureSources(service: ApiAccess, drives: "nothing" | "all"): Promise<void> {
-  const { ExtendedPaymentSources } = await ask<{
-    ExtendedPaymentSources: { smartContractAddress: string }[];
-  }>(service, "GET", `${PATH}?network=Preprod&limit=100`);
-  const followed = ExtendedPaymentSources.map((source) => source.smartContractAddress);
+  const followed = (await listed(service)).map((source) => source.smartContractAddress);
   for (const contract of contracts()) {
     if (followed.includes(contract.address)) continue;
     await ask(service, "POST", PATH, { ...sourceOf(contract), drives });
   }
+}
+
+/** Has the service drive the wallets of every payment source from now on. */
+export async function handOver(service: ApiAccess): Promise<void> {
+  for (const { id } of await listed(service))
+    await ask(service, "PATCH", PATH, { id, drives: "all" });
+}
+
+async function listed(service: ApiAccess): Promise<{ id: string; smartContractAddress: string }[]> {
+  const { ExtendedPaymentSources } = await ask<{
+    ExtendedPaymentSources: { id: string; smartContractAddress: string }[];
+  }>(service, "GET", `${PATH}?network=Preprod&limit=100`);
+  return ExtendedPaymentSources;
 }
 
 function sourceOf({ type, address, policy }: Deployment) {

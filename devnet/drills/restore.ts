@@ -1,7 +1,7 @@
 /**
- * The restore drill of docs/upgrading.md, on the local chain: with the demo playing and wallets trading,
- * the database of the running service is set back, and in the end nothing may have been paid twice and the
- * records must say what the chain says.
+ * The restore drill of docs/upgrading.md, on the local chain: while wallets trade, the database of the running
+ * service is set back, and in the end nothing may have been paid twice and the records must say what the chain
+ * says.
  *
  *     node devnet/drills/restore.ts [--minutes=60]
  *
@@ -18,7 +18,8 @@ import { type ApiAccess, ask, Refused } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { publishScripts } from "../demo/actors/publish.ts";
 import { registerAgents } from "../demo/registry.ts";
-import { HISTORY_MS, playHistory, playPresent } from "../demo/scenario.ts";
+import { HISTORY_MS, playHistory } from "../demo/scenario.ts";
+import { askStep, type Bought, buyJob } from "../demo/trade.ts";
 import { buy, openPurse, type Purchase } from "../demo/x402/buyer.ts";
 import { PAYEE } from "../demo/x402/resource.ts";
 import { dollarsOf } from "../evm/money.ts";
@@ -28,16 +29,7 @@ import { type Service, startService, type X402Scene } from "../service.ts";
 import { saveDatabase } from "./database.ts";
 import { differences, factsOf, heldAt, locksOnChain, signatureOf, tokensAt } from "./evidence.ts";
 import { followAnew } from "./follow-anew.ts";
-import {
-  type Bought,
-  buyJob,
-  deliver,
-  openStalls,
-  register,
-  type Stall,
-  type Transferred,
-  transfer,
-} from "./trader.ts";
+import { openStalls, register, type Stall, type Transferred, transfer } from "./trader.ts";
 
 const MINUTE_MS = 60_000;
 /** How often each stall buys and pays something. */
@@ -82,7 +74,6 @@ interface Books {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "restore-drill-"));
-const curtain = new AbortController();
 const lines: string[] = [];
 try {
   const { path: bundle } = await buildWorker(folder);
@@ -100,7 +91,6 @@ try {
     for (const line of lines.filter((one) => one.includes('"request.failed"'))) console.log(line);
     throw error;
   } finally {
-    curtain.abort();
     await service.close();
   }
 } finally {
@@ -117,7 +107,6 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   chain.moveTo(Date.now());
   const stalls = await openStalls(admin, chain, service.agents.url);
   service.goLive();
-  playPresent(chain, curtain.signal, (line) => lines.push(line)).catch(() => undefined);
   const x402 = service.x402 instanceof EvmUnavailable ? null : service.x402;
   const purse = x402 && (await openPurse(admin, x402.node));
   const books: Books = {
@@ -128,7 +117,7 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   };
   await trade(admin, stalls, books);
   await calm(service);
-  say("wallets trade, and the demo plays");
+  say("wallets trade");
 
   // Half done when the database is kept, and done in the time that it forgets.
   await trade(admin, stalls, books);
@@ -168,7 +157,6 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   const halted = lines.slice(logged).filter((line) => line.includes('"wallet.halted"')).length;
   say(`all is done again after ${Math.round((Date.now() - restoredAt) / 1000)} s`);
   expect("the wallets noticed, and stopped", halted > 0, "no wallet.halted in the log");
-  curtain.abort();
   check(service, books);
   await compare(service, admin, stalls);
 }
@@ -186,7 +174,7 @@ async function deliverJobs(admin: ApiAccess, { bought, delivered }: Books): Prom
   for (const [i, job] of bought.entries()) {
     // They come from the stalls in turn.
     const isToBe = i % 4 < 2 && !delivered.has(job);
-    if (isToBe && (await deliver(admin, job))) delivered.add(job);
+    if (isToBe && (await askStep(admin, "deliver", job))) delivered.add(job);
   }
 }
 

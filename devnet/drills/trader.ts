@@ -1,17 +1,16 @@
 /** Somebody who has a service trade with its own wallets: agents, quotes, purchases and transfers. */
-import { randomBytes } from "node:crypto";
 import { generateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { keysFromMnemonic } from "../../src/chain/keys.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
-import { type ApiAccess, ask, Refused } from "../client/api.ts";
+import { type ApiAccess, ask } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { buildTransaction } from "../demo/actors/transaction.ts";
 import { STRANGER } from "../demo/actors/wallets.ts";
+import type { Shop } from "../demo/trade.ts";
 import type { Chain } from "../ledger/chain.ts";
 
 const NETWORK = "Preprod";
-const MINUTE_MS = 60_000;
 const TRANSFERRED = 2_000_000n;
 const FUNDS = 50_000_000_000n;
 const OUTPUTS = 4;
@@ -29,17 +28,10 @@ interface TradingWallet {
 }
 
 /** A payment source with the trader's wallets, and an agent of theirs. */
-export interface Stall {
+export interface Stall extends Shop {
   source: Source;
   seller: TradingWallet;
   buyer: TradingWallet;
-  agentIdentifier: string;
-}
-
-/** What was asked for, with what it takes to ask for it again. */
-export interface Bought {
-  blockchainIdentifier: string;
-  body: object;
 }
 
 export interface Transferred {
@@ -47,7 +39,7 @@ export interface Transferred {
   amount: bigint;
 }
 
-/** The payment sources of the running demo, whose own wallets are the actors': the service only watches those. */
+/** A stall in each payment source. The sources' other wallets stand still: the drill counts what its own do. */
 export async function openStalls(
   admin: ApiAccess,
   chain: Chain,
@@ -71,7 +63,14 @@ export async function openStalls(
     const seller = await addWallet(admin, chain, source, "Selling");
     const buyer = await addWallet(admin, chain, source, "Purchasing");
     const { id } = await register(admin, seller, `Agent of ${source.paymentSourceType}`, agentUrl);
-    stalls.push({ source, seller, buyer, agentIdentifier: await registered(admin, id) });
+    const { paymentSourceType } = source;
+    stalls.push({
+      source,
+      seller,
+      buyer,
+      paymentSourceType,
+      agentIdentifier: await registered(admin, id),
+    });
   }
   return stalls;
 }
@@ -107,59 +106,6 @@ async function registered(admin: ApiAccess, id: string): Promise<string> {
     return Assets[0]?.state === "RegistrationConfirmed" && Assets[0].agentIdentifier;
   };
   return until(look, { what: "an agent on the chain" });
-}
-
-/** Has a job quoted and buys it; the result is due a quarter of an hour later. */
-export async function buyJob(admin: ApiAccess, stall: Stall): Promise<Bought> {
-  const { agentIdentifier, source } = stall;
-  const isV2 = source.paymentSourceType === "Web3ChainV2";
-  const identifierFromPurchaser = randomBytes(10).toString("hex");
-  const inputHash = randomBytes(32).toString("hex");
-  const now = Date.now();
-  const at = (minutes: number) => new Date(now + minutes * MINUTE_MS).toISOString();
-  const quote = await ask<Record<string, string>>(admin, "POST", "/payment", {
-    network: NETWORK,
-    agentIdentifier,
-    inputHash,
-    identifierFromPurchaser,
-    payByTime: at(10),
-    submitResultTime: at(16),
-    ...(isV2 && { supportedPaymentSourceIndex: 0 }),
-  });
-  const body = {
-    network: NETWORK,
-    blockchainIdentifier: quote.blockchainIdentifier,
-    agentIdentifier,
-    inputHash,
-    sellerVkey: quote.sellerVKey,
-    identifierFromPurchaser,
-    payByTime: quote.payByTime,
-    submitResultTime: quote.submitResultTime,
-    unlockTime: quote.unlockTime,
-    externalDisputeUnlockTime: quote.externalDisputeUnlockTime,
-    ...(isV2 && {
-      supportedPaymentSourceIndex: 0,
-      sellerReturnAddress: quote.sellerReturnAddress,
-    }),
-  };
-  await ask(admin, "POST", "/purchase", body);
-  return { blockchainIdentifier: quote.blockchainIdentifier ?? "", body };
-}
-
-/** Delivers a job's result, as soon as it is paid for. @returns whether it was: else it is too early, or too late */
-export async function deliver(
-  admin: ApiAccess,
-  { blockchainIdentifier }: Bought,
-): Promise<boolean> {
-  const submitResultHash = "5e".repeat(32);
-  const body = { network: NETWORK, blockchainIdentifier, submitResultHash };
-  try {
-    await ask(admin, "POST", "/payment/submit-result", body);
-    return true;
-  } catch (error) {
-    if (error instanceof Refused && (error.status === 409 || error.status === 404)) return false;
-    throw error;
-  }
 }
 
 /** Has a buyer's wallet pay an address that nobody else pays. */

@@ -162,6 +162,7 @@ export async function pastStates(
 export const REGISTERED = {
   agents: [
     "Registered adviser: RegistrationConfirmed",
+    "Second-generation adviser: RegistrationConfirmed",
     "Short-lived adviser: DeregistrationConfirmed",
   ],
   inboxAgents: ["demo-inbox: RegistrationConfirmed"],

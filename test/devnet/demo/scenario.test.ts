@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { ACTOR_FUNDS, CASTS, type Wallet } from "../../../devnet/demo/actors/wallets.ts";
 import { DEMO_DOLLAR } from "../../../devnet/demo/currency.ts";
 import { endsOf, LIVES } from "../../../devnet/demo/lives.ts";
-import { HISTORY_MS, playHistory, presentLives } from "../../../devnet/demo/scenario.ts";
+import { HISTORY_MS, playHistory } from "../../../devnet/demo/scenario.ts";
 import { createChain } from "../../../devnet/ledger/chain.ts";
-import type { LedgerRejection } from "../../../devnet/ledger/rejection.ts";
 import { ON_CHAIN_STATES } from "../../../src/chain/network.ts";
 
 const BEGINS = Date.UTC(2026, 0, 1);
@@ -25,10 +24,6 @@ function untouched(chain: DemoChain): number {
   return SELLING.flatMap(({ address }) => chain.utxosAt(address)).filter(
     ({ txHash }) => txHash === seed,
   ).length;
-}
-
-function rethrow(error: LedgerRejection): never {
-  throw error;
 }
 
 describe("the demo's past", () => {
@@ -57,38 +52,5 @@ describe("the demo's past", () => {
     expect(Math.max(...together)).toBe(4);
     expect(LIVES.some(({ returns }) => returns)).toBe(true);
     expect(LIVES.some(({ collateral }) => collateral)).toBe(true);
-  });
-});
-
-describe("the demo's present", () => {
-  it("changes something within each half minute, and nothing is refused", () => {
-    const chain = makeChain();
-    const tick = presentLives(chain, rethrow);
-    const times: number[] = [];
-    for (let second = 0; second < 600; second++) {
-      const before = chain.tip().height;
-      tick();
-      if (chain.tip().height > before) times.push(second);
-      chain.advance(1_000);
-    }
-    const gaps = times.slice(1).map((time, i) => time - (times[i] ?? 0));
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(20);
-    expect(times.at(-1)).toBeGreaterThan(570);
-    // Each life locks once; most have moved on since.
-    expect(times.length).toBeGreaterThan(60);
-  });
-
-  it("goes on after a step that came too late, and tells of it", () => {
-    const chain = makeChain();
-    const lost: LedgerRejection[] = [];
-    const tick = presentLives(chain, (reason) => lost.push(reason));
-    tick();
-    chain.advance(3_600_000);
-    for (let second = 0; second < 60; second++) {
-      tick();
-      chain.advance(1_000);
-    }
-    expect(lost.map(({ token }) => token)).toEqual(["OutsideValidityIntervalUTxO"]);
-    expect(chain.tip().height).toBeGreaterThan(3);
   });
 });

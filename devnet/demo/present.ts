@@ -1,0 +1,126 @@
+/**
+ * The demo's present: jobs are quoted and bought through the service's API, and its wallets do the rest. So
+ * whoever looks on sees escrows come and move on for as long as it runs.
+ */
+import { setInterval } from "node:timers/promises";
+import type { PaymentSourceType } from "../../src/chain/network.ts";
+import { type ApiAccess, ask } from "../client/api.ts";
+import { until } from "../client/wait.ts";
+import { CASTS } from "./actors/wallets.ts";
+import type { Agents } from "./agents.ts";
+import { type AskedStep, askStep, type Bought, buyJob, type Shop } from "./trade.ts";
+
+/** Between two jobs. */
+const JOB_EVERY_MS = 20_000;
+const TICK_MS = 2_000;
+/** After this long nothing more is asked for a job: its result is overdue. */
+const GIVEN_UP_MS = 16 * 60_000;
+
+/** What is asked for after the purchase; the rest comes by itself, the last job's refund too. */
+const COURSES: readonly AskedStep[][] = [["deliver"], ["request-refund", "authorize-refund"], []];
+
+/** A job of the present. */
+interface Job {
+  bought: Bought;
+  boughtAt: number;
+  /** What is still to be asked for. */
+  steps: AskedStep[];
+}
+
+/**
+ * Has jobs done, a new one every 20 seconds, until the signal aborts, which ends it with an AbortError.
+ *
+ * @param log - is told of what the service refuses, which ends that job alone: a machine may have slept
+ */
+export async function playPresent(
+  service: ApiAccess,
+  agents: Agents,
+  signal: AbortSignal,
+  log: (line: string) => void,
+): Promise<void> {
+  const shops: Shop[] = [];
+  const open = (shop: Promise<Shop>) => shop.then((one) => shops.push(one));
+  const opened = Promise.all([
+    open(shopOfPast(service, signal)),
+    open(newShop(service, agents, signal)),
+  ]);
+  opened.catch((error: unknown) => signal.aborted || log(`demo: a shop does not open: ${error}`));
+
+  let jobs: Job[] = [];
+  let turn = 0;
+  let nextAt = 0;
+  for await (const _ of setInterval(TICK_MS, null, { signal })) {
+    try {
+      const shop = shops[turn % shops.length];
+      if (shop && Date.now() >= nextAt) {
+        const steps = [...(COURSES[Math.floor(turn / shops.length) % COURSES.length] ?? [])];
+        turn++;
+        nextAt = Date.now() + JOB_EVERY_MS;
+        jobs.push({ bought: await buyJob(service, shop), boughtAt: Date.now(), steps });
+      }
+      for (const { steps, bought } of jobs) {
+        const [step] = steps;
+        if (step && (await askStep(service, step, bought))) steps.shift();
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      log(`demo: ${error}`);
+    }
+    jobs = jobs.filter(
+      ({ steps, boughtAt }) => steps.length > 0 && Date.now() < boughtAt + GIVEN_UP_MS,
+    );
+  }
+}
+
+/** The agent that was registered in the past, on Web3ChainV1. */
+async function shopOfPast(service: ApiAccess, signal: AbortSignal): Promise<Shop> {
+  const look = async () => {
+    const { entries } = await ask<{ entries: { agentIdentifier: string }[] }>(
+      service,
+      "POST",
+      "/registry-entry-search",
+      { network: "Preprod", query: PAST_AGENT },
+    );
+    return entries[0]?.agentIdentifier;
+  };
+  const what = { what: `${PAST_AGENT} in the registry`, everyMs: TICK_MS, signal };
+  return { agentIdentifier: await until(look, what), paymentSourceType: "Web3ChainV1" };
+}
+
+/** Who is bought from in the README's first example. */
+export const PAST_AGENT = "Steady translator";
+
+const NEW_AGENT = "Second-generation adviser";
+
+/** An agent of Web3ChainV2, registered through the API unless it is there already. */
+async function newShop(service: ApiAccess, agents: Agents, signal: AbortSignal): Promise<Shop> {
+  const paymentSourceType: PaymentSourceType = "Web3ChainV2";
+  const [seller] = CASTS[paymentSourceType].sellers;
+  if (!seller) throw new Error("the demo's payment source has no wallet");
+  const found = async () => {
+    const { Assets } = await ask<{ Assets: { state: string; agentIdentifier: string | null }[] }>(
+      service,
+      "GET",
+      `/registry?network=Preprod&searchQuery=${encodeURIComponent(NEW_AGENT)}`,
+    );
+    return Assets[0];
+  };
+  if (!(await found()))
+    await ask(service, "POST", "/registry", {
+      network: "Preprod",
+      sellingWalletVkey: seller.vkey,
+      name: NEW_AGENT,
+      description: "An agent that is paid through the second generation of the contract.",
+      apiBaseUrl: `${agents.url}/${NEW_AGENT.toLowerCase().replaceAll(" ", "-")}`,
+      Tags: ["demo", "advice"],
+      Capability: { name: "advice", version: "1.0.0" },
+      Author: { name: "The demo" },
+      AgentPricing: { pricingType: "Fixed", Pricing: [{ unit: "", amount: "5000000" }] },
+    });
+  const look = async () => {
+    const asset = await found();
+    return asset?.state === "RegistrationConfirmed" && asset.agentIdentifier;
+  };
+  const what = { what: `${NEW_AGENT} on the chain`, everyMs: TICK_MS, signal };
+  return { agentIdentifier: await until(look, what), paymentSourceType };
+}
