@@ -22,6 +22,7 @@ import {
   readyLines,
   records,
   registrations,
+  root,
   start,
   stop,
   WAIT_MS,
@@ -133,6 +134,28 @@ describe("npm start -- --keep", () => {
       return seen.size;
     };
     await expect.poll(lives, { interval: 1_000 }).toBeGreaterThan(1);
+  });
+
+  it("has the README's first example, which is quoted, bought and locked", async () => {
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    const [, example = ""] = /^```sh\n(BASE=[\s\S]*?)^```$/m.exec(readme) ?? [];
+    const program = example
+      .replace(/^BASE=.*$/m, `BASE=${service.url}`)
+      .replace(/^KEY=.*$/m, `KEY=${service.adminKey}`);
+    // Its purchase may be locked by the time it looks.
+    const { stdout } = await promisify(execFile)("bash", ["-c", `${program}\necho "{$ID}"`]);
+    const [requested, , id = ""] = stdout.trim().split("\n");
+    expect(requested).toBe("FundsLockingRequested");
+    const both = async () => {
+      const one = (side: string) =>
+        asked<{ onChainState: string }>(
+          "POST",
+          `/${side}/resolve-blockchain-identifier`,
+          JSON.parse(id),
+        );
+      return [(await one("payment")).onChainState, (await one("purchase")).onChainState];
+    };
+    await expect.poll(both, { interval: 500 }).toEqual(["FundsLocked", "FundsLocked"]);
   });
 
   it("registers agents and an inbox agent, verifies it, and deregisters another", async () => {
