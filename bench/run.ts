@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [deploy] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [wallets] [x402] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [deploy] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [wallets] [purchases] [x402] [--quick] [--json <path>]
  *
  * Without a part's name all of them run. Any answer that is not 2xx, any failed connection and any
  * figure beyond its limit ends it with exit code 1.
@@ -15,6 +15,7 @@ import { benchDeployments } from "./deploy.ts";
 import { benchDiffs } from "./diff.ts";
 import { benchInvoices } from "./invoices.ts";
 import { benchPaging } from "./paging.ts";
+import { benchPurchases } from "./purchases.ts";
 import { benchRegistration } from "./registration.ts";
 import { benchRegistry } from "./registry.ts";
 import { measureStartup, STARTUP_LIMIT_MS } from "./startup.ts";
@@ -40,6 +41,7 @@ const PARTS = [
   "registry",
   "registration",
   "wallets",
+  "purchases",
   "webhooks",
   "x402",
 ] as const;
@@ -58,6 +60,7 @@ const TITLES = {
   health: "Health checks of all agents",
   registration: "From the request to the signed transaction",
   wallets: "Many tasks of one wallet; fees in minor units",
+  purchases: "From POST /purchase to the locked escrow",
   workerBots: "Migration of worker bots",
   webhooks: "Events, from their commit to every receiver",
   webhookNeighbours: "Events of one endpoint beside a slow receiver of another",
@@ -107,6 +110,7 @@ async function run(context: BenchContext): Promise<void> {
   }
   if (isWanted("registration")) report("registration", await benchRegistration(context));
   if (isWanted("wallets")) report("wallets", await benchWallets(context));
+  if (isWanted("purchases")) report("purchases", await benchPurchases(context));
   if (isWanted("webhooks")) {
     const { rows, writes, neighbours, excesses } = await benchWebhooks(context);
     report("webhooks", rows);

@@ -63,14 +63,18 @@ const FETCH = `async fetch(request, env) {
  * @param fetch - the method that answers requests
  */
 export function emptyModule(fetch = "fetch: () => new Response()"): string {
-  const found = readFileSync(CONFIGURATION, "utf8").matchAll(/^class_name = "(\w+)"$/gm);
-  // Each is there once for every environment.
-  const names = new Set([...found].map(([, name]) => name));
   return [
     `import { DurableObject } from "cloudflare:workers";`,
-    ...[...names].map((name) => `export class ${name} extends DurableObject {}`),
+    ...objectNames().map((name) => `export class ${name} extends DurableObject {}`),
     `export default { ${fetch}, scheduled() {}, queue() {} };`,
   ].join("\n");
+}
+
+/** Names of the classes of objects in the configuration. */
+export function objectNames(): string[] {
+  const found = readFileSync(CONFIGURATION, "utf8").matchAll(/^class_name = "(\w+)"$/gm);
+  // Each is there once for every environment.
+  return [...new Set([...found].map(([, name = ""]) => name))];
 }
 
 async function fill({ d1 }: Host): Promise<void> {

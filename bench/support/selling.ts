@@ -1,30 +1,42 @@
-/** A payment source with one selling wallet, and agents registered by it, through the API. */
+/** A payment source with a selling and a purchasing wallet, and agents, through the API. */
 import { contractOf } from "../../devnet/contracts/index.ts";
-import { ADMIN, SELLERS } from "../../devnet/demo/actors/wallets.ts";
+import { ADMIN, BUYERS, SELLERS } from "../../devnet/demo/actors/wallets.ts";
+import type { PaymentSourceType } from "../../src/chain/network.ts";
 import { type BenchService, call } from "./service.ts";
 
-const CONTRACT = contractOf("Web3ChainV2");
 /** The selling wallet. */
 export const SELLER = SELLERS[0];
 
-export async function createSource(service: BenchService): Promise<void> {
+export async function createSource(
+  service: BenchService,
+  type: PaymentSourceType = "Web3ChainV2",
+): Promise<void> {
+  const contract = contractOf(type);
   await call(service, "/api/v1/payment-source-extended", {
     method: "POST",
     body: {
       network: "Preprod",
-      paymentSourceType: CONTRACT.type,
-      smartContractAddress: CONTRACT.address,
-      policyId: CONTRACT.policy.hash,
+      paymentSourceType: contract.type,
+      smartContractAddress: contract.address,
+      policyId: contract.policy.hash,
       PaymentSourceConfig: { rpcProviderApiKey: "bench", rpcProvider: "Blockfrost" },
       AdminWallets: [{ walletAddress: ADMIN.address }],
       feeRatePermille: 50,
       SellingWallets: [{ walletMnemonic: SELLER.mnemonic }],
+      PurchasingWallets: [{ walletMnemonic: BUYERS[0].mnemonic }],
     },
   });
 }
 
+/** What an agent may ask for a job. */
+export type Pricing = { pricingType: "Free" } | { pricingType: "Fixed"; Pricing: object[] };
+
 /** Asks for an agent to be registered. @returns its record */
-export function register<Record>(service: BenchService, name: string): Promise<Record> {
+export function register<Record>(
+  service: BenchService,
+  name: string,
+  pricing: Pricing = { pricingType: "Free" },
+): Promise<Record> {
   return call(service, "/api/v1/registry", {
     method: "POST",
     body: {
@@ -36,7 +48,7 @@ export function register<Record>(service: BenchService, name: string): Promise<R
       Tags: ["bench"],
       Capability: { name: "being measured", version: "1.0.0" },
       Author: { name: "The bench" },
-      AgentPricing: { pricingType: "Free" },
+      AgentPricing: pricing,
     },
   });
 }
