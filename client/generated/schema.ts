@@ -4678,6 +4678,8 @@ export interface components {
             network: components["schemas"]["Network"];
             /** @description Id of its payment source. */
             paymentSourceId: string;
+            /** @description Generation of the escrow contract. */
+            paymentSourceType: components["schemas"]["PaymentSourceType"];
             /** @description Names the escrow. */
             blockchainIdentifier: string;
             /** @description Where the seller's part goes. */

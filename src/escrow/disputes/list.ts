@@ -53,6 +53,7 @@ function shownDispute(record: EscrowRecord, proposal: ProposalRow | undefined) {
     kind: record.side === "payment" ? ("Payment" as const) : ("Purchase" as const),
     network: record.network,
     paymentSourceId: record.sourceId,
+    paymentSourceType: record.sourceType,
     blockchainIdentifier: record.blockchainIdentifier,
     sellerAddress: lock?.sellerReturnAddress ?? terms.seller,
     buyerAddress: lock?.buyerReturnAddress ?? lock?.buyer ?? null,

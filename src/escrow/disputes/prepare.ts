@@ -30,7 +30,7 @@ import { movingChainTime } from "../requests/clock.ts";
 import type { Split } from "./message.ts";
 import { settlementPart } from "./part.ts";
 import { outputsSetAside } from "./store.ts";
-import { DISPUTE_WORK } from "./work.ts";
+import { DISPUTE_WORK } from "./tables.ts";
 
 /** How long administrators have to sign. Nodes cannot place a later end (36 hours ahead) in time. */
 const VALID_SLOTS = 24 * 3600;

@@ -10,7 +10,7 @@ import {
   timestamp,
   WALLET_ADDRESS,
 } from "../../http/openapi/fields.ts";
-import { funds, givenUnit, network } from "../../http/openapi/ledger.ts";
+import { funds, givenUnit, network, paymentSourceType } from "../../http/openapi/ledger.ts";
 import { text } from "../../http/parameters.ts";
 import { escrowKind, givenIdentifier, IDENTIFIER } from "../schemas/names.ts";
 import { REVEAL_ACTION } from "./reveal-data.ts";
@@ -139,6 +139,7 @@ export const shownDispute = named(
     kind: described(escrowKind, "Which of the two it is.", "Payment"),
     network,
     paymentSourceId: recordId("its payment source"),
+    paymentSourceType,
     blockchainIdentifier: answerText("Names the escrow.", IDENTIFIER),
     sellerAddress: answerText("Where the seller's part goes.", WALLET_ADDRESS),
     buyerAddress: described(

@@ -4,8 +4,9 @@ import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
 import { type DueWallets, walletsDueIn } from "../../wallets/due.ts";
 import { StaleWallet } from "../../wallets/spending/store.ts";
+import { ITS_TURN, type WaitingTasks, waitingRecords } from "../../wallets/waiting.ts";
 import type { LiveOutput } from "../record.ts";
-import { disputeProposal, type ProposalRow } from "./tables.ts";
+import { DISPUTE_WORK, disputeProposal, type ProposalRow, type ProposalState } from "./tables.ts";
 
 /** Columns that change during the life of a proposal. */
 export type ProposalChange = Partial<
@@ -133,6 +134,22 @@ const withSettlements = walletsDueIn("dispute_proposal");
 export function walletsWithSettlements(clock: ChainClock): DueWallets {
   return (db, now) => withSettlements(db, clock === "wall" ? now : Number.MAX_SAFE_INTEGER);
 }
+
+const WAITING = { table: "dispute_proposal", states: "*", pays: "NULL" };
+
+/** Settlements whose transaction is not sent yet; of Web3ChainV1 an output of the wallet waits as well. */
+export const waitingSettlements: WaitingTasks = async (...asked) => {
+  const records = await waitingRecords<ProposalState>(WAITING, ...asked);
+  return records.map(({ id, vkey, state, error, dueAt }) => ({
+    ...{ id, vkey, dueAt },
+    feature: DISPUTE_WORK,
+    reason:
+      error ??
+      (state === "Collecting"
+        ? "waits for administrators' signatures, with an output set aside to pay for it"
+        : ITS_TURN),
+  }));
+};
 
 /** What a wallet settles next; it may not be due yet. */
 export async function nextSettlement(

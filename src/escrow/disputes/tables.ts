@@ -2,6 +2,9 @@ import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { NETWORKS } from "../../chain/network.ts";
 
+/** The name of the feature in stored transactions. */
+export const DISPUTE_WORK = "dispute";
+
 export const PROPOSAL_STATES = [
   "Collecting",
   "SettleRequested",

@@ -23,10 +23,7 @@ import {
   updateProposal,
   waitingFor,
 } from "./store.ts";
-import type { ProposalRow } from "./tables.ts";
-
-/** The name of the feature in stored transactions. */
-export const DISPUTE_WORK = "dispute";
+import { DISPUTE_WORK, type ProposalRow } from "./tables.ts";
 
 interface Place {
   /** With `writes: "idempotent"`. */

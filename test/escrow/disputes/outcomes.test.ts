@@ -3,11 +3,12 @@ import { beforeEach, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
 import { firstSigners } from "../../../src/escrow/disputes/administrators.ts";
 import {
+  DISPUTE_WORK,
   disputeProposal,
   type ProposalRow,
   type ProposalState,
 } from "../../../src/escrow/disputes/tables.ts";
-import { DISPUTE_WORK, disputeWork } from "../../../src/escrow/disputes/work.ts";
+import { disputeWork } from "../../../src/escrow/disputes/work.ts";
 import type { Phase } from "../../../src/wallets/spending/life.ts";
 import { emptyTables } from "../../support/app.ts";
 import { transaction } from "../../wallets/spending/transactions.ts";

@@ -76,8 +76,11 @@ it("a dispute of Web3ChainV1 is settled by a transaction that administrators sig
       status: 400,
       message: expect.stringContaining(why),
     });
-  // The wallet does without the output, whatever it is asked for.
+  // The wallet does without the output, whatever it is asked for, and says what it is for.
   const output = await outputOf(proposal.id);
+  expect(await waiting(disputed)).toEqual([
+    expect.objectContaining({ id: proposal.id, reason: expect.stringContaining("set aside") }),
+  ]);
   expect(await transferAll(disputed)).toMatchObject({ status: 200 });
   await disputed.work();
   expect(await spentOutputs()).not.toContain(output);
@@ -159,6 +162,17 @@ const outputOf = (id: string) =>
   env.DB.prepare("SELECT set_aside FROM dispute_proposal WHERE id = ?")
     .bind(id)
     .first<string>("set_aside");
+
+/** The settlements that the source's wallets say they wait with. */
+async function waiting({ desk }: DisputeDesk) {
+  const { data } = await desk.ask<{ Wallets: { id: string }[] }>("GET", "/wallet/list?limit=100");
+  const wallets = await Promise.all(
+    data.Wallets.map(({ id }) =>
+      desk.ask<{ Waiting: { feature: string }[] }>("GET", `/wallet?id=${id}`),
+    ),
+  );
+  return wallets.flatMap((one) => one.data.Waiting).filter(({ feature }) => feature === "dispute");
+}
 
 /** Asks the wallet that pays for the newest proposal to send away all that it has. */
 async function transferAll({ desk, buying }: DisputeDesk) {
