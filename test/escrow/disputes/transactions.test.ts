@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
-import { ADMIN, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
+import { ADMIN, SELLERS, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
 import { encodeArray, encodeBytes, encodeInt, encodeMap } from "../../../src/chain/cbor.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import { signExtended, type WalletKeys } from "../../../src/chain/keys.ts";
@@ -63,11 +63,16 @@ it("a dispute of Web3ChainV1 is settled by a transaction that administrators sig
   expect(await disputed.sign(third.id, byAdmin(third))).toMatchObject({ status: 409 });
   expect(await disputed.withdraw(third.id)).toMatchObject({ status: 409 });
 
-  const proposal = await proposed();
+  // Who is named has to sign, whoever else would have been enough.
+  await administrators(ADMIN.address, STRANGER.address, ADMIN.address);
+  const both = [ADMIN.vkey, STRANGER.vkey];
+  const { data: proposal } = await disputed.propose(BUYER, { Signers: both });
+  expect(proposal).toMatchObject({ state: "Collecting", missingSignatures: 2 });
+  const nobody = found([...SELLERS], () => true);
   const refused: [signature: string, why: string][] = [
     ["80", "witness set"],
     ["zz", "witness set"],
-    [witnessSet(proposal.message, STRANGER.keys), STRANGER.vkey],
+    [witnessSet(proposal.message, nobody.keys), nobody.vkey],
     [witnessSet(first.message, ADMIN.keys), ADMIN.vkey],
     [signedTransaction(first, ADMIN.keys), first.message],
   ];
@@ -88,12 +93,16 @@ it("a dispute of Web3ChainV1 is settled by a transaction that administrators sig
   const byOther = await buying.chain.sign(ADMIN.mnemonic, {
     transaction: proposal.unsignedTxCbor ?? "",
   });
-  const ours = witnessSet(proposal.message, STRANGER.keys, ADMIN.keys);
-  for (const signature of [byOther.signature, ours, signedTransaction(proposal, ADMIN.keys)])
+  for (const signature of [byOther.signature, signedTransaction(proposal, ADMIN.keys)])
     expect(await disputed.sign(proposal.id, { signature })).toMatchObject({
       status: 200,
-      data: { state: "SettleRequested", SignedBy: [ADMIN.vkey], missingSignatures: 0 },
+      data: { state: "Collecting", SignedBy: [ADMIN.vkey], missingSignatures: 1 },
     });
+  const ours = witnessSet(proposal.message, STRANGER.keys, ADMIN.keys);
+  expect(await disputed.sign(proposal.id, { signature: ours })).toMatchObject({
+    status: 200,
+    data: { state: "SettleRequested", SignedBy: both, missingSignatures: 0 },
+  });
   await disputed.work();
   expect(await disputed.proposal()).toMatchObject({
     state: "SettleInitiated",
@@ -121,14 +130,12 @@ it("a settlement of Web3ChainV1 that comes too late for the escrow fails, and sa
   desk.bindings = { CHAIN_CLOCK: "tip" };
   await disputed.later(24);
   await disputed.work();
-  await env.DB.prepare("UPDATE payment_source SET admin_wallets = ?")
-    .bind(JSON.stringify([1, 2, 3].map(() => ({ walletAddress: STRANGER.address }))))
-    .run();
+  await administrators(STRANGER.address, STRANGER.address, STRANGER.address);
   expect(await disputed.propose(BUYER)).toMatchObject({
     status: 409,
     message: expect.stringContaining("the contract refuses the settlement"),
   });
-  await env.DB.prepare("UPDATE payment_source SET admin_wallets = '[]'").run();
+  await administrators();
   const { data: proposal } = await disputed.propose(BUYER, { Signers: [ADMIN.vkey] });
   expect(proposal).toMatchObject({ state: "Collecting", missingSignatures: 1 });
 
@@ -149,6 +156,12 @@ it("a settlement of Web3ChainV1 that comes too late for the escrow fails, and sa
   });
   expect(await setAside()).toEqual([]);
 });
+
+/** What the payment source says of who the administrators are. */
+const administrators = (...addresses: string[]) =>
+  env.DB.prepare("UPDATE payment_source SET admin_wallets = ?")
+    .bind(JSON.stringify(addresses.map((walletAddress) => ({ walletAddress }))))
+    .run();
 
 const byAdmin = ({ message }: ShownProposal) => ({ signature: witnessSet(message, ADMIN.keys) });
 
