@@ -10,6 +10,7 @@ import {
   type Quota,
   stopCalls,
 } from "../src/chain/provider/budget.ts";
+import { type BudgetReport, reportOf } from "../src/chain/provider/budget-report.ts";
 import type { Env } from "../src/env.ts";
 
 /** What hosted providers allow. */
@@ -52,6 +53,12 @@ export class ProviderBudget extends DurableObject<Env> {
   async usage(): Promise<CallsByClass> {
     const now = Date.now();
     return callsToday(await this.#read(now), now);
+  }
+
+  /** What is left, and for whom. */
+  async report(): Promise<BudgetReport> {
+    const now = Date.now();
+    return reportOf(await this.#read(now), this.#quota(), now);
   }
 
   /** What the release before has stored lacks some members. */

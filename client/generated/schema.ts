@@ -92,6 +92,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/provider-budget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows what is left of the calls to a source's chain provider, by class
+         * @description Sources with the same provider key share a budget. To look takes nothing of it, and asks the provider nothing.
+         *
+         *     Access: Admin.
+         */
+        get: operations["getProviderBudget"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/purchase/diff/onchain-state-or-result": {
         parameters: {
             query?: never;
@@ -3129,6 +3151,11 @@ export interface components {
             /** @description What is left: of income what the seller keeps, of spending what it cost the buyer, of refunds what came back, or for sellers what the steps cost them, below zero, in minor units. */
             net: string;
         };
+        /**
+         * @description On whose behalf calls are made; who may use the last one comes first.
+         * @enum {string}
+         */
+        CallClass: "deadline" | "sync" | "wallet" | "begunRead" | "read";
         CancelPurchaseRequest: {
             /** @description Network of the ledger. */
             network: components["schemas"]["Network"];
@@ -5089,6 +5116,15 @@ export interface components {
             /** @description The answer. */
             data: components["schemas"]["PaymentInformation"];
         };
+        GetProviderBudgetResponse: {
+            /**
+             * @description Tells a success from an error.
+             * @constant
+             */
+            status: "success";
+            /** @description The answer. */
+            data: components["schemas"]["ProviderBudget"];
+        };
         GetRailReadinessResponse: {
             /**
              * @description Tells a success from an error.
@@ -7030,6 +7066,32 @@ export interface components {
             status: "success";
             /** @description The answer. */
             data: components["schemas"]["DisputeProposal"];
+        };
+        /** @description What is left of the calls to a source's chain provider. */
+        ProviderBudget: {
+            /** @description Id of the source. */
+            sourceId: string;
+            /** @description Calls that come back each second. */
+            callsPerSecond: number;
+            /** @description Calls in a UTC day; null: as many as the seconds allow. */
+            callsPerDay: number | null;
+            /** @description Calls granted since midnight UTC. */
+            usedToday: number;
+            /** @description No calls are made before this, since the provider refused; null: they are made. */
+            stoppedUntil: string | null;
+            /** @description By class, who may use the last call first. */
+            Classes: components["schemas"]["ProviderBudgetClass"][];
+        };
+        /** @description What a class of calls may have. */
+        ProviderBudgetClass: {
+            /** @description `deadline`: steps that have to be done soon; `sync`: following the chain; `wallet`: wallets and agents; `begunRead` and `read`: callers' reads. */
+            class: components["schemas"]["CallClass"];
+            /** @description Calls granted since midnight UTC. */
+            usedToday: number;
+            /** @description Calls that it would be given at once; of callers' reads, an API key that had none lately. */
+            availableNow: number;
+            /** @description When it would be given a call, if the others asked for none; null: now. */
+            availableAt: string | null;
         };
         /** @description A payment source, without what only an Admin sees. */
         PublicPaymentSource: {
@@ -10782,6 +10844,38 @@ export interface operations {
                 };
                 content: {
                     "application/openmetrics-text": string;
+                };
+            };
+            /** @description An error. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiError"];
+                };
+            };
+        };
+    };
+    getProviderBudget: {
+        parameters: {
+            query: {
+                /** @description Id of a payment source or a registry source. */
+                sourceId: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GetProviderBudgetResponse"];
                 };
             };
             /** @description An error. */

@@ -6,6 +6,7 @@ import { SERVICE_EVENTS } from "./events.ts";
 import { examine, health, readyQuery } from "./health.ts";
 import { collectMetrics } from "./metrics/collect.ts";
 import { OPEN_METRICS } from "./metrics/open-metrics.ts";
+import { budgetQuery, providerBudget, readBudget } from "./provider-budget.ts";
 
 /** Seconds: the cron, which lets sources be read, runs each minute. */
 const RETRY_AFTER = 60;
@@ -105,6 +106,27 @@ export function operationRoutes() {
       const text = await collectMetrics(c.env, c.var.deadline, Date.now());
       return c.body(text, 200, { "content-type": `${OPEN_METRICS}; version=1.0.0; charset=utf-8` });
     },
+  );
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "getProviderBudget",
+      path: "/provider-budget",
+      access: "Admin",
+      tag: "Metrics",
+      summary: "Shows what is left of the calls to a source's chain provider, by class",
+      description:
+        "Sources with the same provider key share a budget. To look takes nothing of it, and asks the provider nothing.",
+      query: budgetQuery,
+      data: providerBudget,
+      errors: {
+        404: "There is no such source.",
+        409: "The provider key cannot be opened: the key that it was sealed with is lost.",
+      },
+    },
+    (c, { query }) => readBudget(c, query.sourceId),
   );
 
   return router;

@@ -170,6 +170,33 @@ describe("GET /metrics", () => {
       figure(text, "agent_payment_provider_calls_total", { network: "Preprod", class: by });
     expect([calls("sync"), calls("wallet"), calls("read")]).toEqual([3, 2, null]);
     expect(text).not.toContain(key);
+
+    const left = async (sourceId: string) => {
+      const headers = { token: env.ADMIN_KEY ?? "" };
+      const path = `/api/v1/provider-budget?sourceId=${sourceId}`;
+      const answer = await app.request(path, { headers }, env);
+      expect(await answer.clone().text()).not.toContain(key);
+      return (await answer.json()) as { data: { Classes: { class: string }[] } };
+    };
+    const { data } = await left("b");
+    expect(data).toMatchObject({ sourceId: "b", usedToday: 5, stoppedUntil: null });
+    const [ofDeadlines] = data.Classes;
+    expect(ofDeadlines).toMatchObject({ class: "deadline", usedToday: 0, availableAt: null });
+    expect(data.Classes).toContainEqual(expect.objectContaining({ class: "sync", usedToday: 3 }));
+    const until = Date.now() + 60 * MINUTE;
+    await budget.refuse(until);
+    const stopped = { usedToday: 5, stoppedUntil: new Date(until).toISOString() };
+    expect((await left("a")).data).toMatchObject({
+      ...stopped,
+      Classes: data.Classes.map((one) => ({
+        class: one.class,
+        availableNow: 0,
+        availableAt: stopped.stoppedUntil,
+      })),
+    });
+    await env.DB.prepare("UPDATE payment_source SET rpc_provider_api_key = 'k0:lost'").run();
+    expect(await left("a")).toMatchObject({ error: { code: "wrong_state", field: "sourceId" } });
+    expect(await left("c")).toMatchObject({ error: { code: "not_found" } });
   });
 
   it("reads large tables along their indexes", async () => {

@@ -15,4 +15,12 @@ export const OPERATION_ENDPOINTS: readonly EndpointCase[] = [
   },
   { method: "GET", path: "/health/live", access: "none", valid: {}, fields: [] },
   { method: "GET", path: "/metrics", access: "Admin", valid: {}, fields: [], isText: true },
+  {
+    method: "GET",
+    path: "/provider-budget",
+    access: "Admin",
+    valid: { sourceId: "source" },
+    fields: [{ name: "sourceId", required: true, refused: ["", "x".repeat(251)] }],
+    finds: 404,
+  },
 ];
