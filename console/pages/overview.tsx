@@ -78,42 +78,53 @@ async function disputes(signal: AbortSignal): Promise<Todo[]> {
 
 const soon = (time: number) => (time > Date.now() ? distanceText(time, Date.now()) : "now");
 
-/** Of each side, what has to be done in a state, and the time by which. */
+/** Of each side, what has to be done in a state, the time by which, and what comes of a missed one. */
 const DEADLINES = [
-  [
-    "payment",
-    "FundsLocked",
-    "submitResultTime",
-    "Submit the result, or the buyer gets the money back.",
-  ],
-  [
-    "payment",
-    "RefundRequested",
-    "submitResultTime",
-    "Submit the result, or the buyer gets the money back.",
-  ],
-  [
-    "purchase",
-    "ResultSubmitted",
-    "unlockTime",
-    "Dispute the result before then, if it is no good.",
-  ],
-] as const;
+  ...(["FundsLocked", "RefundRequested"] as const).flatMap((state) => [
+    {
+      side: "payment" as const,
+      state,
+      path: "submitResultTime",
+      todo: "Submit the result, or the buyer gets the money back.",
+      missed: "The result was not submitted in time: the buyer gets the money back.",
+    },
+    {
+      side: "purchase" as const,
+      state,
+      path: "submitResultTime",
+      todo: null,
+      missed:
+        "The seller has missed its deadline. The refund comes by itself, unless the wallet's drives are nothing.",
+    },
+  ]),
+  {
+    side: "purchase" as const,
+    state: "ResultSubmitted",
+    path: "unlockTime",
+    todo: "Dispute the result before then, if it is no good.",
+    missed: null,
+  },
+];
 
 async function deadlines(signal: AbortSignal): Promise<Todo[]> {
   const now = Date.now();
   const found = await Promise.all(
-    DEADLINES.map(async ([side, filterOnChainState, path, todo]) => {
-      const rows = await escrows(side, { filterOnChainState }, signal);
+    DEADLINES.map(async ({ side, state, path, todo, missed }) => {
+      const rows = await escrows(side, { filterOnChainState: state }, signal);
       return rows.flatMap((row) => {
         const time = timeOf(textAt(row, path));
-        if (time === null || time < now || time > now + HOUR_MS) return [];
-        const what = `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${distanceText(time, now)}`;
-        return [{ time, what, todo, href: pageHref(side, row.id) }];
+        if (time === null || time > now + HOUR_MS) return [];
+        const [what, does] =
+          time < now ? ["missed its deadline", missed] : [distanceText(time, now), todo];
+        if (does === null) return [];
+        const title = `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${what}`;
+        return [{ time, what: title, todo: does, href: pageHref(side, row.id) }];
       });
     }),
   );
-  return found.flat().sort((a, b) => a.time - b.time);
+  // What is still to be done in time stands before what is too late.
+  const isLate = (time: number) => Number(time < now);
+  return found.flat().sort((a, b) => isLate(a.time) - isLate(b.time) || a.time - b.time);
 }
 
 interface Task {

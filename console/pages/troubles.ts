@@ -39,7 +39,7 @@ export const TROUBLES: readonly Trouble[] = [
       const name = textAt(row, "note") || textAt(row, "id");
       const href = pageHref("wallets", "", { on: textAt(row, "id") });
       const [lack] = list(row, "Missing");
-      if (at(row, "SpentElsewhere"))
+      if (at(row, "SpentElsewhere") && textAt(row, "drives") !== "nothing")
         return {
           what: `Wallet ${name} is used elsewhere`,
           todo: "Another service spends from it too. Stop that one, or set this wallet's drives to nothing.",
