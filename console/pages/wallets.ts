@@ -1,7 +1,9 @@
-import { at, textAt } from "../ui/path.ts";
+import { textAt } from "../ui/path.ts";
 import type { Action, Column, Field, Page } from "../ui/resource.ts";
 import { WALLET_TYPES } from "./choices.ts";
 import { drives } from "./drives.ts";
+import { transactions, transfers } from "./wallet-payments.ts";
+import { balanceRules } from "./wallet-rules.ts";
 
 const note: Field = { name: "note", label: "Note", from: "note" };
 const collectionAddress: Field = {
@@ -197,146 +199,8 @@ export const wallets: Page = {
         { label: "Top-up rules", page: "wallets", tab: "top-ups", query: { walletId: "id" } },
       ],
     },
-    {
-      name: "transactions",
-      title: "Transactions",
-      about: "What the wallets sent, or are about to send, and what each transaction was made for.",
-      needs: "Admin",
-      path: "/wallet/transaction",
-      rows: "Transactions",
-      key: "txHash",
-      hasNetwork: true,
-      empty: "No wallet has sent anything, or nothing that the filters leave.",
-      filters: [
-        { name: "walletVkey", label: "Wallet (key hash)" },
-        {
-          name: "state",
-          label: "State",
-          as: "choice",
-          choices: [
-            "Stored",
-            "Sent",
-            "InBlock",
-            "Confirmed",
-            "Final",
-            "RolledBack",
-            "Expired",
-            "Refused",
-            "Orphaned",
-            "Failed",
-            "Dead",
-          ],
-        },
-      ],
-      columns: [
-        { head: "Transaction", at: "txHash" },
-        { head: "State", at: "state", as: "tag" },
-        { head: "Tasks", at: "Tasks", as: "count" },
-        { head: "Fee", at: "fees", as: "native" },
-        { head: "Error", at: "error" },
-        { head: "Made", at: "createdAt", as: "time" },
-      ],
-    },
-    {
-      name: "transfers",
-      title: "Transfers",
-      about: "Payments out of the wallets, top-ups among them.",
-      needs: "Admin",
-      path: "/wallet/transfer-funds",
-      rows: "transfers",
-      hasNetwork: true,
-      empty: "Nothing was transferred.",
-      filters: [{ name: "hotWalletId", label: "From wallet (id)" }],
-      columns: [
-        { head: "Id", at: "id" },
-        { head: "Status", at: "status", as: "tag" },
-        { head: "To", at: "toAddress", as: "code" },
-        { head: "Native coin", at: "minorUnitAmount", as: "native" },
-        { head: "Tokens", at: "assets", as: "funds" },
-        { head: "Transaction", at: "txHash", as: "code" },
-        { head: "Note", at: "errorNote" },
-        { head: "Made", at: "createdAt", as: "time" },
-      ],
-    },
-    rules(
-      "rules",
-      "Balance rules",
-      "/wallet/low-balance",
-      "An event is sent each time a balance falls below its threshold.",
-      [
-        { head: "Below", at: "thresholdAmount" },
-        { head: "Status", at: "status", as: "tag" },
-      ],
-    ),
-    rules(
-      "top-ups",
-      "Top-up rules",
-      "/wallet/top-up",
-      "A Funding wallet fills a wallet up when its balance falls below an amount.",
-      [
-        { head: "Below", at: "below" },
-        { head: "Up to", at: "upTo" },
-        { head: "Most a day", at: "perDay" },
-        { head: "Waits for", at: "waitsFor" },
-      ],
-    ),
+    transactions,
+    transfers,
+    ...balanceRules,
   ],
 };
-
-function rules(
-  name: string,
-  title: string,
-  path: string,
-  about: string,
-  columns: Column[],
-): Page["tabs"][number] {
-  return {
-    name,
-    title,
-    about,
-    needs: "Admin",
-    path,
-    rows: "Rules",
-    empty: "There is no rule. Make one at a wallet.",
-    filters: [{ name: "walletId", label: "Wallet (id)" }],
-    columns: [
-      { head: "Wallet", at: "walletId" },
-      { head: "Unit", at: "unit", as: "code" },
-      ...columns,
-      { head: "Balance", at: "balance" },
-      { head: "Enabled", at: "enabled", as: "flag" },
-      { head: "Checked", at: "checkedAt", as: "time" },
-    ],
-    actions: [
-      {
-        name: "switch-off",
-        label: "Switch off",
-        about: "Keeps the rule and does nothing by it.",
-        method: "PATCH",
-        path,
-        fixed: { enabled: false },
-        fromRow: { id: "id" },
-        when: (row) => at(row, "enabled") === true,
-      },
-      {
-        name: "switch-on",
-        label: "Switch on",
-        about: "Follows the rule again.",
-        method: "PATCH",
-        path,
-        fixed: { enabled: true },
-        fromRow: { id: "id" },
-        when: (row) => at(row, "enabled") === false,
-      },
-      {
-        name: "delete",
-        label: "Delete",
-        about: "Deletes the rule.",
-        method: "DELETE",
-        path,
-        fromRow: { id: "id" },
-        isFinal: true,
-      },
-    ],
-  };
-}
