@@ -3,12 +3,10 @@
  * of the types needs another TypeScript than this project, so it is installed in `tools/openapi`.
  */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildWorker } from "../../devnet/build.ts";
-import { startHost } from "../../devnet/host.ts";
+import { readDocument } from "../docs/document.ts";
 import { typedDocument } from "./typed-document.ts";
 import { wireModule, wireValues } from "./wire.ts";
 
@@ -31,16 +29,3 @@ execFileSync(process.execPath, args, { cwd: root, stdio: "inherit" });
 const wire = join(GENERATED, "wire.ts");
 writeFileSync(wire, wireModule(wireValues(document)));
 execFileSync("npx", ["biome", "format", "--write", wire], { cwd: root });
-
-/** The document of a service that runs the code as it is now. */
-async function readDocument() {
-  const folder = mkdtempSync(join(tmpdir(), "client-"));
-  const { path } = await buildWorker(folder);
-  const host = await startHost({ bindings: {}, bundle: path });
-  try {
-    return await (await fetch(`${host.url}/api/v1/openapi.json`)).json();
-  } finally {
-    await host.close();
-    rmSync(folder, { recursive: true });
-  }
-}

@@ -1,6 +1,11 @@
 /** `npm run document`: writes the parts of docs/ that follow from the code. */
 import { readFileSync, writeFileSync } from "node:fs";
+import { readDocument } from "./document.ts";
+import { eventsPage } from "./events.ts";
 import { withTable } from "./tables.ts";
 
 const GUIDE = new URL("../../docs/operating.md", import.meta.url);
 writeFileSync(GUIDE, withTable(readFileSync(GUIDE, "utf8")));
+
+const EVENTS = new URL("../../docs/webhook-events.md", import.meta.url);
+writeFileSync(EVENTS, eventsPage(await readDocument()));

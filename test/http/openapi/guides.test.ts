@@ -2,7 +2,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import index from "../../../docs/llms.txt?raw";
 import { createApp } from "../../../src/app.ts";
-import { openApi } from "../../support/endpoints/document.ts";
+import { type EventsDocument, eventsPage } from "../../../tools/docs/events.ts";
+import { openApi, validatorOf } from "../../support/endpoints/document.ts";
 
 const GUIDES: Record<string, string> = import.meta.glob("../../../docs/*.md", {
   query: "?raw",
@@ -44,4 +45,18 @@ it("docs/coming-from-another-service.md names endpoints that there are", () => {
       method,
       expect.arrayContaining([method.toLowerCase()]),
     ]);
+});
+
+it("docs/webhook-events.md has a body of each kind, as the document describes it", () => {
+  const { webhooks } = openApi as unknown as EventsDocument;
+  const page = GUIDES["../../../docs/webhook-events.md"] ?? "";
+  expect(page, "npm run document").toBe(eventsPage(openApi as unknown as EventsDocument));
+  const bodies = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, body = ""]) =>
+    JSON.parse(body),
+  );
+  expect(bodies.map(({ type }) => type).sort()).toEqual(Object.keys(webhooks).sort());
+  for (const body of bodies) {
+    const { schema } = webhooks[body.type]?.post.requestBody.content["application/json"] ?? {};
+    expect([body.type, validatorOf({ ...schema })(body)]).toEqual([body.type, true]);
+  }
 });

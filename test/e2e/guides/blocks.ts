@@ -1,0 +1,114 @@
+/** The code blocks of the guides, run as they stand there. */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect } from "vitest";
+import { until } from "../../../devnet/client/wait.ts";
+import { type Copy, root, run, WAIT_MS } from "../copies.ts";
+
+/** The guides of which every block is a program or a command. */
+export const GUIDES = [
+  "escrow-for-buyers.md",
+  "escrow-for-sellers.md",
+  "first-job.md",
+  "polling.md",
+  "webhooks.md",
+  "x402-for-sellers.md",
+] as const;
+
+/** How a block is run: the program of its language, and the name of its file. */
+const LANGUAGES = {
+  ts: { command: [process.execPath], file: "program.ts" },
+  js: { command: [process.execPath], file: "program.js" },
+  sh: { command: ["sh"], file: "program.sh" },
+  python: { command: ["python3"], file: "program.py" },
+  go: { command: ["go", "run"], file: "program.go" },
+  php: { command: ["php"], file: "program.php" },
+};
+type Language = keyof typeof LANGUAGES;
+
+const CLIENT = pathToFileURL(join(root, "client/index.ts")).href;
+/** Languages that not every machine has, and how they are asked for. */
+const OPTIONAL = { python: ["python3", "--version"], go: ["go", "version"], php: ["php", "-v"] };
+
+/** Whether the machine has a language; a line says where it has not. */
+export function has(language: keyof typeof OPTIONAL): boolean {
+  const [command = "", argument = ""] = OPTIONAL[language];
+  if (spawnSync(command, [argument]).status === 0) return true;
+  console.log(`no ${command}: the blocks in it are not run`);
+  return false;
+}
+
+export interface Block {
+  /** Guide and position. */
+  name: string;
+  language: Language;
+  code: string;
+}
+
+/** The blocks of a guide in a language, or in any. */
+export function blocksOf(guide: (typeof GUIDES)[number], language?: Language): Block[] {
+  const text = readFileSync(join(root, "docs", guide), "utf8");
+  const found = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, name, code = ""], i) => {
+    // What shows data has a language too, but none that is run.
+    if (name !== "json" && !(name && name in LANGUAGES)) throw new Error(`${guide}: ${name}`);
+    return { name: `${guide} ${i}`, language: name as Language, code };
+  });
+  return found.filter(
+    (one) => one.language in LANGUAGES && (one.language === language || !language),
+  );
+}
+
+/** How a block is run. */
+export interface Conditions {
+  env?: Record<string, string>;
+  /** Around the block, where it is a function that something has to call. */
+  before?: string;
+  after?: string;
+  args?: string[];
+}
+
+/** Runs blocks, each in a folder of its own, in which it finds again what it has kept. */
+export class Blocks {
+  /** Names of those that were run. */
+  readonly ran = new Set<string>();
+  readonly #folder = mkdtempSync(join(tmpdir(), "guides-"));
+  readonly #env: Record<string, string>;
+
+  /** @param env - what every block has in its environment */
+  constructor(env: Record<string, string>) {
+    this.#env = env;
+    writeFileSync(join(this.#folder, "package.json"), '{"type":"module"}');
+    symlinkSync(join(root, "node_modules"), join(this.#folder, "node_modules"));
+  }
+
+  /** Starts a block; `killCopies` ends it. */
+  start(block: Block | undefined, conditions: Conditions = {}): Copy {
+    if (!block) throw new Error("the guide has no such block");
+    const { env = {}, before = "", after = "", args = [] } = conditions;
+    const { command, file } = LANGUAGES[block.language];
+    const folder = join(this.#folder, block.name);
+    mkdirSync(folder, { recursive: true });
+    const code = block.code.replaceAll('"agent-payment-service-client"', `"${CLIENT}"`);
+    writeFileSync(join(folder, file), `${before}${code}${after}`);
+    this.ran.add(block.name);
+    const [program = "", ...flags] = command;
+    return run(program, [...flags, file, ...args], { ...this.#env, ...env }, folder);
+  }
+
+  /** Runs a block to its end and answers what it printed. */
+  async output(block: Block | undefined, conditions: Conditions = {}): Promise<string> {
+    const copy = this.start(block, conditions);
+    const options = { what: `the end of ${block?.name}`, limitMs: WAIT_MS };
+    await until(() => copy.process.exitCode !== null, options);
+    expect(copy.stderr).toBe("");
+    expect(copy.process.exitCode).toBe(0);
+    return copy.stdout;
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true });
+  }
+}
