@@ -72,7 +72,7 @@ export const spending = tool({
   name: "spending",
   title: "What the key has spent and may spend",
   description:
-    "Shows what purchases have cost so far on each network, what came back and what is locked still, with the network's fees; and the limits of the API key, what is left of them, and how many calls it has been charged for. A purchase uses up the limit when it is made, whatever becomes of it. Moves no money.",
+    "Shows what the purchases that the API key may see have cost so far on each network, what came back and what is locked still, with the network's fees; and the limits of the key, what is left of them, and how many calls it has been charged for. A purchase uses up the limit when it is made, whatever becomes of it. Moves no money.",
   access: "User",
   hints: { isReadOnly: true, isOpenWorld: false },
   input: z.object({}),
