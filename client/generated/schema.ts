@@ -11092,6 +11092,10 @@ export interface operations {
                 filterAmountFrom?: string;
                 /** @description Only records whose price is at most so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
                 filterAmountTo?: string;
+                /** @description Only records whose state changes what may be done at this time or later: while nothing is locked at `payByTime`, in FundsLocked and RefundRequested at `submitResultTime`, in ResultSubmitted at `unlockTime`, in Disputed at `externalDisputeUnlockTime`. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterDeadlineFrom?: string;
+                /** @description Only records whose state changes what may be done before this time: while nothing is locked at `payByTime`, in FundsLocked and RefundRequested at `submitResultTime`, in ResultSubmitted at `unlockTime`, in Disputed at `externalDisputeUnlockTime`. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterDeadlineTo?: string;
                 /** @description Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched. */
                 searchQuery?: string;
                 /** @description Only records of the contract with this address. */
@@ -11479,6 +11483,10 @@ export interface operations {
                 filterAmountFrom?: string;
                 /** @description Only records whose price is at most so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
                 filterAmountTo?: string;
+                /** @description Only records whose state changes what may be done at this time or later: while nothing is locked at `payByTime`, in FundsLocked and RefundRequested at `submitResultTime`, in ResultSubmitted at `unlockTime`, in Disputed at `externalDisputeUnlockTime`. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterDeadlineFrom?: string;
+                /** @description Only records whose state changes what may be done before this time: while nothing is locked at `payByTime`, in FundsLocked and RefundRequested at `submitResultTime`, in ResultSubmitted at `unlockTime`, in Disputed at `externalDisputeUnlockTime`. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterDeadlineTo?: string;
                 /** @description Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched. */
                 searchQuery?: string;
                 /** @description Only records of the contract with this address. */
@@ -11779,6 +11787,10 @@ export interface operations {
                 filterAmountFrom?: string;
                 /** @description Only records whose price is at most so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
                 filterAmountTo?: string;
+                /** @description Only records whose state changes what may be done at this time or later: while nothing is locked at `payByTime`, in FundsLocked and RefundRequested at `submitResultTime`, in ResultSubmitted at `unlockTime`, in Disputed at `externalDisputeUnlockTime`. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterDeadlineFrom?: string;
+                /** @description Only records whose state changes what may be done before this time: while nothing is locked at `payByTime`, in FundsLocked and RefundRequested at `submitResultTime`, in ResultSubmitted at `unlockTime`, in Disputed at `externalDisputeUnlockTime`. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterDeadlineTo?: string;
                 /** @description Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched. */
                 searchQuery?: string;
                 /** @description Only records of the contract with this address. */
@@ -11850,6 +11862,10 @@ export interface operations {
                 filterAmountFrom?: string;
                 /** @description Only records whose price is at most so much of `filterUnit`, in minor units; without a unit, of the native coin. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
                 filterAmountTo?: string;
+                /** @description Only records whose state changes what may be done at this time or later: while nothing is locked at `payByTime`, in FundsLocked and RefundRequested at `submitResultTime`, in ResultSubmitted at `unlockTime`, in Disputed at `externalDisputeUnlockTime`. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterDeadlineFrom?: string;
+                /** @description Only records whose state changes what may be done before this time: while nothing is locked at `payByTime`, in FundsLocked and RefundRequested at `submitResultTime`, in ResultSubmitted at `unlockTime`, in Disputed at `externalDisputeUnlockTime`. Like a search, it looks at the newest 5,000 of each type that the other filters leave. */
+                filterDeadlineTo?: string;
                 /** @description Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched. */
                 searchQuery?: string;
                 /** @description Only records of the contract with this address. */
@@ -14804,6 +14820,8 @@ export interface operations {
                 cursorId?: string;
                 /** @description Only webhooks for this payment source. */
                 paymentSourceId?: string;
+                /** @description Whether to leave out the webhooks that were not disabled for their failures. */
+                filterDisabled?: "true" | "false";
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: when this one is the same, it is 304. */
@@ -15937,6 +15955,10 @@ export interface operations {
                 caip2Network?: string;
                 /** @description Only attempts of this payment. */
                 paymentPayloadHash?: string;
+                /** @description Only attempts made at this time or later. */
+                createdFrom?: string;
+                /** @description Only attempts made before this time. */
+                createdTo?: string;
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: when this one is the same, it is 304. */

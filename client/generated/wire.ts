@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "4998cda05ed1f74b8fe81ef1ebce96458f3726e645c35f3200691ae2240b96ef" as const;
+export const SHAPE = "4dcea6a219505ab0ae18100829b21dabdaad6ce3daa6c766690f579d3fda0f6e" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

@@ -4,6 +4,7 @@ import type { SqlExpression } from "../db/clock.ts";
 import { pageColumns, readPage, type Viewer } from "./diff.ts";
 import { hashOf } from "./fold/escrow-outputs.ts";
 import { Conditions, typesOf } from "./reads/conditions.ts";
+import { hasDeadline } from "./reads/deadline.ts";
 import { NEEDS_PERSON } from "./reads/needs-person.ts";
 import type { listQuery } from "./reads/queries.ts";
 import { matches } from "./reads/search.ts";
@@ -89,7 +90,8 @@ function hasAmount({ filterUnit, filterAmountFrom, filterAmountTo }: ListQuery):
 /** What no index finds: it is looked for in a bounded number of rows. */
 function lookedFor(query: ListQuery): SqlExpression[] {
   const { searchQuery, filterRequestedAction: action, filterWalletVkey: vkey } = query;
-  const all = hasAmount(query);
+  const { filterDeadlineFrom, filterDeadlineTo } = query;
+  const all = [...hasAmount(query), ...hasDeadline(filterDeadlineFrom, filterDeadlineTo)];
   if (searchQuery !== undefined) all.push(matches(searchQuery));
   if (action) all.push({ sql: "state->>'$.nextAction.requestedAction' = ?", params: [action] });
   if (vkey) all.push({ sql: "wallet->>'vkey' = ?", params: [vkey] });

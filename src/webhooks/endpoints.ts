@@ -1,4 +1,4 @@
-import { and, desc, eq, isNull, lt } from "drizzle-orm";
+import { and, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
 import { ENV_ADMIN_ID } from "../api-keys/find-key.ts";
 import { apiKey } from "../api-keys/tables.ts";
 import { maskToken } from "../api-keys/token.ts";
@@ -32,7 +32,12 @@ export async function listEndpoints(
   env: Env,
   core: Database,
   caller: Caller,
-  query: { limit: number; cursorId?: string | undefined; paymentSourceId?: string | undefined },
+  query: {
+    limit: number;
+    cursorId?: string | undefined;
+    paymentSourceId?: string | undefined;
+    filterDisabled: boolean;
+  },
 ): Promise<ListedWebhook[]> {
   const rows = await core.orm
     .select({ endpoint: webhookEndpoint, maskedToken: apiKey.maskedToken })
@@ -45,6 +50,9 @@ export async function listEndpoints(
         query.paymentSourceId === undefined
           ? undefined
           : eq(webhookEndpoint.sourceId, query.paymentSourceId),
+        query.filterDisabled
+          ? and(isNotNull(webhookEndpoint.disabledAt), eq(webhookEndpoint.isActive, false))
+          : undefined,
         query.cursorId === undefined ? undefined : lt(webhookEndpoint.id, query.cursorId),
       ),
     )

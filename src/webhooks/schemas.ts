@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { EVENT_KINDS } from "../events/kinds.ts";
 import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
-import { limit, page, text, time } from "../http/parameters.ts";
+import { flag, limit, page, text, time } from "../http/parameters.ts";
 import { DELIVERY_STATUSES, WEBHOOK_FORMATS } from "./kinds.ts";
 
 const MAX_URL_LENGTH = 500;
@@ -98,6 +98,10 @@ export const listQuery = z.object({
     text().optional(),
     "Only webhooks for this payment source.",
     "01m80ydypnk4jnwav628wda9nd",
+  ),
+  filterDisabled: described(
+    flag(false),
+    "Whether to leave out the webhooks that were not disabled for their failures.",
   ),
 });
 

@@ -112,6 +112,13 @@ describe("GET /payment", () => {
       ["filterUnit=lovelace&filterAmountTo=19999", isAmong(0, 2)],
       [`filterUnit=${"ab".repeat(28)}&filterAmountFrom=0`, () => false],
       ["filterAmountFrom=1480001&filterOnChainState=ResultSubmitted", isAmong(149, 150)],
+      // The times that `makeRecord` gives: unlock 2027-01-15T15:00Z, dispute 2027-01-15T21:00Z.
+      [
+        "filterDeadlineFrom=2027-01-15T15:00:00Z&filterDeadlineTo=2027-01-15T15:00:01Z",
+        (one) => one.state.onChainState === "ResultSubmitted",
+      ],
+      ["filterDeadlineFrom=2027-01-15T20:59:59Z", (one) => one.state.onChainState === "Disputed"],
+      ["filterDeadlineTo=2027-01-15T15:00:00Z", () => false],
       ["createdFrom=2100-01-01", () => false],
       ["createdFrom=1970-01-02&createdTo=2100-01-01", () => true],
     ];

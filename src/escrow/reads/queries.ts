@@ -65,6 +65,12 @@ const amountBound = (which: string) =>
     "10000000",
   );
 
+const deadlineBound = (when: string) =>
+  described(
+    time().optional(),
+    `Only records whose state changes what may be done ${when}: while nothing is locked at \`payByTime\`, in FundsLocked and RefundRequested at \`submitResultTime\`, in ResultSubmitted at \`unlockTime\`, in Disputed at \`externalDisputeUnlockTime\`. ${LOOKED_AT}`,
+  );
+
 export const listQuery = z.object({
   ...page,
   ...narrowing,
@@ -117,6 +123,8 @@ export const listQuery = z.object({
   ),
   filterAmountFrom: amountBound("at least"),
   filterAmountTo: amountBound("at most"),
+  filterDeadlineFrom: deadlineBound("at this time or later"),
+  filterDeadlineTo: deadlineBound("before this time"),
   searchQuery: described(
     text().optional(),
     "Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched.",

@@ -1,6 +1,7 @@
-import { and, desc, eq, inArray, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, lt, sql } from "drizzle-orm";
 import type { z } from "zod";
 import { db } from "../../db/client.ts";
+import { firstIdAt } from "../../db/id.ts";
 import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import type { attemptRecord } from "../schemas.ts";
@@ -19,6 +20,9 @@ export interface AttemptFilter {
   direction?: (typeof ATTEMPT_DIRECTIONS)[number] | undefined;
   caip2Network?: string | undefined;
   paymentPayloadHash?: string | undefined;
+  /** Epoch milliseconds, the first included and the last not. */
+  createdFrom?: number | undefined;
+  createdTo?: number | undefined;
 }
 
 /** Attempts as the interface shows them, newest first: the caller's own, all for an Admin. */
@@ -36,6 +40,13 @@ export async function listAttempts(c: AppContext, filter: AttemptFilter) {
           ? undefined
           : inArray(x402Attempt.caip2Id, [...caller.networkLimit]),
         filter.cursorId === undefined ? undefined : lt(x402Attempt.id, filter.cursorId),
+        // Ids begin with the time at which they were made.
+        filter.createdFrom === undefined
+          ? undefined
+          : gte(x402Attempt.id, firstIdAt(filter.createdFrom)),
+        filter.createdTo === undefined
+          ? undefined
+          : lt(x402Attempt.id, firstIdAt(filter.createdTo)),
         filter.status && eq(x402Attempt.status, filter.status),
         filter.direction && eq(x402Attempt.direction, filter.direction),
         filter.caip2Network === undefined

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { ApiError } from "../../http/errors.ts";
 import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
-import { cursorId, page, text, wholeNumber } from "../../http/parameters.ts";
+import { cursorId, page, text, time, wholeNumber } from "../../http/parameters.ts";
 import { listAttempts, listSettlements } from "../attempts/list.ts";
 import { NoSettlementNetwork } from "../networks/settlement-network.ts";
 import {
@@ -212,6 +212,8 @@ export function paymentRoutes(router: Router): void {
           "Only attempts of this payment.",
           PAYLOAD_HASH,
         ),
+        createdFrom: described(time().optional(), "Only attempts made at this time or later."),
+        createdTo: described(time().optional(), "Only attempts made before this time."),
       }),
       data: z.object({ PaymentAttempts: described(z.array(attemptRecord), "The attempts.") }),
     },

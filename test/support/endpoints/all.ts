@@ -87,6 +87,8 @@ function list(path: string): EndpointCase {
       { name: "filterUnit", refused: ["coin", "ab", "AB".repeat(28)] },
       { name: "filterAmountFrom", refused: ["", "-1", "1.5", "1e3", "1".repeat(19)] },
       { name: "filterAmountTo", refused: ["", "ten"] },
+      { name: "filterDeadlineFrom", refused: ["", "soon", "1700000000000"] },
+      { name: "filterDeadlineTo", refused: ["", "2024-02-30"] },
     ],
   };
 }

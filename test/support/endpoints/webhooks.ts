@@ -48,6 +48,7 @@ export const WEBHOOK_ENDPOINTS: readonly EndpointCase[] = [
     valid: { paymentSourceId: "source", limit: "50" },
     fields: [
       { name: "paymentSourceId", refused: ["", long(250)] },
+      { name: "filterDisabled", refused: ["", "yes", "1", "TRUE"] },
       { name: "cursorId", refused: ["", long(250)] },
       { name: "limit", refused: ["0", "51", "-1", "1.5", "ten", ""] },
     ],

@@ -74,6 +74,8 @@ export const X402_ENDPOINTS: readonly EndpointCase[] = [
       { name: "direction", refused: ["", "Inbound"] },
       { name: "caip2Network", refused: ["", "eip155:", "1", "eip155:x"] },
       { name: "paymentPayloadHash", refused: ["", long(64)] },
+      { name: "createdFrom", refused: ["", "yesterday"] },
+      { name: "createdTo", refused: ["", "2024-02-30"] },
     ],
   },
   { method: "GET", path: "/x402/settlements", access: "+PAY", valid: { limit: "5" }, fields: page },

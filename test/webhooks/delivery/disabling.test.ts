@@ -38,6 +38,13 @@ describe("an endpoint whose deliveries fail", () => {
       disabledReason: "10 deliveries in a row failed",
     });
     expect(await arrivals(path)).toHaveLength(12);
+    const { id: pausedId } = await service.create(freshPath());
+    await service.ask("PATCH", "", { webhookId: pausedId, isActive: false });
+    const disabled = async () =>
+      (await service.ask("GET", "", { filterDisabled: "true" })).data.Webhooks.map(
+        ({ id }: { id: string }) => id,
+      );
+    expect(await disabled()).toEqual([webhookId]);
 
     const replay = () => service.ask("POST", "/deliveries/replay", { webhookId });
     expect(await replay()).toMatchObject({ status: 409 });
@@ -57,6 +64,7 @@ describe("an endpoint whose deliveries fail", () => {
       disabledAt: null,
       disabledReason: null,
     });
+    expect(await disabled()).toEqual([]);
   });
 
   it("nine times and then arrive is not", async () => {

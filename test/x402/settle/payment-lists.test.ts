@@ -63,6 +63,9 @@ describe("GET /x402/payments", () => {
     ["direction=OutboundPayment", 0],
     ["caip2Network=eip155:84532", 2],
     ["caip2Network=eip155:1", 0],
+    ["createdFrom=2024-01-01&createdTo=2100-01-01", 2],
+    ["createdFrom=2100-01-01", 0],
+    ["createdTo=2024-01-01", 0],
   ])("filters by %s", async (query, found) => {
     expect(await list(query)).toHaveLength(found);
   });
