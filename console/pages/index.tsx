@@ -3,9 +3,9 @@ import type { ComponentType } from "preact";
 import type { Access } from "../api/session.ts";
 import type { Page } from "../ui/resource.ts";
 import { ListPage } from "../ui/tabs.tsx";
-import { escrowPage } from "./escrows.tsx";
+import { escrowPage } from "./escrow/list.tsx";
 import { LIST_PAGES } from "./lists.ts";
-import { Overview } from "./overview.tsx";
+import { Overview } from "./overview/overview.tsx";
 
 export interface NavigationEntry {
   name: string;

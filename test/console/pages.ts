@@ -1,6 +1,6 @@
 /** The console's pages held against the API's own document. */
-import type { Side } from "../../console/pages/escrow-sides.ts";
-import { allSteps } from "../../console/pages/steps.ts";
+import type { Side } from "../../console/pages/escrow/sides.ts";
+import { allSteps } from "../../console/pages/escrow/steps.ts";
 import type { Action, Field, Page, Resource } from "../../console/ui/resource.ts";
 
 interface Schema {

@@ -1,7 +1,7 @@
 /** What happens next with an escrow, in a sentence: who has to do what, and until when. */
-import { distanceText, timeOf } from "../ui/format.ts";
-import { textAt } from "../ui/path.ts";
-import type { EscrowRow, Side } from "./escrow-sides.ts";
+import { distanceText, timeOf } from "../../ui/format.ts";
+import { textAt } from "../../ui/path.ts";
+import type { EscrowRow, Side } from "./sides.ts";
 
 /**
  * The sentence, and what the service says that it waits for.

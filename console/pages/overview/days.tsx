@@ -1,5 +1,5 @@
 /** Escrows of each day by state, as a small chart; a table beside it has the numbers. */
-import { words } from "../ui/format.ts";
+import { words } from "../../ui/format.ts";
 
 export interface Day {
   day: string;

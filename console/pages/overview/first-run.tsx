@@ -1,8 +1,8 @@
 /** What a deployment that has nothing yet is led through: a source, wallets, the first agent. */
-import { SELDOM_MS, useLive } from "../api/live.ts";
-import { call } from "../api/request.ts";
-import { may } from "../api/session.ts";
-import { network, pageHref } from "../ui/route.ts";
+import { SELDOM_MS, useLive } from "../../api/live.ts";
+import { call } from "../../api/request.ts";
+import { may } from "../../api/session.ts";
+import { network, pageHref } from "../../ui/route.ts";
 
 interface Progress {
   sourceId: string | null;

@@ -1,9 +1,9 @@
 /** Lists that are searched for what needs a person, with the sentence that says what to do. */
-import { call } from "../api/request.ts";
-import type { Access } from "../api/session.ts";
-import { amountText, unitText } from "../ui/format.ts";
-import { at, textAt } from "../ui/path.ts";
-import { network, pageHref } from "../ui/route.ts";
+import { call } from "../../api/request.ts";
+import type { Access } from "../../api/session.ts";
+import { amountText, unitText } from "../../ui/format.ts";
+import { at, textAt } from "../../ui/path.ts";
+import { network, pageHref } from "../../ui/route.ts";
 
 /** Something that a person should look at. */
 export interface Todo {

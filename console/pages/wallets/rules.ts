@@ -1,6 +1,6 @@
 /** What is done when a wallet's balance falls: somebody is told, or it is filled up. */
-import { at } from "../ui/path.ts";
-import type { Column, Resource } from "../ui/resource.ts";
+import { at } from "../../ui/path.ts";
+import type { Column, Resource } from "../../ui/resource.ts";
 
 export const balanceRules: readonly Resource[] = [
   rules(

@@ -3,12 +3,12 @@ import {
   ON_CHAIN_STATES,
   type OnChainState,
   type PaymentSourceType,
-} from "../../src/chain/network.ts";
+} from "../../../src/chain/network.ts";
 import {
   PAYMENT_ACTIONS,
   PURCHASE_ACTIONS,
   PURCHASE_ERROR_TYPES,
-} from "../../src/escrow/fold/transitions.ts";
+} from "../../../src/escrow/fold/transitions.ts";
 
 export type Side = "payment" | "purchase";
 

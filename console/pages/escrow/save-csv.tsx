@@ -1,10 +1,10 @@
 /** What a list shows, as a file: the service makes it, with more rows than a page of the list. */
 import { useState } from "preact/hooks";
-import { asCallError } from "../api/live.ts";
-import { readFile } from "../api/request.ts";
-import { announce } from "../ui/status.tsx";
-import { saveFile } from "../ui/value.tsx";
-import { SIDES, type Side } from "./escrow-sides.ts";
+import { asCallError } from "../../api/live.ts";
+import { readFile } from "../../api/request.ts";
+import { announce } from "../../ui/status.tsx";
+import { saveFile } from "../../ui/value.tsx";
+import { SIDES, type Side } from "./sides.ts";
 
 export function SaveCsv({ side, query }: { side: Side; query: Readonly<Record<string, string>> }) {
   const [isSaving, setSaving] = useState(false);

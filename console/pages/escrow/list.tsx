@@ -1,17 +1,17 @@
 /** Payments and purchases: the same live table of the two sides, and one escrow of them. */
-import { OFTEN_MS, useLive } from "../api/live.ts";
-import { call } from "../api/request.ts";
-import { Problem } from "../ui/action-dialog.tsx";
-import { minorUnits } from "../ui/format.ts";
-import { Filters, Pager, Reading, Table } from "../ui/list.tsx";
-import { textAt } from "../ui/path.ts";
-import type { Column, Field } from "../ui/resource.ts";
-import { network, pageHref, route } from "../ui/route.ts";
-import { clock } from "../ui/value.tsx";
-import { ACTIONS, ERROR_TYPES, type EscrowRow, SIDES, type Side, STATES } from "./escrow-sides.ts";
-import type { NavigationEntry } from "./index.tsx";
-import { OneEscrow } from "./one-escrow.tsx";
+import { OFTEN_MS, useLive } from "../../api/live.ts";
+import { call } from "../../api/request.ts";
+import { Problem } from "../../ui/action-dialog.tsx";
+import { minorUnits } from "../../ui/format.ts";
+import { Filters, Pager, Reading, Table } from "../../ui/list.tsx";
+import { textAt } from "../../ui/path.ts";
+import type { Column, Field } from "../../ui/resource.ts";
+import { network, pageHref, route } from "../../ui/route.ts";
+import { clock } from "../../ui/value.tsx";
+import type { NavigationEntry } from "../index.tsx";
+import { OneEscrow } from "./one.tsx";
 import { SaveCsv } from "./save-csv.tsx";
+import { ACTIONS, ERROR_TYPES, type EscrowRow, SIDES, type Side, STATES } from "./sides.ts";
 
 const PAGE_ROWS = 50;
 const CHANGES = "100";

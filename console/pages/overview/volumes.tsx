@@ -1,10 +1,10 @@
 /** How many escrows are in which state, of those that were made in a time. */
-import { SELDOM_MS, useLive } from "../api/live.ts";
-import { call } from "../api/request.ts";
-import { words } from "../ui/format.ts";
-import { changeQuery, network, pageHref, route } from "../ui/route.ts";
+import { SELDOM_MS, useLive } from "../../api/live.ts";
+import { call } from "../../api/request.ts";
+import { words } from "../../ui/format.ts";
+import { changeQuery, network, pageHref, route } from "../../ui/route.ts";
+import { SIDES, type Side } from "../escrow/sides.ts";
 import { type Day, Days } from "./days.tsx";
-import { SIDES, type Side } from "./escrow-sides.ts";
 
 interface Counts {
   total: number;

@@ -1,9 +1,9 @@
-import { textAt } from "../ui/path.ts";
-import type { Action, Column, Field, Page } from "../ui/resource.ts";
-import { WALLET_TYPES } from "./choices.ts";
-import { drives } from "./drives.ts";
-import { transactions, transfers } from "./wallet-payments.ts";
-import { balanceRules } from "./wallet-rules.ts";
+import { textAt } from "../../ui/path.ts";
+import type { Action, Column, Field, Page } from "../../ui/resource.ts";
+import { WALLET_TYPES } from "../choices.ts";
+import { drives } from "../drives.ts";
+import { transactions, transfers } from "./payments.ts";
+import { balanceRules } from "./rules.ts";
 
 const note: Field = { name: "note", label: "Note", from: "note" };
 const collectionAddress: Field = {

@@ -1,8 +1,8 @@
 /** What happened to an escrow, and the deadlines that are ahead, by time. */
-import { dateText, distanceText, timeOf, words } from "../ui/format.ts";
-import { at, textAt } from "../ui/path.ts";
-import { Code } from "../ui/value.tsx";
-import type { EscrowRow } from "./escrow-sides.ts";
+import { dateText, distanceText, timeOf, words } from "../../ui/format.ts";
+import { at, textAt } from "../../ui/path.ts";
+import { Code } from "../../ui/value.tsx";
+import type { EscrowRow } from "./sides.ts";
 
 const DEADLINES = [
   ["payByTime", "Last time to lock funds"],

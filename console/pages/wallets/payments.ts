@@ -1,5 +1,5 @@
 /** What left the wallets: their transactions, and what they paid out. */
-import type { Resource } from "../ui/resource.ts";
+import type { Resource } from "../../ui/resource.ts";
 
 export const transactions: Resource = {
   name: "transactions",

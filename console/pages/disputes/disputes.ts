@@ -1,7 +1,7 @@
 /** Disputes, which administrators of the contract settle: how far each is, and what can be done. */
-import { amountText, unitText } from "../ui/format.ts";
-import { at, textAt } from "../ui/path.ts";
-import type { Action, Field, Page } from "../ui/resource.ts";
+import { amountText, unitText } from "../../ui/format.ts";
+import { at, textAt } from "../../ui/path.ts";
+import type { Action, Field, Page } from "../../ui/resource.ts";
 import { browserWallets } from "./browser-wallets.ts";
 
 interface Funds {

@@ -1,6 +1,6 @@
 /** Wallets of the browser that sign proposals, as CIP-30 has them on `window.cardano`. */
-import { at, textAt } from "../ui/path.ts";
-import type { Helper } from "../ui/resource.ts";
+import { at, textAt } from "../../ui/path.ts";
+import type { Helper } from "../../ui/resource.ts";
 
 /** What is used of an enabled wallet; addresses are bytes in hex. */
 interface Api {

@@ -1,14 +1,14 @@
 /** What needs a person, first; then whether money moves. */
-import { OFTEN_MS, SELDOM_MS, useLive } from "../api/live.ts";
-import { call } from "../api/request.ts";
-import { may } from "../api/session.ts";
-import { Problem } from "../ui/action-dialog.tsx";
-import { distanceText, spanText, timeOf, words } from "../ui/format.ts";
-import { Reading } from "../ui/list.tsx";
-import { textAt } from "../ui/path.ts";
-import { network, pageHref } from "../ui/route.ts";
-import { clock } from "../ui/value.tsx";
-import { type EscrowRow, SIDES, type Side } from "./escrow-sides.ts";
+import { OFTEN_MS, SELDOM_MS, useLive } from "../../api/live.ts";
+import { call } from "../../api/request.ts";
+import { may } from "../../api/session.ts";
+import { Problem } from "../../ui/action-dialog.tsx";
+import { distanceText, spanText, timeOf, words } from "../../ui/format.ts";
+import { Reading } from "../../ui/list.tsx";
+import { textAt } from "../../ui/path.ts";
+import { network, pageHref } from "../../ui/route.ts";
+import { clock } from "../../ui/value.tsx";
+import { type EscrowRow, SIDES, type Side } from "../escrow/sides.ts";
 import { FirstRun } from "./first-run.tsx";
 import { Money } from "./money.tsx";
 import { type Todo, TROUBLES, troublesOf } from "./troubles.ts";

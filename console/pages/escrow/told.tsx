@@ -1,10 +1,10 @@
 /** What endpoints were told of one escrow, and how each attempt went. */
-import { SELDOM_MS, useLive } from "../api/live.ts";
-import { call } from "../api/request.ts";
-import { Problem } from "../ui/action-dialog.tsx";
-import { words } from "../ui/format.ts";
-import { pageHref } from "../ui/route.ts";
-import { Records, Tag, Time } from "../ui/value.tsx";
+import { SELDOM_MS, useLive } from "../../api/live.ts";
+import { call } from "../../api/request.ts";
+import { Problem } from "../../ui/action-dialog.tsx";
+import { words } from "../../ui/format.ts";
+import { pageHref } from "../../ui/route.ts";
+import { Records, Tag, Time } from "../../ui/value.tsx";
 
 interface Delivery {
   id: string;

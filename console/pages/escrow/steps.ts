@@ -2,12 +2,12 @@
  * The steps of an escrow that this version and state allow, by the table that the service itself takes
  * them by. The API judges anew when one is asked for.
  */
-import { type Bound, ruleOf, transitionOf } from "../../src/escrow/actions/rules.ts";
-import type { Step } from "../../src/escrow/wanted.ts";
-import { timeOf } from "../ui/format.ts";
-import { textAt } from "../ui/path.ts";
-import type { Action } from "../ui/resource.ts";
-import type { EscrowRow, Side } from "./escrow-sides.ts";
+import { type Bound, ruleOf, transitionOf } from "../../../src/escrow/actions/rules.ts";
+import type { Step } from "../../../src/escrow/wanted.ts";
+import { timeOf } from "../../ui/format.ts";
+import { textAt } from "../../ui/path.ts";
+import type { Action } from "../../ui/resource.ts";
+import type { EscrowRow, Side } from "./sides.ts";
 
 /** A step is refused when its transaction could come too late. */
 const LAST_MOMENT_MS = 2 * 60_000;

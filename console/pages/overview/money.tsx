@@ -1,9 +1,9 @@
 /** What escrows brought and cost, by unit, with what is still locked. */
-import { SELDOM_MS, useLive } from "../api/live.ts";
-import { call } from "../api/request.ts";
-import { unitText } from "../ui/format.ts";
-import { network } from "../ui/route.ts";
-import { Amount } from "../ui/value.tsx";
+import { SELDOM_MS, useLive } from "../../api/live.ts";
+import { call } from "../../api/request.ts";
+import { unitText } from "../../ui/format.ts";
+import { network } from "../../ui/route.ts";
+import { Amount } from "../../ui/value.tsx";
 
 interface Unit {
   unit: string;
