@@ -1,11 +1,13 @@
 import type { Network } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
+import { outputName } from "../../chain/transaction/plan.ts";
 import type { Database } from "../../db/client.ts";
 import { drivesOf } from "../../sources/drives.ts";
 import type { SourceRow } from "../../sources/record.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { AT_REST, readStands } from "../../wallets/shown/stand.ts";
 import { OutputView, ownOutputs } from "../../wallets/spending/outputs.ts";
+import { outputsSetAside } from "../disputes/store.ts";
 import type { WalletName } from "../record.ts";
 import { lockWork } from "./lock-work.ts";
 import { stepWork } from "./step-work.ts";
@@ -57,9 +59,14 @@ export function escrowWorks(place: WorkPlace): EscrowWork[] {
         const view = place.views.get(vkey) ?? new OutputView();
         place.views.set(vkey, view);
         const shown = await view.read(provider, address, Date.now());
-        const stands = await readStands(ledger, network, [vkey]);
+        const [stands, setAside] = await Promise.all([
+          readStands(ledger, network, [vkey]),
+          outputsSetAside(ledger, network),
+        ]);
         const { open, spentElsewhere } = stands.get(vkey) ?? AT_REST;
-        return ownOutputs(shown, open, new Set(spentElsewhere.map(({ output }) => output)));
+        const elsewhere = new Set(spentElsewhere.map(({ output }) => output));
+        const own = ownOutputs(shown, open, elsewhere);
+        return own.filter((one) => !setAside.has(outputName(one)));
       },
       parameters: () => provider.protocolParameters(),
       wake: (vkey) => place.wake(network, vkey),
