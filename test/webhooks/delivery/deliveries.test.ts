@@ -1,5 +1,7 @@
+import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
+import { countingD1 } from "../../support/d1.ts";
 import { insertKey } from "../../support/keys.ts";
 import { audited, freshPath, happen, WebhookService } from "../../support/webhooks/receivers.ts";
 
@@ -61,6 +63,13 @@ describe("the delivery log", () => {
     ]);
     expect(await log({ webhookId: other.id }, token)).toEqual([]);
     expect(await log({ recordId: "payment-c" })).toEqual([]);
+    // However many others there are: the delivery, its place in the index and its webhook, read for each.
+    await happen(Array(40).fill("PAYMENT_ON_ERROR"));
+    await service.wake();
+    const { d1, rowsRead } = countingD1(env.DB);
+    const counted = new WebhookService({ DB: d1 });
+    await counted.ask("GET", "/deliveries", about);
+    expect(rowsRead()).toBeLessThanOrEqual(places.length * 4);
     const { message } = await service.ask("GET", "/deliveries");
     expect(message).toBe("webhookId: is required, or recordId");
 
