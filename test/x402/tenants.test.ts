@@ -127,6 +127,11 @@ const RULES: Record<string, Rule> = {
     ids: (answer: { data: { Wallets: { id: string }[] } }) =>
       answer.data.Wallets.map(({ id }) => id),
   },
+  "GET /x402/wallets/balances": {
+    lists: ({ wallet }) => wallet.id,
+    ids: (answer: { data: { Balances: { evmWalletId: string }[] } }) =>
+      answer.data.Balances.map(({ evmWalletId }) => evmWalletId),
+  },
   "POST /x402/wallets": { names: ({ caip2 }) => ({ caip2Network: caip2, type: "Selling" }) },
   "GET /x402/low-balance": "Admin",
   "POST /x402/low-balance": "Admin",
