@@ -11,7 +11,9 @@ import { agentMetadata, FIXED, HOUR, type Shown } from "../support/escrow/quotin
 import { insertKey } from "../support/keys.ts";
 import { createRegistrySource, runJob, settleRegistry } from "../support/registry/market.ts";
 import { settle } from "../support/sources/sync.ts";
+import { holdEventsToTheDocument } from "../support/webhooks/declared.ts";
 
+holdEventsToTheDocument();
 beforeEach(emptyTables);
 
 const NONCE = "0123456789abcdef0123";

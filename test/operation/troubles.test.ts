@@ -1,7 +1,7 @@
 /** Each alarm, provoked by what causes it, as Admins' receivers get it. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { ServiceEventKind } from "../../src/events/kinds.ts";
+import { SERVICE_EVENT_KINDS, type ServiceEventKind } from "../../src/events/kinds.ts";
 import { checkService } from "../../src/operation/troubles.ts";
 import { emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
@@ -10,6 +10,7 @@ import { insertRows } from "../support/insert-rows.ts";
 import { insertKey } from "../support/keys.ts";
 import { createSource, runPass } from "../support/sources/sync.ts";
 import { TransferDesk } from "../support/wallets/transfers.ts";
+import { holdEventsToTheDocument } from "../support/webhooks/declared.ts";
 import { arrivals, freshPath, happen, WebhookService } from "../support/webhooks/receivers.ts";
 
 const MINUTE = 60_000;
@@ -17,6 +18,7 @@ const MINUTE = 60_000;
 let service: WebhookService;
 let path: string;
 
+holdEventsToTheDocument(SERVICE_EVENT_KINDS);
 beforeEach(async () => {
   await emptyTables();
   service = new WebhookService();

@@ -5,6 +5,7 @@ import { checkLowBalances } from "../../src/wallets/low-balance/check.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { loseProviderKey, SourceApi } from "../support/sources/api.ts";
+import { holdEventsToTheDocument } from "../support/webhooks/declared.ts";
 
 const RULES = "/api/v1/wallet/low-balance";
 const MINUTE_MS = 60_000;
@@ -15,6 +16,7 @@ let source: { id: string; SellingWallets: { id: string; walletAddress: string }[
 let walletId: string;
 let now: number;
 
+holdEventsToTheDocument();
 beforeAll(async () => {
   api = await SourceApi.open();
 });

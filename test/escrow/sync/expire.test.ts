@@ -8,7 +8,9 @@ import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
 import { BuyDesk, type ShownEscrow, storedRecords } from "../../support/escrow/buying.ts";
 import { datumOf } from "../../support/escrow/quoting.ts";
+import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
 
+holdEventsToTheDocument();
 beforeEach(emptyTables);
 
 const HOUR = 60 * 60_000;

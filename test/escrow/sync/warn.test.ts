@@ -4,7 +4,9 @@ import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import { BuyDesk } from "../../support/escrow/buying.ts";
 import { createSource, settle } from "../../support/sources/sync.ts";
+import { expectDeclared, holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
 
+holdEventsToTheDocument();
 beforeEach(emptyTables);
 
 const MINUTE = 60_000;
@@ -64,6 +66,7 @@ it("PURCHASE_DEADLINE_NEAR tells of a lock that is not done, and not when it is 
       data: { onChainState: null, Deadline: { step: "FundsLocking" } },
     },
   ]);
+  await expectDeclared();
   await env.DB.prepare("DELETE FROM event").run();
   await env.DB.prepare("UPDATE escrow SET deadline = 1, warned_of = NULL").run();
   await buying.chain.advance(60 * MINUTE);

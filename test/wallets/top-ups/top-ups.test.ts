@@ -7,6 +7,7 @@ import { failingD1, RETRYABLE_ERRORS } from "../../support/d1.ts";
 import { dyingAt } from "../../support/dying.ts";
 import { sweep } from "../../support/effort.ts";
 import { found, RegistrationDesk } from "../../support/registry/registration.ts";
+import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
 import { arrivals, freshPath, verified, WebhookService } from "../../support/webhooks/receivers.ts";
 
 const RULES = "/wallet/top-up";
@@ -30,6 +31,7 @@ interface TopUp {
   [field: string]: unknown;
 }
 
+holdEventsToTheDocument();
 beforeEach(emptyTables);
 afterEach(() => {
   vi.unstubAllGlobals();

@@ -2,10 +2,12 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
+import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
 import { api, Rail, settle } from "../rail.ts";
 
 let rail: Rail;
 
+holdEventsToTheDocument();
 beforeAll(async () => {
   await emptyTables();
   rail = await Rail.create("84532-settle");

@@ -5,6 +5,7 @@ import { db } from "../../../src/db/client.ts";
 import worker from "../../../src/worker.ts";
 import { emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
+import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
 import { api, expectOk, Rail, settle } from "../rail.ts";
 
 interface Rule {
@@ -27,6 +28,7 @@ let rail: Rail;
 let other: Rail;
 let wallet: Wallet;
 
+holdEventsToTheDocument();
 beforeAll(async () => {
   await emptyTables();
   [rail, other] = await Promise.all([
