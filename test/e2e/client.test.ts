@@ -1,6 +1,6 @@
 /** `client/` as its users have it: packed, and installed into an empty project. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Host, startHost } from "../../devnet/host.ts";
 import { findChromium, launch } from "../console/browser.ts";
 import { root } from "./copies.ts";
+import { blocksOf, GUIDES } from "./guides/blocks.ts";
 
 const GZIP_LIMIT_BYTES = 10 * 1024;
 const ADMIN_KEY = "test-only-admin-key";
@@ -100,6 +101,28 @@ describe("agent-payment-service-client, packed", () => {
     expect(() =>
       run(project, process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", project),
     ).toThrow();
+  });
+
+  it("has types that the programs of the guides pass", () => {
+    // Beside the client, the guides use these two.
+    for (const name of ["standardwebhooks", "@types"])
+      symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name));
+    const files = GUIDES.flatMap((guide) => blocksOf(guide, "ts")).map(({ name, code }) => {
+      const file = `${name.replace(/\W/g, "-")}.ts`;
+      write(file, code);
+      return file;
+    });
+    const compilerOptions = {
+      module: "nodenext",
+      target: "es2022",
+      lib: ["es2023", "dom", "dom.iterable"],
+      types: ["node"],
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+    };
+    write("tsconfig.json", { compilerOptions, files });
+    run(project, process.execPath, join(root, "node_modules/typescript/bin/tsc"), "-p", project);
   });
 
   it("runs in Node", () => {
