@@ -21,7 +21,8 @@ interface Sent extends ChainTransaction {
   original?: Sent;
 }
 
-interface ForgedBlock extends Block {
+/** A block, and what is unspent after it. */
+export interface ForgedBlock extends Block {
   transactions: Sent[];
   /** The output that somebody else spends in it. */
   taken?: string;
@@ -55,6 +56,11 @@ export class ModelLedger {
   constructor(begins: number, funds: ReadonlyMap<string, Output>) {
     this.now = begins;
     this.#blocks = [this.#block(0, [], funds)];
+  }
+
+  /** The chain as it is now, the first block first. */
+  get blocks(): readonly ForgedBlock[] {
+    return this.#blocks;
   }
 
   get tip(): ForgedBlock {

@@ -48,10 +48,19 @@ function insufficientFunds(): ApiError {
   return new ApiError("insufficient_funds", "Insufficient funds");
 }
 
-async function makePurchase(
+/** What a purchase is written from. */
+type WrittenQuote = Omit<AcceptedQuote, "identifier" | "terms" | "wallets">;
+
+/**
+ * Writes the purchase of a quote that passed every check, with its charges, and wakes the wallets.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 409; the error of a batch that a limit of the key has aborted
+ */
+export async function makePurchase(
   c: AppContext,
   database: Database,
-  quote: AcceptedQuote,
+  quote: WrittenQuote,
   now: number,
   remember: Remember,
 ): Promise<MadeRecord> {
@@ -85,7 +94,7 @@ function isTaken(error: unknown): boolean {
 }
 
 function recordOf(
-  quote: AcceptedQuote,
+  quote: WrittenQuote,
   { id: requestedById, scope }: Caller,
   now: number,
 ): EscrowRecord {

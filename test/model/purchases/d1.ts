@@ -1,0 +1,29 @@
+/** The model's database as the binding of a Worker, for code that makes its own queries. */
+import type { ModelDatabase } from "../database.ts";
+
+/** What stands between a process and the database. */
+export type Step = <T>(run: () => T) => Promise<T>;
+
+interface Prepared {
+  sql: string;
+  params: unknown[];
+}
+
+export function d1Of(database: ModelDatabase, step: Step): D1Database {
+  const prepare = (sql: string, params: unknown[] = []) => {
+    const rows = () => step(() => database.all<Record<string, unknown>>(sql, ...params));
+    return {
+      sql,
+      params,
+      bind: (...bound: unknown[]) => prepare(sql, bound),
+      all: async () => ({ results: await rows() }),
+      // No query of the service names two columns alike.
+      raw: async () => (await rows()).map((row) => Object.values(row)),
+    };
+  };
+  const { batch } = database.seenBy(step, false);
+  return {
+    prepare: (sql: string) => prepare(sql),
+    batch: (statements: Prepared[]) => batch(statements),
+  } as unknown as D1Database;
+}

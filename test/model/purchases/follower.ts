@@ -1,0 +1,100 @@
+/** The service's sync over the model's ledger: what blocks do to records, and what a rollback undoes. */
+import { outputName } from "../../../src/chain/transaction/plan.ts";
+import type { Database } from "../../../src/db/client.ts";
+import { applyTransaction } from "../../../src/escrow/fold/apply.ts";
+import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
+import { escrowOutputs } from "../../../src/escrow/fold/escrow-outputs.ts";
+import { loadKnown } from "../../../src/escrow/fold/load-records.ts";
+import type { EscrowSource, ReadTransaction } from "../../../src/escrow/fold/source.ts";
+import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
+import { expireUnlocked } from "../../../src/escrow/sync/expire.ts";
+import type { SyncContext } from "../../../src/escrow/sync/follower.ts";
+import { undoSteps } from "../../../src/escrow/sync/undo.ts";
+import { raiseTip, resetTip } from "../../../src/indexer/chain-tip.ts";
+import type { ForgedBlock, ModelLedger } from "../ledger.ts";
+
+/** Where it is, in the same database, so that it is set back with the records. */
+export const FOLLOWED = "CREATE TABLE followed (height INTEGER PRIMARY KEY, hash TEXT NOT NULL)";
+
+/** Follows the chain up to its tip, and ends what was not locked in time. */
+export async function follow(
+  db: Database,
+  source: EscrowSource,
+  ledger: ModelLedger,
+): Promise<void> {
+  const { network } = source;
+  const place = { sourceId: source.id, network };
+  const { tip } = ledger;
+  const done = await db.all<{ height: number; hash: string }>(
+    "SELECT height, hash FROM followed ORDER BY height",
+  );
+  const at = new Map(ledger.blocks.map((block) => [block.height, block]));
+  const fork = done.find(({ height, hash }) => at.get(height)?.hash !== hash);
+  if (fork) {
+    for (let isLast = false; !isLast; ) {
+      const undone = await undoSteps(db, source.id, fork.height - 1, tip.height, ledger.now);
+      isLast = undone.isLast;
+      await db.batch([
+        ...writeChanges(undone.changes, place),
+        ...undone.statements,
+        resetTip(network, tip.height),
+      ]);
+    }
+    const sql = "DELETE FROM followed WHERE height >= ?";
+    await db.batch([{ sql, params: [fork.height] }]);
+  }
+  const last = fork ? fork.height - 1 : (done.at(-1)?.height ?? -1);
+  for (const [i, block] of ledger.blocks.entries()) {
+    if (block.height <= last) continue;
+    const reads = readsOf(source, block, ledger.blocks[i - 1]);
+    const { records, stored } = await loadKnown(db, source, reads, true);
+    const changes = new ChangeSet(records, ledger.now, tip.height, { stored });
+    for (const read of reads) await applyTransaction(changes, source, read, null);
+    await db.batch([
+      ...writeChanges(changes, place),
+      { sql: "INSERT INTO followed VALUES (?, ?)", params: [block.height, block.hash] },
+    ]);
+  }
+  await db.batch([raiseTip(network, tip.height)]);
+  const context = { db, source, threshold: 1, now: () => ledger.now, committed: async () => {} };
+  while (await expireUnlocked(context as unknown as SyncContext, tip));
+}
+
+function readsOf(
+  source: EscrowSource,
+  block: ForgedBlock,
+  before: ForgedBlock | undefined,
+): ReadTransaction[] {
+  return block.transactions.flatMap((tx, txIndex) => {
+    const outputs = tx.isValid ? escrowOutputs(source, tx) : [];
+    if (outputs.length === 0) return [];
+    const { hash } = tx;
+    // What it spends was there before the block, or was made by the block.
+    const address = before && addressOf(tx.inputs.map(outputName), before, block);
+    const inputs = tx.inputs.map(({ txHash, index }) => ({
+      ...{ txHash, outputIndex: index, address: address ?? "", amount: [] },
+      ...{ inlineDatum: null, referenceScriptHash: null },
+    }));
+    return [
+      {
+        at: { txHash: hash, blockHeight: block.height, txIndex, blockTime: block.time },
+        tx,
+        outputs,
+        utxos: async () => ({ hash, inputs, outputs: [] }),
+        spentDatums: async () => new Map(),
+        earlier: () => Promise.reject(new Error("nothing was skipped")),
+      },
+    ];
+  });
+}
+
+/** Whose outputs a lock spends: all are of one wallet. */
+function addressOf(names: readonly string[], before: ForgedBlock, block: ForgedBlock) {
+  for (const name of names) {
+    const [hash, index] = name.split("#");
+    const made = block.transactions.find((one) => one.hash === hash)?.outputs[Number(index)];
+    const address = before.unspent.get(name)?.address ?? made?.address;
+    if (address !== undefined) return address;
+  }
+  return undefined;
+}

@@ -1,0 +1,216 @@
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { drizzle } from "drizzle-orm/d1";
+import { vi } from "vitest";
+import { isOutOfCredits, requireCredits } from "../../../src/api-keys/credits.ts";
+import { isOverSpending, requireSpending } from "../../../src/api-keys/spending.ts";
+import { ProviderError } from "../../../src/chain/provider/provider.ts";
+import { type Database, violates } from "../../../src/db/client.ts";
+import { cancelPurchase } from "../../../src/escrow/purchases/cancel.ts";
+import { returnCharges } from "../../../src/escrow/purchases/charges.ts";
+import { refuseExisting } from "../../../src/escrow/purchases/existing.ts";
+import { makePurchase } from "../../../src/escrow/purchases/purchase.ts";
+import { totals } from "../../../src/escrow/requests/sign.ts";
+import { escrowWorks } from "../../../src/escrow/tasks/works.ts";
+import { ApiError } from "../../../src/http/errors.ts";
+import { runWallet } from "../../../src/wallets/run.ts";
+import { type Execute, Journal } from "../../../src/wallets/spending/journal.ts";
+import { OutputView } from "../../../src/wallets/spending/outputs.ts";
+import { StaleWallet } from "../../../src/wallets/spending/store.ts";
+import { ModelDatabase } from "../database.ts";
+import { ModelLedger } from "../ledger.ts";
+import { d1Of, type Step } from "./d1.ts";
+import { FOLLOWED, follow } from "./follower.ts";
+import { callerOf, insertKeys, requestOf } from "./keys.ts";
+import { ALL_QUOTES, BEGINS, PAYERS, type Quote, SOURCE } from "./quotes.ts";
+
+const ESCROW_SOURCE = { ...SOURCE, wallets: PAYERS.map(({ row }) => row) };
+const WALLETS = PAYERS.map(({ row }) => row);
+
+const database = new ModelDatabase(FOLLOWED, [
+  ...["api_key", "key_spending", "audit", "event", "clock", "chain_tip", "followed"],
+  ...["escrow", "escrow_request", "escrow_transaction", "escrow_action"],
+  ...["wallet_transaction", "hot_wallet"],
+]);
+
+function newJournal(): Journal {
+  const file = new DatabaseSync(":memory:");
+  const execute: Execute = (sql, ...params) =>
+    file.prepare(sql).all(...(params as SQLInputValue[])) as never[];
+  return new Journal(execute);
+}
+
+class Died extends Error {
+  override name = "Died";
+}
+
+interface RunOptions {
+  /** Number of the step at which the process dies, from 1. */
+  dies?: number;
+  when?: "before" | "after";
+  /** Whether the database's answers are lost, and its batches sent again. */
+  repeats?: boolean;
+}
+
+/** Keys that buy, three wallets that pay, their database and the chain. There is one market at a time. */
+export class Market {
+  readonly ledger: ModelLedger;
+  readonly database = database;
+  /** The network's: it is outside the database, and is not set back with it. */
+  readonly #journal = newJournal();
+  readonly #views = PAYERS.map(() => new OutputView());
+  readonly #others = PAYERS.map(() => new Map<string, OutputView>());
+  /** When sync was at the tip last, since the database was set back. */
+  #followedAt = Number.NEGATIVE_INFINITY;
+  #ids = 0;
+
+  /** @param outputs - of each wallet, in coins of a million minor units */
+  constructor(outputs: readonly (readonly number[])[]) {
+    database.empty();
+    insertKeys(database);
+    database.save();
+    const funds = PAYERS.flatMap(({ row }, i) =>
+      (outputs[i] ?? []).map((coins, j) => {
+        const value = new Map([["", BigInt(coins) * 1_000_000n]]);
+        const name = `${(i * 100 + j + 1).toString(16).padStart(64, "0")}#0`;
+        return [name, { address: row.address, value }] as const;
+      }),
+    );
+    this.ledger = new ModelLedger(BEGINS, new Map(funds));
+    vi.setSystemTime(BEGINS);
+  }
+
+  pass(ms: number): void {
+    this.ledger.now += ms;
+    vi.setSystemTime(this.ledger.now);
+  }
+
+  /**
+   * A key accepts a quote, as `POST /purchase` does after the checks of what the seller has signed.
+   *
+   * @returns what it was refused for; null: it was not
+   */
+  async buy(key: number, quote: number, repeats = false): Promise<string | null> {
+    const c = requestOf(key, database);
+    const db = this.#seen(turn, repeats);
+    const caller = callerOf(key);
+    const one = ALL_QUOTES[quote % ALL_QUOTES.length] as Quote;
+    if (this.ledger.now > one.times.payByTime) return "too late";
+    const ids = caller.scope?.walletIds ?? null;
+    const driven = WALLETS.filter(({ id }) => ids === null || ids.includes(id));
+    try {
+      await refuseExisting(c, db, one.body);
+      await requireCredits(db, caller, "purchase");
+      await requireSpending(db, caller, "Preprod", totals(one.price.funds));
+      await makePurchase(c, db, { ...one, driven }, this.ledger.now, async () => []);
+      return null;
+    } catch (error) {
+      if (isOutOfCredits(error) || isOverSpending(error)) return "limit";
+      if (error instanceof ApiError && error.status === 409) return "taken";
+      throw error;
+    }
+  }
+
+  /** Whoever bought it gives it up. */
+  async cancel(quote: number): Promise<void> {
+    const { blockchainIdentifier } = (ALL_QUOTES[quote % ALL_QUOTES.length] as Quote).body;
+    const [row] = database.all<{ by: string }>(
+      `SELECT requested_by_id AS "by" FROM escrow
+       WHERE blockchain_identifier = ? AND terms->>'isRequested'`,
+      blockchainIdentifier,
+    );
+    if (!row) return;
+    const c = requestOf(Number(row.by.replace("key-", "")), database);
+    try {
+      await cancelPurchase(c, { network: "Preprod", blockchainIdentifier }, this.ledger.now);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 409)) throw error;
+    }
+  }
+
+  /** Sync, and then the cron's part. */
+  async follow(): Promise<void> {
+    const db = this.#seen(turn, false);
+    try {
+      await follow(db, ESCROW_SOURCE, this.ledger);
+    } catch (error) {
+      // A wallet was first: the next pass reads the record again.
+      if (!violates(error, "escrow.rev")) throw error;
+      return;
+    }
+    this.#followedAt = this.ledger.now;
+    await returnCharges(db, "Preprod");
+  }
+
+  /** Sets the database back, and nothing else. */
+  restore(): void {
+    database.restore();
+    this.#followedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** A process of one wallet, which may die at one of its steps. */
+  async run(
+    n: number,
+    { dies = Number.POSITIVE_INFINITY, when = "before", repeats = false }: RunOptions = {},
+  ): Promise<void> {
+    const { row, keys } = PAYERS[n % PAYERS.length] as (typeof PAYERS)[number];
+    let steps = 0;
+    const step: Step = async (run) => {
+      await null;
+      const k = ++steps;
+      if (k > dies || (k === dies && when === "before")) throw new Died();
+      const result = run();
+      if (k === dies) throw new Died();
+      return result;
+    };
+    const db = this.#seen(step, repeats);
+    const provider = this.ledger.seenBy(step);
+    const { vkey } = row;
+    try {
+      await runWallet({
+        ...{ network: "Preprod", vkey, sourceId: SOURCE.id, db, provider },
+        deadlineProvider: provider,
+        journal: {
+          enter: (stored, now) => step(() => this.#journal.enter(vkey, stored, now)),
+          hand: (...order) => step(() => this.#journal.hand(vkey, ...order)),
+          resume: (stored) => step(() => this.#journal.resume(stored)),
+          remembered: (stored) => step(() => this.#journal.remembered(vkey, stored)),
+        },
+        hasFollowed: async (since) => this.#followedAt >= since,
+        view: this.#views[n % PAYERS.length] as OutputView,
+        works: escrowWorks({
+          ...{ ledger: db, source: SOURCE, wallets: WALLETS, vkey, provider },
+          views: this.#others[n % PAYERS.length] as Map<string, OutputView>,
+          // Every wallet runs in turn.
+          wake: async () => {},
+          automatic: { payments: false, refunds: false },
+          chainTime: async (now) => now,
+        }),
+        keys: async () => keys,
+        published: async () => new Map(),
+        threshold: 1,
+        clock: "wall",
+        now: () => this.ledger.now,
+        newId: () => `op${++this.#ids}`,
+        requestId: "model",
+      });
+    } catch (error) {
+      // Typed queries put what they failed for into an error of their own.
+      const causes = error instanceof Error ? [error, error.cause] : [error];
+      const mayBe = [Died, StaleWallet, ProviderError].some((kind) =>
+        causes.some((one) => one instanceof kind),
+      );
+      if (!mayBe && !violates(error, "escrow.rev")) throw error;
+    }
+  }
+
+  #seen(step: Step, repeats: boolean): Database {
+    const orm = drizzle(d1Of(database, step));
+    return { ...database.seenBy(step, repeats), orm, bookmark: () => null };
+  }
+}
+
+/** Others have their turn in between. */
+const turn: Step = async (run) => {
+  await null;
+  return run();
+};
