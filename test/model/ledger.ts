@@ -10,13 +10,20 @@ import { timeOfSlot } from "../../src/chain/slots.ts";
 import { type ChainTransaction, decodeTransaction } from "../../src/chain/transaction/decode.ts";
 import { outputName } from "../../src/chain/transaction/plan.ts";
 import { PROTOCOL_PARAMETERS } from "../support/protocol-parameters.ts";
-import { applied, isPossible, isValidAt, type Output, requireConserved } from "./rules.ts";
+import {
+  applied,
+  isPossible,
+  isValidAt,
+  markedInvalid,
+  type Output,
+  requireConserved,
+} from "./rules.ts";
 
 /** Bytes that a block takes. */
 const BLOCK_BYTES = 90_112;
 
-interface Sent extends ChainTransaction {
-  size: number;
+export interface Sent extends ChainTransaction {
+  cbor: Uint8Array;
   /** As it was sent, of one that only cost its collateral. */
   original?: Sent;
 }
@@ -48,6 +55,8 @@ export class ModelLedger {
   /** Outputs, by name, whose script refuses to be spent; and whether a node says which it was. */
   readonly locked = new Set<string>();
   namesFailures = true;
+  /** Positions of inputs whose script refuses a transaction, beside those that are locked. */
+  refuses: (tx: Sent, unspent: ReadonlyMap<string, Output>) => readonly number[] = () => [];
   #blocks: ForgedBlock[];
   #mempool: Sent[] = [];
   #made = 0;
@@ -61,6 +70,11 @@ export class ModelLedger {
   /** The chain as it is now, the first block first. */
   get blocks(): readonly ForgedBlock[] {
     return this.#blocks;
+  }
+
+  /** From the first, as a provider shows them whose transactions lag behind. */
+  get shown(): readonly ForgedBlock[] {
+    return this.#blocks.slice(0, Math.max(this.#blocks.length - this.transactionsBehind, 1));
   }
 
   get tip(): ForgedBlock {
@@ -92,7 +106,7 @@ export class ModelLedger {
     let size = 0;
     const slot = this.#slot();
     for (const one of this.#mempool) {
-      size += one.size;
+      size += one.cbor.length;
       if (size > BLOCK_BYTES) break;
       if (!isValidAt(one, slot) || !isPossible(one, unspent)) continue;
       unspent = applied(one, unspent);
@@ -145,6 +159,18 @@ export class ModelLedger {
     this.#tidy();
   }
 
+  /** Somebody else's transaction, in a block of its own, if the chain takes it. @returns whether it does */
+  forge(cbor: Uint8Array): boolean {
+    const tx = { ...decodeTransaction(cbor), cbor };
+    const { unspent } = this.tip;
+    const isTaken = isValidAt(tx, this.#slot()) && isPossible(tx, unspent);
+    if (!isTaken || this.#refusing(tx, unspent).length > 0) return false;
+    requireConserved(tx, unspent);
+    this.#blocks.push(this.#block(this.tip.height + 1, [tx], applied(tx, unspent)));
+    this.#tidy();
+    return true;
+  }
+
   /**
    * Somebody puts a transaction whose script fails for them into a block of its own, if they could: it costs
    * an output of the wallet, and returns another.
@@ -162,7 +188,8 @@ export class ModelLedger {
     const unspent = new Map(this.tip.unspent).set(returned.name, returned.output);
     unspent.delete(cost);
     this.#mempool = this.#mempool.filter((one) => !others.includes(one.hash));
-    const failed = { ...original, outputs: [], isValid: false, original };
+    const cbor = markedInvalid(original.cbor);
+    const failed = { ...original, cbor, outputs: [], isValid: false, original };
     this.#blocks.push(this.#block(this.tip.height + 1, [failed], unspent));
     this.#tidy();
   }
@@ -215,13 +242,13 @@ export class ModelLedger {
   }
 
   #transaction(hash: string) {
-    const shown = this.#blocks.slice(0, this.#blocks.length - this.transactionsBehind);
     const has = ({ transactions }: ForgedBlock) => transactions.find((tx) => tx.hash === hash);
-    const block = shown.find(has);
+    const block = this.shown.find(has);
     if (!block) return null;
     const validContract = has(block)?.isValid ?? true;
     const { height: blockHeight, hash: blockHash, time: blockTime } = block;
-    return { hash, blockHash, blockHeight, txIndex: 0, blockTime, validContract };
+    const txIndex = block.transactions.findIndex((tx) => tx.hash === hash);
+    return { hash, blockHash, blockHeight, txIndex, blockTime, validContract };
   }
 
   #spenders(txHash: string): Map<number, string> {
@@ -261,7 +288,8 @@ export class ModelLedger {
 
   /** As a node without a mempool does. */
   #evaluate(cbor: Uint8Array, additional: readonly AdditionalOutput[] = []) {
-    const { inputs, spendRedeemers } = decodeTransaction(cbor);
+    const tx = { ...decodeTransaction(cbor), cbor };
+    const { inputs, spendRedeemers } = tx;
     const told = additional.map(outputName);
     if (told.some((name) => this.tip.unspent.has(name)))
       throw new NotEvaluated("AdditionalUtxoOverlap", "known already");
@@ -269,8 +297,9 @@ export class ModelLedger {
     const unknown = names.filter((one) => !this.tip.unspent.has(one) && !told.includes(one));
     if (unknown.length > 0) throw new NotEvaluated("UnknownInput", unknown.join());
     const redeemers = spendRedeemers.map(({ inputIndex }) => `spend:${inputIndex}`);
+    const refusing = this.#refusing(tx, this.tip.unspent);
     const failing = redeemers.filter((_, i) =>
-      this.locked.has(names[spendRedeemers[i]?.inputIndex ?? -1] ?? ""),
+      refusing.includes(spendRedeemers[i]?.inputIndex ?? -1),
     );
     if (failing.length > 0) throw new ScriptFailed("no", this.namesFailures ? failing : []);
     return new Map(redeemers.map((name) => [name, { memory: 600_000n, steps: 200_000_000n }]));
@@ -280,7 +309,7 @@ export class ModelLedger {
     const fault = this.submitFaults.shift();
     if (fault === "busy") throw new ProviderError("busy", { status: 425 });
     if (fault === "lostBefore") throw new ProviderError("lost");
-    const answer = this.#take({ ...decodeTransaction(cbor), size: cbor.length });
+    const answer = this.#take({ ...decodeTransaction(cbor), cbor });
     if (fault === "lostAfter") throw new ProviderError("lost");
     return answer;
   }
@@ -294,11 +323,15 @@ export class ModelLedger {
       const missing = tx.inputs.map(outputName).filter((one) => !unspent.has(one));
       return { refused: `BadInputsUTxO ${missing.join()}` };
     }
-    if (tx.inputs.some((input) => this.locked.has(outputName(input))))
-      return { refused: "PlutusFailure" };
+    if (this.#refusing(tx, unspent).length > 0) return { refused: "PlutusFailure" };
     requireConserved(tx, unspent);
     this.#mempool.push(tx);
     return null;
+  }
+
+  #refusing(tx: Sent, unspent: ReadonlyMap<string, Output>): number[] {
+    const locked = tx.inputs.flatMap((one, i) => (this.locked.has(outputName(one)) ? [i] : []));
+    return [...locked, ...this.refuses(tx, unspent)];
   }
 
   #tidy(): void {

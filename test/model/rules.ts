@@ -1,11 +1,17 @@
 /** The rules of the model's ledger. */
+import { readCbor } from "../../src/chain/cbor.ts";
 import type { ChainTransaction } from "../../src/chain/transaction/decode.ts";
 import { outputName } from "../../src/chain/transaction/plan.ts";
 import { add, sumOf, type Value } from "../../src/chain/transaction/value.ts";
 
+/** CBOR. */
+const FALSE = 0xf4;
+
 export interface Output {
   address: string;
   value: Value;
+  /** Inline, CBOR in hex; left out, or null: none. */
+  datum?: string | null;
 }
 
 export function isValidAt({ validFrom, validTo }: ChainTransaction, slot: number): boolean {
@@ -25,9 +31,19 @@ export function applied(
 ): ReadonlyMap<string, Output> {
   const unspent = new Map(before);
   for (const input of inputs) unspent.delete(outputName(input));
-  for (const [index, { address, funds }] of outputs.entries())
-    unspent.set(outputName({ txHash: hash, index }), { address, value: sumOf(funds) });
+  for (const [index, { address, funds, datum }] of outputs.entries())
+    unspent.set(outputName({ txHash: hash, index }), { address, value: sumOf(funds), datum });
   return unspent;
+}
+
+/** A transaction's bytes as they are in a block whose producer found its script failing. */
+export function markedInvalid(cbor: Uint8Array): Uint8Array {
+  const transaction = readCbor(cbor);
+  const flag = transaction.kind === "array" ? transaction.items[2] : undefined;
+  if (flag?.kind !== "simple") throw new Error("a transaction says whether it is valid");
+  const marked = Uint8Array.from(cbor);
+  marked[flag.start] = FALSE;
+  return marked;
 }
 
 /** The first rule of the ledger: nothing is made, and nothing lost but the fee. */

@@ -1,0 +1,173 @@
+/** What holds of a service once everything has come to its end. */
+
+import type { OnChainState } from "../../../src/chain/network.ts";
+import { outputName } from "../../../src/chain/transaction/plan.ts";
+import { sumOf } from "../../../src/chain/transaction/value.ts";
+import { NOT_WORTH } from "../../../src/escrow/actions/worth.ts";
+import { applyTransaction } from "../../../src/escrow/fold/apply.ts";
+import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
+import { hashOf, identify } from "../../../src/escrow/fold/escrow-outputs.ts";
+import type { ChainState, EscrowRecord, Side } from "../../../src/escrow/record.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../../../src/escrow/row.ts";
+import { transactionReader } from "../../../src/escrow/sync/read.ts";
+import { isTerminal } from "../../../src/escrow/wanted.ts";
+import { escrowOf } from "./contract.ts";
+import { outputOf, providerOf } from "./provider.ts";
+import type { Service } from "./service.ts";
+import { BUYER, QUOTES, WALLETS } from "./terms.ts";
+
+export function allRecords({ database }: Service): EscrowRecord[] {
+  return database
+    .all<EscrowRow>(`SELECT ${ESCROW_COLUMNS} FROM escrow ORDER BY id`)
+    .map(recordOfRow);
+}
+
+/** States in which it is a side's own turn: what comes by itself has to come. */
+const OWN_TURN: Record<Side, readonly (OnChainState | null)[]> = {
+  payment: ["ResultSubmitted", "WithdrawAuthorized"],
+  purchase: ["FundsLocked", "RefundRequested", "RefundAuthorized"],
+};
+
+/** Records with something left to be done that do not say why it is not, or that have not expired. */
+export function notEnded(service: Service): string[] {
+  return allRecords(service)
+    .filter(({ side, state, terms, wanted }) => {
+      const { want, underWay, error, expiredAt } = wanted;
+      if (error?.isManual) return false;
+      if (want !== null || underWay !== null) return true;
+      if (state.onChainState === null) return terms.isRequested === true && expiredAt === null;
+      return OWN_TURN[side].includes(state.onChainState) && error?.note !== NOT_WORTH;
+    })
+    .map(told);
+}
+
+const told = ({ side, state, wanted, terms }: EscrowRecord) =>
+  JSON.stringify({
+    ...{ side, state: state.onChainState, wanted },
+    pays: new Date(Number(terms.payByTime)).toISOString(),
+  });
+
+/** Identifiers that the service's own wallet has locked more than once, by what is in blocks. */
+export function lockedTwice({ ledger, source }: Service): string[] {
+  const blocks = ledger.shown;
+  const locks = blocks
+    .flatMap(({ transactions }) => transactions)
+    .filter(
+      (tx) =>
+        tx.spendRedeemers.length === 0 &&
+        tx.inputs.some((one) => outputOf(blocks, outputName(one))?.address === BUYER.address),
+    )
+    .flatMap(({ outputs }) =>
+      outputs.flatMap((one) => {
+        const datum = escrowOf(source, { ...one, value: sumOf(one.funds) });
+        return datum ? [datum.referenceSignature] : [];
+      }),
+    );
+  return locks.filter((one, i) => locks.indexOf(one) !== i);
+}
+
+/** Records whose charge is held without a lock, or given back with one. */
+export function wrongCharges(service: Service): string[] {
+  const rows = service.database.all<{ id: string; charge: string | null }>(
+    "SELECT id, charge FROM escrow WHERE charge IS NOT NULL",
+  );
+  const records = new Map(allRecords(service).map((one) => [one.id, one]));
+  return rows
+    .filter(({ id, charge }) => {
+      const record = records.get(id);
+      const isLocked = record?.state.utxo !== null || isTerminal(record.state.onChainState);
+      return charge !== (isLocked ? "held" : "returned");
+    })
+    .map(
+      ({ id, charge }) => `${charge}: ${records.get(id) && told(records.get(id) as EscrowRecord)}`,
+    );
+}
+
+/** Events that are missing, or that tell nothing new. */
+export function wrongEvents({ database }: Service): string[] {
+  const rows = database.all<{ id: string; sequence: number; told: string | null }>(
+    `SELECT escrow.id, escrow.sequence,
+       (SELECT json_group_array(json_array(event.sequence, kind, data)) FROM event
+        WHERE record_id = escrow.id) AS told FROM escrow`,
+  );
+  return rows.flatMap(({ id, sequence, told }) => {
+    const events = (JSON.parse(told ?? "[]") as [number, string, string][]).toSorted(
+      ([a], [b]) => a - b,
+    );
+    const isInOrder = events.every(([n], i) => n === i + 1) && events.length === sequence;
+    const texts = events.map(([, kind, data]) => {
+      const { onChainState, resultHash, NextAction } = JSON.parse(data);
+      return JSON.stringify([kind, onChainState, resultHash, NextAction]);
+    });
+    const again = texts.filter((text, i) => i > 0 && texts[i - 1] === text);
+    return isInOrder ? again : [`${id}: ${events.map(([n]) => n)} of ${sequence}`, ...again];
+  });
+}
+
+/** Records that hold something else than a fold of the chain as it is, from the beginning. */
+export async function foundOtherwise(service: Service): Promise<string[]> {
+  const { ledger, source, type } = service;
+  const provider = providerOf(ledger, "", async (run) => run());
+  const read = transactionReader(provider, { ...source, wallets: WALLETS }, true);
+  const records = allRecords(service);
+  const isAsked = (side: Side, hash: string) =>
+    records.some(
+      (one) => one.side === side && one.identifierHash === hash && one.terms.isRequested,
+    );
+  const asked = (["payment", "purchase"] as const).flatMap((side) =>
+    QUOTES[type]
+      .filter(({ blockchainIdentifier }) => isAsked(side, hashOf(blockchainIdentifier)))
+      .map((quote) => service.requested(side, quote)),
+  );
+  const fresh = new ChangeSet(asked, ledger.now, ledger.tip.height);
+  const listed =
+    (await provider.addressTransactions(source.contractAddress, {
+      ...{ page: 1, count: 1000 },
+    })) ?? [];
+  for (const at of listed)
+    await applyTransaction(fresh, { ...source, wallets: WALLETS }, await read(at), null);
+  return records.flatMap((record) => {
+    const other = fresh.find(record.side, record.identifierHash);
+    const [is, shouldBe] = [record.state, other?.state ?? null].map(comparable);
+    return is === shouldBe ? [] : [`${record.side} is ${is}, and should be ${shouldBe}`];
+  });
+}
+
+function comparable(state: ChainState | null): string {
+  // One that ends with nothing but deviating locks says so.
+  if (state === null || state.lock === null) return "unlocked";
+  const { transaction, ...found } = state;
+  const { txHash = null, status = null } = transaction ?? {};
+  return JSON.stringify({ ...found, txHash, status });
+}
+
+/** Escrows of ours at the contract that no record knows of, and no person is told of. */
+export function forgotten(service: Service): string[] {
+  const { ledger, source } = service;
+  const records = allRecords(service);
+  const known = new Set(records.map(({ state }) => state.utxo));
+  const told = records.filter(({ wanted }) => wanted.error?.isManual);
+  const made = madeByService(service);
+  return ledger.unspentAt(source.contractAddress).flatMap(([name, output]) => {
+    const datum = escrowOf(source, output);
+    if (datum === null || known.has(name) || !made.has(name.split("#")[0] ?? "")) return [];
+    const { identifierHash } = identify({ ...source, wallets: WALLETS }, datum);
+    const isTold = told.some((one) => one.identifierHash === identifierHash);
+    return isTold ? [] : [`${name}: ${identifierHash}`];
+  });
+}
+
+function madeByService({ ledger }: Service): Set<string> {
+  const blocks = ledger.shown;
+  return new Set(
+    blocks
+      .flatMap(({ transactions }) => transactions)
+      .filter((tx) =>
+        tx.inputs.some((one) => {
+          const address = outputOf(blocks, outputName(one))?.address;
+          return WALLETS.some((wallet) => wallet.address === address);
+        }),
+      )
+      .map(({ hash }) => hash),
+  );
+}

@@ -1,0 +1,101 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { PAYMENT_SOURCE_TYPES, type PaymentSourceType } from "../../../src/chain/network.ts";
+import { runs } from "../../support/effort.ts";
+import { DEEDS, type Deed, Story } from "./story.ts";
+
+const NOTHING_WRONG = {
+  notEnded: [],
+  lockedTwice: [],
+  forgotten: [],
+  foundOtherwise: [],
+  wrongCharges: [],
+  wrongEvents: [],
+};
+
+function deeds(...all: Deed[]): readonly Deed[] {
+  return all;
+}
+
+let drawn = 0n;
+
+beforeAll(() => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  // A story with the same deeds has the same ids.
+  vi.spyOn(crypto, "getRandomValues").mockImplementation((array) => {
+    if (array instanceof BigUint64Array) array.fill(++drawn);
+    return array;
+  });
+  for (const level of ["info", "warn", "error"] as const)
+    vi.spyOn(console, level).mockImplementation(() => {});
+});
+afterAll(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const kinds = Object.entries(DEEDS).map(([kind, weight]) => ({
+  weight,
+  arbitrary: fc.constant(kind as keyof typeof DEEDS),
+}));
+const deed = fc.tuple(fc.oneof(...kinds), fc.nat(1023)) satisfies fc.Arbitrary<Deed>;
+const funds = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 4 });
+
+/** Stories that went wrong once, each with what was wrong. */
+const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[]])[] = [
+  [
+    "a lock and its refund that end at once, of which the wallet could write neither",
+    "Web3ChainV1",
+    [
+      ...deeds(["request", 862], ["round", 744], ["round", 377], ["deadline", 732]),
+      ...deeds(["round", 944], ["rollback", 647]),
+    ],
+  ],
+  [
+    "a lock whose end the wallet saw before the sync did, and which stayed under way for ever",
+    "Web3ChainV1",
+    [
+      ...deeds(["request", 473], ["round", 994], ["round", 435], ["request", 216]),
+      ...deeds(["deadline", 96], ["round", 180], ["round", 536], ["rollback", 496]),
+    ],
+  ],
+  [
+    "a refund by itself of a lock made elsewhere, which waited for ever for the lock to return",
+    "Web3ChainV2",
+    deeds(["lockByHand", 1020], ["days", 771], ["round", 139], ["rollback", 644]),
+  ],
+];
+
+/** Plays a story. @returns what is wrong at its end */
+async function endOf(
+  type: PaymentSourceType,
+  outputs: ConstructorParameters<typeof Story>[1],
+  story: readonly Deed[],
+) {
+  drawn = 0n;
+  const played = new Story(type, outputs, vi.setSystemTime);
+  for (const one of story) await played.do(one);
+  return played.end();
+}
+
+describe("escrows between a buyer and a seller", () => {
+  it.each(FOUND)("come to their end: %s", async (_, type, story) => {
+    const outputs = { seller: [300], buyer: [300] };
+    expect(await endOf(type, outputs, story)).toEqual(NOTHING_WRONG);
+  });
+
+  it("come to their end, whatever dies, is lost, late, undone, or done by others", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...PAYMENT_SOURCE_TYPES),
+        fc.record({ seller: funds, buyer: funds }),
+        fc.array(deed, { minLength: 5, maxLength: 40, size: "max" }),
+        async (type, { seller, buyer }, deeds) => {
+          const outputs = { seller: [300, ...seller], buyer: [300, ...buyer] };
+          expect(await endOf(type, outputs, deeds)).toEqual(NOTHING_WRONG);
+        },
+      ),
+      runs(400, 600),
+    );
+  });
+});

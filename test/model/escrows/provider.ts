@@ -1,0 +1,94 @@
+import { bytesToHex } from "../../../src/chain/hex.ts";
+import type { Provider, ProviderUtxo } from "../../../src/chain/provider/provider.ts";
+import { outputName } from "../../../src/chain/transaction/plan.ts";
+import { sumOf } from "../../../src/chain/transaction/value.ts";
+import type { ForgedBlock, ModelLedger, Sent } from "../ledger.ts";
+import type { Output } from "../rules.ts";
+
+/**
+ * A provider that shows what is in blocks as well, as the sync reads it.
+ *
+ * @param script - of the contract, as witnesses carry it, hex
+ * @param step - see `ModelLedger.seenBy`
+ */
+export function providerOf(
+  ledger: ModelLedger,
+  script: string,
+  step: <T>(run: () => T) => Promise<T>,
+): Provider {
+  const find = (hash: string) =>
+    ledger.shown.flatMap(({ transactions }) => transactions).find((tx) => tx.hash === hash);
+  return {
+    ...ledger.seenBy(step),
+    scriptCbor: () => step(() => script),
+    transactionCbor: (hash) =>
+      step(() => {
+        const tx = find(hash);
+        return tx ? bytesToHex(tx.cbor) : null;
+      }),
+    addressTransactions: (address, { from = 0, page, count }) =>
+      step(() => {
+        const all = ledger.shown.flatMap((block) =>
+          block.transactions.flatMap((tx, txIndex) =>
+            touches(ledger.shown, tx, address)
+              ? [{ txHash: tx.hash, blockHeight: block.height, txIndex, blockTime: block.time }]
+              : [],
+          ),
+        );
+        if (all.length === 0) return null;
+        const listed = all.filter(({ blockHeight }) => blockHeight >= from);
+        return listed.slice((page - 1) * count, page * count);
+      }),
+    transactionUtxos: (hash) =>
+      step(() => {
+        const tx = find(hash);
+        if (!tx) return null;
+        const inputs = tx.inputs.flatMap((one) => {
+          const output = outputOf(ledger.shown, outputName(one));
+          return output ? [shown(one.txHash, one.index, output)] : [];
+        });
+        const outputs = tx.outputs.map(({ address, funds, datum }, index) =>
+          shown(hash, index, { address, value: sumOf(funds), datum }),
+        );
+        return { hash, inputs, outputs };
+      }),
+  };
+}
+
+/** An output that is or was there. */
+export function outputOf(blocks: readonly ForgedBlock[], name: string): Output | undefined {
+  const [hash, index] = name.split("#");
+  for (const { transactions, unspent } of blocks) {
+    const there = unspent.get(name);
+    if (there) return there;
+    const made = transactions.find((tx) => tx.hash === hash)?.outputs[Number(index)];
+    if (made) return { address: made.address, value: sumOf(made.funds), datum: made.datum };
+  }
+  return undefined;
+}
+
+function touches(blocks: readonly ForgedBlock[], tx: Sent, address: string): boolean {
+  return (
+    tx.outputs.some((one) => one.address === address) ||
+    (tx.spendRedeemers.length > 0 &&
+      tx.inputs.some((one) => outputOf(blocks, outputName(one))?.address === address))
+  );
+}
+
+function shown(
+  txHash: string,
+  outputIndex: number,
+  { address, value, datum }: Output,
+): ProviderUtxo {
+  return {
+    address,
+    txHash,
+    outputIndex,
+    amount: [...value].map(([unit, quantity]) => ({
+      unit: unit === "" ? "lovelace" : unit,
+      quantity: String(quantity),
+    })),
+    inlineDatum: datum ?? null,
+    referenceScriptHash: null,
+  };
+}

@@ -1,0 +1,323 @@
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { chainTime } from "../../../src/chain/chain-time.ts";
+import type { PaymentSourceType } from "../../../src/chain/network.ts";
+import { ProviderError } from "../../../src/chain/provider/provider.ts";
+import { type Database, statement, violates } from "../../../src/db/client.ts";
+import { newId } from "../../../src/db/id.ts";
+import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
+import { hashOf } from "../../../src/escrow/fold/escrow-outputs.ts";
+import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
+import type { EscrowRecord, Side } from "../../../src/escrow/record.ts";
+import { newRecord } from "../../../src/escrow/requests/write.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../../../src/escrow/row.ts";
+import { again, cleared } from "../../../src/escrow/steps/again.ts";
+import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
+import { judge, untimely } from "../../../src/escrow/steps/judge.ts";
+import { readCursor } from "../../../src/escrow/sync/cursor.ts";
+import { syncSource } from "../../../src/escrow/sync/sync.ts";
+import { chargesReturned, chargesToReturn } from "../../../src/escrow/tasks/charge.ts";
+import { escrowWorks } from "../../../src/escrow/tasks/works.ts";
+import { NOTHING_WANTED, type Step, type Want, type Wanted } from "../../../src/escrow/wanted.ts";
+import { StaleCursor } from "../../../src/indexer/cursor.ts";
+import { haveFollowed, initialCursor } from "../../../src/sources/cursor.ts";
+import { runWallet } from "../../../src/wallets/run.ts";
+import { type Execute, Journal } from "../../../src/wallets/spending/journal.ts";
+import { OutputView } from "../../../src/wallets/spending/outputs.ts";
+import { StaleWallet } from "../../../src/wallets/spending/store.ts";
+import { ModelDatabase } from "../database.ts";
+import { ModelLedger } from "../ledger.ts";
+import type { Output } from "../rules.ts";
+import { refusedInputs } from "./contract.ts";
+import { providerOf } from "./provider.ts";
+import {
+  BEGINS,
+  PARTIES,
+  type Party,
+  QUOTES,
+  type Quote,
+  SOURCES,
+  scriptOf,
+  WALLETS,
+} from "./terms.ts";
+
+const TABLES = [
+  ...["escrow", "escrow_transaction", "escrow_action", "escrow_request", "event", "clock"],
+  ...["source_cursor", "checkpoint", "chain_tip", "wallet_transaction", "hot_wallet"],
+];
+const database = new ModelDatabase("", TABLES);
+const PASS_MS = 20_000;
+
+/** How a process goes wrong. */
+export interface Faults {
+  /** Number of the awaited step at which it dies, from 1, and whether that takes effect. */
+  dies?: number;
+  when?: "before" | "after";
+  /** Whether the database's answers are lost, and its batches sent again. */
+  repeats?: boolean;
+}
+
+class Died extends Error {
+  override name = "Died";
+}
+const EXPECTED = [Died, StaleWallet, StaleCursor, ProviderError];
+
+function newJournal(): Journal {
+  const file = new DatabaseSync(":memory:");
+  const execute: Execute = (sql, ...params) =>
+    file.prepare(sql).all(...(params as SQLInputValue[])) as never[];
+  return new Journal(execute);
+}
+
+/** One service with the wallets of both parties, its database and its chain; one at a time. */
+export class Service {
+  readonly type: PaymentSourceType;
+  readonly ledger: ModelLedger;
+  readonly database = database;
+  /** Calls of the provider that fail from now on. */
+  failingCalls = 0;
+  readonly #journal = newJournal();
+  readonly #views = { seller: new OutputView(), buyer: new OutputView() };
+  readonly #others = new Map<string, OutputView>();
+  readonly db = dbOf(database.seenBy(async (run) => run(), false));
+
+  /**
+   * @param funds - outputs of each party's wallet, in coins of a million minor units
+   * @param more - further outputs of the chain
+   */
+  constructor(
+    type: PaymentSourceType,
+    funds: Record<Party, readonly number[]>,
+    more: readonly (readonly [string, Output])[] = [],
+  ) {
+    this.type = type;
+    database.empty();
+    const outputs = Object.entries(PARTIES).flatMap(([party, { address }], n) =>
+      funds[party as Party].map((coins, i) => {
+        const name = `${(1000 * (n + 1) + i).toString(16).padStart(64, "0")}#0`;
+        return [name, { address, value: new Map([["", BigInt(coins) * 1_000_000n]]) }] as const;
+      }),
+    );
+    this.ledger = new ModelLedger(BEGINS, new Map([...outputs, ...more]));
+    this.ledger.refuses = (tx, unspent) => refusedInputs(this.source, tx, unspent);
+    for (const { sql, params } of initialCursor(this.source, null)) database.run(sql, ...params);
+    database.save();
+  }
+
+  get source() {
+    return SOURCES[this.type];
+  }
+
+  /** A record of a quote, as it is stored; undefined: there is none. */
+  record(side: Side, { blockchainIdentifier }: Quote): EscrowRecord | undefined {
+    const [row] = database.all<EscrowRow>(
+      `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE side = ? AND identifier_hash = ?`,
+      side,
+      hashOf(blockchainIdentifier),
+    );
+    return row && recordOfRow(row);
+  }
+
+  /** The record that a request makes. */
+  requested(side: Side, quote: Quote): EscrowRecord {
+    const now = this.ledger.now;
+    const isQuote = side === "payment";
+    const [seller] = WALLETS;
+    const want: Want = {
+      ...{ id: newId(now), step: "FundsLocking", resultHash: null, by: "key", since: now },
+    };
+    return newRecord(
+      this.source,
+      {
+        side,
+        blockchainIdentifier: quote.blockchainIdentifier,
+        requestedById: "key",
+        terms: isQuote ? { ...quote.terms, buyerReturnAddress: null } : quote.terms,
+        wanted: isQuote ? NOTHING_WANTED : { ...NOTHING_WANTED, want },
+        wallet: isQuote && seller ? { ...nameOf(seller) } : null,
+      },
+      now,
+    );
+  }
+
+  /** A quote is asked for, or accepted: once, and as long as there is time to lock. */
+  async request(side: Side, n: number): Promise<void> {
+    const quote = QUOTES[this.type][n];
+    const { now } = this.ledger;
+    if (!quote || now > quote.payBy - 5 * 60_000 || this.record(side, quote)) return;
+    const record = this.requested(side, quote);
+    const changes = new ChangeSet([], now, 0);
+    changes.want(record, record.wanted);
+    await this.db.batch([
+      ...writeChanges(changes, { sourceId: this.source.id, network: "Preprod" }),
+      ...(side === "purchase"
+        ? [statement("UPDATE escrow SET charge = 'held' WHERE id = ?", record.id)]
+        : []),
+    ]);
+  }
+
+  /** Asks for a step of an escrow, as the API's requests do. */
+  async ask(name: AskedName, n: number, result = "5e".repeat(32)): Promise<void> {
+    const { side } = ASKED[name];
+    const record = this.#recordOf(side, n);
+    if (!record) return;
+    const resultHash = name === "submit-result" ? result : null;
+    const verdict = judge(record, { name, resultHash }, this.#newest(record));
+    if (verdict.is !== "open" || !this.#isTimely(record, name, verdict.step)) return;
+    const since = this.ledger.now;
+    const want: Want = { id: newId(since), step: verdict.step, resultHash, by: "key", since };
+    await this.#want(record, { ...record.wanted, want, underWay: null, error: null });
+  }
+
+  /** A person clears a record's error, or has what failed tried again. */
+  async recover(side: Side, n: number, isRetried: boolean): Promise<void> {
+    const record = this.#recordOf(side, n);
+    if (!record) return;
+    const recovery = isRetried ? again(record, this.ledger.now) : cleared(record);
+    if (recovery.is !== "change") return;
+    const { step, wanted } = recovery;
+    if (step !== null && wanted.underWay === null && !this.#isTimely(record, step, step)) return;
+    await this.#want(record, wanted);
+  }
+
+  /** A purchase is given up before its lock. */
+  async cancel(n: number): Promise<void> {
+    const record = this.#recordOf("purchase", n);
+    if (!record || record.state.onChainState !== null || record.wanted.expiredAt !== null) return;
+    const { want, underWay } = record.wanted;
+    const expiredAt = this.ledger.now;
+    await this.#want(record, { want: underWay && want, underWay, error: null, expiredAt });
+  }
+
+  /** Charges of purchases that ended without a lock are given back. */
+  async returnCharges(): Promise<void> {
+    const due = await chargesToReturn(this.db, "Preprod", 100);
+    if (due.length > 0) await this.db.batch([chargesReturned(due.map(({ id }) => id))]);
+  }
+
+  /** Follows the chain. */
+  sync(faults: Faults = {}): Promise<void> {
+    return this.#process(faults, async ({ db, provider }) => {
+      const cursor = await readCursor(db, this.source.id);
+      if (cursor === null) return;
+      const { now } = this.ledger;
+      const context = {
+        ...{ db, provider, threshold: 1, warnBeforeMs: 30 * 60_000, now: () => now },
+        source: { ...this.source, wallets: WALLETS },
+        committed: async () => {},
+      };
+      for (let goesOn = true; goesOn; ) goesOn = await syncSource(context, cursor, now + PASS_MS);
+    });
+  }
+
+  /** A party's wallet works. */
+  run(party: Party, faults: Faults = {}): Promise<void> {
+    const keys = PARTIES[party];
+    const { vkey } = keys;
+    const now = () => this.ledger.now;
+    return this.#process(faults, async ({ db, provider, step }) => {
+      await runWallet({
+        network: "Preprod",
+        vkey,
+        sourceId: this.source.id,
+        ...{ db, provider, deadlineProvider: provider },
+        journal: {
+          enter: (stored, at) => step(() => this.#journal.enter(vkey, stored, at)),
+          hand: (...order) => step(() => this.#journal.hand(vkey, ...order)),
+          resume: (stored) => step(() => this.#journal.resume(stored)),
+          remembered: (stored) => step(() => this.#journal.remembered(vkey, stored)),
+        },
+        hasFollowed: (since) => haveFollowed(db, [this.source.id], since),
+        view: this.#views[party],
+        works: escrowWorks({
+          ledger: db,
+          source: this.source,
+          wallets: WALLETS,
+          ...{ vkey, provider, clock: "wall" },
+          views: this.#others,
+          wake: async () => {},
+          automatic: { payments: true, refunds: true },
+        }),
+        keys: async () => keys,
+        published: async () => new Map(),
+        threshold: 1,
+        clock: "wall",
+        now,
+        newId,
+        requestId: "model",
+      });
+    });
+  }
+
+  async #process(
+    { dies: k = Number.POSITIVE_INFINITY, when = "before", repeats = false }: Faults,
+    work: (reach: {
+      db: Database;
+      provider: ReturnType<typeof providerOf>;
+      step<T>(run: () => T): Promise<T>;
+    }) => Promise<void>,
+  ): Promise<void> {
+    let steps = 0;
+    const step = async <T>(run: () => T): Promise<T> => {
+      await null;
+      const n = ++steps;
+      if (n > k || (n === k && when === "before")) throw new Died();
+      const result = run();
+      if (n === k) throw new Died();
+      return result;
+    };
+    const call = <T>(run: () => T): Promise<T> =>
+      step(() => {
+        if (this.failingCalls > 0) {
+          this.failingCalls--;
+          throw new ProviderError("the provider does not answer", { status: 503 });
+        }
+        return run();
+      });
+    const script = scriptOf(this.type);
+    const cbor = script.from === "witness" ? script.cbor : "";
+    try {
+      await work({
+        db: dbOf(database.seenBy(step, repeats)),
+        provider: providerOf(this.ledger, cbor, call),
+        step,
+      });
+    } catch (error) {
+      if (!EXPECTED.some((kind) => error instanceof kind)) throw error;
+    }
+  }
+
+  #recordOf(side: Side, n: number): EscrowRecord | undefined {
+    const quote = QUOTES[this.type][n];
+    return quote && this.record(side, quote);
+  }
+
+  #newest({ id, state }: EscrowRecord): Step | null {
+    const [row] = database.all<{ step: Step | null }>(
+      "SELECT want->>'step' AS step FROM escrow_transaction WHERE record_id = ? AND tx_hash = ?",
+      id,
+      state.transaction?.txHash ?? "",
+    );
+    return row?.step ?? null;
+  }
+
+  #isTimely(record: EscrowRecord, name: string, step: Step): boolean {
+    const { now, tip } = this.ledger;
+    return untimely(record, name, step, chainTime("wall", tip.time, now)) === null;
+  }
+
+  async #want(record: EscrowRecord, wanted: Wanted): Promise<void> {
+    const changes = new ChangeSet([record], this.ledger.now, 0);
+    changes.want(record, wanted);
+    const { id: sourceId, network } = this.source;
+    try {
+      await this.db.batch(writeChanges(changes, { sourceId, network }));
+    } catch (error) {
+      if (!violates(error, "escrow.rev")) throw error;
+    }
+  }
+}
+
+const nameOf = ({ id, vkey, address }: (typeof WALLETS)[number]) => ({ id, vkey, address });
+
+/** What no part of the service that runs here asks for is left out. */
+const dbOf = (reach: Pick<Database, "all" | "batch">) => reach as Database;

@@ -1,0 +1,270 @@
+import type { PaymentSourceType } from "../../../src/chain/network.ts";
+import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
+import { STEPS } from "../../../src/escrow/wanted.ts";
+import { readOpen } from "../../../src/wallets/spending/store.ts";
+import type { SubmitFault } from "../ledger.ts";
+import {
+  allRecords,
+  forgotten,
+  foundOtherwise,
+  lockedTwice,
+  notEnded,
+  wrongCharges,
+  wrongEvents,
+} from "./checks.ts";
+import { type Faults, Service } from "./service.ts";
+import { lockByHand, STRANGERS_FUNDS, stepByHand } from "./strangers.ts";
+import { PARTIES, type Party, QUOTES } from "./terms.ts";
+
+/** What can happen while escrows live, each with a number that says how, and how often it does. */
+export const DEEDS = {
+  request: 6,
+  ask: 8,
+  round: 14,
+  mine: 3,
+  sync: 3,
+  run: 4,
+  wait: 3,
+  deadline: 4,
+  days: 1,
+  cancel: 1,
+  recover: 2,
+  rollback: 3,
+  evict: 1,
+  submitFault: 1,
+  failingCalls: 1,
+  lag: 1,
+  failScript: 1,
+  stepByHand: 3,
+  lockByHand: 1,
+  save: 1,
+  restore: 1,
+} as const;
+export type Deed = readonly [kind: keyof typeof DEEDS, n: number];
+
+const BLOCK_MS = 20_000;
+const MINUTE = 60_000;
+/** Chain time in which everything has to come to its end, once the last deadline is over. */
+const SETTLES_MS = 2 * 60 * MINUTE;
+/** Blocks above which nothing is undone any more, and some. */
+const FINAL_BLOCKS = 25;
+const SUBMIT_FAULTS: readonly SubmitFault[] = ["lostBefore", "lostAfter", "busy"];
+const NAMES = Object.keys(ASKED) as AskedName[];
+const SIDES = ["payment", "purchase"] as const;
+const PARTY_NAMES = Object.keys(PARTIES) as Party[];
+
+const of = <Value>(values: readonly Value[], n: number): Value => {
+  const value = values[n % values.length];
+  if (value === undefined) throw new RangeError("nothing to choose from");
+  return value;
+};
+
+/** The story of up to three escrows, from an empty beginning to a good end. */
+export class Story {
+  readonly #service: Service;
+  readonly #setTime: (now: number) => void;
+
+  /**
+   * @param funds - outputs of each party's wallet, in coins of a million minor units
+   * @param setTime - sets the wall clock, epoch milliseconds
+   */
+  constructor(
+    type: PaymentSourceType,
+    funds: Record<Party, readonly number[]>,
+    setTime: (now: number) => void,
+  ) {
+    this.#setTime = setTime;
+    this.#service = new Service(type, funds, STRANGERS_FUNDS);
+    this.#pass(0);
+  }
+
+  async do([kind, n]: Deed): Promise<void> {
+    const service = this.#service;
+    const { ledger, database, type } = service;
+    const quote = of(QUOTES[type], n);
+    const rest = Math.floor(n / QUOTES[type].length);
+    switch (kind) {
+      case "request":
+        if (rest % 4 !== 1) await service.request("payment", n % 3);
+        if (rest % 4 !== 2) await service.request("purchase", n % 3);
+        break;
+      case "ask":
+        await service.ask(of(NAMES, rest), n % 3, of(["5e", "5f"], n).repeat(32));
+        break;
+      case "round":
+        await this.#round(BLOCK_MS, faultsOf(n));
+        break;
+      case "mine":
+        this.#pass(BLOCK_MS);
+        ledger.mine();
+        break;
+      case "sync":
+        await service.sync(faultsOf(n));
+        break;
+      case "run":
+        if (n % 8 === 0) await Promise.all([service.run("buyer"), service.run("buyer")]);
+        else await service.run(of(PARTY_NAMES, n), faultsOf(n));
+        break;
+      case "wait":
+        this.#pass(10_000 * (n % 60));
+        break;
+      case "deadline":
+        this.#passTo(of(this.#times(), rest) + (n % 5) * MINUTE - 2 * MINUTE);
+        break;
+      case "days":
+        this.#pass((1 + (n % 3)) * 24 * 60 * MINUTE);
+        break;
+      case "cancel":
+        await service.cancel(n % 3);
+        break;
+      case "recover":
+        await service.recover(of(SIDES, rest), n % 3, rest % 4 < 2);
+        break;
+      case "rollback":
+        ledger.rollback(1 + (n % 4 === 0 ? rest % 20 : rest % 3), n % 2 === 0);
+        break;
+      case "evict":
+        ledger.evict(n);
+        break;
+      case "submitFault":
+        ledger.submitFaults.push(...SUBMIT_FAULTS.slice(n % 3, (n % 3) + 1 + (n % 2)));
+        break;
+      case "failingCalls":
+        service.failingCalls = n % 8;
+        break;
+      case "lag":
+        ledger.outputsBehind = n % 4;
+        ledger.transactionsBehind = (n >> 2) % 3;
+        break;
+      case "failScript":
+        await this.#failScript(n);
+        break;
+      case "stepByHand": {
+        const escrows = ledger.unspentAt(service.source.contractAddress);
+        const [name] = escrows[n % Math.max(escrows.length, 1)] ?? [];
+        if (name) stepByHand(ledger, service.source, name, of(STEPS, n), "5f".repeat(32));
+        break;
+      }
+      case "lockByHand": {
+        const more = of([0n, 0n, 1_000_000n, -1n], rest);
+        lockByHand(ledger, service.requested("purchase", quote), n % 2 === 0, more);
+        break;
+      }
+      case "save":
+        database.save();
+        break;
+      case "restore":
+        database.restore();
+    }
+  }
+
+  /** After the last fault everything comes to its end. @returns what did not, or went wrong */
+  async end() {
+    const service = this.#service;
+    const { ledger } = service;
+    ledger.submitFaults = [];
+    ledger.outputsBehind = 0;
+    ledger.transactionsBehind = 0;
+    service.failingCalls = 0;
+    const begun = ledger.now;
+    const until = () => Math.max(begun, ...this.#times()) + SETTLES_MS;
+    do await this.#round(this.#pause(), {});
+    while (ledger.now < until() && !this.#isOver());
+    for (let i = 0; i < FINAL_BLOCKS; i++) {
+      this.#pass(BLOCK_MS);
+      ledger.mine();
+    }
+    await this.#round(BLOCK_MS, {});
+    await this.#round(BLOCK_MS, {});
+    await service.returnCharges();
+    return {
+      notEnded: notEnded(service),
+      lockedTwice: lockedTwice(service),
+      forgotten: forgotten(service),
+      foundOtherwise: await foundOtherwise(service),
+      wrongCharges: wrongCharges(service),
+      wrongEvents: wrongEvents(service),
+    };
+  }
+
+  /** A block, and everybody works. */
+  async #round(ms: number, faults: Faults): Promise<void> {
+    this.#pass(ms);
+    this.#service.ledger.mine();
+    await this.#service.sync(faults);
+    for (const party of PARTY_NAMES) await this.#service.run(party, faults);
+  }
+
+  #pass(ms: number): void {
+    this.#service.ledger.now += ms;
+    this.#setTime(this.#service.ledger.now);
+  }
+
+  #passTo(time: number): void {
+    this.#pass(Math.max(time - this.#service.ledger.now, 0));
+  }
+
+  /** All times of the escrows that there are. */
+  #times(): number[] {
+    const times = allRecords(this.#service).flatMap(({ terms, state }) => [
+      ...[terms.payByTime, terms.submitResultTime, terms.unlockTime],
+      ...[terms.externalDisputeUnlockTime, state.buyerCooldown, state.sellerCooldown],
+    ]);
+    return [0, ...times.map(Number)];
+  }
+
+  /** How long nothing happens by itself. */
+  #pause(): number {
+    const { database, ledger } = this.#service;
+    if (this.#isUnderWay()) return BLOCK_MS;
+    const [row] = database.all<{ next: number | null }>(
+      `SELECT min(at) AS next FROM (SELECT due_at AS at FROM escrow WHERE due_at IS NOT NULL
+         UNION ALL SELECT terms->>'payByTime' + 1000 FROM escrow
+           WHERE on_chain_state IS NULL AND expired_at IS NULL)`,
+    );
+    const next = Number(row?.next ?? 0) - ledger.now;
+    return Math.min(Math.max(next, BLOCK_MS), 30 * MINUTE);
+  }
+
+  #isUnderWay(): boolean {
+    const [row] = this.#service.database.all<{ waiting: number }>(
+      `SELECT count(*) AS waiting FROM wallet_transaction
+       WHERE phase IN ('Stored', 'Sent', 'RolledBack', 'InBlock')`,
+    );
+    return row?.waiting !== 0 || !this.#service.ledger.isLongest;
+  }
+
+  #isOver(): boolean {
+    const [row] = this.#service.database.all<{ open: number }>(
+      `SELECT count(*) AS open FROM escrow WHERE due_at IS NOT NULL OR under_way IS NOT NULL
+         OR (on_chain_state IS NULL AND expired_at IS NULL AND terms->>'isRequested')`,
+    );
+    return row?.open === 0 && !this.#isUnderWay();
+  }
+
+  /** Somebody puts one of our transactions into a block whose producer finds its script failing. */
+  async #failScript(n: number): Promise<void> {
+    const { ledger, db } = this.#service;
+    const { vkey, address } = PARTIES[of(PARTY_NAMES, n)];
+    const open = (await readOpen(db, "Preprod", vkey)).filter((one) => one.collateral !== null);
+    const one = open[n % Math.max(open.length, 1)];
+    if (!one?.collateral) return;
+    const { input, returned } = one.collateral;
+    const output = { address, value: returned.value };
+    const others = open.filter(({ collateral }) => collateral?.input === input);
+    const left = { name: `${one.hash}#${returned.index}`, output };
+    ledger.failScript(
+      one.hash,
+      input,
+      left,
+      others.map(({ hash }) => hash),
+    );
+  }
+}
+
+/** Most processes live: one in four dies, and one in eight hears nothing from its database. */
+function faultsOf(n: number): Faults {
+  if (n % 8 === 7) return { repeats: true };
+  if (n % 4 !== 1) return {};
+  return { dies: 1 + ((n >> 3) % 40), when: (n >> 2) % 2 === 0 ? "before" : "after" };
+}
