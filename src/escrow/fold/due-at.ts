@@ -1,6 +1,6 @@
 import { isStepPossible, lastDeadline, windowOf } from "../actions/windows.ts";
 import type { EscrowRecord } from "../record.ts";
-import type { Step, Want } from "../wanted.ts";
+import { AUTOMATIC, type Step, type Want } from "../wanted.ts";
 
 /** How long after a deadline a step is over: as long as a block may take to be seen. */
 export const OVER_MS = 120_000;
@@ -29,11 +29,13 @@ export function dueAt(record: EscrowRecord): number | null {
 
 /**
  * Until when a want waits for a state to return that a rollback took back: as long as that is of use. One
- * without a deadline must not keep from its end what comes by itself.
+ * without a deadline must not keep from its end what comes by itself. What came by itself does not wait: the
+ * state that returns brings it again.
  *
  * @returns epoch milliseconds of the chain; null: for ever
  */
 export function waitsUntil(record: EscrowRecord, want: Want): number | null {
+  if (want.by === AUTOMATIC) return want.since;
   const step = stepByItself(record);
   const last = lastDeadline(record, want.step) ?? (step && windowOf(record, step)?.notBefore);
   return typeof last === "number" ? last + OVER_MS : null;
