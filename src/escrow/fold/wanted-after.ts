@@ -146,19 +146,24 @@ function errorAfter(
 
 /**
  * What is wanted of a record whose newest transaction is undone: as before it, with what was asked
- * for since. One of ours may come again, so it is under way again for what it was made for.
+ * for since. One of ours that may come again is under way again for what it was made for.
  *
- * @param undone - the transaction as it is shown from now on
+ * @param undone - the transaction as it is shown from now on; `mayCome`: it has not ended for its wallet
  */
 export function wantedBefore(
   { want, underWay, error, expiredAt }: Wanted,
-  undone: { transaction: TransactionRecord; madeFor: Want | null; before: Before },
+  undone: {
+    transaction: TransactionRecord;
+    madeFor: Want | null;
+    before: Before;
+    mayCome: boolean;
+  },
 ): Wanted {
-  const { transaction, madeFor, before } = undone;
+  const { transaction, madeFor, before, mayCome } = undone;
   const { taken } = before;
   const wantedAgain = want ?? taken.ended;
   const again: UnderWay | null =
-    wantedAgain !== null && wantedAgain.id === madeFor?.id
+    mayCome && wantedAgain !== null && wantedAgain.id === madeFor?.id
       ? { transaction, spends: before.state.utxo }
       : null;
   const isAsItLeft = taken.isErrorCleared ? error === null : error?.txHash === transaction.txHash;

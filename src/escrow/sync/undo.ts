@@ -1,6 +1,6 @@
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import type { UndoneSteps } from "../../indexer/follower.ts";
-import { reopenTransactions } from "../../wallets/spending/store.ts";
+import { endedOf, HAS_ENDED, reopenTransactions } from "../../wallets/spending/store.ts";
 import { beforeOf } from "../fold/before.ts";
 import { ChangeSet } from "../fold/changes.ts";
 import { wantedBefore } from "../fold/wanted-after.ts";
@@ -35,6 +35,13 @@ export async function undoSteps(
     sourceId,
     above,
   );
+  // The wallet may have found out earlier that it is not there any more.
+  const ended = await endedOf(
+    db,
+    rows.flatMap(({ made_for, fields }) =>
+      made_for === null ? [] : (JSON.parse(fields) as TransactionRecord).txHash,
+    ),
+  );
   const changes = new ChangeSet([], now, tipHeight);
   const undone: UndoneTransaction[] = [];
   const ours: string[] = [];
@@ -47,8 +54,9 @@ export async function undoSteps(
       updatedAt: now,
     };
     const madeFor = row.made_for === null ? null : (JSON.parse(row.made_for) as Want);
-    if (madeFor !== null) ours.push(transaction.txHash);
-    const wanted = wantedBefore(record.wanted, { transaction, madeFor, before });
+    const mayCome = madeFor !== null && !ended.has(transaction.txHash);
+    if (mayCome) ours.push(transaction.txHash);
+    const wanted = wantedBefore(record.wanted, { transaction, madeFor, before, mayCome });
     changes.rewind(record, { state: before.state, output: null, wanted });
     undone.push({ recordId: row.id, transaction });
   }
@@ -66,8 +74,17 @@ interface UndoneRow extends EscrowRow {
   made_for: string | null;
 }
 
+/** Aborts the batch when one of them has ended meanwhile: nobody would tell its record. */
 function reopened(txHashes: string[], now: number): Statement[] {
   if (txHashes.length === 0) return [];
   const hashes = statement("SELECT value FROM json_each(?)", JSON.stringify(txHashes));
-  return reopenTransactions(hashes, now);
+  return [
+    statement(
+      `UPDATE escrow SET rev = NULL WHERE id IN (
+         SELECT record_id FROM escrow_transaction JOIN wallet_transaction ON hash = tx_hash
+         WHERE hash IN (${hashes.sql}) AND ${HAS_ENDED})`,
+      ...hashes.params,
+    ),
+    ...reopenTransactions(hashes, now),
+  ];
 }

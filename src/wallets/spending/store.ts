@@ -1,6 +1,6 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
-import { isOpen, meaningOf, type Phase } from "./life.ts";
+import { isOpen, meaningOf, PHASES, type Phase } from "./life.ts";
 import type { WalletTransaction } from "./transaction.ts";
 import { contentOf, type TransactionRow, transactionOf } from "./written.ts";
 
@@ -271,6 +271,24 @@ export function updateTransactions(
      WHERE hash = v->>'hash'`,
     JSON.stringify(rows),
   );
+}
+
+/** SQL: whether a transaction has ended for its wallet, which has told its tasks, and does not tell them again. */
+export const HAS_ENDED = `phase IN (${PHASES.filter((phase) => meaningOf(phase) === "Ended")
+  .map((phase) => `'${phase}'`)
+  .join()})`;
+
+/** Those of some hashes whose transactions have ended for their wallets. */
+export async function endedOf(
+  db: Pick<WalletDatabase, "all">,
+  hashes: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await db.all<{ hash: string }>(
+    `SELECT hash FROM wallet_transaction
+     WHERE hash IN (SELECT value FROM json_each(?)) AND ${HAS_ENDED}`,
+    JSON.stringify(hashes),
+  );
+  return new Set(rows.map(({ hash }) => hash));
 }
 
 /**
