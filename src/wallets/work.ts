@@ -107,6 +107,8 @@ export interface WalletWork {
    * Statements that tell the records what became of their tasks, guarded by their revisions. Where a record
    * may ask for something else by now, those of a transaction that is `Stored` are guarded by the
    * revisions of which its parts were made, so that the batch fails.
+   *
+   * @param moves - of its own tasks, and of those of works with the same `revision`
    */
   moved(moves: readonly Move[], now: number): Promise<Statement[]>;
   /**

@@ -150,14 +150,17 @@ export async function storeUnchanged(
   }
 }
 
-/** Statements of each feature for the moves of its own tasks. */
+/**
+ * Statements of each feature for the moves of its own tasks. Features that share their records, and so the
+ * revisions that guard them, are told as one: the batch may write a record once.
+ */
 async function tellWorks(ports: WalletPorts, moves: readonly Move[], now: number) {
-  const told = ports.works.map((work) =>
-    work.moved(
-      moves.filter(({ task }) => task.work === work.name),
-      now,
-    ),
-  );
+  const sharing = [...Map.groupBy(ports.works, ({ revision }) => revision).values()];
+  const told = sharing.map((works) => {
+    const names = works.map(({ name }) => name);
+    const theirs = moves.filter(({ task }) => names.includes(task.work));
+    return works[0]?.moved(theirs, now) ?? [];
+  });
   return (await Promise.all(told)).flat();
 }
 
