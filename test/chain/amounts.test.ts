@@ -36,7 +36,13 @@ describe("amountsMatch", () => {
       true,
     ],
     ["less than the collateral", [], [native(MIN_COLLATERAL - 1n)], MIN_COLLATERAL, false],
-    ["a collateral too small to give back", [], [native(10_000_000n)], MIN_COLLATERAL - 1n, false],
+    [
+      "§6 collateral return too small: a collateral too small to give back",
+      [],
+      [native(10_000_000n)],
+      MIN_COLLATERAL - 1n,
+      false,
+    ],
     ["a negative collateral", [], [native(10_000_000n)], -1n, false],
   ])("%s", (_, expected, actual, collateral, ok) => {
     expect(amountsMatch(expected, actual, collateral)).toBe(ok);

@@ -56,7 +56,7 @@ describe("a wallet whose key is used elsewhere", () => {
     expect(stateOf(unasked)).toBe("Done");
   });
 
-  it("takes nothing for spent elsewhere that a provider shows late", async () => {
+  it("§6 UTxO lag: takes nothing for spent elsewhere that a provider shows late", async () => {
     const world = new World([400, 300]);
     for (let i = 0; i < 10; i++) {
       world.ledger.outputsBehind = i % 4;

@@ -11,7 +11,7 @@ const since = (world: World) =>
     ?.held_since;
 
 describe("what holds up a wallet", () => {
-  it("is its funds, from the first try that lacked them until it can pay", async () => {
+  it("§6 false InsufficientFunds: is its funds, from the first try that lacked them until it can pay", async () => {
     const world = new World([1]);
     world.askPayment();
     await world.run();

@@ -59,7 +59,7 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
     expect(await kept()).toEqual({ wallets: [true], sources: [true] });
   });
 
-  it("gives up what is not finished, in so many words, and keeps the keys that it needs", async () => {
+  it("§3.12 source deleted: gives up what is not finished, in so many words, and keeps the keys that it needs", async () => {
     const { source } = await unfinished(2);
     expect((await api.remove(source.id, {}, true)).status).toBe(200);
     for (const { NextAction } of await payments())
@@ -142,7 +142,7 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
 });
 
 describe("the key of a removed wallet", () => {
-  it("stays until the wallet's transactions are final, and they are followed until then", async () => {
+  it("§3.9g: stays until the wallet's transactions are final, and they are followed until then", async () => {
     const { desk } = await requested();
     await desk.work();
     const removal = { id: desk.sourceId, force: true };

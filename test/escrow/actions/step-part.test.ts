@@ -135,7 +135,7 @@ it("a payout goes where the wallet collects, untagged, the datum's return addres
   ]);
 });
 
-it("a result for which the deposit is too small is paid for by the wallet", () => {
+it("§6 min UTxO: a result for which the deposit is too small is paid for by the wallet", () => {
   const from = escrow("Web3ChainV1", [["", 2_000_000n]], {
     state: "FundsLocked",
     resultHash: "",

@@ -38,7 +38,7 @@ const lastDigit = (hex: string) => (hex.endsWith("0") ? "1" : "0");
 const withOtherEnd = (hex: string) => hex.slice(0, -1) + lastDigit(hex);
 
 describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
-  it("what the key, the identifier or the service does not have", async () => {
+  it("§3.12 identifier of another network: what the key, the identifier or the service does not have", async () => {
     const desk = await PurchaseDesk.open(type);
     const quote = await desk.quote();
     const token = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
@@ -131,7 +131,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
       ).toMatchObject(refused(400, "blockchainIdentifier: the seller signed other terms"));
   });
 
-  it("agents that nobody holds, another wallet holds, or that say nothing", async () => {
+  it("§3.12 NFT moved: agents that nobody holds, another wallet holds, or that say nothing", async () => {
     const desk = await PurchaseDesk.open(type);
     const quote = await desk.quote();
     const { quotes } = desk;
@@ -150,7 +150,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
     );
   });
 
-  it("a price that is not the agent's", async () => {
+  it("§3.12 price changed: a price that is not the agent's", async () => {
     const desk = await PurchaseDesk.open(type);
     const fixed = await desk.quote();
     const prices = [
@@ -312,7 +312,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
     );
   });
 
-  it("nothing for good when the provider fails", async () => {
+  it("§3.12 provider faults: nothing for good when the provider fails", async () => {
     const desk = await PurchaseDesk.open(type);
     const quote = await desk.quote();
     const { chain } = desk.quotes.desk;
@@ -376,7 +376,7 @@ describe("POST /purchase", () => {
     expect((await desk.purchase(quote)).status).toBe(200);
   });
 
-  it("answers 400 with the exact text that clients wait for when credits are used up", async () => {
+  it("§6 credit exhaustion: answers 400 with the exact text that clients wait for when credits are used up", async () => {
     const desk = await PurchaseDesk.open();
     const token = await insertKey({ canPay: true, usageLimited: true, maxUsageCredits: 1 });
     const quote = await desk.quote();

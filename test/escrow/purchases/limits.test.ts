@@ -24,7 +24,7 @@ async function walletIds(role: "Selling" | "Purchasing"): Promise<string[]> {
 const spent = () => env.DB.prepare("SELECT sum(spent) AS spent FROM key_spending").first("spent");
 
 describe("a key with spendingLimits", () => {
-  it("buys up to them, however many purchases are made at once, and never beyond", async () => {
+  it("§3.12 credits race: buys up to them, however many purchases are made at once, and never beyond", async () => {
     const desk = await PurchaseDesk.open();
     const spendingLimits = limitOf("14999999");
     const headers = { token: await insertKey({ canPay: true, spendingLimits }) };
@@ -51,7 +51,7 @@ describe("a key with spendingLimits", () => {
     expect((await desk.purchase(await desk.quote(), {}, headers)).status).toBe(400);
   });
 
-  it("buys nothing in a unit, or on a network, that they do not list", async () => {
+  it("§6 usage limit semantics: buys nothing in a unit, or on a network, that they do not list", async () => {
     const desk = await PurchaseDesk.open();
     for (const spendingLimits of [
       [],

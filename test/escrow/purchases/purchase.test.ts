@@ -186,7 +186,7 @@ describe("POST /purchase", () => {
     }
   });
 
-  it("sent five times at once makes one purchase, and answers 409 four times", async () => {
+  it("§6 duplicate purchase: sent five times at once makes one purchase, and answers 409 four times", async () => {
     const desk = await PurchaseDesk.open();
     const quote = await desk.quote();
     const token = await insertKey({ canPay: true, usageLimited: true, maxUsageCredits: 9 });

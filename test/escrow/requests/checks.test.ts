@@ -29,7 +29,7 @@ const refused = (status: number, message: string | RegExp) => ({
 const inMinutes = (minutes: number) => new Date(Date.now() + minutes * MINUTE).toISOString();
 
 describe.each(BOTH)("POST /payment for %s refuses", (type) => {
-  it("networks and agents that the key or the service does not have", async () => {
+  it("§3.12 uppercase nonce: networks and agents that the key or the service does not have, and ids in capitals", async () => {
     const desk = await opened(type);
     const token = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
     expect(await desk.quote({}, { token })).toMatchObject(
@@ -42,6 +42,9 @@ describe.each(BOTH)("POST /payment for %s refuses", (type) => {
     const paymentSourceType = type === V1 ? V2 : V1;
     expect(await desk.quote({ paymentSourceType })).toMatchObject(
       refused(400, `paymentSourceType: the agent's payment source is of ${type}`),
+    );
+    expect(await desk.quote({ identifierFromPurchaser: "0123456789ABCDEF0123" })).toMatchObject(
+      refused(400, /^identifierFromPurchaser: must be lower-case hex of 7 to 13 bytes/),
     );
     expect((await desk.quote({ paymentSourceType: type })).status).toBe(200);
   });
@@ -192,7 +195,7 @@ describe.each(BOTH)("POST /payment for %s refuses", (type) => {
     );
   });
 
-  it("nothing for good when the provider fails", async () => {
+  it("§3.12 provider faults: nothing for good when the provider fails", async () => {
     const desk = await opened(type);
     await desk.desk.chain.faults({ match: "/assets", status: 500 });
     expect((await desk.quote()).status).toBe(502);

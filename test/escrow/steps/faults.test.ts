@@ -31,7 +31,7 @@ async function actUntil(desk: StepDesk, state: string): Promise<void> {
 }
 
 describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
-  it("a withdrawal whose transaction timed out is made again by itself", async () => {
+  it("§3.9a: a withdrawal whose transaction timed out is made again by itself", async () => {
     const desk = await StepDesk.open(type);
     const { chain, desk: service } = desk.buying;
     await desk.take("submit-result");
@@ -55,7 +55,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     expect(await statuses("payment")).toEqual(["Confirmed", "FailedViaTimeout", "Confirmed"]);
   });
 
-  it("a result and a withdrawal that are rolled back are sent again, and nothing twice", async () => {
+  it("§3.12 rollback of a submit, of a withdraw: a result and a withdrawal that are rolled back are sent again, and nothing twice", async () => {
     const desk = await StepDesk.open(type);
     const { chain, desk: service } = desk.buying;
     await desk.take("submit-result");
@@ -81,7 +81,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     expect(await statuses("payment")).toEqual(["Confirmed", "Confirmed"]);
   });
 
-  it("a withdrawal that no node takes keeps the output that it spends, and is made all the same", async () => {
+  it("§3.9b, §3.12 node's view lags: a withdrawal that no node takes keeps the output that it spends, and is made all the same", async () => {
     const desk = await StepDesk.open(type);
     const { chain, desk: service } = desk.buying;
     await desk.take("submit-result");
@@ -102,7 +102,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     expect(await desk.buying.only("payment")).toMatchObject({ NextAction: NONE });
   });
 
-  it("a withdrawal that another service with the same key makes first is done, and no error", async () => {
+  it("§3.12 two services on one wallet: a withdrawal that another service with the same key makes first is done, and no error", async () => {
     const desk = await StepDesk.open(type);
     const { chain } = desk.buying;
     const at = (ms: number) => String(Date.now() + ms);
@@ -137,7 +137,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
 });
 
 describe("a deadline", () => {
-  it("that passes with a step undone ends it visibly, and what is left for the party is done", async () => {
+  it("§3.9c: that passes with a step undone ends it visibly, and what is left for the party is done", async () => {
     const desk = await StepDesk.open("Web3ChainV1");
     const { chain, desk: service } = desk.buying;
     expect((await desk.ask("request-refund")).status).toBe(200);

@@ -16,7 +16,7 @@ const audited = () =>
   env.DB.prepare("SELECT count(*) AS n FROM audit WHERE action LIKE '%.step'").first<number>("n");
 
 describe("POST /payment/submit-result", () => {
-  it("is done once, and answers the same again", async () => {
+  it("§6 false retries of results: is done once, and answers the same again", async () => {
     const desk = await StepDesk.open("Web3ChainV1");
     const key = { "idempotency-key": "job-1" };
     const first = await desk.ask("submit-result", { submitResultHash: "AB".repeat(32) }, key);
@@ -76,7 +76,7 @@ describe("POST /payment/submit-result", () => {
 });
 
 describe("a step that is asked for", () => {
-  it("is refused with its state, or the time that is the reason", async () => {
+  it("§3.9c: is refused with its state, or the time that is the reason", async () => {
     const desk = await StepDesk.open("Web3ChainV1");
     const message = async (...asked: Parameters<StepDesk["ask"]>) =>
       (await desk.ask(...asked)).message;
@@ -122,7 +122,7 @@ describe("a step that is asked for", () => {
     expect(await message("request-refund")).toBe(of("the purchase's funds are not locked"));
   });
 
-  it("is for the record's owner and Admins, within the wallets of the key", async () => {
+  it("§3.12 key revoked: is for the record's owner and Admins, within the wallets of the key", async () => {
     const desk = await StepDesk.open("Web3ChainV2");
     const as = async (options: Parameters<typeof insertKey>[0]) => ({
       token: await insertKey({ canPay: true, ...options }),
@@ -145,6 +145,10 @@ describe("a step that is asked for", () => {
     await env.DB.prepare("UPDATE escrow SET requested_by_id = 'owner'").run();
     expect((await desk.ask("submit-result", {}, owner)).status).toBe(200);
     expect((await desk.ask("request-refund", {}, owner)).status).toBe(404);
+    const revoked = await as({ id: "revoked", status: "Revoked" });
+    await env.DB.prepare("UPDATE escrow SET requested_by_id = 'revoked'").run();
+    expect((await desk.ask("submit-result", {}, revoked)).status).toBe(401);
+    expect((await desk.ask("submit-result")).status).toBe(200);
     expect((await desk.ask("request-refund")).status).toBe(200);
   });
 

@@ -20,7 +20,7 @@ async function later(buying: BuyDesk, ms: number): Promise<void> {
   await buying.chain.mine();
 }
 
-it("what is not locked in time expires, on both sides, once the chain was followed beyond it", async () => {
+it("§3.9e, §3.12 sync down across payBy: what is not locked in time expires, on both sides, once the chain was followed beyond it", async () => {
   const buying = await BuyDesk.open();
   await buying.buy();
   await buying.sync();
@@ -37,7 +37,7 @@ it("what is not locked in time expires, on both sides, once the chain was follow
   expect(await env.DB.prepare("SELECT count(*) AS n FROM wallet_transaction").first("n")).toBe(0);
 });
 
-it("a lock that may still land is waited for, and its charge is held until it cannot", async () => {
+it("§3.9h: a lock that may still land is waited for, and its charge is held until it cannot", async () => {
   const buying = await BuyDesk.open();
   const { id } = await buying.buy();
   await env.DB.prepare("UPDATE escrow SET charge = 'held' WHERE id = ?").bind(id).run();
@@ -66,7 +66,7 @@ it("a lock that may still land is waited for, and its charge is held until it ca
   expect(violates(twice, "escrow.rev")).toBe(true);
 });
 
-it("a lock of something else uses no quote up, be it before, beside or after the one that fits", async () => {
+it("§3.9e: a lock of something else uses no quote up, be it before, beside or after the one that fits", async () => {
   const buying = await BuyDesk.open();
   const { chain, desk } = buying;
   const quotes: ShownEscrow[] = [];

@@ -164,7 +164,7 @@ describe("a lock that is genuine but wrong is FundsOrDatumInvalid, with the reas
 describe("strangers on the chain", () => {
   const deep = (depth: number) => `${"9f".repeat(depth)}${"ff".repeat(depth)}`;
 
-  it("datums of any kind are passed over, and the locks after them are found", async () => {
+  it("§3.9f, §3.12 foreign transaction: datums of any kind are passed over, and the locks after them are found", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain);
     await chain.act(
@@ -241,7 +241,7 @@ describe("strangers on the chain", () => {
     expect(cursor?.n).toBe(1);
   });
 
-  it("a transaction that failed phase 2 changes nothing", async () => {
+  it("§3.12 phase-2 failure: a transaction that failed phase 2 changes nothing", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain);
     const [locked] = await chain.act([LOCK, { do: "failToSpend", on: "a" }]);

@@ -53,7 +53,7 @@ describe("a purchase that is to be locked", () => {
     expect(await walletTransactions()).toEqual([]);
   });
 
-  it("says what is missing in which wallet, and goes on when it is there", async () => {
+  it("§3.12 wallet empty, §6 insufficient though funded: says what is missing in which wallet, and goes on when it is there", async () => {
     const buying = await BuyDesk.open("Web3ChainV1", { "buyer-0": [4_000_000] });
     const { address, vkey } = buying.buyers["buyer-0"] ?? { address: "", vkey: "" };
     await buying.buy();
@@ -94,7 +94,7 @@ describe("a purchase that is to be locked", () => {
     });
   });
 
-  it("is not begun so late that no block would take it in time", async () => {
+  it("§3.9d, §3.12 window collapses: is not begun so late that no block would take it in time", async () => {
     const buying = await BuyDesk.open();
     await buying.buy();
     await buying.chain.advance(59 * 60_000);
@@ -118,7 +118,7 @@ describe("a purchase that is to be locked", () => {
     expect((await buying.only("purchase")).SmartContractWallet).toBeNull();
   });
 
-  it("is locked once, though the answer to its transaction was lost and it came too late", async () => {
+  it("§3.9d, §3.12 lost answer of submit: is locked once, though the answer to its transaction was lost and it came too late", async () => {
     const buying = await BuyDesk.open();
     await buying.buy();
     await buying.chain.faults({ match: "/tx/submit", status: 504 });

@@ -110,7 +110,7 @@ describe("a look at the chain", () => {
     expect(seen.map(({ hash, event }) => `${hash} ${event}`)).toEqual(["a Over"]);
   });
 
-  it("gives up what no block has two minutes after its validity, and for good twenty blocks later", async () => {
+  it("§3.9g: gives up what no block has two minutes after its validity, and for good twenty blocks later", async () => {
     const at = async (height: number, one: WalletTransaction) => {
       const { provider, tip } = chain(height);
       return (await look(provider, [one], tip, 1)).map(({ event }) => event);
