@@ -61,13 +61,14 @@ export async function rowsReadBy(
   d1: D1Database,
   side: Side,
   start: PageStart,
-  options: Omit<DiffQuery, "network" | "lastUpdate" | "cursorId">,
+  options: Omit<DiffQuery, "network" | "lastUpdate" | "cursorId" | "env">,
 ): Promise<number> {
   const counting = countingD1(d1);
   await diffPage(db({ DB: counting.d1 }), side, "chain_changed_at", {
     network: "Preprod",
     lastUpdate: start.stamp,
     cursorId: start.id,
+    env: {},
     ...options,
   });
   return counting.rowsRead();

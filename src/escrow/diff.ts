@@ -3,7 +3,7 @@ import { PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import { DOC_OR_OUTDATED, renderOutdated } from "./outdated.ts";
-import { HOLDS, type Holds } from "./reads/holds.ts";
+import { type AutomaticSettings, HOLDS, type Holds, turnedOff } from "./reads/holds.ts";
 import { withinScope } from "./reads/scope.ts";
 import type { Side } from "./record.ts";
 import { withConfirmations, withHistories, withMetadata } from "./render.ts";
@@ -22,6 +22,7 @@ export interface DiffQuery {
   includeHistory: boolean;
   /** Left out: somebody who is shown every record, and nothing that its owner noted. */
   viewer?: Viewer;
+  env: AutomaticSettings;
 }
 
 /** The caller, as far as what it may see of records depends on it. */
@@ -130,7 +131,7 @@ export async function readPage(...page: Parameters<typeof readRecords>): Promise
 export async function readRecords(
   db: Database,
   side: Side,
-  options: Pick<DiffQuery, "includeHistory" | "viewer">,
+  options: Pick<DiffQuery, "includeHistory" | "viewer" | "env">,
   page: string,
   params: unknown[],
 ): Promise<string[]> {
@@ -152,7 +153,8 @@ export async function readRecords(
     ...(options.viewer ? [options.viewer.id] : []),
   );
   // The same in every row that waits.
-  const holds = JSON.parse(rows.find((row) => row.holds !== null)?.holds ?? "{}") as Holds;
+  const found = JSON.parse(rows.find((row) => row.holds !== null)?.holds ?? "{}") as Holds;
+  const holds = { ...found, ...turnedOff(options.env) };
   return rows.map(({ doc, outdated, metadata, tip, ...histories }) => {
     const transactions = shownEntries(histories.transactions);
     const actions = shownEntries(histories.actions);

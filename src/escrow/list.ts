@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Database } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
-import { pageColumns, readPage, type Viewer } from "./diff.ts";
+import { type DiffQuery, pageColumns, readPage, type Viewer } from "./diff.ts";
 import { hashOf } from "./fold/escrow-outputs.ts";
 import { Conditions, typesOf } from "./reads/conditions.ts";
 import { hasDeadline } from "./reads/deadline.ts";
@@ -22,7 +22,11 @@ export type ListQuery = Pick<z.output<typeof listQuery>, "network" | "limit" | "
  *
  * @returns JSON text of the records, comma separated
  */
-export function listPage(db: Database, side: Side, query: ListQuery): Promise<string> {
+export function listPage(
+  db: Database,
+  side: Side,
+  query: ListQuery & Pick<DiffQuery, "env">,
+): Promise<string> {
   const { sql, params } = listStatement(side, query, pageColumns(query));
   return readPage(db, side, query, sql, params);
 }

@@ -109,7 +109,11 @@ export function escrowRoutes() {
         async (c, { query }) => {
           permitNetwork(c.var.caller, query.network);
           const session = readSession(c, query.network);
-          const records = await diffPage(session, side, stamp, { ...query, viewer: c.var.caller });
+          const records = await diffPage(session, side, stamp, {
+            ...query,
+            viewer: c.var.caller,
+            env: c.env,
+          });
           return textAnswer(
             c,
             `{"status":"${diffStatus}","data":{"${list}":[${records}]}}`,
@@ -136,7 +140,11 @@ export function escrowRoutes() {
       async (c, { query }) => {
         permitNetwork(c.var.caller, query.network);
         const session = readSession(c, query.network);
-        const records = await listPage(session, side, { ...query, viewer: c.var.caller });
+        const records = await listPage(session, side, {
+          ...query,
+          viewer: c.var.caller,
+          env: c.env,
+        });
         return textAnswer(c, `{"status":"success","data":{"${list}":[${records}]}}`, session);
       },
     );

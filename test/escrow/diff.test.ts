@@ -266,6 +266,7 @@ describe("B8 a record with thousands of steps", () => {
       limit: 10,
       lastUpdate: 0,
       includeHistory: true,
+      env,
     });
     // For a transaction index and table, for an action the table; all once more for whether there is more.
     expect(rowsRead()).toBeLessThanOrEqual(6 * LONGEST_HISTORY + 10);
@@ -330,6 +331,7 @@ describe("rows read by a diff page", () => {
               filterSmartContractAddress,
               filterPaymentSourceType,
               includeHistory: false,
+              env: {},
             };
             await diffPage(db({ DB: d1 }), "payment", "chain_changed_at", query);
             expect(rowsRead(), JSON.stringify(query)).toBeLessThanOrEqual(limit + 2);

@@ -314,6 +314,7 @@ describe("rows read by a list page", () => {
               cursorId,
               includeHistory: false,
               filterPaymentSourceType,
+              env,
               ...filter,
             });
             const asked = JSON.stringify({ ...filter, filterPaymentSourceType, cursorId, limit });

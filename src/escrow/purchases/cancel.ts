@@ -39,8 +39,9 @@ export async function cancelPurchase(
     try {
       if (record.wanted.expiredAt === null) await giveUp(c, database, record, now);
       await returnCharges(database, network, record.id);
-      const query = { network, id: record.id, limit: 1, includeHistory: false };
-      return JSON.parse(await listPage(database, "purchase", { ...query, viewer: c.var.caller }));
+      const viewed = { viewer: c.var.caller, env: c.env };
+      const query = { network, id: record.id, limit: 1, includeHistory: false, ...viewed };
+      return JSON.parse(await listPage(database, "purchase", query));
     } catch (error) {
       if (!violates(error, "escrow.rev")) throw error;
       if (attempt === ATTEMPTS)

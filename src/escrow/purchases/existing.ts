@@ -25,7 +25,14 @@ export async function refuseExisting(
   if (!row) return;
   const { caller } = c.var;
   const isShown = caller.permission === "Admin" || caller.id === row.requestedById;
-  const query = { network, id: row.id, limit: 1, includeHistory: false, viewer: caller };
+  const query = {
+    network,
+    id: row.id,
+    limit: 1,
+    includeHistory: false,
+    viewer: caller,
+    env: c.env,
+  };
   const object = isShown ? await listPage(database, "purchase", query) : "";
   throw new ApiError("already_exists", "blockchainIdentifier: has a purchase already", {
     beside: {

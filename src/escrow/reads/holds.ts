@@ -2,6 +2,7 @@
  * What holds up a whole wallet or payment source is stored once, there, and joined where a record is
  * shown that waits for it: as with `confirmations`, the stored text has a placeholder.
  */
+import { automaticSteps } from "../../env.ts";
 import { filledIn } from "../placeholders.ts";
 import type { EscrowRecord } from "../record.ts";
 import type { Next } from "./next.ts";
@@ -11,6 +12,20 @@ const MARK = "\u0003";
 
 /** Reasons by what is held up: `<kind> <id>`. */
 export type Holds = Readonly<Record<string, string>>;
+
+/** Variables of the deployment that turn off what comes by itself. */
+export type AutomaticSettings = Parameters<typeof automaticSteps>[0];
+
+/** What does not come by itself in this deployment, by the side whose step it is. */
+export function turnedOff(env: AutomaticSettings): Holds {
+  const { payments, refunds } = automaticSteps(env);
+  const reason = (variable: keyof AutomaticSettings) =>
+    `somebody to ask for it: ${variable} is off`;
+  return {
+    ...(!payments && { "automatic payment": reason("AUTO_WITHDRAW_PAYMENTS") }),
+    ...(!refunds && { "automatic purchase": reason("AUTO_WITHDRAW_REFUNDS") }),
+  };
+}
 
 /** SQL of `Holds` of the network ?2 as JSON: one value for a whole page. Few wallets and sources are held up. */
 export const HOLDS = `(SELECT json_group_object(name, reason) FROM (
@@ -25,13 +40,14 @@ export const HOLDS = `(SELECT json_group_object(name, reason) FROM (
 
 /** The text of `Next.waitsFor`, JSON or a placeholder for it. */
 export function waitsFor(
-  { sourceId, wallet }: Pick<EscrowRecord, "sourceId" | "wallet">,
-  { step, waitsFor, isOurTurn }: Next,
+  { side, sourceId, wallet }: Pick<EscrowRecord, "side" | "sourceId" | "wallet">,
+  { step, waitsFor, isOurTurn, comesByItself }: Next,
 ): string {
   if (!isOurTurn) return JSON.stringify(waitsFor);
   const undriven = step === "FundsLocking" ? ["nothing", "finish"] : ["nothing"];
   const ids = [sourceId, ...(wallet ? [wallet.id] : [])];
   const names = [
+    ...(comesByItself ? [`automatic ${side}`] : []),
     ...ids.flatMap((id) => undriven.map((drives) => `${drives} ${id}`)),
     ...(wallet ? [`held ${wallet.vkey}`] : []),
     `unread ${sourceId}`,

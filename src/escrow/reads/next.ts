@@ -18,6 +18,8 @@ export interface Next extends Window {
   waitsFor: string | null;
   /** Whether what holds up its wallet or its source holds it up too. */
   isOurTurn: boolean;
+  /** Whether nobody has asked for it: then it does not come where such steps are turned off. */
+  comesByItself: boolean;
 }
 
 const NOTHING: Next = {
@@ -26,6 +28,7 @@ const NOTHING: Next = {
   deadline: null,
   waitsFor: null,
   isOurTurn: false,
+  comesByItself: false,
 };
 
 /** What comes next for a record: what was asked for, or what comes by itself, or what others do. */
@@ -38,6 +41,7 @@ export function nextOf(record: Subject): Next {
     step: want?.step ?? null,
     notBefore: latest(window?.notBefore, underWay || isOver ? null : want?.tryAt),
     deadline: want && (window ? window.deadline : lastDeadline(record, want.step)),
+    comesByItself: false,
   };
   if (error?.isManual) return { ...asked, waitsFor: "a person who decides", isOurTurn: false };
   if (underWay) {
@@ -58,8 +62,9 @@ export function nextOf(record: Subject): Next {
       ...times,
       waitsFor: "somebody to ask for it: it costs more than it brings",
       isOurTurn: false,
+      comesByItself: true,
     };
-  if (times) return { step, ...times, waitsFor: null, isOurTurn: true };
+  if (times) return { step, ...times, waitsFor: null, isOurTurn: true, comesByItself: true };
   return ofOthers(record);
 }
 

@@ -40,7 +40,7 @@ export async function resolve(
     return readRecords(
       session,
       side,
-      { includeHistory, viewer: c.var.caller },
+      { includeHistory, viewer: c.var.caller, env: c.env },
       `SELECT ${pageColumns(body)} FROM (SELECT key AS place, value AS hash FROM json_each(?3))
        CROSS JOIN escrow INDEXED BY escrow_identifier
        WHERE identifier_hash = hash AND side = ?1 AND network = ?2 ${conditions.join(" ")}

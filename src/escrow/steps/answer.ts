@@ -2,6 +2,7 @@
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
+import type { DiffQuery } from "../diff.ts";
 import type { ChangeSet } from "../fold/changes.ts";
 import { listPage } from "../list.ts";
 import type { EscrowRecord, Side } from "../record.ts";
@@ -44,11 +45,11 @@ export function changedOf(changes: ChangeSet, record: EscrowRecord, tipHeight: n
  */
 export async function shownAfter<Shown>(
   database: Database,
-  viewer: Caller,
+  reading: { viewer: Caller } & Pick<DiffQuery, "env">,
   { id, side, network, made }: Changed,
 ): Promise<Shown> {
   if (made === null) {
-    const query = { network, id, limit: 1, includeHistory: false, viewer };
+    const query = { network, id, limit: 1, includeHistory: false, ...reading };
     return JSON.parse(await listPage(database, side, query)) as Shown;
   }
   const [row] = await database.all<{ stamp: number; sequence: number; metadata: string | null }>(

@@ -47,7 +47,7 @@ export async function answerChange<Shown>(
   changed: Changed,
 ): Promise<Shown> {
   // Before the wallet moves the record on.
-  const shown = await shownAfter<Shown>(database, c.var.caller, changed);
+  const shown = await shownAfter<Shown>(database, { viewer: c.var.caller, env: c.env }, changed);
   const { made, network, vkey } = changed;
   const { requestId } = c.var;
   if (made !== null)

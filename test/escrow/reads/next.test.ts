@@ -181,4 +181,31 @@ describe("GET /purchase", () => {
     );
     expect(await shown()).toMatchObject({ ...next, waitsFor: "waits for the line" });
   });
+
+  it.each([
+    ["payment", "AUTO_WITHDRAW_PAYMENTS", "Withdraw"],
+    ["purchase", "AUTO_WITHDRAW_REFUNDS", "WithdrawRefund"],
+  ] as const)(
+    "says of a %s that somebody has to ask for what %s turns off",
+    async (side, variable, action) => {
+      await Writer.create(env.DB);
+      const changes = new ChangeSet([], Date.now(), 0);
+      const onChainState = side === "payment" ? "ResultSubmitted" : "RefundAuthorized";
+      const record = recordIn(side, { onChainState });
+      changes.want(record, record.wanted);
+      await db(env).batch(writeChanges(changes, record));
+      const shown = async (settings: object) => {
+        const answer = await createApp().request(
+          `/api/v1/${side}?network=Preprod`,
+          { headers: { token: env.ADMIN_KEY ?? "" } },
+          { ...env, ...settings },
+        );
+        const { data } = (await answer.json()) as { data: Record<string, { Next: object }[]> };
+        return Object.values(data)[0]?.[0]?.Next;
+      };
+      expect(await shown({})).toMatchObject({ action, waitsFor: null });
+      const waitsFor = `somebody to ask for it: ${variable} is off`;
+      expect(await shown({ [variable]: "false" })).toMatchObject({ action, waitsFor });
+    },
+  );
 });
