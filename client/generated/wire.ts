@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "4dcea6a219505ab0ae18100829b21dabdaad6ce3daa6c766690f579d3fda0f6e" as const;
+export const SHAPE = "867f49949dc9d8f9d0140cbf1f6e2d6864bc12d96b7921a94b8601363c43e380" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {
