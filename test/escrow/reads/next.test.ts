@@ -190,7 +190,7 @@ describe("GET /purchase", () => {
     async (side, variable, action) => {
       await Writer.create(env.DB);
       const changes = new ChangeSet([], Date.now(), 0);
-      const onChainState = side === "payment" ? "ResultSubmitted" : "RefundAuthorized";
+      const onChainState = side === "payment" ? "ResultSubmitted" : "RefundRequested";
       const record = recordIn(side, { onChainState });
       changes.want(record, record.wanted);
       await db(env).batch(writeChanges(changes, record));
