@@ -76,7 +76,9 @@ function tell(changes: ChangeSet, told: Told, wallet: WalletName): boolean {
   const stored = changes.stored(record, txHash);
   switch (meaningOf(phase)) {
     case "UnderWay":
-      return stored === undefined ? begin(changes, told, wallet) : beginAgain(changes, told);
+      if (stored !== undefined) return beginAgain(changes, told);
+      // One that a database forgot was sent long ago: what it was for may be over.
+      return begin(changes, told, wallet) || phase !== "Stored";
     case "Landed":
       return true;
     case "Ended":
