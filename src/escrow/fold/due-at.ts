@@ -37,7 +37,11 @@ export function dueAt(record: EscrowRecord): number | null {
 export function waitsUntil(record: EscrowRecord, want: Want): number | null {
   if (want.by === AUTOMATIC) return want.since;
   const step = stepByItself(record);
-  const last = lastDeadline(record, want.step) ?? (step && windowOf(record, step)?.notBefore);
+  // No lock returns after its pay-by time.
+  const isGone = record.state.onChainState === null;
+  const last = isGone
+    ? Number(record.terms.payByTime)
+    : (lastDeadline(record, want.step) ?? (step && windowOf(record, step)?.notBefore));
   return typeof last === "number" ? last + OVER_MS : null;
 }
 

@@ -64,6 +64,22 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
     "Web3ChainV2",
     deeds(["lockByHand", 1020], ["days", 771], ["round", 139], ["rollback", 644]),
   ],
+  [
+    "a step that waited for ever for a lock made elsewhere to return",
+    "Web3ChainV2",
+    [
+      ...deeds(["request", 316], ["request", 690], ["round", 986], ["round", 544]),
+      ...deeds(["rollback", 356], ["ask", 922], ["request", 107], ["deadline", 969]),
+    ],
+  ],
+  [
+    "a lock that a restored database forgot, and whose purchase was over before the wallet learnt of it",
+    "Web3ChainV2",
+    [
+      ...deeds(["request", 1012], ["round", 516], ["request", 747], ["save", 502]),
+      ...deeds(["round", 772], ["restore", 808], ["deadline", 457]),
+    ],
+  ],
 ];
 
 /** Plays a story. @returns what is wrong at its end */
@@ -95,7 +111,7 @@ describe("escrows between a buyer and a seller", () => {
           expect(await endOf(type, outputs, deeds)).toEqual(NOTHING_WRONG);
         },
       ),
-      runs(400, 600),
+      runs(600, 2_000),
     );
   });
 });
