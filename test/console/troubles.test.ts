@@ -1,0 +1,207 @@
+/**
+ * An operator finds what can go wrong on the overview, and ends it there where it leads. The
+ * service is the local one, whose past holds the troubles that take hours. Without a Chromium a line says so.
+ */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ask } from "../../devnet/client/api.ts";
+import { until } from "../../devnet/client/wait.ts";
+import { contractOf } from "../../devnet/contracts/index.ts";
+import { lock } from "../../devnet/demo/actors/actions.ts";
+import type { Metadatum } from "../../devnet/demo/actors/metadata.ts";
+import { publishScripts } from "../../devnet/demo/actors/publish.ts";
+import { mintToken } from "../../devnet/demo/actors/registry.ts";
+import { CASTS, type Wallet } from "../../devnet/demo/actors/wallets.ts";
+import { handOver } from "../../devnet/demo/sources.ts";
+import { buyJob } from "../../devnet/demo/trade.ts";
+import { buy, openPurse } from "../../devnet/demo/x402/buyer.ts";
+import { EvmUnavailable } from "../../devnet/evm/node.ts";
+import { freshSecrets } from "../../devnet/secrets.ts";
+import { type Service, startService } from "../../devnet/service.ts";
+import type { PaymentSourceType } from "../../src/chain/network.ts";
+import { findChromium, launch, openConsole, show, signIn } from "./browser.ts";
+
+const HOUR_MS = 3_600_000;
+/** The last deadline of an escrow is 13 hours after it was locked. */
+const PAST_MS = 14 * HOUR_MS;
+const LONG_MS = 90_000;
+const SIX_MINUTES_MS = 6 * 60_000;
+
+const [SELLER_1, BUYER_1] = partiesOf("Web3ChainV1");
+const variables = freshSecrets();
+const METADATA: Metadatum = {
+  name: "Adviser",
+  description: "Gives advice",
+  api_base_url: "https://agent.example.com",
+  capability: { name: "advice", version: "1.0.0" },
+  author: { name: "An author" },
+  tags: ["advice"],
+  agentPricing: { pricingType: "Fixed", fixedPricing: [{ unit: [], amount: "5000000" }] },
+  image: "ipfs://image",
+  metadata_version: "1",
+};
+
+const chromium = findChromium();
+if (chromium === null) console.log("no Chromium: no operator looks for troubles");
+
+describe.runIf(chromium)("the overview leads to what ends", { timeout: LONG_MS }, () => {
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  let agent: string;
+
+  beforeAll(async () => {
+    service = await startService({
+      variables,
+      hasActors: true,
+      begins: Date.now() - PAST_MS,
+      log: () => {},
+    });
+    const { chain } = service;
+    publishScripts(chain);
+    agent = mintToken(chain, contractOf("Web3ChainV1"), SELLER_1, METADATA).unit;
+    lock(chain, { version: "Web3ChainV1", seller: SELLER_1, buyer: BUYER_1 });
+    chain.moveTo(Date.now());
+    service.goLive();
+    await driveOnly([]);
+    browser = await launch(chromium ?? "");
+    const tab = await openConsole(browser, service.url, { theme: "light", size: "desktop" });
+    page = tab.page;
+    page.setDefaultTimeout(LONG_MS / 2);
+    await signIn(page, variables.ADMIN_KEY);
+  }, LONG_MS);
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+  });
+
+  const api = <Data>(method: "GET" | "POST" | "PATCH", path: string, body?: object) =>
+    ask<Data>({ url: service.url, token: variables.ADMIN_KEY }, method, path, body);
+
+  /** Wallets of the actors are watched alone, but for some; the sources drive what is left. */
+  async function driveOnly(some: readonly Wallet[]): Promise<void> {
+    const { Wallets } = await api<{ Wallets: { id: string; walletVkey: string }[] }>(
+      "GET",
+      "/wallet/list?limit=100",
+    );
+    for (const { id, walletVkey } of Wallets) {
+      const isDriven = some.some(({ vkey }) => vkey === walletVkey);
+      await api("PATCH", "/wallet", { id, drives: isDriven ? "all" : "nothing" });
+    }
+    await handOver({ url: service.url, token: variables.ADMIN_KEY });
+  }
+
+  const sources = () =>
+    api<{ ExtendedPaymentSources: { id: string; paymentSourceType: PaymentSourceType }[] }>(
+      "GET",
+      "/payment-source-extended?network=Preprod",
+    );
+  const todo = (text: string | RegExp) => page.locator(".todo li", { hasText: text });
+
+  /** Follows what the overview says is wrong. */
+  async function follow(text: string | RegExp): Promise<void> {
+    await show(page, "#/overview");
+    await todo(text).first().getByRole("link").click();
+  }
+
+  async function isEnded(text: string | RegExp): Promise<void> {
+    await show(page, "#/overview");
+    await expect.poll(() => todo(text).count(), { timeout: LONG_MS / 2 }).toBe(0);
+  }
+
+  /** Does an action of the page that is shown. */
+  async function take(
+    action: string,
+    fill: (dialog: ReturnType<Page["getByRole"]>) => Promise<void>,
+  ) {
+    await page.getByRole("button", { name: action, exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await fill(dialog);
+    await dialog.getByRole("button", { name: action, exact: true }).click();
+  }
+
+  async function drive(drives: string): Promise<void> {
+    await take("Change", (dialog) =>
+      dialog
+        .getByLabel("Drives")
+        .selectOption(drives)
+        .then(() => undefined),
+    );
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  }
+
+  test("a missed deadline: the wallet is driven again, and the refund comes", async () => {
+    await follow(/Purchase .*missed its deadline/);
+    await page.getByText("The refund comes by itself").waitFor();
+    const { Wallets } = await api<{ Wallets: { id: string; walletVkey: string }[] }>(
+      "GET",
+      "/wallet/list?limit=100",
+    );
+    const buyer = Wallets.find(({ walletVkey }) => walletVkey === BUYER_1.vkey);
+    await show(page, `#/wallets?on=${buyer?.id}`);
+    await drive("finish");
+    await isEnded(/missed its deadline/);
+  });
+
+  test("a purchase without funds: it is told what to send where, and cancelled", async () => {
+    const { ExtendedPaymentSources } = await sources();
+    const source = ExtendedPaymentSources.find(
+      ({ paymentSourceType }) => paymentSourceType === "Web3ChainV1",
+    );
+    if (!source) throw new Error("there is no source of Web3ChainV1");
+    await driveOnly([SELLER_1]);
+    const fields = { network: "Preprod", paymentSourceId: source.id, walletType: "Purchasing" };
+    await api("POST", "/wallet", { ...fields, note: "Empty purse", drives: "all" });
+    const admin = { url: service.url, token: variables.ADMIN_KEY };
+    await buyJob(admin, { ...source, agentIdentifier: agent });
+    await show(page, "#/overview");
+    await todo("Wallet Empty purse lacks").first().waitFor();
+    await follow(/Purchase .*InsufficientFunds/);
+    await page.getByText("The wallet lacks funds").waitFor();
+    await take("Cancel purchase", (dialog) => dialog.getByLabel("I know").check());
+    await page.getByText("It ended without a lock").waitFor();
+    await isEnded("InsufficientFunds");
+  });
+
+  test("a settlement that is not resolved: its network is mended", async () => {
+    if (service.x402 instanceof EvmUnavailable)
+      return console.log(`no settlement is unresolved: ${service.x402.message}`);
+    const { node, resource } = service.x402;
+    const admin = { url: service.url, token: variables.ADMIN_KEY };
+    const purse = await openPurse(admin, node);
+    await node.rpc("evm_setAutomine", [false]);
+    const bought = buy(resource.url, purse, "eip3009").catch(() => null);
+    await until(
+      async () => {
+        const { PaymentAttempts } = await api<{ PaymentAttempts: object[] }>(
+          "GET",
+          "/x402/payments?status=Verified&direction=InboundSettle",
+        );
+        return PaymentAttempts.length === 1;
+      },
+      { what: "a verified payment" },
+    );
+    await page.clock.setFixedTime(Date.now() + SIX_MINUTES_MS);
+    await follow("A settlement is unresolved");
+    await page.getByRole("region").getByText("Verified").first().waitFor();
+    await node.rpc("evm_mine");
+    await node.rpc("evm_setAutomine", [true]);
+    await bought;
+    await isEnded("A settlement is unresolved");
+  });
+
+  test("a source that lags: its provider's key is changed", async () => {
+    service.faults.add({ status: 500 });
+    await follow("A source lags");
+    await take("Change", (dialog) => dialog.getByLabel("Provider key").fill("another key"));
+    service.faults.clear();
+    await isEnded("A source lags");
+  });
+});
+
+function partiesOf(version: keyof typeof CASTS): [seller: Wallet, buyer: Wallet] {
+  const [seller] = CASTS[version].sellers;
+  const [buyer] = CASTS[version].buyers;
+  if (!seller || !buyer) throw new Error("the demo has nobody to trade");
+  return [seller, buyer];
+}
