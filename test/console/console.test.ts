@@ -258,23 +258,51 @@ else
       const bots = { url: service.url, token: service.adminKey };
       await createBots(bots);
       const { page, complaints } = await signedIn(LOOKS[0] as Look);
-      for (const fragment of [
-        "#/wallets",
-        "#/sources?tab=registry",
-        "#/worker-bots",
-        "#/worker-bots?tab=versions",
-        "#/keys?tab=audit",
-      ]) {
-        await show(page, fragment);
-        if (!fragment.includes("audit")) await page.getByText(MARKUP).first().waitFor();
+      const expectText = async () => {
         expect(await page.locator("main img, main b, main script, main iframe").count()).toBe(0);
         expect(await page.title()).not.toContain("pwned");
+      };
+      for (const fragment of ["#/wallets", "#/sources?tab=registry", "#/worker-bots"]) {
+        await show(page, fragment);
+        await page.getByText(MARKUP).first().waitFor();
+        await expectText();
       }
-      await page.getByRole("button").filter({ hasText: /\w/ }).first().waitFor();
-      expect(complaints).toEqual([]);
+      // Then markup is woven into whatever the service answers: every text of every field has it.
+      const { Payments } = await api<{ Payments: { id: string }[] }>(
+        "GET",
+        "/payment?network=Preprod&limit=1",
+      );
+      await page.route("**/v1/**", async (route) => {
+        const response = await route.fetch();
+        const type = response.headers()["content-type"] ?? "";
+        if (!response.ok() || !type.includes("json")) return route.fulfill({ response });
+        await route.fulfill({ response, json: woven(await response.json()) });
+      });
+      await page.reload();
+      for (const fragment of [...FRAGMENTS, `#/payment/${Payments[0]?.id}`]) {
+        await show(page, fragment);
+        const first = page.locator("main button.open").first();
+        if ((await first.count()) > 0) await first.click();
+        await expectText();
+      }
+      expect(complaints.filter((one) => !one.startsWith("Failed to load resource"))).toEqual([]);
       await page.context().close();
     });
   });
+
+/** The same with markup behind each of its texts, but for those that a page needs to find its way. */
+function woven(value: unknown, name = ""): unknown {
+  if (typeof value === "string") return KEPT.test(name) ? value : value + MARKUP;
+  if (Array.isArray(value)) return value.map((one) => woven(one, name));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([member, one]) => [member, woven(one, member)]),
+  );
+}
+
+/** Amounts, times, and names of the service's own: no stranger writes them. */
+const KEPT =
+  /^(amount|quantity|.*Amount|gross|net|.*(At|Time|From|Fee)|paymentSourceType|onChainState|requestedAction|network|networkLimit|unit|day|ticker)$/;
 
 /** A bot and its version, whose names are markup. */
 async function createBots({ url, token }: { url: string; token: string }): Promise<void> {
