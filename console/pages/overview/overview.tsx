@@ -3,12 +3,11 @@ import { OFTEN_MS, SELDOM_MS, useLive } from "../../api/live.ts";
 import { call } from "../../api/request.ts";
 import { may } from "../../api/session.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
-import { distanceText, spanText, timeOf, words } from "../../ui/format.ts";
+import { spanText } from "../../ui/format.ts";
 import { Reading } from "../../ui/list.tsx";
-import { textAt } from "../../ui/path.ts";
 import { network, pageHref } from "../../ui/route.ts";
 import { clock } from "../../ui/value.tsx";
-import { type EscrowRow, SIDES, type Side } from "../escrow/sides.ts";
+import { deadlines, disputes, needsPerson, tasks } from "./escrow-todos.ts";
 import { FirstRun } from "./first-run.tsx";
 import { Money } from "./money.tsx";
 import { type Todo, TROUBLES, troublesOf } from "./troubles.ts";
@@ -18,135 +17,6 @@ interface Health {
   status: "ok" | "degraded";
   reasons: { kind: string; count: number }[];
   sources: { id: string; network: string; lastSyncAgeMs: number | null; error: string | null }[];
-}
-
-const HOUR_MS = 3_600_000;
-const MOST = "100";
-
-async function escrows(side: Side, query: Record<string, string>, signal: AbortSignal) {
-  const data = await call<Record<string, EscrowRow[]>>(
-    {
-      method: "GET",
-      path: `/${side}`,
-      query: { network: network.value, limit: MOST, ...query },
-    },
-    signal,
-  );
-  return data[SIDES[side].list] ?? [];
-}
-
-const name = (row: EscrowRow) => textAt(row, "agentName") || row.id;
-
-async function needsPerson(side: Side, signal: AbortSignal): Promise<Todo[]> {
-  const rows = await escrows(side, { filterNeedsManualAction: "true" }, signal);
-  return rows.map((row) => ({
-    isBad: true,
-    what: `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${row.NextAction.errorType ?? "a person has to decide"}`,
-    todo: row.NextAction.errorNote ?? "Open it: what happens next, and what can be done, is there.",
-    href: pageHref(side, row.id),
-  }));
-}
-
-interface Dispute {
-  id: string;
-  kind: "Payment" | "Purchase";
-  blockchainIdentifier: string;
-  settleFrom: string;
-  Proposal: { state: string; missingSignatures: number } | null;
-}
-
-/** A dispute between two wallets of ours is told of once. */
-async function disputes(signal: AbortSignal): Promise<Todo[]> {
-  const query = { network: network.value, limit: MOST };
-  const { Disputes } = await call<{ Disputes: Dispute[] }>(
-    { method: "GET", path: "/dispute", query },
-    signal,
-  );
-  const found = new Map(Disputes.map((one) => [one.blockchainIdentifier, one]));
-  return [...found.values()].map(({ id, kind, settleFrom, Proposal }) => {
-    const isSigning = Proposal?.state === "Collecting";
-    return {
-      isBad: true,
-      what: isSigning
-        ? `A dispute is not signed: ${kind.toLowerCase()} ${id} lacks ${Proposal.missingSignatures}`
-        : `Dispute: ${kind.toLowerCase()} ${id}`,
-      todo: `${isSigning ? "Have administrators sign the proposal" : "Propose a split, or have either side give in"}. It may be settled ${soon(Number(settleFrom))}.`,
-      href: pageHref("disputes", "", { on: id }),
-    };
-  });
-}
-
-const soon = (time: number) => (time > Date.now() ? distanceText(time, Date.now()) : "now");
-
-/** Of each side, what has to be done in a state, the time by which, and what comes of a missed one. */
-const DEADLINES = [
-  ...(["FundsLocked", "RefundRequested"] as const).flatMap((state) => [
-    {
-      side: "payment" as const,
-      state,
-      path: "submitResultTime",
-      todo: "Submit the result, or the buyer gets the money back.",
-      missed: "The result was not submitted in time: the buyer gets the money back.",
-    },
-    {
-      side: "purchase" as const,
-      state,
-      path: "submitResultTime",
-      todo: null,
-      missed:
-        "The seller has missed its deadline. The refund comes by itself, unless the wallet's drives are nothing.",
-    },
-  ]),
-  {
-    side: "purchase" as const,
-    state: "ResultSubmitted",
-    path: "unlockTime",
-    todo: "Dispute the result before then, if it is no good.",
-    missed: null,
-  },
-];
-
-async function deadlines(signal: AbortSignal): Promise<Todo[]> {
-  const now = Date.now();
-  const found = await Promise.all(
-    DEADLINES.map(async ({ side, state, path, todo, missed }) => {
-      const rows = await escrows(side, { filterOnChainState: state }, signal);
-      return rows.flatMap((row) => {
-        const time = timeOf(textAt(row, path));
-        if (time === null || time > now + HOUR_MS) return [];
-        const [what, does] =
-          time < now ? ["missed its deadline", missed] : [distanceText(time, now), todo];
-        if (does === null) return [];
-        const title = `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${what}`;
-        return [{ time, what: title, todo: does, href: pageHref(side, row.id) }];
-      });
-    }),
-  );
-  // What is still to be done in time stands before what is too late.
-  const isLate = (time: number) => Number(time < now);
-  return found.flat().sort((a, b) => isLate(a.time) - isLate(b.time) || a.time - b.time);
-}
-
-interface Task {
-  id: string;
-  kind: "Payment" | "Purchase";
-  step: string;
-  status: string;
-  reason: string;
-  deadline: string | null;
-}
-
-/** Steps of ours that somebody has to decide on, or whose time is nearly over. */
-async function tasks(signal: AbortSignal): Promise<Todo[]> {
-  const query = { network: network.value, limit: MOST };
-  const { Tasks } = await call<{ Tasks: Task[] }>({ method: "GET", path: "/task", query }, signal);
-  return Tasks.flatMap(({ id, kind, step, status, reason, deadline }) => {
-    const time = timeOf(deadline) ?? Number.POSITIVE_INFINITY;
-    if (status === "NeedsPerson" || time > Date.now() + HOUR_MS) return [];
-    const href = pageHref(kind.toLowerCase(), id);
-    const what = `${kind} ${id}: ${words(step)} ${distanceText(time, Date.now())}`;
-    return [{ what, todo: `It is not done yet: ${reason}.`, href, isBad: true }];
-  });
 }
 
 /** A part that cannot be read is told of, and hides no other. */
@@ -237,8 +107,13 @@ export function Overview() {
         ]}
       />
       <Sources sources={sources} />
-      <Volumes />
-      <Money />
+      {/* A browser makes few calls at once: what needs a person goes before the sums. */}
+      {(isWhole || health.error) && (
+        <>
+          <Volumes />
+          <Money />
+        </>
+      )}
     </>
   );
 }
