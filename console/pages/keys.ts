@@ -2,6 +2,7 @@ import { textAt } from "../ui/path.ts";
 import type { Field, Page } from "../ui/resource.ts";
 
 const limits: readonly Field[] = [
+  { name: "name", label: "Name", from: "name", hint: "For people: whose it is, what it is for." },
   {
     name: "permission",
     label: "Permission",
@@ -78,6 +79,8 @@ export const keys: Page = {
       empty: "There is no API key but the one of the deployment.",
       columns: [
         { head: "Key", at: "token" },
+        { head: "Name", at: "name" },
+        { head: "Last used", at: "lastUsedAt", as: "time" },
         { head: "Status", at: "status", as: "tag" },
         { head: "Permission", at: "permission" },
         { head: "+PAY", at: "canPay", as: "flag" },

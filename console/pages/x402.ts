@@ -1,4 +1,5 @@
 import type { Field, Page } from "../ui/resource.ts";
+import { evmBalances } from "./evm-balances.ts";
 
 const caip2: Field = {
   name: "caip2Network",
@@ -184,6 +185,7 @@ export const x402: Page = {
         },
       ],
     },
+    evmBalances,
     {
       name: "budgets",
       title: "Budgets",

@@ -18,9 +18,10 @@ const PAGE_ROWS = 25;
 /** What a list asks the API for, by the parameters of the URL. */
 export function listCall(resource: Resource, query: Readonly<Record<string, string>>): Call {
   const { method = "GET", path, hasNetwork, isWhole, fixed = {}, filters = [] } = resource;
+  const { pageRows = PAGE_ROWS } = resource;
   const asked: Record<string, string> = { ...fixed };
   if (hasNetwork) asked.network = network.value;
-  if (!isWhole) asked.limit = String(PAGE_ROWS);
+  if (!isWhole) asked.limit = String(pageRows);
   if (query.cursorId) asked.cursorId = query.cursorId;
   for (const { name, initial = "" } of filters) {
     const value = query[name] ?? initial;
@@ -94,7 +95,11 @@ export function ResourceList({ resource }: { resource: Resource }) {
         />
       )}
       {!resource.isWhole && (
-        <Pager last={last && rows.length >= PAGE_ROWS ? textAt(last, key) : undefined} />
+        <Pager
+          last={
+            last && rows.length >= (resource.pageRows ?? PAGE_ROWS) ? textAt(last, key) : undefined
+          }
+        />
       )}
       {action && (
         <ActionDialog

@@ -136,6 +136,8 @@ export interface Resource {
   key?: string;
   /** The network that is shown is sent as `network`. */
   hasNetwork?: boolean;
+  /** How many rows are asked for at once, where the API gives fewer than of other lists. */
+  pageRows?: number;
   /** The API answers with all rows at once. */
   isWhole?: boolean;
   /** What is always asked for. */
