@@ -232,7 +232,7 @@ export class Service {
           ledger: db,
           source: this.source,
           wallets: WALLETS,
-          ...{ vkey, provider, clock: "wall" },
+          ...{ vkey, provider, chainTime: async (now: number) => now },
           views: this.#others,
           wake: async () => {},
           automatic: { payments: true, refunds: true },
