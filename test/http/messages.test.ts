@@ -43,8 +43,8 @@ async function messageOf(path: string, init: RequestInit = {}): Promise<string |
   const token = env.ADMIN_KEY ?? "";
   const headers = { token, authorization: `Bearer ${token}` };
   const answer = await app.request(path, { ...init, headers }, env);
-  const body = (await answer.json()) as { error?: { message: string }; message?: string };
   if (answer.status !== 400 && answer.status !== 422) return null;
+  const body = (await answer.json()) as { error?: { message: string }; message?: string };
   return (path.startsWith("/v1/") ? body.message : body.error?.message) ?? null;
 }
 
