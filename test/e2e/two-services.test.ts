@@ -1,8 +1,25 @@
 /** A seller's service and a buyer's on one chain, and the conversations of real clients with both. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { until } from "../../devnet/client/wait.ts";
-import { kodosumi, marketplace, n8n, type Parties, pythonClient } from "./conversations.ts";
+import {
+  kodosumi,
+  marketplace,
+  marketplaceRefund,
+  n8n,
+  type Parties,
+  pythonClient,
+} from "./conversations.ts";
 import { poll, type Service, startTwoServices, type TwoServices } from "./services.ts";
+
+/** Each with the state that its clients bring about, and the one that comes of it by itself. */
+const CONVERSATIONS = [
+  ...[pythonClient, n8n, kodosumi, marketplace].map((talk) => ({
+    talk,
+    asked: "ResultSubmitted",
+    ends: "Withdrawn",
+  })),
+  { talk: marketplaceRefund, asked: "RefundRequested", ends: "RefundWithdrawn" },
+];
 
 let scene: TwoServices | undefined;
 
@@ -43,15 +60,16 @@ it("both follow each escrow that clients of either spelling make, to its end, by
   ];
   const escrows = await Promise.all(
     pairs.flatMap((parties) =>
-      [pythonClient, n8n, kodosumi, marketplace].map(async (talk) => ({
+      CONVERSATIONS.map(async ({ talk, ...states }) => ({
         ...parties,
+        ...states,
         identifier: await talk(parties),
       })),
     ),
   );
-  for (const { seller, buyer, identifier } of escrows) {
-    const payment = await followed(seller, "payment", identifier, "ResultSubmitted");
-    const purchase = await followed(buyer, "purchase", identifier, "ResultSubmitted");
+  for (const { seller, buyer, identifier, asked } of escrows) {
+    const payment = await followed(seller, "payment", identifier, asked);
+    const purchase = await followed(buyer, "purchase", identifier, asked);
     expect(purchase.resultHash).toBe(payment.resultHash);
     for (const [service, kind] of [
       [seller, "PAYMENT_ON_CHAIN_STATUS_CHANGED"],
@@ -63,7 +81,7 @@ it("both follow each escrow that clients of either spelling make, to its end, by
             .told(identifier)
             .filter(({ type }) => type === kind)
             .map(({ data }) => data.onChainState);
-          return states.includes("FundsLocked") && states.includes("ResultSubmitted");
+          return states.includes("FundsLocked") && states.includes(asked);
         },
         { what: `${kind} of both states` },
       );
@@ -73,18 +91,18 @@ it("both follow each escrow that clients of either spelling make, to its end, by
     );
   }
 
-  // The receipt: once the time to dispute is over, the sellers are paid by themselves.
+  // The receipt: once the time to dispute is over, everybody is paid by themselves.
   const last = Math.max(
     ...(await Promise.all(
-      escrows.map(async ({ seller, identifier }) =>
-        Number((await followed(seller, "payment", identifier, "ResultSubmitted")).unlockTime),
+      escrows.map(async ({ seller, identifier, asked }) =>
+        Number((await followed(seller, "payment", identifier, asked)).unlockTime),
       ),
     )),
   );
   chain.moveTo(last + 120_000);
-  for (const { seller, buyer, identifier } of escrows) {
-    const payment = await followed(seller, "payment", identifier, "Withdrawn");
-    const purchase = await followed(buyer, "purchase", identifier, "Withdrawn");
+  for (const { seller, buyer, identifier, ends } of escrows) {
+    const payment = await followed(seller, "payment", identifier, ends);
+    const purchase = await followed(buyer, "purchase", identifier, ends);
     expect(purchase.CurrentTransaction).toMatchObject({
       txHash: (payment.CurrentTransaction as { txHash: string }).txHash,
       status: "Confirmed",
