@@ -38,7 +38,7 @@ describe("purchases of twenty keys with limits over three wallets", () => {
           });
         },
       ),
-      runs(100, 3_000),
+      runs(80, 3_000),
     );
   });
 });
