@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
  * A start costs in proportion to what is loaded. The platform takes 3 MiB on its free plan and 10 MiB
  * otherwise, fonts counted in.
  */
-export const GZIP_LIMIT_BYTES = 1024 * 1024;
+export const GZIP_LIMIT_BYTES = 512 * 1024;
 
 /** Where `npm run build` puts the bundle. */
 export const DIST = join(root, "dist");

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { db } from "../db/client.ts";
 import { firstIdAt } from "../db/id.ts";
 import { createRouter, serve } from "../http/endpoint.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Database, db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";

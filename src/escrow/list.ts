@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Database } from "../db/client.ts";
 import type { SqlExpression } from "../db/clock.ts";
 import { type DiffQuery, pageColumns, readPage, type Viewer } from "./diff.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Access, authenticate, permit } from "./authenticate.ts";
 import { readJson } from "./body.ts";
 import type { AppContext } from "./context.ts";

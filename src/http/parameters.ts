@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { described } from "./openapi/fields.ts";
 
 /** A string of bounded length; the interface's ids and names are at most 250 characters. */

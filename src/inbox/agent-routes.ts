@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { createRouter, type Router, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { listShown } from "../registrations/list.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { checkPublicUrl, PublicFetchError } from "../http/outbound/fetch-public.ts";
 import { slugProblem } from "./slug.ts";
 

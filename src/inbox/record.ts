@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { isoTime } from "../http/envelope.ts";
 import type { inboxRegistrationRecord } from "./schemas.ts";
 import { type InboxRow, providerUrlOf, type VerificationContext } from "./verification.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Database } from "../db/client.ts";
 import { permitNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { db } from "../db/client.ts";
 import { commitAudited } from "../http/audit.ts";
 import { permitNetwork } from "../http/authenticate.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { described, named, WALLET_ADDRESS } from "../http/openapi/fields.ts";
 import { network, unitOf } from "../http/openapi/ledger.ts";
 import { flag, page, text } from "../http/parameters.ts";

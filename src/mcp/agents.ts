@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { network } from "../http/openapi/ledger.ts";
 import { tool } from "./tool.ts";
 import { untrusted } from "./untrusted.ts";

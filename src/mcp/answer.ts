@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { version } from "../../package.json";
 import type { Caller } from "../http/context.ts";
 import { log } from "../log.ts";

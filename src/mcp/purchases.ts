@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { network } from "../http/openapi/ledger.ts";
 import { type Funds, funds, type Purchase, sameFunds, shownPurchase } from "./purchase.ts";
 import { tool } from "./tool.ts";

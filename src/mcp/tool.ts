@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Caller } from "../http/context.ts";
 import type { Service } from "./service.ts";
 

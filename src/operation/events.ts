@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
 import { network } from "../http/openapi/ledger.ts";
 import type { DeclaredEvent } from "../http/openapi/router.ts";

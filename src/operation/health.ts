@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
 import type { Env } from "../env.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Network } from "../chain/network.ts";
 import { CALL_CLASSES, type CallClass } from "../chain/provider/budget.ts";
 import { type Database, db } from "../db/client.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { ApiError } from "../http/errors.ts";
 import { answerText, described } from "../http/openapi/fields.ts";

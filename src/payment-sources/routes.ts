@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { networksOf, permitNetwork } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";

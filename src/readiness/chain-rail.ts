@@ -1,5 +1,5 @@
 import { and, asc, eq, isNull } from "drizzle-orm";
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { railCheck } from "./schemas.ts";
 
 /** Whether something that a rail needs is there. */

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";

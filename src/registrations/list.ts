@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { permitNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { readSession } from "../http/session.ts";

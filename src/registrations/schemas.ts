@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { LONGEST_TEXT } from "../chain/metadata.ts";
 import {
   AGENT_IDENTIFIER,

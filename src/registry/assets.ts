@@ -1,5 +1,5 @@
 import pMap, { pMapSkip } from "p-map";
-import type { z } from "zod";
+import type * as z from "zod";
 import { chargeCall } from "../api-keys/charged-work.ts";
 import { requireCredits } from "../api-keys/credits.ts";
 import type { Network } from "../chain/network.ts";

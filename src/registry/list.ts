@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { type Statement, statement } from "../db/client.ts";
 import { capabilityId } from "./capability.ts";
 import type { EntryStatus } from "./entry.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { PaymentSourceType } from "../chain/network.ts";
 
 /** An amount of a price: decimal text of minor units; `unit` is `""` for the native coin. */

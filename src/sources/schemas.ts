@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { described, named } from "../http/openapi/fields.ts";
 import { DRIVES } from "./drives.ts";
 

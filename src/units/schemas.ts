@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { described, named, POLICY_ID } from "../http/openapi/fields.ts";
 import { unit } from "../http/openapi/ledger.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { EVENT_KINDS } from "../events/kinds.ts";
 import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
 import { flag, limit, page, text, time } from "../http/parameters.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { paginate, serveAdmin } from "../http/admin/endpoint.ts";
 import { createRouter } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";

@@ -1,5 +1,5 @@
 import { and, desc, eq, lt } from "drizzle-orm";
-import type { z } from "zod";
+import type * as z from "zod";
 import { type Database, db, statement, violates } from "../db/client.ts";
 import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";

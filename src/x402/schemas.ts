@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
 import { text } from "../http/parameters.ts";
 import { ATTEMPT_DIRECTIONS, ATTEMPT_STATUSES } from "./tables.ts";

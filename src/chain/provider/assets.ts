@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { AssetProvider } from "./provider.ts";
 import type { Requester } from "./request.ts";
 import { UTXO, utxoOf } from "./transactions.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { createAssetCalls } from "./assets.ts";
 import { type Block, type Provider, ProviderError, type ProviderUtxo } from "./provider.ts";
 import { createRequester, createSender, type RequesterOptions } from "./request.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { abortAfter } from "../../timeout.ts";
 import { type CallBudget, ProviderError } from "./provider.ts";
 

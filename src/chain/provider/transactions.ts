@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { messageOf } from "./answer.ts";
 import { evaluationOf } from "./evaluation.ts";
 import {

@@ -1,5 +1,5 @@
 import { eq } from "drizzle-orm";
-import type { z } from "zod";
+import type * as z from "zod";
 import { db } from "../../db/client.ts";
 import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { AGENT_IDENTIFIER, described, named, timestamp } from "../../http/openapi/fields.ts";
 import {
   givenAgentIdentifier,

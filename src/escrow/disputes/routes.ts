@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { permitNetwork } from "../../http/authenticate.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { envelope } from "../../http/envelope.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { type Database, db, violates } from "../../db/client.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { commitAudited } from "../../http/audit.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { ON_CHAIN_STATES } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";

@@ -1,5 +1,5 @@
 /** What reads of payments and purchases take. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   AGENT_IDENTIFIER,
   CONTRACT_ADDRESS,

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { db } from "../../db/client.ts";
 import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";

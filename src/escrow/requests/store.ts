@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { throwIfOutOfCredits } from "../../api-keys/credits.ts";
 import type { Funds } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";

@@ -1,5 +1,5 @@
 /** What events about payments and purchases carry. */
-import { z } from "zod";
+import * as z from "zod";
 import { described, named, timestamp } from "../../http/openapi/fields.ts";
 import { onChainState } from "../../http/openapi/ledger.ts";
 import { paymentActionName, purchaseActionName, stepName } from "./next.ts";

@@ -1,5 +1,5 @@
 /** What names an escrow, an agent and a side. */
-import { z } from "zod";
+import * as z from "zod";
 import { described, named } from "../../http/openapi/fields.ts";
 import { text } from "../../http/parameters.ts";
 

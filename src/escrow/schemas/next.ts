@@ -1,5 +1,5 @@
 /** What is done next for a record, and what went wrong with it. */
-import { z } from "zod";
+import * as z from "zod";
 import { described, named, timestamp } from "../../http/openapi/fields.ts";
 import {
   PAYMENT_ACTIONS,

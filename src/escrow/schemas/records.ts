@@ -1,5 +1,5 @@
 /** Payments and purchases, as both sides see them. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   answerText,
   CONTRACT_ADDRESS,

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { valueName } from "../../http/names/table.ts";
 import { paymentRecord, purchaseRecord } from "../schemas/records.ts";

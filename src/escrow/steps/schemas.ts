@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { described, named, TX_HASH } from "../../http/openapi/fields.ts";
 import { network } from "../../http/openapi/ledger.ts";
 import { time } from "../../http/parameters.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { authenticateBearer, permit } from "../authenticate.ts";
 import type { AppContext } from "../context.ts";
 import { withDeadline } from "../deadline.ts";

@@ -1,7 +1,7 @@
 /** The shape of errors under /v1, where the admin operation lives (interface, Errors). */
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { z } from "zod";
+import * as z from "zod";
 import type { AppContext } from "../context.ts";
 import { isoTime } from "../envelope.ts";
 import { answerText, described, named, timestamp } from "../openapi/fields.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { fieldName, otherFieldName, ownValueName, SAYS_OTHER_NAMES, valueName } from "./table.ts";
 
 /** How fields and values are renamed, where a schema says that they are ours. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { bugs, version } from "../../../package.json";
 import { answerText, described, timestamp } from "./fields.ts";
 import { headers, REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";

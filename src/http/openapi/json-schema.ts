@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { formOf } from "./fields.ts";
 
 /** A schema of JSON Schema 2020-12, which OpenAPI 3.1 is built on. */

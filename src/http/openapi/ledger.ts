@@ -1,5 +1,5 @@
 /** What several features say of the ledger in requests and answers. */
-import { z } from "zod";
+import * as z from "zod";
 import { NETWORKS, ON_CHAIN_STATES, PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
 import { text } from "../parameters.ts";
 import {

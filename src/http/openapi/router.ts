@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { z } from "zod";
+import type * as z from "zod";
 import type { AppEnv } from "../context.ts";
 import type { Tag } from "./texts.ts";
 

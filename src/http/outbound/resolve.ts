@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Returns all IP addresses of a host, none when the name does not exist. */
 export type Resolver = (hostname: string, signal: AbortSignal) => Promise<string[]>;

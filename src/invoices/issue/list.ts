@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { BUYER_VKEY } from "../../escrow/billable.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ApiError } from "../../http/errors.ts";
 import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
 import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";

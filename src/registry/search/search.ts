@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Database } from "../../db/client.ts";
 import { listedStatuses, registryList } from "../list.ts";
 import type { ShownRow } from "../render.ts";

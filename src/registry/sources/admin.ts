@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { db, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { seal } from "../../db/sealed.ts";

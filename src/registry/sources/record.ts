@@ -1,5 +1,5 @@
 import { and, desc, eq, isNull, lt } from "drizzle-orm";
-import type { z } from "zod";
+import type * as z from "zod";
 import { NETWORKS } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import { type DevelopmentEnv, LOCAL_CONTRACTS } from "./local.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { validateMnemonic } from "../../chain/keys.ts";
 import {
   answerText,

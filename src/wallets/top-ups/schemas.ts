@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { described, minorUnits, named, recordId, timestamp } from "../../http/openapi/fields.ts";
 import { givenUnit } from "../../http/openapi/ledger.ts";
 import { page, text } from "../../http/parameters.ts";

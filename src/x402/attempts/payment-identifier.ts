@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Database } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { SettleOrder } from "../rpc-types.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { PaymentPayload } from "../schemas.ts";
 
 /** What a payer has signed: a transfer that anybody may submit to the chain, once. */

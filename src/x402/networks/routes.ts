@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { answerText, described, named, recordId } from "../../http/openapi/fields.ts";
 import { text } from "../../http/parameters.ts";

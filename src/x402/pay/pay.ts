@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Database, db, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { open } from "../../db/sealed.ts";

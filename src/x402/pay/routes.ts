@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
 import { page, text } from "../../http/parameters.ts";

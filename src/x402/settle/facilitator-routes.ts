@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { type Router, serve } from "../../http/endpoint.ts";
