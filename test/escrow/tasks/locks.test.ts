@@ -2,6 +2,9 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { BuyDesk, storedRecords, walletTransactions } from "../../support/escrow/buying.ts";
+import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
+import { insertKey } from "../../support/keys.ts";
+import { found } from "../../support/registry/registration.ts";
 
 beforeEach(emptyTables);
 
@@ -179,5 +182,82 @@ describe("purchases of a source with several purchasing wallets", () => {
     expect((await buying.only("purchase")).NextAction.requestedAction).toBe(
       "FundsLockingInitiated",
     );
+  });
+});
+
+describe("a hundred purchases of ten keys with limits, over three wallets", () => {
+  const PRICE = 5_000_000;
+  const MOST = 9;
+
+  it("are locked once each and charged where they are locked, though keys race and nodes fail", async () => {
+    const names = ["buyer-0", "buyer-1", "buyer-2"];
+    const funds = Object.fromEntries(names.map((name) => [name, [300_000_000, 20_000_000]]));
+    const buying = await BuyDesk.open("Web3ChainV1", funds);
+    const desk = PurchaseDesk.of(
+      buying.quotes,
+      found(Object.values(buying.buyers), () => true),
+    );
+    const limit = [{ network: "Preprod", unit: "", amount: String(MOST * PRICE) }];
+    const tokens = await Promise.all(
+      Array.from({ length: 10 }, () => insertKey({ canPay: true, spendingLimits: limit })),
+    );
+    const quotes = await Promise.all(Array.from({ length: 100 }, () => desk.quote()));
+    // Every fourth is wanted by two keys at once.
+    const asked = quotes.flatMap((quote, i) => [
+      { quote, token: tokens[i % 10] },
+      ...(i % 4 === 0 ? [{ quote, token: tokens[(i + 1) % 10] }] : []),
+    ]);
+    const answers = await Promise.all(
+      asked.map(({ quote, token = "" }) => desk.purchase(quote, {}, { token })),
+    );
+    const accepted = answers.filter(({ status }) => status === 200);
+    const identifiers = accepted.map(({ data }) => data.blockchainIdentifier);
+    expect(new Set(identifiers).size).toBe(accepted.length);
+    expect(accepted.length).toBeGreaterThan(80);
+    for (const { status, message } of answers)
+      if (status !== 200)
+        expect([status, message]).toEqual([
+          ...(status === 409
+            ? [409, "blockchainIdentifier: has a purchase already"]
+            : [400, "Insufficient funds"]),
+        ]);
+
+    const purchases = "FROM escrow WHERE side = 'purchase'";
+    await env.DB.prepare(
+      "UPDATE escrow SET want = json_set(want, '$.since', want->>'since' - 5000) WHERE side = 'purchase'",
+    ).run();
+    await buying.chain.faults(
+      { match: "tx/submit", status: 425, times: 1 },
+      { match: "tx/submit", after: 2, reset: true, times: 2 },
+      { match: "utxos", status: 500, times: 1 },
+    );
+    const isOpen = async () =>
+      env.DB.prepare(`SELECT count(*) AS open ${purchases} AND on_chain_state IS NULL`).first(
+        "open",
+      );
+    for (let round = 0; round < 20 && (await isOpen()) !== 0; round++) {
+      await Promise.all(names.map((name) => buying.work(name)));
+      await buying.sync();
+    }
+    const { results } = await env.DB.prepare(
+      `SELECT on_chain_state AS state, charge, count(*) AS count, count(DISTINCT utxo) AS outputs
+       ${purchases} GROUP BY 1, 2`,
+    ).all();
+    const count = accepted.length;
+    expect(results).toEqual([{ state: "FundsLocked", charge: "held", count, outputs: count }]);
+    const locked = await env.DB.prepare(
+      `SELECT sum(json_array_length(content->'tasks')) AS count FROM wallet_transaction
+       WHERE hash IN (SELECT substr(utxo, 1, 64) FROM escrow)`,
+    ).first("count");
+    expect(locked).toBe(count);
+    const { results: accounts } = await env.DB.prepare(
+      `SELECT spent, (SELECT count(*) ${purchases} AND requested_by_id = api_key_id) AS bought
+       FROM key_spending`,
+    ).all<{ spent: number; bought: number }>();
+    expect(accounts).toHaveLength(10);
+    for (const { spent, bought } of accounts) {
+      expect(spent).toBe(bought * PRICE);
+      expect(bought).toBeLessThanOrEqual(MOST);
+    }
   });
 });

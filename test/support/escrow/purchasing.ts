@@ -28,6 +28,11 @@ export class PurchaseDesk {
     return desk;
   }
 
+  /** Of a service that has its agent and its purchasing wallets already. */
+  static of(quotes: QuoteDesk, buyer: ChainWallet): PurchaseDesk {
+    return new PurchaseDesk(quotes, buyer);
+  }
+
   /** Changes the payment source. */
   async change(fields: object): Promise<void> {
     const { desk } = this.quotes;
