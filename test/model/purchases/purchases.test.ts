@@ -38,7 +38,7 @@ describe("purchases of twenty keys with limits over three wallets", () => {
           });
         },
       ),
-      runs(80, 3_000),
+      runs(60, 1_500),
     );
   });
 });
