@@ -111,7 +111,7 @@ describe("escrows between a buyer and a seller", () => {
           expect(await endOf(type, outputs, deeds)).toEqual(NOTHING_WRONG);
         },
       ),
-      runs(600, 2_000),
+      runs(600, 1_200),
     );
   });
 });
