@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [deploy] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [wallets] [purchases] [x402] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [deploy] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
  *
  * Without a part's name all of them run. Any answer that is not 2xx, any failed connection and any
  * figure beyond its limit ends it with exit code 1.
@@ -19,6 +19,7 @@ import { benchPurchases } from "./purchases.ts";
 import { benchRegistration } from "./registration.ts";
 import { benchRegistry } from "./registry.ts";
 import { measureStartup, STARTUP_LIMIT_MS } from "./startup.ts";
+import { benchSteps } from "./steps.ts";
 import { loadRecords } from "./support/records.ts";
 import { benchRowsRead } from "./support/rows.ts";
 import { type BenchContext, startBenchService } from "./support/service.ts";
@@ -42,6 +43,7 @@ const PARTS = [
   "registration",
   "wallets",
   "purchases",
+  "steps",
   "webhooks",
   "x402",
 ] as const;
@@ -60,6 +62,7 @@ const TITLES = {
   health: "Health checks of all agents",
   registration: "From the request to the signed transaction",
   wallets: "Many tasks of one wallet; fees in minor units",
+  steps: "Results of one seller's wallet, from the request to the chain",
   purchases: "From POST /purchase to the locked escrow",
   workerBots: "Migration of worker bots",
   webhooks: "Events, from their commit to every receiver",
@@ -111,6 +114,7 @@ async function run(context: BenchContext): Promise<void> {
   if (isWanted("registration")) report("registration", await benchRegistration(context));
   if (isWanted("wallets")) report("wallets", await benchWallets(context));
   if (isWanted("purchases")) report("purchases", await benchPurchases(context));
+  if (isWanted("steps")) report("steps", await benchSteps(context));
   if (isWanted("webhooks")) {
     const { rows, writes, neighbours, excesses } = await benchWebhooks(context);
     report("webhooks", rows);
