@@ -9,12 +9,13 @@ type Time = keyof EscrowRecord["terms"];
 
 /*
  * A step that waits for a state to return, which a rollback took back: until its deadline, or until what
- * comes by itself could end the escrow.
+ * comes by itself could end the escrow; for a lock until pay-by, after which none can return.
  */
 it.each<[Side, Step, OnChainState | null, Time | null]>([
-  ["payment", "SubmitResult", null, "externalDisputeUnlockTime"],
+  ["payment", "SubmitResult", null, "payByTime"],
   ["payment", "Withdraw", "FundsLocked", null],
-  ["purchase", "SetRefundRequested", null, "unlockTime"],
+  ["purchase", "SetRefundRequested", null, "payByTime"],
+  ["purchase", "SetRefundRequested", "RefundAuthorized", "unlockTime"],
   ["purchase", "UnSetRefundRequested", "FundsLocked", "submitResultTime"],
 ])(
   "a %s, of which %s is wanted while it is %s, waits until %s",
