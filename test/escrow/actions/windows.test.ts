@@ -123,7 +123,7 @@ describe("a wallet has something to do for a record", () => {
     ["when the wanted step may begin", "ResultSubmitted", wants("Withdraw"), UNLOCK],
     ["at once when it may begin already", "FundsLocked", wants("SubmitResult"), since],
     ["at once when it can never be done", "FundsLocked", wants("AuthorizeRefund"), since],
-    ["when what waits for a state is over", null, wants("SubmitResult"), DISPUTE + 120_000],
+    ["when what waits for a lock is over", null, wants("SubmitResult"), PAY_BY + 120_000],
     ["not while a person has to decide", "ResultSubmitted", { error: manual }, null],
     ["when the funds can be withdrawn", "ResultSubmitted", {}, UNLOCK],
     ["at once when they were authorized", "WithdrawAuthorized", {}, 0],
