@@ -1,9 +1,7 @@
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { keysFromMnemonic } from "../../src/chain/keys.ts";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
 import type { ScriptSource } from "../../src/chain/transaction/plan.ts";
 import { runWallet } from "../../src/wallets/run.ts";
-import { type Execute, Journal } from "../../src/wallets/spending/journal.ts";
 import { OutputView } from "../../src/wallets/spending/outputs.ts";
 import {
   readOpen,
@@ -13,6 +11,7 @@ import {
 } from "../../src/wallets/spending/store.ts";
 import type { WalletTransaction } from "../../src/wallets/spending/transaction.ts";
 import { ModelDatabase } from "./database.ts";
+import { Died, newJournal } from "./journal.ts";
 import { ModelLedger } from "./ledger.ts";
 import { PAYMENTS, paymentWork } from "./payments.ts";
 import { STEP_ADDRESS, STEP_COIN, STEPS, stepWork } from "./steps.ts";
@@ -29,18 +28,6 @@ const database = new ModelDatabase(`${PAYMENTS}; ${STEPS}`, [
   "wallet_transaction",
   "hot_wallet",
 ]);
-
-/** A journal in a database of its own. */
-function newJournal(): Journal {
-  const file = new DatabaseSync(":memory:");
-  const execute: Execute = (sql, ...params) =>
-    file.prepare(sql).all(...(params as SQLInputValue[])) as never[];
-  return new Journal(execute);
-}
-
-class Died extends Error {
-  override name = "Died";
-}
 
 interface RunOptions {
   /** Number of the step at which the process dies, from 1. */

@@ -1,4 +1,3 @@
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { chainTime } from "../../../src/chain/chain-time.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { ProviderError } from "../../../src/chain/provider/provider.ts";
@@ -21,10 +20,10 @@ import { NOTHING_WANTED, type Step, type Want, type Wanted } from "../../../src/
 import { StaleCursor } from "../../../src/indexer/cursor.ts";
 import { haveFollowed, initialCursor } from "../../../src/sources/cursor.ts";
 import { runWallet } from "../../../src/wallets/run.ts";
-import { type Execute, Journal } from "../../../src/wallets/spending/journal.ts";
 import { OutputView } from "../../../src/wallets/spending/outputs.ts";
 import { StaleWallet } from "../../../src/wallets/spending/store.ts";
 import { ModelDatabase } from "../database.ts";
+import { Died, newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";
 import type { Output } from "../rules.ts";
 import { refusedInputs } from "./contract.ts";
@@ -56,17 +55,7 @@ export interface Faults {
   repeats?: boolean;
 }
 
-class Died extends Error {
-  override name = "Died";
-}
 const EXPECTED = [Died, StaleWallet, StaleCursor, ProviderError];
-
-function newJournal(): Journal {
-  const file = new DatabaseSync(":memory:");
-  const execute: Execute = (sql, ...params) =>
-    file.prepare(sql).all(...(params as SQLInputValue[])) as never[];
-  return new Journal(execute);
-}
 
 /** One service with the wallets of both parties, its database and its chain; one at a time. */
 export class Service {

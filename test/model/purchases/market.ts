@@ -1,4 +1,3 @@
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { drizzle } from "drizzle-orm/d1";
 import { vi } from "vitest";
 import { isOutOfCredits, requireCredits } from "../../../src/api-keys/credits.ts";
@@ -13,10 +12,10 @@ import { totals } from "../../../src/escrow/requests/sign.ts";
 import { escrowWorks } from "../../../src/escrow/tasks/works.ts";
 import { ApiError } from "../../../src/http/errors.ts";
 import { runWallet } from "../../../src/wallets/run.ts";
-import { type Execute, Journal } from "../../../src/wallets/spending/journal.ts";
 import { OutputView } from "../../../src/wallets/spending/outputs.ts";
 import { StaleWallet } from "../../../src/wallets/spending/store.ts";
 import { ModelDatabase } from "../database.ts";
+import { Died, newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";
 import { d1Of, type Step } from "./d1.ts";
 import { FOLLOWED, follow } from "./follower.ts";
@@ -31,17 +30,6 @@ const database = new ModelDatabase(FOLLOWED, [
   ...["escrow", "escrow_request", "escrow_transaction", "escrow_action"],
   ...["wallet_transaction", "hot_wallet"],
 ]);
-
-function newJournal(): Journal {
-  const file = new DatabaseSync(":memory:");
-  const execute: Execute = (sql, ...params) =>
-    file.prepare(sql).all(...(params as SQLInputValue[])) as never[];
-  return new Journal(execute);
-}
-
-class Died extends Error {
-  override name = "Died";
-}
 
 interface RunOptions {
   /** Number of the step at which the process dies, from 1. */
