@@ -8,6 +8,7 @@ import { type ApiAccess, ask } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { CASTS } from "./actors/wallets.ts";
 import type { Agents } from "./agents.ts";
+import { agent } from "./registrations.ts";
 import { type AskedStep, askStep, type Bought, buyJob, type Shop } from "./trade.ts";
 
 /** Between two jobs. */
@@ -88,7 +89,7 @@ async function shopOfPast(service: ApiAccess, signal: AbortSignal): Promise<Shop
 }
 
 /** Who is bought from in the README's first example. */
-export const PAST_AGENT = "Steady translator";
+const PAST_AGENT = "Steady translator";
 
 const NEW_AGENT = "Second-generation adviser";
 
@@ -105,18 +106,7 @@ async function newShop(service: ApiAccess, agents: Agents, signal: AbortSignal):
     );
     return Assets[0];
   };
-  if (!(await found()))
-    await ask(service, "POST", "/registry", {
-      network: "Preprod",
-      sellingWalletVkey: seller.vkey,
-      name: NEW_AGENT,
-      description: "An agent that is paid through the second generation of the contract.",
-      apiBaseUrl: `${agents.url}/${NEW_AGENT.toLowerCase().replaceAll(" ", "-")}`,
-      Tags: ["demo", "advice"],
-      Capability: { name: "advice", version: "1.0.0" },
-      Author: { name: "The demo" },
-      AgentPricing: { pricingType: "Fixed", Pricing: [{ unit: "", amount: "5000000" }] },
-    });
+  if (!(await found())) await ask(service, "POST", "/registry", agent(agents, NEW_AGENT, seller));
   const look = async () => {
     const asset = await found();
     return asset?.state === "RegistrationConfirmed" && asset.agentIdentifier;

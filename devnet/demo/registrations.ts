@@ -37,12 +37,12 @@ export async function playRegistrations(
 ): Promise<(signal: AbortSignal) => Promise<void>> {
   const [first, second] = CASTS[TYPE].sellers;
   if (!first || !second) throw new Error("the demo's payment source lacks a wallet");
-  await ask(scene, "POST", "/registry", agent(scene, "Registered adviser", first));
+  await ask(scene, "POST", "/registry", agent(scene.agents, "Registered adviser", first));
   const leaving = await ask<Registration>(
     scene,
     "POST",
     "/registry",
-    agent(scene, "Short-lived adviser", second),
+    agent(scene.agents, "Short-lived adviser", second),
   );
   const inbox = await ask<Registration>(scene, "POST", "/inbox-agents", {
     network: "Preprod",
@@ -70,7 +70,8 @@ export async function playRegistrations(
   };
 }
 
-function agent({ agents }: RegistrationScene, name: string, { vkey }: Wallet) {
+/** What registers an agent of a selling wallet. */
+export function agent(agents: Agents, name: string, { vkey }: Wallet) {
   return {
     network: "Preprod",
     sellingWalletVkey: vkey,
