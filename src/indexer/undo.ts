@@ -45,6 +45,7 @@ export async function undoRolledBack<P extends Position, Changes>(
     // blocks return before the rest. The checkpoints go with the last: until then they keep failing.
     const checkpoints = isLast ? resetCheckpoints(sourceId, standing, fork.checkpoint, tip) : [];
     await follower.commit(undone.changes, recent, [...undone.statements, ...checkpoints], []);
+    await follower.committed();
   }
 }
 
