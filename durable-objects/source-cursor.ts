@@ -1,17 +1,23 @@
 import { DurableObject } from "cloudflare:workers";
-import { db } from "../src/db/client.ts";
+import { type Database, db } from "../src/db/client.ts";
 import { open } from "../src/db/sealed.ts";
 import { confirmationThreshold, type Env, warningTime } from "../src/env.ts";
 import { ESCROW_TABLES, readCursor } from "../src/escrow/sync/cursor.ts";
+import type { SyncContext } from "../src/escrow/sync/follower.ts";
 import { syncSource } from "../src/escrow/sync/sync.ts";
+import { walletsWithEscrows } from "../src/escrow/tasks/wake.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { recordFailure } from "../src/indexer/cursor.ts";
 import { reportFailure } from "../src/indexer/failure.ts";
+import { log } from "../src/log.ts";
 import { checkService } from "../src/operation/troubles.ts";
 import { activeSource } from "../src/sources/active.ts";
+import { chainClock } from "../src/sources/chain-clock.ts";
 import { providerFor } from "../src/sources/provider.ts";
 import { providerKeyPlace } from "../src/sources/record.ts";
+import { walletsToSendAgain } from "../src/wallets/due.ts";
 import { walletsOf } from "../src/wallets/managed/find.ts";
+import { wakeWalletsOf } from "../src/wallets/wake.ts";
 import { runAlarm } from "./alarm.ts";
 
 /** How long one alarm works before it yields and sets the next. */
@@ -66,19 +72,36 @@ export class SourceCursor extends DurableObject<Env> {
     if (source === null || cursor === null) return false;
     const wallets = await walletsOf(db(env), [sourceId]);
     const apiKey = await open(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
-    return syncSource(
-      {
-        db: ledger,
-        provider: await providerFor(env, source.network, apiKey, "sync"),
-        source: { ...source, wallets },
-        threshold: confirmationThreshold(env),
-        warnBeforeMs: warningTime(env),
-        now: Date.now,
-        committed: () => wakeDispatcher(env, requestId),
+    let hasCommitted = false;
+    const context: SyncContext = {
+      db: ledger,
+      provider: await providerFor(env, source.network, apiKey, "sync"),
+      source: { ...source, wallets },
+      threshold: confirmationThreshold(env),
+      warnBeforeMs: warningTime(env),
+      now: Date.now,
+      committed: () => {
+        hasCommitted = true;
+        return wakeDispatcher(env, requestId);
       },
-      cursor,
-      deadline,
-    );
+    };
+    try {
+      return await syncSource(context, cursor, deadline);
+    } finally {
+      if (hasCommitted) await this.#wakeWallets(ledger, sourceId, requestId);
+    }
+  }
+
+  /** Has wallets do at once what the records are due for by now. Never throws: the cron wakes them too. */
+  async #wakeWallets(ledger: Database, sourceId: string, requestId: string): Promise<void> {
+    const { env } = this;
+    try {
+      const clock = await chainClock(env, Date.now() + DATABASE_MS);
+      const features = [walletsWithEscrows(clock, sourceId), walletsToSendAgain];
+      await wakeWalletsOf(env, ledger, features, requestId);
+    } catch (error) {
+      log("warn", "wallet.wake_failed", { source: sourceId, requestId, error: String(error) });
+    }
   }
 
   async #record(sourceId: string, reason: string): Promise<void> {

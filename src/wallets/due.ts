@@ -23,3 +23,10 @@ export function walletsDueIn(
       now,
     );
 }
+
+/** The wallets whose transactions a rollback has taken out of their blocks: they are sent again at once. */
+export const walletsToSendAgain: DueWallets = (db) =>
+  db.all(
+    `SELECT DISTINCT network, wallet_vkey AS vkey FROM wallet_transaction
+     WHERE due_at IS NOT NULL AND phase = 'RolledBack'`,
+  );

@@ -1,5 +1,5 @@
 import type { Network } from "../chain/network.ts";
-import { db } from "../db/client.ts";
+import { type Database, db } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
 import { type DueWallets, walletsDueIn } from "./due.ts";
@@ -31,15 +31,23 @@ export async function wakeWallet(
 const walletsToLookAt = walletsDueIn("wallet_transaction");
 
 /** Wakes every wallet that has something to do. For the cron. */
-export async function wakeDueWallets(
+export function wakeDueWallets(
   env: WalletEnv & { DB: D1Database },
   features: readonly DueWallets[],
   requestId: string,
 ): Promise<void> {
+  return wakeWalletsOf(env, db(env), [walletsToLookAt, ...features], requestId);
+}
+
+/** Wakes every wallet for which one of some features has work. */
+export async function wakeWalletsOf(
+  env: WalletEnv,
+  database: Database,
+  features: readonly DueWallets[],
+  requestId: string,
+): Promise<void> {
   const now = Date.now();
-  const due = await Promise.all(
-    [walletsToLookAt, ...features].map((walletsOf) => walletsOf(db(env), now)),
-  );
+  const due = await Promise.all(features.map((walletsOf) => walletsOf(database, now)));
   const wallets = new Map(due.flat().map((one) => [`${one.network}:${one.vkey}`, one]));
   await Promise.all(
     [...wallets.values()].map(({ network, vkey }) => wakeWallet(env, network, vkey, requestId)),

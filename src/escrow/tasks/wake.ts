@@ -31,28 +31,34 @@ async function drivenWallets(core: Database): Promise<DrivenWallet[]> {
     .filter(({ drives }) => drives !== "nothing");
 }
 
+/** What is due before the next run of the cron: the wallets, once woken, set their alarms to the moment. */
+const AHEAD_MS = 60_000;
+const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
+
 /**
- * Wallets with records that are due.
+ * Wallets with records that are due, or will be within a minute.
  *
  * @param clock - of a chain in another time nobody here knows what is due: the wallets ask it
+ * @param sourceId - of a payment source: no records but its own
  */
-export function walletsWithEscrows(clock: ChainClock): DueWallets {
-  return (database, now) => walletsDueBy(database, clock === "wall" ? now : FAR_FUTURE);
+export function walletsWithEscrows(clock: ChainClock, sourceId: string | null = null): DueWallets {
+  return (database, now) =>
+    walletsDueBy(database, clock === "wall" ? now + AHEAD_MS : FAR_FUTURE, sourceId);
 }
-
-const FAR_FUTURE = Number.MAX_SAFE_INTEGER;
 
 /** @param time - epoch milliseconds */
 async function walletsDueBy(
   database: Database,
   time: number,
+  ofSource: string | null,
 ): Promise<{ network: Network; vkey: string }[]> {
   // By the wallet, or by the source where none was chosen yet.
   const due = await database.all<{ network: Network; vkey: string | null; sourceId: string }>(
     `SELECT DISTINCT network, wallet->>'vkey' AS vkey,
        iif(wallet IS NULL, source_id, NULL) AS sourceId
-     FROM escrow WHERE due_at IS NOT NULL AND due_at <= ?`,
+     FROM escrow WHERE due_at IS NOT NULL AND due_at <= ?1 AND source_id = coalesce(?2, source_id)`,
     time,
+    ofSource,
   );
   if (due.length === 0) return [];
   const driven = await drivenWallets(database);

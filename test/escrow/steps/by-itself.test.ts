@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { runSchedule } from "../../../src/schedule.ts";
 import { emptyTables } from "../../support/app.ts";
+import { BuyDesk } from "../../support/escrow/buying.ts";
 import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
 import { objectsLike } from "../../support/objects.ts";
 import { settle } from "../../support/sources/sync.ts";
@@ -90,5 +91,49 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an escrow of %s", (type)
     await service.until("RefundWithdrawn");
     const [purchase] = await service.desk.purchases();
     expect(purchase.NextAction).toMatchObject({ requestedAction: "None", errorType: null });
+  });
+});
+
+describe("what the sync finds is done before any run of the cron:", () => {
+  it("a refund that is due when its lock is seen is collected, and sent again once it is rolled back", async () => {
+    const buying = await BuyDesk.open("Web3ChainV2");
+    const { chain, desk } = buying;
+    const woken: string[] = [];
+    const wake = async (_: string, vkey: string) => void woken.push(vkey);
+    desk.bindings = {
+      CHAIN_CLOCK: "tip",
+      HOT_WALLET: objectsLike("HOT_WALLET", () => ({ wake })),
+    };
+    const buyer = buying.buyers["buyer-0"];
+    /** Follows the chain, and has the wallets work that this wakes. */
+    const follow = async () => {
+      await settle(chain, desk.sourceId, { env: desk.env() });
+      const wallets = woken.splice(0);
+      for (const vkey of wallets) if (vkey === buyer?.vkey) await buying.work();
+      return wallets;
+    };
+    await buying.buy();
+    await buying.work();
+    await chain.advance(3 * HOUR);
+    await chain.mine();
+    await chain.holdBlocks();
+
+    // What a pass has stored is done, though it fails after that.
+    await chain.faults({ match: "/addresses/.*/transactions", after: 1, status: 500 });
+    expect(await follow()).toEqual([buyer?.vkey]);
+    await chain.faults();
+    const [refund] = await chain.mempool();
+    await chain.mine();
+    expect(await follow()).toEqual([]);
+    expect(await buying.only("purchase")).toMatchObject({ onChainState: "RefundWithdrawn" });
+
+    await buying.work();
+    expect(await chain.rollback(1)).toHaveLength(1);
+    await chain.mine(2);
+    expect(await follow()).toEqual([buyer?.vkey]);
+    expect(await chain.mempool()).toEqual([refund]);
+    await chain.mine();
+    await follow();
+    expect(await buying.only("purchase")).toMatchObject({ onChainState: "RefundWithdrawn" });
   });
 });

@@ -10,6 +10,7 @@ import type { Env } from "../../../src/env.ts";
 import { withConfirmations } from "../../../src/escrow/render.ts";
 import { initialCursor } from "../../../src/sources/cursor.ts";
 import type { TestChain } from "../chain.ts";
+import { ASLEEP } from "../objects.ts";
 
 /** What a test hands to the object in place of its own. */
 export interface Overrides {
@@ -117,6 +118,7 @@ export function runPass(
     const instance = new SourceCursor(state, {
       ...env,
       BLOCKFROST_URL_PREPROD: chain.url,
+      HOT_WALLET: ASLEEP.HOT_WALLET,
       ...overrides.env,
     });
     Object.defineProperty(instance, "ctx", { value: { storage } });
