@@ -3,6 +3,7 @@
 import { type ApiAccess, ask } from "../client/api.ts";
 import type { Deployment } from "../contracts/deployment.ts";
 import { contracts } from "../contracts/index.ts";
+import { TERMS } from "../contracts/terms.ts";
 import { ADMIN, CASTS, type Wallet } from "./actors/wallets.ts";
 
 const PATH = "/payment-source-extended";
@@ -36,13 +37,16 @@ async function listed(service: ApiAccess): Promise<{ id: string; smartContractAd
 }
 
 function sourceOf({ type, address, policy }: Deployment) {
+  const { adminVkeys, requiredAdminSignatures } = TERMS[type];
   return {
     network: "Preprod",
     paymentSourceType: type,
     smartContractAddress: address,
     policyId: policy.hash,
     PaymentSourceConfig: { rpcProviderApiKey: "local-chain", rpcProvider: "Blockfrost" },
-    AdminWallets: [{ walletAddress: ADMIN.address }],
+    // One person has all places of the contract, and so signs for as many as it needs.
+    AdminWallets: adminVkeys.map(() => ({ walletAddress: ADMIN.address })),
+    requiredAdminSignatures,
     FeeReceiverNetworkWallet: { walletAddress: ADMIN.address },
     feeRatePermille: 50,
     SellingWallets: CASTS[type].sellers.map(managed),

@@ -1,23 +1,25 @@
 /**
- * An operator finds what can go wrong on the overview, and ends it there where it leads. The
+ * An operator finds each of what can go wrong on the overview, and ends it there where it leads. The
  * service is the local one, whose past holds the troubles that take hours. Without a Chromium a line says so.
  */
+import { hexToBytes } from "@noble/hashes/utils.js";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ask } from "../../devnet/client/api.ts";
 import { until } from "../../devnet/client/wait.ts";
 import { contractOf } from "../../devnet/contracts/index.ts";
-import { lock } from "../../devnet/demo/actors/actions.ts";
+import { act, lock } from "../../devnet/demo/actors/actions.ts";
 import type { Metadatum } from "../../devnet/demo/actors/metadata.ts";
 import { publishScripts } from "../../devnet/demo/actors/publish.ts";
 import { mintToken } from "../../devnet/demo/actors/registry.ts";
-import { CASTS, type Wallet } from "../../devnet/demo/actors/wallets.ts";
+import { ADMIN, CASTS, type Wallet } from "../../devnet/demo/actors/wallets.ts";
 import { handOver } from "../../devnet/demo/sources.ts";
 import { buyJob } from "../../devnet/demo/trade.ts";
 import { buy, openPurse } from "../../devnet/demo/x402/buyer.ts";
 import { EvmUnavailable } from "../../devnet/evm/node.ts";
 import { freshSecrets } from "../../devnet/secrets.ts";
 import { type Service, startService } from "../../devnet/service.ts";
+import { signCoseSign1 } from "../../src/chain/cose.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
 import { findChromium, launch, openConsole, show, signIn } from "./browser.ts";
 
@@ -28,6 +30,7 @@ const LONG_MS = 90_000;
 const SIX_MINUTES_MS = 6 * 60_000;
 
 const [SELLER_1, BUYER_1] = partiesOf("Web3ChainV1");
+const [SELLER_2, BUYER_2] = partiesOf("Web3ChainV2");
 const variables = freshSecrets();
 const METADATA: Metadatum = {
   name: "Adviser",
@@ -61,6 +64,8 @@ describe.runIf(chromium)("the overview leads to what ends", { timeout: LONG_MS }
     publishScripts(chain);
     agent = mintToken(chain, contractOf("Web3ChainV1"), SELLER_1, METADATA).unit;
     lock(chain, { version: "Web3ChainV1", seller: SELLER_1, buyer: BUYER_1 });
+    const claimed = lock(chain, { version: "Web3ChainV2", seller: SELLER_2, buyer: BUYER_2 });
+    act(chain, act(chain, claimed, "submitResult"), "requestRefund");
     chain.moveTo(Date.now());
     service.goLive();
     await driveOnly([]);
@@ -141,6 +146,40 @@ describe.runIf(chromium)("the overview leads to what ends", { timeout: LONG_MS }
     await show(page, `#/wallets?on=${buyer?.id}`);
     await drive("finish");
     await isEnded(/missed its deadline/);
+  });
+
+  test("an unsigned dispute: a split is proposed, and signed with a wallet of the browser", async () => {
+    await driveOnly([SELLER_2, BUYER_2]);
+    await follow("Dispute:");
+    await take("Propose a split", (dialog) => dialog.getByLabel("The buyer gets").fill("4"));
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await follow("A dispute is not signed");
+    await page.exposeFunction("signedByAdmin", (payload: string) =>
+      signCoseSign1(hexToBytes(payload), ADMIN.keys),
+    );
+    await page.evaluate((vkey) => {
+      const answer = (value: unknown) => async () => value;
+      const { signedByAdmin } = window as unknown as { signedByAdmin: (hex: string) => unknown };
+      const enabled = {
+        getChangeAddress: answer(`00${vkey}`),
+        getUsedAddresses: answer([]),
+        getUnusedAddresses: answer([]),
+        signData: (_: string, payload: string) => signedByAdmin(payload),
+      };
+      Object.assign(window, { cardano: { its: { name: "Its wallet", enable: answer(enabled) } } });
+    }, ADMIN.vkey);
+    await take("Hand in a signature", async (dialog) => {
+      await dialog.getByRole("button", { name: "Sign with Its wallet" }).click();
+      await expect.poll(() => dialog.getByLabel("Key (hex)").inputValue()).toMatch(/^[0-9a-f]+$/);
+    });
+    await page.getByRole("dialog").getByText("Settle Requested").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+    await isEnded(/^(A d|D)ispute/);
+    const { Purchases } = await api<{ Purchases: { onChainState: string }[] }>(
+      "GET",
+      "/purchase?network=Preprod&filterOnChainState=DisputedWithdrawn",
+    );
+    expect(Purchases).toHaveLength(1);
   });
 
   test("a purchase without funds: it is told what to send where, and cancelled", async () => {
