@@ -3,6 +3,8 @@
  * service is the local one, whose past holds the troubles that take hours. Without a Chromium a line says so.
  */
 import { hexToBytes } from "@noble/hashes/utils.js";
+import { generateMnemonic } from "@scure/bip39";
+import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ask } from "../../devnet/client/api.ts";
@@ -12,7 +14,8 @@ import { act, lock } from "../../devnet/demo/actors/actions.ts";
 import type { Metadatum } from "../../devnet/demo/actors/metadata.ts";
 import { publishScripts } from "../../devnet/demo/actors/publish.ts";
 import { mintToken } from "../../devnet/demo/actors/registry.ts";
-import { ADMIN, CASTS, type Wallet } from "../../devnet/demo/actors/wallets.ts";
+import { buildTransaction } from "../../devnet/demo/actors/transaction.ts";
+import { ADMIN, CASTS, STRANGER, type Wallet } from "../../devnet/demo/actors/wallets.ts";
 import { handOver } from "../../devnet/demo/sources.ts";
 import { buyJob } from "../../devnet/demo/trade.ts";
 import { buy, openPurse } from "../../devnet/demo/x402/buyer.ts";
@@ -20,6 +23,7 @@ import { EvmUnavailable } from "../../devnet/evm/node.ts";
 import { freshSecrets } from "../../devnet/secrets.ts";
 import { type Service, startService } from "../../devnet/service.ts";
 import { signCoseSign1 } from "../../src/chain/cose.ts";
+import { keysFromMnemonic } from "../../src/chain/keys.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
 import { findChromium, launch, openConsole, show, signIn } from "./browser.ts";
 
@@ -201,6 +205,66 @@ describe.runIf(chromium)("the overview leads to what ends", { timeout: LONG_MS }
     await page.getByText("It ended without a lock").waitFor();
     await isEnded("InsufficientFunds");
   });
+
+  test("a wallet whose key is used elsewhere: it is driven no more", async () => {
+    const purse = await addPurse("Shared purse");
+    await arrives(await transfer(purse, "3000000"));
+    const funds = [{ unit: "", amount: 150_000_000n }];
+    const outputs = [{ address: STRANGER.address, funds }];
+    service.chain.submit(buildTransaction(service.chain, { payer: purse, outputs }));
+    await until(async () => service.chain.mempool().length === 0, { what: "a block" });
+    // As much as there never was: the wallet looks at once for what has come meanwhile, and what is gone.
+    await transfer(purse, "900000000");
+    await follow("Wallet Shared purse is used elsewhere");
+    await drive("nothing");
+    await isEnded("Wallet Shared purse is used elsewhere");
+  });
+
+  /** A selling wallet whose outputs a transaction has made, and whose words others have too. */
+  async function addPurse(name: string): Promise<Wallet> {
+    const mnemonic = generateMnemonic(wordlist, 256);
+    const keys = await keysFromMnemonic(mnemonic, "Preprod");
+    const { address, vkey } = keys;
+    const funds = [{ unit: "", amount: 100_000_000n }];
+    const outputs = Array.from({ length: 4 }, () => ({ address, funds }));
+    const { chain } = service;
+    chain.submit(buildTransaction(chain, { payer: STRANGER, outputs }));
+    await until(async () => chain.mempool().length === 0, { what: "a block" });
+    const { ExtendedPaymentSources } = await sources();
+    await api("POST", "/wallet", {
+      network: "Preprod",
+      paymentSourceId: ExtendedPaymentSources[0]?.id,
+      walletType: "Selling",
+      walletMnemonic: mnemonic,
+      note: name,
+      drives: "all",
+    });
+    return { name, mnemonic, keys, address, vkey };
+  }
+
+  /** Has the purse pay a stranger native minor units. */
+  async function transfer({ address }: Wallet, minorUnitAmount: string): Promise<string> {
+    const { id } = await api<{ id: string }>("POST", "/wallet/transfer-funds", {
+      fromWalletAddress: address,
+      toAddress: STRANGER.address,
+      minorUnitAmount,
+    });
+    return id;
+  }
+
+  async function arrives(id: string): Promise<void> {
+    const path = "/wallet/transfer-funds?network=Preprod";
+    await until(
+      async () => {
+        const { transfers } = await api<{ transfers: { id: string; status: string }[] }>(
+          "GET",
+          path,
+        );
+        return transfers.find((one) => one.id === id)?.status === "Confirmed";
+      },
+      { what: "a transfer" },
+    );
+  }
 
   test("a settlement that is not resolved: its network is mended", async () => {
     if (service.x402 instanceof EvmUnavailable)
