@@ -1,8 +1,8 @@
 /** The pages, in the order of the navigation. */
 import type { ComponentType } from "preact";
 import type { Access } from "../api/session.ts";
+import { ListPage } from "../ui/list/list-page.tsx";
 import type { Page } from "../ui/resource.ts";
-import { ListPage } from "../ui/tabs.tsx";
 import { escrowPage } from "./escrow/list.tsx";
 import { LIST_PAGES } from "./lists.ts";
 import { Overview } from "./overview/overview.tsx";

@@ -4,7 +4,7 @@ import { agents } from "./agents.ts";
 import { disputes } from "./disputes/disputes.ts";
 import { invoices } from "./invoices.ts";
 import { keys } from "./keys.ts";
-import { sources } from "./sources.ts";
+import { sources } from "./sources/sources.ts";
 import { tasks } from "./tasks.ts";
 import { wallets } from "./wallets/wallets.ts";
 import { webhooks } from "./webhooks.ts";

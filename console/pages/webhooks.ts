@@ -184,6 +184,8 @@ export const webhooks: Page = {
         "What was sent to one endpoint, or about one payment or purchase, newest event first. Open one to see each attempt.",
       path: "/webhooks/deliveries",
       rows: "Deliveries",
+      key: ["id", "webhookId"],
+      cursor: { cursorWebhookId: "webhookId" },
       empty: "Nothing was sent to this endpoint, or nothing that the filters leave.",
       filters: [
         {

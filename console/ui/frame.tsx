@@ -5,7 +5,7 @@ import { call, forgetAnswers } from "../api/request.ts";
 import { type KeyStatus, key, keyStatus, may, signOut } from "../api/session.ts";
 import { NAVIGATION, type NavigationEntry } from "../pages/index.tsx";
 import { units } from "./format.ts";
-import { changeQuery, hrefOf, NETWORKS, network, route } from "./route.ts";
+import { changeQuery, FROM_START, hrefOf, NETWORKS, network, route } from "./route.ts";
 import { SignIn } from "./sign-in.tsx";
 import { Announcement, Freshness } from "./status.tsx";
 import { ThemeChoice } from "./theme.tsx";
@@ -69,14 +69,7 @@ function Header() {
         <span>Network</span>
         <select
           value={network.value}
-          onChange={(event) =>
-            changeQuery({
-              network: event.currentTarget.value,
-              cursorId: undefined,
-              on: undefined,
-              do: undefined,
-            })
-          }
+          onChange={(event) => changeQuery({ ...FROM_START, network: event.currentTarget.value })}
         >
           {NETWORKS.map((one) => (
             <option key={one} selected={one === network.value}>

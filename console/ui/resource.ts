@@ -132,8 +132,10 @@ export interface Resource {
   path: string;
   /** The member of the answer that holds the rows. */
   rows: string;
-  /** What identifies a row; `id` when left out. */
-  key?: string;
+  /** What identifies a row, the cursor's member first; `id` when left out. */
+  key?: string | readonly string[];
+  /** Parameters that say, beside `cursorId`, where the next page begins: each with its path in a row. */
+  cursor?: Readonly<Record<string, string>>;
   /** The network that is shown is sent as `network`. */
   hasNetwork?: boolean;
   /** How many rows are asked for at once, where the API gives fewer than of other lists. */

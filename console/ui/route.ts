@@ -60,6 +60,14 @@ export function pageHref(
   return hrefOf(page, id, { ...chosen, ...query });
 }
 
+/** Parameters about rows of a list, without which it is shown from its beginning and nothing is open. */
+export const FROM_START = {
+  cursorId: undefined,
+  cursorWebhookId: undefined,
+  on: undefined,
+  do: undefined,
+};
+
 /**
  * Changes parameters of the page that is shown.
  *

@@ -34,3 +34,8 @@ export function Freshness() {
     <span class="freshness">{age < 15_000 ? "Live" : `Read ${distanceText(at, clock.value)}`}</span>
   );
 }
+
+/** What stands where an answer is still to come. */
+export function Reading() {
+  return <p class="reading none">Reading…</p>;
+}

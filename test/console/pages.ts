@@ -57,10 +57,10 @@ function ofTab(document: ApiDocument, tab: Resource): string[] {
   const row = follow(document, answerOf(document, operation), `${rows}.0`);
   const inRow = [
     ...columns.map(({ at }) => at),
-    key,
+    ...[key].flat(),
     ...related.flatMap(({ query, id }) => [...Object.values(query), ...(id ? [id] : [])]),
   ];
-  const asked = filters.map(({ name }) => name);
+  const asked = [...filters.map(({ name }) => name), ...Object.keys(tab.cursor ?? {})];
   return [
     ...inRow.filter((at) => follow(document, row, at).length === 0).map((at) => `row has no ${at}`),
     ...sentUnknown(document, operation, method, asked),

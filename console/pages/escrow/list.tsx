@@ -3,10 +3,12 @@ import { OFTEN_MS, useLive } from "../../api/live.ts";
 import { call } from "../../api/request.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
 import { minorUnits } from "../../ui/format.ts";
-import { Filters, Pager, Reading, Table } from "../../ui/list.tsx";
+import { Filters, Pager } from "../../ui/list/filters.tsx";
+import { Table } from "../../ui/list/table.tsx";
 import { textAt } from "../../ui/path.ts";
 import type { Column, Field } from "../../ui/resource.ts";
 import { network, pageHref, route } from "../../ui/route.ts";
+import { Reading } from "../../ui/status.tsx";
 import { clock } from "../../ui/value.tsx";
 import type { NavigationEntry } from "../index.tsx";
 import { OneEscrow } from "./one.tsx";
@@ -157,7 +159,7 @@ function EscrowList({ side }: { side: Side }) {
           isFresh={(row) => clock.value - Date.parse(textAt(row, STAMP)) < FRESH_MS}
         />
       )}
-      <Pager last={last?.id} />
+      <Pager older={last && { cursorId: last.id }} />
     </>
   );
 }

@@ -1,8 +1,8 @@
 /** A page that is made of lists: one, or several as tabs. */
-import { may } from "../api/session.ts";
-import { ResourceList } from "./list.tsx";
-import type { Page } from "./resource.ts";
-import { pageHref, route } from "./route.ts";
+import { may } from "../../api/session.ts";
+import type { Page } from "../resource.ts";
+import { pageHref, route } from "../route.ts";
+import { ResourceList } from "./resource-list.tsx";
 
 export function ListPage({ page }: { page: Page }) {
   const tabs = page.tabs.filter(({ needs }) => may(needs ?? page.needs));

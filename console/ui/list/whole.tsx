@@ -1,10 +1,10 @@
 /** All that the API tells of a row, member by member, and as it was sent. */
 import type { ComponentChildren } from "preact";
-import { words } from "./format.ts";
-import { textAt } from "./path.ts";
-import type { Kind } from "./resource.ts";
-import { changeQuery } from "./route.ts";
-import { Facts, Value } from "./value.tsx";
+import { words } from "../format.ts";
+import { textAt } from "../path.ts";
+import type { Kind } from "../resource.ts";
+import { changeQuery } from "../route.ts";
+import { Facts, Value } from "../value.tsx";
 
 /** Each member of a row under its own name; what is nested deeper than once is shown as JSON. */
 export function Whole({

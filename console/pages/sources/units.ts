@@ -1,0 +1,50 @@
+/** What tokens are called. */
+import type { Resource } from "../../ui/resource.ts";
+
+export const unitNames: Resource = {
+  name: "units",
+  title: "Units",
+  about:
+    "What tokens are called, and how many decimals they have. Amounts everywhere are shown by it.",
+  path: "/units",
+  rows: "Units",
+  key: "unit",
+  isWhole: true,
+  empty: "No unit is known.",
+  columns: [
+    { head: "Ticker", at: "ticker" },
+    { head: "Unit", at: "unit", as: "code" },
+    { head: "Decimals", at: "decimals" },
+  ],
+  creates: [
+    {
+      name: "save",
+      label: "Name a unit",
+      about: "Says what a token is called and how many decimals it has.",
+      method: "POST",
+      path: "/units",
+      fields: [
+        {
+          name: "unit",
+          label: "Unit",
+          isRequired: true,
+          hint: "Policy id and asset name in hex.",
+        },
+        { name: "ticker", label: "Ticker", isRequired: true },
+        { name: "decimals", label: "Decimals", as: "number", isRequired: true },
+      ],
+    },
+  ],
+  actions: [
+    {
+      name: "forget",
+      label: "Forget",
+      about: "Forgets what the token is called: its amounts are shown in minor units.",
+      method: "DELETE",
+      path: "/units",
+      fromRow: { unit: "unit" },
+      isFinal: true,
+      when: (row) => (row as { unit: string }).unit !== "",
+    },
+  ],
+};

@@ -1,0 +1,189 @@
+/** A list of the API as a table: live, filtered by the URL, and with what can be done with its rows. */
+import type { ComponentChildren } from "preact";
+import { useLive } from "../../api/live.ts";
+import { type Call, call, urlOf } from "../../api/request.ts";
+import { may } from "../../api/session.ts";
+import { ActionDialog, Problem } from "../action-dialog.tsx";
+import { put } from "../form.tsx";
+import { textAt } from "../path.ts";
+import type { Action, Related, Resource } from "../resource.ts";
+import { changeQuery, network, route } from "../route.ts";
+import { Reading } from "../status.tsx";
+import { PageLink } from "../value.tsx";
+import { Filters, Pager } from "./filters.tsx";
+import { Table } from "./table.tsx";
+import { Whole } from "./whole.tsx";
+
+const PAGE_ROWS = 25;
+
+/** What a list asks the API for, by the parameters of the URL. */
+export function listCall(resource: Resource, query: Readonly<Record<string, string>>): Call {
+  const { method = "GET", path, hasNetwork, isWhole, fixed = {}, filters = [] } = resource;
+  const { pageRows = PAGE_ROWS } = resource;
+  const asked: Record<string, string> = { ...fixed };
+  if (hasNetwork) asked.network = network.value;
+  if (!isWhole) asked.limit = String(pageRows);
+  for (const name of Object.keys(cursorOf(resource))) if (query[name]) asked[name] = query[name];
+  for (const { name, initial = "" } of filters) {
+    const value = query[name] ?? initial;
+    if (value !== "") asked[name] = value;
+  }
+  if (method === "GET") return { method, path, query: asked };
+  const body: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(asked)) {
+    const isList = filters.some((one) => one.name === name && one.as === "choices");
+    put(body, name, name === "limit" ? Number(value) : isList ? [value] : value);
+  }
+  return { method, path, body };
+}
+
+/** Parameters of the next page, and where the last row has them. */
+const cursorOf = ({ key = "id", cursor = {} }: Resource) => ({
+  cursorId: [key].flat()[0] ?? "",
+  ...cursor,
+});
+
+/** What identifies a row, in the URL too. */
+function keyOf({ key = "id" }: Resource, row: unknown): string {
+  return [key]
+    .flat()
+    .map((path) => textAt(row, path))
+    .join(" ");
+}
+
+export function ResourceList({ resource }: { resource: Resource }) {
+  const { query } = route.value;
+  const { columns, filters = [], creates = [], related = [] } = resource;
+  const missing = filters.find(
+    ({ name, isRequired, unlessGiven = name, initial }) =>
+      isRequired && !(query[name] ?? initial) && !query[unlessGiven],
+  );
+  const asked = listCall(resource, query);
+  const name = missing ? "" : `${urlOf(asked)} ${JSON.stringify(asked.body ?? "")}`;
+  const live = useLive(name, async (signal) =>
+    missing ? [] : ((await call<Record<string, unknown[]>>(asked, signal))[resource.rows] ?? []),
+  );
+  const rows = live.data ?? [];
+  const chosen = rows.find((row) => keyOf(resource, row) === query.on) ?? null;
+  const actions = [
+    ...(resource.actions ?? []),
+    ...(chosen === null ? [] : (resource.actionsOf?.(chosen) ?? [])),
+  ];
+  const offered = [...creates, ...(chosen === null ? [] : actions)].filter(isOffered(chosen));
+  const action = offered.find((one) => one.name === query.do);
+  const last = rows.at(-1);
+
+  return (
+    <>
+      <p class="about">{resource.about}</p>
+      <div class="tools">
+        {creates.filter(isOffered(null)).map((one) => (
+          <ActionButton key={one.name} action={one} on={undefined} />
+        ))}
+      </div>
+      <Filters filters={filters} />
+      {live.error && <Problem problem={live.error} />}
+      {live.data === null && live.error === null && <Reading />}
+      {missing && <p class="empty">Choose: {missing.label}.</p>}
+      {chosen !== null && (
+        <Whole title={textAt(chosen, columns[0]?.at ?? "") || keyOf(resource, chosen)} row={chosen}>
+          {actions.filter(isOffered(chosen)).map((one) => (
+            <ActionButton key={one.name} action={one} on={keyOf(resource, chosen)} />
+          ))}
+          {related.map((one) => (
+            <RelatedLink key={one.label} related={one} row={chosen} />
+          ))}
+        </Whole>
+      )}
+      {live.data && rows.length === 0 && !missing && <p class="empty">{resource.empty}</p>}
+      {rows.length > 0 && (
+        <Table
+          title={resource.title}
+          columns={columns}
+          rows={rows}
+          keyOf={(row) => keyOf(resource, row)}
+          open={(row, text) => (
+            <OpenLink id={keyOf(resource, row)} isOpen={row === chosen}>
+              {text}
+            </OpenLink>
+          )}
+        />
+      )}
+      {!resource.isWhole && (
+        <Pager
+          older={
+            last !== undefined && rows.length >= (resource.pageRows ?? PAGE_ROWS)
+              ? picked(last, cursorOf(resource))
+              : undefined
+          }
+        />
+      )}
+      {action && (
+        <ActionDialog
+          key={`${action.name} ${query.on ?? ""}`}
+          action={action}
+          row={chosen}
+          onClose={() => changeQuery({ do: undefined })}
+          onDone={live.refresh}
+        />
+      )}
+    </>
+  );
+}
+
+function RelatedLink({ related, row }: { related: Related; row: unknown }) {
+  const { label, page, pageWhen, tab, id, query } = related;
+  const to = pageWhen && textAt(row, pageWhen.at) === pageWhen.is ? pageWhen.page : page;
+  return (
+    <PageLink
+      to={to}
+      id={id === undefined ? "" : textAt(row, id)}
+      query={{ tab, ...picked(row, query) }}
+    >
+      {label}
+    </PageLink>
+  );
+}
+
+/** Values of a row under other names. */
+function picked(row: unknown, from: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(from).map(([name, path]) => [name, textAt(row, path)]));
+}
+
+const isOffered =
+  (row: unknown) =>
+  ({ needs = "Admin", when }: Action): boolean =>
+    may(needs) && (when === undefined || when(row));
+
+function ActionButton({ action, on }: { action: Action; on: string | undefined }) {
+  return (
+    <button
+      type="button"
+      class={action.isFinal ? "final" : ""}
+      onClick={() => changeQuery({ do: action.name, on })}
+    >
+      {action.label}
+    </button>
+  );
+}
+
+function OpenLink({
+  id,
+  isOpen,
+  children,
+}: {
+  id: string;
+  isOpen: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <button
+      type="button"
+      class="open"
+      aria-expanded={isOpen}
+      onClick={() => changeQuery({ on: isOpen ? undefined : id, do: undefined })}
+    >
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,77 @@
+/** Rows as a table. */
+import type { ComponentChildren } from "preact";
+import { short } from "../format.ts";
+import { at } from "../path.ts";
+import type { Column } from "../resource.ts";
+import { PageLink, Value } from "../value.tsx";
+
+interface TableProps<Row> {
+  title: string;
+  columns: readonly Column[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  /** Makes the first cell something that opens the row. */
+  open: (row: Row, text: ComponentChildren) => ComponentChildren;
+  /** Rows that changed lately. */
+  isFresh?: (row: Row) => boolean;
+}
+
+/** On a narrow screen each row is a card, whose cells are labelled by `data-label`. */
+export function Table<Row>({ title, columns, rows, keyOf, open, isFresh }: TableProps<Row>) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: those without a mouse scroll a wide table by it.
+    <section class="scroll" aria-label={title} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map(({ head }) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)} class={isFresh?.(row) ? "fresh" : ""}>
+              {columns.map((column, i) => (
+                <td
+                  key={column.head}
+                  data-label={column.head}
+                  class={isEmpty(at(row, column.at)) ? "bare" : ""}
+                >
+                  {i === 0 ? (
+                    open(row, <Name value={at(row, column.at)} fallback={keyOf(row)} />)
+                  ) : (
+                    <Cell column={column} row={row} />
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** What a row is called; an identifier, which has no blanks, is shortened. */
+function Name({ value, fallback }: { value: unknown; fallback: string }) {
+  const name = value === null || value === undefined || value === "" ? fallback : String(value);
+  return <>{name.includes(" ") || name.includes("/") ? name : short(name)}</>;
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined || value === "" || String(value) === "";
+}
+
+function Cell({ column, row }: { column: Column; row: unknown }) {
+  const value = at(row, column.at);
+  const shown = <Value kind={column.as} value={value} />;
+  if (column.leadsTo === undefined || !value) return shown;
+  return (
+    <PageLink to={column.leadsTo} id={String(value)}>
+      {shown}
+    </PageLink>
+  );
+}
