@@ -7,6 +7,7 @@ import { type EscrowRow, SIDES, type Side } from "../escrow/sides.ts";
 import type { Todo } from "./troubles.ts";
 
 const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
 const MOST = "100";
 
 async function escrows(side: Side, query: Record<string, string>, signal: AbortSignal) {
@@ -92,11 +93,20 @@ const DEADLINES = [
   },
 ];
 
+/** Rounded down: within a minute the same is asked for, so that an unchanged answer is known again. */
+const minuteOf = (time: number) => new Date(Math.floor(time / MINUTE_MS) * MINUTE_MS).toISOString();
+
+/** Only what is due within the hour, or was missed, is asked for. */
 export async function deadlines(signal: AbortSignal): Promise<Todo[]> {
   const now = Date.now();
   const found = await Promise.all(
     DEADLINES.map(async ({ side, state, path, todo, missed }) => {
-      const rows = await escrows(side, { filterOnChainState: state }, signal);
+      const query = {
+        filterOnChainState: state,
+        filterDeadlineFrom: missed === null ? minuteOf(now) : "",
+        filterDeadlineTo: minuteOf((todo === null ? now : now + HOUR_MS) + MINUTE_MS),
+      };
+      const rows = await escrows(side, query, signal);
       return rows.flatMap((row) => {
         const time = timeOf(textAt(row, path));
         if (time === null || time > now + HOUR_MS) return [];

@@ -134,6 +134,7 @@ function healthTodo({ kind, count }: Health["reasons"][number]): Todo {
 
 /** So many stand on the first page; the lists have the others. */
 const MOST_SHOWN = 12;
+const NEEDS_PERSON = { filterNeedsManualAction: "true" };
 
 function Todos({ todos, isWhole }: { todos: readonly Todo[]; isWhole: boolean }) {
   if (todos.length === 0)
@@ -147,7 +148,13 @@ function Todos({ todos, isWhole }: { todos: readonly Todo[]; isWhole: boolean })
           <p>{todo}</p>
         </li>
       ))}
-      {rest > 0 && <li>… and {rest} more: Payments and Purchases have them all.</li>}
+      {rest > 0 && (
+        <li>
+          … and {rest} more. <a href={pageHref("payment", "", NEEDS_PERSON)}>Payments</a> and{" "}
+          <a href={pageHref("purchase", "", NEEDS_PERSON)}>purchases</a> that a person has to decide
+          on, <a href={pageHref("disputes")}>disputes</a>, <a href={pageHref("tasks")}>tasks</a>.
+        </li>
+      )}
     </ul>
   );
 }
