@@ -1,5 +1,3 @@
-import { RpcUnavailable } from "../evm/rpc.ts";
-import { chainIdOf } from "../networks/chain-id.ts";
 import type { SettlementNetwork } from "../networks/settlement-network.ts";
 import type { Job, SettleOrder } from "../rpc-types.ts";
 import { type Verdict, verifyPayment } from "./verify.ts";
@@ -23,9 +21,6 @@ export async function prepareJob(
   signBefore: number,
 ): Promise<PreparedJob> {
   const { network, facilitator, rpc } = settlementNetwork;
-  const chainId = Number(await rpc.call<string>("eth_chainId"));
-  if (chainId !== chainIdOf(network.caip2Id))
-    throw new RpcUnavailable(`the RPC node is on chain ${chainId}, not ${network.caip2Id}`);
   const { payload, requirements } = order;
   const factories = JSON.parse(network.eip6492Factories) as string[];
   const sender = facilitator.address;

@@ -2,25 +2,46 @@ import { encodeFunctionData, type Hex, recoverAddress } from "viem";
 import type { Authorization } from "../evm/authorization.ts";
 import { innerSignature } from "../evm/calldata.ts";
 import { erc1271Abi } from "../evm/contracts.ts";
-import { type Rpc, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
+import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
+import { chainIdOf } from "../networks/chain-id.ts";
+import type { PaymentRequirements } from "../schemas.ts";
 
-/** Who pays: an account with a key, or a wallet that is a contract. */
-export interface Payer {
-  address: string;
-  hasCode: boolean;
+/** On-chain facts about a payment. */
+interface Facts {
+  /** Whether it is a wallet that is a contract, and no account with a key. */
+  payerHasCode: boolean;
+  assetHasCode: boolean;
+  /** What the node answered to `also`; undefined when nothing was asked. */
+  answer: unknown | RpcRefusal;
 }
 
-/** On-chain facts about payer and token. */
-export async function readPayer(
+/**
+ * Reads who pays in which token, in one request.
+ *
+ * @param payer - address
+ * @param also - another call for the same request
+ * @throws RpcUnavailable, also when the node is on another chain
+ */
+export async function readFacts(
   rpc: Rpc,
-  address: string,
-  asset: string,
-): Promise<{ payer: Payer; assetHasCode: boolean }> {
-  const [payerCode, assetCode] = await rpc.many([
-    { method: "eth_getCode", params: [address, "latest"] },
+  { network, asset }: Pick<PaymentRequirements, "network" | "asset">,
+  payer: string,
+  also: RpcCall | null,
+): Promise<Facts> {
+  const [chainId, payerCode, assetCode, answer] = await rpc.many([
+    { method: "eth_chainId", params: [] },
+    { method: "eth_getCode", params: [payer, "latest"] },
     { method: "eth_getCode", params: [asset, "latest"] },
+    ...(also ? [also] : []),
   ]);
-  return { payer: { address, hasCode: isCode(payerCode) }, assetHasCode: isCode(assetCode) };
+  if (chainId instanceof RpcRefusal) throw chainId;
+  if (Number(chainId) !== chainIdOf(network))
+    throw new RpcUnavailable(`the RPC node is on chain ${Number(chainId)}, not ${network}`);
+  return {
+    payerHasCode: isCode(payerCode),
+    assetHasCode: isCode(assetCode),
+    answer,
+  };
 }
 
 function isCode(code: unknown): boolean {
@@ -31,45 +52,38 @@ function isCode(code: unknown): boolean {
 
 const ERC1271_MAGIC = "0x1626ba7e";
 
-/**
- * Whether the payer signed the digest. A contract is asked (ERC-1271) and never treated as a key,
- * even where it would also recover; anything else must recover from exactly 65 bytes.
- */
-export async function isSigned(
-  rpc: Rpc,
-  payer: Payer,
-  digest: Hex,
-  authorization: Authorization,
-): Promise<boolean> {
+/** The signature as the payer's key or contract made it. */
+function ownSignature({ kind, signature }: Authorization): Hex {
   // Permit2 takes no ERC-6492 wrapper: there the signature is used as sent.
-  const signature =
-    authorization.kind === "eip3009"
-      ? innerSignature(authorization.signature)
-      : (authorization.signature as Hex);
-  if (payer.hasCode) return isSignedByContract(rpc, payer.address, digest, signature);
+  return kind === "eip3009" ? innerSignature(signature) : (signature as Hex);
+}
+
+/** Whether the authorization's signature, of exactly 65 bytes, recovers to its payer. */
+export async function isSignedByKey(digest: Hex, authorization: Authorization): Promise<boolean> {
+  const signature = ownSignature(authorization);
   if (signature.length !== 132) return false;
   try {
     const recovered = await recoverAddress({ hash: digest, signature });
-    return recovered.toLowerCase() === payer.address.toLowerCase();
+    return recovered.toLowerCase() === authorization.from.toLowerCase();
   } catch {
     // Not a point on the curve: nobody's signature.
     return false;
   }
 }
 
-async function isSignedByContract(
+/** Whether a contract says that the digest was signed for it (ERC-1271). */
+export async function isSignedByContract(
   rpc: Rpc,
-  wallet: string,
   digest: Hex,
-  signature: Hex,
+  authorization: Authorization,
 ): Promise<boolean> {
   const data = encodeFunctionData({
     abi: erc1271Abi,
     functionName: "isValidSignature",
-    args: [digest, signature],
+    args: [digest, ownSignature(authorization)],
   });
   try {
-    const answer = await rpc.call<string>("eth_call", { to: wallet, data }, "latest");
+    const answer = await rpc.call<string>("eth_call", { to: authorization.from, data }, "latest");
     return answer.toLowerCase().startsWith(ERC1271_MAGIC);
   } catch (error) {
     if (error instanceof RpcRefusal && error.isRevert) return false;

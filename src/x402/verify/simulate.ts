@@ -10,7 +10,7 @@ import {
   revertText,
   tokenAbi,
 } from "../evm/contracts.ts";
-import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
+import { type Rpc, type RpcCall, RpcRefusal } from "../evm/rpc.ts";
 
 export interface Simulation {
   asset: string;
@@ -19,12 +19,19 @@ export interface Simulation {
   calls: readonly ContractCall[];
   domain: TokenDomain | null;
   sender: string | null;
+  /** What the node answered to `trialOf` the settlement; undefined when it was not asked. */
+  answer: unknown | RpcRefusal;
 }
 
 export interface Failure {
   reason: string;
   /** What the chain said. */
   message?: string;
+}
+
+/** The call that runs a settlement of a payer that exists, without sending it. */
+export function trialOf(call: ContractCall, sender: string | null): RpcCall {
+  return { method: "eth_call", params: [{ ...(sender && { from: sender }), ...call }, "latest"] };
 }
 
 /**
@@ -45,7 +52,10 @@ export async function simulate(rpc: Rpc, simulation: Simulation): Promise<Failur
         };
       return transfer?.success ? null : await diagnose(rpc, simulation, null);
     }
-    await rpc.call("eth_call", { ...(sender && { from: sender }), ...calls[0] }, "latest");
+    const [call] = calls;
+    if (!call) throw new Error("a settlement is a call");
+    const answer = simulation.answer ?? (await rpc.many([trialOf(call, sender)]))[0];
+    if (answer instanceof RpcRefusal) throw answer;
     return null;
   } catch (error) {
     if (!(error instanceof RpcRefusal && error.isRevert)) throw error;

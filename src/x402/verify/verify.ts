@@ -11,8 +11,8 @@ import { PERMIT2_PROXY } from "../evm/contracts.ts";
 import type { Rpc } from "../evm/rpc.ts";
 import { chainIdOf } from "../networks/chain-id.ts";
 import type { PaymentPayload, PaymentRequirements } from "../schemas.ts";
-import { isSigned, type Payer, readPayer } from "./signature.ts";
-import { simulate } from "./simulate.ts";
+import { isSignedByContract, isSignedByKey, readFacts } from "./signature.ts";
+import { simulate, trialOf } from "./simulate.ts";
 
 /** A payment to be verified. */
 export interface VerifyOrder {
@@ -37,7 +37,7 @@ const TIME_TO_SETTLE = 6n;
  * signed, by whom, and whether the chain would accept it.
  *
  * @param now - epoch milliseconds
- * @throws RpcUnavailable when the chain cannot be asked
+ * @throws RpcUnavailable when the chain cannot be asked, or the node is on another chain
  */
 export async function verifyPayment(rpc: Rpc, order: VerifyOrder, now: number): Promise<Verdict> {
   const { payload, requirements } = order;
@@ -66,30 +66,35 @@ export async function verifyPayment(rpc: Rpc, order: VerifyOrder, now: number): 
   if (mismatch) return invalid(mismatch);
 
   const { asset } = requirements;
-  const { payer: wallet, assetHasCode } = await readPayer(rpc, payer, asset);
-  const early =
-    authorization.kind === "permit2" ? termsReason(authorization, requirements, now) : null;
-  if (early) return invalid(early);
+  const digest = signedDigest(chainIdOf(requirements.network), asset, domain, authorization);
+  const byKey = await isSignedByKey(digest, authorization);
+  const unmet = termsReason(authorization, requirements, now);
+  // What can still be refused is not simulated; of all others, one request says everything.
+  const plain = byKey && unmet === null ? settlementCall(asset, authorization) : null;
+  const trial = plain && trialOf(plain, order.sender);
+  const { payerHasCode, assetHasCode, answer } = await readFacts(rpc, requirements, payer, trial);
+  if (authorization.kind === "permit2" && unmet) return invalid(unmet);
 
   const deployment =
     authorization.kind === "eip3009" ? deploymentOf(authorization.signature) : null;
-  const isCounterfactual = deployment !== null && !wallet.hasCode;
+  const isCounterfactual = deployment !== null && !payerHasCode;
   if (isCounterfactual && !order.factories.includes(deployment.factory))
     return invalid("eip6492_factory_not_allowed");
 
   const signed =
-    isCounterfactual || (await isSignedByPayer(rpc, wallet, requirements, domain, authorization));
+    isCounterfactual ||
+    // A contract is asked, and never treated as a key, even where it would also recover.
+    (payerHasCode ? await isSignedByContract(rpc, digest, authorization) : byKey);
   if (authorization.kind === "permit2") {
     if (!assetHasCode) return invalid("asset_not_deployed_contract");
     if (!signed) return invalid("invalid_permit2_signature");
   } else {
     if (!signed) return invalid("invalid_exact_evm_signature");
-    const late = termsReason(authorization, requirements, now);
-    if (late) return invalid(late);
+    if (unmet) return invalid(unmet);
     if (!assetHasCode) return invalid("asset_not_deployed_contract");
   }
 
-  const transfer = settlementCall(asset, authorization);
+  const transfer = plain ?? settlementCall(asset, authorization);
   const calls = isCounterfactual ? [deployment.call, transfer] : [transfer];
   const failure = await simulate(rpc, {
     asset,
@@ -97,6 +102,7 @@ export async function verifyPayment(rpc: Rpc, order: VerifyOrder, now: number): 
     calls,
     domain,
     sender: order.sender,
+    answer,
   });
   if (failure) return invalid(failure.reason, failure.message);
   const call = isCounterfactual ? allOrNothing(calls) : transfer;
@@ -163,14 +169,3 @@ const REASONS = {
     amount: "permit2_amount_mismatch",
   },
 } as const;
-
-function isSignedByPayer(
-  rpc: Rpc,
-  payer: Payer,
-  { asset, network }: PaymentRequirements,
-  domain: TokenDomain | null,
-  authorization: Authorization,
-): Promise<boolean> {
-  const digest = signedDigest(chainIdOf(network), asset, domain, authorization);
-  return isSigned(rpc, payer, digest, authorization);
-}
