@@ -7,6 +7,7 @@ import type { Chain } from "../../ledger/chain.ts";
 import { draftEscrow, type Escrow, type LockOrder } from "./escrow.ts";
 import { continuingDatum, type Move, payouts, redeemerOf, signerOf, spentOutput } from "./moves.ts";
 import type { PlannedOutput, PlannedSpend } from "./plan.ts";
+import { publishedScript } from "./publish.ts";
 import { buildTransaction } from "./transaction.ts";
 import type { Wallet } from "./wallets.ts";
 import { opensAt, windowOf } from "./window.ts";
@@ -116,12 +117,19 @@ export function actAndLock(
     coSigners,
     outputs,
     spends: moves.map((move) => ({ ...spendOf(move.escrow), redeemer: redeemerOf(move) })),
-    scripts: [...new Set(moves.map(({ escrow }) => escrow.contract.escrow))],
+    scripts: scriptsOf(moves.filter(({ isScriptRead }) => !isScriptRead)),
+    reads: scriptsOf(moves.filter(({ isScriptRead }) => isScriptRead)).map((script) =>
+      publishedScript(chain, script),
+    ),
     validity,
   });
   const txHash = chain.submit(cbor);
   return [...moved, ...locked].map((escrow) => ({ ...escrow, txHash }));
 }
+
+const scriptsOf = (moves: readonly Move[]) => [
+  ...new Set(moves.map(({ escrow }) => escrow.contract.escrow)),
+];
 
 /** @throws when the escrow has been paid out. */
 export function spendOf(escrow: Escrow): Omit<PlannedSpend, "redeemer"> {

@@ -46,6 +46,8 @@ export interface Move {
   buyerShare?: bigint;
   /** Laid over the continuing datum, for moves that are wrong. */
   datum?: Partial<EscrowDatum>;
+  /** The transaction reads the script where `publishScripts` has put it, and does not hold it. */
+  isScriptRead?: boolean;
 }
 
 /** Of an output with native coins alone, so that a fee is never too little to be paid out. */

@@ -25,6 +25,12 @@ export interface PlannedSpend {
   redeemer: Uint8Array;
 }
 
+/** A script, and the output on the chain that carries it. */
+export interface PublishedScript {
+  script: Script;
+  output: { txHash: string; index: number };
+}
+
 export interface PlannedMint {
   policyId: string;
   /** Hex. */
@@ -56,8 +62,10 @@ export interface TransactionPlan {
   references?: { txHash: string; index: number }[];
   /** The collateral is the payer's output that holds this token; one without tokens otherwise. */
   collateralUnit?: string;
-  /** Every script that runs. */
+  /** Every script that runs and that the transaction holds. */
   scripts?: readonly Script[];
+  /** Those that run and are read from outputs on the chain. */
+  reads?: readonly PublishedScript[];
   metadata?: Metadata;
   /** What each script may use. Default: what it uses, as the chain evaluates it. */
   units?: Units;

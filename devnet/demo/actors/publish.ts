@@ -1,5 +1,7 @@
 import { contracts } from "../../contracts/index.ts";
+import type { Script } from "../../contracts/scripts.ts";
 import type { Chain } from "../../ledger/chain.ts";
+import type { PublishedScript } from "./plan.ts";
 import { buildTransaction } from "./transaction.ts";
 import { ADMIN } from "./wallets.ts";
 
@@ -21,4 +23,12 @@ export function publishScripts(chain: Chain): string {
     txHash = chain.submit(buildTransaction(chain, { payer: ADMIN, outputs }));
   }
   return txHash;
+}
+
+/** @throws when no block has a script that `publishScripts` has put on the chain. */
+export function publishedScript(chain: Chain, script: Script): PublishedScript {
+  const held = chain.view().addresses.get(ADMIN.address)?.unspent.values() ?? [];
+  const output = [...held].find((one) => one.output.referenceScript?.hash === script.hash);
+  if (!output) throw new Error("the script was not published");
+  return { script, output };
 }

@@ -83,6 +83,7 @@ const moveFields = {
   resultHash: hex.exactOptional(),
   buyerShare: amount.exactOptional(),
   datum: datum.exactOptional(),
+  isScriptRead: z.boolean().exactOptional(),
 };
 const move = z.strictObject({ ...moveFields, action: z.enum(ESCROW_ACTIONS) });
 

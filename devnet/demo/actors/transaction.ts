@@ -36,6 +36,8 @@ import type { Wallet } from "./wallets.ts";
 const UNKNOWN_UNITS: Units = { memory: 1_000_000n, steps: 1_000_000_000n };
 const FEE_CONSTANT = 155_381n;
 const FEE_PER_BYTE = 44n;
+/** Of a script that an output on the chain carries. */
+const FEE_PER_READ_BYTE = 15n;
 const COLLATERAL = 5_000_000n;
 
 // Numbers of the ledger's CDDL, Conway era.
@@ -122,14 +124,18 @@ function balance(
     () => new Uint8Array(64),
   );
   const used = (unit: keyof Units) => units.reduce((sum, each) => sum + each[unit], 0n);
+  const read = readsOf(plan).reduce((sum, { script }) => sum + script.cbor.length / 2, 0);
   const fee =
     FEE_CONSTANT +
     FEE_PER_BYTE * BigInt(draft.length) +
+    FEE_PER_READ_BYTE * BigInt(read) +
     executionFee(used("memory"), used("steps"));
   const body = transactionBody(plan, selection, fee, redeemers, auxiliary);
   const hash = blake2b256(body);
   return assemble(body, ({ keys }) => signExtended(keys.paymentKey, hash));
 }
+
+const readsOf = ({ reads = [] }: TransactionPlan) => reads;
 
 const signersOf = ({ payer, coSigners = [] }: TransactionPlan): Wallet[] => [
   ...new Set([payer, ...coSigners]),
@@ -142,7 +148,9 @@ function transactionBody(
   redeemers: Uint8Array | null,
   auxiliary: Uint8Array | null,
 ): Uint8Array {
-  const { payer, outputs = [], mints = [], references = [] } = plan;
+  const { payer, outputs = [], mints = [] } = plan;
+  const references = [...(plan.references ?? []), ...readsOf(plan).map(({ output }) => output)];
+  const scripts = [...(plan.scripts ?? []), ...readsOf(plan).map(({ script }) => script)];
   const { from = null, to = null } = plan.validity ?? {};
   const { requiredSigners = signersOf(plan).map(({ vkey }) => vkey) } = plan;
   const toPayer = (value: Value) => ({ address: payer.address, funds: fundsOf(value) });
@@ -158,7 +166,7 @@ function transactionBody(
     [BODY.auxiliaryDataHash]: auxiliary && encodeBytes(blake2b256(auxiliary)),
     [BODY.validFrom]: from === null ? null : encodeInt(BigInt(slotAt(from))),
     [BODY.mint]: mints.length > 0 ? encodeMultiAsset(sumOf(mints.map(mintedFunds))) : null,
-    [BODY.scriptDataHash]: redeemers && encodeBytes(scriptDataHash(redeemers, plan.scripts ?? [])),
+    [BODY.scriptDataHash]: redeemers && encodeBytes(scriptDataHash(redeemers, scripts)),
     [BODY.collateral]: collateral && encodeSet([encodeReference(collateral.input)]),
     [BODY.requiredSigners]:
       requiredSigners.length > 0
