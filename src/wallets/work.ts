@@ -95,9 +95,9 @@ export interface WalletWork {
   part(task: Task, stand: Stand): Promise<TransactionPart>;
   /**
    * Those of some outputs, by their names, that another one's transaction in a block has spent, as far as
-   * the records know: what spends them too is given up at once.
+   * the records of these tasks know, by their ids: what spends them too is given up at once.
    */
-  spentByOthers?(outputs: readonly string[]): Promise<readonly string[]>;
+  spentByOthers?(tasks: readonly string[], outputs: readonly string[]): Promise<readonly string[]>;
   /**
    * Reads the records of tasks again: those that still ask for what their parts do, whatever else has
    * changed of them. Without it all parts are made anew when a record has changed.

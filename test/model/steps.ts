@@ -108,7 +108,7 @@ export function stepWork(db: WalletDatabase): WalletWork {
         detail: {},
       };
     },
-    async spentByOthers(outputs) {
+    async spentByOthers(_, outputs) {
       const rows = await db.all<{ output: string }>(
         `SELECT output FROM step WHERE is_overtaken = 1
            AND output IN (SELECT value FROM json_each(?))`,

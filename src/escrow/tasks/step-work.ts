@@ -99,16 +99,14 @@ export function stepWork(ports: StepPorts): EscrowWork {
       return { ...part, detail: { ...part.detail, spends: record.state.utxo } };
     },
 
-    async spentByOthers(outputs) {
+    // The records say no more that something is under way: the sync has seen before that it is displaced.
+    async spentByOthers(tasks, outputs) {
       const rows = await ledger.all<{ output: string }>(
         `SELECT DISTINCT before->>'utxo' AS output FROM escrow_transaction
-         WHERE source_id = ? AND status = 'Confirmed' AND want IS NULL
-           AND record_id IN (SELECT id FROM escrow WHERE network = ? AND wallet->>'vkey' = ?
-             AND under_way IS NOT NULL)
+         WHERE record_id IN (SELECT value FROM json_each(?))
+           AND status = 'Confirmed' AND want IS NULL
            AND before->>'utxo' IN (SELECT value FROM json_each(?))`,
-        source.id,
-        network,
-        wallet.vkey,
+        JSON.stringify(tasks.map((id) => partsOf(id).recordId)),
         JSON.stringify(outputs),
       );
       return rows.map(({ output }) => output);

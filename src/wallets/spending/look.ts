@@ -67,8 +67,15 @@ export async function overtaken(
   const waiting = open.filter(({ phase }) => isWaiting(phase));
   const spent = await Promise.all(
     works.map((work) => {
-      const mine = waiting.filter(({ tasks }) => tasks.some((one) => one.work === work.name));
-      return mine.length > 0 ? work.spentByOthers?.(mine.flatMap(({ inputs }) => inputs)) : [];
+      const isOurs = (one: { work: string }) => one.work === work.name;
+      const mine = waiting.filter(({ tasks }) => tasks.some(isOurs));
+      const ids = mine.flatMap(({ tasks }) => tasks.filter(isOurs).map(({ id }) => id));
+      return mine.length > 0
+        ? work.spentByOthers?.(
+            ids,
+            mine.flatMap(({ inputs }) => inputs),
+          )
+        : [];
     }),
   );
   const names = new Set(spent.flatMap((some) => some ?? []));
