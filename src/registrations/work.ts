@@ -44,8 +44,7 @@ class TokenSeen extends Error {
 const LATE_MS = 120_000;
 const MAY_RETURN_MS = VALID_AFTER * 1000 + LATE_MS;
 
-/** Errors whose message tells the owner what to do. Those of the second list may be temporary. */
-const FINAL = [TransactionTooLarge, WalletGone];
+/** Errors whose message tells the owner what to do, and that may be temporary. */
 const MAY_PASS = [WalletShort, NotOnChain, ScriptFailed];
 
 /**
@@ -222,7 +221,9 @@ function purposeOf(row: RegistrationRow): Purpose {
 
 /** Handles a registration whose transaction could not be built. */
 function afterFailure(row: RegistrationRow, error: unknown, now: number): RegistrationChange {
-  if (FINAL.some((kind) => error instanceof kind)) return failed(row, (error as Error).message);
+  if (error instanceof TransactionTooLarge)
+    return failed(row, `${error.message}: shorten the texts`);
+  if (error instanceof WalletGone) return failed(row, error.message);
   // A provider failure does not fail the registration: it waits until that passes.
   if (error instanceof ProviderError && !error.permanent)
     return {

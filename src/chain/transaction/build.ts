@@ -135,7 +135,7 @@ function balance(plan: TransactionPlan, pay: Pay, signers: number) {
     const { length } = encodeTransaction(plan, payment, body, unsigned(signers));
     if (length > maxTransactionSize)
       throw new TransactionTooLarge(
-        `the transaction has ${length} bytes, at most ${maxTransactionSize} are allowed: shorten the texts`,
+        `the transaction has ${length} bytes, at most ${maxTransactionSize} are allowed`,
       );
     const needed = leastFee(plan, length);
     if (needed <= fee) return { fee, payment, body };

@@ -61,7 +61,12 @@ export function afterFailure(
       : ended(wanted, error.message);
   const isClear = CLEAR.some((kind) => error instanceof kind);
   if (!isClear) log("error", "escrow.task_failed", { want: want.id, error: String(error) });
-  const reason = isClear ? (error as Error).message : "internal error, see the log";
+  const reason =
+    error instanceof TransactionTooLarge
+      ? `${error.message}; ${SCRIPT_NEEDED}`
+      : isClear
+        ? (error as Error).message
+        : "internal error, see the log";
   const after = afterTry(wanted, reason, now);
   return after.want === null ? after : { ...after, error: problem(reason) };
 }
@@ -81,6 +86,9 @@ function afterDeadline(record: EscrowRecord, want: Want, now: number): Wanted {
 
 const LOCK_OVER =
   "the pay-by time is too near to lock the funds: the purchase ends as soon as the chain was followed beyond it";
+
+const SCRIPT_NEEDED =
+  "a step of so large an escrow needs the contract's script on the chain, which GET /payment-source-extended/reference-script tells of and POST asks for";
 
 /** Errors whose message tells people what is wrong. */
 const CLEAR = [ProviderError, ScriptFailed, TransactionTooLarge, WalletGone];
