@@ -10,11 +10,11 @@ export interface Parties {
   buyer: Service;
 }
 
-const MINUTE = 60_000;
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-const isoIn = (chain: Chain, ms: number) => new Date(chain.now() + ms).toISOString();
+export const MINUTE = 60_000;
+export const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+export const isoIn = (chain: Chain, ms: number) => new Date(chain.now() + ms).toISOString();
 
-const expectSuccess = ({ status, json }: Answer) => {
+export const expectSuccess = ({ status, json }: Answer) => {
   expect({ status, said: json.status, error: json.error }).toEqual({
     status: 200,
     said: "success",

@@ -1,20 +1,25 @@
 /** Two copies of the service on one local chain: different operators, with keys and databases of their own. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setInterval } from "node:timers/promises";
 import { ask } from "../../devnet/client/api.ts";
 import { until } from "../../devnet/client/wait.ts";
 import { contractOf, templates } from "../../devnet/contracts/index.ts";
+import { TERMS } from "../../devnet/contracts/terms.ts";
 import type { Metadatum } from "../../devnet/demo/actors/metadata.ts";
 import { publishScripts } from "../../devnet/demo/actors/publish.ts";
-import { mintToken } from "../../devnet/demo/actors/registry.ts";
+import { mintToken, sendToken } from "../../devnet/demo/actors/registry.ts";
 import {
   ACTOR_FUNDS,
   ADMIN,
   BUYERS,
   SELLERS,
+  STRANGER,
   type Wallet,
 } from "../../devnet/demo/actors/wallets.ts";
 import { type Receiver, startReceiver } from "../../devnet/demo/receiver.ts";
-import { type Host, startHost } from "../../devnet/host.ts";
+import { type Host, type HostOptions, startHost } from "../../devnet/host.ts";
 import type { Chain } from "../../devnet/ledger/chain.ts";
 import { freshSecrets } from "../../devnet/secrets.ts";
 import { type Devnet, startDevnet } from "../../devnet/server/server.ts";
@@ -24,6 +29,8 @@ import { EVENT_KINDS } from "../../src/events/kinds.ts";
 const BLOCK_MS = 500;
 const CRON_MS = 500;
 const INBOX = "/events";
+/** The purchasing wallet of the second service at Web3ChainV2. */
+const BUYER_OF_TOKENS = 3;
 
 /** An answer with its status, as clients look at it. */
 export interface Answer {
@@ -39,20 +46,67 @@ export interface SoldAgent {
   sourceId: string;
 }
 
+/** Of a service: what its platform runs. */
+class Running {
+  readonly #options: HostOptions;
+  #host: Host | null = null;
+  #stopCron: () => Promise<void> = async () => {};
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+  }
+
+  get url(): string {
+    if (!this.#host) throw new Error("the service does not run");
+    return this.#host.url;
+  }
+
+  async start(): Promise<void> {
+    const host = await startHost(this.#options);
+    this.#host = host;
+    const stop = new AbortController();
+    const cron = (async () => {
+      for await (const _ of setInterval(CRON_MS, null, { signal: stop.signal }))
+        await host.scheduled();
+    })().catch((error: unknown) => {
+      if (!stop.signal.aborted) throw error;
+    });
+    this.#stopCron = async () => {
+      stop.abort();
+      await cron;
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.#stopCron();
+    await this.#host?.close();
+    this.#host = null;
+  }
+}
+
 /** A running copy, with a selling and a purchasing wallet at each contract. */
 export class Service {
-  readonly host: Host;
+  readonly #running: Running;
   readonly adminKey: string;
   readonly receiver: Receiver;
   /** Whether it answers with the names that clients come with. */
   readonly saysOtherNames: boolean;
   readonly agents = new Map<PaymentSourceType, SoldAgent>();
+  /** An agent of Web3ChainV2 that is paid in another currency. */
+  priced: SoldAgent | null = null;
 
-  constructor(host: Host, adminKey: string, receiver: Receiver, saysOtherNames: boolean) {
-    this.host = host;
+  constructor(running: Running, adminKey: string, receiver: Receiver, saysOtherNames: boolean) {
+    this.#running = running;
     this.adminKey = adminKey;
     this.receiver = receiver;
     this.saysOtherNames = saysOtherNames;
+  }
+
+  /** Stops the service, and starts it again from what it has stored once something is done meanwhile. */
+  async whileStopped(doing: () => Promise<void>): Promise<void> {
+    await this.#running.stop();
+    await doing();
+    await this.#running.start();
   }
 
   /** What it calls a name of the interface, given as clients know it. */
@@ -72,7 +126,7 @@ export class Service {
   }
 
   admin<Data>(method: "GET" | "POST" | "PATCH", path: string, body?: object): Promise<Data> {
-    return ask<Data>({ url: this.host.url, token: this.adminKey }, method, path, body);
+    return ask<Data>({ url: this.#running.url, token: this.adminKey }, method, path, body);
   }
 
   /** A new key with +PAY access. */
@@ -89,7 +143,7 @@ export class Service {
   ): Promise<Answer> {
     const query =
       method === "GET" ? `?${new URLSearchParams(fields as Record<string, string>)}` : "";
-    const response = await fetch(`${this.host.url}/api/v1${path}${query}`, {
+    const response = await fetch(`${this.#running.url}/api/v1${path}${query}`, {
       method,
       headers: { token, ...(method === "POST" && { "content-type": "application/json" }) },
       ...(method === "POST" && { body: JSON.stringify(fields) }),
@@ -111,6 +165,8 @@ export interface TwoServices {
   chain: Chain;
   /** The first says the interface's names, the second those of clients. */
   services: [Service, Service];
+  /** Has blocks come by themselves, as they do from the beginning; null: only when told to. */
+  mineEvery(milliseconds: number | null): void;
   close(): Promise<void>;
 }
 
@@ -124,14 +180,18 @@ export async function startTwoServices(): Promise<TwoServices> {
     closers.push(() => devnet.close());
     const node = devnet.createChain("two", { funds: ACTOR_FUNDS, autoMine: true });
     publishScripts(node.chain);
+    const currency = mintToken(node.chain, contractOf("Web3ChainV1", "open"), STRANGER, {});
+    for (const buyer of BUYERS.slice(BUYER_OF_TOKENS, BUYER_OF_TOKENS + 1))
+      sendToken(node.chain, currency, buyer);
     const services = await Promise.all([
       startOne(devnet, node.url, 0, closers),
       startOne(devnet, node.url, 1, closers),
     ]);
-    for (const [place, service] of services.entries()) await settleIn(node.chain, service, place);
+    for (const [place, service] of services.entries())
+      await settleIn(node.chain, service, place, currency.unit);
     node.mineEvery(BLOCK_MS);
     closers.push(async () => node.mineEvery(null));
-    return { chain: node.chain, services, close };
+    return { chain: node.chain, services, mineEvery: (every) => node.mineEvery(every), close };
   } catch (error) {
     await close();
     throw error;
@@ -147,7 +207,9 @@ async function startOne(
   const receiver = await startReceiver();
   closers.push(() => receiver.close());
   const secrets = freshSecrets();
-  const host = await startHost({
+  const persistTo = mkdtempSync(join(tmpdir(), "two-services-"));
+  closers.push(async () => rmSync(persistTo, { recursive: true, force: true }));
+  const running = new Running({
     bindings: {
       ...secrets,
       BLOCKFROST_URL_PREPROD: chainUrl,
@@ -158,25 +220,21 @@ async function startOne(
       ...(place === 1 && { WIRE_NAMES: "cardano" }),
     },
     rateLimits: false,
+    persistTo,
     log: () => {},
   });
-  closers.push(() => host.close());
-  const stop = new AbortController();
-  const cron = (async () => {
-    for await (const _ of setInterval(CRON_MS, null, { signal: stop.signal }))
-      await host.scheduled();
-  })().catch((error: unknown) => {
-    if (!stop.signal.aborted) throw error;
-  });
-  closers.push(async () => {
-    stop.abort();
-    await cron;
-  });
-  return new Service(host, secrets.ADMIN_KEY, receiver, place === 1);
+  closers.push(() => running.stop());
+  await running.start();
+  return new Service(running, secrets.ADMIN_KEY, receiver, place === 1);
 }
 
 /** Gives a service its payment sources, an agent at each, and a webhook. */
-async function settleIn(chain: Chain, service: Service, place: number): Promise<void> {
+async function settleIn(
+  chain: Chain,
+  service: Service,
+  place: number,
+  currency: string,
+): Promise<void> {
   const managed = (all: readonly Wallet[], at: number) =>
     all.slice(at, at + 1).map(({ mnemonic }) => ({ walletMnemonic: mnemonic }));
   for (const [i, type] of (["Web3ChainV1", "Web3ChainV2"] as const).entries()) {
@@ -188,23 +246,40 @@ async function settleIn(chain: Chain, service: Service, place: number): Promise<
       smartContractAddress: contract.address,
       policyId: contract.policy.hash,
       PaymentSourceConfig: { rpcProviderApiKey: "local-chain", rpcProvider: "Blockfrost" },
-      AdminWallets: [{ walletAddress: ADMIN.address }],
+      AdminWallets: TERMS[type].adminVkeys.map(() => ({ walletAddress: ADMIN.address })),
       FeeReceiverNetworkWallet: { walletAddress: ADMIN.address },
       feeRatePermille: 50,
-      ...(type === "Web3ChainV2" && { requiredAdminSignatures: 1 }),
+      ...(type === "Web3ChainV2" && {
+        requiredAdminSignatures: TERMS[type].requiredAdminSignatures,
+      }),
       SellingWallets: managed(SELLERS, at),
       PurchasingWallets: managed(BUYERS, at),
     });
     const seller = SELLERS[at];
     if (!seller) throw new Error("there are too few actors");
-    const { unit } = mintToken(chain, contract, seller, metadataOf(type, contract.address));
-    service.agents.set(type, { agentIdentifier: unit, sellerVkey: seller.vkey, sourceId: id });
+    const sold = (price: Price): SoldAgent => {
+      const metadata = metadataOf(type, contract.address, price);
+      const { unit } = mintToken(chain, contract, seller, metadata);
+      return { agentIdentifier: unit, sellerVkey: seller.vkey, sourceId: id };
+    };
+    service.agents.set(type, sold({ unit: "", amount: "5000000" }));
+    if (type === "Web3ChainV2") service.priced = sold({ unit: currency, amount: "1" });
   }
   const url = `${service.receiver.url}${INBOX}`;
   await service.admin("POST", "/webhooks", { url, name: "events", Events: EVENT_KINDS });
 }
 
-function metadataOf(type: PaymentSourceType, contractAddress: string): Metadatum {
+interface Price {
+  unit: string;
+  /** Minor units. */
+  amount: string;
+}
+
+function metadataOf(
+  type: PaymentSourceType,
+  contractAddress: string,
+  { unit, amount }: Price,
+): Metadatum {
   const common = {
     name: "Translator",
     description: "Translates texts",
@@ -214,12 +289,13 @@ function metadataOf(type: PaymentSourceType, contractAddress: string): Metadatum
     tags: ["text"],
     image: "ipfs://image",
   };
-  const price = "5000000";
+  // A text of metadata has at most 64 bytes.
+  const asset = unit === "" ? [] : [unit.slice(0, 56), unit.slice(56)];
   if (type === "Web3ChainV1")
     return {
       ...common,
       metadata_version: "1",
-      agentPricing: { pricingType: "Fixed", fixedPricing: [{ unit: [], amount: price }] },
+      agentPricing: { pricingType: "Fixed", fixedPricing: [{ unit: asset, amount }] },
     };
   return {
     ...common,
@@ -232,7 +308,7 @@ function metadataOf(type: PaymentSourceType, contractAddress: string): Metadatum
           paymentSourceType: "Web3CardanoV2",
           address: [contractAddress.slice(0, 60), contractAddress.slice(60)],
         },
-        pricing: { pricingType: "Fixed", fixed: [{ asset: [], amount: price }] },
+        pricing: { pricingType: "Fixed", fixed: [{ asset, amount }] },
       },
     ],
   };

@@ -1,14 +1,16 @@
-/** A seller's service and a buyer's on one chain, and the conversations of real clients with both. */
+/** A seller's service and a buyer's on one chain: the conversations of real clients with both, and lives beside them. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { until } from "../../devnet/client/wait.ts";
 import {
   kodosumi,
+  MINUTE,
   marketplace,
   marketplaceRefund,
   n8n,
   type Parties,
   pythonClient,
 } from "./conversations.ts";
+import { LIVES } from "./lives.ts";
 import { poll, type Service, startTwoServices, type TwoServices } from "./services.ts";
 
 /** Each with the state that its clients bring about, and the one that comes of it by itself. */
@@ -20,6 +22,9 @@ const CONVERSATIONS = [
   })),
   { talk: marketplaceRefund, asked: "RefundRequested", ends: "RefundWithdrawn" },
 ];
+
+/** After which both parties of an escrow may act again. */
+const COOLED_MS = 15 * MINUTE;
 
 let scene: TwoServices | undefined;
 
@@ -50,23 +55,27 @@ async function followed(
   return find(json.data) ?? {};
 }
 
-it("both follow each escrow that clients of either spelling make, to its end, by diffs and webhooks", async () => {
+it("both follow each escrow that clients of either spelling make, and each life, to its end, by diffs and webhooks", async () => {
   if (!scene) throw new Error("nothing was started");
-  const { chain, services } = scene;
+  const { chain, services, mineEvery } = scene;
   const [first, second] = services;
-  const pairs: Parties[] = [
+  const pairs: [Parties, Parties] = [
     { chain, seller: first, buyer: second },
     { chain, seller: second, buyer: first },
   ];
-  const escrows = await Promise.all(
-    pairs.flatMap((parties) =>
-      CONVERSATIONS.map(async ({ talk, ...states }) => ({
-        ...parties,
-        ...states,
-        identifier: await talk(parties),
-      })),
-    ),
+  const talks = pairs.flatMap((parties) =>
+    CONVERSATIONS.map(async ({ talk, ...states }) => ({
+      ...parties,
+      ...states,
+      identifier: await talk(parties),
+    })),
   );
+  const begun = Object.entries(LIVES).map(async ([name, life]) => {
+    const escrow = await life.opens(pairs[0]);
+    await life.begins?.(escrow);
+    return { name, life, escrow };
+  });
+  const escrows = await Promise.all(talks);
   for (const { seller, buyer, identifier, asked } of escrows) {
     const payment = await followed(seller, "payment", identifier, asked);
     const purchase = await followed(buyer, "purchase", identifier, asked);
@@ -91,6 +100,11 @@ it("both follow each escrow that clients of either spelling make, to its end, by
     );
   }
 
+  const lives = await Promise.all(begun);
+  for (const { life, escrow } of lives) await life.isDisturbed?.(escrow, mineEvery);
+  chain.moveTo(chain.now() + COOLED_MS);
+  await Promise.all(lives.map(({ life, escrow }) => life.goesOn?.(escrow)));
+
   // The receipt: once the time to dispute is over, everybody is paid by themselves.
   const last = Math.max(
     ...(await Promise.all(
@@ -99,8 +113,16 @@ it("both follow each escrow that clients of either spelling make, to its end, by
       ),
     )),
   );
-  chain.moveTo(last + 120_000);
-  for (const { seller, buyer, identifier, ends } of escrows) {
+  chain.moveTo(last + 2 * MINUTE);
+  const ending = [
+    ...escrows,
+    ...lives.map(({ life, escrow }) => ({
+      ...escrow.parties,
+      identifier: escrow.identifier,
+      ends: life.ends,
+    })),
+  ];
+  for (const { seller, buyer, identifier, ends } of ending) {
     const payment = await followed(seller, "payment", identifier, ends);
     const purchase = await followed(buyer, "purchase", identifier, ends);
     expect(purchase.CurrentTransaction).toMatchObject({
@@ -108,4 +130,5 @@ it("both follow each escrow that clients of either spelling make, to its end, by
       status: "Confirmed",
     });
   }
+  for (const { life, escrow } of lives) await life.isOver?.(escrow);
 });
