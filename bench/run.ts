@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [deploy] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
  *
  * Without a part's name all of them run. Any answer that is not 2xx, any failed connection and any
  * figure beyond its limit ends it with exit code 1.
@@ -11,6 +11,7 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildWorker } from "../devnet/build.ts";
+import { benchConsole } from "./console.ts";
 import { benchDeployments } from "./deploy.ts";
 import { benchDiffs } from "./diff.ts";
 import { benchInvoices } from "./invoices.ts";
@@ -33,6 +34,7 @@ import { benchX402 } from "./x402/x402.ts";
 const PARTS = [
   "startup",
   "deploy",
+  "console",
   "diff",
   "paging",
   "rows",
@@ -53,6 +55,7 @@ type Part = (typeof PARTS)[number];
 const TITLES = {
   startup: "Start-up, CPU ms",
   deploy: "What a deployment uploads, without source maps",
+  console: "The console's first view, ms from the navigation, nothing cached",
   diff: "Diff pages, 16 connections, median of three rounds",
   paging: "Paging through all changed payments",
   rows: "Most D1 rows read by a diff page: limit of records",
@@ -95,6 +98,14 @@ async function run(context: BenchContext): Promise<void> {
     if (startup.difference > STARTUP_LIMIT_MS) throw new Error("start-up is above its limit");
   }
   if (isWanted("deploy")) report("deploy", await benchDeployments(context.folder));
+  if (isWanted("console")) {
+    const times = await benchConsole(context);
+    if (times === null) console.log("\nno Chromium: the console's first view is not measured");
+    else {
+      report("console", times.rows);
+      if (times.excesses.length > 0) throw new Error(times.excesses.join("\n"));
+    }
+  }
   if (isWanted("diff") || isWanted("paging")) await runReads(context);
   if (isWanted("rows")) {
     const { rows, excesses } = await benchRowsRead(context);

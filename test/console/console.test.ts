@@ -11,17 +11,17 @@ import { CONSOLE_HEADERS } from "../../console/build.ts";
 import { LIST_PAGES } from "../../console/pages/lists.ts";
 import type { Page } from "../../console/ui/resource.ts";
 import { ask } from "../../devnet/client/api.ts";
-import { type Address, freePort, killCopies, ready, start } from "../e2e/copies.ts";
-import { paired, sized } from "../support/effort.ts";
 import {
-  expectAccessible,
   findChromium,
   type Look,
   launch,
   openConsole,
   show,
   signIn,
-} from "./browser.ts";
+} from "../../devnet/client/console.ts";
+import { type Address, freePort, killCopies, ready, start } from "../e2e/copies.ts";
+import { paired, sized } from "../support/effort.ts";
+import { expectAccessible } from "./accessible.ts";
 import { type ApiDocument, unknownNames, unknownSteps } from "./pages.ts";
 
 const LIVE_MS = 60_000;

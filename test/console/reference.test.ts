@@ -1,8 +1,9 @@
 /** The API reference in the system's Chromium; where there is none, a line says so. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findChromium, launch, SIZES } from "../../devnet/client/console.ts";
 import { type Host, startHost } from "../../devnet/host.ts";
-import { expectAccessible, findChromium, launch, SIZES } from "./browser.ts";
+import { expectAccessible } from "./accessible.ts";
 
 const chromium = findChromium();
 if (!chromium) console.log("no Chromium: the API reference is not looked at");

@@ -8,6 +8,7 @@ import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ask } from "../../devnet/client/api.ts";
+import { findChromium, launch, openConsole, show, signIn } from "../../devnet/client/console.ts";
 import { until } from "../../devnet/client/wait.ts";
 import { contractOf } from "../../devnet/contracts/index.ts";
 import { act, lock } from "../../devnet/demo/actors/actions.ts";
@@ -25,7 +26,6 @@ import { type Service, startService } from "../../devnet/service.ts";
 import { signCoseSign1 } from "../../src/chain/cose.ts";
 import { keysFromMnemonic } from "../../src/chain/keys.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
-import { findChromium, launch, openConsole, show, signIn } from "./browser.ts";
 
 const HOUR_MS = 3_600_000;
 /** The last deadline of an escrow is 13 hours after it was locked. */

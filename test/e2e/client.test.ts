@@ -9,8 +9,8 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findChromium, launch } from "../../devnet/client/console.ts";
 import { type Host, startHost } from "../../devnet/host.ts";
-import { findChromium, launch } from "../console/browser.ts";
 import { root } from "./copies.ts";
 import { blocksOf, GUIDES } from "./guides/blocks.ts";
 

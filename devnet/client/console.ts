@@ -1,9 +1,7 @@
-/** The console in a real browser: the system's Chromium, where there is one. */
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+/** The console in a real browser: the system's Chromium, where there is one. For tests, the bench and pictures. */
+import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { expect } from "vitest";
 
 const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
@@ -64,22 +62,4 @@ export async function show(page: Page, fragment: string): Promise<void> {
   }, fragment);
   await page.locator("main h1, main .panel").first().waitFor();
   await page.locator("main .reading").waitFor({ state: "detached" });
-}
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-interface AxeResults {
-  violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[];
-}
-
-/** What keeps people with disabilities out of what is shown, and what is wider than the screen. */
-export async function expectAccessible(page: Page, name: string): Promise<void> {
-  if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(AXE);
-  const { violations } = (await page.evaluate("axe.run()")) as AxeResults;
-  const told = violations.map(({ id, nodes }) => `${name}: ${id}: ${nodes[0]?.html}`);
-  expect(told).toEqual([]);
-  const isTooWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
-  expect(`${name}: ${isTooWide ? "wider than" : "as wide as"} the screen`).toBe(
-    `${name}: as wide as the screen`,
-  );
 }
