@@ -91,7 +91,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
     },
   );
 
-  it("leaves the wallets all that a lock is made of", async () => {
+  it("§6 serverless: leaves the wallets all that a lock is made of, and waits for none", async () => {
     const desk = await PurchaseDesk.open(type);
     const returns = type === V2 ? desk.quotes.desk.sellers[0].address : null;
     const quote = await desk.quote(returns === null ? {} : { sellerReturnAddress: returns });

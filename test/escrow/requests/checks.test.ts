@@ -195,10 +195,16 @@ describe.each(BOTH)("POST /payment for %s refuses", (type) => {
     );
   });
 
-  it("§3.12 provider faults: nothing for good when the provider fails", async () => {
+  it("§3.12 provider faults, §6 provider text misread: nothing for good when the provider fails, whatever it says", async () => {
     const desk = await opened(type);
-    await desk.desk.chain.faults({ match: "/assets", status: 500 });
-    expect((await desk.quote()).status).toBe(502);
+    const body = JSON.stringify({
+      ...{ status_code: 404, error: "Not Found" },
+      message: "The requested component has not been found.",
+    });
+    for (const said of [{}, { body }]) {
+      await desk.desk.chain.faults({ match: "/assets", status: 500, ...said });
+      expect((await desk.quote()).status).toBe(502);
+    }
     await desk.desk.chain.faults({ match: "/assets", status: 429 });
     expect((await desk.quote()).status).toBe(503);
     expect(await desk.payments()).toEqual([]);

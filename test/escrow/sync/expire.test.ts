@@ -37,6 +37,24 @@ it("§3.9e, §3.12 sync down across payBy: what is not locked in time expires, o
   expect(await env.DB.prepare("SELECT count(*) AS n FROM wallet_transaction").first("n")).toBe(0);
 });
 
+it("§3.9e, §3.12 sync down across payBy: a quote that was paid in time is found paid, however late it is looked at", async () => {
+  const buying = await BuyDesk.open();
+  await buying.buy();
+  await buying.work();
+  await later(buying, 2 * HOUR);
+  // The cron's run in the middle of the outage, and then what the sync finds.
+  expect((await buying.only("purchase")).NextAction.requestedAction).toBe("FundsLockingInitiated");
+  await buying.work();
+  await buying.sync();
+  for (const side of ["purchase", "payment"] as const)
+    expect(await buying.only(side)).toMatchObject({
+      onChainState: "FundsLocked",
+      NextAction: { requestedAction: "WaitingForExternalAction", errorType: null },
+    });
+  const told = "SELECT count(*) AS n FROM event WHERE kind LIKE '%_ON_ERROR'";
+  expect(await env.DB.prepare(told).first("n")).toBe(0);
+});
+
 it("§3.9h: a lock that may still land is waited for, and its charge is held until it cannot", async () => {
   const buying = await BuyDesk.open();
   const { id } = await buying.buy();
