@@ -1,5 +1,6 @@
 import { textAt } from "../ui/path.ts";
 import type { Action, Column, Field, Page, Resource } from "../ui/resource.ts";
+import { SELLING_WALLET_KEYS } from "./known-ids.ts";
 
 const REGISTRATION_STATUSES = ["Registered", "Deregistered", "Pending", "Failed"] as const;
 
@@ -16,6 +17,7 @@ const registrationColumns: readonly Column[] = [
 const wallet: Field = {
   name: "sellingWalletVkey",
   label: "Selling wallet (key hash)",
+  known: SELLING_WALLET_KEYS,
   isRequired: true,
   hint: "It pays for the transaction and holds the agent's token.",
 };

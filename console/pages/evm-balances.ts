@@ -1,5 +1,7 @@
 /** What the managed EVM wallets hold, as their networks' nodes tell. */
+
 import type { Resource } from "../ui/resource.ts";
+import { EVM_NETWORKS, EVM_WALLETS } from "./known-ids.ts";
 
 export const evmBalances: Resource = {
   name: "balances",
@@ -11,8 +13,8 @@ export const evmBalances: Resource = {
   key: "evmWalletId",
   empty: "There is no EVM wallet yet.",
   filters: [
-    { name: "caip2Network", label: "Network (CAIP-2)" },
-    { name: "id", label: "Wallet (id)" },
+    { name: "caip2Network", label: "Network (CAIP-2)", known: EVM_NETWORKS },
+    { name: "id", label: "Wallet (id)", known: EVM_WALLETS },
   ],
   pageRows: 10,
   columns: [

@@ -1,5 +1,6 @@
 import { textAt } from "../ui/path.ts";
 import type { Field, Page } from "../ui/resource.ts";
+import { API_KEYS } from "./known-ids.ts";
 
 const limits: readonly Field[] = [
   { name: "name", label: "Name", from: "name", hint: "For people: whose it is, what it is for." },
@@ -99,7 +100,7 @@ export const keys: Page = {
           path: "/api-key",
           fields: limits.map(({ from: _, ...field }) => field),
           shows: [
-            { head: "API key", at: "token", as: "code" },
+            { head: "API key", at: "token", as: "secret" },
             { head: "Id", at: "id" },
           ],
         },
@@ -137,7 +138,7 @@ export const keys: Page = {
       rows: "AuditEntries",
       empty: "Nothing was changed yet, or nothing that the filters leave.",
       filters: [
-        { name: "apiKeyId", label: "Key (id)" },
+        { name: "apiKeyId", label: "Key (id)", known: API_KEYS },
         { name: "action", label: "Action" },
         { name: "after", label: "After", hint: "ISO 8601" },
         { name: "before", label: "Before" },

@@ -1,6 +1,7 @@
 import { textAt } from "../ui/path.ts";
 import type { Page } from "../ui/resource.ts";
 import { EVENT_KINDS, WEBHOOK_FORMATS } from "./choices.ts";
+import { ENDPOINTS, PAYMENT_SOURCES } from "./known-ids.ts";
 
 const fields = [
   {
@@ -61,10 +62,17 @@ export const webhooks: Page = {
           about: "Sends the chosen events to a URL, signed. The signing secret is shown once.",
           method: "POST",
           path: "/webhooks",
-          fields: [...fields, { name: "paymentSourceId", label: "Only of payment source (id)" }],
+          fields: [
+            ...fields,
+            {
+              name: "paymentSourceId",
+              label: "Only of payment source (id)",
+              known: PAYMENT_SOURCES,
+            },
+          ],
           needs: "+PAY",
           shows: [
-            { head: "Signing secret", at: "secret", as: "code" },
+            { head: "Signing secret", at: "secret", as: "secret" },
             { head: "Id", at: "id" },
           ],
         },
@@ -133,7 +141,7 @@ export const webhooks: Page = {
           fromRow: { webhookId: "id" },
           needs: "+PAY",
           shows: [
-            { head: "New signing secret", at: "secret", as: "code" },
+            { head: "New signing secret", at: "secret", as: "secret" },
             { head: "The former is valid until", at: "previousSecretValidUntil", as: "time" },
           ],
         },
@@ -191,9 +199,9 @@ export const webhooks: Page = {
         {
           name: "webhookId",
           label: "Endpoint (id)",
+          known: ENDPOINTS,
           isRequired: true,
           unlessGiven: "recordId",
-          hint: "As the list of endpoints shows it.",
         },
         { name: "recordId", label: "Payment or purchase (id)" },
         {

@@ -1,5 +1,6 @@
 import { textAt } from "../ui/path.ts";
 import type { Page } from "../ui/resource.ts";
+import { BOT_VERSIONS } from "./known-ids.ts";
 
 const BOTS = "/v1/admin/worker-bots";
 const STATUS = {
@@ -22,7 +23,7 @@ export const workerBots: Page = {
       path: BOTS,
       rows: "workerBots",
       empty: "There is no worker bot.",
-      filters: [STATUS, { name: "versionId", label: "Version (id)" }],
+      filters: [STATUS, { name: "versionId", label: "Version (id)", known: BOT_VERSIONS }],
       columns: [
         { head: "Name", at: "name" },
         { head: "Version", at: "versionId" },
@@ -39,7 +40,7 @@ export const workerBots: Page = {
           path: BOTS,
           fields: [
             { name: "name", label: "Name", isRequired: true },
-            { name: "versionId", label: "Version (id)", isRequired: true },
+            { name: "versionId", label: "Version (id)", known: BOT_VERSIONS, isRequired: true },
           ],
         },
       ],
@@ -98,7 +99,7 @@ export const workerBots: Page = {
           path: `${BOTS}/versions/migrate`,
           fields: [
             { name: "reason", label: "Reason", isRequired: true },
-            { name: "fromVersionId", label: "Only bots of version (id)" },
+            { name: "fromVersionId", label: "Only bots of version (id)", known: BOT_VERSIONS },
           ],
           fromRow: { toVersionId: "id" },
           isFinal: true,

@@ -1,9 +1,11 @@
 import type { Field, Page } from "../ui/resource.ts";
 import { evmBalances } from "./evm-balances.ts";
+import { API_KEYS, EVM_NETWORKS, EVM_WALLETS } from "./known-ids.ts";
 
 const caip2: Field = {
   name: "caip2Network",
   label: "Network (CAIP-2)",
+  known: EVM_NETWORKS,
   hint: "Such as eip155:8453.",
 };
 const network: readonly Field[] = [
@@ -21,6 +23,7 @@ const network: readonly Field[] = [
   {
     name: "facilitatorWalletId",
     label: "Wallet that settles (id)",
+    known: EVM_WALLETS,
     from: "facilitatorWalletId",
     hint: "It pays the gas.",
   },
@@ -160,7 +163,7 @@ export const x402: Page = {
           ],
           shows: [
             { head: "Address", at: "address", as: "code" },
-            { head: "Private key", at: "privateKey", as: "code" },
+            { head: "Private key", at: "privateKey", as: "secret" },
           ],
         },
       ],
@@ -210,8 +213,8 @@ export const x402: Page = {
           method: "POST",
           path: "/x402/budgets",
           fields: [
-            { name: "apiKeyId", label: "Key (id)", isRequired: true },
-            { name: "evmWalletId", label: "Wallet (id)", isRequired: true },
+            { name: "apiKeyId", label: "Key (id)", known: API_KEYS, isRequired: true },
+            { name: "evmWalletId", label: "Wallet (id)", known: EVM_WALLETS, isRequired: true },
             { name: "asset", label: "Token's address", isRequired: true },
             { name: "remainingAmount", label: "May pay, in minor units", isRequired: true },
             { name: "isEnabled", label: "Enabled", as: "flag", initial: "true" },

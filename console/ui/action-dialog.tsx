@@ -2,12 +2,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { asCallError } from "../api/live.ts";
 import { type CallError, call } from "../api/request.ts";
+import { Answer, secretsOf } from "./answer.tsx";
 import { bodyOf, FieldError, FieldInput, initialValues, put } from "./form.tsx";
-import { at, textAt } from "./path.ts";
+import { at } from "./path.ts";
 import type { Action, FromRow, Helper } from "./resource.ts";
 import { network } from "./route.ts";
 import { announce } from "./status.tsx";
-import { Facts, Value } from "./value.tsx";
 
 interface DialogProps {
   action: Action;
@@ -64,8 +64,19 @@ export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
   const blamed = (name: string) =>
     problem?.field === name || problem?.field === name.split(".")[0] ? problem?.message : undefined;
 
+  // What is shown this once is not lost by a key that was hit too often.
+  const hold = (event: Event) => {
+    if (answer !== null && secretsOf(action, answer).length > 0) event.preventDefault();
+  };
+
   return (
-    <dialog ref={dialog} onClose={onClose} aria-labelledby="dialog-title">
+    <dialog
+      ref={dialog}
+      onClose={onClose}
+      onCancel={hold}
+      onKeyDown={(event) => event.key === "Escape" && hold(event)}
+      aria-labelledby="dialog-title"
+    >
       <h2 id="dialog-title">{action.label}</h2>
       {answer === null ? (
         <form onSubmit={submit} noValidate>
@@ -171,37 +182,5 @@ export function Problem({ problem }: { problem: CallError | FieldError | Error }
         </small>
       )}
     </p>
-  );
-}
-
-function Answer({
-  action,
-  answer,
-  onClose,
-}: {
-  action: Action;
-  answer: unknown;
-  onClose: () => void;
-}) {
-  const shown = (action.shows ?? []).filter(({ at: path }) => textAt(answer, path) !== "");
-  return (
-    <>
-      <p>Done. Keep what stands here: a secret is shown this once.</p>
-      <Facts
-        facts={shown.map(({ head, at: path, as }) => [
-          head,
-          as === "code" ? (
-            <output class="secret">{textAt(answer, path)}</output>
-          ) : (
-            <Value kind={as} value={at(answer, path)} />
-          ),
-        ])}
-      />
-      <div class="buttons">
-        <button type="button" class="main" onClick={onClose}>
-          Close
-        </button>
-      </div>
-    </>
   );
 }

@@ -3,6 +3,7 @@ import { useId } from "preact/hooks";
 import { minorUnits, timeOf } from "./format.ts";
 import { at, textAt } from "./path.ts";
 import type { Field } from "./resource.ts";
+import { Suggestions } from "./suggestions.tsx";
 
 /** What stands in the fields, by their names. */
 export type Values = Record<string, string>;
@@ -126,6 +127,7 @@ export function FieldInput({
     required: field.isRequired === true,
     "aria-invalid": problem !== undefined,
     ...(about && { "aria-describedby": about }),
+    ...(field.known && { list: `${id}-known` }),
   };
   const onInput = (event: Event) => onChange((event.target as HTMLInputElement).value);
   return (
@@ -136,6 +138,13 @@ export function FieldInput({
         <>
           <label for={id}>{field.label}</label>
           {input(field, value, common, onInput, onChange)}
+          {field.known && (
+            <Suggestions
+              id={`${id}-known`}
+              known={field.known}
+              onOnly={(only) => field.isRequired && value === "" && onChange(only)}
+            />
+          )}
         </>
       )}
       {about && (

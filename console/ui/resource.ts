@@ -2,11 +2,12 @@
 import type { Method } from "../api/request.ts";
 import type { Access } from "../api/session.ts";
 
-/** Kinds of values. `tag` is one of a list of names, `code` an identifier that is copied rather than read, `records` flat objects. */
+/** Kinds of values. `tag` is one of a list of names, `code` an identifier that is copied rather than read, `secret` the same, which its owner has to keep, `records` flat objects. */
 export type Kind =
   | "text"
   | "tag"
   | "code"
+  | "secret"
   | "time"
   | "funds"
   | "native"
@@ -26,6 +27,23 @@ export interface Column {
   as?: Kind;
   /** The page that the value leads to. */
   leadsTo?: string;
+}
+
+/** A list of the API whose rows have an identifier that is asked for. */
+export interface KnownIds {
+  path: string;
+  query?: Readonly<Record<string, string>>;
+  /** The network that is shown is sent as `network`. */
+  hasNetwork?: boolean;
+  /** The API answers with all rows at once. */
+  isWhole?: boolean;
+  /** The member of the answer that holds the rows. */
+  rows: string;
+  /** Path of the identifier in a row. */
+  at: string;
+  /** Paths of what people know a row by. */
+  label: readonly string[];
+  needs: Access;
 }
 
 /** Something that a person fills in. */
@@ -50,6 +68,8 @@ export interface Field {
     | "json"
     | "time";
   choices?: readonly string[];
+  /** What is offered for a text; where it is required and there is one alone, it is filled in. */
+  known?: KnownIds;
   hint?: string;
   isRequired?: boolean;
   /** Another filter that will do instead. */
@@ -93,7 +113,7 @@ export interface Action {
   /** It cannot be taken back, so it is confirmed. */
   isFinal?: boolean;
   needs?: Access;
-  /** Members of the answer that are shown once, and what for. */
+  /** Members of the answer that are shown. */
   shows?: readonly Column[];
   /** Makes the body of what the fields hold, where it is no copy of them. */
   toBody?: (filled: Record<string, unknown>) => object;

@@ -93,6 +93,16 @@ export function Time({ value }: { value: unknown }) {
 
 /** An identifier, shortened, with a button that copies all of it. */
 export function Code({ text }: { text: string }) {
+  return (
+    <span class="code">
+      <code title={text}>{short(text)}</code>
+      {text.length > 20 && <Copy text={text} name={short(text)} />}
+    </span>
+  );
+}
+
+/** @param name - what is copied, for those who do not see it */
+export function Copy({ text, name }: { text: string; name: string }) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard?.writeText(text);
@@ -100,19 +110,14 @@ export function Code({ text }: { text: string }) {
     setTimeout(() => setCopied(false), 1_500);
   };
   return (
-    <span class="code">
-      <code title={text}>{short(text)}</code>
-      {text.length > 20 && (
-        <button
-          type="button"
-          class="copy"
-          onClick={copy}
-          aria-label={`${isCopied ? "Copied" : "Copy"} ${short(text)}`}
-        >
-          {isCopied ? "Copied" : "Copy"}
-        </button>
-      )}
-    </span>
+    <button
+      type="button"
+      class="copy"
+      onClick={copy}
+      aria-label={`${isCopied ? "Copied" : "Copy"} ${name}`}
+    >
+      {isCopied ? "Copied" : "Copy"}
+    </button>
   );
 }
 

@@ -198,6 +198,9 @@ else
       await dialog.getByLabel("URL").fill(`${Webhooks[0]?.url}/second`);
       await dialog.getByRole("button", { name: "Create endpoint" }).click();
       expect(await dialog.locator("output.secret").first().textContent()).toMatch(/^whsec_/);
+      await page.keyboard.press("Escape");
+      expect(await dialog.getByRole("button", { name: "Close" }).isDisabled()).toBe(true);
+      await dialog.getByLabel("I have written it down").check();
       await dialog.getByRole("button", { name: "Close" }).click();
       await page.getByRole("button", { name: MARKUP }).click();
       await page.getByRole("button", { name: "Send test event" }).click();

@@ -64,6 +64,7 @@ function ofTab(document: ApiDocument, tab: Resource): string[] {
   return [
     ...inRow.filter((at) => follow(document, row, at).length === 0).map((at) => `row has no ${at}`),
     ...sentUnknown(document, operation, method, asked),
+    ...filters.flatMap((field) => ofKnown(document, field)),
     ...[...(tab.creates ?? []), ...(tab.actions ?? [])].flatMap((action) =>
       ofAction(document, action, row),
     ),
@@ -95,11 +96,31 @@ function ofAction(document: ApiDocument, action: Action, row: Schema[]): string[
   const answer = answerOf(document, operation);
   return [
     ...sentUnknown(document, operation, method, sent),
+    ...fields.flatMap((field) => ofKnown(document, field)),
     ...taken.filter((at) => follow(document, row, at).length === 0).map((at) => `row has no ${at}`),
     ...shows
       .filter(({ at }) => follow(document, answer, at).length === 0)
       .map(({ at }) => `answer has no ${at}`),
   ].map((problem) => `${action.name}: ${problem}`);
+}
+
+/** What a field's suggestions name that their list does not have. */
+function ofKnown(document: ApiDocument, { name, known }: Field): string[] {
+  if (known === undefined) return [];
+  const operation = operationOf(document, "GET", known.path);
+  if (!operation) return [`${name}: no GET ${known.path}`];
+  const row = follow(document, answerOf(document, operation), `${known.rows}.0`);
+  const asked = [
+    ...Object.keys(known.query ?? {}),
+    ...(known.isWhole ? [] : ["limit"]),
+    ...(known.hasNetwork ? ["network"] : []),
+  ];
+  return [
+    ...sentUnknown(document, operation, "GET", asked),
+    ...[known.at, ...known.label]
+      .filter((at) => follow(document, row, at).length === 0)
+      .map((at) => `row of ${known.path} has no ${at}`),
+  ];
 }
 
 function nameOf({ name, itemName }: Field): string {

@@ -1,4 +1,5 @@
 /** Payments and purchases: the same live table of the two sides, and one escrow of them. */
+
 import { OFTEN_MS, useLive } from "../../api/live.ts";
 import { call } from "../../api/request.ts";
 import { Problem } from "../../ui/action-dialog.tsx";
@@ -11,6 +12,7 @@ import { network, pageHref, route } from "../../ui/route.ts";
 import { Reading } from "../../ui/status.tsx";
 import { clock } from "../../ui/value.tsx";
 import type { NavigationEntry } from "../index.tsx";
+import { UNITS, WALLET_KEYS } from "../known-ids.ts";
 import { OneEscrow } from "./one.tsx";
 import { SaveCsv } from "./save-csv.tsx";
 import { ACTIONS, ERROR_TYPES, type EscrowRow, SIDES, type Side, STATES } from "./sides.ts";
@@ -28,10 +30,10 @@ const FILTERS: readonly Field[] = [
   { name: "filterErrorType", label: "Error", as: "choice", choices: ERROR_TYPES },
   { name: "createdFrom", label: "Made from" },
   { name: "createdTo", label: "Made before" },
-  { name: "filterUnit", label: "Unit", hint: "Empty: the native coin." },
+  { name: "filterUnit", label: "Unit", hint: "Empty: the native coin.", known: UNITS },
   { name: "filterAmountFrom", label: "Price from", as: "amount", unitFrom: "filterUnit" },
   { name: "filterAmountTo", label: "Price to", as: "amount", unitFrom: "filterUnit" },
-  { name: "filterWalletVkey", label: "Our wallet (key hash)" },
+  { name: "filterWalletVkey", label: "Our wallet (key hash)", known: WALLET_KEYS },
   { name: "filterAgentIdentifier", label: "Agent (identifier)" },
   { name: "filterSmartContractAddress", label: "Contract" },
 ];

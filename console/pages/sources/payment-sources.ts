@@ -1,7 +1,9 @@
 /** The contracts that are followed. */
+
 import type { Field, Resource } from "../../ui/resource.ts";
 import { SOURCE_TYPES } from "../choices.ts";
 import { drives } from "../drives.ts";
+import { WALLETS } from "../known-ids.ts";
 import { showBudget } from "./budget.ts";
 
 const providerKey: Field = {
@@ -120,7 +122,14 @@ export const paymentSources: Resource = {
         "Puts the contract's script into an output that transactions refer to, which makes each of them cheaper. It takes a deposit, given back when it is withdrawn.",
       method: "POST",
       path: "/payment-source-extended/reference-script",
-      fields: [{ name: "walletId", label: "Paying wallet (id)", hint: "Empty: one that can." }],
+      fields: [
+        {
+          name: "walletId",
+          label: "Paying wallet (id)",
+          known: WALLETS,
+          hint: "Empty: one that can.",
+        },
+      ],
       fromRow: { id: "id" },
     },
     {

@@ -1,5 +1,7 @@
 /** What left the wallets: their transactions, and what they paid out. */
+
 import type { Resource } from "../../ui/resource.ts";
+import { WALLET_KEYS, WALLETS } from "../known-ids.ts";
 
 export const transactions: Resource = {
   name: "transactions",
@@ -12,7 +14,7 @@ export const transactions: Resource = {
   hasNetwork: true,
   empty: "No wallet has sent anything, or nothing that the filters leave.",
   filters: [
-    { name: "walletVkey", label: "Wallet (key hash)" },
+    { name: "walletVkey", label: "Wallet (key hash)", known: WALLET_KEYS },
     {
       name: "state",
       label: "State",
@@ -51,7 +53,7 @@ export const transfers: Resource = {
   rows: "transfers",
   hasNetwork: true,
   empty: "Nothing was transferred.",
-  filters: [{ name: "hotWalletId", label: "From wallet (id)" }],
+  filters: [{ name: "hotWalletId", label: "From wallet (id)", known: WALLETS }],
   columns: [
     { head: "Id", at: "id" },
     { head: "Status", at: "status", as: "tag" },

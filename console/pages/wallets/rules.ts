@@ -1,6 +1,8 @@
 /** What is done when a wallet's balance falls: somebody is told, or it is filled up. */
+
 import { at } from "../../ui/path.ts";
 import type { Column, Resource } from "../../ui/resource.ts";
+import { WALLETS } from "../known-ids.ts";
 
 export const balanceRules: readonly Resource[] = [
   rules(
@@ -42,7 +44,7 @@ function rules(
     path,
     rows: "Rules",
     empty: "There is no rule. Make one at a wallet.",
-    filters: [{ name: "walletId", label: "Wallet (id)" }],
+    filters: [{ name: "walletId", label: "Wallet (id)", known: WALLETS }],
     columns: [
       { head: "Wallet", at: "walletId" },
       { head: "Unit", at: "unit", as: "code" },

@@ -2,6 +2,7 @@ import { textAt } from "../../ui/path.ts";
 import type { Action, Column, Field, Page } from "../../ui/resource.ts";
 import { WALLET_TYPES } from "../choices.ts";
 import { drives } from "../drives.ts";
+import { PAYMENT_SOURCES, UNITS } from "../known-ids.ts";
 import { transactions, transfers } from "./payments.ts";
 import { balanceRules } from "./rules.ts";
 
@@ -12,7 +13,12 @@ const collectionAddress: Field = {
   from: "collectionAddress",
   hint: "Where revenue or refunds go instead of to the wallet itself.",
 };
-const source: Field = { name: "paymentSourceId", label: "Payment source (id)", isRequired: true };
+const source: Field = {
+  name: "paymentSourceId",
+  label: "Payment source (id)",
+  isRequired: true,
+  known: PAYMENT_SOURCES,
+};
 const type: Field = {
   name: "walletType",
   label: "Type",
@@ -24,11 +30,12 @@ const type: Field = {
 const unit: Field = {
   name: "unit",
   label: "Unit",
+  known: UNITS,
   hint: "Policy id and asset name in hex; empty for the native coin.",
 };
 
 const created: readonly Column[] = [
-  { head: "Mnemonic", at: "walletMnemonic", as: "code" },
+  { head: "Mnemonic", at: "walletMnemonic", as: "secret" },
   { head: "Address", at: "walletAddress", as: "code" },
 ];
 
@@ -60,7 +67,7 @@ export const wallets: Page = {
       empty: "There is no wallet yet. Add one to a payment source.",
       filters: [
         { name: "walletType", label: "Type", as: "choice", choices: WALLET_TYPES },
-        { name: "paymentSourceId", label: "Payment source (id)" },
+        { name: "paymentSourceId", label: "Payment source (id)", known: PAYMENT_SOURCES },
         { name: "walletAddress", label: "Address" },
       ],
       columns: [
@@ -183,7 +190,7 @@ export const wallets: Page = {
           fromRow: { id: "id", walletType: "type" },
           fixed: { includeSecret: "true" },
           isFinal: true,
-          shows: [{ head: "Mnemonic", at: "Secret.mnemonic", as: "code" }],
+          shows: [{ head: "Mnemonic", at: "Secret.mnemonic", as: "secret" }],
         },
         ...WALLET_TYPES.map(removal),
       ],
