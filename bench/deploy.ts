@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { CONSOLE_GZIP_LIMIT_BYTES, consoleSizes } from "../console/build.ts";
 import { buildWorker, GZIP_LIMIT_BYTES, isSmallEnough } from "../devnet/build.ts";
 import { PUBLIC } from "../devnet/folders.ts";
+import type { BenchContext } from "./support/service.ts";
 import type { Row } from "./support/table.ts";
 
 /** Of `wrangler.toml`; production has no name there. */
@@ -11,16 +12,15 @@ const ENVIRONMENTS = ["", "staging"];
 /**
  * Runs `wrangler deploy --dry-run` for every environment, which checks its configuration as well.
  *
- * @param folder - for the bundles
- * @throws with wrangler's messages when one cannot be deployed, and when a bundle is too large
+ * @throws with wrangler's messages when one cannot be deployed
  */
-export async function benchDeployments(folder: string): Promise<Row[]> {
+export async function benchDeployments({ folder, limits }: BenchContext): Promise<Row[]> {
   const kib = (bytes: number) => Math.round(bytes / 1024);
   const rows: Row[] = [];
   for (const environment of ENVIRONMENTS) {
     const name = environment || "production";
     const bundle = await buildWorker(join(folder, `deploy-${name}`), environment);
-    if (!isSmallEnough(bundle)) throw new Error(`the bundle of ${name} is too large`);
+    limits.counted(isSmallEnough(bundle) ? null : `the bundle of ${name} is too large`);
     const { bytes, gzipBytes } = bundle;
     rows.push({
       environment: name,
@@ -31,7 +31,7 @@ export async function benchDeployments(folder: string): Promise<Row[]> {
   }
   const files = await consoleSizes(PUBLIC);
   const gzipBytes = files.reduce((sum, file) => sum + file.gzipBytes, 0);
-  if (gzipBytes > CONSOLE_GZIP_LIMIT_BYTES) throw new Error("the console is too large");
+  limits.counted(gzipBytes > CONSOLE_GZIP_LIMIT_BYTES ? "the console is too large" : null);
   rows.push({
     environment: "console",
     "bundle KiB": kib(files.reduce((sum, file) => sum + file.bytes, 0)),

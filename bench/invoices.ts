@@ -27,8 +27,6 @@ const PARTY = {
 /**
  * Asks for the invoices of buyers who each bought once from so many agents. The first invoice of
  * all also loads the code and the fonts, and stands in a row of its own.
- *
- * @throws when an invoice of 100 lines is above the limit
  */
 export async function benchInvoices(context: BenchContext): Promise<Row[]> {
   const rounds = context.quick ? 2 : 20;
@@ -38,8 +36,11 @@ export async function benchInvoices(context: BenchContext): Promise<Row[]> {
     for (const lines of LINES)
       rows.push(await measure(service, { name: "later ones", lines, rounds }));
     const atLimit = rows.find(({ lines }) => lines === LIMIT.lines);
-    if (!atLimit || Number(atLimit["CPU ms"]) > LIMIT.ms)
-      throw new Error(`an invoice of ${LIMIT.lines} lines is above its limit of ${LIMIT.ms} ms`);
+    context.limits.timed(
+      Number(atLimit?.["CPU ms"]) > LIMIT.ms
+        ? `an invoice of ${LIMIT.lines} lines is above its limit of ${LIMIT.ms} ms`
+        : null,
+    );
     return rows;
   } finally {
     await service.host.close();

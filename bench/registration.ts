@@ -29,8 +29,6 @@ interface Registration {
  * Registers agents and deregisters them again through the API, one after another. CPU is counted
  * from the request until the signed transaction is stored: routes, D1, the opening of the wallet's
  * key, building, evaluating and signing. The first of each kind also loads the code.
- *
- * @throws when a burn is above the limit
  */
 export async function benchRegistration(context: BenchContext): Promise<Row[]> {
   const rounds = context.quick ? 2 : 10;
@@ -68,8 +66,10 @@ export async function benchRegistration(context: BenchContext): Promise<Row[]> {
         { transaction: "first burn", "CPU ms": burns[0] ?? 0, limit: String(LIMIT_MS) },
         { transaction: "later burns", "CPU ms": mean(burns.slice(1)), limit: String(LIMIT_MS) },
       ];
-      if (Math.max(...burns) > LIMIT_MS)
-        throw new Error(`a burn took ${Math.max(...burns)} ms CPU, its limit is ${LIMIT_MS} ms`);
+      const longest = Math.max(...burns);
+      context.limits.timed(
+        longest > LIMIT_MS ? `a burn took ${longest} ms CPU, its limit is ${LIMIT_MS} ms` : null,
+      );
       return rows;
     } finally {
       await service.host.close();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { askPlainly } from "../../devnet/client/api.ts";
 import { type Host, startHost } from "../../devnet/host.ts";
 import { developmentSecrets } from "../../devnet/secrets.ts";
+import type { Limits } from "./limits.ts";
 import { cpuMs, workerdPid } from "./process-cpu.ts";
 
 /** What a part of the bench gets from `run.ts`. */
@@ -13,6 +14,7 @@ export interface BenchContext {
   folder: string;
   /** Smaller and shorter, to see that it works. */
   quick: boolean;
+  limits: Limits;
 }
 
 export interface BenchService {
