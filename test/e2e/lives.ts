@@ -21,16 +21,20 @@ interface Order {
 
 /** An escrow between two services, both of which are asked by their operators. */
 export class Escrow {
+  /** Of its life, for the errors. */
+  readonly name: string;
   readonly parties: Parties;
   readonly identifier: string;
 
-  private constructor(parties: Parties, identifier: string) {
+  private constructor(name: string, parties: Parties, identifier: string) {
+    this.name = name;
     this.parties = parties;
     this.identifier = identifier;
   }
 
   /** Has a job quoted by one service and bought by the other, until both see it locked. */
   static async open(
+    name: string,
     parties: Parties,
     type: PaymentSourceType,
     { agent, ...order }: Order = {},
@@ -59,7 +63,7 @@ export class Escrow {
         ...order,
       }),
     );
-    const escrow = new Escrow(parties, quote.blockchainIdentifier);
+    const escrow = new Escrow(name, parties, quote.blockchainIdentifier);
     await escrow.reaches("FundsLocked");
     return escrow;
   }
@@ -89,7 +93,7 @@ export class Escrow {
   // biome-ignore lint/suspicious/noExplicitAny: as of an answer
   async shows(side: Side, what: string, says: (record: any) => boolean): Promise<void> {
     await poll(
-      `a ${side} that ${what}`,
+      `an escrow ${this.name}: a ${side} that ${what}`,
       () => this.ask(side, "resolve-blockchain-identifier"),
       ({ json }) => says(json.data),
     );
@@ -104,7 +108,7 @@ export class Escrow {
 
 /** The parts of a life; what is not told happens by itself. */
 export interface Life {
-  opens(parties: Parties): Promise<Escrow>;
+  opens(name: string, parties: Parties): Promise<Escrow>;
   /** As soon as it is locked. */
   begins?(escrow: Escrow): Promise<void>;
   /** Alone: what goes on is disturbed. */
@@ -119,7 +123,8 @@ export interface Life {
 const BLOCK_MS = 500;
 const V1 = "Web3ChainV1";
 const V2 = "Web3ChainV2";
-const of = (type: PaymentSourceType) => (parties: Parties) => Escrow.open(parties, type);
+const of = (type: PaymentSourceType) => (name: string, parties: Parties) =>
+  Escrow.open(name, parties, type);
 
 export const LIVES: Record<string, Life> = {
   "without a result, which comes too late": {
@@ -166,7 +171,8 @@ export const LIVES: Record<string, Life> = {
     ends: "DisputedWithdrawn",
   },
   "that is refunded to the buyer's return address": {
-    opens: (parties) => Escrow.open(parties, V2, { buyerReturnAddress: STRANGER.address }),
+    opens: (name, parties) =>
+      Escrow.open(name, parties, V2, { buyerReturnAddress: STRANGER.address }),
     ends: "RefundWithdrawn",
     async isOver(escrow) {
       const { CurrentTransaction } = await escrow.shown("purchase");
@@ -175,10 +181,10 @@ export const LIVES: Record<string, Life> = {
     },
   },
   "that is paid in another currency": {
-    async opens(parties) {
+    async opens(name, parties) {
       const { priced: agent } = parties.seller;
       if (!agent) throw new Error("no agent has another price");
-      return Escrow.open(parties, V2, { agent });
+      return Escrow.open(name, parties, V2, { agent });
     },
     begins: (escrow) => escrow.take("payment", "submit-result", "ResultSubmitted"),
     ends: "Withdrawn",

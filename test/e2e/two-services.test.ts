@@ -71,9 +71,9 @@ it("both follow each escrow that clients of either spelling make, and each life,
     })),
   );
   const begun = Object.entries(LIVES).map(async ([name, life]) => {
-    const escrow = await life.opens(pairs[0]);
+    const escrow = await life.opens(name, pairs[0]);
     await life.begins?.(escrow);
-    return { name, life, escrow };
+    return { life, escrow };
   });
   const escrows = await Promise.all(talks);
   for (const { seller, buyer, identifier, asked } of escrows) {
