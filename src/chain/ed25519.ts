@@ -3,6 +3,7 @@
  * accepts, except for keys and commitments with a small-order part, which an honest key never
  * produces: there the equation is checked times the cofactor, as RFC 8032 §5.1.7 has it.
  */
+import { createPublicKey, verify as verifyNatively } from "node:crypto";
 import { hashes, Point, verify } from "@noble/ed25519";
 import { sha512 } from "@noble/hashes/sha2.js";
 
@@ -13,6 +14,10 @@ hashes.sha512 = sha512;
 export const GROUP_ORDER = Point.CURVE().n;
 
 export { Point };
+
+/** `SubjectPublicKeyInfo` of RFC 8410, up to the key's 32 bytes. */
+const KEY_HEAD = Buffer.from("302a300506032b6570032100", "hex");
+const KEY_LENGTH = 32;
 
 /**
  * Whether a key signed a message. Non-canonical encodings, keys of small order and scalars not
@@ -25,5 +30,30 @@ export function isSignedBy(
   message: Uint8Array,
   signature: Uint8Array,
 ): boolean {
-  return verify(signature, message, publicKey, { zip215: false });
+  // The runtime's verifier takes a tenth of the time. It never times the cofactor and recomputes the
+  // commitment, so what it accepts is right here as well, if the key is; what it refuses may be.
+  return (
+    (isSignedNatively(publicKey, message, signature) && isSoundKey(publicKey)) ||
+    verify(signature, message, publicKey, { zip215: false })
+  );
+}
+
+function isSignedNatively(
+  publicKey: Uint8Array,
+  message: Uint8Array,
+  signature: Uint8Array,
+): boolean {
+  if (publicKey.length !== KEY_LENGTH) return false;
+  const der = Buffer.concat([KEY_HEAD, publicKey]);
+  const key = createPublicKey({ key: der, format: "der", type: "spki" });
+  return verifyNatively(null, message, key, signature);
+}
+
+/** Whether a key is encoded canonically and its order is not small. */
+function isSoundKey(publicKey: Uint8Array): boolean {
+  try {
+    return !Point.fromBytes(publicKey).isSmallOrder();
+  } catch {
+    return false;
+  }
 }
