@@ -14,7 +14,12 @@ export function described<Schema extends z.ZodType>(
   description: string,
   ...examples: unknown[]
 ): Schema {
-  return schema.meta({ description, ...(examples.length > 0 && { examples }) });
+  const meta = { description, ...(examples.length > 0 && { examples }) };
+  // `meta` makes a copy, which costs a start as much as the schema did. Who describes a schema first
+  // has it as it is, all others get copies.
+  if (z.globalRegistry.has(schema)) return schema.meta(meta);
+  z.globalRegistry.add(schema, meta);
+  return schema;
 }
 
 /** Makes a schema a named component, which clients are generated with. */
