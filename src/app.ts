@@ -5,7 +5,7 @@ import { apiKeyRoutes } from "./api-keys/routes.ts";
 import { booksRoutes } from "./escrow/books/routes.ts";
 import { csvRoutes } from "./escrow/csv/routes.ts";
 import { disputeRoutes } from "./escrow/disputes/routes.ts";
-import { waitingSettlements } from "./escrow/disputes/store.ts";
+import { outputsSetAside, waitingSettlements } from "./escrow/disputes/store.ts";
 import { purchaseRoutes } from "./escrow/purchases/routes.ts";
 import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
 import { escrowRoutes } from "./escrow/routes.ts";
@@ -71,13 +71,16 @@ export function createApp(): Hono<AppEnv> {
     {
       at: API,
       router: walletRoutes(
-        [
-          waitingReferenceScripts,
-          waitingTransfers,
-          waitingRegistrations,
-          waitingEscrows,
-          waitingSettlements,
-        ],
+        {
+          waiting: [
+            waitingReferenceScripts,
+            waitingTransfers,
+            waitingRegistrations,
+            waitingEscrows,
+            waitingSettlements,
+          ],
+          setAside: outputsSetAside,
+        },
         (c, { sourceId }) => tellRecords(c.env, sourceId, c.var.deadline),
       ),
     },

@@ -13,18 +13,18 @@ import { managedWallet } from "./managed/tables.ts";
 import type { ChangeBody, ListQuery, WalletRecord } from "./schemas.ts";
 import type { ShownWallet, WalletInFull, WalletQuery } from "./shown/schemas.ts";
 import { showWallets } from "./shown/show.ts";
-import type { WaitingTasks } from "./waiting.ts";
+import type { WalletFeatures } from "./waiting.ts";
 
 /**
  * One page of the wallets in use that the API key may use, newest first, with what they hold, do and
  * wait for.
  *
- * @param features - what each feature knows to wait for a wallet
+ * @param features - what they know of a wallet
  */
 export async function listWallets(
   c: AppContext,
   query: ListQuery,
-  features: readonly WaitingTasks[],
+  features: WalletFeatures,
 ): Promise<ShownWallet[]> {
   const filters: (SQL | undefined)[] = [
     isNull(managedWallet.deletedAt),
@@ -65,7 +65,7 @@ function isAmong(ids: readonly string[] | null | undefined): SQL | undefined {
 export async function getWallet(
   c: AppContext,
   { id, walletType, includeSecret }: WalletQuery,
-  features: readonly WaitingTasks[],
+  features: WalletFeatures,
   now: number,
 ): Promise<WalletInFull> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });

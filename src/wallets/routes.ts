@@ -24,7 +24,7 @@ import {
 } from "./schemas.ts";
 import { shownWallet, walletInFull, walletQuery } from "./shown/schemas.ts";
 import { listTransactions } from "./transactions.ts";
-import type { WaitingTasks } from "./waiting.ts";
+import type { WalletFeatures } from "./waiting.ts";
 
 const UNKNOWN_WALLET = "There is no such wallet.";
 const UNKNOWN_RULE = "There is no such rule.";
@@ -32,10 +32,10 @@ const UNKNOWN_RULE = "There is no such rule.";
 /**
  * `/wallet`: the wallets of the payment sources, and the rules that watch their balances.
  *
- * @param features - what each feature knows to wait for a wallet
+ * @param features - what they know of a wallet
  * @param wentOn - has what was given up with a wallet go on, once the wallet is added again
  */
-export function walletRoutes(features: readonly WaitingTasks[], wentOn: AddedWallet) {
+export function walletRoutes(features: WalletFeatures, wentOn: AddedWallet) {
   const router = createRouter();
   router.events.push({
     kind: "WALLET_LOW_BALANCE",

@@ -29,6 +29,14 @@ export type WaitingTasks = (
   limit: number,
 ) => Promise<WaitingTask[]>;
 
+/** What features know of wallets that only show it. */
+export interface WalletFeatures {
+  /** What each of them knows to wait for a wallet. */
+  waiting: readonly WaitingTasks[];
+  /** Names of the outputs of a network's wallets that are kept for something, and not spent. */
+  setAside(ledger: Database, network: Network): Promise<ReadonlySet<string>>;
+}
+
 /** A feature's record that waits. */
 export interface WaitingRecord<State extends string> extends Pick<WaitingTask, "vkey" | "dueAt"> {
   id: string;

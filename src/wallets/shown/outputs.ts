@@ -12,10 +12,15 @@ import type { WalletStand } from "./stand.ts";
  * What a wallet can spend now: the provider's outputs, with what its own transactions have changed.
  *
  * @param utxos - at the wallet's address, as the provider shows them
+ * @param setAside - names of outputs that are kept for something
  */
-export function outputsOf(utxos: readonly ProviderUtxo[], stand: WalletStand): ShownOutputs {
+export function outputsOf(
+  utxos: readonly ProviderUtxo[],
+  stand: WalletStand,
+  setAside: ReadonlySet<string>,
+): ShownOutputs {
   const { lineRoot, collateral, open } = stand;
-  const outputs = spendable(utxos, stand);
+  const outputs = spendable(utxos, stand, setAside);
   const shown = (name: string | null) => {
     const output = outputs.find((one) => outputName(one) === name);
     return output ? { output: outputName(output), amount: coinOf(output).toString() } : null;
@@ -30,18 +35,24 @@ export function outputsOf(utxos: readonly ProviderUtxo[], stand: WalletStand): S
 }
 
 /** What those outputs hold together, by unit. */
-export function spendableOf(utxos: readonly ProviderUtxo[], stand: WalletStand): Balance {
+export function spendableOf(
+  utxos: readonly ProviderUtxo[],
+  stand: WalletStand,
+  setAside: ReadonlySet<string>,
+): Balance {
   const total: Balance = new Map();
-  for (const { value } of spendable(utxos, stand)) addAll(total, value);
+  for (const { value } of spendable(utxos, stand, setAside)) addAll(total, value);
   return total;
 }
 
 function spendable(
   utxos: readonly ProviderUtxo[],
   { open, spentElsewhere }: WalletStand,
+  setAside: ReadonlySet<string>,
 ): WalletOutput[] {
   const elsewhere = new Set(spentElsewhere.map(({ output }) => output));
-  return ownOutputs(walletOutputs(utxos), open, elsewhere);
+  const own = ownOutputs(walletOutputs(utxos), open, elsewhere);
+  return own.filter((one) => !setAside.has(outputName(one)));
 }
 
 const coinOf = ({ value }: WalletOutput): bigint => value.get("") ?? 0n;

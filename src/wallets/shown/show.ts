@@ -10,7 +10,7 @@ import { walletRecordOf } from "../managed/record.ts";
 import type { WalletRow } from "../managed/tables.ts";
 import { meaningOf } from "../spending/life.ts";
 import { pausedUntil, recentOf } from "../spending/trouble/elsewhere.ts";
-import type { WaitingTask, WaitingTasks } from "../waiting.ts";
+import type { WaitingTask, WalletFeatures } from "../waiting.ts";
 import { lowBalanceSummary, missingForTasks, missingFunds } from "./missing.ts";
 import type { ShownSpentElsewhere, ShownWallet } from "./schemas.ts";
 import { AT_REST, readStands, type StoredTransaction, type WalletStand } from "./stand.ts";
@@ -32,16 +32,16 @@ export interface Shown {
  * Shows what wallets hold, do and wait for. What their objects know is read from the database; what a
  * provider does not say in time is null.
  *
- * @param features - what each feature knows to wait for a wallet
+ * @param features - what they know of a wallet
  */
 export async function showWallets(
   c: AppContext,
   rows: WalletRow[],
-  features: readonly WaitingTasks[],
+  features: WalletFeatures,
 ): Promise<Shown[]> {
   const { env } = c;
   const { deadline, caller } = c.var;
-  const [rules, { stands, waiting }] = await Promise.all([
+  const [rules, { stands, waiting, setAside }] = await Promise.all([
     rulesOf(
       db(env, undefined, { deadline }),
       rows.map(({ id }) => id),
@@ -67,14 +67,18 @@ export async function showWallets(
         Balance: held
           ? [...held.balance].map(([unit, amount]) => ({ unit, amount: `${amount}` }))
           : null,
-        Outputs: held ? outputsOf(held.utxos, stand) : null,
+        Outputs: held ? outputsOf(held.utxos, stand, setAside) : null,
         Transactions: underWay.map(renderTransaction),
         Waiting: tasks.map(renderWaiting),
         HeldUp: stand.hold && { ...stand.hold, since: isoTime(stand.hold.since) },
         SpentElsewhere: renderElsewhere(stand, now),
         Missing: [
           ...missingFunds(row.address, own, held?.balance ?? null),
-          ...missingForTasks(row.address, tasks, held ? spendableOf(held.utxos, stand) : null),
+          ...missingForTasks(
+            row.address,
+            tasks,
+            held ? spendableOf(held.utxos, stand, setAside) : null,
+          ),
         ],
         LowBalanceSummary: lowBalanceSummary(own),
       },
@@ -86,19 +90,22 @@ export async function showWallets(
 async function readLedgers(
   env: Env,
   rows: readonly WalletRow[],
-  features: readonly WaitingTasks[],
+  features: WalletFeatures,
   deadline: number,
 ) {
   const stands = new Map<string, WalletStand>();
   const waiting = new Map<string, WaitingTask[]>();
+  const setAside = new Set<string>();
   const read = async (network: Network) => {
     const vkeys = rows.filter((row) => row.network === network).map(({ vkey }) => vkey);
     if (vkeys.length === 0) return;
     const ledger = db(env, network, { deadline });
-    const [standing, ...tasks] = await Promise.all([
+    const [standing, kept, ...tasks] = await Promise.all([
       readStands(ledger, network, vkeys),
-      ...features.map((waitingOf) => waitingOf(ledger, network, vkeys, MOST_WAITING)),
+      features.setAside(ledger, network),
+      ...features.waiting.map((waitingOf) => waitingOf(ledger, network, vkeys, MOST_WAITING)),
     ]);
+    for (const name of kept) setAside.add(name);
     for (const [vkey, stand] of standing) stands.set(nameOf({ network, vkey }), stand);
     for (const [vkey, own] of Map.groupBy(tasks.flat(), (task) => task.vkey))
       waiting.set(
@@ -107,7 +114,7 @@ async function readLedgers(
       );
   };
   await Promise.all(NETWORKS.map(read));
-  return { stands, waiting };
+  return { stands, waiting, setAside };
 }
 
 const nameOf = ({ network, vkey }: Pick<WalletRow, "network" | "vkey">) => `${network}:${vkey}`;

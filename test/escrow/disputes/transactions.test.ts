@@ -39,6 +39,7 @@ it("a dispute of Web3ChainV1 is settled by a transaction that administrators sig
   expect(first).toMatchObject({ state: "Collecting", missingSignatures: 1, SignedBy: [] });
   const second = await proposed();
   expect(await setAside()).toEqual([await outputOf(second.id)]);
+  const spendable = await spendableOutputs(desk);
   expect(await disputed.sign(first.id, byAdmin(first))).toMatchObject({
     status: 409,
     message: expect.stringContaining("Replaced"),
@@ -50,6 +51,7 @@ it("a dispute of Web3ChainV1 is settled by a transaction that administrators sig
     });
   expect(await disputed.proposal()).toBeNull();
   expect(await setAside()).toEqual([]);
+  expect(await spendableOutputs(desk)).toBe(spendable + 1);
 
   // What nobody signs in time is over, and says so.
   const third = await proposed();
@@ -185,6 +187,15 @@ const outputOf = (id: string) =>
   env.DB.prepare("SELECT set_aside FROM dispute_proposal WHERE id = ?")
     .bind(id)
     .first<string>("set_aside");
+
+/** How many outputs the source's wallets can spend, as they are shown. */
+async function spendableOutputs(desk: DisputeDesk["desk"]): Promise<number> {
+  const { data } = await desk.ask<{ Wallets: { Outputs: { count: number } }[] }>(
+    "GET",
+    "/wallet/list?limit=100",
+  );
+  return data.Wallets.reduce((sum, { Outputs }) => sum + Outputs.count, 0);
+}
 
 /** The settlements that the source's wallets say they wait with. */
 async function waiting({ desk }: DisputeDesk) {
