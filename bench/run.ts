@@ -68,6 +68,7 @@ const TITLES = {
   registration: "From the request to the signed transaction",
   wallets: "Many tasks of one wallet; fees in minor units",
   steps: "Results of one seller's wallet, from the request to the chain",
+  stepCalls: "Provider calls of results, by path",
   purchases: "From POST /purchase to the locked escrow",
   workerBots: "Migration of worker bots",
   webhooks: "Events, from their commit to every receiver",
@@ -147,7 +148,11 @@ async function run(context: BenchContext): Promise<void> {
   await part(context, ["purchases"], async () =>
     report("purchases", await benchPurchases(context)),
   );
-  await part(context, ["steps"], async () => report("steps", await benchSteps(context)));
+  await part(context, ["steps"], async () => {
+    const { rows, calls } = await benchSteps(context);
+    report("steps", rows);
+    report("stepCalls", calls);
+  });
   await part(context, ["webhooks"], async () => {
     const { rows, writes, neighbours, excesses } = await benchWebhooks(context);
     report("webhooks", rows);

@@ -15,19 +15,29 @@ interface Round {
   count: number;
 }
 
+interface StepCosts {
+  rows: Row[];
+  /** The provider calls of each round, by path. */
+  calls: Row[];
+}
+
 /**
  * Has a hundred escrows locked, then the result of one of them asked for, and then those of all others at
  * once, with a block whenever the wallet has handed over what it can. All is done a second time by a service
  * that counts D1 rows.
  */
-export async function benchSteps(context: BenchContext): Promise<Row[]> {
+export async function benchSteps(context: BenchContext): Promise<StepCosts> {
   const counted = { ...context, bundle: countedBundle(context.bundle, context.folder) };
   const rows: Row[] = [];
+  const calls: Row[] = [];
   for (const type of ["Web3ChainV1", "Web3ChainV2"] as const) {
     const rounds: Round[] = [1, context.quick ? 20 : 100].map((count) => ({ type, count }));
     const timed = await withAgent(context, type, async (service, node) => {
       const measured: Row[] = [];
-      for (const round of rounds) measured.push(await measure(service, node, round, measured));
+      for (const round of rounds) {
+        measured.push(await measure(service, node, round, measured));
+        calls.push(...callsOf(node, round));
+      }
       return measured;
     });
     const costs = await withAgent(counted, type, async (service, node) => {
@@ -43,7 +53,18 @@ export async function benchSteps(context: BenchContext): Promise<Row[]> {
     });
     rows.push(...timed.map((row, i) => ({ ...row, ...costs[i] })));
   }
-  return rows;
+  return { rows, calls };
+}
+
+function callsOf({ calls }: DevnetNode, { type, count }: Round): Row[] {
+  return [...calls]
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([path, made]) => ({
+      contract: type,
+      results: count,
+      path,
+      "calls/result": made / count,
+    }));
 }
 
 async function measure(
