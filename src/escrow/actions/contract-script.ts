@@ -4,12 +4,23 @@ import { scriptOfHash } from "../../chain/plutus/script.ts";
 import { type Provider, ProviderError } from "../../chain/provider/provider.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 
-/** A contract's script, as the chain shows it. @throws ProviderError */
+/** Contracts whose scripts an isolate keeps: more than a deployment has sources. */
+const MOST_KEPT = 20;
+/** By hash, which a script is checked against: it never changes. */
+const kept = new Map<string, ScriptSource>();
+
+/** A contract's script, as the chain shows it; it is asked for once. @throws ProviderError */
 export async function scriptOf(
   contractAddress: string,
   provider: Pick<Provider, "scriptCbor">,
 ): Promise<ScriptSource> {
   const hash = parseAddress(contractAddress)?.payment.hash ?? "";
+  const known = kept.get(hash) ?? (await askFor(hash, provider));
+  if (kept.size < MOST_KEPT) kept.set(hash, known);
+  return known;
+}
+
+async function askFor(hash: string, provider: Pick<Provider, "scriptCbor">): Promise<ScriptSource> {
   const shown = await provider.scriptCbor(hash);
   const script = shown === null ? null : scriptOfHash(hash, shown);
   if (script === null)
