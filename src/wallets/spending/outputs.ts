@@ -1,4 +1,4 @@
-import type { Provider } from "../../chain/provider/provider.ts";
+import type { ProtocolParameters, Provider } from "../../chain/provider/provider.ts";
 import { outputName, type WalletOutput } from "../../chain/transaction/plan.ts";
 import { walletOutputs } from "../../chain/transaction/selection.ts";
 import { isLiving, isOpen } from "./life.ts";
@@ -6,11 +6,21 @@ import type { OwnOutput, WalletTransaction } from "./transaction.ts";
 
 /** How long what the provider has shown is good enough. */
 const FRESH_MS = 60_000;
+/** The same for protocol parameters, which change with an epoch. */
+const PARAMETERS_MS = 5 * 60_000;
 
-/** A wallet's outputs as the provider showed them last, kept between runs. */
+/** What is known of the node that evaluates scripts. */
+export interface Evaluator {
+  /** Whether it knows outputs of its mempool: so it is taken to do until it says that it does not. */
+  knowsMempool: boolean;
+}
+
+/** A wallet's outputs as the provider showed them last, and what it tells all alike, kept between runs. */
 export class OutputView {
+  readonly evaluator: Evaluator = { knowsMempool: true };
   #seen: { outputs: readonly WalletOutput[]; at: number } | null = null;
   #last: readonly WalletOutput[] = [];
+  #parameters: { read: ProtocolParameters; epoch: number; at: number } | null = null;
 
   /**
    * Asks the provider at most once a minute.
@@ -28,6 +38,24 @@ export class OutputView {
     return this.#last;
   }
 
+  /**
+   * Asks for the protocol parameters at most every five minutes, and in each epoch.
+   *
+   * @param epoch - names it: the slot with which it ends
+   * @param now - epoch milliseconds
+   */
+  async parameters(
+    provider: Pick<Provider, "protocolParameters">,
+    epoch: number,
+    now: number,
+  ): Promise<ProtocolParameters> {
+    const known = this.#parameters;
+    if (known?.epoch === epoch && now - known.at < PARAMETERS_MS) return known.read;
+    const read = await provider.protocolParameters();
+    this.#parameters = { read, epoch, at: now };
+    return read;
+  }
+
   /** What it has shown last, forgotten or not. */
   get last(): readonly WalletOutput[] {
     return this.#last;
@@ -41,6 +69,7 @@ export class OutputView {
   /** Has the provider asked again: funds are short, or what it showed is not what is there. */
   forget(): void {
     this.#seen = null;
+    this.#parameters = null;
   }
 }
 

@@ -21,7 +21,7 @@ export const PARAMETERS = {
   ...PROTOCOL_PARAMETERS,
   plutusV3Costs: (COST_MODELS[2] ?? []).map(BigInt),
 };
-const NOTHING = { open: [], accepted: new Set<string>() };
+const NOTHING = { open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } };
 
 /** What the wallet can spend. */
 function outputsOf(stage: Stage, { address }: Wallet): WalletOutput[] {

@@ -5,6 +5,7 @@ import {
   type ProtocolParameters,
   ProviderError,
 } from "../../../chain/provider/provider.ts";
+import { epochEnd } from "../../../chain/slots.ts";
 import { buildTransaction } from "../../../chain/transaction/build.ts";
 import { unitsOf } from "../../../chain/transaction/fee.ts";
 import {
@@ -50,7 +51,7 @@ export async function surroundings(ports: WalletPorts, tip: Block): Promise<Surr
   const keys = await ports.keys();
   const [shown, parameters, published, kept] = await Promise.all([
     ports.view.read(ports.provider, keys.address, ports.now()),
-    ports.provider.protocolParameters(),
+    ports.view.parameters(ports.provider, epochEnd(ports.network, tip.slot), ports.now()),
     ports.published(),
     Promise.all(ports.works.map((work) => work.setAside?.() ?? [])),
   ]);
@@ -242,6 +243,7 @@ async function build(job: Job, place: Place, members: readonly Member[]): Promis
   const plan = await measured(ports.provider, composed, chosen, {
     open: run.open,
     accepted: around.accepted,
+    evaluator: ports.view.evaluator,
   });
   const built = buildTransaction(plan, payFrom(composed.wallet, plan), [keys]);
   if (built.fee > HIGHEST_FEE)

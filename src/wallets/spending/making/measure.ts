@@ -9,6 +9,7 @@ import { type Draft, draftTransaction } from "../../../chain/transaction/build.t
 import { outputName, type TransactionPlan } from "../../../chain/transaction/plan.ts";
 import { payFrom } from "../../../chain/transaction/selection.ts";
 import { isWaiting } from "../life.ts";
+import type { Evaluator } from "../outputs.ts";
 import type { WalletTransaction } from "../transaction.ts";
 import type { Composed } from "./compose.ts";
 import { BadMembers, type Member } from "./members.ts";
@@ -19,6 +20,7 @@ interface Known {
   open: readonly WalletTransaction[];
   /** Hashes of those that a node has accepted just now. */
   accepted: ReadonlySet<string>;
+  evaluator: Evaluator;
 }
 
 /**
@@ -39,7 +41,7 @@ export async function measured(
   const draft = draftTransaction(plan, payFrom(wallet, plan), 1);
   try {
     return draft.measured(
-      await evaluated(provider, draft, parentsOf(draft, wallet.address, known)),
+      await evaluated(provider, draft, parentsOf(draft, wallet.address, known), known.evaluator),
     );
   } catch (error) {
     const bad = members.filter(({ part }) => {
@@ -94,15 +96,21 @@ function parentsOf({ inputs }: Draft, address: string, { open, accepted }: Known
 }
 
 /** A node may know the parents from its mempool; it is told of them when it does not, and only then. */
-async function evaluated(provider: Pick<Provider, "evaluate">, { cbor }: Draft, parents: Parents) {
-  const { outputs, areAccepted } = parents;
-  const isTold = outputs.length > 0 && !areAccepted;
+async function evaluated(
+  provider: Pick<Provider, "evaluate">,
+  { cbor }: Draft,
+  { outputs, areAccepted }: Parents,
+  evaluator: Evaluator,
+) {
+  const isTold = outputs.length > 0 && !(areAccepted && evaluator.knowsMempool);
   try {
     return await provider.evaluate(cbor, isTold ? outputs : []);
   } catch (error) {
     const wanted = isTold ? "AdditionalUtxoOverlap" : "UnknownInput";
     const isOther = error instanceof NotEvaluated && error.obstacle === wanted;
     if (!isOther || outputs.length === 0) throw error;
-    return await provider.evaluate(cbor, isTold ? [] : outputs);
+    const units = await provider.evaluate(cbor, isTold ? [] : outputs);
+    if (areAccepted) evaluator.knowsMempool = isTold;
+    return units;
   }
 }

@@ -64,11 +64,13 @@ const parent = (phase: WalletTransaction["phase"]) =>
 const measure = (
   provider: ReturnType<typeof node>,
   { phase = "InBlock", accepted = [] }: { phase?: WalletTransaction["phase"]; accepted?: string[] },
+  evaluator = { knowsMempool: true },
 ) => {
   const parts = [step("11")];
   return measured(provider, compose(parts, purse, frame), membersOf(parts), {
     open: [parent(phase)],
     accepted: new Set(accepted),
+    evaluator,
   });
 };
 
@@ -76,7 +78,7 @@ describe("the units of a transaction's scripts", () => {
   it("are those that are known, and no node is asked", async () => {
     const parts = [step("11", { memory: 100n, steps: 200n })];
     const asked = node();
-    const known = { open: [], accepted: new Set<string>() };
+    const known = { open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } };
     const composed = compose(parts, purse, frame);
     const plan = await measured(asked, composed, membersOf(parts), known);
     expect(plan.scriptInputs).toMatchObject([{ units: { memory: 115n, steps: 230n } }]);
@@ -106,6 +108,9 @@ describe("the units of a transaction's scripts", () => {
     const unknowing = node("UnknownInput");
     await measure(unknowing, { phase: "Sent" });
     expect(unknowing.told).toEqual([[], [`${PARENT}#1`]]);
+    const again = node();
+    await measure(again, { phase: "Sent" }, { knowsMempool: false });
+    expect(again.told).toEqual([[`${PARENT}#1`]]);
     const knowing = node("AdditionalUtxoOverlap");
     await measure(knowing, { phase: "Stored" });
     expect(knowing.told).toEqual([[`${PARENT}#1`], []]);
@@ -115,7 +120,7 @@ describe("the units of a transaction's scripts", () => {
     const parts = [step("99"), step("11"), step("55")];
     const failing = async (error: Error) => {
       const composed = compose(parts, purse, frame);
-      const known = { open: [], accepted: new Set<string>() };
+      const known = { open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } };
       const thrown = await measured(node(error), composed, membersOf(parts), known).catch(
         (one: unknown) => one,
       );
