@@ -36,11 +36,15 @@ export async function look(
 
   const known = new Set(open.map(({ hash }) => hash));
   const over = new Set<string>();
+  const places = new Places(
+    chain,
+    open.filter(({ phase }) => isWaiting(phase)),
+  );
   for (const one of open) {
     if (stands(one)) continue;
     const makers = one.inputs.map(makerOf).filter((hash) => known.has(hash));
     if (makers.every((hash) => inChain.has(hash))) {
-      const seen = await seenAs(chain, one, tip, threshold);
+      const seen = await seenAs(places, one, tip, threshold);
       happenings.push(...seen);
       if (seen.length > 0) {
         inChain.add(one.hash);
@@ -100,20 +104,67 @@ async function goneFrom(
   );
   for (const [hash, ones] of newestFirst) {
     const height = ones[0]?.blockHeight ?? 0;
-    const block = height > tip.height ? null : await chain.block(height);
+    const block = height === tip.height ? tip : await blockUpTo(chain, height, tip);
     if (block?.hash === hash) break;
     if (block !== null) for (const one of ones) gone.add(one);
   }
   return gone;
 }
 
+const blockUpTo = (chain: Chain, height: number, tip: Block) =>
+  height > tip.height ? null : chain.block(height);
+
+type Found = Awaited<ReturnType<Chain["transaction"]>>;
+
+/**
+ * Where transactions stand, each asked for once at most: once the first and the last of a line are found in
+ * one block, so are all between them, since each spends from the one before.
+ */
+class Places {
+  readonly #chain: Chain;
+  readonly #found = new Map<string, Found>();
+  /** What spends from a transaction and waits for a block too. */
+  readonly #next: ReadonlyMap<string, WalletTransaction>;
+
+  constructor(chain: Chain, waiting: readonly WalletTransaction[]) {
+    this.#chain = chain;
+    this.#next = new Map(
+      waiting.flatMap((one) => one.inputs.map((input) => [makerOf(input), one] as const)),
+    );
+  }
+
+  async of(one: WalletTransaction): Promise<Found> {
+    const found = await this.#ask(one);
+    if (found?.validContract) await this.#inBlockOf(one, found);
+    return found;
+  }
+
+  async #ask({ hash }: WalletTransaction): Promise<Found> {
+    const known = this.#found.get(hash);
+    if (known !== undefined) return known;
+    const found = await this.#chain.transaction(hash);
+    this.#found.set(hash, found);
+    return found;
+  }
+
+  async #inBlockOf(first: WalletTransaction, found: NonNullable<Found>): Promise<void> {
+    const line: WalletTransaction[] = [];
+    for (let one = this.#next.get(first.hash); one; one = this.#next.get(one.hash)) line.push(one);
+    const last = line.pop();
+    if (!last || line.every(({ hash }) => this.#found.has(hash))) return;
+    const end = await this.#ask(last);
+    if (!end?.validContract || end.blockHash !== found.blockHash) return;
+    for (const { hash } of line) this.#found.set(hash, { ...found, hash });
+  }
+}
+
 async function seenAs(
-  chain: Chain,
+  places: Places,
   one: WalletTransaction,
   tip: Block,
   threshold: number,
 ): Promise<Happening[]> {
-  const found = await chain.transaction(one.hash);
+  const found = await places.of(one);
   if (found === null) return [];
   const { blockHeight, blockHash, blockTime, validContract } = found;
   const facts = { blockHeight, blockHash, blockTime };

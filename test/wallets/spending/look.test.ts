@@ -51,12 +51,32 @@ describe("a look at the chain", () => {
     const { provider, tip, calls } = chain(10, { a: 9, b: 10 });
     const open = [transaction("a", ["x#0"]), transaction("b", ["a#0"]), transaction("c", ["b#0"])];
     const seen = await look(provider, open, tip, 2);
-    expect(calls).toEqual(["a", "b", "c"]);
+    expect(calls).toEqual(["a", "c", "b"]);
     expect(seen.map(({ hash, event }) => `${hash} ${event}`)).toEqual([
       "a Seen",
       "a Deep",
       "b Seen",
     ]);
+  });
+
+  it("asks for the ends of lines alone, where one block has them whole", async () => {
+    const held = { a: 9, b: 9, c: 9, d: 9, e: 9, f: 10, g: 10, h: 10 };
+    const { provider, tip, calls } = chain(10, held);
+    const open = [
+      // Two lanes that part at `a`, the second of them in two blocks.
+      ...[transaction("a", ["x#0"]), transaction("b", ["a#0"]), transaction("c", ["b#0"])],
+      ...[transaction("d", ["c#0"]), transaction("e", ["a#1"]), transaction("f", ["e#0"])],
+      ...[transaction("g", ["f#0"]), transaction("h", ["g#0"]), transaction("i", ["x#1"])],
+    ];
+    const seen = await look(provider, open, tip, 3);
+    expect(seen).toEqual(
+      Object.entries(held).map(([hash, blockHeight]) => ({
+        hash,
+        event: "Seen",
+        facts: { blockHeight, blockHash: `block ${blockHeight}`, blockTime: 0 },
+      })),
+    );
+    expect(calls).toEqual(["a", "h", "b", "d", "e", "f", "i"]);
   });
 
   it("asks for what spends what a failed script left of the collateral", async () => {
