@@ -35,6 +35,10 @@ it("PAYMENT_DEADLINE_NEAR tells once, by the chain's time, of a result that is o
   ]);
   await settle(chain, source);
   expect(await told()).toEqual([]);
+  // As a version left them that knew no deadlines.
+  await env.DB.prepare("UPDATE escrow SET deadline = NULL").run();
+  const migration = env.TEST_MIGRATIONS.find(({ name }) => name.includes("old_deadlines"));
+  for (const query of migration?.queries ?? []) await env.DB.prepare(query).run();
   await chain.advance(31 * MINUTE);
   await chain.mine();
   for (let pass = 0; pass < 2; pass++) await settle(chain, source);
