@@ -6,7 +6,7 @@ import { Answer, secretsOf } from "./answer.tsx";
 import { bodyOf, FieldError, FieldInput, initialValues, put } from "./form.tsx";
 import { at } from "./path.ts";
 import type { Action, FromRow, Helper } from "./resource.ts";
-import { network } from "./route.ts";
+import { network, route } from "./route.ts";
 import { announce } from "./status.tsx";
 
 interface DialogProps {
@@ -21,7 +21,7 @@ interface DialogProps {
 export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const fields = action.fields ?? [];
-  const [values, setValues] = useState(() => initialValues(fields, row));
+  const [values, setValues] = useState(() => initialValues(fields, row, route.value.query));
   const [problem, setProblem] = useState<CallError | FieldError | null>(null);
   const [isSending, setSending] = useState(false);
   const [isSure, setSure] = useState(false);

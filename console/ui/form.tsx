@@ -17,10 +17,19 @@ export class FieldError extends Error {
   }
 }
 
-/** What the fields hold at first. */
-export function initialValues(fields: readonly Field[], row: unknown): Values {
+/**
+ * What the fields hold at first.
+ *
+ * @param given - what the URL has for those that a row has nothing for
+ */
+export function initialValues(
+  fields: readonly Field[],
+  row: unknown,
+  given: Readonly<Record<string, string>> = {},
+): Values {
   return Object.fromEntries(
     fields.map(({ name, from, initial = "", as, itemName }) => {
+      if (row === null && as !== "secret") return [name, given[name] ?? initial];
       if (from === undefined || row === null) return [name, initial];
       const value = at(row, from);
       if (as === "json") return [name, value === undefined ? "" : JSON.stringify(value, null, 2)];

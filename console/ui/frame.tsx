@@ -3,6 +3,7 @@ import { Component, type ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { call, forgetAnswers } from "../api/request.ts";
 import { type KeyStatus, key, keyStatus, may, signOut } from "../api/session.ts";
+import { FirstRun } from "../pages/first-run.tsx";
 import { NAVIGATION, type NavigationEntry } from "../pages/index.tsx";
 import { units } from "./format.ts";
 import { changeQuery, FROM_START, hrefOf, NETWORKS, network, route } from "./route.ts";
@@ -24,6 +25,9 @@ async function readBasics(): Promise<void> {
   units.value = new Map(Units.map(({ unit, ...rest }) => [unit, rest]));
 }
 
+/** Pages that the first steps lead to. */
+const FIRST_PAGES: ReadonlySet<string> = new Set(["overview", "sources", "wallets", "agents"]);
+
 export function Frame() {
   const token = key.value;
   useEffect(() => {
@@ -41,6 +45,7 @@ export function Frame() {
       <Header />
       <Navigation current={entry} />
       <main id="main" tabIndex={-1}>
+        {entry && FIRST_PAGES.has(entry.name) && <FirstRun />}
         {entry ? (
           <Guarded key={entry.name} entry={entry} />
         ) : (

@@ -8,7 +8,6 @@ import { network, pageHref } from "../../ui/route.ts";
 import { Reading } from "../../ui/status.tsx";
 import { clock } from "../../ui/value.tsx";
 import { deadlines, disputes, needsPerson, tasks } from "./escrow-todos.ts";
-import { FirstRun } from "./first-run.tsx";
 import { Money } from "./money.tsx";
 import { type Todo, TROUBLES, troublesOf } from "./troubles.ts";
 import { Volumes } from "./volumes.tsx";
@@ -91,7 +90,6 @@ export function Overview() {
     <>
       <h1>Overview</h1>
       {health.error && <Problem problem={health.error} />}
-      {health.data && <FirstRun hasSource={sources.length > 0} />}
       <h2>Needs a person</h2>
       {!isWhole && !health.error && <Reading />}
       {parts

@@ -1,0 +1,96 @@
+/** What a deployment that has nothing yet is led through: a source, wallets, the first agent. */
+import { OFTEN_MS, useLive } from "../api/live.ts";
+import { call } from "../api/request.ts";
+import { may } from "../api/session.ts";
+import { network, pageHref } from "../ui/route.ts";
+
+interface Progress {
+  hasSource: boolean;
+  /** Address of the first selling wallet; null: there is none. */
+  seller: string | null;
+  hasBuyer: boolean;
+  /** Nobody has to be led any further. */
+  isOver: boolean;
+}
+
+interface Source {
+  SellingWallets: { walletAddress: string }[];
+  PurchasingWallets: unknown[];
+}
+
+async function readList(path: string, limit: number, signal: AbortSignal): Promise<unknown[]> {
+  const query = { network: network.value, limit: String(limit) };
+  const data = await call<Record<string, unknown[]>>({ method: "GET", path, query }, signal);
+  return Object.values(data)[0] ?? [];
+}
+
+/** Who only buys needs no agent; who has sold had one before it came here. */
+async function readProgress(signal: AbortSignal, before: Progress | null): Promise<Progress> {
+  if (before?.isOver) return before;
+  const sources = (await readList("/payment-source-extended", 100, signal)) as Source[];
+  const [seller] = sources.flatMap(({ SellingWallets }) => SellingWallets);
+  const hasBuyer = sources.some(({ PurchasingWallets }) => PurchasingWallets.length > 0);
+  const hasSold =
+    seller !== undefined &&
+    ((await readList("/registry", 1, signal)).length > 0 ||
+      (await readList("/payment", 1, signal)).length > 0);
+  return {
+    hasSource: sources.length > 0,
+    seller: seller?.walletAddress ?? null,
+    hasBuyer,
+    isOver: hasSold || (seller === undefined && hasBuyer),
+  };
+}
+
+const stepsOf = ({ hasSource, seller, hasBuyer }: Progress) => [
+  {
+    isDone: hasSource,
+    href: pageHref("sources", "", { do: "create" }),
+    title: "Create a payment source",
+    about: "From the provider's key and the contract's administrators.",
+  },
+  {
+    isDone: seller !== null,
+    href: pageHref("wallets", "", { do: "create", walletType: "Selling" }),
+    title: "Create a selling wallet",
+    about: "Its mnemonic is shown once: write it down, and confirm that you have.",
+  },
+  {
+    isDone: hasBuyer,
+    href: pageHref("wallets", "", { do: "create", walletType: "Purchasing" }),
+    title: "Create a purchasing wallet, if agents here shall buy",
+    about: "Send it what it shall pay with.",
+  },
+  {
+    isDone: false,
+    href: pageHref("agents", "", { tab: "registered", do: "register" }),
+    title: "Register the first agent",
+    about: `The selling wallet pays for its token: send a little of the native coin to ${seller ?? "it"} first.`,
+  },
+];
+
+/** Shown on each page that a step leads to, until the network has what it needs. */
+export function FirstRun() {
+  const live = useLive<Progress | null>(
+    `first run ${network.value} ${may("Admin")}`,
+    async (signal, before) => (may("Admin") ? await readProgress(signal, before) : null),
+    OFTEN_MS,
+  );
+  const progress = live.data;
+  if (!progress || progress.isOver) return null;
+  const steps = stepsOf(progress);
+  const next = steps.find(({ isDone }) => !isDone);
+  return (
+    <section class="panel" aria-label="First steps">
+      <h2>First steps on {network.value}</h2>
+      <ol>
+        {steps.map((step) => (
+          <li key={step.title} {...(step === next && { "aria-current": "step" })}>
+            {step.isDone ? <>✓ {step.title}</> : <a href={step.href}>{step.title}</a>}
+            {!step.isDone && <p class="about">{step.about}</p>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
