@@ -64,19 +64,14 @@ export function ActionDialog({ action, row, onClose, onDone }: DialogProps) {
   const blamed = (name: string) =>
     problem?.field === name || problem?.field === name.split(".")[0] ? problem?.message : undefined;
 
-  // What is shown this once is not lost by a key that was hit too often.
-  const hold = (event: Event) => {
-    if (answer !== null && secretsOf(action, answer).length > 0) event.preventDefault();
+  const closed = () => {
+    // What is shown this once is not lost by the Escape key, which a browser obeys the second time.
+    if (answer !== null && secretsOf(action, answer).length > 0) dialog.current?.showModal();
+    else onClose();
   };
 
   return (
-    <dialog
-      ref={dialog}
-      onClose={onClose}
-      onCancel={hold}
-      onKeyDown={(event) => event.key === "Escape" && hold(event)}
-      aria-labelledby="dialog-title"
-    >
+    <dialog ref={dialog} onClose={closed} aria-labelledby="dialog-title">
       <h2 id="dialog-title">{action.label}</h2>
       {answer === null ? (
         <form onSubmit={submit} noValidate>
