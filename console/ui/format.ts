@@ -89,3 +89,8 @@ export function words(name: string): string {
   const text = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** The name of a member as people read it: `responseStatus` as `Response status`. */
+export function memberText(name: string): string {
+  return words(name.charAt(0).toUpperCase() + name.slice(1));
+}

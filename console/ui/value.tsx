@@ -2,7 +2,16 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { amountText, dateText, distanceText, short, timeOf, unitText, words } from "./format.ts";
+import {
+  amountText,
+  dateText,
+  distanceText,
+  memberText,
+  short,
+  timeOf,
+  unitText,
+  words,
+} from "./format.ts";
 import { textAt } from "./path.ts";
 import type { Kind } from "./resource.ts";
 import { pageHref } from "./route.ts";
@@ -51,7 +60,7 @@ export function Records({ records }: { records: readonly object[] }) {
     <ol class="records">
       {records.map((one) => {
         const members = Object.entries(one).filter(([, member]) => member !== null);
-        const line = members.map(([name, member]) => `${words(name)}: ${itemText(member)}`);
+        const line = members.map(([name, member]) => `${memberText(name)}: ${itemText(member)}`);
         return <li key={line.join()}>{line.join(" · ")}</li>;
       })}
     </ol>

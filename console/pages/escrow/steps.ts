@@ -85,7 +85,7 @@ const STEPS: Record<Side, readonly StepAction[]> = {
         "/purchase/cancel-refund-request",
         "Authorise withdrawal",
         ["AuthorizeWithdrawal"],
-        "Ends the dispute in the seller's favour: the seller is paid at once.",
+        "Ends the dispute in the seller's favour: the seller is paid at once. In Web3ChainV2 this is how a refund request is cancelled.",
       ),
       name: "authorize-withdrawal",
       isFinal: true,

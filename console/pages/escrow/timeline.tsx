@@ -19,7 +19,10 @@ interface Entry {
   isBad?: boolean;
 }
 
-function entriesOf(row: EscrowRow): Entry[] {
+/** An escrow that is over has no deadline ahead. */
+function entriesOf(row: EscrowRow, now: number): Entry[] {
+  const isOver =
+    row.NextAction.requestedAction === "None" && /^$|Withdrawn$/.test(row.onChainState ?? "");
   const list = (path: string) => (at(row, path) as unknown[] | undefined) ?? [];
   const current = at(row, "CurrentTransaction");
   const transactions = [...(current ? [current] : []), ...list("TransactionHistory")];
@@ -44,7 +47,9 @@ function entriesOf(row: EscrowRow): Entry[] {
       note: row.NextAction.errorNote ?? "",
       isBad: row.NextAction.errorType !== null,
     },
-    ...DEADLINES.map(([path, what]) => ({ time: timeOf(textAt(row, path)), what })),
+    ...DEADLINES.map(([path, what]) => ({ time: timeOf(textAt(row, path)), what })).filter(
+      ({ time }) => !isOver || Number(time) < now,
+    ),
   ];
   return entries.filter((one): one is Entry => one.time !== null).sort((a, b) => a.time - b.time);
 }
@@ -52,7 +57,7 @@ function entriesOf(row: EscrowRow): Entry[] {
 export function Timeline({ row, now }: { row: EscrowRow; now: number }) {
   return (
     <ol class="timeline">
-      {entriesOf(row).map(({ time, what, note, txHash, isBad }) => (
+      {entriesOf(row, now).map(({ time, what, note, txHash, isBad }) => (
         <li
           key={`${time} ${what} ${txHash ?? ""}`}
           class={`${time > now ? "future" : ""} ${isBad ? "bad" : ""}`}

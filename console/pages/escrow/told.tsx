@@ -35,6 +35,12 @@ export function Told({ id }: { id: string }) {
   return (
     <section class="card" aria-label="Events and deliveries">
       <h2>Events and deliveries</h2>
+      <p>
+        <a href={pageHref("webhooks", "", { tab: "deliveries", recordId: id })}>
+          In the delivery log
+        </a>
+        , where each can be delivered again.
+      </p>
       {live.error && <Problem problem={live.error} />}
       {live.data && told.length === 0 && <p class="none">No endpoint was told of it.</p>}
       <ul>

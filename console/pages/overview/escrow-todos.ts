@@ -22,13 +22,17 @@ async function escrows(side: Side, query: Record<string, string>, signal: AbortS
   return data[SIDES[side].list] ?? [];
 }
 
+function errorOf({ NextAction: { errorType } }: EscrowRow): string {
+  return errorType === null || errorType === "Unknown" ? "a person has to decide" : errorType;
+}
+
 const name = (row: EscrowRow) => textAt(row, "agentName") || row.id;
 
 export async function needsPerson(side: Side, signal: AbortSignal): Promise<Todo[]> {
   const rows = await escrows(side, { filterNeedsManualAction: "true" }, signal);
   return rows.map((row) => ({
     isBad: true,
-    what: `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${row.NextAction.errorType ?? "a person has to decide"}`,
+    what: `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${errorOf(row)}`,
     todo: row.NextAction.errorNote ?? "Open it: what happens next, and what can be done, is there.",
     href: pageHref(side, row.id),
   }));

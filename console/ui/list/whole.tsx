@@ -1,6 +1,6 @@
 /** All that the API tells of a row, member by member, and as it was sent. */
 import type { ComponentChildren } from "preact";
-import { words } from "../format.ts";
+import { memberText } from "../format.ts";
 import { textAt } from "../path.ts";
 import type { Kind } from "../resource.ts";
 import { changeQuery } from "../route.ts";
@@ -38,7 +38,7 @@ export function Whole({
       <div class="tools">{children}</div>
       <Facts
         facts={members.map(([title, name, value]) => [
-          words(title.charAt(0).toUpperCase() + title.slice(1)),
+          memberText(title),
           <Value key={title} kind={kindOf(name, value)} value={value} />,
         ])}
       />
