@@ -179,6 +179,7 @@ function retryAfterSeconds(header: string | null, now: number): number | null {
 /** The body; null when it is larger than any expected answer. */
 async function readText(response: Response): Promise<string | null> {
   if (response.body === null) return "";
+  if (tellsShortBody(response.headers)) return response.text();
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   let [text, length] = ["", 0];
@@ -192,6 +193,15 @@ async function readText(response: Response): Promise<string | null> {
     }
     text += decoder.decode(value, { stream: true });
   }
+}
+
+/**
+ * Whether a body tells beforehand that it is short enough: counting it part by part costs more than reading
+ * it. A length is that of the compressed bytes where there is an encoding.
+ */
+function tellsShortBody(headers: Headers): boolean {
+  const length = headers.get("content-length");
+  return length !== null && Number(length) <= LONGEST_BODY && !headers.has("content-encoding");
 }
 
 /** A wrong answer may be a proxy's, so it is not permanent; asking again at once will not help. */
