@@ -5,12 +5,13 @@ import { open } from "../src/db/sealed.ts";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
 import { within } from "../src/timeout.ts";
+import { Outcomes } from "../src/x402/facilitator-wallet/outcomes.ts";
 import type { PumpState } from "../src/x402/facilitator-wallet/pump.ts";
 import type { PumpWallet } from "../src/x402/facilitator-wallet/signing.ts";
 import { WalletStore } from "../src/x402/facilitator-wallet/store.ts";
 import { chainIdOf } from "../src/x402/networks/chain-id.ts";
 import { findNetwork, privateKeyPlace, rpcOf } from "../src/x402/networks/settlement-network.ts";
-import type { Job, JobStatus } from "../src/x402/rpc-types.ts";
+import type { Job, JobStatus, Submission } from "../src/x402/rpc-types.ts";
 import { x402Wallet } from "../src/x402/tables.ts";
 import { runBy } from "./alarm.ts";
 
@@ -38,7 +39,11 @@ export class FacilitatorWallet extends DurableObject<Env> {
   #resend = false;
   /** Ends the pump's pause early. */
   #wakePump = () => {};
-  readonly #waiters = new Set<() => void>();
+  /** Callers that wait, by their job. */
+  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #outcomes = new Outcomes();
+  /** Epoch milliseconds by which an alarm is set for sure; 0: none may be. */
+  #alarmAt = 0;
   #settings: { wallet: PumpWallet; until: number } | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -46,13 +51,20 @@ export class FacilitatorWallet extends DurableObject<Env> {
     this.#ledger = new WalletStore(ctx.storage.sql);
   }
 
-  /** Adds a job; idempotent. */
-  async submit(walletId: string, job: Job): Promise<void> {
-    this.#ledger.set("wallet_id", walletId);
+  /**
+   * Adds a job; idempotent.
+   *
+   * @param asked - left out by payments of an earlier version, which call `wait` then
+   * @returns as `wait` does
+   */
+  async submit(walletId: string, job: Job, asked?: Submission): Promise<JobStatus> {
+    if (this.#ledger.get("wallet_id") !== walletId) this.#ledger.set("wallet_id", walletId);
+    if (asked) this.#outcomes.expect(asked.order, job.from);
     this.#ledger.add(job, Date.now());
-    await runBy(this.ctx.storage, Date.now() + BUSY_ALARM_MS);
+    await this.#runBy(Date.now() + BUSY_ALARM_MS);
     this.#start();
     this.#wakePump();
+    return this.wait(job.id, asked?.waitMs ?? 0);
   }
 
   /** The job's state: immediately when it is decided, else after at most `waitMs`. */
@@ -66,12 +78,16 @@ export class FacilitatorWallet extends DurableObject<Env> {
         dropUnsigned(this.#ledger, Date.now());
       const status = this.#ledger.status(jobId);
       const left = until - Date.now();
-      if (status.state !== "pending" || left <= 0) return status;
+      const isPending = status.state === "pending";
+      if (left <= 0 || (!isPending && !this.#outcomes.isBeingWritten(jobId))) {
+        const isRecorded = !isPending && this.#outcomes.handOver(jobId, status);
+        return { ...status, isRecorded };
+      }
       this.#start();
       const signBefore = job?.signBefore ?? until;
       // Also wakes up at its deadline, since nothing may happen to it until then.
       const pause = Math.max(Math.min(left, signBefore - Date.now()), 0);
-      await this.#change(pause > 0 ? pause : left);
+      await this.#change(jobId, pause > 0 ? pause : left);
     }
   }
 
@@ -80,8 +96,21 @@ export class FacilitatorWallet extends DurableObject<Env> {
     await this.ctx.storage.setAlarm(Date.now());
   }
 
+  /** Has the alarm set, without looking when it is known to be. */
+  async #runBy(at: number): Promise<void> {
+    if (Date.now() < this.#alarmAt && this.#alarmAt <= at) return;
+    this.#alarmAt = at;
+    try {
+      await runBy(this.ctx.storage, at);
+    } catch (error) {
+      this.#alarmAt = 0;
+      throw error;
+    }
+  }
+
   /** Never throws: after six failures the platform drops an alarm. */
   override async alarm(): Promise<void> {
+    this.#alarmAt = 0;
     // Whether the last send went out before this object stopped is unknown: send again.
     this.#resend = true;
     this.#start();
@@ -112,12 +141,15 @@ export class FacilitatorWallet extends DurableObject<Env> {
       log("error", "x402.pump_failed", { error: String(error) });
     }
     try {
+      this.#alarmAt = 0;
       if (state === "idle") await this.ctx.storage.deleteAlarm();
-      else
-        await this.ctx.storage.setAlarm(
-          Date.now() + (state === "busy" ? BUSY_ALARM_MS : WATCH_ALARM_MS),
-        );
+      else {
+        const at = Date.now() + (state === "busy" ? BUSY_ALARM_MS : WATCH_ALARM_MS);
+        this.#alarmAt = at;
+        await this.ctx.storage.setAlarm(at);
+      }
     } catch (error) {
+      this.#alarmAt = 0;
       log("error", "x402.alarm_not_set", { error: String(error) });
     }
     return state;
@@ -146,20 +178,22 @@ export class FacilitatorWallet extends DurableObject<Env> {
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
         log("warn", "x402.round_failed", { error: String(error) });
       }
-      const after = this.#snapshot();
+      const after = this.#ledger.snapshot();
       const moved = after !== before;
       before = after;
-      for (const told of this.#waiters) told();
+      this.#tell(this.#ledger.takeMoved());
       if (state !== "busy" || Date.now() > until) return state;
       if (!moved || failed) await this.#pause(failed ? pause : POLL_MS);
     }
   }
 
-  /** A snapshot of the state; if unchanged, only the chain can change anything. */
-  #snapshot(): string {
-    const jobs = this.#ledger.open().map(({ job, state }) => `${job.id} ${state}`);
-    const sent = this.#ledger.transactions().map(({ hash, state }) => `${hash} ${state}`);
-    return [...jobs, ...sent].join();
+  /** Wakes who waits for these jobs: at once, or when an outcome is written. */
+  #tell(jobIds: ReadonlySet<string>): void {
+    const statuses = new Map([...jobIds].map((id) => [id, this.#ledger.status(id)]));
+    const wake = () => {
+      for (const id of jobIds) for (const told of this.#waiters.get(id) ?? []) told();
+    };
+    this.#outcomes.write(this.env, statuses).then(wake);
   }
 
   async #pause(ms: number): Promise<void> {
@@ -168,11 +202,13 @@ export class FacilitatorWallet extends DurableObject<Env> {
     await within(ms, woken, () => {});
   }
 
-  async #change(ms: number): Promise<void> {
+  async #change(jobId: string, ms: number): Promise<void> {
     const { promise: told, resolve } = Promise.withResolvers<void>();
-    this.#waiters.add(resolve);
+    const waiters = this.#waiters.get(jobId) ?? new Set();
+    this.#waiters.set(jobId, waiters.add(resolve));
     await within(ms, told, () => {});
-    this.#waiters.delete(resolve);
+    waiters.delete(resolve);
+    if (waiters.size === 0) this.#waiters.delete(jobId);
   }
 
   async #wallet(): Promise<PumpWallet> {
@@ -183,10 +219,11 @@ export class FacilitatorWallet extends DurableObject<Env> {
     const [row] = await core.orm.select().from(x402Wallet).where(eq(x402Wallet.id, id));
     const network = row && (await findNetwork(core, row.caip2Id));
     if (!network) throw new Error(`the wallet ${id} or its network is gone`);
+    const { signerOf } = await import("../src/x402/evm/transactions.ts");
     const wallet: PumpWallet = {
       chainId: chainIdOf(row.caip2Id),
       address: row.address,
-      privateKey: await open(this.env, privateKeyPlace(row.id), row.privateKey),
+      signer: signerOf(await open(this.env, privateKeyPlace(row.id), row.privateKey)),
       rpc: await rpcOf(this.env, network, Date.now() + SETTINGS_MS),
     };
     this.#settings = { wallet, until: Date.now() + SETTINGS_MS };

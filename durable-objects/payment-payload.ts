@@ -12,6 +12,7 @@ import {
   type Payment,
   type PaymentEvent,
   type Phase,
+  WORK,
 } from "../src/x402/settle/payment-state.ts";
 import { type FirstPayment, restored } from "../src/x402/settle/stored-payment.ts";
 
@@ -157,22 +158,28 @@ export class PaymentPayload extends DurableObject<Env> {
       const payment = this.#read();
       if (!payment) break;
       const events = await perform(this.env, effect, payment, run);
-      effect = null;
-      for (const event of events) effect = (await this.#apply(event)) ?? effect;
+      effect = await this.#apply(...events);
     }
     return run.answer;
   }
 
   /** @returns what is to be done next */
-  async #apply(event: PaymentEvent): Promise<Effect | null> {
+  async #apply(...events: PaymentEvent[]): Promise<Effect | null> {
     const before = this.#read();
-    if (!before) return null;
-    const { payment, effect } = advance(before, event);
+    let payment = before;
+    let asked: Effect | null = null;
+    for (const event of events) {
+      if (!payment) break;
+      const { payment: next, effect } = advance(payment, event);
+      payment = next;
+      asked = effect ?? asked;
+    }
     if (payment !== before) {
       this.#write(payment);
       await this.#arm();
     }
-    return effect;
+    // A later event may have done it.
+    return payment && asked === WORK[payment.phase] ? asked : null;
   }
 }
 

@@ -100,6 +100,7 @@ export const LOG_EVENTS = {
     "nothing: the node refused to say what became of a settlement; it is asked again",
   "x402.object_failed": "nothing: an object may be migrating; the request was tried again",
   "x402.outcome_unrecorded": "nothing: the database did not answer; the object records it later",
+  "x402.outcomes_unwritten": "nothing: the database did not answer; each payment writes its own",
   "x402.payment_alarm_failed": "nothing: the alarm runs again; investigate if it repeats",
   "x402.pump_failed": "nothing: the wallet's object runs again; investigate if it repeats",
   "x402.round_failed": "check the network's `rpcUrl`: its node failed; what was sent is sent again",

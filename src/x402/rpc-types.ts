@@ -1,6 +1,7 @@
 /** Messages between routes, the PaymentPayload object and the FacilitatorWallet object. */
 import type { Env } from "../env.ts";
 import type { Caller } from "../http/context.ts";
+import type { AttemptOrder } from "./attempts/row.ts";
 import type { PaymentPayload, PaymentRequirements } from "./schemas.ts";
 
 /** A payment to be settled. Plain data: it is passed to objects and stored. */
@@ -72,6 +73,16 @@ export interface JobStatus {
   reason: string | null;
   message: string | null;
   isFinal: boolean;
+  /** Whether the wallet has written this as the attempt's first outcome to D1; left out: no. */
+  isRecorded?: boolean;
+}
+
+/** For whom a job is submitted. */
+export interface Submission {
+  /** The attempt, whose first outcome the wallet writes. */
+  order: AttemptOrder;
+  /** Milliseconds to wait for the outcome. */
+  waitMs: number;
 }
 
 /** The object of an on-chain authorization. */

@@ -80,8 +80,10 @@ async function holderOf(core: Database, order: AttemptOrder): Promise<string | n
 
 /** The state of an attempt's row; null when there is none. */
 async function standingOf(core: Database, attemptId: string) {
-  const [row] = await core.all<{ status: string; version: number }>(
-    "SELECT status, version FROM x402_payment_attempt WHERE id = ?",
+  const [row] = await core.all<{ status: string; version: number; settledIn: string | null }>(
+    `SELECT status, version, (SELECT tx_hash FROM x402_settlement
+       WHERE attempt_id = x402_payment_attempt.id AND success = 1) AS settledIn
+     FROM x402_payment_attempt WHERE id = ?`,
     attemptId,
   );
   return row ?? null;
@@ -134,6 +136,26 @@ export async function recordRefused(
   }
 }
 
+/** How a verified attempt ended, to be written. */
+export interface Ended {
+  order: AttemptOrder;
+  outcome: Outcome;
+}
+
+/**
+ * Writes the first outcomes of verified attempts in one batch: all of them, or none. Those that are
+ * not known to be written then are safe to write one by one with `recordOutcome`.
+ *
+ * @throws when any has an outcome already, or the database fails
+ */
+export async function recordFirstOutcomes(
+  core: Database,
+  ended: readonly Ended[],
+  now: number,
+): Promise<void> {
+  await core.batch(ended.flatMap((one) => outcomeStatements(one, 0, now)));
+}
+
 /**
  * Writes how a verified attempt ended: status, settlement, event, and the credit of a failure.
  * Safe to repeat: `version`, which counts outcomes and nothing else, is the operation key.
@@ -147,41 +169,48 @@ export async function recordOutcome(
   version: number,
   now: number,
 ): Promise<void> {
+  try {
+    await core.batch(outcomeStatements({ order, outcome }, version, now));
+  } catch (error) {
+    if (!violates(error, "x402_payment_attempt.version")) throw error;
+    const own = await standingOf(core, order.attemptId);
+    if (own?.version !== version + 1) throw error;
+    // The object repeats an outcome until D1 is known to have it, so the next is this one; or it is
+    // one that the wallet wrote without learning that it had, before a re-org led to this.
+    const { success, transaction } = outcome;
+    const isThis = success ? own.settledIn === transaction : own.status === "Failed";
+    if (!isThis) await recordOutcome(core, order, outcome, version + 1, now);
+  }
+}
+
+function outcomeStatements({ order, outcome }: Ended, version: number, now: number): Statement[] {
   const { attemptId, caller } = order;
   const { success, payer, errorReason, errorMessage } = outcome;
-  const status = success ? "Settled" : "Failed";
   const isCharged = {
     sql: "EXISTS (SELECT 1 FROM x402_payment_attempt WHERE id = ? AND charged = 1)",
     params: [attemptId],
   };
-  try {
-    await core.batch([
-      ...(success ? [] : refund(caller, "x402-settle", isCharged)),
-      statement(
-        `UPDATE x402_payment_attempt SET status = ?, payer = ?, error_reason = ?,
-           error_message = ?, charged = charged AND ?, updated_at = ?,
-           payment_identifier = iif(? AND EXISTS (${IDENTIFIER_TAKEN}), NULL, payment_identifier),
-           version = iif(version = ?, version + 1, NULL)
-         WHERE id = ?`,
-        status,
-        payer,
-        errorReason,
-        errorMessage,
-        success ? 1 : 0,
-        now,
-        success ? 1 : 0,
-        version,
-        attemptId,
-      ),
-      ...settlement(order, outcome, now),
-      outcomeEvent(order, outcome, version + 1, now),
-    ]);
-  } catch (error) {
-    if (!violates(error, "x402_payment_attempt.version")) throw error;
-    // Only one object writes outcomes, each until D1 is known to have it: the next is this one.
-    const own = await standingOf(core, attemptId);
-    if (own?.version !== version + 1 || own.status !== status) throw error;
-  }
+  return [
+    ...(success ? [] : refund(caller, "x402-settle", isCharged)),
+    statement(
+      `UPDATE x402_payment_attempt SET status = ?, payer = ?, error_reason = ?,
+         error_message = ?, charged = charged AND ?, updated_at = ?,
+         payment_identifier = iif(? AND EXISTS (${IDENTIFIER_TAKEN}), NULL, payment_identifier),
+         version = iif(version = ?, version + 1, NULL)
+       WHERE id = ?`,
+      success ? "Settled" : "Failed",
+      payer,
+      errorReason,
+      errorMessage,
+      success ? 1 : 0,
+      now,
+      success ? 1 : 0,
+      version,
+      attemptId,
+    ),
+    ...settlement(order, outcome, now),
+    outcomeEvent(order, outcome, version + 1, now),
+  ];
 }
 
 /** A failed payment's identifier may belong to another when a re-org settles it after all. */

@@ -1,6 +1,6 @@
 /** An order as stored in D1. */
 
-import type { SettleOrder } from "../rpc-types.ts";
+import type { JobStatus, SettleOrder } from "../rpc-types.ts";
 import type { PaymentRequirements } from "../schemas.ts";
 import type { x402Attempt } from "../tables.ts";
 
@@ -37,6 +37,16 @@ export interface Outcome {
   payer: string | null;
   errorReason: string | null;
   errorMessage: string | null;
+}
+
+/** The outcome that a wallet's job gives an attempt. */
+export function outcomeOf(
+  state: "settled" | "failed",
+  { transaction, reason, message }: Pick<JobStatus, "transaction" | "reason" | "message">,
+  payer: string | null,
+): Outcome {
+  const success = state === "settled";
+  return { success, transaction, payer, errorReason: reason, errorMessage: message };
 }
 
 type AttemptInsert = typeof x402Attempt.$inferInsert;

@@ -1,5 +1,5 @@
 import { type Hex, keccak256, toHex } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
+import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "./rpc.ts";
 
 /** State of the chain and of the wallet, read in one request. Amounts are wei. */
@@ -164,14 +164,18 @@ export interface UnsignedTransaction {
   fees: Fees;
 }
 
+/** Who signs with a key. To derive its public key takes as long as to sign, so it is kept. */
+export function signerOf(privateKey: string): PrivateKeyAccount {
+  return privateKeyToAccount(privateKey as Hex);
+}
+
 /** Signs a transaction; its hash is known before any node has seen it. */
 export async function signTransaction(
-  privateKey: string,
+  signer: PrivateKeyAccount,
   { chainId, nonce, to, data, gas, fees }: UnsignedTransaction,
 ): Promise<{ raw: Hex; hash: Hex }> {
-  const account = privateKeyToAccount(privateKey as Hex);
   const common = { chainId, nonce, to: to as Hex, data: data as Hex, gas, value: 0n };
-  const raw = await account.signTransaction(
+  const raw = await signer.signTransaction(
     fees.isLegacy
       ? { ...common, type: "legacy", gasPrice: fees.maxFee }
       : {

@@ -1,6 +1,7 @@
 /** The next nonce, and how far a node's count of the wallet's transactions is trusted. */
 import type { ChainView } from "../evm/transactions.ts";
-import type { Signed, WalletStore } from "./store.ts";
+import type { Signed } from "./rows.ts";
+import type { WalletStore } from "./store.ts";
 
 /** Nodes limit an account's pending transactions. */
 export const MAX_UNCONFIRMED = 16;
@@ -37,9 +38,7 @@ export function confirmCount(ledger: WalletStore, { nonce }: ChainView): void {
 
 /** The lowest nonce that no transaction of ours holds. */
 export function freeNonce(ledger: WalletStore, chain: ChainView): number {
-  const held = new Set(
-    ledger.transactions().flatMap(({ nonce, state }) => (state === "lost" ? [] : [nonce])),
-  );
+  const held = ledger.heldNonces();
   // With nothing of ours pending, what the node holds was sent by somebody else with the same key.
   const first = ledger.live().length === 0 ? chain.pendingNonce : chain.nonce;
   let nonce = Math.max(first, nonceFloor(ledger));

@@ -3,7 +3,7 @@ import { broadcastOutcome, type ChainView, readChain } from "../evm/transactions
 import { confirmCount, explained, isStuck } from "./nonces.ts";
 import { concludeMined, expire, watchDecided } from "./receipts.ts";
 import { bidUp, fillGaps, type PumpWallet, signWaiting } from "./signing.ts";
-import { isDecided, type WalletStore } from "./store.ts";
+import type { WalletStore } from "./store.ts";
 
 /** `busy`: payments wait for the chain. `watching`: all are decided, but a re-org may undo them. */
 export type PumpState = "busy" | "watching" | "idle";
@@ -25,7 +25,7 @@ export async function pumpRound(
   wallet: PumpWallet,
   resend: boolean,
 ): Promise<PumpState> {
-  if (ledger.open().length === 0 && ledger.live().length === 0) return "idle";
+  if (stateOf(ledger) === "idle") return "idle";
   const hashes = ledger.unmined().map(({ hash }) => hash);
   const told = await readChain(wallet.rpc, wallet.address, hashes);
   if (told.chainId !== wallet.chainId)
@@ -43,9 +43,12 @@ export async function pumpRound(
   if (chain.nonce < told.nonce && (isStale || (head && isStuck(head, chain))))
     confirmCount(ledger, told);
 
-  const open = ledger.open();
-  if (!open.every(isDecided) || ledger.live().length > 0) return "busy";
-  return open.length > 0 ? "watching" : "idle";
+  return stateOf(ledger);
+}
+
+function stateOf(ledger: WalletStore): PumpState {
+  if (ledger.has("undecided") || ledger.live().length > 0) return "busy";
+  return ledger.has("decided") ? "watching" : "idle";
 }
 
 /**

@@ -3,7 +3,8 @@ import { log } from "../../log.ts";
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
 import { type ChainView, type Receipt, readBlockHashes, receiptOf } from "../evm/transactions.ts";
 import { type Finding, judgeAuthorization, judgeReceipt, type Span } from "./reconcile.ts";
-import { isDecided, type Signed, type StoredJob, type WalletStore } from "./store.ts";
+import { isDecided, type Signed, type StoredJob } from "./rows.ts";
+import type { WalletStore } from "./store.ts";
 
 /** A transaction is final with this many blocks on top, or after this long when no block comes. */
 const FINAL_BLOCKS = 12;
@@ -157,7 +158,7 @@ export async function watchDecided(
   rpc: Rpc,
   chain: ChainView,
 ): Promise<boolean> {
-  const watched = ledger.open().filter(isDecided);
+  const watched = ledger.open("decided");
   if (watched.length === 0) return false;
   const isNewBlock = ledger.get("watched") !== chain.blockHash;
   const heights = [...new Set(watched.flatMap(({ block }) => block ?? []))];
@@ -230,9 +231,9 @@ function isExpired({ validBefore }: StoredJob["job"], { time }: ChainView): bool
 
 /** Gives up what the chain would now refuse, unless it was mined in time after all. */
 export async function expire(ledger: WalletStore, rpc: Rpc, chain: ChainView): Promise<void> {
-  for (const stored of ledger.open()) {
+  for (const stored of ledger.open("undecided")) {
     const { job } = stored;
-    if (isDecided(stored) || !isExpired(job, chain)) continue;
+    if (!isExpired(job, chain)) continue;
     const isHanded = ledger.isHanded(job.id);
     const finding = isHanded
       ? await judge(stored, () => byAuthorization(rpc, ledger, chain, stored))
@@ -256,8 +257,8 @@ const EXPIRED = {
 
 /** Fails the jobs that were not signed in time: none of their transactions exist. */
 export function dropUnsigned(ledger: WalletStore, now: number): void {
-  for (const { job, state, signBefore } of ledger.open())
-    if (state === "waiting" && signBefore <= now && !ledger.isHanded(job.id))
+  for (const { job } of ledger.late(now))
+    if (!ledger.isHanded(job.id))
       ledger.fail(
         job.id,
         "unexpected_settle_error",

@@ -10,7 +10,7 @@ import { PERMIT2, permit2Abi, tokenAbi } from "../evm/contracts.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
 import type { Log, Receipt } from "../evm/transactions.ts";
 import type { Job } from "../rpc-types.ts";
-import type { MinedIn } from "./store.ts";
+import type { MinedIn } from "./rows.ts";
 
 /**
  * A job's outcome, read from the chain. `open`: none yet, and it may be tried again. `unclear`: the

@@ -1,17 +1,19 @@
 /** What a pump signs: settlements, fee bumps for stuck ones, and nonce-gap fillers. */
+import type { PrivateKeyAccount } from "viem";
 import { log } from "../../log.ts";
 import { revertReason, revertText } from "../evm/contracts.ts";
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
 import { type ChainView, type Fees, isUnfunded, signTransaction } from "../evm/transactions.ts";
 import { freeNonce, gaps, isStuck, MAX_UNCONFIRMED } from "./nonces.ts";
 import { concludeHanded } from "./receipts.ts";
-import type { StoredJob, WalletStore } from "./store.ts";
+import type { StoredJob } from "./rows.ts";
+import type { WalletStore } from "./store.ts";
 
 /** The wallet that a pump works for. */
 export interface PumpWallet {
   chainId: number;
   address: string;
-  privateKey: string;
+  signer: PrivateKeyAccount;
   rpc: Rpc;
 }
 
@@ -63,10 +65,7 @@ export async function signWaiting(
   chain: ChainView,
 ): Promise<void> {
   const free = MAX_UNCONFIRMED - new Set(ledger.live().map(({ nonce }) => nonce)).size;
-  const waiting = ledger
-    .open()
-    .filter(({ state }) => state === "waiting")
-    .slice(0, Math.max(free, 0));
+  const waiting = ledger.waiting(Math.max(free, 0));
   if (waiting.length === 0) return;
 
   const estimates = await wallet.rpc.many(
@@ -151,10 +150,10 @@ async function sign(
   chain: ChainView,
   { to, data, gas, jobId, nonce, fees }: SignOrder,
 ): Promise<void> {
-  const { chainId, privateKey } = wallet;
+  const { chainId, signer } = wallet;
   // Signing is CPU-bound: calls to the object get their turn in between.
   await scheduler.wait(0);
-  const { raw, hash } = await signTransaction(privateKey, { chainId, nonce, to, data, gas, fees });
+  const { raw, hash } = await signTransaction(signer, { chainId, nonce, to, data, gas, fees });
   // The job's time may have run out during signing.
   if (jobId !== null && ledger.find(jobId)?.state === "failed") return;
   ledger.sign(

@@ -1,55 +1,25 @@
 import type { Job, JobStatus } from "../rpc-types.ts";
-
-/** A signed transaction of the wallet. Amounts are wei. */
-export interface Signed {
-  hash: string;
-  nonce: number;
-  /** The job it settles; null for one that only uses its nonce up. */
-  jobId: string | null;
-  raw: string;
-  gas: bigint;
-  maxFee: bigint;
-  tip: bigint;
-  /**
-   * `signed`: stored and not yet sent. `sent`: it may be anywhere. `refused`: the only node it was
-   * sent to refused it, but may still have kept it. `mined`: it has a receipt. `lost`: another
-   * holds its nonce, according to the node; only its receipt is still looked for.
-   */
-  state: "signed" | "sent" | "refused" | "mined" | "lost";
-  /** Block height and Unix seconds when it was signed. */
-  sinceBlock: number;
-  sinceTime: number;
-}
-
-/** A job with its state. */
-export interface StoredJob {
-  job: Job;
-  state: "waiting" | "signed" | "settled" | "failed";
-  /** Epoch milliseconds: not signed by then, it never is. */
-  signBefore: number;
-  transaction: string;
-  /** Height and hash of the deciding block; null when there is none. */
-  block: number | null;
-  blockHash: string | null;
-  reason: string | null;
-  message: string | null;
-  isFinal: boolean;
-  /** Epoch milliseconds of the last change. */
-  changedAt: number;
-}
-
-/** What decided a job: the transaction's hash, and height and hash of its block. */
-export interface MinedIn {
-  transaction: string;
-  block: number;
-  blockHash: string;
-}
+import {
+  columns,
+  type MinedIn,
+  type Row,
+  type Signed,
+  type StoredJob,
+  signedRow,
+  storedJob,
+} from "./rows.ts";
 
 /**
  * `watched`: hash of the latest block when decided jobs were last compared with the chain. `offered`:
  * the same when refused transactions were last sent again.
  */
 type ValueName = "wallet_id" | "nonce_floor" | "watched" | "offered";
+
+/** Conditions on jobs that are not final. */
+const OPEN = {
+  undecided: "final = 0 AND state IN ('waiting', 'signed')",
+  decided: "final = 0 AND state IN ('settled', 'failed')",
+};
 
 const KEPT_MS = 7 * 24 * 60 * 60_000;
 
@@ -64,6 +34,8 @@ const KEPT_MS = 7 * 24 * 60 * 60_000;
  */
 export class WalletStore {
   readonly #sql: SqlStorage;
+  readonly #parsed = new Map<string, Job>();
+  #moved = new Set<string>();
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -111,7 +83,7 @@ export class WalletStore {
 
   find(id: string): StoredJob | null {
     const [row] = this.#sql.exec("SELECT * FROM job WHERE id = ?", id).toArray();
-    return row ? storedJob(row) : null;
+    return row ? storedJob(row, this.#jobOf(row)) : null;
   }
 
   status(id: string): JobStatus {
@@ -127,20 +99,51 @@ export class WalletStore {
     return { state: "pending", transaction: likeliest?.hash ?? "", reason, message, isFinal };
   }
 
-  /** Jobs that are not final, oldest first: undecided ones, and recently decided ones. */
-  open(): StoredJob[] {
+  /** Jobs that are not final, oldest first: those that wait for an outcome, or have a recent one. */
+  open(which: keyof typeof OPEN): StoredJob[] {
+    return this.#jobs(`${OPEN[which]} ORDER BY seq`);
+  }
+
+  /** Whether there are such jobs. */
+  has(which: keyof typeof OPEN): boolean {
+    return this.#sql.exec(`SELECT 1 FROM job WHERE ${OPEN[which]} LIMIT 1`).toArray().length > 0;
+  }
+
+  /** Jobs to be signed, oldest first. */
+  waiting(limit: number): StoredJob[] {
+    return this.#jobs("final = 0 AND state = 'waiting' ORDER BY seq LIMIT ?", limit);
+  }
+
+  /** Jobs that were not signed in time. */
+  late(now: number): StoredJob[] {
+    return this.#jobs("final = 0 AND state = 'waiting' AND sign_before <= ?", now);
+  }
+
+  #jobs(where: string, ...params: number[]): StoredJob[] {
     return this.#sql
-      .exec("SELECT * FROM job WHERE final = 0 ORDER BY seq")
+      .exec(`SELECT * FROM job WHERE ${where}`, ...params)
       .toArray()
-      .map(storedJob);
+      .map((row) => storedJob(row, this.#jobOf(row)));
   }
 
-  /** Every stored transaction, by nonce, and oldest first within one nonce. */
-  transactions(): Signed[] {
-    return this.#signed("TRUE");
+  /** A text that differs whenever a job's or a transaction's state does. */
+  snapshot(): string {
+    const [row] = this.#sql
+      .exec(
+        `SELECT (SELECT group_concat(id || state) FROM job WHERE final = 0) AS jobs,
+           (SELECT group_concat(hash || state) FROM signed) AS signed`,
+      )
+      .toArray();
+    return `${row?.jobs} ${row?.signed}`;
   }
 
-  /** Those that hold a nonce until mined. */
+  /** Nonces of stored transactions that have not lost them. */
+  heldNonces(): Set<number> {
+    const rows = this.#sql.exec("SELECT nonce FROM signed WHERE state <> 'lost'").toArray();
+    return new Set(rows.map(({ nonce }) => Number(nonce)));
+  }
+
+  /** Transactions that hold a nonce until mined, by nonce, and oldest first within one nonce. */
   live(): Signed[] {
     return this.#signed("state IN ('signed', 'sent', 'refused')");
   }
@@ -241,8 +244,16 @@ export class WalletStore {
   /** A decided job's transactions are not needed once no re-org can affect it. */
   finish(id: string, now: number): void {
     this.#move(id, { final: 1 }, now);
+    this.#parsed.delete(id);
     this.#sql.exec("DELETE FROM signed WHERE job_id = ?", id);
     this.#sql.exec("DELETE FROM job WHERE final = 1 AND changed_at < ?", now - KEPT_MS);
+  }
+
+  /** Ids of the jobs that have changed since this was last asked. */
+  takeMoved(): Set<string> {
+    const moved = this.#moved;
+    this.#moved = new Set();
+    return moved;
   }
 
   #move(id: string, changes: Record<string, string | number | null>, now: number): void {
@@ -253,47 +264,15 @@ export class WalletStore {
       now,
       id,
     );
+    this.#moved.add(id);
   }
-}
 
-/** Whether the job is decided, which a re-org may undo while it is not final. */
-export function isDecided({ state }: StoredJob): boolean {
-  return state === "settled" || state === "failed";
-}
-
-function columns(place: MinedIn | null) {
-  const { transaction: tx = "", block = null, blockHash: block_hash = null } = place ?? {};
-  return { tx, block, block_hash };
-}
-
-type Row = Record<string, SqlStorageValue>;
-
-function storedJob(row: Row): StoredJob {
-  return {
-    job: JSON.parse(String(row.body)) as Job,
-    state: row.state as StoredJob["state"],
-    signBefore: Number(row.sign_before),
-    transaction: String(row.tx),
-    block: row.block === null ? null : Number(row.block),
-    blockHash: row.block_hash === null ? null : String(row.block_hash),
-    reason: row.reason === null ? null : String(row.reason),
-    message: row.message === null ? null : String(row.message),
-    isFinal: row.final === 1,
-    changedAt: Number(row.changed_at),
-  };
-}
-
-function signedRow(row: Row): Signed {
-  return {
-    hash: String(row.hash),
-    nonce: Number(row.nonce),
-    jobId: row.job_id === null ? null : String(row.job_id),
-    raw: String(row.raw),
-    gas: BigInt(String(row.gas)),
-    maxFee: BigInt(String(row.max_fee)),
-    tip: BigInt(String(row.tip)),
-    state: row.state as Signed["state"],
-    sinceBlock: Number(row.since_block),
-    sinceTime: Number(row.since_time),
-  };
+  /** A job never changes, and every round reads those that are open. */
+  #jobOf({ id, body }: Row): Job {
+    const known = this.#parsed.get(String(id));
+    if (known) return known;
+    const job = JSON.parse(String(body)) as Job;
+    this.#parsed.set(job.id, job);
+    return job;
+  }
 }

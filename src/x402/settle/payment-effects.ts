@@ -15,6 +15,7 @@ import { type JobStatus, type SettleAnswer, type SettleOrder, walletObject } fro
 import { answerOf, refusalOf } from "./payment-answer.ts";
 import {
   type Attempt,
+  advance,
   type Effect,
   type Payment,
   type PaymentEvent,
@@ -129,12 +130,19 @@ async function withdrawRow(env: Env, { order }: Payment, run: Run): Promise<Paym
 }
 
 async function submit(env: Env, payment: Payment, run: Run): Promise<PaymentEvent[]> {
-  const { wallet, job } = payment;
+  const { wallet, job, order } = payment;
   if (!wallet || !job) throw new Error("a verified payment has a wallet and a job");
-  await walletObject(env, wallet.caip2Id, wallet.address).submit(wallet.id, job);
   const waitMs = Math.max(run.deadline - Date.now(), LEAST_WAIT_MS);
-  const event = sighting(payment, await jobStatus(env, payment, waitMs));
-  return event ? [event] : [];
+  const object = walletObject(env, wallet.caip2Id, wallet.address);
+  // A wallet of an earlier version answers nothing.
+  const told: JobStatus | undefined = await object.submit(wallet.id, job, { order, waitMs });
+  const status = told ?? (await jobStatus(env, payment, waitMs));
+  const event = sighting(payment, status);
+  if (!event) return [];
+  const { payment: decided } = advance(payment, event);
+  if (!status.isRecorded || !decided) return [event];
+  run.answer = answerOf(decided, { replay: false, first: true });
+  return [event, { kind: "recorded" }];
 }
 
 /** The state of an attempt's wallet job: immediately when decided, else after `waitMs`. */

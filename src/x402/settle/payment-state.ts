@@ -1,4 +1,4 @@
-import type { AttemptOrder, Outcome } from "../attempts/row.ts";
+import { type AttemptOrder, type Outcome, outcomeOf } from "../attempts/row.ts";
 import type { Job, JobStatus } from "../rpc-types.ts";
 
 /**
@@ -162,11 +162,8 @@ function learnt(payment: Payment, event: PaymentEvent): Partial<Payment> {
     }
     case "settled":
     case "failed": {
-      const { transaction, reason: errorReason, message: errorMessage, isFinal } = event;
-      const success = event.kind === "settled";
-      const { payer } = payment;
-      const outcome = { success, transaction, payer, errorReason, errorMessage };
-      return { outcome, isFinal, job: null };
+      const { kind, isFinal } = event;
+      return { outcome: outcomeOf(kind, event, payment.payer), isFinal, job: null };
     }
     case "recorded":
       return { version: payment.version + 1 };

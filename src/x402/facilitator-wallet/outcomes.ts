@@ -1,0 +1,71 @@
+/** The first outcomes of payments, which their wallet writes to D1: those of a round in one batch. */
+import { db } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import { wakeDispatcher } from "../../events/outbox.ts";
+import { log } from "../../log.ts";
+import { type Ended, recordFirstOutcomes } from "../attempts/attempts.ts";
+import { type AttemptOrder, outcomeOf } from "../attempts/row.ts";
+import type { JobStatus } from "../rpc-types.ts";
+
+/** Payers wait for it; after it each payment writes its own outcome. */
+const WRITE_MS = 3_000;
+
+/**
+ * What the wallet has to write, and what it is known to have written. Only in memory: a payment
+ * writes its outcome itself unless it is told that the wallet has.
+ */
+export class Outcomes {
+  readonly #expected = new Map<string, { order: AttemptOrder; payer: string }>();
+  readonly #beingWritten = new Set<string>();
+  readonly #written = new Map<string, string>();
+
+  /** Has the outcome of an attempt written that has none yet. */
+  expect(order: AttemptOrder, payer: string): void {
+    this.#expected.set(order.attemptId, { order, payer });
+  }
+
+  isBeingWritten(jobId: string): boolean {
+    return this.#beingWritten.has(jobId);
+  }
+
+  /** Whether this is the outcome that D1 has. From now on the payment looks after it. */
+  handOver(jobId: string, status: JobStatus): boolean {
+    const isWritten = this.#written.get(jobId) === mark(status);
+    this.#expected.delete(jobId);
+    this.#written.delete(jobId);
+    return isWritten;
+  }
+
+  /** Writes the outcomes of those that have one now. Never throws. */
+  async write(env: Env, statuses: ReadonlyMap<string, JobStatus>): Promise<void> {
+    const ended: Ended[] = [];
+    for (const [jobId, status] of statuses) {
+      const expected = this.#expected.get(jobId);
+      const { state } = status;
+      if (!expected || (state !== "settled" && state !== "failed")) continue;
+      this.#expected.delete(jobId);
+      const { order, payer } = expected;
+      ended.push({ order, outcome: outcomeOf(state, status, payer) });
+      this.#beingWritten.add(jobId);
+    }
+    const [first] = ended;
+    if (!first) return;
+    const now = Date.now();
+    try {
+      const core = db(env, undefined, { writes: "idempotent", deadline: now + WRITE_MS });
+      await recordFirstOutcomes(core, ended, now);
+      for (const { order } of ended) {
+        const status = statuses.get(order.attemptId);
+        if (status) this.#written.set(order.attemptId, mark(status));
+      }
+      await wakeDispatcher(env, first.order.requestId);
+    } catch (error) {
+      log("warn", "x402.outcomes_unwritten", { outcomes: ended.length, error: String(error) });
+    }
+    for (const { order } of ended) this.#beingWritten.delete(order.attemptId);
+  }
+}
+
+function mark({ state, transaction }: JobStatus): string {
+  return `${state} ${transaction}`;
+}
