@@ -1,7 +1,6 @@
 /** Messages between routes, the PaymentPayload object and the FacilitatorWallet object. */
 import type { Env } from "../env.ts";
 import type { Caller } from "../http/context.ts";
-import type { AttemptOrder } from "./attempts/row.ts";
 import type { PaymentPayload, PaymentRequirements } from "./schemas.ts";
 
 /** A payment to be settled. Plain data: it is passed to objects and stored. */
@@ -26,6 +25,11 @@ export interface SettleOrder {
   /** Milliseconds the caller waits for the outcome. */
   waitMs: number;
 }
+
+/** What an attempt is written from. Bounded: a payload may have a megabyte. */
+export type AttemptOrder = Omit<SettleOrder, "v" | "payload" | "requirements" | "waitMs"> & {
+  requirements: Pick<PaymentRequirements, "network" | "asset" | "amount" | "payTo">;
+};
 
 /** State of a payment. `transaction` is a hash, or empty when there is none. */
 export type SettleAnswer =

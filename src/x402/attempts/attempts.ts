@@ -2,9 +2,10 @@ import { sql } from "drizzle-orm";
 import { charge, refund } from "../../api-keys/credits.ts";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
+import type { AttemptOrder } from "../rpc-types.ts";
 import { x402Attempt } from "../tables.ts";
 import { outcomeEvent } from "./outcome-event.ts";
-import { type AttemptOrder, attemptRow, type Outcome } from "./row.ts";
+import { attemptRow, type Outcome } from "./row.ts";
 
 /** D1 has another attempt that holds the same payment: the object's storage was lost. */
 export class AlreadyClaimed extends Error {

@@ -2,8 +2,9 @@ import type { Statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import { writeEventFrom } from "../../events/outbox.ts";
 import { isoTime } from "../../http/envelope.ts";
+import type { AttemptOrder } from "../rpc-types.ts";
 import { ATTEMPT_JSON, SETTLEMENT_OF_ATTEMPT, withFields } from "./record.ts";
-import type { AttemptOrder, Outcome } from "./row.ts";
+import type { Outcome } from "./row.ts";
 
 /**
  * X402_PAYMENT_SETTLED or X402_PAYMENT_FAILED. Its record is the attempt as `GET /x402/payments`

@@ -1,13 +1,7 @@
 /** An order as stored in D1. */
 
-import type { JobStatus, SettleOrder } from "../rpc-types.ts";
-import type { PaymentRequirements } from "../schemas.ts";
+import type { AttemptOrder, JobStatus } from "../rpc-types.ts";
 import type { x402Attempt } from "../tables.ts";
-
-/** What an attempt is written from. Bounded: a payload may have a megabyte. */
-export type AttemptOrder = Omit<SettleOrder, "v" | "payload" | "requirements" | "waitMs"> & {
-  requirements: Pick<PaymentRequirements, "network" | "asset" | "amount" | "payTo">;
-};
 
 /**
  * The part of an order that is kept with an attempt. The payload is not: the request that resumes

@@ -4,8 +4,8 @@ import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
 import { type Ended, recordFirstOutcomes } from "../attempts/attempts.ts";
-import { type AttemptOrder, outcomeOf } from "../attempts/row.ts";
-import type { JobStatus } from "../rpc-types.ts";
+import { outcomeOf } from "../attempts/row.ts";
+import type { AttemptOrder, JobStatus } from "../rpc-types.ts";
 
 /** Payers wait for it; after it each payment writes its own outcome. */
 const WRITE_MS = 3_000;

@@ -1,5 +1,5 @@
-import { type AttemptOrder, attemptOrder } from "../attempts/row.ts";
-import type { SettleOrder } from "../rpc-types.ts";
+import { attemptOrder } from "../attempts/row.ts";
+import type { AttemptOrder, SettleOrder } from "../rpc-types.ts";
 import { type Attempt, type Effect, type Payment, type Phase, WORK } from "./payment-state.ts";
 
 /**

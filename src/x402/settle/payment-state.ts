@@ -1,5 +1,5 @@
-import { type AttemptOrder, type Outcome, outcomeOf } from "../attempts/row.ts";
-import type { Job, JobStatus } from "../rpc-types.ts";
+import { type Outcome, outcomeOf } from "../attempts/row.ts";
+import type { AttemptOrder, Job, JobStatus } from "../rpc-types.ts";
 
 /**
  * The phases of one authorization's payment.

@@ -1,4 +1,5 @@
-import { type AttemptOrder, attemptOrder, type Outcome } from "../attempts/row.ts";
+import { attemptOrder, type Outcome } from "../attempts/row.ts";
+import type { AttemptOrder } from "../rpc-types.ts";
 import type { Attempt, Payment, Phase } from "./payment-state.ts";
 
 /** A payment as it was stored up to November 2026: with the payload, and nested orders. */
