@@ -20,6 +20,7 @@ import { NOTHING_WANTED } from "../wanted.ts";
 import { deviations } from "./agreement.ts";
 import type { ChangeSet } from "./changes.ts";
 import { fundsOf, liveOutput, storedFunds } from "./escrow-outputs.ts";
+import { tellSecondLock } from "./second-lock.ts";
 import type { EscrowOutput, EscrowSource, ReadTransaction, SourceWallet } from "./source.ts";
 import { wantedAfter } from "./wanted-after.ts";
 
@@ -46,6 +47,11 @@ export async function applyLocks(
       const known = changes.find(side, identifierHash);
       return known === undefined || isUnlocked(known);
     });
+    const buyer = sides.find(({ side }) => side === "purchase");
+    if (buyer)
+      await tellSecondLock(changes, read, lock, buyer.wallet.address, (agreed) =>
+        forgeable(source, read, lock, agreed),
+      );
     if (open.length === 0) continue;
 
     const asked = open

@@ -80,6 +80,16 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
       ...deeds(["round", 772], ["restore", 808], ["deadline", 457]),
     ],
   ],
+  [
+    "a lock that a restored database forgot, and that landed beside one made elsewhere before",
+    "Web3ChainV2",
+    deeds(["request", 981], ["round", 646], ["lockByHand", 168], ["restore", 321]),
+  ],
+  [
+    "a lock that a restored database forgot, and that landed beside one made elsewhere since",
+    "Web3ChainV2",
+    deeds(["request", 698], ["round", 24], ["restore", 885], ["lockByHand", 230]),
+  ],
 ];
 
 /** Plays a story. @returns what is wrong at its end */
