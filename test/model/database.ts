@@ -42,7 +42,8 @@ export class ModelDatabase {
   }
 
   all<Row>(sql: string, ...params: unknown[]): Row[] {
-    return this.#prepare(sql).all(...(params as SQLInputValue[])) as Row[];
+    const [text, bound] = withLimit(sql, params);
+    return this.#prepare(text).all(...(bound as SQLInputValue[])) as Row[];
   }
 
   run(sql: string, ...params: unknown[]): void {
@@ -86,4 +87,11 @@ export class ModelDatabase {
     this.#prepared.set(sql, known);
     return known;
   }
+}
+
+/** SQLite compiles a statement anew whenever a limit is bound, which takes longer than most reads. */
+function withLimit(sql: string, params: readonly unknown[]): [string, readonly unknown[]] {
+  const limit = params.at(-1);
+  if (!sql.endsWith("LIMIT ?") || !Number.isSafeInteger(limit)) return [sql, params];
+  return [`${sql.slice(0, -1)}${limit}`, params.slice(0, -1)];
 }
