@@ -110,7 +110,8 @@ async function evaluated(
     const isOther = error instanceof NotEvaluated && error.obstacle === wanted;
     if (!isOther || outputs.length === 0) throw error;
     const units = await provider.evaluate(cbor, isTold ? [] : outputs);
-    if (areAccepted) evaluator.knowsMempool = isTold;
+    // That it has a parent tells nothing: a block may have brought it.
+    if (areAccepted && !isTold) evaluator.knowsMempool = false;
     return units;
   }
 }
