@@ -63,9 +63,7 @@ export function Suggestions({
   return (
     <datalist id={id}>
       {rows.map((row) => (
-        <option key={row.id} value={row.id}>
-          {row.label}
-        </option>
+        <option key={row.id} value={row.id} label={row.label} />
       ))}
     </datalist>
   );
