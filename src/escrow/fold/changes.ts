@@ -1,29 +1,16 @@
 import type { OnChainState } from "../../chain/network.ts";
 import type { AddressTransaction } from "../../chain/provider/provider.ts";
 import { ascendingIds } from "../../db/id.ts";
-import type { RecordEvent, RecordEventKind } from "../../events/outbox.ts";
+import type { RecordEvent } from "../../events/outbox.ts";
 import type { PricingType } from "../../registry/pricing.ts";
-import {
-  type ChainState,
-  type EscrowRecord,
-  type LiveOutput,
-  type Side,
-  walletIdsOf,
-} from "../record.ts";
-import {
-  type MovedStamps,
-  render,
-  renderPastAction,
-  withConfirmations,
-  withHistories,
-} from "../render.ts";
+import type { ChainState, EscrowRecord, LiveOutput, Side } from "../record.ts";
+import { type MovedStamps, renderPastAction } from "../render.ts";
 import type { TransactionRecord } from "../transaction-record.ts";
 import { type NextAction, nextActionOf, type Want, type Wanted } from "../wanted.ts";
 import { storedBefore, type Taken } from "./before.ts";
+import { type Beside, type Happening, recordEvent } from "./change-set/record-event.ts";
+import { RecordIndex } from "./change-set/record-index.ts";
 import type { Deadline } from "./deadline.ts";
-
-/** What an event tells of a record. */
-type Happening = "ON_CHAIN_STATUS_CHANGED" | "ON_ERROR" | "DEADLINE_NEAR";
 
 /** A row of `escrow_transaction` to write. */
 export interface TransactionChange {
@@ -66,9 +53,6 @@ export interface Known {
   stored?: StoredTransaction[];
 }
 
-/** What a record was before the change that an event tells of; null: there was none. */
-type Previous = Pick<ChainState, "onChainState"> & Pick<NextAction, "requestedAction">;
-
 /** A record that this batch writes, and which of its stamps move. */
 export interface RecordChange {
   record: EscrowRecord;
@@ -95,9 +79,8 @@ export class ChangeSet {
   readonly #tipHeight: number;
   /** Histories are shown in the order of their ids. */
   readonly #newId: () => string;
-  readonly #byUtxo = new Map<string, EscrowRecord[]>();
-  readonly #byIdentifier = new Map<string, EscrowRecord>();
-  readonly #taken: ReadonlySet<string>;
+  readonly #index: RecordIndex;
+  readonly #others: RecordIndex;
   readonly #stored: ReadonlyMap<string, StoredTransaction>;
 
   /**
@@ -110,8 +93,8 @@ export class ChangeSet {
     this.pricing = pricing;
     this.#tipHeight = tipHeight;
     this.#newId = ascendingIds(now);
-    for (const record of records) this.#index(record);
-    this.#taken = new Set(others.map(({ side, identifierHash }) => nameOf(side, identifierHash)));
+    this.#index = new RecordIndex(records);
+    this.#others = new RecordIndex(others);
     this.#stored = new Map(
       stored.map((one) => [rowName(one.recordId, one.transaction.txHash), one]),
     );
@@ -119,17 +102,17 @@ export class ChangeSet {
 
   /** The records whose funds are in an output (`hash#index`): none, one, or one of each side. */
   holding(utxo: string): EscrowRecord[] {
-    return this.#byUtxo.get(utxo) ?? [];
+    return this.#index.holding(utxo);
   }
 
   /** The record with an identifier, if there is one. */
   find(side: Side, identifierHash: string): EscrowRecord | undefined {
-    return this.#byIdentifier.get(nameOf(side, identifierHash));
+    return this.#index.find(side, identifierHash);
   }
 
   /** Whether an identifier is that of a record which is outside the scope of this run. */
   isTaken(side: Side, identifierHash: string): boolean {
-    return this.#taken.has(nameOf(side, identifierHash));
+    return this.#others.find(side, identifierHash) !== undefined;
   }
 
   /** What was stored of a record's transaction before this run. */
@@ -244,11 +227,11 @@ export class ChangeSet {
       chain: known.moved.chain || step.chain,
       action: known.moved.action || step.action,
     };
-    this.#unindex(record);
+    this.#index.remove(record);
     Object.assign(record, { state, output, wanted, updatedAt: this.now });
     if (step.action) record.actionChangedAt = this.now;
     this.records.set(record.id, known);
-    this.#index(record);
+    this.#index.add(record);
 
     const previous = isNew
       ? null
@@ -276,47 +259,17 @@ export class ChangeSet {
     this.pastActions.push({ recordId: record.id, id, txHash, doc });
   }
 
-  #index(record: EscrowRecord): void {
-    this.#byIdentifier.set(nameOf(record.side, record.identifierHash), record);
-    const { utxo } = record.state;
-    if (utxo === null) return;
-    this.#byUtxo.set(utxo, [...this.holding(utxo), record]);
-  }
-
-  #unindex(record: EscrowRecord): void {
-    const { utxo } = record.state;
-    if (utxo !== null)
-      this.#byUtxo.set(
-        utxo,
-        this.holding(utxo).filter((one) => one.id !== record.id),
-      );
-  }
-
   /** @param beside - shown with the record */
-  #emit(
-    { record, moved }: RecordChange,
-    what: Happening,
-    beside: { previous: Previous | null } | { Deadline: object },
-  ): void {
+  #emit({ record, moved }: RecordChange, what: Happening, beside: Beside): void {
     record.sequence++;
-    const kind: RecordEventKind =
-      record.side === "payment" ? `PAYMENT_${what}` : `PURCHASE_${what}`;
-    const doc = withHistories(render(record, moved), record.side);
-    const text = `${doc.slice(0, -1)},${JSON.stringify(beside).slice(1)}`;
-    this.events.push({
+    const event = recordEvent(record, what, beside, {
+      moved,
+      tipHeight: this.#tipHeight,
       id: this.#newId(),
-      kind,
-      recordId: record.id,
-      walletIds: walletIdsOf(record),
-      sequence: record.sequence,
-      data: withConfirmations(text, this.#tipHeight),
       stampIndex: [...this.records.keys()].indexOf(record.id),
     });
+    this.events.push(event);
   }
-}
-
-function nameOf(side: Side, identifierHash: string): string {
-  return `${side}:${identifierHash}`;
 }
 
 function rowName(recordId: string, txHash: string): string {
