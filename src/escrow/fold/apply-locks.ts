@@ -193,6 +193,8 @@ function lockRecord(
     madeFor: changes.stored(record, txHash)?.want ?? null,
     ...(faults.length > 0 && { reason: faults.join("; ") }),
   });
+  if (taken.expiredAt !== null && onChainState === "FundsLocked")
+    changes.lockedAfterEnd.push(record.id);
   changes.advance(
     record,
     {

@@ -70,6 +70,8 @@ export class ChangeSet {
   readonly events: RecordEvent[] = [];
   /** Locks that named our wallets but that anyone could have made for free. */
   ignoredLocks = 0;
+  /** Purchases that were over when their lock came, by id. */
+  readonly lockedAfterEnd: string[] = [];
   /** Characters of the records' new states: each is written about five times. */
   stateText = 0;
 

@@ -2,6 +2,7 @@ import type { Network } from "../../chain/network.ts";
 import { type Statement, statement } from "../../db/client.ts";
 import { isoText, reserveStamps, type SqlExpression, stamp } from "../../db/clock.ts";
 import { writeEvents } from "../../events/outbox.ts";
+import { chargeAgain } from "../charge-again.ts";
 import { DOC_VERSION, render, renderTransaction, STAMP } from "../render.ts";
 import { columnsOf } from "../row.ts";
 import type { ChangeSet } from "./changes.ts";
@@ -24,6 +25,7 @@ export function writeChanges(
     ...writeRecords(changes, stampOf("(item.value->>'stampIndex')")),
     ...writeTransactions(changes, sourceId),
     ...writePastActions(changes),
+    ...chargeAgain(changes.lockedAfterEnd),
     ...portions(changes.events).flatMap((events) =>
       writeEvents(events, { network, sourceId, now: changes.now, placeholder: STAMP }, stampOf),
     ),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { runs } from "../../support/effort.ts";
 import { KEYS } from "./keys.ts";
-import { QUOTES } from "./quotes.ts";
+import { PAYERS, QUOTES } from "./quotes.ts";
 import { DEEDS, type Deed, PurchaseStory } from "./story.ts";
 
 beforeAll(() => {
@@ -20,22 +20,56 @@ const deed = fc.tuple(
 ) satisfies fc.Arbitrary<Deed>;
 const outputs = fc.array(fc.integer({ min: 20, max: 200 }), { minLength: 1, maxLength: 3 });
 
+const NOTHING_WRONG = {
+  notOver: [],
+  lockedTwice: [],
+  wronglyTold: [],
+  wronglyCharged: [],
+  wrongAccounts: [],
+};
+
+const ALL_RUN: readonly Deed[] = [...PAYERS.keys()].map((n) => ["run", n]);
+
+/** A database that was set back forgets a lock, whose purchase is given up, and given back, before it lands. */
+const FORGOTTEN: readonly Deed[] = [
+  ["buy", 0],
+  ["save", 0],
+  ...ALL_RUN,
+  ["wait", 1],
+  ...ALL_RUN,
+  ["restore", 0],
+  ["cancel", 0],
+];
+const UNDONE: readonly Deed[] = [
+  ["mine", 0],
+  ["follow", 0],
+  ["rollback", 3],
+];
+
+async function endOf(
+  funds: ConstructorParameters<typeof PurchaseStory>[0],
+  deeds: readonly Deed[],
+) {
+  const story = new PurchaseStory(funds);
+  for (const one of deeds) await story.do(one);
+  return story.end();
+}
+
 describe("purchases of twenty keys with limits over three wallets", () => {
+  it.each([
+    ["it is given up before", FORGOTTEN],
+    ["it is undone then", [...FORGOTTEN, ...UNDONE]],
+  ] as const)("are charged again when a forgotten lock lands, and %s", async (_, deeds) => {
+    expect(await endOf([[100], [100], [100]], deeds)).toEqual(NOTHING_WRONG);
+  });
+
   it("are locked once or given back, whatever dies, is lost, late, undone or set back", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.tuple(outputs, outputs, outputs),
         fc.array(deed, { minLength: 10, maxLength: 50 }),
         async (funds, deeds) => {
-          const story = new PurchaseStory(funds);
-          for (const one of deeds) await story.do(one);
-          expect(await story.end()).toEqual({
-            notOver: [],
-            lockedTwice: [],
-            wronglyTold: [],
-            wronglyCharged: [],
-            wrongAccounts: [],
-          });
+          expect(await endOf(funds, deeds)).toEqual(NOTHING_WRONG);
         },
       ),
       runs(60, 1_500),
