@@ -69,6 +69,7 @@ export const transfer = sqliteTable(
     lastOp: text("last_op"),
   },
   (table) => [
+    index("transfer_newest").on(table.network, table.id),
     index("transfer_wallet").on(table.walletId, table.id),
     index("transfer_address").on(table.walletAddress, table.id),
     index("transfer_top_up")
