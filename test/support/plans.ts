@@ -1,0 +1,53 @@
+import { env } from "cloudflare:workers";
+
+/** Tables that grow with use, without a bound. */
+const GROWING = [
+  "audit",
+  "dispute_proposal",
+  "escrow",
+  "escrow_action",
+  "escrow_request",
+  "escrow_transaction",
+  "event",
+  "inbox_registration",
+  "invoice_base",
+  "invoice_document",
+  "invoiced_payment",
+  "registration",
+  "registry_entry",
+  "transfer",
+  "wallet_transaction",
+  "webhook_delivery",
+  "worker_bot_move",
+  "x402_payment_attempt",
+  "x402_settlement",
+];
+const SCAN = new RegExp(`^SCAN (?:${GROWING.join("|")})\\b(?: USING (?:COVERING )?INDEX (\\w+))?`);
+
+/** Reads as many rows as it returns, though along the whole table: nothing but the newest or oldest. */
+const NEWEST = /FROM "?(\w+)"?(?: WHERE TRUE)?(?: inner join .*)? ORDER BY \S+(?: DESC)? LIMIT/i;
+
+/**
+ * The statements that read more rows as tables grow, by how SQLite would run them: those that read a table,
+ * or an index that has all its rows, from end to end, and not just the first few.
+ */
+export async function growingReads(statements: Iterable<string>): Promise<string[]> {
+  const { results: indexes } = await env.DB.prepare(
+    "SELECT name FROM sqlite_master WHERE type = 'index' AND sql LIKE '% WHERE %'",
+  ).all<{ name: string }>();
+  const partial = new Set(indexes.map(({ name }) => name));
+  const found: string[] = [];
+  for (const sql of statements) {
+    if (NEWEST.test(sql.replace(/\s+/g, " "))) continue;
+    const numbered = [...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number));
+    const count = Math.max(0, ...numbered) || (sql.match(/\?/g) ?? []).length;
+    const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .bind(...Array(count).fill(null))
+      .all<{ detail: string }>();
+    for (const { detail } of results) {
+      const scan = SCAN.exec(detail);
+      if (scan !== null && !partial.has(scan[1] ?? "")) found.push(`${detail}: ${sql}`);
+    }
+  }
+  return found;
+}
