@@ -7,8 +7,10 @@ import { newId } from "../src/db/id.ts";
 import type { DeliveryMessage, Env } from "../src/env.ts";
 import { deliver } from "../src/webhooks/delivery/deliver.ts";
 import { dispatchEvents } from "../src/webhooks/delivery/dispatch.ts";
+import { CLAIMED_AT_ONCE } from "../src/webhooks/delivery/share.ts";
 import { purge } from "../src/webhooks/delivery/sweep.ts";
 import { countingWrites } from "../test/support/d1.ts";
+import { startFloor } from "./support/floor.ts";
 import {
   type BenchContext,
   type BenchService,
@@ -49,6 +51,7 @@ export async function benchWebhooks(context: BenchContext): Promise<WebhookFigur
         [10, 500],
         [100, 100],
       ] as const);
+  const floorMs = await sendingAlone(context.quick ? 60 : 3_000);
   const rows: Row[] = [];
   const writes: Row[] = [];
   for (const [endpoints, events] of plan) {
@@ -69,6 +72,7 @@ export async function benchWebhooks(context: BenchContext): Promise<WebhookFigur
         "events/s": perSecond,
         "deliveries/s": perSecond * endpoints,
         "CPU ms/delivery": cpuMs / (events * endpoints),
+        "sending alone": floorMs,
         "lag p50 ms": percentile(lags, 0.5),
         "lag p99 ms": percentile(lags, 0.99),
       });
@@ -83,6 +87,30 @@ export async function benchWebhooks(context: BenchContext): Promise<WebhookFigur
       : [],
   );
   return { rows, writes, neighbours: await benchNeighbours(context), excesses };
+}
+
+/**
+ * What the harness takes: CPU milliseconds of a Worker that does nothing but send bodies of that size to
+ * the receiver, as many at once as one batch of the service does.
+ */
+async function sendingAlone(deliveries: number): Promise<number> {
+  const receiver = await startReceiver();
+  const floor = await startFloor();
+  try {
+    const url = floor.postUrl(`${receiver.url}/floor`, CLAIMED_AT_ONCE, DATA.length);
+    const answer = async () => {
+      const response = await fetch(url);
+      await response.arrayBuffer();
+      if (!response.ok) throw new Error(`the floor answers ${response.status}`);
+    };
+    await answer();
+    const before = floor.cpuMs();
+    for (let sent = 0; sent < deliveries; sent += CLAIMED_AT_ONCE) await answer();
+    return (floor.cpuMs() - before) / deliveries;
+  } finally {
+    await floor.close();
+    await receiver.close();
+  }
 }
 
 /** How a neighbour's receiver answers, and how many of its events are on their way. */

@@ -1,7 +1,7 @@
 /**
  * The floor of the harness: what workerd and the simulated D1 take for an answer before our code does
  * anything. A Worker of a few lines has the service's bindings and a table of texts; beside each figure
- * stands what it takes for nothing, and for one query of as many rows and bytes.
+ * stands what it takes for nothing, for one query of as many rows and bytes, or for requests to a receiver.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,6 +20,8 @@ export interface Floor {
   emptyUrl(): string;
   /** URL of an answer of so many bytes, in the texts of the rows that one query finds. */
   queryUrl(rows: number, bytes: number): string;
+  /** URL of an answer that comes when so many requests were sent to a receiver at once, each with so many bytes. */
+  postUrl(receiver: string, times: number, bytes: number): string;
   /** CPU milliseconds of workerd so far. */
   cpuMs(): number;
   close(): Promise<void>;
@@ -39,6 +41,10 @@ export async function startFloor(): Promise<Floor> {
       const from = Math.floor(Math.random() * (TEXTS - rows));
       return `${host.url}/api?rows=${rows}&from=${from}&bytes=${Math.round(bytes / rows)}`;
     },
+    postUrl(receiver, times, bytes) {
+      const query = new URLSearchParams({ receiver, times: `${times}`, bytes: `${bytes}` });
+      return `${host.url}/api?${query}`;
+    },
     cpuMs: () => cpuMs(pid),
     async close() {
       await host.close();
@@ -49,6 +55,13 @@ export async function startFloor(): Promise<Floor> {
 
 const FETCH = `async fetch(request, env) {
     const query = new URL(request.url).searchParams;
+    if (query.has("receiver")) {
+      const body = "x".repeat(Number(query.get("bytes")));
+      const post = () => fetch(query.get("receiver"), { method: "POST", body });
+      const answers = await Promise.all(Array.from({ length: Number(query.get("times")) }, post));
+      await Promise.all(answers.map((answer) => answer.body?.cancel()));
+      return new Response();
+    }
     if (!query.has("rows")) return new Response();
     const { results } = await env.DB.prepare("SELECT substr(text, 1, ?) AS text FROM floor WHERE id > ? LIMIT ?")
       .bind(...["bytes", "from", "rows"].map((name) => Number(query.get(name))))
