@@ -117,7 +117,9 @@ export const x402Attempt = sqliteTable(
     index("x402_attempt_api_key").on(table.apiKeyId, table.id),
     uniqueIndex("x402_attempt_identifier")
       .on(table.apiKeyId, table.paymentIdentifier)
-      .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
+      .where(
+        sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled') AND payment_identifier IS NOT NULL`,
+      ),
     // What the cron scans: the few that are not settled yet.
     index("x402_attempt_open")
       .on(table.updatedAt)
