@@ -10,20 +10,8 @@ export const requestId: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.res.headers.set("x-request-id", c.var.requestId);
 };
 
-/** Headers of answers that a page of another origin may read. */
-const EXPOSED = [
-  "x-request-id",
-  "retry-after",
-  "x-d1-bookmark",
-  "etag",
-  "link",
-  "ratelimit",
-  "ratelimit-policy",
-];
-
-const EXPOSED_NAMES = EXPOSED.join(",");
-
-const preflight: MiddlewareHandler<AppEnv> = cors({
+/** Any origin may call: the API key decides, and no cookie is ever read. */
+export const openCors: MiddlewareHandler<AppEnv> = cors({
   origin: "*",
   allowMethods: ["GET", "POST", "PATCH", "DELETE", "OPTIONS"],
   allowHeaders: [
@@ -35,22 +23,17 @@ const preflight: MiddlewareHandler<AppEnv> = cors({
     "if-none-match",
     "mcp-protocol-version",
   ],
-  exposeHeaders: EXPOSED,
+  exposeHeaders: [
+    "x-request-id",
+    "retry-after",
+    "x-d1-bookmark",
+    "etag",
+    "link",
+    "ratelimit",
+    "ratelimit-policy",
+  ],
   maxAge: 86_400,
 });
-
-/**
- * Any origin may call: the API key decides, and no cookie is ever read. Other answers than those to a
- * preflight get their headers when they are there: of an answer to which headers were set before,
- * Hono makes a copy.
- */
-export const openCors: MiddlewareHandler<AppEnv> = async (c, next) => {
-  if (c.req.method === "OPTIONS") return preflight(c, next);
-  await next();
-  c.res.headers.set("access-control-allow-origin", "*");
-  c.res.headers.set("access-control-expose-headers", EXPOSED_NAMES);
-  return undefined;
-};
 
 const SECURITY_HEADERS = {
   "cache-control": "no-store",
