@@ -1,5 +1,6 @@
 /** A list of the API as a table: live, filtered by the URL, and with what can be done with its rows. */
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 import { useLive } from "../../api/live.ts";
 import { type Call, call, urlOf } from "../../api/request.ts";
 import { may } from "../../api/session.ts";
@@ -70,7 +71,12 @@ export function ResourceList({ resource }: { resource: Resource }) {
     ...(chosen === null ? [] : (resource.actionsOf?.(chosen) ?? [])),
   ];
   const offered = [...creates, ...(chosen === null ? [] : actions)].filter(isOffered(chosen));
-  const action = offered.find((one) => one.name === query.do);
+  const found = offered.find((one) => one.name === query.do);
+  // A dialog that is open stays so when what it did ends the row's being offered it.
+  const opened = useRef<{ name: string; action: Action; row: unknown } | null>(null);
+  const dialogName = `${query.do} ${query.on ?? ""}`;
+  if (opened.current?.name !== dialogName) opened.current = null;
+  if (found) opened.current = { name: dialogName, action: found, row: chosen };
   const last = rows.at(-1);
 
   return (
@@ -118,11 +124,11 @@ export function ResourceList({ resource }: { resource: Resource }) {
           }
         />
       )}
-      {action && (
+      {opened.current && (
         <ActionDialog
-          key={`${action.name} ${query.on ?? ""}`}
-          action={action}
-          row={chosen}
+          key={dialogName}
+          action={opened.current.action}
+          row={opened.current.row}
           onClose={() => changeQuery({ do: undefined })}
           onDone={live.refresh}
         />
