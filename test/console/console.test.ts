@@ -289,6 +289,8 @@ else
         await expectText();
       }
       expect(complaints.filter((one) => !one.startsWith("Failed to load resource"))).toEqual([]);
+      // The page asks on and on: an answer may be on its way.
+      await page.unrouteAll({ behavior: "wait" });
       await page.context().close();
     });
   });
