@@ -52,6 +52,8 @@ export interface RecordError {
   txHash: string | null;
   /** The want that ended with it, and that may be asked for again. */
   ended?: Want;
+  /** It tells of funds beside the escrow's: what becomes of the escrow does not end it. */
+  isOfOtherFunds?: true;
 }
 
 /**

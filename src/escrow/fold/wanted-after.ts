@@ -134,13 +134,15 @@ function errorAfter(
   txHash: string,
   reason?: string,
 ): RecordError | null {
-  if (error === null) return null;
+  const stays = before?.isOfOtherFunds ? before : null;
+  if (error === null) return stays;
   const { isManual, note } = error;
   return {
-    isManual,
+    isManual: isManual || stays !== null,
     type: "Unknown",
     note: addNote(before?.note ?? null, reason ? `${note}: ${reason}` : note),
     txHash,
+    ...(stays && { isOfOtherFunds: true }),
   };
 }
 

@@ -84,6 +84,14 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
     "Web3ChainV2",
     deeds(["request", 698], ["round", 24], ["restore", 885], ["lockByHand", 230]),
   ],
+  [
+    "a lock that was rolled back while a refund was asked for, and returned after one made elsewhere",
+    "Web3ChainV2",
+    [
+      ...deeds(["request", 321], ["request", 672], ["round", 770], ["round", 815]),
+      ...deeds(["ask", 981], ["rollback", 515], ["lockByHand", 72]),
+    ],
+  ],
 ];
 
 function play(
