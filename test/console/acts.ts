@@ -95,6 +95,7 @@ function ofSources({ address, other, sourceId }: Props): Act[] {
       },
     },
     { at: payment, does: "change", ...ours, fill: { Drives: "nothing" } },
+    { at: payment, does: "budget", ...ours, shows: "Used today" },
     { at: payment, does: "rewind", ...ours },
     { at: payment, does: "remove", ...ours },
     { at: payment, does: "publish", ...demos },
@@ -105,6 +106,7 @@ function ofSources({ address, other, sourceId }: Props): Act[] {
       fill: { "Policy id": "cd".repeat(28), "Provider key": "local-chain", Note: "Followed" },
     },
     { at: registry, does: "change", row: ["Followed"], fill: { Note: "Noted" } },
+    { at: registry, does: "budget", row: ["Noted"], shows: "Used today" },
     { at: registry, does: "remove", row: ["Noted"] },
     {
       ...{ at: "sources/units", does: "save" },
@@ -327,11 +329,14 @@ export async function perform(page: Page, label: string, act: Act): Promise<void
   const end = act.shows
     ? dialog.locator("dt", { hasText: act.shows }).first()
     : page.locator("body:not(:has(dialog))");
-  const problem = dialog.locator('[role="alert"], small.problem').first();
+  const problem = dialog.locator(".problem").first();
   await end.or(problem).first().waitFor();
   if (await problem.isVisible())
     throw new Error(`${act.at} ${act.does}: ${await problem.innerText()}`);
-  if (act.shows) await dialog.getByRole("button", { name: "Close", exact: true }).click();
+  if (!act.shows) return;
+  const kept = dialog.getByLabel("I have written it down");
+  if ((await kept.count()) > 0) await kept.check();
+  await dialog.getByRole("button", { name: "Close", exact: true }).click();
 }
 
 async function fill(dialog: Locator, label: string, text: string): Promise<void> {
