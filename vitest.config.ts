@@ -73,6 +73,13 @@ const inWorkerd = () =>
   cloudflareTest(async ({ inject }) => ({
     wrangler: { configPath: "./wrangler.toml" },
     miniflare: {
+      // Queues that nobody consumes: what a test leaves in one would be done in the midst of the next
+      // test. What consumers do is fired by hand (test/support/webhooks), and by the platform in
+      // test/e2e.
+      queueProducers: {
+        EVENTS: { queueName: "unattended-events" },
+        DELIVERIES: { queueName: "unattended-deliveries" },
+      },
       // Tests ask more often than a key may; what the limits do is tested with small ones.
       ratelimits: {
         RATE_LIMIT: { namespace_id: "1", simple: { limit: 1_000_000, period: 60 } },
