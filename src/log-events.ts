@@ -57,6 +57,8 @@ export const LOG_EVENTS = {
     "a run of the wallet ended early and is tried again; if it repeats, `GET /wallet` shows what waits",
   "wallet.halted":
     "nothing: after a restore of the database the wallets of a network stop until nothing that they sent can land unseen",
+  "wallet.scripts_not_run":
+    "nothing: the node's own words on scripts that it refused, or could not run; the records say what follows. Report it when the same task is refused again and again",
   "wallet.submit_unknown":
     "nothing: the provider did not say whether it took a transaction; the same bytes are sent again",
   "wallet.held":

@@ -64,4 +64,15 @@ describe("what holds up a wallet", () => {
     await world.run();
     expect(await world.wallet()).toMatchObject({ held: null });
   });
+
+  it("is nothing of its own when somebody else has just spent what one task alone spends", async () => {
+    const world = new World([100, 90]);
+    world.askStep();
+    world.ledger.overtake(world.outputOf(0));
+    await world.run();
+    expect(world.database.all("SELECT state, hash FROM step")).toEqual([
+      { state: "Asked", hash: null },
+    ]);
+    expect(await world.wallet()).toMatchObject({ held: null });
+  });
 });

@@ -36,14 +36,14 @@ describe("a provider that fails", () => {
     expect(await desk.tokens()).toMatchObject({ minted: 0 });
   });
 
-  it("with a script that fails gives the node's reason, and nothing is sent", async () => {
+  it("with a script that fails says so in our words, and nothing is sent", async () => {
     const { desk, id } = await requested();
     const body = JSON.stringify({ result: { EvaluationFailure: { ScriptFailures: "no" } } });
     await desk.chain.faults({ match: "/utils/txs/evaluate", status: 200, body });
     await desk.settle();
     expect(await desk.shown(id)).toMatchObject({
       state: "RegistrationFailed",
-      error: expect.stringContaining("ScriptFailures"),
+      error: "a script of the transaction refuses it: the log has the node's words",
     });
     expect((await desk.chain.stats()).calls["POST /tx/submit"]).toBeUndefined();
   });
@@ -60,7 +60,9 @@ describe("a provider that fails", () => {
     }
     expect(await desk.shown(id)).toMatchObject({
       state: "RegistrationRequested",
-      error: expect.stringMatching(/^waits for the chain provider: .*Unknown transaction input/),
+      error: expect.stringMatching(
+        /^waits for the chain provider: .*does not know an output that the transaction spends or reads$/,
+      ),
     });
     await desk.chain.faults();
     await desk.settle();

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { jsonOf, messageOf, shorten } from "./answer.ts";
+import { jsonOf, shorten } from "./answer.ts";
 import {
   type EvaluationObstacle,
   type ExecutionUnits,
@@ -35,7 +35,7 @@ export function evaluationOf(status: number, text: string): Map<string, Executio
   const parsed = ANSWER.safeParse(json);
   if (!parsed.success) throw withoutAnswer(status, text);
   const answer = parsed.data;
-  if ("fault" in answer) throw malformed(shorten(answer.fault.string));
+  if ("fault" in answer) throw malformed(answer.fault.string);
   if ("EvaluationFailure" in answer.result) throw failureOf(answer.result.EvaluationFailure);
   return new Map(
     Object.entries(answer.result.EvaluationResult).map(([name, { memory, steps }]) => [
@@ -54,14 +54,15 @@ function wrappedAnswer(text: string): unknown {
 }
 
 function withoutAnswer(status: number, text: string): ProviderError {
-  if (status === 400) return malformed(messageOf(text));
+  if (status === 400) return malformed(text);
   // It may come from a proxy, so it is not permanent.
   return new ProviderError(`${CALL}: answer is malformed`, { status });
 }
 
-/** A malformed request stays malformed when repeated. */
-function malformed(reason: string): ProviderError {
-  return new ProviderError(`${CALL}: ${reason}`, { status: 400, permanent: true });
+/** A malformed request stays malformed when repeated. @param cause - the node's own words */
+function malformed(cause: string): ProviderError {
+  const message = `${CALL}: the node cannot interpret the transaction: the log has its words`;
+  return new ProviderError(message, { status: 400, permanent: true, cause: shorten(cause) });
 }
 
 /** Obstacles by the name of the failure. */
@@ -77,13 +78,13 @@ function failureOf(failure: Record<string, unknown>): Error {
   const reason = shorten(JSON.stringify(failure));
   if (kind === "ScriptFailures")
     return onlyUnknownInputs(detail)
-      ? new NotEvaluated("UnknownInput", `${CALL}: ${reason}`)
+      ? new NotEvaluated("UnknownInput", reason)
       : new ScriptFailed(reason, redeemersOf(detail));
   const obstacle = isUnknownInput(kind, detail) ? "UnknownInput" : OBSTACLES[kind];
-  if (obstacle !== undefined) return new NotEvaluated(obstacle, `${CALL}: ${reason}`);
+  if (obstacle !== undefined) return new NotEvaluated(obstacle, reason);
   if (kind === "CannotCreateEvaluationContext" || kind === "IncompatibleEra")
     return malformed(reason);
-  return new ProviderError(`${CALL}: ${reason}`);
+  return new ProviderError(`${CALL}: the node gives no result`, { cause: reason });
 }
 
 function redeemersOf(failures: unknown): string[] {

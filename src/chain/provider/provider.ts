@@ -132,11 +132,14 @@ export interface ProtocolParameters {
 /** The node ran a transaction's scripts and rejected it: only another one can succeed. */
 export class ScriptFailed extends Error {
   override name = "ScriptFailed";
+  /** The node's own words, for the log alone. */
+  readonly detail: string;
   /** Those that failed, by purpose and index, such as `spend:0`; none when the node does not say. */
   readonly redeemers: readonly string[];
 
-  constructor(message: string, redeemers: readonly string[] = []) {
-    super(message);
+  constructor(detail: string, redeemers: readonly string[] = []) {
+    super("a script of the transaction refuses it: the log has the node's words");
+    this.detail = detail;
     this.redeemers = redeemers;
   }
 }
@@ -222,12 +225,21 @@ export type EvaluationObstacle =
 export class NotEvaluated extends ProviderError {
   override name = "NotEvaluated";
   readonly obstacle: EvaluationObstacle;
+  /** The node's own words, which may name an output; for the log alone. */
+  readonly detail: string;
 
-  constructor(obstacle: EvaluationObstacle, message: string) {
-    super(message);
+  constructor(obstacle: EvaluationObstacle, detail: string) {
+    super(`provider: its node cannot run the scripts: ${OBSTACLES[obstacle]}`);
     this.obstacle = obstacle;
+    this.detail = detail;
   }
 }
+
+const OBSTACLES: Record<EvaluationObstacle, string> = {
+  UnknownInput: "it does not know an output that the transaction spends or reads",
+  AdditionalUtxoOverlap: "it knew an output already that it was told of",
+  NotSynced: "it has not followed the chain far enough",
+};
 
 /** Leases calls and records refusals; see `durable-objects/provider-budget.ts`. */
 export interface CallBudget {

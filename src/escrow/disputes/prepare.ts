@@ -172,7 +172,7 @@ async function measured(
     if (error instanceof ScriptFailed)
       throw new ApiError(
         "wrong_state",
-        `blockchainIdentifier: the contract refuses the settlement: are enough of its administrators among Signers? ${error.message}`,
+        `blockchainIdentifier: the contract refuses the settlement: are enough of its administrators among Signers?`,
       );
     if (error instanceof NotEvaluated && error.obstacle === "UnknownInput")
       throw new ApiError(

@@ -13,7 +13,7 @@ import { sendNew } from "./send.ts";
 import { StaleWallet } from "./store.ts";
 import type { WalletTransaction } from "./transaction.ts";
 import { noticeSpentElsewhere, pausedUntil } from "./trouble/elsewhere.ts";
-import { type Hold, holdOf } from "./trouble/hold.ts";
+import { type Hold, holdOf, holdOfTask } from "./trouble/hold.ts";
 
 /** What may wait for a block, of all of a wallet's transactions: about what a block has room for. */
 const MOST_WAITING = { size: 60_000, memory: 60_000_000 };
@@ -98,7 +98,7 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
         continue;
       }
       await tellFailures(work, failures, now);
-      for (const { error } of failures) hold = holdOf(error) ?? hold;
+      hold = failures.reduce((held, { error }) => holdOfTask(error) ?? held, hold);
       if (made === null) continue;
       const { transaction, cbor, members } = made;
       if (!hasRoomFor(current, transaction)) {

@@ -72,7 +72,7 @@ describe("an evaluation that fails", () => {
     const error = await evaluated(200, failing(failure));
     expect(error).toBeInstanceOf(ScriptFailed);
     expect(error).toMatchObject({
-      message: expect.stringContaining("ScriptFailures"),
+      detail: expect.stringContaining("ScriptFailures"),
       redeemers: Object.keys(failure.ScriptFailures),
     });
     // The provider may put the node's answer into an error of its own.
@@ -105,7 +105,9 @@ describe("an evaluation that fails", () => {
     ] as const) {
       const error = await evaluated(status, body);
       expect(error).toBeInstanceOf(NotEvaluated);
-      expect(error).toMatchObject({ obstacle, permanent: false, retryAt: null });
+      const detail = expect.stringContaining("{");
+      expect(error).toMatchObject({ obstacle, permanent: false, retryAt: null, detail });
+      expect(String(error)).not.toContain("{");
     }
   });
 

@@ -2,12 +2,14 @@ import {
   type AdditionalOutput,
   NotEvaluated,
   type Provider,
+  ProviderError,
   ScriptFailed,
 } from "../../../chain/provider/provider.ts";
 import { namesOutput } from "../../../chain/provider/refusal.ts";
 import { type Draft, draftTransaction } from "../../../chain/transaction/build.ts";
 import { outputName, type TransactionPlan } from "../../../chain/transaction/plan.ts";
 import { payFrom } from "../../../chain/transaction/selection.ts";
+import { log } from "../../../log.ts";
 import { isWaiting } from "../life.ts";
 import type { Evaluator } from "../outputs.ts";
 import type { WalletTransaction } from "../transaction.ts";
@@ -44,17 +46,28 @@ export async function measured(
       await evaluated(provider, draft, parentsOf(draft, wallet.address, known), known.evaluator),
     );
   } catch (error) {
+    tellWords(error, members);
     const bad = members.filter(({ part }) => {
       if (error instanceof ScriptFailed)
         return namesIn(part, plan, draft.names).some((name) => error.redeemers.includes(name));
       return (
         error instanceof NotEvaluated &&
         error.obstacle === "UnknownInput" &&
-        part.scriptInputs.some((one) => namesOutput(error.message, one))
+        part.scriptInputs.some((one) => namesOutput(error.detail, one))
       );
     });
     throw bad.length > 0 ? new BadMembers(bad, error) : error;
   }
+}
+
+/** Logs what a node said of scripts: what people are shown is in our own words. */
+function tellWords(error: unknown, members: readonly Member[]): void {
+  const isOfNode = error instanceof ScriptFailed || error instanceof ProviderError;
+  if (!isOfNode) return;
+  const said = error instanceof ScriptFailed || error instanceof NotEvaluated;
+  const detail = said ? error.detail : String(error.cause ?? "");
+  const tasks = members.map(({ task }) => task.id);
+  log("warn", "wallet.scripts_not_run", { tasks, error: String(error), detail });
 }
 
 /** How a node names the redeemers of a part. */

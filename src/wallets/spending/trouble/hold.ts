@@ -28,6 +28,14 @@ export function holdOf(error: unknown): string | null {
 }
 
 /**
+ * The same because of an error with which one task was left out. What a provider says of one task is no
+ * trouble of the wallet: what it fails at for all is thrown before any task is left out.
+ */
+export function holdOfTask(error: unknown): string | null {
+  return error instanceof ProviderError ? null : holdOf(error);
+}
+
+/**
  * Stores what holds up a wallet, if that has changed, and since when anything does.
  *
  * @param db - with `writes: "idempotent"`
