@@ -90,6 +90,7 @@ export interface Draft {
   inputs: OutputReference[];
   /** How a node names what runs a script; see `redeemerNames`. The keys are the plan's own objects. */
   names: ReadonlyMap<object, string>;
+  payment: Payment;
   /**
    * The plan with what its scripts used, as the node tells it, and a reserve.
    *
@@ -111,6 +112,7 @@ export function draftTransaction(plan: TransactionPlan, pay: Pay, signers: numbe
     cbor: encodeTransaction(plan, payment, body, unsigned(signers)),
     inputs: [...inputsOf(plan, payment), ...(payment.collateral ? [payment.collateral.input] : [])],
     names,
+    payment,
     measured(used) {
       const percent = reserveFor([...used.values()], plan.parameters);
       const measure = <Run extends { units: ExecutionUnits }>(run: Run): Run => {

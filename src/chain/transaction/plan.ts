@@ -31,6 +31,11 @@ interface ScriptRun {
 /** A script's output that is spent. Its datum is inline. */
 export interface ScriptInput extends OutputReference, ScriptRun {
   value: Value;
+  /**
+   * All of its datum, and of what is done with it, on which it depends what its script uses; left out: that
+   * is not known.
+   */
+  shape?: string;
 }
 
 /** Tokens of one policy that are minted, or burned where the quantity is negative. */

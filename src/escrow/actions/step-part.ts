@@ -4,6 +4,7 @@ import type { PaymentSourceType } from "../../chain/network.ts";
 import type { ProtocolParameters } from "../../chain/provider/provider.ts";
 import { encodeRedeemer } from "../../chain/redeemer.ts";
 import type { PlannedOutput, ScriptSource } from "../../chain/transaction/plan.ts";
+import { wordsOf } from "../../wallets/spending/making/measurements.ts";
 import type { TransactionPart } from "../../wallets/work.ts";
 import type { Step } from "../wanted.ts";
 import { type Escrow, StepImpossible } from "./escrow.ts";
@@ -55,7 +56,13 @@ export function stepPart(escrow: Escrow, taken: StepTaken, means: StepMeans): Tr
       ? payouts(escrow, rule.by, means)
       : [continued(escrow, nextDatum(datum, { rule, to: transition.to, taken, means }), means)];
   return {
-    scriptInputs: [{ txHash, index, value, script, redeemer: encodeRedeemer(rule.redeemer) }],
+    scriptInputs: [
+      {
+        ...{ txHash, index, value, script },
+        redeemer: encodeRedeemer(rule.redeemer),
+        shape: shapeOf(datum, taken),
+      },
+    ],
     mints: [],
     spends: [],
     outputs,
@@ -65,6 +72,16 @@ export function stepPart(escrow: Escrow, taken: StepTaken, means: StepMeans): Tr
     alone: [`reference signature ${datum.referenceSignature}`],
     detail: { step: taken.step },
   };
+}
+
+/** The sizes of all that a datum holds, and of what a step puts into the next. */
+function shapeOf(datum: EscrowDatum, { step, resultHash }: StepTaken): string {
+  const sizes = Object.entries(datum).map(([field, value]) => {
+    const size = typeof value === "bigint" ? wordsOf(value) : value && String(value).length;
+    // An amount or a time of zero is told from others.
+    return [field, value === 0n ? 0 : size];
+  });
+  return JSON.stringify([step, resultHash?.length, datum.state, sizes]);
 }
 
 /** The datum with which an escrow goes on. The cooldown of who acts is counted from the validity's end. */

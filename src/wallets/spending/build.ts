@@ -114,6 +114,7 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
       // That one was accepted need not be stored before the end: it is looked for all the same.
       if (verdict.some(({ event }) => event !== "Accepted")) {
         ports.view.forget();
+        ports.view.measurements.forget();
         around = null;
         current = await happen(ports, current, verdict);
         await tellFailures(work, missingAmong(members, verdict), ports.now());

@@ -2,6 +2,7 @@ import type { ProtocolParameters, Provider } from "../../chain/provider/provider
 import { outputName, type WalletOutput } from "../../chain/transaction/plan.ts";
 import { walletOutputs } from "../../chain/transaction/selection.ts";
 import { isLiving, isOpen } from "./life.ts";
+import { Measurements } from "./making/measurements.ts";
 import type { OwnOutput, WalletTransaction } from "./transaction.ts";
 
 /** How long what the provider has shown is good enough. */
@@ -18,6 +19,7 @@ export interface Evaluator {
 /** A wallet's outputs as the provider showed them last, and what it tells all alike, kept between runs. */
 export class OutputView {
   readonly evaluator: Evaluator = { knowsMempool: true };
+  readonly measurements = new Measurements();
   #seen: { outputs: readonly WalletOutput[]; at: number } | null = null;
   #last: readonly WalletOutput[] = [];
   #parameters: { read: ProtocolParameters; epoch: number; at: number } | null = null;

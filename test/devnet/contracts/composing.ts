@@ -10,6 +10,7 @@ import { outputName, type WalletOutput } from "../../../src/chain/transaction/pl
 import { payFrom, walletOutputs } from "../../../src/chain/transaction/selection.ts";
 import { compose } from "../../../src/wallets/spending/making/compose.ts";
 import { measured } from "../../../src/wallets/spending/making/measure.ts";
+import { Measurements } from "../../../src/wallets/spending/making/measurements.ts";
 import { withoutBad } from "../../../src/wallets/spending/making/members.ts";
 import type { TransactionPart } from "../../../src/wallets/work.ts";
 import { PROTOCOL_PARAMETERS } from "../../support/protocol-parameters.ts";
@@ -21,7 +22,11 @@ export const PARAMETERS = {
   ...PROTOCOL_PARAMETERS,
   plutusV3Costs: (COST_MODELS[2] ?? []).map(BigInt),
 };
-const NOTHING = { open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } };
+const NOTHING = {
+  ...{ open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } },
+  // Of all that is composed here: what was measured once has to do for whatever has the same shape.
+  measurements: new Measurements(),
+};
 
 /** What the wallet can spend. */
 function outputsOf(stage: Stage, { address }: Wallet): WalletOutput[] {

@@ -10,6 +10,8 @@ import {
 } from "../../../chain/transaction/build.ts";
 import { collateralReturn } from "../../../chain/transaction/encode.ts";
 import {
+  byReference,
+  type OutputReference,
   outputName,
   type Payment,
   type PlannedOutput,
@@ -125,9 +127,10 @@ function shareOf(most: ExecutionUnits, count: number): ExecutionUnits {
  * @throws TransactionTooLarge when they use more than a transaction may
  */
 function planOf(
-  parts: readonly TransactionPart[],
+  chosen: readonly TransactionPart[],
   { validity, parameters, signer }: Frame,
 ): Pick<Composed, "plan" | "isMeasured"> {
+  const parts = inOrder(chosen);
   const runsOf = (part: TransactionPart) => part.scriptInputs.length + part.mints.length;
   const runs = parts.flatMap((part) => {
     const used = part.unitsAmong?.(parts.length) ?? null;
@@ -158,6 +161,17 @@ function planOf(
     parameters,
   };
   return { plan, isMeasured };
+}
+
+/**
+ * Parts that spend a script's output each, as the ledger sorts these: so a transaction of as many of them has
+ * one shape, whatever their hashes, and scripts have the shortest way to their outputs.
+ */
+function inOrder(parts: readonly TransactionPart[]): readonly TransactionPart[] {
+  const isEach = parts.every(({ scriptInputs }) => scriptInputs.length === 1);
+  if (!isEach) return parts;
+  const spent = ({ scriptInputs: [one] }: TransactionPart) => one as OutputReference;
+  return parts.toSorted((a, b) => byReference(spent(a), spent(b)));
 }
 
 function payingWallet(parts: readonly TransactionPart[], purse: Purse): PayingWallet {

@@ -244,6 +244,7 @@ async function build(job: Job, place: Place, members: readonly Member[]): Promis
     open: run.open,
     accepted: around.accepted,
     evaluator: ports.view.evaluator,
+    measurements: ports.view.measurements,
   });
   const built = buildTransaction(plan, payFrom(composed.wallet, plan), [keys]);
   if (built.fee > HIGHEST_FEE)

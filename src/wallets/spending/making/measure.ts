@@ -14,6 +14,7 @@ import { isWaiting } from "../life.ts";
 import type { Evaluator } from "../outputs.ts";
 import type { WalletTransaction } from "../transaction.ts";
 import type { Composed } from "./compose.ts";
+import { type Measurements, shapeOf } from "./measurements.ts";
 import { BadMembers, type Member } from "./members.ts";
 
 /** What is known of the wallet's transactions. */
@@ -23,6 +24,7 @@ interface Known {
   /** Hashes of those that a node has accepted just now. */
   accepted: ReadonlySet<string>;
   evaluator: Evaluator;
+  measurements: Measurements;
 }
 
 /**
@@ -41,10 +43,14 @@ export async function measured(
   const { plan, wallet, isMeasured } = composed;
   if (isMeasured && !members.some(({ task }) => task.isAlone)) return plan;
   const draft = draftTransaction(plan, payFrom(wallet, plan), 1);
+  const shape = members.some(({ task }) => task.isAlone) ? null : shapeOf(plan, draft.payment);
+  const before = shape === null ? null : known.measurements.find(shape, plan.parameters);
+  if (before !== null) return draft.measured(before);
   try {
-    return draft.measured(
-      await evaluated(provider, draft, parentsOf(draft, wallet.address, known), known.evaluator),
-    );
+    const parents = parentsOf(draft, wallet.address, known);
+    const used = await evaluated(provider, draft, parents, known.evaluator);
+    if (shape !== null) known.measurements.keep(shape, used);
+    return draft.measured(used);
   } catch (error) {
     tellWords(error, members);
     const bad = members.filter(({ part }) => {

@@ -10,6 +10,7 @@ import {
 import { outputName } from "../../../../src/chain/transaction/plan.ts";
 import { compose } from "../../../../src/wallets/spending/making/compose.ts";
 import { measured } from "../../../../src/wallets/spending/making/measure.ts";
+import { Measurements } from "../../../../src/wallets/spending/making/measurements.ts";
 import { BadMembers } from "../../../../src/wallets/spending/making/members.ts";
 import type { WalletTransaction } from "../../../../src/wallets/spending/transaction.ts";
 import type { TransactionPart } from "../../../../src/wallets/work.ts";
@@ -71,14 +72,27 @@ const measure = (
     open: [parent(phase)],
     accepted: new Set(accepted),
     evaluator,
+    measurements: new Measurements(),
   });
 };
+
+/** Of a wallet that has nothing under way, and has measured nothing yet. */
+const atRest = () => ({
+  ...{ open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } },
+  measurements: new Measurements(),
+});
+
+/** The same, of a datum whose shape is known. */
+const shaped = (byte: string, shape: string): TransactionPart => ({
+  ...step(byte),
+  scriptInputs: step(byte).scriptInputs.map((one) => ({ ...one, shape })),
+});
 
 describe("the units of a transaction's scripts", () => {
   it("are those that are known, and no node is asked", async () => {
     const parts = [step("11", { memory: 100n, steps: 200n })];
     const asked = node();
-    const known = { open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } };
+    const known = atRest();
     const composed = compose(parts, purse, frame);
     const plan = await measured(asked, composed, membersOf(parts), known);
     expect(plan.scriptInputs).toMatchObject([{ units: { memory: 115n, steps: 230n } }]);
@@ -86,6 +100,42 @@ describe("the units of a transaction's scripts", () => {
     // One that failed alone is measured afresh.
     const afresh = await measured(asked, composed, membersOf(parts, true), known);
     expect(afresh.scriptInputs).toMatchObject([{ units: { memory: 1_150n, steps: 2_300n } }]);
+  });
+
+  it("are asked once for all transactions of one shape, and again where anything of it differs", async () => {
+    const known = atRest();
+    const asked = node();
+    const use = (parts: TransactionPart[], isAlone = false, more = frame) =>
+      measured(asked, compose(parts, purse, more), membersOf(parts, isAlone), known);
+    const first = await use([shaped("11", "a")]);
+    const second = await use([shaped("22", "a")]);
+    expect(second.scriptInputs[0]?.units).toEqual(first.scriptInputs[0]?.units);
+    expect(asked.told).toHaveLength(1);
+    const unlike: Parameters<typeof use>[] = [
+      [[shaped("22", "b")]],
+      // Behind the wallet's own input.
+      [[shaped("bb", "a")]],
+      [[shaped("22", "a"), shaped("33", "a")]],
+      [[step("22")]],
+      [[shaped("22", "a")], true],
+      [
+        [
+          {
+            ...shaped("22", "a"),
+            outputs: [{ address: keys.address, value: new Map([["", 2_000_000n]]) }],
+          },
+        ],
+      ],
+      [
+        [shaped("22", "a")],
+        false,
+        { ...frame, parameters: { ...parameters, plutusV3Costs: [1n] } },
+      ],
+    ];
+    for (const [i, args] of unlike.entries()) {
+      await use(...args).catch(() => null);
+      expect(asked.told, `${i}`).toHaveLength(i + 2);
+    }
   });
 
   it.each([
@@ -120,8 +170,7 @@ describe("the units of a transaction's scripts", () => {
     const parts = [step("99"), step("11"), step("55")];
     const failing = async (error: Error) => {
       const composed = compose(parts, purse, frame);
-      const known = { open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } };
-      const thrown = await measured(node(error), composed, membersOf(parts), known).catch(
+      const thrown = await measured(node(error), composed, membersOf(parts), atRest()).catch(
         (one: unknown) => one,
       );
       return thrown instanceof BadMembers ? thrown.members.map(({ task }) => task.id) : thrown;
