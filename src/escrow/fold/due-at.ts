@@ -1,4 +1,4 @@
-import { isStepPossible, lastDeadline, windowOf } from "../actions/windows.ts";
+import { isStepPossible, LAST_TIME, lastDeadline, windowOf } from "../actions/windows.ts";
 import type { EscrowRecord } from "../record.ts";
 import { AUTOMATIC, type Step, type Want } from "../wanted.ts";
 
@@ -29,20 +29,21 @@ export function dueAt(record: EscrowRecord): number | null {
 
 /**
  * Until when a want waits for a state to return that a rollback took back: as long as that is of use. One
- * without a deadline must not keep from its end what comes by itself. What came by itself does not wait: the
- * state that returns brings it again.
+ * without a deadline must not keep from its end what comes by itself, and waits no longer than the last time
+ * that was agreed. What came by itself does not wait: the state that returns brings it again.
  *
- * @returns epoch milliseconds of the chain; null: for ever
+ * @returns epoch milliseconds of the chain
  */
-export function waitsUntil(record: EscrowRecord, want: Want): number | null {
+export function waitsUntil(record: EscrowRecord, want: Want): number {
   if (want.by === AUTOMATIC) return want.since;
   const step = stepByItself(record);
+  const { payByTime, externalDisputeUnlockTime } = record.terms;
   // No lock returns after its pay-by time.
   const isGone = record.state.onChainState === null;
   const last = isGone
-    ? Number(record.terms.payByTime)
+    ? Number(payByTime)
     : (lastDeadline(record, want.step) ?? (step && windowOf(record, step)?.notBefore));
-  return typeof last === "number" ? last + OVER_MS : null;
+  return Math.min(last ?? Number(externalDisputeUnlockTime), LAST_TIME) + OVER_MS;
 }
 
 /** The step that ends an escrow when nobody asks for anything. */

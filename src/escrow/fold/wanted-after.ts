@@ -34,7 +34,7 @@ export interface Moved {
 interface Outcome {
   /** Whether it is over: done, or not possible any more. */
   isOver: boolean;
-  error: { isManual: boolean; note: string } | null;
+  error: Pick<RecordError, "isManual" | "note" | "isOfOtherFunds"> | null;
 }
 
 /**
@@ -94,7 +94,7 @@ function outcomeOf(
   if (onChainState === "FundsOrDatumInvalid") return null;
   // Ours may lock the price once more.
   if (want.step === "FundsLocking" && wanted.underWay !== null)
-    return { isOver: true, error: { isManual: true, note: LOCKED_TWICE } };
+    return { isOver: true, error: { isManual: true, note: LOCKED_TWICE, isOfOtherFunds: true } };
   const isDone =
     want.step === "SubmitResult"
       ? want.resultHash === resultHash
@@ -136,13 +136,13 @@ function errorAfter(
 ): RecordError | null {
   const stays = before?.isOfOtherFunds ? before : null;
   if (error === null) return stays;
-  const { isManual, note } = error;
+  const { isManual, note, isOfOtherFunds = stays?.isOfOtherFunds } = error;
   return {
     isManual: isManual || stays !== null,
     type: "Unknown",
     note: addNote(before?.note ?? null, reason ? `${note}: ${reason}` : note),
     txHash,
-    ...(stays && { isOfOtherFunds: true }),
+    ...(isOfOtherFunds && { isOfOtherFunds }),
   };
 }
 
@@ -169,11 +169,12 @@ export function wantedBefore(
       ? { transaction, spends: before.state.utxo }
       : null;
   const isAsItLeft = taken.isErrorCleared ? error === null : error?.txHash === transaction.txHash;
+  const left = { underWay: underWay ?? again, expiredAt: expiredAt ?? taken.expiredAt };
   return {
-    want: wantedAgain,
-    underWay: underWay ?? again,
+    ...left,
+    // What was given up is waited for, and never locked anew.
+    want: left.expiredAt !== null && left.underWay === null ? null : wantedAgain,
     error: isAsItLeft ? taken.error : error,
-    expiredAt: expiredAt ?? taken.expiredAt,
   };
 }
 

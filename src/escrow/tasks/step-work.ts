@@ -157,8 +157,7 @@ function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: num
   if (underWay !== null || error?.isManual) return null;
   if (want !== null) {
     const waits = !isStepPossible(want.step, state.onChainState, sourceType);
-    const until = waitsUntil(record, want);
-    if (waits && (until === null || until > now)) return null;
+    if (waits && waitsUntil(record, want) > now) return null;
     if (waits && want.by === AUTOMATIC) return { wanted: { ...wanted, want: null } };
     return {
       wanted: ended(wanted, `${want.step} cannot be done any more: its window has closed`),

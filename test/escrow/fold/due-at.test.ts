@@ -9,11 +9,12 @@ type Time = keyof EscrowRecord["terms"];
 
 /*
  * A step that waits for a state to return, which a rollback took back: until its deadline, or until what
- * comes by itself could end the escrow; for a lock until pay-by, after which none can return.
+ * comes by itself could end the escrow, or until the last agreed time; for a lock until pay-by, after which
+ * none can return.
  */
-it.each<[Side, Step, OnChainState | null, Time | null]>([
+it.each<[Side, Step, OnChainState | null, Time]>([
   ["payment", "SubmitResult", null, "payByTime"],
-  ["payment", "Withdraw", "FundsLocked", null],
+  ["payment", "Withdraw", "FundsLocked", "externalDisputeUnlockTime"],
   ["purchase", "SetRefundRequested", null, "payByTime"],
   ["purchase", "SetRefundRequested", "RefundAuthorized", "unlockTime"],
   ["purchase", "UnSetRefundRequested", "FundsLocked", "submitResultTime"],
@@ -23,6 +24,6 @@ it.each<[Side, Step, OnChainState | null, Time | null]>([
     const want = { id: "w", step, resultHash: null, by: "key-a", since: 1 };
     const state = { ...UNLOCKED, onChainState };
     const record = makeRecord(side, { state, wanted: { ...NOTHING_WANTED, want } });
-    expect(dueAt(record)).toBe(until && Number(record.terms[until]) + 120_000);
+    expect(dueAt(record)).toBe(Number(record.terms[until]) + 120_000);
   },
 );

@@ -134,7 +134,7 @@ const anyCase = fc
   });
 
 describe("Rollback fault: what is wanted once a transaction is undone", () => {
-  it("Rollback fault: is what it was, and ours is under way again if it may come", () => {
+  it("Rollback fault: is what it was but not what was given up, and ours is under way again if it may come", () => {
     fc.assert(
       fc.property(anyCase, fc.boolean(), ({ before, step, asked, madeFor }, mayCome) => {
         const { wanted, taken } = wantedAfter(before, step);
@@ -144,13 +144,12 @@ describe("Rollback fault: what is wanted once a transaction is undone", () => {
           before: { state: before.state, taken },
         };
         const isWantedAgain = before.wanted.want !== null || taken.ended !== null;
+        const isUnderWay = isWantedAgain && madeFor !== null && mayCome;
+        const isGivenUp = before.wanted.expiredAt !== null && !isUnderWay;
         expect(wantedBefore(wanted, undone)).toEqual({
           ...before.wanted,
-          want: isWantedAgain ? asked : null,
-          underWay:
-            isWantedAgain && madeFor && mayCome
-              ? { transaction: gone, spends: before.state.utxo }
-              : null,
+          want: isWantedAgain && !isGivenUp ? asked : null,
+          underWay: isUnderWay ? { transaction: gone, spends: before.state.utxo } : null,
         });
       }),
     );

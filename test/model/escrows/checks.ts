@@ -146,15 +146,27 @@ export function forgotten(service: Service): string[] {
   const { ledger, source } = service;
   const records = allRecords(service);
   const known = new Set(records.map(({ state }) => state.utxo));
-  const told = records.filter(({ wanted }) => wanted.error?.isManual);
+  const told = new Set([
+    ...records.filter(({ wanted }) => wanted.error?.isManual).map(({ id }) => id),
+    ...toldOfLocks(service),
+  ]);
   const made = madeByService(service);
   return ledger.unspentAt(source.contractAddress).flatMap(([name, output]) => {
     const datum = escrowOf(source, output);
     if (datum === null || known.has(name) || !made.has(name.split("#")[0] ?? "")) return [];
     const { identifierHash } = identify({ ...source, wallets: WALLETS }, datum);
-    const isTold = told.some((one) => one.identifierHash === identifierHash);
+    const isTold = records.some((one) => one.identifierHash === identifierHash && told.has(one.id));
     return isTold ? [] : [`${name}: ${identifierHash}`];
   });
+}
+
+/** Records whose person was told of another lock, and has seen to it since. */
+function toldOfLocks({ database }: Service): string[] {
+  const rows = database.all<{ id: string }>(
+    `SELECT record_id AS id FROM event
+     WHERE kind = 'PURCHASE_ON_ERROR' AND data->>'$.NextAction.errorNote' LIKE '%locked the funds%'`,
+  );
+  return rows.map(({ id }) => id);
 }
 
 function madeByService({ ledger }: Service): Set<string> {

@@ -92,6 +92,22 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
       ...deeds(["ask", 981], ["rollback", 515], ["lockByHand", 72]),
     ],
   ],
+  [
+    "a lock of a purchase that was given up, rolled back for good, which was wanted anew",
+    "Web3ChainV2",
+    [
+      ...deeds(["request", 141], ["round", 328], ["cancel", 714], ["request", 773]),
+      ...deeds(["round", 6], ["round", 205], ["deadline", 871], ["rollback", 508]),
+    ],
+  ],
+  [
+    "a step without a deadline that waited for ever for a state that a rollback had taken back",
+    "Web3ChainV1",
+    [
+      ...deeds(["request", 628], ["round", 582], ["round", 400], ["ask", 127]),
+      ...deeds(["stepByHand", 1012], ["sync", 282], ["rollback", 67], ["ask", 373]),
+    ],
+  ],
 ];
 
 function play(
