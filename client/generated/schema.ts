@@ -3257,6 +3257,8 @@ export interface components {
             resultHash: string;
             /** @description What this service does for it next, when, and what it waits for. */
             Next: components["schemas"]["NextStep"];
+            /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+            expiredAt: string | null;
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -6221,6 +6223,8 @@ export interface components {
             resultHash: string;
             /** @description What this service does for it next, when, and what it waits for. */
             Next: components["schemas"]["NextStep"];
+            /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+            expiredAt: string | null;
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -6535,6 +6539,8 @@ export interface components {
             resultHash: string;
             /** @description What this service does for it next, when, and what it waits for. */
             Next: components["schemas"]["NextStep"];
+            /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+            expiredAt: string | null;
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -6638,6 +6644,8 @@ export interface components {
             resultHash: string;
             /** @description What this service does for it next, when, and what it waits for. */
             Next: components["schemas"]["NextStep"];
+            /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+            expiredAt: string | null;
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -6765,6 +6773,8 @@ export interface components {
                 resultHash: string;
                 /** @description What this service does for it next, when, and what it waits for. */
                 Next: components["schemas"]["NextStep"];
+                /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+                expiredAt: string | null;
                 /** @description The newest transaction; null before one. */
                 CurrentTransaction: components["schemas"]["Transaction"] | null;
                 /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -7231,6 +7241,8 @@ export interface components {
             resultHash: string;
             /** @description What this service does for it next, when, and what it waits for. */
             Next: components["schemas"]["NextStep"];
+            /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+            expiredAt: string | null;
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -7355,6 +7367,8 @@ export interface components {
             resultHash: string;
             /** @description What this service does for it next, when, and what it waits for. */
             Next: components["schemas"]["NextStep"];
+            /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+            expiredAt: string | null;
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -7491,6 +7505,8 @@ export interface components {
                 resultHash: string;
                 /** @description What this service does for it next, when, and what it waits for. */
                 Next: components["schemas"]["NextStep"];
+                /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+                expiredAt: string | null;
                 /** @description The newest transaction; null before one. */
                 CurrentTransaction: components["schemas"]["Transaction"] | null;
                 /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
@@ -7727,6 +7743,8 @@ export interface components {
             resultHash: string;
             /** @description What this service does for it next, when, and what it waits for. */
             Next: components["schemas"]["NextStep"];
+            /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+            expiredAt: string | null;
             /** @description The newest transaction; null before one. */
             CurrentTransaction: components["schemas"]["Transaction"] | null;
             /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */

@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "867f49949dc9d8f9d0140cbf1f6e2d6864bc12d96b7921a94b8601363c43e380" as const;
+export const SHAPE = "c433a3dbd1c4959b312203e68d2c6c425b58fb0760ab0f67a333fa2deabb6742" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

@@ -8,7 +8,7 @@ import type { TransactionRecord } from "./transaction-record.ts";
 import { type NextAction, nextActionOf } from "./wanted.ts";
 
 /** Raised whenever the text of `render` changes; rows with another one are rendered when read. */
-export const DOC_VERSION = documentVersion(5);
+export const DOC_VERSION = documentVersion(6);
 
 /**
  * Control characters are placeholders for values that are known later. `JSON.stringify` escapes
@@ -75,6 +75,7 @@ export function render(
     resultHash: json(state.resultHash),
     NextAction: nextAction(nextActionOf(state.onChainState, wanted), payment),
     Next: next(record),
+    expiredAt: wanted.expiredAt === null ? "null" : time(wanted.expiredAt),
     CurrentTransaction: transaction ? renderTransaction(transaction) : "null",
     [payment ? "RequestedFunds" : "PaidFunds"]: funds(terms.funds),
     WithdrawnForSeller: funds(state.withdrawnForSeller),

@@ -169,6 +169,11 @@ const common = {
   inputHash: hash("Hash of the job's input"),
   resultHash: hash("Hash of the job's result"),
   Next: described(next, "What this service does for it next, when, and what it waits for."),
+  expiredAt: described(
+    timestamp("").nullable(),
+    "When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither.",
+    "2026-11-22T06:17:26.922Z",
+  ),
   CurrentTransaction: described(transaction.nullable(), "The newest transaction; null before one."),
   TransactionHistory: described(
     z.array(transaction),

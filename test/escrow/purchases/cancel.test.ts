@@ -74,6 +74,7 @@ describe("POST /purchase/cancel", () => {
           id,
           onChainState: null,
           NextAction: { requestedAction: "None", errorType: null },
+          expiredAt: expect.stringMatching(/^20/),
           CurrentTransaction: null,
         },
       });

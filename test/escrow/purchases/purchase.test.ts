@@ -55,6 +55,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
         sellerReturnAddress: null,
         totalBuyerChainFees: 0,
         forceLayer: null,
+        expiredAt: null,
         metadata: "order 7 €",
         PaymentSource: { id: desk.quotes.desk.sourceId, paymentSourceType: type },
         TransactionHistory: [],

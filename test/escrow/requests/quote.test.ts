@@ -50,6 +50,7 @@ describe.each([V1, V2] as const)("POST /payment of an agent of %s", (type) => {
         agentIdentifier: desk.agentIdentifier,
         agentName: "agent",
         forceLayer: null,
+        expiredAt: null,
         sellerVKey: seller.vkey,
         pricingType,
         inputHash: "9f".repeat(32),

@@ -32,6 +32,7 @@ it("§3.9e, §3.12 sync down across payBy: what is not locked in time expires, o
     expect(await buying.only(side)).toMatchObject({
       onChainState: null,
       NextAction: { requestedAction: "None", errorType: null },
+      expiredAt: expect.stringMatching(/^20/),
     });
   await buying.work();
   expect(await env.DB.prepare("SELECT count(*) AS n FROM wallet_transaction").first("n")).toBe(0);
