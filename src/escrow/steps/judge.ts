@@ -80,7 +80,10 @@ export function whyNot(record: EscrowRecord, name: string, step: Step): string {
     return `there is nothing to authorise: without a result the buyer can collect the refund from ${iso(Number(terms.submitResultTime))}`;
   if (step === "AuthorizeWithdrawal" && onChainState === "RefundRequested")
     return "a refund that was requested before the result cannot be cancelled on Web3ChainV2: the seller may still submit one";
-  const from = (ruleOf(step, sourceType)?.transitions ?? []).map((one) => String(one.from));
+  // Out of a state that shows it already, the contract takes it again; nobody has anything from that.
+  const from = (ruleOf(step, sourceType)?.transitions ?? [])
+    .filter((one) => !SHOWN_BY[step]?.some((state) => state === one.from))
+    .map((one) => String(one.from));
   if (from.includes(String(onChainState)))
     return `${name} can never be done here: it could only begin after its end`;
   return `the ${side} is ${onChainState}, and ${name} is possible while it is ${EITHER.format(from)}`;

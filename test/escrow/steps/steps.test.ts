@@ -90,6 +90,12 @@ describe("a step that is asked for", () => {
         "the purchase is FundsLocked, and cancel-refund-request is possible while it is RefundRequested or Disputed",
       ),
     );
+    await desk.put("purchase", { state: { onChainState: "FundsOrDatumInvalid" } });
+    expect(await message("request-refund")).toBe(
+      of(
+        "the purchase is FundsOrDatumInvalid, and request-refund is possible while it is FundsLocked or ResultSubmitted",
+      ),
+    );
     await desk.put("payment", { state: { onChainState: "RefundRequested" } });
     expect(await message("authorize-refund")).toMatch(
       /nothing to authorise: without a result the buyer can collect the refund from 20/,
