@@ -75,7 +75,8 @@ async function answer(
   const { network, agentIdentifier, startDate, endDate, timeZone } = body;
   const { caller } = c.var;
   permitNetwork(caller, network);
-  const from = within(startDate ?? FIRST_START);
+  // A period that has only one bound is none that ends before it begins.
+  const from = within(startDate ?? Math.min(FIRST_START, endDate ?? FIRST_START));
   const session = readSession(c, network);
   const { escrows, sums } = await readSums(session, side, {
     network,
@@ -96,7 +97,7 @@ async function answer(
   const data = {
     agentIdentifier,
     periodStart: isoTime(from),
-    periodEnd: isoTime(within(endDate ?? Date.now())),
+    periodEnd: isoTime(within(endDate ?? Math.max(from, Date.now()))),
     totalTransactions: escrows,
     ...Object.assign({}, ...accounts),
   };

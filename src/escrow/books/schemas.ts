@@ -36,10 +36,13 @@ export const booksBody = z
       "Only escrows of this generation of the contract; without it, of all.",
     ),
   })
-  .refine(({ startDate, endDate }) => (startDate ?? 0) <= (endDate ?? Number.MAX_SAFE_INTEGER), {
-    path: ["startDate"],
-    message: "must not be after endDate",
-  });
+  .refine(
+    ({ startDate, endDate }) => startDate == null || endDate == null || startDate <= endDate,
+    {
+      path: ["startDate"],
+      message: "must not be after endDate",
+    },
+  );
 
 const amountText = (what: string, example: string) =>
   described(z.string().regex(/^-?\d+$/), `${what}, in minor units.`, example);

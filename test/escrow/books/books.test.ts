@@ -84,6 +84,7 @@ type Kind = "Income" | "Spend" | "Refunded" | "Pending";
 type Books = Record<`Total${Kind}`, Total> &
   Record<`Daily${Kind}` | `Monthly${Kind}`, Bucket[]> & {
     totalTransactions: number;
+    periodStart: string;
     periodEnd: string;
   };
 
@@ -196,6 +197,12 @@ describe("POST /payment/income and POST /purchase/spending", () => {
     ]);
     expect([before.totalTransactions, after.totalTransactions]).toEqual([1, 2]);
     expect(before.periodEnd).toBe("2026-05-10T12:00:00.000Z");
+    const [early, coming] = await Promise.all([
+      ask("/payment/income", { endDate: "1969-01-01" }),
+      ask("/payment/income", { startDate: "9000-01-01" }),
+    ]);
+    expect(early).toMatchObject({ totalTransactions: 0, periodStart: early.periodEnd });
+    expect(coming).toMatchObject({ totalTransactions: 0, periodEnd: coming.periodStart });
     const ofAgent = await ask("/payment/income", { agentIdentifier: AGENTS[1]?.toUpperCase() });
     expect(ofAgent.totalTransactions).toBe(1);
     const v2 = await ask("/payment/income", { filterPaymentSourceType: "Web3ChainV2" });
