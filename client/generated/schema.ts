@@ -3090,7 +3090,7 @@ export interface components {
              */
             status: "success";
             /** @description The answer. */
-            data: components["schemas"]["Payment"];
+            data: components["schemas"]["PaymentStep"];
         };
         /**
          * @description What the last check of a balance found.
@@ -3285,7 +3285,7 @@ export interface components {
             PaidFunds: components["schemas"]["Funds"][];
             /** @description The seller. */
             SellerWallet: components["schemas"]["Counterparty"];
-            /** @description On Web3ChainV2, what that means there. */
+            /** @description What may hold the step up: an escrow that the other party has made too large. On Web3ChainV2 also what cancelling means there. */
             Warnings: string[];
         };
         /** @description What an agent can do. */
@@ -7014,6 +7014,108 @@ export interface components {
          * @enum {string}
          */
         PaymentSourceType: "Web3ChainV1" | "Web3ChainV2";
+        /** @description A payment of which a step was asked for. */
+        PaymentStep: {
+            /** @description Id of the record. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the record was made.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When the record was last changed.
+             */
+            updatedAt: string;
+            /** @description Names the escrow on the chain: both sides' identifiers and the seller's signature, compressed. */
+            blockchainIdentifier: string;
+            /** @description Policy id and asset name of the agent, in hex. */
+            agentIdentifier: string;
+            /** @description The agent's name as its token said when the record was requested; null: it was not asked for. */
+            agentName: string | null;
+            /** @description How the agent is paid. */
+            pricingType: components["schemas"]["PricingType"];
+            /** @description When the sync last applied something to the record. */
+            lastCheckedAt: string | null;
+            /** @description Until when funds may be locked, in Unix milliseconds. */
+            payByTime: string | null;
+            /** @description Until when the seller must submit the result, in Unix milliseconds. */
+            submitResultTime: string | null;
+            /** @description From when the seller may withdraw, in Unix milliseconds. */
+            unlockTime: string | null;
+            /** @description From when a dispute may be settled, in Unix milliseconds. */
+            externalDisputeUnlockTime: string | null;
+            /** @description Fees that the buyer paid, in whole units of the native coin. */
+            totalBuyerChainFees: number;
+            /** @description Fees that the seller paid, in whole units of the native coin. */
+            totalSellerChainFees: number;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the next action, the on-chain state or the result hash.
+             */
+            nextActionOrOnChainStateOrResultLastChangedAt: string;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the next action.
+             */
+            nextActionLastChangedAt: string;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the on-chain state or the result hash.
+             */
+            onChainStateOrResultLastChangedAt: string;
+            /** @description Id of the API key that the record belongs to. */
+            requestedById: string;
+            /** @description State of the escrow on the chain; null while nothing is locked. */
+            onChainState: components["schemas"]["OnChainState"] | null;
+            /** @description Native coin that the buyer locked besides the price and gets back, in minor units. */
+            collateralReturnMinorUnit: string | null;
+            /** @description Where a refund goes, in bech32; null: to the buyer's wallet. */
+            buyerReturnAddress: string | null;
+            /** @description Where revenue goes, in bech32; null: to the seller's wallet. */
+            sellerReturnAddress: string | null;
+            /** @description Unix milliseconds before which this side may not act. */
+            cooldownTime: number;
+            /** @description Unix milliseconds before which the other side may not act. */
+            cooldownTimeOtherParty: number;
+            /** @description Hash of the job's input, in hex; empty when there is none. */
+            inputHash: string;
+            /** @description Hash of the job's result, in hex; empty when there is none. */
+            resultHash: string;
+            /** @description What this service does for it next, when, and what it waits for. */
+            Next: components["schemas"]["NextStep"];
+            /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+            expiredAt: string | null;
+            /** @description The newest transaction; null before one. */
+            CurrentTransaction: components["schemas"]["Transaction"] | null;
+            /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
+            TransactionHistory: components["schemas"]["Transaction"][];
+            /** @description True where a history has older entries: the newest 1,000 are shown. Else it is left out. */
+            historyTruncated?: boolean;
+            /** @description What a settled dispute paid to the seller or its return address; else empty. */
+            WithdrawnForSeller: components["schemas"]["Funds"][];
+            /** @description What a settled dispute paid to the buyer or its return address; else empty. */
+            WithdrawnForBuyer: components["schemas"]["Funds"][];
+            /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+            Settled: components["schemas"]["Settled"] | null;
+            /** @description The payment source of the record. */
+            PaymentSource: components["schemas"]["RecordPaymentSource"];
+            /** @description The wallet of this service that acts in the escrow. */
+            SmartContractWallet: components["schemas"]["RecordWallet"] | null;
+            /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
+            metadata: string | null;
+            /** @description What is done next. */
+            NextAction: components["schemas"]["PaymentNextAction"];
+            /** @description The price. */
+            RequestedFunds: components["schemas"]["Funds"][];
+            /** @description The buyer; null while nothing is locked. */
+            BuyerWallet: components["schemas"]["Counterparty"] | null;
+            /** @description Payment key hash of the seller. */
+            sellerVKey: string;
+            /** @description What may hold the step up: an escrow that the other party has made too large. */
+            Warnings: string[];
+        };
         /**
          * @description What an agent is paid through; `None` when it is free.
          * @enum {string}
@@ -7639,6 +7741,108 @@ export interface components {
             isPurchaseReady: boolean;
             /** @description What purchases through it need. */
             Checks: components["schemas"]["RailCheck"][];
+        };
+        /** @description A purchase of which a step was asked for. */
+        PurchaseStep: {
+            /** @description Id of the record. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the record was made.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When the record was last changed.
+             */
+            updatedAt: string;
+            /** @description Names the escrow on the chain: both sides' identifiers and the seller's signature, compressed. */
+            blockchainIdentifier: string;
+            /** @description Policy id and asset name of the agent, in hex. */
+            agentIdentifier: string;
+            /** @description The agent's name as its token said when the record was requested; null: it was not asked for. */
+            agentName: string | null;
+            /** @description How the agent is paid. */
+            pricingType: components["schemas"]["PricingType"];
+            /** @description When the sync last applied something to the record. */
+            lastCheckedAt: string | null;
+            /** @description Until when funds may be locked, in Unix milliseconds. */
+            payByTime: string | null;
+            /** @description Until when the seller must submit the result, in Unix milliseconds. */
+            submitResultTime: string | null;
+            /** @description From when the seller may withdraw, in Unix milliseconds. */
+            unlockTime: string | null;
+            /** @description From when a dispute may be settled, in Unix milliseconds. */
+            externalDisputeUnlockTime: string | null;
+            /** @description Fees that the buyer paid, in whole units of the native coin. */
+            totalBuyerChainFees: number;
+            /** @description Fees that the seller paid, in whole units of the native coin. */
+            totalSellerChainFees: number;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the next action, the on-chain state or the result hash.
+             */
+            nextActionOrOnChainStateOrResultLastChangedAt: string;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the next action.
+             */
+            nextActionLastChangedAt: string;
+            /**
+             * Format: date-time
+             * @description Stamp of the last change of the on-chain state or the result hash.
+             */
+            onChainStateOrResultLastChangedAt: string;
+            /** @description Id of the API key that the record belongs to. */
+            requestedById: string;
+            /** @description State of the escrow on the chain; null while nothing is locked. */
+            onChainState: components["schemas"]["OnChainState"] | null;
+            /** @description Native coin that the buyer locked besides the price and gets back, in minor units. */
+            collateralReturnMinorUnit: string | null;
+            /** @description Where a refund goes, in bech32; null: to the buyer's wallet. */
+            buyerReturnAddress: string | null;
+            /** @description Where revenue goes, in bech32; null: to the seller's wallet. */
+            sellerReturnAddress: string | null;
+            /** @description Unix milliseconds before which this side may not act. */
+            cooldownTime: number;
+            /** @description Unix milliseconds before which the other side may not act. */
+            cooldownTimeOtherParty: number;
+            /** @description Hash of the job's input, in hex; empty when there is none. */
+            inputHash: string;
+            /** @description Hash of the job's result, in hex; empty when there is none. */
+            resultHash: string;
+            /** @description What this service does for it next, when, and what it waits for. */
+            Next: components["schemas"]["NextStep"];
+            /** @description When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither. */
+            expiredAt: string | null;
+            /** @description The newest transaction; null before one. */
+            CurrentTransaction: components["schemas"]["Transaction"] | null;
+            /** @description Earlier transactions, newest first; empty unless asked for with `includeHistory`. */
+            TransactionHistory: components["schemas"]["Transaction"][];
+            /** @description True where a history has older entries: the newest 1,000 are shown. Else it is left out. */
+            historyTruncated?: boolean;
+            /** @description What a settled dispute paid to the seller or its return address; else empty. */
+            WithdrawnForSeller: components["schemas"]["Funds"][];
+            /** @description What a settled dispute paid to the buyer or its return address; else empty. */
+            WithdrawnForBuyer: components["schemas"]["Funds"][];
+            /** @description Who received what; null as long as the escrow goes on, and where it ended before this was noted. */
+            Settled: components["schemas"]["Settled"] | null;
+            /** @description The payment source of the record. */
+            PaymentSource: components["schemas"]["RecordPaymentSource"];
+            /** @description The wallet of this service that acts in the escrow. */
+            SmartContractWallet: components["schemas"]["RecordWallet"] | null;
+            /** @description What the caller noted, for its key and Admins; null to others, or when nothing. */
+            metadata: string | null;
+            /** @description What is done next. */
+            NextAction: components["schemas"]["PurchaseNextAction"];
+            /** @description Earlier actions, newest first; empty unless asked for with `includeHistory`. */
+            ActionHistory: components["schemas"]["PurchaseActionEntry"][];
+            /** @description The price. */
+            PaidFunds: components["schemas"]["Funds"][];
+            /** @description The seller. */
+            SellerWallet: components["schemas"]["Counterparty"];
+            /** @description What may hold the step up: an escrow that the other party has made too large. */
+            Warnings: string[];
         };
         /** @description An amount of one asset, as a number. */
         Quantity: {
@@ -8320,7 +8524,7 @@ export interface components {
              */
             status: "success";
             /** @description The answer. */
-            data: components["schemas"]["Purchase"];
+            data: components["schemas"]["PurchaseStep"];
         };
         /**
          * @description What is done next, of a payment or of a purchase.
@@ -8900,7 +9104,7 @@ export interface components {
              */
             status: "success";
             /** @description The answer. */
-            data: components["schemas"]["Payment"];
+            data: components["schemas"]["PaymentStep"];
         };
         SumPaymentIncomeRequest: {
             /** @description The agent whose escrows count, policy id and asset name in hex; null: those of all agents. */
@@ -10099,7 +10303,7 @@ export interface components {
              */
             status: "success";
             /** @description The answer. */
-            data: components["schemas"]["Payment"];
+            data: components["schemas"]["PaymentStep"];
         };
         WithdrawReferenceScriptRequest: {
             /** @description Id of the payment source. */
@@ -10127,7 +10331,7 @@ export interface components {
              */
             status: "success";
             /** @description The answer. */
-            data: components["schemas"]["Purchase"];
+            data: components["schemas"]["PurchaseStep"];
         };
         WithdrawSettlementRequest: {
             /** @description Network of the ledger. */

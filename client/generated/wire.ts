@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "c433a3dbd1c4959b312203e68d2c6c425b58fb0760ab0f67a333fa2deabb6742" as const;
+export const SHAPE = "ae6ed35dfcb60165ea57510e012724f920fcd3e1a5158dd0c83b570339eedb4e" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

@@ -24,6 +24,8 @@ export interface Changed {
     /** The record, with the placeholder of its change stamps. */
     doc: string;
   } | null;
+  /** What is said of it beside the record; left out: nothing. */
+  warnings?: readonly string[];
 }
 
 /** A record that was left as it is. */

@@ -62,7 +62,7 @@ export function wrongState(reason: string): ApiError {
   return new ApiError("wrong_state", `blockchainIdentifier: ${reason}`);
 }
 
-/** Writes what is wanted of a record from now on. */
+/** Writes what is wanted of a record from now on. @param warnings - what is said of it beside the record */
 export async function changeWanted(
   c: AppContext,
   database: Database,
@@ -70,12 +70,13 @@ export async function changeWanted(
   wanted: Wanted,
   audited: Omit<AuditEntry, "target">,
   remember: Remember,
+  warnings: readonly string[] = [],
 ): Promise<Changed> {
   const { id, network, sourceId } = record;
   const tipHeight = (await readTip(database, network)) ?? 0;
   const changes = new ChangeSet([record], audited.now, tipHeight);
   changes.want(record, wanted);
-  const changed = changedOf(changes, record, tipHeight);
+  const changed = { ...changedOf(changes, record, tipHeight), warnings };
   await commitAudited(c, database, { ...audited, target: id }, [
     ...(await remember(changed)),
     ...writeChanges(changes, { sourceId, network }),

@@ -7,6 +7,8 @@ import { recover } from "./recover.ts";
 import {
   cancelledRefund,
   FINAL_CANCEL,
+  paymentStep,
+  purchaseStep,
   recoveryBody,
   resultBody,
   type ShownPayment,
@@ -84,7 +86,7 @@ export function stepRoutes() {
       description: `Until 2 minutes before \`submitResultTime\`; once there is a result, another hash replaces it until \`externalDisputeUnlockTime\`. ${WAITS}`,
       body: resultBody,
       idempotent: true,
-      data: paymentRecord,
+      data: paymentStep,
       errors: errorsOf("payment"),
     },
     (c, { body: { submitResultHash: resultHash, ...escrow } }) =>
@@ -103,7 +105,7 @@ export function stepRoutes() {
         description: `${description} ${WAITS}`,
         body: stepBody,
         idempotent: true,
-        data: paymentRecord,
+        data: paymentStep,
         errors: errorsOf("payment"),
       },
       (c, { body }) => takeStep<ShownPayment>(c, { name, resultHash: null }, body, Date.now()),
@@ -121,7 +123,7 @@ export function stepRoutes() {
         description: `${description} ${WAITS}`,
         body: stepBody,
         idempotent: true,
-        data: purchaseRecord,
+        data: purchaseStep,
         errors: errorsOf("purchase"),
       },
       (c, { body }) => takeStep<ShownPurchase>(c, { name, resultHash: null }, body, Date.now()),
@@ -146,7 +148,7 @@ export function stepRoutes() {
       const asked = { name: "cancel-refund-request", resultHash: null } as const;
       const shown = await takeStep<ShownPurchase>(c, asked, body, Date.now());
       const isFinal = shown.PaymentSource.paymentSourceType === valueName("Web3ChainV2");
-      return { ...shown, Warnings: isFinal ? [FINAL_CANCEL] : [] };
+      return { ...shown, Warnings: [...(isFinal ? [FINAL_CANCEL] : []), ...shown.Warnings] };
     },
   );
 

@@ -3,7 +3,7 @@ import { described, named, TX_HASH } from "../../http/openapi/fields.ts";
 import { network } from "../../http/openapi/ledger.ts";
 import { time } from "../../http/parameters.ts";
 import { givenIdentifier } from "../schemas/names.ts";
-import { type paymentRecord, purchaseRecord } from "../schemas/records.ts";
+import { paymentRecord, purchaseRecord } from "../schemas/records.ts";
 
 export const stepBody = z.object({ network, blockchainIdentifier: givenIdentifier });
 export type StepBody = z.output<typeof stepBody>;
@@ -36,13 +36,32 @@ export const recoveryBody = stepBody.extend({
 export const FINAL_CANCEL =
   "cancel-refund-request: on Web3ChainV2 this authorises the withdrawal: the seller is paid at once, and that cannot be taken back";
 
+const warnings = (what: string, example: string) => described(z.array(z.string()), what, [example]);
+
+const TOO_LARGE =
+  "request-refund: the escrow is so large that the step may need the contract's script on the chain; a wallet of its payment source publishes it within minutes";
+const OF_A_STEP = "What may hold the step up: an escrow that the other party has made too large.";
+
+export const paymentStep = named(
+  "PaymentStep",
+  "A payment of which a step was asked for.",
+  paymentRecord.extend({ Warnings: warnings(OF_A_STEP, TOO_LARGE) }),
+);
+
+export const purchaseStep = named(
+  "PurchaseStep",
+  "A purchase of which a step was asked for.",
+  purchaseRecord.extend({ Warnings: warnings(OF_A_STEP, TOO_LARGE) }),
+);
+
 export const cancelledRefund = named(
   "CancelledRefundRequest",
   "A purchase whose refund request is being cancelled.",
   purchaseRecord.extend({
-    Warnings: described(z.array(z.string()), "On Web3ChainV2, what that means there.", [
+    Warnings: warnings(
+      `${OF_A_STEP} On Web3ChainV2 also what cancelling means there.`,
       FINAL_CANCEL,
-    ]),
+    ),
   }),
 );
 

@@ -15,13 +15,14 @@ import {
 } from "./change.ts";
 import { findOwn, type NamedEscrow } from "./find.ts";
 import { judge, type StepAsked } from "./judge.ts";
+import { scriptWarnings } from "./script-needed.ts";
 
 /**
  * Has the wallet of an escrow's party take a step. What is under way, or what the chain shows already, is
  * answered with the record, and nothing is done.
  *
  * @param now - epoch milliseconds
- * @returns the record, once per Idempotency-Key
+ * @returns the record, and what is said of the step, once per Idempotency-Key
  * @throws ApiError 403, 404, 409, 422, 503; ProviderError
  */
 export async function takeStep<Shown>(
@@ -29,7 +30,7 @@ export async function takeStep<Shown>(
   asked: StepAsked,
   { network, blockchainIdentifier }: Omit<NamedEscrow, "side">,
   now: number,
-): Promise<Shown> {
+): Promise<Shown & { Warnings: string[] }> {
   permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const named = { side: ASKED[asked.name].side, network, blockchainIdentifier };
@@ -37,7 +38,8 @@ export async function takeStep<Shown>(
     decideAgain(async () => {
       const { record, newest } = await findOwn(database, c.var.caller, named);
       const verdict = judge(record, asked, newest);
-      if (verdict.is === "done") return unchanged(record);
+      const warnings = await scriptWarnings(c.env, database, record, asked.name);
+      if (verdict.is === "done") return { ...unchanged(record), warnings };
       if (verdict.is === "refused") throw wrongState(verdict.reason);
       const { step } = verdict;
       await refuseUnlessPossible(c, record, asked.name, step, now);
@@ -45,8 +47,9 @@ export async function takeStep<Shown>(
       const want: Want = { id: newId(now), step, resultHash, by: c.var.caller.id, since: now };
       const wanted = { ...record.wanted, want, underWay: null, error: null };
       const audited = { action: `${record.side}.step`, detail: { network, step }, now } as const;
-      return changeWanted(c, database, record, wanted, audited, remember);
+      return changeWanted(c, database, record, wanted, audited, remember, warnings);
     }, named.side),
   );
-  return answerChange(c, database, changed);
+  const shown = await answerChange<Shown>(c, database, changed);
+  return { ...shown, Warnings: [...(changed.warnings ?? [])] };
 }

@@ -2,10 +2,11 @@
  * Puts a contract's script on the chain as soon as an escrow needs it there: one with a long result or many
  * tokens cannot be moved any more by a transaction that has to hold the script as well.
  */
-import { NETWORKS, type Network, type PaymentSourceType } from "../../chain/network.ts";
+import { NETWORKS, type Network } from "../../chain/network.ts";
 import { type Database, db, violates } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
+import { LARGEST_WITH_SCRIPT } from "../../escrow/actions/size.ts";
 import { BULKY } from "../../escrow/tables.ts";
 import { changeRecords } from "../../escrow/tasks/change.ts";
 import { problem } from "../../escrow/tasks/tries.ts";
@@ -20,12 +21,6 @@ import { walletsOf } from "../../wallets/managed/find.ts";
 import { insertReferenceScript } from "../../wallets/reference-scripts/store.ts";
 import { wakeWallet } from "../../wallets/wake.ts";
 
-/**
- * Characters of a stored output (two for each byte) above which the next step, which makes nearly the same
- * output again, has no room for the script: the network takes 16,384 bytes, the rest of a step takes about
- * 1,500, and the scripts of the default deployments are as large as they are.
- */
-const LARGEST: Record<PaymentSourceType, number> = { Web3ChainV1: 17_000, Web3ChainV2: 9_800 };
 /** One that failed, or that was withdrawn, is asked for again after so long at the earliest. */
 const AGAIN_MS = 60 * 60_000;
 /** Records that are told in one run, of each network. */
@@ -77,7 +72,7 @@ function sourcesInNeed(ledger: Database, network: Network, now: number): Promise
          AND (script.state NOT IN ('Withdrawn', 'Failed') OR script.updated_at > ?3))
      ORDER BY id LIMIT ${MOST_TOLD}`,
     network,
-    JSON.stringify(LARGEST),
+    JSON.stringify(LARGEST_WITH_SCRIPT),
     now - AGAIN_MS,
   );
 }

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { publishNeeded } from "../../../src/payment-sources/reference-script/automatic.ts";
 import { emptyTables } from "../../support/app.ts";
 import { BuyDesk } from "../../support/escrow/buying.ts";
+import type { Shown } from "../../support/escrow/quoting.ts";
 import { RESULT } from "../../support/escrow/stepping.ts";
 
 beforeEach(emptyTables);
@@ -93,11 +94,16 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an escrow of %s", (versi
     await buying.sync();
 
     for (const [name, { ask }] of rows) {
-      const { status, message } = await desk.ask("POST", `/${ask}`, {
+      const { status, message, data } = await desk.ask<Shown>("POST", `/${ask}`, {
         ...{ network: "Preprod", blockchainIdentifier: identifiers.get(name) },
         ...(ask === "payment/submit-result" && { submitResultHash: RESULT }),
       });
       expect([name, status, message]).toEqual([name, 200, ""]);
+      if (name === "a result of 16 KB")
+        expect(data.Warnings).toEqual([
+          expect.stringMatching(/^request-refund: the escrow is so large .* script on the chain/),
+        ]);
+      if (name === "a seller's cooldown of 2^70") expect(data.Warnings).toEqual([]);
     }
     /** Of each row that has not got where it leads yet, what its record says is missing. */
     const missing = async () => {
