@@ -93,7 +93,7 @@ function isAtSamePlace(known: PlacedTransaction, row: PlacedTransaction): boolea
  * @throws ProviderBehind when the provider does not have it where it was listed
  */
 export async function requirePlace(
-  provider: BlockProvider,
+  provider: Pick<BlockProvider, "transaction">,
   [height, txIndex, txHash]: Position,
 ): Promise<TransactionPosition> {
   const found = await provider.transaction(txHash);

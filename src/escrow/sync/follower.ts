@@ -14,6 +14,7 @@ import { scopeOf } from "./backfill-scope.ts";
 import { type CursorMove, commit } from "./commit.ts";
 import { ESCROW_TABLES, type EscrowCursor } from "./cursor.ts";
 import { listAbove, listContract, positionAt, positionOf } from "./list.ts";
+import { OwnTransactions } from "./own.ts";
 import { transactionReader } from "./read.ts";
 import { undoSteps } from "./undo.ts";
 
@@ -43,6 +44,7 @@ export function followNew(context: SyncContext, cursor: EscrowCursor): EscrowFol
   const { db, provider, source, threshold, now } = context;
   const { contractAddress, network } = source;
   const { sourceId, complete } = cursor;
+  const own = new OwnTransactions(db, provider);
   return {
     ...context,
     ...folding(context, cursor, "new"),
@@ -53,11 +55,13 @@ export function followNew(context: SyncContext, cursor: EscrowCursor): EscrowFol
     rollbackEvent: "sync.rollback",
     async list(recent, tip) {
       const listed = await listContract(provider, contractAddress, sourceId, recent);
-      return listed.filter(({ blockHeight }) => blockHeight <= tip.height - threshold + 1);
+      const deep = listed.filter(({ blockHeight }) => blockHeight <= tip.height - threshold + 1);
+      await own.find(deep.map(({ txHash }) => txHash));
+      return deep;
     },
-    read: transactionReader(provider, source, complete),
+    read: transactionReader(provider, own, source, complete),
     positionOf: ({ at }) => positionOf(at),
-    blockOf: ({ at }) => requirePlace(provider, positionOf(at)),
+    blockOf: ({ at }) => requirePlace(own, positionOf(at)),
     async commit(changes, recent, more) {
       const move = { recent, leaseUntil: now() + LEASE_MS, ...pastUpTo(cursor, recent.at(-1)) };
       await commit(db, cursor, changes, move, more);

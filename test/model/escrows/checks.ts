@@ -108,7 +108,12 @@ export function wrongEvents({ database }: Service): string[] {
 export async function foundOtherwise(service: Service): Promise<string[]> {
   const { ledger, source, type } = service;
   const provider = providerOf(ledger, "", async (run) => run());
-  const read = transactionReader(provider, { ...source, wallets: WALLETS }, true);
+  const read = transactionReader(
+    provider,
+    { cborOf: async () => null },
+    { ...source, wallets: WALLETS },
+    true,
+  );
   const records = allRecords(service);
   const isAsked = (side: Side, hash: string) =>
     records.some(

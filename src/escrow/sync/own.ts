@@ -1,0 +1,91 @@
+import type { Provider, TransactionPosition } from "../../chain/provider/provider.ts";
+import { outputName } from "../../chain/transaction/plan.ts";
+import type { Database } from "../../db/client.ts";
+import { ProviderBehind } from "../../indexer/checkpoints.ts";
+import { isInChain, type Phase } from "../../wallets/spending/life.ts";
+import { makerOf } from "../../wallets/spending/transaction.ts";
+
+interface OwnRow {
+  hash: string;
+  phase: Phase;
+  /** Base64. */
+  cbor: string;
+  /** JSON: names of all outputs that it spends. */
+  inputs: string;
+  /** Index of the output that only a failed script makes: what is left of the collateral. */
+  returned: number | null;
+}
+
+/**
+ * The service's own transactions among those that a contract lists: their bytes were stored before they
+ * were sent, so that the provider need not be asked for them. Bytes do not tell whether a block took them
+ * with a script that failed; without a call that is known
+ *
+ * - of one whose wallet has seen it in a block: a script's verdict is the same in every block;
+ * - of one whose outputs another one spends that the contract lists: they are there.
+ *
+ * Of any other the provider is asked for its place, which tells it, and which the last of a run needs anyway.
+ */
+export class OwnTransactions {
+  readonly #db: Pick<Database, "all">;
+  readonly #provider: Pick<Provider, "transaction">;
+  #rows: ReadonlyMap<string, OwnRow> = new Map();
+  #proven: ReadonlySet<string> = new Set();
+  readonly #places = new Map<string, TransactionPosition>();
+
+  constructor(db: Pick<Database, "all">, provider: Pick<Provider, "transaction">) {
+    this.#db = db;
+    this.#provider = provider;
+  }
+
+  /** Looks for them among transactions that the contract lists. */
+  async find(listed: readonly string[]): Promise<void> {
+    if (listed.length === 0) return;
+    const rows = await this.#db.all<OwnRow>(
+      `SELECT hash, phase, cbor, content->'inputs' AS inputs,
+         content->>'$.collateral.returned.index' AS returned
+       FROM wallet_transaction
+       WHERE hash IN (SELECT value FROM json_each(?)) AND cbor IS NOT NULL`,
+      JSON.stringify(listed),
+    );
+    this.#rows = new Map(rows.map((row) => [row.hash, row]));
+    const names = rows.flatMap(({ inputs }) => JSON.parse(inputs) as string[]);
+    const spent = Map.groupBy(names, makerOf);
+    this.#proven = new Set(
+      rows.filter((row) => isInChain(row.phase) || isSpentFrom(row, spent)).map(({ hash }) => hash),
+    );
+  }
+
+  /**
+   * The bytes of one that did what it says, hex; null: it is not ours, or the provider has to be asked.
+   *
+   * @throws ProviderError, ProviderBehind
+   */
+  async cborOf(hash: string): Promise<string | null> {
+    const row = this.#rows.get(hash);
+    if (row === undefined) return null;
+    if (!this.#proven.has(hash) && !(await this.#isValid(hash))) return null;
+    return Buffer.from(row.cbor, "base64").toString("hex");
+  }
+
+  /** Where a transaction stands, from what was asked in this pass, or from the provider. */
+  async transaction(hash: string): Promise<TransactionPosition | null> {
+    return this.#places.get(hash) ?? this.#provider.transaction(hash);
+  }
+
+  async #isValid(hash: string): Promise<boolean> {
+    const place = await this.#provider.transaction(hash);
+    if (place === null) throw new ProviderBehind(`provider: does not have transaction ${hash}`);
+    this.#places.set(hash, place);
+    return place.validContract;
+  }
+}
+
+/** Whether one of the outputs is spent that a transaction makes when its scripts do not fail. */
+function isSpentFrom(
+  { hash, returned }: OwnRow,
+  spent: ReadonlyMap<string, readonly string[]>,
+): boolean {
+  const rest = returned === null ? null : outputName({ txHash: hash, index: returned });
+  return (spent.get(hash) ?? []).some((name) => name !== rest);
+}
