@@ -206,6 +206,22 @@ describe("steps of a wallet", () => {
     expect(rows(world).map(({ state }) => state)).toEqual(["Done", "Done", "Done", "Done"]);
   });
 
+  it("are sent again at once when a node refuses what hangs on them, since it has dropped them", async () => {
+    const world = new World([500, 90, 5]);
+    world.askStep();
+    world.askStep({ isAlone: true });
+    await world.run();
+    world.ledger.evict(0);
+    world.askStep();
+    await world.run();
+    world.pass(5_000);
+    await world.run();
+    world.pass(20_000);
+    world.ledger.mine();
+    await world.run();
+    expect(rows(world).map(({ state }) => state)).toEqual(["Done", "Done", "Done"]);
+  });
+
   it("do not wait for a node that does not know what they hang on", async () => {
     const world = new World([500, 90, 5]);
     world.askStep();

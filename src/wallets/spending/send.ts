@@ -1,5 +1,5 @@
 import { type Block, ProviderError } from "../../chain/provider/provider.ts";
-import { isOfTheBytes } from "../../chain/provider/refusal.ts";
+import { isOfTheBytes, namesOutput } from "../../chain/provider/refusal.ts";
 import { log } from "../../log.ts";
 import type { Happening } from "./history.ts";
 import { isInChain, isWaiting } from "./life.ts";
@@ -33,17 +33,45 @@ export async function sendAgain(ports: WalletPorts, run: Run, tip: Block | null)
   const happenings: Happening[] = [];
   /** Those that a node did not have any more, so that it has none of those behind them. */
   const lost = new Set<string>();
-  for (const one of valid) {
-    const cbor = bytes.get(one.hash);
-    const isWanted = one.phase !== "Sent" || isLate(one) || hangsOn(one, lost);
-    if (cbor === undefined || !isWanted) continue;
-    const answer = await send(ports, one, cbor);
-    if (answer === "unknown") break;
-    happenings.push(...verdictOf(one, answer, false));
-    if (answer === null && one.phase !== "Stored") lost.add(one.hash);
+  /** Those whose outputs a node does not have, as its refusal of what spends these says. */
+  const missed = new Set<string>();
+  for (let known = -1; known < missed.size; ) {
+    known = missed.size;
+    lost.clear();
+    for (const one of valid) {
+      const cbor = bytes.get(one.hash);
+      const isFirst = known === 0;
+      const isDue = isFirst && (one.phase !== "Sent" || isLate(one));
+      const isWanted = isDue || missed.has(one.hash) || hangsOn(one, lost);
+      if (cbor === undefined || !isWanted) continue;
+      const answer = await send(ports, one, cbor);
+      if (answer === "unknown") return happen(ports, run, happenings);
+      happenings.push(...verdictOf(one, answer, false));
+      if (answer === null && one.phase !== "Stored") lost.add(one.hash);
+      for (const parent of answer === null ? [] : missedBy(answer.refused, one, valid))
+        missed.add(parent);
+    }
   }
   return happen(ports, run, happenings);
 }
+
+/** Those of some transactions that a node was taken to have, and whose outputs it refuses to know. */
+function missedBy(
+  refusal: string,
+  { inputs }: WalletTransaction,
+  among: readonly WalletTransaction[],
+): string[] {
+  const named = inputs.filter((name) => namesOutput(refusal, referenceOf(name)));
+  const makers = new Set(named.map(makerOf));
+  return among
+    .filter(({ hash, phase }) => phase === "Sent" && makers.has(hash))
+    .map(({ hash }) => hash);
+}
+
+const referenceOf = (name: string) => ({
+  txHash: makerOf(name),
+  index: Number(name.slice(name.indexOf("#") + 1)),
+});
 
 /**
  * Sends a transaction that was stored just now, so that nobody else has its bytes yet.
