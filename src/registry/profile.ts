@@ -1,5 +1,15 @@
 import * as z from "zod";
 import type { PaymentSourceType } from "../chain/network.ts";
+import {
+  AMOUNT,
+  joined,
+  list,
+  OPTIONAL_TEXT,
+  record,
+  TEXT,
+  UNIT,
+  VERSION,
+} from "./metadata/fields.ts";
 
 /** An amount of a price: decimal text of minor units; `unit` is `""` for the native coin. */
 export interface PriceAmount {
@@ -69,17 +79,6 @@ export function readProfile(value: unknown): ProfileResult {
     : { ok: false, reason: reasonOf(parsed.error) };
 }
 
-/** Whether a token's metadata is an inbox agent's, which is not one of the agents here. */
-export function isInboxMetadata(value: unknown): boolean {
-  return INBOX.safeParse(value).success;
-}
-
-const INBOX = z.object({
-  type: z
-    .union([z.string(), z.array(z.string()).transform((pieces) => pieces.join(""))])
-    .pipe(z.string().regex(/^MasumiInboxV\d+$/)),
-});
-
 function reasonOf({ issues }: z.ZodError): string {
   const listed = issues
     .slice(0, LISTED_PROBLEMS)
@@ -87,78 +86,6 @@ function reasonOf({ issues }: z.ZodError): string {
     .join("; ");
   const rest = issues.length - LISTED_PROBLEMS;
   return rest > 0 ? `${listed}; and ${rest} more` : listed;
-}
-
-/** The joined text of one string or a list of strings; undefined when there is nothing. */
-function joined(value: unknown, problems: z.RefinementCtx): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  const pieces = Array.isArray(value) ? value : [value];
-  if (pieces.every((piece): piece is string => typeof piece === "string")) return pieces.join("");
-  problems.addIssue("must be a text or a list of texts");
-  return undefined;
-}
-
-/** A text that may be left out, or empty: both are null. */
-const OPTIONAL_TEXT = z
-  .unknown()
-  .optional()
-  .transform((value, problems) => joined(value, problems) || null);
-
-/** A text that must be there and not be empty. */
-const TEXT = z.unknown().transform((value, problems): string => {
-  const before = problems.issues.length;
-  const text = joined(value, problems);
-  if (text) return text;
-  if (problems.issues.length === before)
-    problems.addIssue(text === undefined ? "is missing" : "must not be empty");
-  return z.NEVER;
-});
-
-/** Writers split texts into pieces, so the empty unit is an empty list. */
-const UNIT = z
-  .unknown()
-  .optional()
-  .transform((value, problems): string => {
-    const text = joined(value, problems) ?? "";
-    return text === "lovelace" ? "" : text;
-  });
-
-/**
- * The text of a number, in one piece or in a list of pieces; undefined when it is anything else. Only
- * what is a text or a number is made one: a stranger's map may have a `toString` that is no function.
- */
-function numeral(value: unknown): string | undefined {
-  const pieces: unknown[] = Array.isArray(value) ? value : [value];
-  const isNumeral = pieces.every((one) => typeof one === "string" || typeof one === "number");
-  return isNumeral ? pieces.join("") : undefined;
-}
-
-const VERSION = z.unknown().transform((value, problems): 1 | 2 => {
-  const version = Number(numeral(value));
-  if (version === 1 || version === 2) return version;
-  problems.addIssue(value === undefined ? "is missing" : "must be 1 or 2");
-  return z.NEVER;
-});
-
-const AMOUNT = z.unknown().transform((value, problems): string => {
-  const text = numeral(value) ?? "";
-  if (/^\d{1,30}$/.test(text) && BigInt(text) > 0n) return String(BigInt(text));
-  problems.addIssue("must be a whole number above 0");
-  return z.NEVER;
-});
-
-/** An object; `what` is missing when it is something else. */
-function record<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.object(shape, {
-    error: ({ input }) => (input === undefined ? "is missing" : "must be a map"),
-  });
-}
-
-function list<Item extends z.ZodType>(item: Item, min: number, max: number) {
-  return z
-    .array(item, { error: ({ input }) => (input === undefined ? "is missing" : "must be a list") })
-    .min(min, `must have at least ${min}`)
-    .max(max, `must have at most ${max}`);
 }
 
 const BASE = {

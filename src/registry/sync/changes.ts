@@ -2,7 +2,8 @@ import { TOKEN_METADATA_LABEL, tokenMetadata } from "../../chain/token-metadata.
 import { newId } from "../../db/id.ts";
 import { log } from "../../log.ts";
 import { type EntryRecord, type EntryState, isChecked, NEVER_MINTED } from "../entry.ts";
-import { isInboxMetadata, readProfile } from "../profile.ts";
+import { isInboxMetadata } from "../metadata/inbox.ts";
+import { readProfile } from "../profile.ts";
 import type { FollowedSource } from "./cursor.ts";
 import type { ReadMint } from "./read.ts";
 
