@@ -25,7 +25,8 @@ import {
 } from "../src/wallets/reference-scripts/store.ts";
 import type { OutputView } from "../src/wallets/spending/outputs.ts";
 import type { WalletJournal } from "../src/wallets/spending/ports.ts";
-import { readWallet, StaleWallet, sourcesOfOpen } from "../src/wallets/spending/store.ts";
+import { sourcesOfOpen } from "../src/wallets/spending/stored/transactions.ts";
+import { readWallet, StaleWallet } from "../src/wallets/spending/stored/wallet.ts";
 import {
   failTransfersWithoutSource,
   isGivenUp,

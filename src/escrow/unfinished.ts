@@ -1,6 +1,6 @@
 import type { Network } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
-import { StaleWallet } from "../wallets/spending/store.ts";
+import { StaleWallet } from "../wallets/spending/stored/wallet.ts";
 import { UNFINISHED } from "./tables.ts";
 import { changeRecords } from "./tasks/change.ts";
 import type { RecordError } from "./wanted.ts";

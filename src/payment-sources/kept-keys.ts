@@ -4,7 +4,7 @@ import type { Env } from "../env.ts";
 import { namedByUnfinished } from "../escrow/unfinished.ts";
 import { log } from "../log.ts";
 import { destroyMnemonics, type KeptWallet, keptWallets } from "../wallets/managed/remove.ts";
-import { vkeysOfOpen } from "../wallets/spending/store.ts";
+import { vkeysOfOpen } from "../wallets/spending/stored/transactions.ts";
 
 /**
  * Destroys the mnemonics of removed wallets that nothing can need any more: each of their transactions

@@ -3,7 +3,7 @@ import type { Network, PaymentSourceType } from "../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { walletsDueIn } from "../wallets/due.ts";
-import { reopenTransactions } from "../wallets/spending/store.ts";
+import { reopenTransactions } from "../wallets/spending/stored/transactions.ts";
 import type { RegistrationKind, RegistrationState } from "./states.ts";
 import { type RegistrationRow, registration } from "./tables.ts";
 

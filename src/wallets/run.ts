@@ -6,7 +6,8 @@ import { look, overtaken } from "./spending/look.ts";
 import type { WalletPorts } from "./spending/ports.ts";
 import { happen, takeOver } from "./spending/record.ts";
 import { sendAgain } from "./spending/send.ts";
-import { readOpen, readWallet } from "./spending/store.ts";
+import { readOpen } from "./spending/stored/transactions.ts";
+import { readWallet } from "./spending/stored/wallet.ts";
 import { type Hold, waitsForProvider, writeHold } from "./spending/trouble/hold.ts";
 import { afterRestore } from "./spending/trouble/restored.ts";
 

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { Statement } from "../../src/db/client.ts";
-import type { WalletDatabase } from "../../src/wallets/spending/store.ts";
+import type { WalletDatabase } from "../../src/wallets/spending/stored/wallet.ts";
 
 const MIGRATIONS = globSync("migrations/*.sql")
   .sort()

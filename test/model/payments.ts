@@ -3,7 +3,7 @@ import type { Statement } from "../../src/db/client.ts";
 import { statement } from "../../src/db/client.ts";
 import { meaningOf } from "../../src/wallets/spending/life.ts";
 import { NotYet } from "../../src/wallets/spending/making/window.ts";
-import type { WalletDatabase } from "../../src/wallets/spending/store.ts";
+import type { WalletDatabase } from "../../src/wallets/spending/stored/wallet.ts";
 import type { WalletWork } from "../../src/wallets/work.ts";
 
 export const PAYMENTS = `CREATE TABLE payment (id TEXT PRIMARY KEY, state TEXT NOT NULL,

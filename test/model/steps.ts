@@ -5,7 +5,7 @@ import { pauseAfter } from "../../src/wallets/pauses.ts";
 import { meaningOf } from "../../src/wallets/spending/life.ts";
 import { isForAll } from "../../src/wallets/spending/making/members.ts";
 import { DeadlinePassed } from "../../src/wallets/spending/making/window.ts";
-import type { WalletDatabase } from "../../src/wallets/spending/store.ts";
+import type { WalletDatabase } from "../../src/wallets/spending/stored/wallet.ts";
 import type { WalletTransaction } from "../../src/wallets/spending/transaction.ts";
 import { FormerMayLand, InputMissing, type Task, type WalletWork } from "../../src/wallets/work.ts";
 import { payeeOf } from "./payments.ts";

@@ -3,12 +3,12 @@ import { ProviderError } from "../../src/chain/provider/provider.ts";
 import type { ScriptSource } from "../../src/chain/transaction/plan.ts";
 import { runWallet } from "../../src/wallets/run.ts";
 import { OutputView } from "../../src/wallets/spending/outputs.ts";
+import { readOpen } from "../../src/wallets/spending/stored/transactions.ts";
 import {
-  readOpen,
   readWallet,
   StaleWallet,
   type WalletState,
-} from "../../src/wallets/spending/store.ts";
+} from "../../src/wallets/spending/stored/wallet.ts";
 import type { WalletTransaction } from "../../src/wallets/spending/transaction.ts";
 import { ModelDatabase } from "./database.ts";
 import { Died, newJournal } from "./journal.ts";

@@ -12,7 +12,7 @@ import { drivesOf } from "../../sources/drives.ts";
 import type { SourceRow } from "../../sources/record.ts";
 import { walletsOf } from "../../wallets/managed/find.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
-import { touchWallet } from "../../wallets/spending/store.ts";
+import { touchWallet } from "../../wallets/spending/stored/wallet.ts";
 import { fundsOf, hashOf } from "../fold/escrow-outputs.ts";
 import type { EscrowRecord, LiveOutput, StoredFunds } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";

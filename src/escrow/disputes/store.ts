@@ -3,7 +3,7 @@ import type { ChainClock } from "../../chain/chain-time.ts";
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
 import { type DueWallets, walletsDueIn } from "../../wallets/due.ts";
-import { StaleWallet } from "../../wallets/spending/store.ts";
+import { StaleWallet } from "../../wallets/spending/stored/wallet.ts";
 import { ITS_TURN, type WaitingTasks, waitingRecords } from "../../wallets/waiting.ts";
 import type { LiveOutput } from "../record.ts";
 import { DISPUTE_WORK, disputeProposal, type ProposalRow, type ProposalState } from "./tables.ts";

@@ -1,6 +1,10 @@
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import type { UndoneSteps } from "../../indexer/follower.ts";
-import { endedOf, HAS_ENDED, reopenTransactions } from "../../wallets/spending/store.ts";
+import {
+  endedOf,
+  HAS_ENDED,
+  reopenTransactions,
+} from "../../wallets/spending/stored/transactions.ts";
 import { beforeOf } from "../fold/before.ts";
 import { ChangeSet } from "../fold/changes.ts";
 import { wantedBefore } from "../fold/wanted-after.ts";

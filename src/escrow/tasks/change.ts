@@ -1,7 +1,7 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, violates } from "../../db/client.ts";
 import { readTip } from "../../indexer/chain-tip.ts";
-import { StaleWallet } from "../../wallets/spending/store.ts";
+import { StaleWallet } from "../../wallets/spending/stored/wallet.ts";
 import { ChangeSet } from "../fold/changes.ts";
 import { loadRecords } from "../fold/load-records.ts";
 import { writeChanges } from "../fold/write-changes.ts";

@@ -4,7 +4,7 @@ import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { walletsDueIn } from "../due.ts";
-import { StaleWallet } from "../spending/store.ts";
+import { StaleWallet } from "../spending/stored/wallet.ts";
 import { type ReferenceScriptRow, referenceScript } from "./tables.ts";
 
 /** Columns that change during the life of a reference script. */

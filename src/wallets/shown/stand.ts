@@ -1,7 +1,7 @@
 import { and, asc, eq, getTableColumns, isNotNull, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
-import type { SpentElsewhere } from "../spending/store.ts";
+import type { SpentElsewhere } from "../spending/stored/wallet.ts";
 import type { WalletTransaction } from "../spending/transaction.ts";
 import { transactionOf } from "../spending/written.ts";
 import { hotWallet, walletTransaction } from "../tables.ts";

@@ -10,7 +10,7 @@ import { NotYet } from "./making/window.ts";
 import type { Run, WalletPorts } from "./ports.ts";
 import { happen, storeUnchanged } from "./record.ts";
 import { sendNew } from "./send.ts";
-import { StaleWallet } from "./store.ts";
+import { StaleWallet } from "./stored/wallet.ts";
 import type { WalletTransaction } from "./transaction.ts";
 import { noticeSpentElsewhere, pausedUntil } from "./trouble/elsewhere.ts";
 import { type Hold, holdOf, holdOfTask } from "./trouble/hold.ts";

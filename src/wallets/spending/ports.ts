@@ -6,7 +6,7 @@ import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import type { WalletWork } from "../work.ts";
 import type { Entry, Handed } from "./journal.ts";
 import type { OutputView } from "./outputs.ts";
-import type { WalletDatabase, WalletState } from "./store.ts";
+import type { WalletDatabase, WalletState } from "./stored/wallet.ts";
 import type { WalletTransaction } from "./transaction.ts";
 
 /** The network's journal, for one wallet; see `Journal`. */

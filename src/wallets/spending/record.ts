@@ -7,7 +7,8 @@ import { isOpen, type Phase } from "./life.ts";
 import { rootAfter } from "./line.ts";
 import type { Made } from "./making/make.ts";
 import type { Run, WalletPorts } from "./ports.ts";
-import { commitWallet, insertTransaction, RecordChanged, updateTransactions } from "./store.ts";
+import { insertTransaction, updateTransactions } from "./stored/transactions.ts";
+import { commitWallet, RecordChanged } from "./stored/wallet.ts";
 import type { WalletTransaction } from "./transaction.ts";
 
 /** Stores what was under way before wallets kept their transactions, before anything is built. */

@@ -5,7 +5,8 @@ import type { Happening } from "./history.ts";
 import { isInChain, isWaiting } from "./life.ts";
 import type { Run, WalletPorts } from "./ports.ts";
 import { happen } from "./record.ts";
-import { readBytes, storedSoFar } from "./store.ts";
+import { readBytes } from "./stored/transactions.ts";
+import { storedSoFar } from "./stored/wallet.ts";
 import { makerOf, type WalletTransaction } from "./transaction.ts";
 import { handedOf } from "./written.ts";
 

@@ -3,7 +3,7 @@ import { isForCollateral, largestOf } from "../../chain/transaction/selection.ts
 import { byCoin, groundOf } from "./lanes.ts";
 import { headOf } from "./line.ts";
 import { ownOutputs } from "./outputs.ts";
-import type { WalletState } from "./store.ts";
+import type { WalletState } from "./stored/wallet.ts";
 import type { WalletTransaction } from "./transaction.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { StaleWallet } from "../spending/store.ts";
+import { StaleWallet } from "../spending/stored/wallet.ts";
 import type { TransferChange } from "./outcome.ts";
 import { type TransferRow, transfer } from "./tables.ts";
 

@@ -21,7 +21,7 @@ import { StaleCursor } from "../../../src/indexer/cursor.ts";
 import { haveFollowed, initialCursor } from "../../../src/sources/cursor.ts";
 import { runWallet } from "../../../src/wallets/run.ts";
 import { OutputView } from "../../../src/wallets/spending/outputs.ts";
-import { StaleWallet } from "../../../src/wallets/spending/store.ts";
+import { StaleWallet } from "../../../src/wallets/spending/stored/wallet.ts";
 import { ModelDatabase } from "../database.ts";
 import { Died, newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";

@@ -1,7 +1,7 @@
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
 import { STEPS } from "../../../src/escrow/wanted.ts";
-import { readOpen } from "../../../src/wallets/spending/store.ts";
+import { readOpen } from "../../../src/wallets/spending/stored/transactions.ts";
 import type { SubmitFault } from "../ledger.ts";
 import {
   allRecords,

@@ -13,7 +13,7 @@ import { escrowWorks } from "../../../src/escrow/tasks/works.ts";
 import { ApiError } from "../../../src/http/errors.ts";
 import { runWallet } from "../../../src/wallets/run.ts";
 import { OutputView } from "../../../src/wallets/spending/outputs.ts";
-import { StaleWallet } from "../../../src/wallets/spending/store.ts";
+import { StaleWallet } from "../../../src/wallets/spending/stored/wallet.ts";
 import { ModelDatabase } from "../database.ts";
 import { Died, newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";

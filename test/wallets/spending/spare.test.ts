@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { outputName, type WalletOutput } from "../../../src/chain/transaction/plan.ts";
 import { spareOutputs } from "../../../src/wallets/spending/spare.ts";
-import type { WalletState } from "../../../src/wallets/spending/store.ts";
+import type { WalletState } from "../../../src/wallets/spending/stored/wallet.ts";
 import { transaction } from "./transactions.ts";
 
 const TOKEN = "aa".repeat(28);

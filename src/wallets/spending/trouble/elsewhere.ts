@@ -8,7 +8,8 @@ import { log } from "../../../log.ts";
 import { isInChain } from "../life.ts";
 import { headOf } from "../line.ts";
 import type { Run, WalletPorts } from "../ports.ts";
-import { commitWallet, knownOf, type SpentElsewhere, type WalletDatabase } from "../store.ts";
+import { knownOf } from "../stored/transactions.ts";
+import { commitWallet, type SpentElsewhere, type WalletDatabase } from "../stored/wallet.ts";
 import { makerOf } from "../transaction.ts";
 
 /** So many are kept of a wallet, the newest, and for so long. */

@@ -6,7 +6,7 @@ import { log } from "../../../log.ts";
 import { LineWaits, WalletGone } from "../../work.ts";
 import { isForAll } from "../making/members.ts";
 import { NotYet } from "../making/window.ts";
-import type { WalletDatabase, WalletState } from "../store.ts";
+import type { WalletDatabase, WalletState } from "../stored/wallet.ts";
 
 /**
  * What a run found of its wallet: why it gets nothing done, for people; null: nothing holds it up;

@@ -3,7 +3,8 @@ import { log } from "../../../log.ts";
 import type { Handed } from "../journal.ts";
 import type { Run, WalletPorts } from "../ports.ts";
 import { remember } from "../record.ts";
-import { knownOf, storedSoFar } from "../store.ts";
+import { knownOf } from "../stored/transactions.ts";
+import { storedSoFar } from "../stored/wallet.ts";
 import { transactionHanded } from "../written.ts";
 
 /** How often sources are asked whether they have followed the chain. */

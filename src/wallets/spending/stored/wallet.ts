@@ -1,0 +1,139 @@
+/** A wallet's row, which every batch of it moves: so two objects of one wallet never go on side by side. */
+import type { Network } from "../../../chain/network.ts";
+import { type Database, type Statement, statement, violates } from "../../../db/client.ts";
+
+/** A database as far as wallets need one, so that a model of it is enough for tests. */
+export type WalletDatabase = Pick<Database, "all" | "batch">;
+
+/** An output of the wallet, and the transaction that spent it without having been made by the service. */
+export interface SpentElsewhere {
+  /** `<transaction>#<index>`. */
+  output: string;
+  /** Hex. */
+  txHash: string;
+  /** When it was noticed, epoch milliseconds. */
+  at: number;
+}
+
+/** A wallet as it was read; see `hotWallet` in `tables.ts`. */
+export interface WalletState {
+  network: Network;
+  vkey: string;
+  /** Null: it has no row yet. */
+  version: number | null;
+  lineRoot: string | null;
+  collateral: string | null;
+  sequence: number;
+  /** The newest outputs that somebody else has spent, the oldest of them first. */
+  spentElsewhere: readonly SpentElsewhere[];
+  /** Why it gets nothing done; null: nothing holds it up. */
+  held: string | null;
+}
+
+/** Somebody else moved the wallet, or one of its records, since it was read: read it again. */
+export class StaleWallet extends Error {
+  override name: string = "StaleWallet";
+}
+
+/** A record of a task was changed since it was read, and the wallet was not moved. */
+export class RecordChanged extends StaleWallet {
+  override name = "RecordChanged";
+}
+
+export async function readWallet(
+  db: WalletDatabase,
+  network: Network,
+  vkey: string,
+): Promise<WalletState> {
+  const [row] = await db.all<
+    Omit<WalletState, "spentElsewhere"> & { spentElsewhere: string | null }
+  >(
+    `SELECT network, vkey, version, line_root AS lineRoot, collateral, sequence,
+       spent_elsewhere AS spentElsewhere, held FROM hot_wallet
+     WHERE network = ? AND vkey = ?`,
+    network,
+    vkey,
+  );
+  const never = { version: null, lineRoot: null, collateral: null, sequence: 0, held: null };
+  if (row === undefined) return { network, vkey, ...never, spentElsewhere: [] };
+  return { ...row, spentElsewhere: JSON.parse(row.spentElsewhere ?? "[]") };
+}
+
+/** How many transactions the wallets of a network have stored, ever. */
+export async function storedSoFar(db: WalletDatabase, network: Network): Promise<number> {
+  const [row] = await db.all<{ stored: number | null }>(
+    "SELECT sum(sequence) AS stored FROM hot_wallet WHERE network = ?",
+    network,
+  );
+  return row?.stored ?? 0;
+}
+
+/**
+ * Writes a batch that moves the wallet.
+ *
+ * @param op - identifies the write, so that one whose answer was lost can be told from a stale one
+ * @param revisions - columns that guard the records of the other statements
+ * @returns the wallet as it is now
+ * @throws StaleWallet, RecordChanged
+ */
+export async function commitWallet(
+  db: WalletDatabase,
+  wallet: WalletState,
+  change: Partial<Pick<WalletState, "lineRoot" | "collateral" | "sequence" | "spentElsewhere">>,
+  statements: readonly Statement[],
+  { op, revisions }: { op: string; revisions: readonly `${string}.${string}`[] },
+): Promise<WalletState> {
+  const { network, vkey } = wallet;
+  const next = { ...wallet, ...change, version: (wallet.version ?? 0) + 1 };
+  try {
+    await db.batch([
+      statement(
+        `INSERT INTO hot_wallet (network, vkey, version, last_op, line_root, collateral, sequence,
+           spent_elsewhere)
+         VALUES (?1, ?2, 1, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT (network, vkey) DO UPDATE SET
+           version = iif(version = ?3, version + 1, NULL), last_op = ?4, line_root = ?5,
+           collateral = ?6, sequence = ?7, spent_elsewhere = ?8`,
+        network,
+        vkey,
+        wallet.version ?? 0,
+        op,
+        next.lineRoot,
+        next.collateral,
+        next.sequence,
+        next.spentElsewhere.length > 0 ? JSON.stringify(next.spentElsewhere) : null,
+      ),
+      ...statements,
+    ]);
+  } catch (error) {
+    if (revisions.some((column) => violates(error, column)))
+      throw new RecordChanged("a record of the wallet was changed meanwhile");
+    if (!violates(error, "hot_wallet.version")) throw error;
+    const [row] = await db.all<{ lastOp: string | null }>(
+      "SELECT last_op AS lastOp FROM hot_wallet WHERE network = ? AND vkey = ?",
+      network,
+      vkey,
+    );
+    if (row?.lastOp !== op) throw new StaleWallet("the wallet was moved meanwhile");
+  }
+  return next;
+}
+
+/**
+ * The statement that moves a wallet for somebody beside its object, which then reads everything again. It
+ * aborts its batch (`hot_wallet.version`) when the wallet was moved since it was read.
+ */
+export function touchWallet({
+  network,
+  vkey,
+  version,
+}: Pick<WalletState, "network" | "vkey" | "version">): Statement {
+  return statement(
+    `INSERT INTO hot_wallet (network, vkey, version, sequence) VALUES (?1, ?2, 1, 0)
+     ON CONFLICT (network, vkey) DO UPDATE SET version = iif(version = ?3, version + 1, NULL),
+       last_op = NULL`,
+    network,
+    vkey,
+    version ?? 0,
+  );
+}
