@@ -2,6 +2,7 @@ import type { Block } from "../chain/provider/provider.ts";
 import { applyRun } from "./apply.ts";
 import { finish, holdLease } from "./cursor.ts";
 import type { Follower } from "./follower.ts";
+import { PAGE } from "./listing.ts";
 import type { Position } from "./position.ts";
 import { readInOrder } from "./read.ts";
 import { undoRolledBack } from "./undo.ts";
@@ -29,6 +30,8 @@ export async function runPass<P extends Position, Listed, Read, Changes>(
       if (pending.length === 0) break;
       ended = await applyPending(follower, tip, pending, deadline);
       if (ended === "late") return true;
+      // A listing that was not cut has all up to the tip.
+      if (pending.length < PAGE) break;
     }
   }
   await finish(db, tables, cursor, tip, follower.now(), follower.tipSeen(tip));

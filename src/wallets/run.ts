@@ -16,6 +16,14 @@ const BLIND_MS = 30_000;
 const HALTED = "the database was set back: nothing is sent until the chain has been followed again";
 
 /**
+ * Whether the wallet has looked at the chain up to this tip just now: it is woken for each task, and what no
+ * block had is asked for again only as often as a provider may show it late.
+ */
+function isSeen({ view: { looked }, now }: WalletPorts, tip: Block): boolean {
+  return looked !== null && looked.tip === tip.hash && now() - looked.at < CHECK_MS;
+}
+
+/**
  * Lets a wallet do what can be done now: sees what became of its transactions, sends again what no
  * block has, and builds, stores and sends new ones without waiting for blocks. A later run needs only
  * what was stored, so it may stop at any point.
@@ -50,7 +58,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
   try {
     tip = await provider.latestBlock();
     happenings = [
-      ...(await look(provider, run.open, tip, ports.threshold)),
+      ...(isSeen(ports, tip) ? [] : await look(provider, run.open, tip, ports.threshold)),
       ...(await overtaken(works, run.open)),
     ];
   } catch (error) {
@@ -66,6 +74,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     return isWaited ? again : Math.max(error.retryAt ?? again, again);
   }
   const looked = await happen(ports, run, happenings);
+  if (!isSeen(ports, tip)) ports.view.looked = { tip: tip.hash, at: ports.now() };
   const sent = await sendAgain(ports, looked, tip);
   const { run: built, next, hold } = await build(ports, sent, tip);
   await tell(hold);

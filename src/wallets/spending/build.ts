@@ -7,11 +7,11 @@ import { isWaiting } from "./life.ts";
 import { type Making, make, type Surroundings, surroundings } from "./making/make.ts";
 import type { Failure, Member } from "./making/members.ts";
 import { NotYet } from "./making/window.ts";
+import type { Room } from "./outputs.ts";
 import type { Run, WalletPorts } from "./ports.ts";
 import { happen, storeUnchanged } from "./record.ts";
 import { sendNew } from "./send.ts";
 import { StaleWallet } from "./stored/wallet.ts";
-import type { WalletTransaction } from "./transaction.ts";
 import { noticeSpentElsewhere, pausedUntil } from "./trouble/elsewhere.ts";
 import { type Hold, holdOf, holdOfTask } from "./trouble/hold.ts";
 
@@ -59,10 +59,11 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
       if (await pauseAutomatic(current, work, tasks, now)) continue;
       // What has begun is judged by the tip, as a node does.
       const begun = tasks.filter(({ begins = 0 }) => begins <= tip.time * 1000);
-      const stop = tasks.length === 0 ? next : pauseOf(current, now, began + BUILD_MS);
+      const room = hasRoomFor(current, ports.view.roomFor.get(work.name) ?? LEAST);
+      const pause = room ? (now >= began + BUILD_MS ? now : null) : now + CHECK_MS;
+      const stop = tasks.length === 0 ? next : pause;
       if (begun.length === 0 || stop !== null) {
-        if (begun.length > 0 && !hasRoom(current))
-          hold = "waits for blocks to take what it has sent";
+        if (begun.length > 0 && !room) hold = "waits for blocks to take what it has sent";
         nexts.push(tasks.length > begun.length ? now + CHECK_MS : stop);
         break;
       }
@@ -102,9 +103,11 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
       if (made === null) continue;
       const { transaction, cbor, members } = made;
       if (!hasRoomFor(current, transaction)) {
+        ports.view.roomFor.set(work.name, transaction);
         nexts.push(now + CHECK_MS);
         break;
       }
+      ports.view.roomFor.delete(work.name);
       const after = await storeUnchanged(ports, current, work, made);
       conflicts = after ? 0 : conflicts + 1;
       if (after === null) continue;
@@ -150,16 +153,11 @@ async function pauseAutomatic(
   return true;
 }
 
-/** When to go on building, epoch milliseconds; null: at once. */
-function pauseOf(run: Run, now: number, until: number): number | null {
-  if (!hasRoom(run)) return now + CHECK_MS;
-  return now >= until ? now : null;
-}
-
-const hasRoom = (run: Run) => hasRoomFor(run, { size: 1, memory: 0 });
+/** What any transaction needs of a block. */
+const LEAST: Room = { size: 1, memory: 0 };
 
 /** Whether one more may wait for a block. */
-function hasRoomFor({ open }: Run, more: Pick<WalletTransaction, "size" | "memory">): boolean {
+function hasRoomFor({ open }: Run, more: Room): boolean {
   const waiting = [...open.filter(({ phase }) => isWaiting(phase)), more];
   return (["size", "memory"] as const).every(
     (measure) => waiting.reduce((sum, one) => sum + one[measure], 0) <= MOST_WAITING[measure],

@@ -16,10 +16,20 @@ export interface Evaluator {
   knowsMempool: boolean;
 }
 
+/** What a transaction needs of a block: bytes, and units of memory. */
+export type Room = Pick<WalletTransaction, "size" | "memory">;
+
 /** A wallet's outputs as the provider showed them last, and what it tells all alike, kept between runs. */
 export class OutputView {
   readonly evaluator: Evaluator = { knowsMempool: true };
   readonly measurements = new Measurements();
+  /** Up to which tip (hash) what became of the wallet's transactions was looked for last, and when. */
+  looked: { tip: string; at: number } | null = null;
+  /**
+   * What the last transaction of a feature, by its name, needs of a block, for which there was no room: until
+   * there is, none is built, measured and thrown away again.
+   */
+  readonly roomFor = new Map<string, Room>();
   #seen: { outputs: readonly WalletOutput[]; at: number } | null = null;
   #last: readonly WalletOutput[] = [];
   #parameters: { read: ProtocolParameters; epoch: number; at: number } | null = null;
