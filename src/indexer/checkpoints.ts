@@ -1,5 +1,6 @@
 import {
   type Block,
+  hashAt,
   type Provider,
   ProviderError,
   type TransactionPosition,
@@ -48,10 +49,10 @@ export async function standingCheckpoint(
   for (const checkpoint of checkpoints) {
     if (tip.height < checkpoint.height)
       throw new ProviderBehind(`provider: its tip is behind block ${checkpoint.height}`);
-    const block = checkpoint.height === tip.height ? tip : await provider.block(checkpoint.height);
-    if (block === null)
-      throw new ProviderBehind(`provider: does not have block ${checkpoint.height}`);
-    if (block.hash === checkpoint.block_hash)
+    const { height } = checkpoint;
+    const hash = hashAt(tip, height) ?? (await provider.block(height))?.hash;
+    if (hash === undefined) throw new ProviderBehind(`provider: does not have block ${height}`);
+    if (hash === checkpoint.block_hash)
       return { rolledBack: checkpoint !== checkpoints[0], standing: checkpoint };
   }
   const oldest = checkpoints.at(-1);

@@ -78,7 +78,10 @@ const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hex characters");
 const HEX = z.string().regex(/^(?:[0-9a-f]{2})*$/, "must be hex");
 const COUNT = z.int().nonnegative();
 
-const BLOCK = z.object({ height: COUNT, hash: HASH, slot: COUNT, time: COUNT });
+const BLOCK = z.object({
+  ...{ height: COUNT, hash: HASH, slot: COUNT, time: COUNT },
+  previous_block: HASH.nullish(),
+});
 
 const ADDRESS_TRANSACTIONS = z.array(
   z.object({ tx_hash: HASH, tx_index: COUNT, block_height: COUNT, block_time: COUNT }),
@@ -110,8 +113,8 @@ const TRANSACTION_UTXOS = z.object({
   outputs: z.array(UTXO),
 });
 
-function blockOf({ height, hash, slot, time }: z.infer<typeof BLOCK>): Block {
-  return { height, hash, slot, time };
+function blockOf({ previous_block, ...block }: z.infer<typeof BLOCK>): Block {
+  return previous_block ? { ...block, previousHash: previous_block } : block;
 }
 
 function utxoOf(utxo: z.infer<typeof UTXO>, txHash: string): ProviderUtxo {

@@ -147,9 +147,17 @@ export class ScriptFailed extends Error {
 export interface Block {
   height: number;
   hash: string;
+  /** Of the block before it; left out where the provider does not tell it. */
+  previousHash?: string;
   slot: number;
   /** Unix seconds. */
   time: number;
+}
+
+/** The hash of the block at a height, as far as the tip tells it without a call. */
+export function hashAt(tip: Block, height: number): string | undefined {
+  if (height === tip.height) return tip.hash;
+  return height === tip.height - 1 ? tip.previousHash : undefined;
 }
 
 export interface AddressTransaction {

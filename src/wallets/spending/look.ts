@@ -1,4 +1,4 @@
-import type { Block, Provider } from "../../chain/provider/provider.ts";
+import { type Block, hashAt, type Provider } from "../../chain/provider/provider.ts";
 import type { WalletWork } from "../work.ts";
 import type { Happening } from "./history.ts";
 import { isInChain, isWaiting, LIFE } from "./life.ts";
@@ -104,9 +104,9 @@ async function goneFrom(
   );
   for (const [hash, ones] of newestFirst) {
     const height = ones[0]?.blockHeight ?? 0;
-    const block = height === tip.height ? tip : await blockUpTo(chain, height, tip);
-    if (block?.hash === hash) break;
-    if (block !== null) for (const one of ones) gone.add(one);
+    const there = hashAt(tip, height) ?? (await blockUpTo(chain, height, tip))?.hash;
+    if (there === hash) break;
+    if (there !== undefined) for (const one of ones) gone.add(one);
   }
   return gone;
 }

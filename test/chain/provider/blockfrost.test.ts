@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
-import { type CallBudget, ProviderError } from "../../../src/chain/provider/provider.ts";
+import { type CallBudget, hashAt, ProviderError } from "../../../src/chain/provider/provider.ts";
 import type { RequesterOptions } from "../../../src/chain/provider/request.ts";
 import { decodeTransaction } from "../../../src/chain/transaction/decode.ts";
 import { TestChain } from "../../support/chain.ts";
@@ -68,6 +68,15 @@ describe("a Blockfrost provider reads", () => {
     const { client, requests } = provider([json(BLOCK)]);
     const { size: _, epoch: __, ...block } = BLOCK;
     expect(await client.latestBlock()).toEqual(block);
+    const { height, hash, slot, time } = block;
+    const previous = provider([json({ ...BLOCK, previous_block: "0b".repeat(32) })]).client;
+    const tip = { height, hash, slot, time, previousHash: "0b".repeat(32) };
+    expect(await previous.latestBlock()).toEqual(tip);
+    expect([0, -1, -2].map((below) => hashAt(tip, height + below))).toEqual([
+      hash,
+      tip.previousHash,
+      undefined,
+    ]);
     expect(requests[0]?.url).toBe("https://provider.example/api/v0/blocks/latest");
     expect(requests[0]?.headers.get("project_id")).toBe(KEY);
     expect(requests[0]?.redirect).toBe("manual");
