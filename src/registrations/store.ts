@@ -2,6 +2,7 @@ import { and, asc, desc, eq, inArray, isNotNull, like, lt, or, sql } from "drizz
 import type { Network, PaymentSourceType } from "../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
+import { nextRevision } from "../db/revision.ts";
 import { walletsDueIn } from "../wallets/due.ts";
 import { reopenTransactions } from "../wallets/spending/stored/transactions.ts";
 import type { RegistrationKind, RegistrationState } from "./states.ts";
@@ -52,7 +53,7 @@ export function updateRegistration(
     .set({
       ...change,
       updatedAt: now,
-      rev: sql`iif(${registration.rev} = ${row.rev}, ${registration.rev} + 1, NULL)`,
+      rev: nextRevision(registration.rev, row.rev),
       lastOp: op,
     })
     .where(eq(registration.id, row.id))

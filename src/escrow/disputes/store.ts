@@ -2,6 +2,7 @@ import { and, asc, desc, eq, isNotNull, sql } from "drizzle-orm";
 import type { ChainClock } from "../../chain/chain-time.ts";
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
+import { nextRevision } from "../../db/revision.ts";
 import { type DueWallets, walletsDueIn } from "../../wallets/due.ts";
 import { StaleWallet } from "../../wallets/spending/stored/wallet.ts";
 import { ITS_TURN, type WaitingTasks, waitingRecords } from "../../wallets/waiting.ts";
@@ -25,7 +26,7 @@ export function updateProposal(
     .set({
       ...change,
       updatedAt: now,
-      rev: sql`iif(${disputeProposal.rev} = ${rev}, ${disputeProposal.rev} + 1, NULL)`,
+      rev: nextRevision(disputeProposal.rev, rev),
     })
     .where(eq(disputeProposal.id, id))
     .toSQL();

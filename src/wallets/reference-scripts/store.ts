@@ -3,6 +3,7 @@ import type { Network } from "../../chain/network.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
+import { nextRevision } from "../../db/revision.ts";
 import { walletsDueIn } from "../due.ts";
 import { StaleWallet } from "../spending/stored/wallet.ts";
 import { type ReferenceScriptRow, referenceScript } from "./tables.ts";
@@ -69,7 +70,7 @@ export function updateReferenceScript(
     .set({
       ...change,
       updatedAt: now,
-      rev: sql`iif(${referenceScript.rev} = ${rev}, ${referenceScript.rev} + 1, NULL)`,
+      rev: nextRevision(referenceScript.rev, rev),
     })
     .where(eq(referenceScript.id, id))
     .toSQL();
