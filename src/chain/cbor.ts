@@ -255,8 +255,12 @@ function head(major: number, argument: bigint): Uint8Array {
   if (argument < 24n) return Uint8Array.of(type | Number(argument));
   const size = argument < 2n ** 8n ? 0 : argument < 2n ** 16n ? 1 : argument < 2n ** 32n ? 2 : 3;
   const bytes = new Uint8Array(1 + 2 ** size);
-  bytes.set(bigEndian(argument), bytes.length - bigEndian(argument).length);
   bytes[0] = type | (24 + size);
+  // Several for each item of a transaction: a way over hexadecimal text would cost more than all the rest.
+  if (size === 3) new DataView(bytes.buffer).setBigUint64(1, argument);
+  else
+    for (let i = bytes.length - 1, left = Number(argument); i > 0; i--, left >>>= 8)
+      bytes[i] = left & 0xff;
   return bytes;
 }
 
