@@ -190,8 +190,10 @@ async function gather({ run, around, work, tasks, validity, outputs, ports }: Jo
       if (isForAll(error)) throw error;
       failures.push({ task, error });
     }
-    // A transaction mints one token of a policy, so the next part need not be asked for yet.
-    if (members.some(({ part }) => part.mints.length > 0)) break;
+    // A transaction mints one token of a policy, so the next part need not be asked for yet; nor beyond what
+    // goes together.
+    const most = Math.min(...members.map(({ part }) => part.most ?? tasks.length));
+    if (members.length >= most || members.some(({ part }) => part.mints.length > 0)) break;
   }
   return { members, failures };
 }
