@@ -3,7 +3,7 @@ import { db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
-import { type Ended, recordFirstOutcomes } from "../attempts/attempts.ts";
+import { type Ended, recordFirstOutcomes } from "../attempts/outcomes.ts";
 import { outcomeOf } from "../attempts/row.ts";
 import type { AttemptOrder, JobStatus } from "../rpc-types.ts";
 

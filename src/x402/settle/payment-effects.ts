@@ -3,13 +3,8 @@ import { DatabaseUnavailable, db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
-import {
-  AlreadyClaimed,
-  recordOutcome,
-  recordRefused,
-  recordVerified,
-  withdraw,
-} from "../attempts/attempts.ts";
+import { AlreadyClaimed, recordRefused, recordVerified, withdraw } from "../attempts/attempts.ts";
+import { recordOutcome } from "../attempts/outcomes.ts";
 import { settlementNetworkOf } from "../networks/settlement-network.ts";
 import { type JobStatus, type SettleAnswer, type SettleOrder, walletObject } from "../rpc-types.ts";
 import { answerOf, refusalOf } from "./payment-answer.ts";

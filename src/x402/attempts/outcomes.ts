@@ -1,0 +1,118 @@
+/** Writing how a verified attempt ended on the chain: status, settlement, event and credit. */
+import { refund } from "../../api-keys/credits.ts";
+import { type Database, type Statement, statement, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import type { AttemptOrder } from "../rpc-types.ts";
+import { outcomeEvent } from "./outcome-event.ts";
+import type { Outcome } from "./row.ts";
+import { standingOf } from "./standing.ts";
+
+/** How a verified attempt ended, to be written. */
+export interface Ended {
+  order: AttemptOrder;
+  outcome: Outcome;
+}
+
+/**
+ * Writes the first outcomes of verified attempts in one batch: all of them, or none. Those that are
+ * not known to be written then are safe to write one by one with `recordOutcome`.
+ *
+ * @throws when any has an outcome already, or the database fails
+ */
+export async function recordFirstOutcomes(
+  core: Database,
+  ended: readonly Ended[],
+  now: number,
+): Promise<void> {
+  await core.batch(ended.flatMap((one) => outcomeStatements(one, 0, now)));
+}
+
+/**
+ * Writes how a verified attempt ended: status, settlement, event, and the credit of a failure.
+ * Safe to repeat: `version`, which counts outcomes and nothing else, is the operation key.
+ *
+ * @param version - how many outcomes were written before: 0, or more after re-orgs
+ */
+export async function recordOutcome(
+  core: Database,
+  order: AttemptOrder,
+  outcome: Outcome,
+  version: number,
+  now: number,
+): Promise<void> {
+  try {
+    await core.batch(outcomeStatements({ order, outcome }, version, now));
+  } catch (error) {
+    if (!violates(error, "x402_payment_attempt.version")) throw error;
+    const own = await standingOf(core, order.attemptId);
+    if (own?.version !== version + 1) throw error;
+    // The object repeats an outcome until D1 is known to have it, so the next is this one; or it is
+    // one that the wallet wrote without learning that it had, before a re-org led to this.
+    const { success, transaction } = outcome;
+    const isThis = success ? own.settledIn === transaction : own.status === "Failed";
+    if (!isThis) await recordOutcome(core, order, outcome, version + 1, now);
+  }
+}
+
+function outcomeStatements({ order, outcome }: Ended, version: number, now: number): Statement[] {
+  const { attemptId, caller } = order;
+  const { success, payer, errorReason, errorMessage } = outcome;
+  const isCharged = {
+    sql: "EXISTS (SELECT 1 FROM x402_payment_attempt WHERE id = ? AND charged = 1)",
+    params: [attemptId],
+  };
+  return [
+    ...(success ? [] : refund(caller, "x402-settle", isCharged)),
+    statement(
+      `UPDATE x402_payment_attempt SET status = ?, payer = ?, error_reason = ?,
+         error_message = ?, charged = charged AND ?, updated_at = ?,
+         payment_identifier = iif(? AND EXISTS (${IDENTIFIER_TAKEN}), NULL, payment_identifier),
+         version = iif(version = ?, version + 1, NULL)
+       WHERE id = ?`,
+      success ? "Settled" : "Failed",
+      payer,
+      errorReason,
+      errorMessage,
+      success ? 1 : 0,
+      now,
+      success ? 1 : 0,
+      version,
+      attemptId,
+    ),
+    ...settlement(order, outcome, now),
+    outcomeEvent(order, outcome, version + 1, now),
+  ];
+}
+
+/** A failed payment's identifier may belong to another when a re-org settles it after all. */
+const IDENTIFIER_TAKEN = `SELECT 1 FROM x402_payment_attempt AS other
+  WHERE other.direction = 'InboundSettle' AND other.status IN ('Verified', 'Settled')
+    AND other.api_key_id = x402_payment_attempt.api_key_id
+    AND other.payment_identifier = x402_payment_attempt.payment_identifier
+    AND other.id <> x402_payment_attempt.id`;
+
+/** The attempt's on-chain outcome. One that a re-org undid is no longer a success. */
+function settlement(order: AttemptOrder, outcome: Outcome, now: number): Statement[] {
+  const { success, transaction, payer } = outcome;
+  if (transaction === "")
+    return [
+      statement("UPDATE x402_settlement SET success = 0 WHERE attempt_id = ?", order.attemptId),
+    ];
+  return [
+    statement(
+      `INSERT INTO x402_settlement
+         (id, attempt_id, api_key_id, success, tx_hash, amount, payer, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (attempt_id) DO UPDATE SET success = excluded.success,
+         tx_hash = excluded.tx_hash`,
+      newId(now),
+      order.attemptId,
+      order.caller.id,
+      success ? 1 : 0,
+      transaction,
+      order.requirements.amount,
+      payer ?? "",
+      now,
+    ),
+  ];
+}
