@@ -5,6 +5,7 @@ import { may } from "../../api/session.ts";
 import { ActionDialog, Problem } from "../../ui/action-dialog.tsx";
 import { dateText, distanceText } from "../../ui/format.ts";
 import { Raw } from "../../ui/list/whole.tsx";
+import { useOpened } from "../../ui/opened.ts";
 import { at, textAt } from "../../ui/path.ts";
 import type { Kind } from "../../ui/resource.ts";
 import { changeQuery, network, pageHref, route } from "../../ui/route.ts";
@@ -100,7 +101,9 @@ function Shown({
   const { errorType, errorNote, requestedAction } = row.NextAction;
   const now = clock.value;
   const steps = stepsOf(side, row).filter(({ action }) => may(action.needs ?? "Admin"));
-  const chosen = steps.find(({ action }) => action.name === route.value.query.do);
+  const { do: chosen = "" } = route.value.query;
+  const found = steps.find(({ action }) => action.name === chosen)?.action;
+  const opened = useOpened(`${chosen} ${row.id}`, found, row);
   return (
     <>
       <h1>
@@ -163,11 +166,11 @@ function Shown({
         {may("+PAY") && <Told id={row.id} />}
       </div>
       <Raw value={row} />
-      {chosen && (
+      {opened && (
         <ActionDialog
-          key={chosen.action.name}
-          action={chosen.action}
-          row={row}
+          key={opened.name}
+          action={opened.action}
+          row={opened.row}
           onClose={() => changeQuery({ do: undefined })}
           onDone={refresh}
         />

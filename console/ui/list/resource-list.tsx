@@ -1,11 +1,11 @@
 /** A list of the API as a table: live, filtered by the URL, and with what can be done with its rows. */
 import type { ComponentChildren } from "preact";
-import { useRef } from "preact/hooks";
 import { useLive } from "../../api/live.ts";
 import { type Call, call, urlOf } from "../../api/request.ts";
 import { may } from "../../api/session.ts";
 import { ActionDialog, Problem } from "../action-dialog.tsx";
 import { put } from "../form.tsx";
+import { useOpened } from "../opened.ts";
 import { textAt } from "../path.ts";
 import type { Action, Related, Resource } from "../resource.ts";
 import { changeQuery, network, route } from "../route.ts";
@@ -72,11 +72,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
   ];
   const offered = [...creates, ...(chosen === null ? [] : actions)].filter(isOffered(chosen));
   const found = offered.find((one) => one.name === query.do);
-  // A dialog that is open stays so when what it did ends the row's being offered it.
-  const opened = useRef<{ name: string; action: Action; row: unknown } | null>(null);
-  const dialogName = `${query.do} ${query.on ?? ""}`;
-  if (opened.current?.name !== dialogName) opened.current = null;
-  if (found) opened.current = { name: dialogName, action: found, row: chosen };
+  const opened = useOpened(`${query.do} ${query.on ?? ""}`, found, chosen);
   const last = rows.at(-1);
 
   return (
@@ -124,11 +120,11 @@ export function ResourceList({ resource }: { resource: Resource }) {
           }
         />
       )}
-      {opened.current && (
+      {opened && (
         <ActionDialog
-          key={dialogName}
-          action={opened.current.action}
-          row={opened.current.row}
+          key={opened.name}
+          action={opened.action}
+          row={opened.row}
           onClose={() => changeQuery({ do: undefined })}
           onDone={live.refresh}
         />

@@ -1,0 +1,23 @@
+/** Which dialog of a page is open. */
+import { useRef } from "preact/hooks";
+import type { Action } from "./resource.ts";
+
+export interface Opened {
+  /** The dialog's: another name is another dialog. */
+  name: string;
+  action: Action;
+  row: unknown;
+}
+
+/**
+ * The dialog that the URL names. One that is open stays so when what it did ends its being offered.
+ *
+ * @param found - the action, while it is offered
+ * @param row - what it would be done with
+ */
+export function useOpened(name: string, found: Action | undefined, row: unknown): Opened | null {
+  const opened = useRef<Opened | null>(null);
+  if (opened.current?.name !== name) opened.current = null;
+  if (found) opened.current = { name, action: found, row };
+  return opened.current;
+}
