@@ -42,8 +42,6 @@ export class FacilitatorWallet extends DurableObject<Env> {
   /** Callers that wait, by their job. */
   readonly #waiters = new Map<string, Set<() => void>>();
   readonly #outcomes = new Outcomes();
-  /** Epoch milliseconds by which an alarm is set for sure; 0: none may be. */
-  #alarmAt = 0;
   #settings: { wallet: PumpWallet; until: number } | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -61,7 +59,7 @@ export class FacilitatorWallet extends DurableObject<Env> {
     if (this.#ledger.get("wallet_id") !== walletId) this.#ledger.set("wallet_id", walletId);
     if (asked) this.#outcomes.expect(asked.order, job.from);
     this.#ledger.add(job, Date.now());
-    await this.#runBy(Date.now() + BUSY_ALARM_MS);
+    await runBy(this.ctx.storage, Date.now() + BUSY_ALARM_MS);
     this.#start();
     this.#wakePump();
     return this.wait(job.id, asked?.waitMs ?? 0);
@@ -96,21 +94,8 @@ export class FacilitatorWallet extends DurableObject<Env> {
     await this.ctx.storage.setAlarm(Date.now());
   }
 
-  /** Has the alarm set, without looking when it is known to be. */
-  async #runBy(at: number): Promise<void> {
-    if (Date.now() < this.#alarmAt && this.#alarmAt <= at) return;
-    this.#alarmAt = at;
-    try {
-      await runBy(this.ctx.storage, at);
-    } catch (error) {
-      this.#alarmAt = 0;
-      throw error;
-    }
-  }
-
   /** Never throws: after six failures the platform drops an alarm. */
   override async alarm(): Promise<void> {
-    this.#alarmAt = 0;
     // Whether the last send went out before this object stopped is unknown: send again.
     this.#resend = true;
     this.#start();
@@ -141,15 +126,12 @@ export class FacilitatorWallet extends DurableObject<Env> {
       log("error", "x402.pump_failed", { error: String(error) });
     }
     try {
-      this.#alarmAt = 0;
       if (state === "idle") await this.ctx.storage.deleteAlarm();
       else {
-        const at = Date.now() + (state === "busy" ? BUSY_ALARM_MS : WATCH_ALARM_MS);
-        this.#alarmAt = at;
-        await this.ctx.storage.setAlarm(at);
+        const ms = state === "busy" ? BUSY_ALARM_MS : WATCH_ALARM_MS;
+        await this.ctx.storage.setAlarm(Date.now() + ms);
       }
     } catch (error) {
-      this.#alarmAt = 0;
       log("error", "x402.alarm_not_set", { error: String(error) });
     }
     return state;
