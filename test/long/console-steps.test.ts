@@ -1,4 +1,6 @@
 /** Each step of an escrow's own page in Chromium, until the page shows what came of it; where there is none, a line says so. */
+import { text } from "node:stream/consumers";
+import { Client, preprod, TransactionWitnessSet } from "@evolution-sdk/evolution";
 import { generateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import type { Browser, Page } from "playwright-core";
@@ -15,7 +17,7 @@ import type { Escrow } from "../../devnet/demo/actors/escrow.ts";
 import type { Metadatum } from "../../devnet/demo/actors/metadata.ts";
 import { publishScripts } from "../../devnet/demo/actors/publish.ts";
 import { mintToken } from "../../devnet/demo/actors/registry.ts";
-import { CASTS, type Wallet } from "../../devnet/demo/actors/wallets.ts";
+import { ADMIN, CASTS, type Wallet } from "../../devnet/demo/actors/wallets.ts";
 import { handOver } from "../../devnet/demo/sources.ts";
 import { buyJob } from "../../devnet/demo/trade.ts";
 import { freshSecrets } from "../../devnet/secrets.ts";
@@ -65,7 +67,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
   let browser: Browser;
   let page: Page;
   let dear: string;
-  const escrows = new Map<OnChainState | "FundsLocked of the poor", Escrow>();
+  const escrows = new Map<OnChainState | "FundsLocked of the poor" | "To be settled", Escrow>();
 
   const api = <Data>(method: "GET" | "POST", path: string, body?: object) =>
     ask<Data>({ url: service.url, token: variables.ADMIN_KEY }, method, path, body);
@@ -87,6 +89,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
       act(chain, act(chain, lock(chain, order), "submitResult"), "requestRefund");
     escrows.set("Disputed", disputed(one));
     escrows.set("WithdrawAuthorized", disputed(two));
+    escrows.set("To be settled", disputed(one));
     escrows.set("RefundRequested", act(chain, lock(chain, two), "requestRefund"));
     escrows.set("ResultSubmitted", act(chain, lock(chain, one), "submitResult"));
     chain.moveTo(Date.now() - JUST_NOW_MS);
@@ -126,7 +129,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
     return { name: "poor", mnemonic, keys, address: keys.address, vkey: keys.vkey };
   }
 
-  async function open(side: Side, name: Parameters<typeof escrows.get>[0]): Promise<void> {
+  async function open(side: Side, name: Parameters<typeof escrows.get>[0]): Promise<string> {
     const blockchainIdentifier = escrows.get(name)?.identifier;
     const record = await until(
       () =>
@@ -137,6 +140,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
       { what: `a ${side} that is ${name}` },
     );
     await show(page, `#/${side}/${record.id}`);
+    return record.id;
   }
 
   /** Takes a step of the page that is shown. */
@@ -236,6 +240,62 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
     await take("purchase", "retry");
     await problem.waitFor();
     await clear("purchase");
+  });
+
+  test("a dispute's split is signed by a wallet of the browser, as it signs transactions", async () => {
+    const id = await open("purchase", "To be settled");
+    await page.exposeFunction("signedByAdmin", async (transaction: string) => {
+      const wallet = Client.make(preprod).withSeed({ mnemonic: ADMIN.mnemonic, accountIndex: 0 });
+      return TransactionWitnessSet.toCBORHex(await wallet.signTx(transaction));
+    });
+    await page.evaluate(() => {
+      const { signedByAdmin } = window as unknown as { signedByAdmin: (hex: string) => unknown };
+      const enabled = { signTx: signedByAdmin };
+      const enable = async () => enabled;
+      Object.assign(window, { cardano: { its: { name: "Its wallet", enable } } });
+    });
+    await show(page, `#/disputes?on=${id}`);
+    const dialog = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Propose a split", exact: true }).click();
+    await dialog.getByLabel("The buyer gets").fill("4");
+    await dialog.getByRole("button", { name: "Propose a split", exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Hand in a signature", exact: true }).click();
+    await dialog.getByRole("button", { name: "Sign with Its wallet" }).click();
+    await expect
+      .poll(() => dialog.getByLabel("Signature (hex)").inputValue())
+      .toMatch(/^[0-9a-f]+$/);
+    await dialog.getByRole("button", { name: "Hand in a signature", exact: true }).click();
+    await dialog.getByText("Settle requested").waitFor();
+    await dialog.getByRole("button", { name: "Close", exact: true }).click();
+  });
+
+  test("a list's CSV is the service's", async () => {
+    await show(page, "#/payment");
+    const [saved] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save as CSV" }).click(),
+    ]);
+    expect(saved.suggestedFilename()).toBe("payments.csv");
+    const answer = await fetch(`${service.url}/api/v1/payment/csv?network=Preprod`, {
+      headers: { token: variables.ADMIN_KEY },
+    });
+    expect(await text(await saved.createReadStream())).toBe(await answer.text());
+  });
+
+  test("the overview's chart has the numbers of the service", async () => {
+    const { byState } = await api<{ byState: { onChainState: string; count: number }[] }>(
+      "GET",
+      "/payment/count?network=Preprod",
+    );
+    await show(page, "#/overview");
+    const chart = page.getByRole("region", { name: "Payments" });
+    for (const { onChainState, count } of byState) {
+      const state = page.getByText(words(onChainState), { exact: true });
+      await chart
+        .locator("dl.bars > div", { has: state, hasText: new RegExp(`${count}$`) })
+        .waitFor();
+    }
   });
 
   test("no step is left out", () => {
