@@ -31,15 +31,15 @@ export interface RecordEvent {
  * Writes events in the batch of their change, so that neither exists without the other. The batch
  * must carry an operation key: events alone could be written twice.
  *
+ * @param events - JSON text of an array of `RecordEvent`
  * @param stamp - SQL of the stamp, given the SQL of an event's `stampIndex`
  * @param now - epoch milliseconds
  */
 export function writeEvents(
-  events: RecordEvent[],
+  events: string,
   context: { network: Network; sourceId: string; now: number; placeholder: string },
   stamp: (index: string) => SqlExpression,
 ): Statement[] {
-  if (events.length === 0) return [];
   const at = stamp("(value->>'stampIndex')");
   return [
     statement(
@@ -53,7 +53,7 @@ export function writeEvents(
       context.placeholder,
       ...at.params,
       context.now,
-      JSON.stringify(events),
+      events,
     ),
   ];
 }

@@ -35,20 +35,22 @@ export function writeChanges(
 /** D1 takes two megabytes in one parameter, and a party may make a record of tens of kilobytes. */
 const MAX_PARAMETER = 1_000_000;
 
-/** Splits rows so that the JSON text of each part is one parameter: D1 counts its bytes, in UTF-8. */
-function portions<Row>(rows: Row[]): Row[][] {
-  const parts: Row[][] = [];
+/** JSON arrays of the rows, each short enough for one parameter: D1 counts its bytes, in UTF-8. */
+function portions(rows: object[]): string[] {
+  const parts: string[][] = [];
   let bytes = MAX_PARAMETER;
   for (const row of rows) {
-    const more = Buffer.byteLength(JSON.stringify(row));
+    // Rows are large, so each becomes text once.
+    const text = JSON.stringify(row);
+    const more = Buffer.byteLength(text);
     if (bytes + more > MAX_PARAMETER) {
       parts.push([]);
       bytes = 0;
     }
-    parts.at(-1)?.push(row);
+    parts.at(-1)?.push(text);
     bytes += more;
   }
-  return parts;
+  return parts.map((texts) => `[${texts.join(",")}]`);
 }
 
 function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
@@ -98,7 +100,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
       DOC_VERSION,
       STAMP,
       ...at.params,
-      JSON.stringify(part),
+      part,
     ),
   );
 }
@@ -128,7 +130,7 @@ function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
          block_height = excluded.block_height, tx_index = excluded.tx_index,
          before = excluded.before, fields = excluded.fields, doc = excluded.doc`,
       sourceId,
-      JSON.stringify(part),
+      part,
     ),
   );
 }
@@ -138,7 +140,7 @@ function writePastActions({ pastActions }: ChangeSet): Statement[] {
     statement(
       `INSERT INTO escrow_action (record_id, id, tx_hash, doc)
        SELECT value->>'recordId', value->>'id', value->>'txHash', value->>'doc' FROM json_each(?)`,
-      JSON.stringify(part),
+      part,
     ),
   );
 }
