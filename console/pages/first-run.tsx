@@ -47,7 +47,8 @@ const stepsOf = ({ hasSource, seller, hasBuyer }: Progress) => [
     isDone: hasSource,
     href: pageHref("sources", "", { do: "create" }),
     title: "Create a payment source",
-    about: "From the provider's key and the contract's administrators.",
+    about:
+      "From the provider's key and the contract's administrators, or by the address and policy of a contract that is there.",
   },
   {
     isDone: seller !== null,

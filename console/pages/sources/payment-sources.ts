@@ -78,7 +78,7 @@ export const paymentSources: Resource = {
       name: "create",
       label: "Create from parameters",
       about:
-        "Derives the contract's address and policy from its parameters and follows it from its first transaction.",
+        "Derives the contract's address and policy from its parameters and follows it from its first transaction. The provider must show the contract's script; where it does not, follow a contract by its address and policy.",
       method: "POST",
       path: "/payment-source-extended",
       hasNetwork: true,
