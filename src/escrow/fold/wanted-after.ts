@@ -163,13 +163,19 @@ export function wantedBefore(
 ): Wanted {
   const { transaction, madeFor, before, mayCome } = undone;
   const { taken } = before;
-  const wantedAgain = want ?? taken.ended;
+  // What came by itself does not outlive what it followed from, if that was asked for.
+  const isDisplaced =
+    want?.by === AUTOMATIC && taken.ended !== null && taken.ended.by !== AUTOMATIC;
+  const wantedAgain = isDisplaced ? taken.ended : (want ?? taken.ended);
   const again: UnderWay | null =
     mayCome && wantedAgain !== null && wantedAgain.id === madeFor?.id
       ? { transaction, spends: before.state.utxo }
       : null;
   const isAsItLeft = taken.isErrorCleared ? error === null : error?.txHash === transaction.txHash;
-  const left = { underWay: underWay ?? again, expiredAt: expiredAt ?? taken.expiredAt };
+  const left = {
+    underWay: isDisplaced ? again : (underWay ?? again),
+    expiredAt: expiredAt ?? taken.expiredAt,
+  };
   return {
     ...left,
     // What was given up is waited for, and never locked anew.

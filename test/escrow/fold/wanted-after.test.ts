@@ -172,6 +172,26 @@ describe("Rollback fault: what is wanted once a transaction is undone", () => {
       }),
     );
   });
+
+  it("Rollback fault: is what was asked for, and not what came by itself since", () => {
+    const asked = want("SetRefundRequested");
+    const before = subject("purchase", "FundsLocked", { want: asked });
+    const { wanted, taken } = wantedAfter(before, moved("RefundRequested", { madeFor: asked }));
+    const since = {
+      want: { ...want("WithdrawRefund", "want-b"), by: AUTOMATIC },
+      underWay: underWay("tx9", "tx1#0"),
+    };
+    const gone = transaction("tx1");
+    const undone = {
+      ...{ transaction: gone, madeFor: asked, mayCome: true },
+      before: { state: before.state, taken },
+    };
+    expect(wantedBefore({ ...wanted, ...since }, undone)).toEqual({
+      ...NOTHING_WANTED,
+      want: asked,
+      underWay: { transaction: gone, spends: before.state.utxo },
+    });
+  });
 });
 
 /*
