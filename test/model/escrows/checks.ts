@@ -11,6 +11,8 @@ import type { ChainState, EscrowRecord, Side } from "../../../src/escrow/record.
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../../../src/escrow/row.ts";
 import { transactionReader } from "../../../src/escrow/sync/read.ts";
 import { isTerminal } from "../../../src/escrow/wanted.ts";
+import type { SourceRow } from "../../../src/sources/record.ts";
+import type { Output } from "../rules.ts";
 import { escrowOf } from "./contract.ts";
 import { outputOf, providerOf } from "./provider.ts";
 import type { Service } from "./service.ts";
@@ -157,12 +159,34 @@ export function forgotten(service: Service): string[] {
   ]);
   const made = madeByService(service);
   return ledger.unspentAt(source.contractAddress).flatMap(([name, output]) => {
-    const datum = escrowOf(source, output);
-    if (datum === null || known.has(name) || !made.has(name.split("#")[0] ?? "")) return [];
-    const { identifierHash } = identify({ ...source, wallets: WALLETS }, datum);
+    const identifierHash = identifierHashOf(source, output);
+    if (identifierHash === null || known.has(name) || !made.has(name.split("#")[0] ?? ""))
+      return [];
     const isTold = records.some((one) => one.identifierHash === identifierHash && told.has(one.id));
     return isTold ? [] : [`${name}: ${identifierHash}`];
   });
+}
+
+/** Hash of the identifier of an escrow; null: the output is none. */
+export function identifierHashOf(source: SourceRow, output: Output): string | null {
+  const datum = escrowOf(source, output);
+  return datum && identify({ ...source, wallets: WALLETS }, datum).identifierHash;
+}
+
+/**
+ * What people were asked to decide, though nobody but the service moved the escrow.
+ *
+ * @param moved - hashes of the identifiers whose escrows others may have moved
+ */
+export function askedInVain({ database }: Service, moved: ReadonlySet<string>): string[] {
+  return database
+    .all<{ hash: string; told: string }>(
+      `SELECT identifier_hash AS hash, json_object('side', side, 'note', note) AS told
+       FROM (SELECT record_id, data->'NextAction'->>'errorNote' AS note FROM event
+         WHERE data->'NextAction'->>'requestedAction' = 'WaitingForManualAction')
+       JOIN escrow ON escrow.id = record_id WHERE note NOT LIKE '%collateral was taken%'`,
+    )
+    .flatMap(({ hash, told }) => (moved.has(hash) ? [] : [told]));
 }
 
 /** Records whose person was told of another lock, and has seen to it since. */

@@ -12,6 +12,8 @@ const NOTHING_WRONG = {
   foundOtherwise: [],
   wrongCharges: [],
   wrongEvents: [],
+  vanished: [],
+  askedInVain: [],
 };
 
 function deeds(...all: Deed[]): readonly Deed[] {
@@ -106,6 +108,14 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
     [
       ...deeds(["request", 628], ["round", 582], ["round", 400], ["ask", 127]),
       ...deeds(["stepByHand", 1012], ["sync", 282], ["rollback", 67], ["ask", 373]),
+    ],
+  ],
+  [
+    "a lock that was rolled back with the refund that came by itself, and was not wanted any more",
+    "Web3ChainV2",
+    [
+      ...deeds(["request", 287], ["round", 134], ["round", 2], ["deadline", 106]),
+      ...deeds(["rollback", 345], ["round", 486], ["round", 405]),
     ],
   ],
 ];

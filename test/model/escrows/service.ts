@@ -26,6 +26,7 @@ import { ModelDatabase } from "../database.ts";
 import { Died, newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";
 import type { Output } from "../rules.ts";
+import { ASKED_SCHEMA, noteAsked } from "./asked.ts";
 import { refusedInputs } from "./contract.ts";
 import { providerOf } from "./provider.ts";
 import {
@@ -42,8 +43,9 @@ import {
 const TABLES = [
   ...["escrow", "escrow_transaction", "escrow_action", "escrow_request", "event", "clock"],
   ...["source_cursor", "checkpoint", "chain_tip", "wallet_transaction", "hot_wallet"],
+  "asked",
 ];
-const database = new ModelDatabase("", TABLES);
+const database = new ModelDatabase(ASKED_SCHEMA, TABLES);
 const PASS_MS = 20_000;
 
 /** How a process goes wrong. */
@@ -141,6 +143,7 @@ export class Service {
       ...(side === "purchase"
         ? [statement("UPDATE escrow SET charge = 'held' WHERE id = ?", record.id)]
         : []),
+      noteAsked(record.id, record.wanted),
     ]);
   }
 
@@ -299,7 +302,10 @@ export class Service {
     changes.want(record, wanted);
     const { id: sourceId, network } = this.source;
     try {
-      await this.db.batch(writeChanges(changes, { sourceId, network }));
+      await this.db.batch([
+        noteAsked(record.id, wanted),
+        ...writeChanges(changes, { sourceId, network }),
+      ]);
     } catch (error) {
       if (!violates(error, "escrow.rev")) throw error;
     }

@@ -1,12 +1,16 @@
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
+import { hashOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
 import { STEPS } from "../../../src/escrow/wanted.ts";
 import { readOpen } from "../../../src/wallets/spending/stored/transactions.ts";
 import type { SubmitFault } from "../ledger.ts";
+import { vanished } from "./asked.ts";
 import {
   allRecords,
+  askedInVain,
   forgotten,
   foundOtherwise,
+  identifierHashOf,
   lockedTwice,
   notEnded,
   wrongCharges,
@@ -39,6 +43,7 @@ export const DEEDS = {
   lockByHand: 1,
   save: 1,
   restore: 1,
+  forget: 2,
 } as const;
 export type Deed = readonly [kind: keyof typeof DEEDS, n: number];
 
@@ -63,6 +68,8 @@ const of = <Value>(values: readonly Value[], n: number): Value => {
 export class Story {
   readonly #service: Service;
   readonly #setTime: (now: number) => void;
+  /** Hashes of the identifiers whose escrows others may have moved. */
+  readonly #moved = new Set<string>();
 
   /**
    * @param funds - outputs of each party's wallet, in coins of a million minor units
@@ -93,6 +100,7 @@ export class Story {
         break;
       case "round":
         await this.#round(BLOCK_MS, faultsOf(n));
+        await service.returnCharges();
         break;
       case "mine":
         this.#pass(BLOCK_MS);
@@ -141,12 +149,15 @@ export class Story {
         break;
       case "stepByHand": {
         const escrows = ledger.unspentAt(service.source.contractAddress);
-        const [name] = escrows[n % Math.max(escrows.length, 1)] ?? [];
-        if (name) stepByHand(ledger, service.source, name, of(STEPS, n), "5f".repeat(32));
+        const [name, output] = escrows[n % Math.max(escrows.length, 1)] ?? [];
+        if (!name || !output) break;
+        this.#isMoved(identifierHashOf(service.source, output));
+        stepByHand(ledger, service.source, name, of(STEPS, n), "5f".repeat(32));
         break;
       }
       case "lockByHand": {
         const more = of([0n, 0n, 1_000_000n, -1n], rest);
+        this.#isMoved(hashOf(quote.blockchainIdentifier));
         lockByHand(ledger, service.requested("purchase", quote), n % 2 === 0, more);
         break;
       }
@@ -154,7 +165,18 @@ export class Story {
         database.save();
         break;
       case "restore":
-        database.restore();
+        this.#restore();
+        break;
+      case "forget":
+        database.save();
+        await service.run(n % 4 === 0 ? "seller" : "buyer");
+        if (n % 3 === 0) ledger.mine();
+        this.#restore();
+        if (n % 2 === 0) break;
+        // The wallet works on before the sync has seen any of it.
+        this.#pass(2 * MINUTE);
+        ledger.mine();
+        await service.run("buyer");
     }
   }
 
@@ -184,7 +206,19 @@ export class Story {
       foundOtherwise: await foundOtherwise(service),
       wrongCharges: wrongCharges(service),
       wrongEvents: wrongEvents(service),
+      vanished: vanished(service.database),
+      askedInVain: askedInVain(service, this.#moved),
     };
+  }
+
+  #isMoved(identifierHash: string | null): void {
+    if (identifierHash !== null) this.#moved.add(identifierHash);
+  }
+
+  /** What the service itself has done, and what it has forgotten, looks as if somebody else had. */
+  #restore(): void {
+    this.#service.database.restore();
+    for (const one of QUOTES[this.#service.type]) this.#isMoved(hashOf(one.blockchainIdentifier));
   }
 
   /** A block, and everybody works. */
