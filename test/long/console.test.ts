@@ -4,10 +4,17 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { generateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { LIST_PAGES } from "../../console/pages/lists.ts";
 import { type ApiAccess, ask } from "../../devnet/client/api.ts";
-import { findChromium, launch, openConsole, signIn } from "../../devnet/client/console.ts";
+import {
+  findChromium,
+  type Look,
+  launch,
+  openConsole,
+  signIn,
+} from "../../devnet/client/console.ts";
 import { until } from "../../devnet/client/wait.ts";
 import { contractOf } from "../../devnet/contracts/index.ts";
 import { STRANGER } from "../../devnet/demo/actors/wallets.ts";
@@ -20,6 +27,13 @@ const DAY_MS = 86_400_000;
 /** Blocks come every two seconds; a step takes a few of them. */
 const ACT_MS = 30_000;
 const ALL_MS = 1_200_000;
+/** They take turns: each does a quarter of the actions. */
+const LOOKS: readonly Look[] = [
+  { theme: "light", size: "desktop" },
+  { theme: "dark", size: "phone" },
+  { theme: "dark", size: "desktop" },
+  { theme: "light", size: "phone" },
+];
 
 /** Takes anything. */
 const receiver = createServer((request, response) => {
@@ -51,11 +65,10 @@ test("each action of each list is done once", { timeout: ALL_MS }, async () => {
   expect(props.evm ? missing : missing.filter((one) => !one.startsWith("x402/"))).toEqual([]);
   const browser = await launch(chromium);
   try {
-    const { page } = await openConsole(browser, access.url, { theme: "light", size: "desktop" });
-    page.setDefaultTimeout(ACT_MS);
-    await signIn(page, access.token);
+    const pages = await Promise.all(LOOKS.map((look) => open(browser, look)));
     const problems: string[] = [];
-    for (const act of acts) {
+    for (const [i, act] of acts.entries()) {
+      const page = pages[i % pages.length] as Page;
       const once = () => perform(page, labelOf(LIST_PAGES, act), act);
       const attempt = act.waits
         ? until(
@@ -76,6 +89,13 @@ test("each action of each list is done once", { timeout: ALL_MS }, async () => {
     await browser.close();
   }
 });
+
+async function open(browser: Browser, look: Look): Promise<Page> {
+  const { page } = await openConsole(browser, access.url, look);
+  page.setDefaultTimeout(ACT_MS);
+  await signIn(page, access.token);
+  return page;
+}
 
 async function propsOf(): Promise<Props> {
   const read = <Data>(path: string) => ask<Data>(access, "GET", path);
