@@ -118,13 +118,22 @@ export async function deadlines(signal: AbortSignal): Promise<Todo[]> {
           time < now ? ["missed its deadline", missed] : [distanceText(time, now), todo];
         if (does === null) return [];
         const title = `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${what}`;
-        return [{ time, what: title, todo: does, href: pageHref(side, row.id) }];
+        const { blockchainIdentifier } = row;
+        const href = pageHref(side, row.id);
+        return [{ blockchainIdentifier, time, what: title, todo: does, href }];
       });
     }),
   );
-  // What is still to be done in time stands before what is too late.
-  const isLate = (time: number) => Number(time < now);
-  return found.flat().sort((a, b) => isLate(a.time) - isLate(b.time) || a.time - b.time);
+  const isLate = (time: number) => time < now;
+  // An escrow between two wallets of ours is late once; of its sides, the buyer's comes last, and can act.
+  const late = new Map(found.flat().map((one) => [one.blockchainIdentifier, one]));
+  return (
+    found
+      .flat()
+      .filter((one) => !isLate(one.time) || late.get(one.blockchainIdentifier) === one)
+      // What is still to be done in time stands before what is too late.
+      .sort((a, b) => Number(isLate(a.time)) - Number(isLate(b.time)) || a.time - b.time)
+  );
 }
 
 interface Task {
