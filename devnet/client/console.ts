@@ -60,6 +60,11 @@ export async function show(page: Page, fragment: string): Promise<void> {
   await page.evaluate((hash) => {
     location.hash = hash;
   }, fragment);
-  await page.locator("main h1, main .panel").first().waitFor();
-  await page.locator("main .reading").waitFor({ state: "detached" });
+  try {
+    await page.locator("main h1, main .panel").first().waitFor();
+    await page.locator("main .reading").waitFor({ state: "detached" });
+  } catch (cause) {
+    const shown = await page.locator("body").innerText();
+    throw new Error(`${fragment} is not shown, but: ${shown}`, { cause });
+  }
 }

@@ -19,6 +19,7 @@ import {
   show,
   signIn,
 } from "../../devnet/client/console.ts";
+import { until } from "../../devnet/client/wait.ts";
 import { type Address, freePort, killCopies, ready, start } from "../e2e/copies.ts";
 import { paired, sized } from "../support/effort.ts";
 import { expectAccessible } from "./accessible.ts";
@@ -28,6 +29,8 @@ const LIVE_MS = 60_000;
 const MARKUP = `<img src=x onerror="document.title='pwned'"><b>&amp;bold</b>`;
 
 let service: Address;
+/** The newest of the past, which the service has to follow first. */
+let payment: { id: string };
 /** A receiver that wants nothing any more, until it is back. */
 const gone = { url: "", isBack: false };
 const receiver = createServer((request, response) => {
@@ -38,6 +41,16 @@ beforeAll(async () => {
   await once(receiver.listen(0, "127.0.0.1"), "listening");
   gone.url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
   service = await ready(start(await freePort(), `--origins=${gone.url}`));
+  payment = await until(
+    async () => {
+      const { Payments } = await api<{ Payments: { id: string }[] }>(
+        "GET",
+        "/payment?network=Preprod&limit=1",
+      );
+      return Payments[0];
+    },
+    { what: "a payment" },
+  );
 });
 afterAll(() => {
   killCopies();
@@ -114,15 +127,7 @@ else
     test("every page is accessible, light and dark, on a phone and a desktop, and breaks no policy", {
       timeout: 600_000,
     }, async () => {
-      const { Payments } = await api<{ Payments: { id: string }[] }>(
-        "GET",
-        "/payment?network=Preprod&limit=1",
-      );
-      const all = [
-        ...FRAGMENTS,
-        `#/payment/${Payments[0]?.id}`,
-        ...sized(DIALOGS.slice(0, 2), DIALOGS),
-      ];
+      const all = [...FRAGMENTS, `#/payment/${payment.id}`, ...sized(DIALOGS.slice(0, 2), DIALOGS)];
       for (const look of LOOKS) {
         const { page, complaints } = await signedIn(look);
         for (const [other, fragment] of paired(all, LOOKS)) {
@@ -271,10 +276,6 @@ else
         await expectText();
       }
       // Then markup is woven into whatever the service answers: every text of every field has it.
-      const { Payments } = await api<{ Payments: { id: string }[] }>(
-        "GET",
-        "/payment?network=Preprod&limit=1",
-      );
       await page.route("**/v1/**", async (route) => {
         const response = await route.fetch();
         const type = response.headers()["content-type"] ?? "";
@@ -282,7 +283,7 @@ else
         await route.fulfill({ response, json: woven(await response.json()) });
       });
       await page.reload();
-      for (const fragment of [...FRAGMENTS, `#/payment/${Payments[0]?.id}`]) {
+      for (const fragment of [...FRAGMENTS, `#/payment/${payment.id}`]) {
         await show(page, fragment);
         const first = page.locator("main button.open").first();
         if ((await first.count()) > 0) await first.click();

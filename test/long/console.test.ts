@@ -59,7 +59,7 @@ const receiverUrl = () => `http://127.0.0.1:${(receiver.address() as AddressInfo
 
 test("each action of each list is done once", { timeout: ALL_MS }, async () => {
   if (chromium === null) return console.log("no Chromium: the console's actions are not driven");
-  const props = await propsOf();
+  const props = await until(propsOf, { what: "what the demo has" });
   const acts = actsOf(props);
   const missing = undone(LIST_PAGES, acts);
   expect(props.evm ? missing : missing.filter((one) => !one.startsWith("x402/"))).toEqual([]);
@@ -97,7 +97,8 @@ async function open(browser: Browser, look: Look): Promise<Page> {
   return page;
 }
 
-async function propsOf(): Promise<Props> {
+/** Null until the service has followed the demo's past. */
+async function propsOf(): Promise<Props | null> {
   const read = <Data>(path: string) => ask<Data>(access, "GET", path);
   const { ExtendedPaymentSources } = await read<{
     ExtendedPaymentSources: {
@@ -119,7 +120,7 @@ async function propsOf(): Promise<Props> {
     UninvoicedPayments[0],
     source?.SellingWallets[0],
   ];
-  if (!source || !endpoint || !payment || !wallet) throw new Error("the demo is not there");
+  if (!source || !endpoint || !payment || !wallet) return null;
   const other = contractOf("Web3ChainV2", "open");
   return {
     ...{ sourceId: source.id, endpointId: endpoint.id, sellerVkey: wallet.walletVkey },
