@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [rows] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [lists] [rows] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
  *
  * Without a part's name all of them run. Any answer that is not 2xx and any failed connection ends it
  * with exit code 1; a figure beyond its limit does so when all parts have run.
@@ -15,6 +15,7 @@ import { benchConsole } from "./console.ts";
 import { benchDeployments } from "./deploy.ts";
 import { benchDiffs } from "./diff.ts";
 import { benchInvoices } from "./invoices.ts";
+import { benchLists } from "./lists.ts";
 import { benchPaging } from "./paging.ts";
 import { benchPurchases } from "./purchases.ts";
 import { benchRegistration } from "./registration.ts";
@@ -39,6 +40,7 @@ const PARTS = [
   "console",
   "diff",
   "paging",
+  "lists",
   "rows",
   "sync",
   "worker-bots",
@@ -60,6 +62,7 @@ const TITLES = {
   console: "The console's first view, ms from the navigation, nothing cached",
   diff: "Diff pages, 16 connections, median of three rounds",
   paging: "Paging through all changed payments",
+  lists: "Lists beside the diffs, 16 connections, median of three rounds",
   rows: "Most D1 rows read by a diff page: limit of records",
   sync: "Chain sync",
   calls: "Provider calls of the chain sync",
@@ -126,6 +129,7 @@ async function run(context: BenchContext): Promise<void> {
     for (const excess of times?.excesses ?? []) limits.timed(excess);
   });
   await part(context, ["diff", "paging"], () => runReads(context));
+  await part(context, ["lists"], async () => report("lists", await benchLists(context)));
   await part(context, ["rows"], async () => {
     const { rows, excesses } = await benchRowsRead(context);
     report("rows", rows);

@@ -1,7 +1,7 @@
 /** D1 rows that a settlement writes. */
 import { join } from "node:path";
 import { developmentSecrets } from "../../devnet/secrets.ts";
-import { db } from "../../src/db/client.ts";
+import { type Database, db } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
 import type { Env } from "../../src/env.ts";
 import type { Caller } from "../../src/http/context.ts";
@@ -9,7 +9,7 @@ import { dispatchEvents } from "../../src/webhooks/delivery/dispatch.ts";
 import { purge } from "../../src/webhooks/delivery/sweep.ts";
 import { recordVerified } from "../../src/x402/attempts/attempts.ts";
 import { recordOutcome } from "../../src/x402/attempts/outcomes.ts";
-import type { SettleOrder } from "../../src/x402/rpc-types.ts";
+import type { AttemptOrder } from "../../src/x402/rpc-types.ts";
 import { countingWrites } from "../../test/support/d1.ts";
 import type { BenchContext, BenchService } from "../support/service.ts";
 import type { Row } from "../support/table.ts";
@@ -40,35 +40,8 @@ export async function rowsWritten(
     DB: counting.d1,
   } as unknown as Env;
   const core = db(env);
-  const requirements = chain.newTerms();
-  const payer = requirements.payTo;
-  for (const payload of await chain.sign(requirements, SETTLEMENTS)) {
-    const now = Date.now();
-    const attemptId = newId(now);
-    const order: SettleOrder = {
-      v: 1,
-      requestId: "bench",
-      attemptId,
-      caller: CALLER,
-      paymentSourceId: attemptId,
-      registryRequestId: null,
-      resource: null,
-      payload,
-      payloadHash: attemptId,
-      claim: attemptId,
-      paymentIdentifier: null,
-      requirements,
-      waitMs: 0,
-    };
-    const outcome = {
-      success: true,
-      transaction: attemptId,
-      payer,
-      errorReason: null,
-      errorMessage: null,
-    };
-    await recordVerified(core, order, payer, now);
-    await recordOutcome(core, order, outcome, 0, now);
+  for (let written = 0; written < SETTLEMENTS; written++) {
+    await writeSettlement(core, chain.newTerms());
     await dispatchEvents(env, "bench");
   }
   await purge(env, Date.now() + 40 * DAY_MS);
@@ -76,4 +49,35 @@ export async function rowsWritten(
     "attempt and settlement": counting.rowsWritten(/x402_/) / SETTLEMENTS,
     event: counting.rowsWritten(/(INTO|UPDATE|FROM) event/) / SETTLEMENTS,
   };
+}
+
+/** Writes a settlement with the service's own statements: the attempt, and that it is in a block. */
+export async function writeSettlement(
+  core: Database,
+  requirements: AttemptOrder["requirements"],
+): Promise<void> {
+  const now = Date.now();
+  const attemptId = newId(now);
+  const payer = requirements.payTo;
+  const order: AttemptOrder = {
+    requestId: "bench",
+    attemptId,
+    caller: CALLER,
+    paymentSourceId: attemptId,
+    registryRequestId: null,
+    resource: null,
+    payloadHash: attemptId,
+    claim: attemptId,
+    paymentIdentifier: null,
+    requirements,
+  };
+  const outcome = {
+    success: true,
+    transaction: attemptId,
+    payer,
+    errorReason: null,
+    errorMessage: null,
+  };
+  await recordVerified(core, order, payer, now);
+  await recordOutcome(core, order, outcome, 0, now);
 }
