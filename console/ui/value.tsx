@@ -54,6 +54,8 @@ export function Value({ kind = "text", value }: { kind?: Kind | undefined; value
   }
 }
 
+const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
 /** Flat objects, each as a line of what it has. */
 export function Records({ records }: { records: readonly object[] }) {
   return (
@@ -68,6 +70,8 @@ export function Records({ records }: { records: readonly object[] }) {
 }
 
 function itemText(item: unknown): string {
+  const time = typeof item === "string" && ISO_TIME.test(item) ? Date.parse(item) : Number.NaN;
+  if (!Number.isNaN(time)) return dateText(time);
   return typeof item === "object" ? JSON.stringify(item) : String(item);
 }
 

@@ -17,6 +17,12 @@ export const SIZES = {
   phone: { width: 390, height: 844 },
 } as const;
 
+/**
+ * Milliseconds that a page is waited for: it ends a test that hangs, sooner than the test's own limit, which
+ * would not say for what. No machine is too busy for it.
+ */
+const PATIENCE_MS = 240_000;
+
 /** How a page is looked at. */
 export interface Look {
   theme: "light" | "dark";
@@ -33,13 +39,15 @@ export function launch(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath });
 }
 
-export async function openConsole(
-  browser: Browser,
-  url: string,
-  { theme, size }: Look,
-): Promise<Tab> {
+/** An empty page, which waits for whatever it is to show. */
+export async function openPage(browser: Browser, { theme, size }: Look): Promise<Page> {
   const context = await browser.newContext({ viewport: SIZES[size], colorScheme: theme });
-  const page = await context.newPage();
+  context.setDefaultTimeout(PATIENCE_MS);
+  return context.newPage();
+}
+
+export async function openConsole(browser: Browser, url: string, look: Look): Promise<Tab> {
+  const page = await openPage(browser, look);
   const complaints: string[] = [];
   page.on("pageerror", ({ message }) => complaints.push(message));
   page.on("console", (message) => {

@@ -25,7 +25,6 @@ import { paired, sized } from "../support/effort.ts";
 import { expectAccessible } from "./accessible.ts";
 import { type ApiDocument, unknownNames, unknownSteps } from "./pages.ts";
 
-const LIVE_MS = 60_000;
 const MARKUP = `<img src=x onerror="document.title='pwned'"><b>&amp;bold</b>`;
 
 let service: Address;
@@ -124,9 +123,7 @@ else
       return tab;
     };
 
-    test("every page is accessible, light and dark, on a phone and a desktop, and breaks no policy", {
-      timeout: 600_000,
-    }, async () => {
+    test("every page is accessible, light and dark, on a phone and a desktop, and breaks no policy", async () => {
       const all = [...FRAGMENTS, `#/payment/${payment.id}`, ...sized(DIALOGS.slice(0, 2), DIALOGS)];
       for (const look of LOOKS) {
         const { page, complaints } = await signedIn(look);
@@ -161,12 +158,10 @@ else
       await page.context().close();
     });
 
-    test("shows a change of the chain without a reload, and filters by the URL", {
-      timeout: LIVE_MS * 2,
-    }, async () => {
+    test("shows a change of the chain without a reload, and filters by the URL", async () => {
       const { page } = await signedIn(LOOKS[0] as Look);
       await show(page, "#/payment");
-      await page.locator("tr.fresh").first().waitFor({ timeout: LIVE_MS });
+      await page.locator("tr.fresh").first().waitFor();
       await page.getByLabel("State").selectOption("Withdrawn");
       await expect.poll(() => page.url()).toContain("filterOnChainState=Withdrawn");
       const states = page.locator('td[data-label="State"]');
@@ -185,9 +180,7 @@ else
       await page.context().close();
     });
 
-    test("an endpoint is created, seen at once, tested, disabled and revived; its secret is shown once", {
-      timeout: LIVE_MS,
-    }, async () => {
+    test("an endpoint is created, seen at once, tested, disabled and revived; its secret is shown once", async () => {
       const { page } = await signedIn(LOOKS[1] as Look);
       await show(page, "#/webhooks");
       await page.getByRole("button", { name: "Create endpoint" }).click();
@@ -224,18 +217,14 @@ else
       await page.context().close();
     });
 
-    test("the overview finds an endpoint that was disabled, and leads to where it is revived", {
-      timeout: LIVE_MS * 2,
-    }, async () => {
+    test("the overview finds an endpoint that was disabled, and leads to where it is revived", async () => {
       await api("POST", "/webhooks", {
         url: gone.url,
         name: "Lost receiver",
         Events: ["PAYMENT_ON_CHAIN_STATUS_CHANGED"],
       });
       const { page } = await signedIn(LOOKS[0] as Look);
-      await page
-        .getByRole("link", { name: "Endpoint Lost receiver was disabled" })
-        .click({ timeout: LIVE_MS });
+      await page.getByRole("link", { name: "Endpoint Lost receiver was disabled" }).click();
       gone.isBack = true;
       await page.getByRole("button", { name: "Revive" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Revive" }).click();
@@ -258,7 +247,7 @@ else
       await page.context().close();
     });
 
-    test("what strangers wrote is text everywhere", { timeout: LIVE_MS * 2 }, async () => {
+    test("what strangers wrote is text everywhere", async () => {
       const { Wallets } = await api<{ Wallets: { id: string }[] }>("GET", "/wallet/list?limit=1");
       const { sources } = await api<{ sources: { id: string }[] }>("GET", "/registry-source");
       await api("PATCH", "/wallet", { id: Wallets[0]?.id, note: MARKUP });

@@ -1,7 +1,7 @@
 /** The API reference in the system's Chromium; where there is none, a line says so. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findChromium, launch, SIZES } from "../../devnet/client/console.ts";
+import { findChromium, launch, openPage } from "../../devnet/client/console.ts";
 import { type Host, startHost } from "../../devnet/host.ts";
 import { expectAccessible } from "./accessible.ts";
 
@@ -23,7 +23,7 @@ describe.runIf(chromium)("GET /docs in a browser", () => {
   test.each(["phone", "desktop"] as const)(
     "on a %s finds an operation, tries it and keeps nobody out",
     async (size) => {
-      const page = await (await browser.newContext({ viewport: SIZES[size] })).newPage();
+      const page = await openPage(browser, { theme: "light", size });
       await page.goto(`${host.url}/docs`);
       await page.locator("rapi-doc h2, rapi-doc #overview").first().waitFor();
       await expectAccessible(page, `${size} overview`);

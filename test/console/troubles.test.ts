@@ -30,7 +30,6 @@ import type { PaymentSourceType } from "../../src/chain/network.ts";
 const HOUR_MS = 3_600_000;
 /** The last deadline of an escrow is 13 hours after it was locked. */
 const PAST_MS = 14 * HOUR_MS;
-const LONG_MS = 90_000;
 const SIX_MINUTES_MS = 6 * 60_000;
 
 const [SELLER_1, BUYER_1] = partiesOf("Web3ChainV1");
@@ -51,7 +50,7 @@ const METADATA: Metadatum = {
 const chromium = findChromium();
 if (chromium === null) console.log("no Chromium: no operator looks for troubles");
 
-describe.runIf(chromium)("the overview leads to what ends", { timeout: LONG_MS }, () => {
+describe.runIf(chromium)("the overview leads to what ends", () => {
   let service: Service;
   let browser: Browser;
   let page: Page;
@@ -76,9 +75,8 @@ describe.runIf(chromium)("the overview leads to what ends", { timeout: LONG_MS }
     browser = await launch(chromium ?? "");
     const tab = await openConsole(browser, service.url, { theme: "light", size: "desktop" });
     page = tab.page;
-    page.setDefaultTimeout(LONG_MS / 2);
     await signIn(page, variables.ADMIN_KEY);
-  }, LONG_MS);
+  });
   afterAll(async () => {
     await browser?.close();
     await service?.close();
@@ -115,7 +113,7 @@ describe.runIf(chromium)("the overview leads to what ends", { timeout: LONG_MS }
 
   async function isEnded(text: string | RegExp): Promise<void> {
     await show(page, "#/overview");
-    await expect.poll(() => todo(text).count(), { timeout: LONG_MS / 2 }).toBe(0);
+    await expect.poll(() => todo(text).count()).toBe(0);
   }
 
   /** Does an action of the page that is shown. */

@@ -35,6 +35,7 @@ export async function needsPerson(side: Side, signal: AbortSignal): Promise<Todo
     what: `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${errorOf(row)}`,
     todo: row.NextAction.errorNote ?? "Open it: what happens next, and what can be done, is there.",
     href: pageHref(side, row.id),
+    same: `${row.blockchainIdentifier} ${row.NextAction.errorNote}`,
   }));
 }
 
@@ -46,15 +47,13 @@ interface Dispute {
   Proposal: { state: string; missingSignatures: number } | null;
 }
 
-/** A dispute between two wallets of ours is told of once. */
 export async function disputes(signal: AbortSignal): Promise<Todo[]> {
   const query = { network: network.value, limit: MOST };
   const { Disputes } = await call<{ Disputes: Dispute[] }>(
     { method: "GET", path: "/dispute", query },
     signal,
   );
-  const found = new Map(Disputes.map((one) => [one.blockchainIdentifier, one]));
-  return [...found.values()].map(({ id, kind, settleFrom, Proposal }) => {
+  return Disputes.map(({ id, kind, blockchainIdentifier, settleFrom, Proposal }) => {
     const isSigning = Proposal?.state === "Collecting";
     return {
       isBad: true,
@@ -63,6 +62,7 @@ export async function disputes(signal: AbortSignal): Promise<Todo[]> {
         : `Dispute: ${kind.toLowerCase()} ${id}`,
       todo: `${isSigning ? "Have administrators sign the proposal" : "Propose a split, or have either side give in"}. It may be settled ${soon(Number(settleFrom))}.`,
       href: pageHref("disputes", "", { on: id }),
+      same: `${blockchainIdentifier} disputed`,
     };
   });
 }
@@ -118,22 +118,14 @@ export async function deadlines(signal: AbortSignal): Promise<Todo[]> {
           time < now ? ["missed its deadline", missed] : [distanceText(time, now), todo];
         if (does === null) return [];
         const title = `${side === "payment" ? "Payment" : "Purchase"} ${name(row)}: ${what}`;
-        const { blockchainIdentifier } = row;
-        const href = pageHref(side, row.id);
-        return [{ blockchainIdentifier, time, what: title, todo: does, href }];
+        const same = time < now ? { same: `${row.blockchainIdentifier} late` } : {};
+        return [{ time, what: title, todo: does, href: pageHref(side, row.id), ...same }];
       });
     }),
   );
-  const isLate = (time: number) => time < now;
-  // An escrow between two wallets of ours is late once; of its sides, the buyer's comes last, and can act.
-  const late = new Map(found.flat().map((one) => [one.blockchainIdentifier, one]));
-  return (
-    found
-      .flat()
-      .filter((one) => !isLate(one.time) || late.get(one.blockchainIdentifier) === one)
-      // What is still to be done in time stands before what is too late.
-      .sort((a, b) => Number(isLate(a.time)) - Number(isLate(b.time)) || a.time - b.time)
-  );
+  // What is still to be done in time stands before what is too late.
+  const isLate = (time: number) => Number(time < now);
+  return found.flat().sort((a, b) => isLate(a.time) - isLate(b.time) || a.time - b.time);
 }
 
 interface Task {

@@ -9,7 +9,7 @@ import { Reading } from "../../ui/status.tsx";
 import { clock } from "../../ui/value.tsx";
 import { deadlines, disputes, needsPerson, tasks } from "./escrow-todos.ts";
 import { Money } from "./money.tsx";
-import { type Todo, TROUBLES, troublesOf } from "./troubles.ts";
+import { onceEach, type Todo, TROUBLES, troublesOf } from "./troubles.ts";
 import { Volumes } from "./volumes.tsx";
 
 interface Health {
@@ -40,7 +40,7 @@ interface Found {
 async function together(parts: Promise<Part>[]): Promise<Found> {
   const found = await Promise.all(parts);
   return {
-    todos: found.flatMap(({ todos }) => todos),
+    todos: onceEach(found.flatMap(({ todos }) => todos)),
     errors: found.flatMap(({ error }) => error ?? []),
   };
 }

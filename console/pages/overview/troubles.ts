@@ -12,6 +12,14 @@ export interface Todo {
   todo: string;
   href: string;
   isBad?: boolean;
+  /** What it tells, where the other side of an escrow may tell the same. */
+  same?: string;
+}
+
+/** An escrow between two wallets of ours is told of once; of its sides the last, the buyer's. */
+export function onceEach(todos: readonly Todo[]): Todo[] {
+  const last = new Map(todos.map((todo) => [todo.same, todo]));
+  return todos.filter((todo) => todo.same === undefined || last.get(todo.same) === todo);
 }
 
 interface Trouble {
