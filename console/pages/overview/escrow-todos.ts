@@ -146,6 +146,6 @@ export async function tasks(signal: AbortSignal): Promise<Todo[]> {
     if (status === "NeedsPerson" || time > Date.now() + HOUR_MS) return [];
     const href = pageHref(kind.toLowerCase(), id);
     const what = `${kind} ${id}: ${words(step)} ${distanceText(time, Date.now())}`;
-    return [{ what, todo: `It is not done yet: ${reason}.`, href, isBad: true }];
+    return [{ what, todo: `It is not done yet: ${reason}.`, href }];
   });
 }
