@@ -7,6 +7,7 @@ import { ACTOR_FUNDS, ADMIN, BUYERS, SELLERS, type Wallet } from "../devnet/demo
 import type { Chain } from "../devnet/ledger/chain.ts";
 import type { DevnetNode } from "../devnet/server/node.ts";
 import { startDevnet } from "../devnet/server/server.ts";
+import { startFloor } from "./support/floor.ts";
 import {
   type BenchContext,
   type BenchService,
@@ -17,8 +18,12 @@ import type { Row } from "./support/table.ts";
 
 const TRANSACTIONS_PER_BLOCK = 4;
 const POLL_MS = 50;
+/** Calls that the service makes at once. */
+const CALLS_AT_ONCE = 6;
 /** So long for one step means that the sync has stopped. */
 const STOPPED_AFTER_S = 120;
+/** What is aimed at above the calls alone. */
+const GOAL_MS = 1.4;
 const CONTRACT = contractOf("Web3ChainV1");
 
 export interface SyncFigures {
@@ -39,6 +44,7 @@ export async function benchSync(context: BenchContext): Promise<SyncFigures> {
   try {
     const node = devnet.createChain("bench", { funds: ACTOR_FUNDS });
     makeTransactions(node.chain, count);
+    const callMs = await callAlone(node, context.quick ? 120 : 3_000);
     const service = await startBenchService(context, {
       BLOCKFROST_URL_PREPROD: node.url,
       LOOPBACK_ORIGINS: devnet.url,
@@ -47,7 +53,7 @@ export async function benchSync(context: BenchContext): Promise<SyncFigures> {
     });
     try {
       await createSource(service);
-      const rows = await follow(service, node, count, step);
+      const rows = await follow(service, node, { count, step, callMs });
       await checkRecords(service, count);
       const calls = [...node.calls].map(([path, calls]) => ({
         "provider call": path,
@@ -116,6 +122,30 @@ async function createSource(service: BenchService): Promise<void> {
   });
 }
 
+/**
+ * What the harness takes for a call: CPU milliseconds of a Worker that does nothing but read a transaction of the
+ * chain, and parse the answer.
+ */
+async function callAlone(node: DevnetNode, calls: number): Promise<number> {
+  const [first] = node.chain.view().addresses.get(CONTRACT.address)?.transactions ?? [];
+  if (!first) throw new Error("there is no transaction");
+  const floor = await startFloor();
+  try {
+    const url = floor.readUrl(`${node.url}/txs/${first.tx.hash}/cbor`, CALLS_AT_ONCE);
+    const answer = async () => {
+      const response = await fetch(url);
+      await response.arrayBuffer();
+      if (!response.ok) throw new Error(`the floor answers ${response.status}`);
+    };
+    await answer();
+    const before = floor.cpuMs();
+    for (let made = 0; made < calls; made += CALLS_AT_ONCE) await answer();
+    return (floor.cpuMs() - before) / calls;
+  } finally {
+    await floor.close();
+  }
+}
+
 /** Where the source was at a moment. */
 interface Sample {
   transactions: number;
@@ -124,12 +154,14 @@ interface Sample {
   cpuMs: number;
 }
 
-/** @returns a row for each `step` transactions; a batch more, as they are done in batches */
+/**
+ * @param options - `callMs`: CPU milliseconds of a call alone
+ * @returns a row for each `step` transactions; a batch more, as they are done in batches
+ */
 async function follow(
   service: BenchService,
   node: DevnetNode,
-  count: number,
-  step: number,
+  { count, step, callMs }: { count: number; step: number; callMs: number },
 ): Promise<Row[]> {
   const listed = node.chain.view().addresses.get(CONTRACT.address)?.transactions ?? [];
   if (listed.length !== count) throw new Error(`${listed.length} of ${count} transactions exist`);
@@ -158,13 +190,18 @@ async function follow(
     }
     const transactions = now.transactions - last.transactions;
     const seconds = now.seconds - last.seconds;
+    const cpuMs = (now.cpuMs - last.cpuMs) / transactions;
+    const calls = (now.calls - last.calls) / transactions;
     rows.push({
       "up to transaction": now.transactions,
       seconds,
       "transactions/s": transactions / seconds,
       "record changes/s": (2 * transactions) / seconds,
-      "CPU ms/transaction": (now.cpuMs - last.cpuMs) / transactions,
-      "calls/transaction": (now.calls - last.calls) / transactions,
+      "CPU ms/transaction": cpuMs,
+      "calls alone": calls * callMs,
+      ours: cpuMs - calls * callMs,
+      goal: GOAL_MS,
+      "calls/transaction": calls,
     });
     last = now;
   }

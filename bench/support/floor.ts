@@ -22,6 +22,8 @@ export interface Floor {
   queryUrl(rows: number, bytes: number): string;
   /** URL of an answer that comes when so many requests were sent to a receiver at once, each with so many bytes. */
   postUrl(receiver: string, times: number, bytes: number): string;
+  /** URL of an answer that comes when an address of a provider was read so many times at once, as JSON. */
+  readUrl(address: string, times: number): string;
   /** CPU milliseconds of workerd so far. */
   cpuMs(): number;
   close(): Promise<void>;
@@ -45,6 +47,9 @@ export async function startFloor(): Promise<Floor> {
       const query = new URLSearchParams({ receiver, times: `${times}`, bytes: `${bytes}` });
       return `${host.url}/api?${query}`;
     },
+    readUrl(address, times) {
+      return `${host.url}/api?${new URLSearchParams({ address, times: `${times}` })}`;
+    },
     cpuMs: () => cpuMs(pid),
     async close() {
       await host.close();
@@ -60,6 +65,11 @@ const FETCH = `async fetch(request, env) {
       const post = () => fetch(query.get("receiver"), { method: "POST", body });
       const answers = await Promise.all(Array.from({ length: Number(query.get("times")) }, post));
       await Promise.all(answers.map((answer) => answer.body?.cancel()));
+      return new Response();
+    }
+    if (query.has("address")) {
+      const read = async () => JSON.parse(await (await fetch(query.get("address"), { headers: { project_id: "floor" } })).text());
+      await Promise.all(Array.from({ length: Number(query.get("times")) }, read));
       return new Response();
     }
     if (!query.has("rows")) return new Response();
