@@ -24,8 +24,6 @@ const BLOCK_BYTES = 90_112;
 
 export interface Sent extends ChainTransaction {
   cbor: Uint8Array;
-  /** As it was sent, of one that only cost its collateral. */
-  original?: Sent;
 }
 
 /** A block, and what is unspent after it. */
@@ -57,6 +55,8 @@ export class ModelLedger {
   namesFailures = true;
   /** Positions of inputs whose script refuses a transaction, beside those that are locked. */
   refuses: (tx: Sent, unspent: ReadonlyMap<string, Output>) => readonly number[] = () => [];
+  /** Transactions whose script fails: it does so wherever the same inputs are, and no node takes them. */
+  readonly #failing = new Set<string>();
   #blocks: ForgedBlock[];
   #mempool: Sent[] = [];
   #made = 0;
@@ -124,7 +124,9 @@ export class ModelLedger {
     this.#blocks = this.#blocks.slice(0, kept);
     if (returns)
       this.#mempool.unshift(
-        ...gone.flatMap((one) => one.transactions.map((tx) => tx.original ?? tx)),
+        ...gone.flatMap(({ transactions }) =>
+          transactions.filter(({ hash }) => !this.#failing.has(hash)),
+        ),
       );
     this.#tidy();
   }
@@ -189,7 +191,8 @@ export class ModelLedger {
     unspent.delete(cost);
     this.#mempool = this.#mempool.filter((one) => !others.includes(one.hash));
     const cbor = markedInvalid(original.cbor);
-    const failed = { ...original, cbor, outputs: [], isValid: false, original };
+    const failed = { ...original, cbor, outputs: [], isValid: false };
+    this.#failing.add(hash);
     this.#blocks.push(this.#block(this.tip.height + 1, [failed], unspent));
     this.#tidy();
   }
@@ -330,6 +333,7 @@ export class ModelLedger {
   }
 
   #refusing(tx: Sent, unspent: ReadonlyMap<string, Output>): number[] {
+    if (this.#failing.has(tx.hash)) return tx.spendRedeemers.map(({ inputIndex }) => inputIndex);
     const locked = tx.inputs.flatMap((one, i) => (this.locked.has(outputName(one)) ? [i] : []));
     return [...locked, ...this.refuses(tx, unspent)];
   }

@@ -5,7 +5,7 @@ import type { ModelDatabase } from "../database.ts";
 
 /** The newest want of each record that somebody asked for; it is set back with the rest of the database. */
 export const ASKED_SCHEMA =
-  "CREATE TABLE asked (record_id TEXT PRIMARY KEY, want TEXT NOT NULL, sequence INTEGER NOT NULL)";
+  "CREATE TABLE asked (record_id TEXT PRIMARY KEY, want TEXT NOT NULL, step TEXT NOT NULL, sequence INTEGER NOT NULL)";
 
 /** Notes what is wanted of a record since somebody's request, for the batch that writes it. */
 export function noteAsked(recordId: string, { want, expiredAt }: Wanted): Statement {
@@ -13,22 +13,24 @@ export function noteAsked(recordId: string, { want, expiredAt }: Wanted): Statem
     return statement("DELETE FROM asked WHERE record_id = ?", recordId);
   return statement(
     `INSERT OR REPLACE INTO asked
-     SELECT ?1, ?2, coalesce((SELECT sequence FROM escrow WHERE id = ?1), 0)`,
+     SELECT ?1, ?2, ?3, coalesce((SELECT sequence FROM escrow WHERE id = ?1), 0)`,
     recordId,
     want.id,
+    want.step,
   );
 }
 
 /**
  * Wants that are gone: no transaction of the chain ended them, and nobody was told that they ended. A lock
- * that is not made in time ends with its purchase, which must be wanted up to then.
+ * that is not made in time ends with its purchase, which must be wanted up to then; one that a provider which
+ * lags behind shows after that is the lock that was asked for, all the same.
  */
 export function vanished(database: ModelDatabase): string[] {
   const rows = database.all<{ told: string }>(
     `SELECT json_object('side', side, 'state', on_chain_state, 'asked', asked.want) AS told
      FROM asked JOIN escrow ON escrow.id = record_id
      WHERE coalesce(escrow.want->>'id', '') <> asked.want
-       AND (on_chain_state IS NOT NULL OR expired_at IS NULL)
+       AND iif(on_chain_state IS NULL, expired_at IS NULL, step <> 'FundsLocking')
        AND NOT EXISTS (
          SELECT 1 FROM escrow_transaction AS done
          WHERE done.record_id = asked.record_id AND status = 'Confirmed'
