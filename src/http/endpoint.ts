@@ -78,8 +78,6 @@ export function serve<
   );
 }
 
-const NOTHING = z.undefined();
-
 /**
  * What was sent to an endpoint, as its schemas read it.
  *
@@ -90,12 +88,8 @@ export async function readInput<Query extends z.ZodType, Body extends z.ZodType>
   endpoint: { query?: Query; body?: Body; idempotent?: boolean },
 ): Promise<{ query: z.output<Query>; body: z.output<Body> }> {
   const sent = endpoint.body && (await readJson(c));
-  const query = await validate(
-    endpoint.query ?? NOTHING,
-    endpoint.query && queryObject(c),
-    "query",
-  );
-  const body = await validate(endpoint.body ?? NOTHING, sent, "body");
+  const query = endpoint.query && (await validate(endpoint.query, queryObject(c), "query"));
+  const body = endpoint.body && (await validate(endpoint.body, sent, "body"));
   if (endpoint.idempotent) checkIdempotencyKey(c);
   c.set("body", body);
   return { query: query as z.output<Query>, body: body as z.output<Body> };

@@ -10,8 +10,17 @@ export const requestId: MiddlewareHandler<AppEnv> = async (c, next) => {
   c.res.headers.set("x-request-id", c.var.requestId);
 };
 
-/** Any origin may call: the API key decides, and no cookie is ever read. */
-export const openCors: MiddlewareHandler<AppEnv> = cors({
+const EXPOSED_HEADERS = [
+  "x-request-id",
+  "retry-after",
+  "x-d1-bookmark",
+  "etag",
+  "link",
+  "ratelimit",
+  "ratelimit-policy",
+];
+
+const preflight = cors({
   origin: "*",
   allowMethods: ["GET", "POST", "PATCH", "DELETE", "OPTIONS"],
   allowHeaders: [
@@ -23,17 +32,20 @@ export const openCors: MiddlewareHandler<AppEnv> = cors({
     "if-none-match",
     "mcp-protocol-version",
   ],
-  exposeHeaders: [
-    "x-request-id",
-    "retry-after",
-    "x-d1-bookmark",
-    "etag",
-    "link",
-    "ratelimit",
-    "ratelimit-policy",
-  ],
+  exposeHeaders: EXPOSED_HEADERS,
   maxAge: 86_400,
 });
+
+/**
+ * Any origin may call: the API key decides, and no cookie is ever read. Hono's own middleware sets its
+ * headers before there is an answer: then the answer is copied, with its headers and its body as a stream.
+ */
+export const openCors: MiddlewareHandler<AppEnv> = async (c, next) => {
+  if (c.req.method === "OPTIONS") return preflight(c, next);
+  await next();
+  c.res.headers.set("access-control-allow-origin", "*");
+  c.res.headers.set("access-control-expose-headers", EXPOSED_HEADERS.join(","));
+};
 
 const SECURITY_HEADERS = {
   "cache-control": "no-store",

@@ -36,10 +36,12 @@ export function referenceRoutes(mounted: readonly Mounted[]): Hono<AppEnv> {
     "/docs/:name{[a-z0-9-]+\\.md}",
     "/llms.txt",
   ])
-    router.get(path, (c) => {
+    router.get(path, async (c) => {
       // Without a body, which the assets would leave unread and nobody could read afterwards.
       const { url, method, headers } = c.req.raw;
-      return c.env.ASSETS.fetch(new Request(url, { method, headers }));
+      const file = await c.env.ASSETS.fetch(new Request(url, { method, headers }));
+      // Of a fetched answer no header can be set.
+      return new Response(file.body, file);
     });
 
   return router;
