@@ -1,3 +1,4 @@
+import type { ChainTime } from "../../chain/chain-time.ts";
 import { bytesToHex } from "../../chain/hex.ts";
 import { NotEvaluated, type Provider, ScriptFailed } from "../../chain/provider/provider.ts";
 import { slotAt, slotFrom, timeOfSlot } from "../../chain/slots.ts";
@@ -58,7 +59,8 @@ export interface Prepared {
   expiresAt: number;
 }
 
-interface Asked {
+/** What shall be settled, by whom, and who pays for it. */
+export interface SettlementAsked {
   ledger: Database;
   source: SourceRow;
   /** The proposal. */
@@ -76,22 +78,38 @@ interface Asked {
 }
 
 /**
- * Builds the transaction that settles a dispute of Web3ChainV1, for administrators to sign. One output of
- * a wallet pays for it and is its collateral, so that it stays valid whatever else the wallet does.
+ * See `settlementToSign`.
  *
  * @param now - epoch milliseconds
  * @throws ApiError 400, 402, 409, 503; ProviderError
  */
 export async function prepareSettlement(
   c: AppContext,
-  asked: Asked,
+  asked: SettlementAsked,
+  now: number,
+): Promise<Prepared> {
+  const { source } = asked;
+  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, source.network, key, { caller: c.var.caller.id });
+  const time = await movingChainTime(c, provider, source.id, now, true);
+  return settlementToSign(asked, provider, time, now);
+}
+
+/**
+ * Builds the transaction that settles a dispute of Web3ChainV1, for administrators to sign. One output of
+ * a wallet pays for it and is its collateral, so that it stays valid whatever else the wallet does.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 409, 503; ProviderError
+ */
+export async function settlementToSign(
+  asked: SettlementAsked,
+  provider: Pick<Provider, "protocolParameters" | "scriptCbor" | "addressUtxos" | "evaluate">,
+  time: ChainTime,
   now: number,
 ): Promise<Prepared> {
   const { ledger, source, output, split, opensAt, signers, payers } = asked;
   const { network } = source;
-  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
-  const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });
-  const time = await movingChainTime(c, provider, source.id, now, true);
   if (time.latest < opensAt - EARLIEST_MS)
     throw new ApiError(
       "wrong_state",

@@ -7,7 +7,7 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { wakeWallet } from "../../wallets/wake.ts";
 import { type AdminSignature, agreeingOf, readSignature, readWitnessSet } from "./message.ts";
-import { readProposals, updateProposal } from "./store.ts";
+import { type ProposalChange, readProposals, updateProposal } from "./store.ts";
 import { type ProposalRow, WAITING_STATES } from "./tables.ts";
 
 export interface SignatureGiven {
@@ -39,23 +39,9 @@ export async function takeSignature(
     const [row] = await readProposals(ledger, [proposalId]);
     if (!row || row.network !== network)
       throw new ApiError(404, "proposalId: there is no such proposal");
-    const administrators = JSON.parse(row.administrators) as string[];
-    const read = readGiven(row, administrators, cose);
-    const signed = JSON.parse(row.signatures) as AdminSignature[];
-    const added = read.filter(({ vkey }) => !signed.some((one) => one.vkey === vkey));
-    if (added.length === 0) return row;
-    if (!WAITING_STATES.includes(row.state))
-      throw new ApiError("wrong_state", `proposalId: the proposal is ${row.state}`);
-    const all = [...signed, ...added];
-    const isEnough = agreeingOf(administrators, all) >= row.required;
-    const change = {
-      signatures: JSON.stringify(all),
-      // What is signed already is settled with the signatures that it has.
-      ...(isEnough && {
-        state: "SettleRequested" as const,
-        dueAt: row.state === "SettleRequested" ? row.dueAt : Math.max(now, row.opensAt),
-      }),
-    };
+    const given = withSignatures(row, cose, now);
+    if (given === null) return row;
+    const { vkeys, isEnough, change } = given;
     try {
       await commitAudited(
         c,
@@ -63,7 +49,7 @@ export async function takeSignature(
         {
           action: "dispute.sign",
           target: row.id,
-          detail: { vkeys: added.map(({ vkey }) => vkey) },
+          detail: { vkeys },
           now,
         },
         [updateProposal(ledger, row, change, now)],
@@ -76,6 +62,38 @@ export async function takeSignature(
     if (isEnough) await wakeWallet(c.env, network, row.walletVkey, c.var.requestId);
     return { ...row, ...change, updatedAt: now };
   }
+}
+
+/**
+ * What signatures change of a proposal.
+ *
+ * @param now - epoch milliseconds
+ * @returns null when it has them already
+ * @throws ApiError 400, 409
+ */
+export function withSignatures(
+  row: ProposalRow,
+  handed: Pick<SignatureGiven, "signature" | "key">,
+  now: number,
+): { vkeys: string[]; isEnough: boolean; change: ProposalChange } | null {
+  const administrators = JSON.parse(row.administrators) as string[];
+  const read = readGiven(row, administrators, handed);
+  const signed = JSON.parse(row.signatures) as AdminSignature[];
+  const added = read.filter(({ vkey }) => !signed.some((one) => one.vkey === vkey));
+  if (added.length === 0) return null;
+  if (!WAITING_STATES.includes(row.state))
+    throw new ApiError("wrong_state", `proposalId: the proposal is ${row.state}`);
+  const all = [...signed, ...added];
+  const isEnough = agreeingOf(administrators, all) >= row.required;
+  const change = {
+    signatures: JSON.stringify(all),
+    // What is signed already is settled with the signatures that it has.
+    ...(isEnough && {
+      state: "SettleRequested" as const,
+      dueAt: row.state === "SettleRequested" ? row.dueAt : Math.max(now, row.opensAt),
+    }),
+  };
+  return { vkeys: added.map(({ vkey }) => vkey), isEnough, change };
 }
 
 /**

@@ -1,0 +1,229 @@
+import { bytesToHex } from "../../chain/hex.ts";
+import type { Network } from "../../chain/network.ts";
+import { sumOf } from "../../chain/transaction/value.ts";
+import type { Database, Statement } from "../../db/client.ts";
+import { ApiError } from "../../http/errors.ts";
+import { drivesOf } from "../../sources/drives.ts";
+import type { SourceRow } from "../../sources/record.ts";
+import type { WalletRow } from "../../wallets/managed/tables.ts";
+import { touchWallet } from "../../wallets/spending/stored/wallet.ts";
+import { fundsOf } from "../fold/escrow-outputs.ts";
+import type { EscrowRecord, LiveOutput, StoredFunds } from "../record.ts";
+import { administratorKeys, firstSigners } from "./administrators.ts";
+import { type Split, settlementMessage } from "./message.ts";
+import type { Prepared, SettlementAsked } from "./prepare.ts";
+import { proposalsOf, updateProposal } from "./store.ts";
+import {
+  disputeProposal,
+  type PreparedSettlement,
+  type ProposalRow,
+  WAITING_STATES,
+} from "./tables.ts";
+
+export interface ProposalAsked {
+  network: Network;
+  blockchainIdentifier: string;
+  BuyerFunds: StoredFunds[];
+  SellerFunds: StoredFunds[];
+  /** Payment key hashes of the administrators who sign; of Web3ChainV1 alone. */
+  Signers?: string[] | undefined;
+}
+
+/** A disputed escrow. */
+export interface Disputed {
+  /** Both sides', as far as they are ours; at least one. */
+  records: readonly [EscrowRecord, ...EscrowRecord[]];
+  output: LiveOutput;
+}
+
+/** For whom, and with what, a proposal is made. */
+export interface ProposalPlace {
+  /** Of the proposal. */
+  id: string;
+  ledger: Database;
+  source: SourceRow;
+  /** The wallets in use of the source. */
+  wallets: readonly WalletRow[];
+  /** Id of the key that asks for it. */
+  createdById: string;
+  /** See `prepareSettlement`. */
+  prepare(asked: SettlementAsked): Promise<Prepared>;
+}
+
+/** What is proposed, and for what. */
+interface Proposed {
+  place: ProposalPlace;
+  output: LiveOutput;
+  opensAt: number;
+  split: Split;
+  /** Proposals of which it takes the place. */
+  former: readonly ProposalRow[];
+}
+
+type Terms = Pick<
+  ProposalRow,
+  | "walletVkey"
+  | "message"
+  | "prepared"
+  | "setAside"
+  | "expiresAt"
+  | "administrators"
+  | "required"
+  | "dueAt"
+>;
+
+/**
+ * A proposal of how a dispute is settled, and the statements that store it.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 409, 503; ProviderError
+ */
+export async function proposed(
+  place: ProposalPlace,
+  { records, output }: Disputed,
+  asked: ProposalAsked,
+  now: number,
+): Promise<{ row: ProposalRow; statements: Statement[] }> {
+  const { id, ledger, source, createdById } = place;
+  const [record] = records;
+  requireWhole(asked, output);
+  const split = { buyer: paying(asked.BuyerFunds), seller: paying(asked.SellerFunds) };
+  const opensAt = Number(record.terms.externalDisputeUnlockTime);
+  const former = await formerOf(ledger, record.identifierHash, source.id, output);
+  const payers = payersOf(place, records);
+  const what = { place, output, opensAt, split, former };
+  const { terms, guards } =
+    source.type === "Web3ChainV1"
+      ? await transactionToSign(what, payers, asked.Signers)
+      : messageToSign(what, payers, asked.Signers);
+  const row: ProposalRow = {
+    ...terms,
+    ...{ id, network: source.network, sourceId: source.id },
+    identifierHash: record.identifierHash,
+    output: JSON.stringify(output),
+    split: JSON.stringify(split),
+    ...{ signatures: "[]", opensAt, state: "Collecting" },
+    ...{ txHash: null, error: null, failures: 0 },
+    ...{ createdById, createdAt: now, updatedAt: now, rev: 0 },
+  };
+  return {
+    row,
+    statements: [
+      ...guards,
+      ...former.map((one) => updateProposal(ledger, one, { state: "Replaced", dueAt: null }, now)),
+      ledger.orm.insert(disputeProposal).values(row).toSQL(),
+    ],
+  };
+}
+
+/** @throws ApiError 409 when one of them is on its way */
+async function formerOf(
+  ledger: Database,
+  identifierHash: string,
+  sourceId: string,
+  { utxo }: LiveOutput,
+): Promise<ProposalRow[]> {
+  const all = await proposalsOf(ledger, [identifierHash]);
+  const same = all.filter((one) => one.sourceId === sourceId && utxoOf(one) === utxo);
+  if (same.some(({ state }) => state === "SettleInitiated" || state === "Settled"))
+    throw new ApiError("wrong_state", "blockchainIdentifier: the dispute is being settled already");
+  return same.filter(({ state }) => WAITING_STATES.includes(state));
+}
+
+/** Web3ChainV2: how the funds are divided is what is signed. */
+function messageToSign(
+  { place: { source }, output, split }: Proposed,
+  [payer]: readonly WalletRow[],
+  signers: readonly string[] | undefined,
+): { terms: Terms; guards: Statement[] } {
+  if (signers) throw new ApiError(400, "Signers: is for Web3ChainV1 alone: here any may sign");
+  const administrators = administratorKeys(source);
+  const required = source.requiredAdminSignatures;
+  if (required === null || administrators.length < required) throw unknownAdministrators();
+  const [txHash = "", index] = output.utxo.split("#");
+  return {
+    terms: {
+      walletVkey: payer?.vkey ?? "",
+      message: bytesToHex(settlementMessage({ txHash, index: Number(index) }, split)),
+      administrators: JSON.stringify(administrators),
+      required,
+      ...{ prepared: null, setAside: null, expiresAt: null, dueAt: null },
+    },
+    guards: [],
+  };
+}
+
+/** Web3ChainV1: a transaction is what is signed, and one output of a wallet is set aside for it. */
+async function transactionToSign(
+  { place: { id, ledger, source, prepare }, output, split, opensAt, former }: Proposed,
+  payers: readonly WalletRow[],
+  asked: readonly string[] | undefined,
+): Promise<{ terms: Terms; guards: Statement[] }> {
+  const known = administratorKeys(source);
+  const stranger = asked?.find((one) => known.length > 0 && !known.includes(one));
+  if (stranger) throw new ApiError(400, `Signers: ${stranger} is no administrator of the contract`);
+  const required = source.requiredAdminSignatures;
+  if (!asked && (required === null || known.length < required)) throw unknownAdministrators();
+  const signers = asked ? [...new Set(asked)] : firstSigners(known, required ?? 0);
+  const prepared = await prepare({
+    ...{ ledger, source, id, output, split, opensAt, signers, payers },
+    replaces: former.map((one) => one.id),
+  });
+  const { payer, setAside, unsigned, content, hash, expiresAt } = prepared;
+  return {
+    terms: {
+      walletVkey: payer.vkey,
+      message: hash,
+      prepared: JSON.stringify({ unsigned, content } satisfies PreparedSettlement),
+      ...{ setAside, expiresAt, dueAt: expiresAt },
+      administrators: JSON.stringify(signers),
+      required: signers.length,
+    },
+    guards: [touchWallet(payer)],
+  };
+}
+
+function unknownAdministrators(): ApiError {
+  return new ApiError(
+    "wrong_state",
+    "blockchainIdentifier: its payment source does not say who the contract's administrators are, or how many have to agree",
+  );
+}
+
+const utxoOf = ({ output }: ProposalRow) => (JSON.parse(output) as LiveOutput).utxo;
+
+/** @throws ApiError 400 when the parts are not all that is locked, unit by unit */
+function requireWhole({ BuyerFunds, SellerFunds }: ProposalAsked, { value }: LiveOutput): void {
+  const held = sumOf(value.map(fundsOf));
+  const given = sumOf([...BuyerFunds, ...SellerFunds].map(fundsOf));
+  for (const unit of new Set([...held.keys(), ...given.keys()])) {
+    const [has, gets] = [held.get(unit) ?? 0n, given.get(unit) ?? 0n];
+    if (has !== gets)
+      throw new ApiError(
+        400,
+        `BuyerFunds: must with SellerFunds sum to all that is locked: ${has} of the unit "${unit}", not ${gets}`,
+      );
+  }
+}
+
+/** One entry for each unit that is not nothing. */
+function paying(funds: StoredFunds[]): StoredFunds[] {
+  return [...sumOf(funds.map(fundsOf))]
+    .filter(([, amount]) => amount > 0n)
+    .map(([unit, amount]) => ({ unit, amount: String(amount) }));
+}
+
+/** Wallets that may pay the network: the escrow's own first, then any of its payment source. @throws ApiError 409 */
+function payersOf(
+  { source, wallets }: ProposalPlace,
+  records: readonly EscrowRecord[],
+): WalletRow[] {
+  const driven = wallets.filter((wallet) => drivesOf(source, wallet) !== "nothing");
+  if (driven.length === 0)
+    throw new ApiError(
+      "wrong_state",
+      "blockchainIdentifier: its payment source has no wallet that may be driven, to pay the network",
+    );
+  const isOwn = ({ vkey }: WalletRow) => records.some(({ wallet }) => wallet?.vkey === vkey);
+  return driven.toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)));
+}
