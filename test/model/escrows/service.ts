@@ -1,8 +1,8 @@
 import { chainTime } from "../../../src/chain/chain-time.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { ProviderError } from "../../../src/chain/provider/provider.ts";
-import { type Database, statement, violates } from "../../../src/db/client.ts";
+import { statement, violates } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
+import { disputeWork } from "../../../src/escrow/disputes/work.ts";
 import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
 import { hashOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
@@ -17,47 +17,26 @@ import { syncSource } from "../../../src/escrow/sync/sync.ts";
 import { chargesReturned, chargesToReturn } from "../../../src/escrow/tasks/charge.ts";
 import { escrowWorks } from "../../../src/escrow/tasks/works.ts";
 import { NOTHING_WANTED, type Step, type Want, type Wanted } from "../../../src/escrow/wanted.ts";
-import { StaleCursor } from "../../../src/indexer/cursor.ts";
 import { haveFollowed, initialCursor } from "../../../src/sources/cursor.ts";
 import { runWallet } from "../../../src/wallets/run.ts";
 import { OutputView } from "../../../src/wallets/spending/outputs.ts";
-import { StaleWallet } from "../../../src/wallets/spending/stored/wallet.ts";
 import { ModelDatabase } from "../database.ts";
-import { Died, newJournal } from "../journal.ts";
+import { newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";
 import type { Output } from "../rules.ts";
 import { ASKED_SCHEMA, noteAsked } from "./asked.ts";
 import { refusedInputs } from "./contract.ts";
-import { providerOf } from "./provider.ts";
-import {
-  BEGINS,
-  PARTIES,
-  type Party,
-  QUOTES,
-  type Quote,
-  SOURCES,
-  scriptOf,
-  WALLETS,
-} from "./terms.ts";
+import { databaseOf, type Faults, type Reach, runProcess } from "./process.ts";
+import { BEGINS, PARTIES, type Party, QUOTES, type Quote, SOURCES, WALLETS } from "./terms.ts";
 
 const TABLES = [
   ...["escrow", "escrow_transaction", "escrow_action", "escrow_request", "event", "clock"],
+  "dispute_proposal",
   ...["source_cursor", "checkpoint", "chain_tip", "wallet_transaction", "hot_wallet"],
   "asked",
 ];
 const database = new ModelDatabase(ASKED_SCHEMA, TABLES);
 const PASS_MS = 20_000;
-
-/** How a process goes wrong. */
-export interface Faults {
-  /** Number of the awaited step at which it dies, from 1, and whether that takes effect. */
-  dies?: number;
-  when?: "before" | "after";
-  /** Whether the database's answers are lost, and its batches sent again. */
-  repeats?: boolean;
-}
-
-const EXPECTED = [Died, StaleWallet, StaleCursor, ProviderError];
 
 /** One service with the wallets of both parties, its database and its chain; one at a time. */
 export class Service {
@@ -69,7 +48,7 @@ export class Service {
   readonly #journal = newJournal();
   readonly #views = { seller: new OutputView(), buyer: new OutputView() };
   readonly #others = new Map<string, OutputView>();
-  readonly db = dbOf(database.seenBy(async (run) => run(), false));
+  readonly db = databaseOf(database, async (run) => run());
 
   /**
    * @param funds - outputs of each party's wallet, in coins of a million minor units
@@ -188,7 +167,7 @@ export class Service {
 
   /** Follows the chain. */
   sync(faults: Faults = {}): Promise<void> {
-    return this.#process(faults, async ({ db, provider }) => {
+    return this.process(faults, async ({ db, provider }) => {
       const cursor = await readCursor(db, this.source.id);
       if (cursor === null) return;
       const { now } = this.ledger;
@@ -206,7 +185,9 @@ export class Service {
     const keys = PARTIES[party];
     const { vkey } = keys;
     const now = () => this.ledger.now;
-    return this.#process(faults, async ({ db, provider, step }) => {
+    const chainTime = async (at: number) => at;
+    const place = { source: this.source, wallets: WALLETS, vkey, chainTime };
+    return this.process(faults, async ({ db, provider, step }) => {
       await runWallet({
         network: "Preprod",
         vkey,
@@ -220,15 +201,15 @@ export class Service {
         },
         hasFollowed: (since) => haveFollowed(db, [this.source.id], since),
         view: this.#views[party],
-        works: escrowWorks({
-          ledger: db,
-          source: this.source,
-          wallets: WALLETS,
-          ...{ vkey, provider, chainTime: async (now: number) => now },
-          views: this.#others,
-          wake: async () => {},
-          automatic: { payments: true, refunds: true },
-        }),
+        works: [
+          ...escrowWorks({
+            ...{ ledger: db, ...place, provider },
+            views: this.#others,
+            wake: async () => {},
+            automatic: { payments: true, refunds: true },
+          }),
+          disputeWork({ db, ...place }),
+        ],
         keys: async () => keys,
         published: async () => new Map(),
         threshold: 1,
@@ -240,42 +221,9 @@ export class Service {
     });
   }
 
-  async #process(
-    { dies: k = Number.POSITIVE_INFINITY, when = "before", repeats = false }: Faults,
-    work: (reach: {
-      db: Database;
-      provider: ReturnType<typeof providerOf>;
-      step<T>(run: () => T): Promise<T>;
-    }) => Promise<void>,
-  ): Promise<void> {
-    let steps = 0;
-    const step = async <T>(run: () => T): Promise<T> => {
-      await null;
-      const n = ++steps;
-      if (n > k || (n === k && when === "before")) throw new Died();
-      const result = run();
-      if (n === k) throw new Died();
-      return result;
-    };
-    const call = <T>(run: () => T): Promise<T> =>
-      step(() => {
-        if (this.failingCalls > 0) {
-          this.failingCalls--;
-          throw new ProviderError("the provider does not answer", { status: 503 });
-        }
-        return run();
-      });
-    const script = scriptOf(this.type);
-    const cbor = script.from === "witness" ? script.cbor : "";
-    try {
-      await work({
-        db: dbOf(database.seenBy(step, repeats)),
-        provider: providerOf(this.ledger, cbor, call),
-        step,
-      });
-    } catch (error) {
-      if (!EXPECTED.some((kind) => error instanceof kind)) throw error;
-    }
+  /** A process that reaches the service's database and a provider. */
+  process(faults: Faults, work: (reach: Reach) => Promise<void>): Promise<void> {
+    return runProcess(this, faults, work);
   }
 
   #recordOf(side: Side, n: number): EscrowRecord | undefined {
@@ -313,6 +261,3 @@ export class Service {
 }
 
 const nameOf = ({ id, vkey, address }: (typeof WALLETS)[number]) => ({ id, vkey, address });
-
-/** What no part of the service that runs here asks for is left out. */
-const dbOf = (reach: Pick<Database, "all" | "batch">) => reach as Database;

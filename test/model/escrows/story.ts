@@ -16,7 +16,8 @@ import {
   wrongCharges,
   wrongEvents,
 } from "./checks.ts";
-import { type Faults, Service } from "./service.ts";
+import type { Faults } from "./process.ts";
+import { Service } from "./service.ts";
 import { lockByHand, STRANGERS_FUNDS, stepByHand } from "./strangers.ts";
 import { PARTIES, type Party, QUOTES } from "./terms.ts";
 

@@ -20,6 +20,14 @@ const keysOf = (word: string, last: string) =>
 export const SELLER = await keysOf("test", "sauce");
 export const BUYER = await keysOf("abandon", "art");
 export const STRANGER = await keysOf("zoo", "vote");
+/** Those who settle disputes, of whom two have to agree. */
+export const ADMINISTRATORS = await Promise.all(
+  [
+    `${"legal winner thank year wave sausage worth useful ".repeat(2)}legal winner thank year wave sausage worth title`,
+    `${"letter advice cage absurd amount doctor acoustic avoid ".repeat(2)}letter advice cage absurd amount doctor acoustic bless`,
+    "hamster diagram private dutch cause delay private meat slide toddler razor book happy fancy gospel tennis maple dilemma loan word shrug inflict delay length",
+  ].map((words) => keysFromMnemonic(words, "Preprod")),
+);
 export const PARTIES = { seller: SELLER, buyer: BUYER };
 export type Party = keyof typeof PARTIES;
 
@@ -56,7 +64,9 @@ function sourceOf(type: PaymentSourceType): SourceRow {
       stake: null,
     }),
     policyId: "00".repeat(28),
-    adminWallets: "[]",
+    adminWallets: JSON.stringify(
+      ADMINISTRATORS.map(({ address }, order) => ({ walletAddress: address, order })),
+    ),
     feeRatePermille: type === "Web3ChainV1" ? 50 : 0,
     feeReceiverAddress: type === "Web3ChainV1" ? FEE_RECEIVER : null,
     requiredAdminSignatures: 2,

@@ -1,7 +1,7 @@
 /** The API keys of the model's buyers: with and without limits of credits, of spending and of wallets. */
 import type { AppContext, Caller } from "../../../src/http/context.ts";
+import { d1Of } from "../d1.ts";
 import type { ModelDatabase } from "../database.ts";
-import { d1Of } from "./d1.ts";
 import { PAYERS } from "./quotes.ts";
 
 export const KEYS = 20;

@@ -1,5 +1,5 @@
 /** The model's database as the binding of a Worker, for code that makes its own queries. */
-import type { ModelDatabase } from "../database.ts";
+import type { ModelDatabase } from "./database.ts";
 
 /** What stands between a process and the database. */
 export type Step = <T>(run: () => T) => Promise<T>;

@@ -1,0 +1,85 @@
+/** How the service's processes run, and go wrong. */
+import { drizzle } from "drizzle-orm/d1";
+import type { PaymentSourceType } from "../../../src/chain/network.ts";
+import { ProviderError } from "../../../src/chain/provider/provider.ts";
+import type { Database } from "../../../src/db/client.ts";
+import { StaleCursor } from "../../../src/indexer/cursor.ts";
+import { StaleWallet } from "../../../src/wallets/spending/stored/wallet.ts";
+import { d1Of, type Step } from "../d1.ts";
+import type { ModelDatabase } from "../database.ts";
+import { Died } from "../journal.ts";
+import type { ModelLedger } from "../ledger.ts";
+import { providerOf } from "./provider.ts";
+import { scriptOf } from "./terms.ts";
+
+/** How a process goes wrong. */
+export interface Faults {
+  /** Number of the awaited step at which it dies, from 1, and whether that takes effect. */
+  dies?: number;
+  when?: "before" | "after";
+  /** Whether the database's answers are lost, and its batches sent again. */
+  repeats?: boolean;
+}
+
+/** What processes run on. */
+interface Ground {
+  type: PaymentSourceType;
+  ledger: ModelLedger;
+  database: ModelDatabase;
+  /** Calls of the provider that fail from now on. */
+  failingCalls: number;
+}
+
+/** What a process can reach. */
+export interface Reach {
+  db: Database;
+  provider: ReturnType<typeof providerOf>;
+  step: Step;
+}
+
+const EXPECTED = [Died, StaleWallet, StaleCursor, ProviderError];
+
+/** Runs a process until it ends, or is ended. */
+export async function runProcess(
+  ground: Ground,
+  { dies: k = Number.POSITIVE_INFINITY, when = "before", repeats = false }: Faults,
+  work: (reach: Reach) => Promise<void>,
+): Promise<void> {
+  const { type, ledger, database } = ground;
+  let steps = 0;
+  const step = async <T>(run: () => T): Promise<T> => {
+    await null;
+    const n = ++steps;
+    if (n > k || (n === k && when === "before")) throw new Died();
+    const result = run();
+    if (n === k) throw new Died();
+    return result;
+  };
+  const call = <T>(run: () => T): Promise<T> =>
+    step(() => {
+      if (ground.failingCalls > 0) {
+        ground.failingCalls--;
+        throw new ProviderError("the provider does not answer", { status: 503 });
+      }
+      return run();
+    });
+  const script = scriptOf(type);
+  const cbor = script.from === "witness" ? script.cbor : "";
+  try {
+    await work({
+      db: databaseOf(database, step, repeats),
+      provider: providerOf(ledger, cbor, call),
+      step,
+    });
+  } catch (error) {
+    // What a query throws, the query builder wraps.
+    const thrown = error instanceof Error && error.cause instanceof Died ? error.cause : error;
+    if (!EXPECTED.some((kind) => thrown instanceof kind)) throw error;
+  }
+}
+
+/** The database as a process sees it whose every step goes through `step`. */
+export function databaseOf(database: ModelDatabase, step: Step, repeats = false): Database {
+  const orm = drizzle(d1Of(database, step));
+  return { ...database.seenBy(step, repeats), orm, bookmark: () => null } as Database;
+}
