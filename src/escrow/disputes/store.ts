@@ -105,6 +105,19 @@ export async function waitingFor(
   return new Map(found.map(({ id, sourceId, utxo }) => [`${sourceId}:${utxo}`, id]));
 }
 
+/** Whether the output that a proposal settles is still its escrow's, as far as the chain has been followed. */
+export async function isHeld(
+  db: Database,
+  { sourceId, output }: Pick<ProposalRow, "sourceId" | "output">,
+): Promise<boolean> {
+  const found = await db.all(
+    "SELECT 1 FROM escrow WHERE source_id = ? AND utxo = ? LIMIT 1",
+    sourceId,
+    (JSON.parse(output) as LiveOutput).utxo,
+  );
+  return found.length > 0;
+}
+
 /**
  * Names of the outputs of a network's wallets that pay for settlements while these are signed.
  *

@@ -16,6 +16,7 @@ import { settlementPart } from "./part.ts";
 import { signedSettlement } from "./signed.ts";
 import {
   changeProposals,
+  isHeld,
   openProposals,
   outputsSetAside,
   type ProposalChange,
@@ -68,6 +69,16 @@ export function disputeWork({ db, source, wallets, vkey, chainTime }: Place): Wa
         Date.now() + UNDRIVEN_MS,
       );
   };
+  /**
+   * An output that the records do not know any more is not asked for at all: of one that another has spent a
+   * node says the same as of one that it has not seen yet.
+   *
+   * @throws InputMissing
+   */
+  const requireHeld = async (row: ProposalRow): Promise<void> => {
+    if (await isHeld(db, row)) return;
+    throw new InputMissing("it is not at the contract");
+  };
   return {
     name: DISPUTE_WORK,
     stands: "lanes",
@@ -105,6 +116,7 @@ export function disputeWork({ db, source, wallets, vkey, chainTime }: Place): Wa
     ...(source.type === "Web3ChainV1" && {
       async prepared({ id }: { id: string }, keys: WalletKeys) {
         requireDriven();
+        await requireHeld(rowOf(id));
         return signedSettlement(rowOf(id), keys);
       },
     }),
@@ -112,6 +124,7 @@ export function disputeWork({ db, source, wallets, vkey, chainTime }: Place): Wa
     async part({ id }, { provider, parameters }) {
       requireDriven();
       const row = rowOf(id);
+      await requireHeld(row);
       const settlement = {
         source,
         output: JSON.parse(row.output) as LiveOutput,
