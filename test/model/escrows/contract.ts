@@ -18,6 +18,7 @@ import type { ACTS, Act } from "../../devnet/contracts/drafts.ts";
 import { brokenByField, brokenRule, CONDITIONS } from "../../devnet/contracts/oracle.ts";
 import type { Sent } from "../ledger.ts";
 import type { Output } from "../rules.ts";
+import { isAgreed } from "./settlement.ts";
 
 /** By the number of the redeemer. */
 const ACT_OF: typeof ACTS = [
@@ -81,6 +82,16 @@ function isTaken(
     return false;
   const next = stateAfter(datum, act);
   const tag = tagOf(tx, inputIndex);
+  if (act === "withdrawDisputed") {
+    const own = tx.inputs[inputIndex];
+    const redeemer = tx.spendRedeemers.find((one) => one.inputIndex === inputIndex)?.data;
+    const pays = (address: string, owed: Value) => isPaidTo(tx, tag, address, owed);
+    return (
+      own !== undefined &&
+      redeemer !== undefined &&
+      isAgreed(source, { own, redeemer, signers, pays }, datum)
+    );
+  }
   if (next === null) return isPaid(source, { tx, tag, act }, datum, output);
   const continuing = tx.outputs.filter((one) => {
     const found = escrowOf(source, { ...one, value: sumOf(one.funds) });
@@ -139,12 +150,8 @@ function isPaid(
   datum: EscrowDatum,
   { value }: Output,
 ): boolean {
-  const paid = (address: string | null, owed: Value) => {
-    const got: Value = new Map();
-    for (const one of tx.outputs)
-      if (one.address === address && one.datum === tag) addAll(got, sumOf(one.funds));
-    return [...owed].every(([unit, amount]) => (got.get(unit) ?? 0n) >= amount);
-  };
+  const paid = (address: string | null, owed: Value) =>
+    address !== null && isPaidTo(tx, tag, address, owed);
   const { sellerReturnAddress, buyerReturnAddress, collateralReturn } = datum;
   if (act === "withdrawRefund")
     return buyerReturnAddress === null || paid(buyerReturnAddress, value);
@@ -160,6 +167,19 @@ function isPaid(
     (collateralReturn <= 0n || paid(buyerReturnAddress ?? datum.buyer, collateral)) &&
     (sellerReturnAddress === null || paid(sellerReturnAddress, rest))
   );
+}
+
+/** What an address gets by outputs that are tagged with an escrow. */
+export function paidTo({ outputs }: Sent, tag: string, address: string): Value {
+  const got: Value = new Map();
+  for (const one of outputs)
+    if (one.address === address && one.datum === tag) addAll(got, sumOf(one.funds));
+  return got;
+}
+
+function isPaidTo(tx: Sent, tag: string, address: string, owed: Value): boolean {
+  const got = paidTo(tx, tag, address);
+  return [...owed].every(([unit, amount]) => (got.get(unit) ?? 0n) >= amount);
 }
 
 function tagOf({ inputs }: Sent, inputIndex: number): string {

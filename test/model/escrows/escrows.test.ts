@@ -14,6 +14,8 @@ const NOTHING_WRONG = {
   wrongEvents: [],
   vanished: [],
   askedInVain: [],
+  unsettled: [],
+  settledOtherwise: [],
 };
 
 function deeds(...all: Deed[]): readonly Deed[] {
@@ -117,6 +119,11 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
       ...deeds(["request", 287], ["round", 134], ["round", 2], ["deadline", 106]),
       ...deeds(["rollback", 345], ["round", 486], ["round", 405]),
     ],
+  ],
+  [
+    "a signed settlement of an escrow that was moved elsewhere, which waited for ever for its output",
+    "Web3ChainV2",
+    deeds(["dispute", 104], ["stepByHand", 963], ["propose", 462]),
   ],
 ];
 

@@ -16,9 +16,10 @@ import {
   wrongCharges,
   wrongEvents,
 } from "./checks.ts";
+import { proposalsIn, propose, settledOtherwise, sign, unsettled } from "./disputes.ts";
 import type { Faults } from "./process.ts";
 import { Service } from "./service.ts";
-import { lockByHand, STRANGERS_FUNDS, stepByHand } from "./strangers.ts";
+import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
 import { PARTIES, type Party, QUOTES } from "./terms.ts";
 
 /** What can happen while escrows live, each with a number that says how, and how often it does. */
@@ -42,6 +43,10 @@ export const DEEDS = {
   failScript: 1,
   stepByHand: 3,
   lockByHand: 1,
+  dispute: 1,
+  propose: 3,
+  sign: 1,
+  settleByHand: 1,
   save: 1,
   restore: 1,
   forget: 2,
@@ -149,11 +154,22 @@ export class Story {
         await this.#failScript(n);
         break;
       case "stepByHand": {
-        const escrows = ledger.unspentAt(service.source.contractAddress);
-        const [name, output] = escrows[n % Math.max(escrows.length, 1)] ?? [];
-        if (!name || !output) break;
-        this.#isMoved(identifierHashOf(service.source, output));
-        stepByHand(ledger, service.source, name, of(STEPS, n), "5f".repeat(32));
+        const name = this.#movedByHand(n);
+        if (name) stepByHand(ledger, service.source, name, of(STEPS, n), "5f".repeat(32));
+        break;
+      }
+      case "dispute":
+        await this.#dispute(n % 3, faultsOf(rest));
+        break;
+      case "propose":
+        await propose(service, n);
+        break;
+      case "sign":
+        await sign(service, n);
+        break;
+      case "settleByHand": {
+        const name = this.#movedByHand(n);
+        if (name) await settleByHand(ledger, service.source, name, rest);
         break;
       }
       case "lockByHand": {
@@ -209,11 +225,37 @@ export class Story {
       wrongEvents: wrongEvents(service),
       vanished: vanished(service.database),
       askedInVain: askedInVain(service, this.#moved),
+      unsettled: unsettled(service),
+      settledOtherwise: settledOtherwise(service),
     };
   }
 
   #isMoved(identifierHash: string | null): void {
     if (identifierHash !== null) this.#moved.add(identifierHash);
+  }
+
+  /** The name of an escrow's output that somebody else is about to spend. */
+  #movedByHand(n: number): string | undefined {
+    const { ledger, source } = this.#service;
+    const escrows = ledger.unspentAt(source.contractAddress);
+    const [name, output] = escrows[n % Math.max(escrows.length, 1)] ?? [];
+    if (output) this.#isMoved(identifierHashOf(source, output));
+    return name;
+  }
+
+  /** A purchase gets a result that its buyer does not like. */
+  async #dispute(n: number, faults: Faults): Promise<void> {
+    const service = this.#service;
+    await service.request("payment", n);
+    await service.request("purchase", n);
+    await this.#round(BLOCK_MS, faults);
+    await this.#round(BLOCK_MS, {});
+    await service.ask("submit-result", n);
+    await this.#round(BLOCK_MS, {});
+    await this.#round(BLOCK_MS, {});
+    await service.ask("request-refund", n);
+    await this.#round(BLOCK_MS, {});
+    await this.#round(BLOCK_MS, {});
   }
 
   /** What the service itself has done, and what it has forgotten, looks as if somebody else had. */
@@ -245,19 +287,27 @@ export class Story {
       ...[terms.payByTime, terms.submitResultTime, terms.unlockTime],
       ...[terms.externalDisputeUnlockTime, state.buyerCooldown, state.sellerCooldown],
     ]);
-    return [0, ...times.map(Number)];
+    const settled = proposalsIn(this.#service).map(
+      ({ opensAt, expiresAt }) => expiresAt ?? opensAt,
+    );
+    return [0, ...times.map(Number), ...settled];
   }
 
   /** How long nothing happens by itself. */
   #pause(): number {
     const { database, ledger } = this.#service;
     if (this.#isUnderWay()) return BLOCK_MS;
-    const [row] = database.all<{ next: number | null }>(
-      `SELECT min(at) AS next FROM (SELECT due_at AS at FROM escrow WHERE due_at IS NOT NULL
+    const [row] = database.all<{ escrows: number | null; settlements: number | null }>(
+      `SELECT (SELECT min(at) FROM (SELECT due_at AS at FROM escrow WHERE due_at IS NOT NULL
          UNION ALL SELECT terms->>'payByTime' + 1000 FROM escrow
-           WHERE on_chain_state IS NULL AND expired_at IS NULL)`,
+           WHERE on_chain_state IS NULL AND expired_at IS NULL)) AS escrows,
+         (SELECT min(due_at) FROM dispute_proposal) AS settlements`,
     );
-    const next = Number(row?.next ?? 0) - ledger.now;
+    const { escrows = null, settlements = null } = row ?? {};
+    // Administrators have a day to sign a transaction.
+    if (escrows === null && settlements !== null)
+      return Math.max(settlements - ledger.now, BLOCK_MS);
+    const next = Math.min(escrows ?? 0, settlements ?? Number.POSITIVE_INFINITY) - ledger.now;
     return Math.min(Math.max(next, BLOCK_MS), 30 * MINUTE);
   }
 
@@ -270,11 +320,12 @@ export class Story {
   }
 
   #isOver(): boolean {
-    const [row] = this.#service.database.all<{ open: number }>(
+    const rows = this.#service.database.all<{ open: number }>(
       `SELECT count(*) AS open FROM escrow WHERE due_at IS NOT NULL OR under_way IS NOT NULL
-         OR (on_chain_state IS NULL AND expired_at IS NULL AND terms->>'isRequested')`,
+         OR (on_chain_state IS NULL AND expired_at IS NULL AND terms->>'isRequested')
+       UNION ALL SELECT count(*) FROM dispute_proposal WHERE due_at IS NOT NULL`,
     );
-    return row?.open === 0 && !this.#isUnderWay();
+    return rows.every(({ open }) => open === 0) && !this.#isUnderWay();
   }
 
   /** Somebody puts one of our transactions into a block whose producer finds its script failing. */

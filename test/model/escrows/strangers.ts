@@ -1,5 +1,6 @@
 /** What others do at the contract: with a party's key in another program, or with none of them. */
 import { formatAddress } from "../../../src/chain/address.ts";
+import { type CoseSignature, signCoseSign1 } from "../../../src/chain/cose.ts";
 import type { WalletKeys } from "../../../src/chain/keys.ts";
 import { slotAt, timeOfSlot } from "../../../src/chain/slots.ts";
 import { buildTransaction } from "../../../src/chain/transaction/build.ts";
@@ -8,6 +9,14 @@ import { readEscrow, StepImpossible } from "../../../src/escrow/actions/escrow.t
 import { lockPart, type Purchase } from "../../../src/escrow/actions/lock-part.ts";
 import { ruleOf } from "../../../src/escrow/actions/rules.ts";
 import { stepPart } from "../../../src/escrow/actions/step-part.ts";
+import {
+  type AdminSignature,
+  readSignature,
+  type Split,
+  settlementMessage,
+} from "../../../src/escrow/disputes/message.ts";
+import { settlementPart } from "../../../src/escrow/disputes/part.ts";
+import type { StoredFunds } from "../../../src/escrow/record.ts";
 import type { Step } from "../../../src/escrow/wanted.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import { compose } from "../../../src/wallets/spending/making/compose.ts";
@@ -15,7 +24,7 @@ import type { TransactionPart } from "../../../src/wallets/work.ts";
 import { PROTOCOL_PARAMETERS as parameters } from "../../support/protocol-parameters.ts";
 import type { ModelLedger } from "../ledger.ts";
 import type { Output } from "../rules.ts";
-import { BUYER, PARTIES, STRANGER, scriptOf } from "./terms.ts";
+import { ADMINISTRATORS, BUYER, PARTIES, STRANGER, scriptOf } from "./terms.ts";
 
 const VALID_MS = 300_000;
 
@@ -70,7 +79,7 @@ export function stepByHand(
         parameters,
       },
     );
-    forge(ledger, part, STRANGER, party);
+    forge(ledger, part, STRANGER, [party]);
   } catch (error) {
     if (!(error instanceof StepImpossible)) throw error;
   }
@@ -94,7 +103,57 @@ export function lockByHand(
     value: new Map([["", (one.value.get("") ?? 0n) + more]]),
   }));
   const payer = isBuyers ? BUYER_ELSEWHERE : STRANGER;
-  forge(ledger, { ...part, outputs }, payer, payer);
+  forge(ledger, { ...part, outputs }, payer, [payer]);
+}
+
+/**
+ * A settlement of a dispute that administrators made without the service, if the contract allows it now.
+ *
+ * @param name - of the escrow's output
+ * @param quarters - of what it holds that the buyer gets
+ */
+export async function settleByHand(
+  ledger: ModelLedger,
+  source: SourceRow,
+  name: string,
+  quarters: number,
+): Promise<void> {
+  const output = ledger.tip.unspent.get(name);
+  if (!output?.datum) return;
+  const value = [...output.value].map(([unit, amount]) => ({ unit, amount: String(amount) }));
+  const split = splitOf(value, quarters);
+  const [txHash = "", index] = name.split("#");
+  const agreeing = ADMINISTRATORS.slice(0, 2);
+  const message = settlementMessage({ txHash, index: Number(index) }, split);
+  const signatures = agreeing.map((keys) => signedBy(message, signCoseSign1(message, keys)));
+  const script = scriptOf(source.type);
+  const cbor = script.from === "witness" ? script.cbor : "";
+  const part = await settlementPart(
+    { source, output: { utxo: name, value, datum: output.datum }, split, signatures },
+    { scriptCbor: async () => cbor },
+    parameters,
+  );
+  forge(ledger, part, STRANGER, source.type === "Web3ChainV1" ? agreeing : [STRANGER]);
+}
+
+function signedBy(message: Uint8Array, cose: CoseSignature): AdminSignature {
+  const read = readSignature(message, cose);
+  if ("problem" in read) throw new Error(read.problem);
+  return read;
+}
+
+/** What the parties get when the buyer gets so many quarters of what is locked. */
+export function splitOf(value: readonly StoredFunds[], quarters: number): Split {
+  const buyer = value.map(({ unit, amount }) => ({
+    unit,
+    amount: String((BigInt(amount) * BigInt(quarters % 5)) / 4n),
+  }));
+  const seller = value.map(({ unit, amount }, i) => ({
+    unit,
+    amount: String(BigInt(amount) - BigInt(buyer[i]?.amount ?? 0)),
+  }));
+  const paying = (funds: StoredFunds[]) => funds.filter(({ amount }) => amount !== "0");
+  return { buyer: paying(buyer), seller: paying(seller) };
 }
 
 function validityAt(ledger: ModelLedger) {
@@ -107,7 +166,7 @@ function forge(
   ledger: ModelLedger,
   part: TransactionPart,
   payer: WalletKeys,
-  signer: WalletKeys,
+  signers: readonly WalletKeys[],
 ): void {
   const outputs = ledger.unspentAt(payer.address).map(([name, { value }]) => {
     const [txHash = "", index] = name.split("#");
@@ -116,8 +175,9 @@ function forge(
   const [line] = outputs;
   if (!line) return;
   const purse = { address: payer.address, line, outputs, collateral: null };
-  const frame = { validity: validityAt(ledger), parameters, signer: signer.vkey };
+  const frame = { validity: validityAt(ledger), parameters, signer: payer.vkey };
   const { plan, wallet } = compose([part], purse, frame);
-  const keys = payer === signer ? [payer] : [payer, signer];
-  ledger.forge(buildTransaction(plan, payFrom(wallet, plan), keys).cbor);
+  const named = { ...plan, requiredSigners: signers.map(({ vkey }) => vkey) };
+  const keys = [...new Set([payer, ...signers])];
+  ledger.forge(buildTransaction(named, payFrom(wallet, named), keys).cbor);
 }

@@ -1,0 +1,183 @@
+/** What administrators do through the service, and what has to come of it. */
+import { chainTime } from "../../../src/chain/chain-time.ts";
+import { signCoseSign1 } from "../../../src/chain/cose.ts";
+import { isSignedBy } from "../../../src/chain/ed25519.ts";
+import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
+import { signExtended, type WalletKeys } from "../../../src/chain/keys.ts";
+import { ownReferenceDatum } from "../../../src/chain/redeemer.ts";
+import { sumOf } from "../../../src/chain/transaction/value.ts";
+import { readWitnesses, withWitnesses } from "../../../src/chain/transaction/witnesses.ts";
+import { newId } from "../../../src/db/id.ts";
+import { agreeingOf, type Split } from "../../../src/escrow/disputes/message.ts";
+import { settlementToSign } from "../../../src/escrow/disputes/prepare.ts";
+import { disputedEscrow } from "../../../src/escrow/disputes/propose.ts";
+import { proposed } from "../../../src/escrow/disputes/proposed.ts";
+import { withSignatures } from "../../../src/escrow/disputes/sign.ts";
+import { readProposals, updateProposal } from "../../../src/escrow/disputes/store.ts";
+import {
+  type PreparedSettlement,
+  type ProposalRow,
+  WAITING_STATES,
+} from "../../../src/escrow/disputes/tables.ts";
+import { fundsOf } from "../../../src/escrow/fold/escrow-outputs.ts";
+import type { LiveOutput } from "../../../src/escrow/record.ts";
+import { ApiError } from "../../../src/http/errors.ts";
+import type { Sent } from "../ledger.ts";
+import { allRecords } from "./checks.ts";
+import { escrowOf, paidTo } from "./contract.ts";
+import { outputOf } from "./provider.ts";
+import type { Service } from "./service.ts";
+import { splitOf } from "./strangers.ts";
+import { ADMINISTRATORS, STRANGER, WALLETS } from "./terms.ts";
+
+/** A chain whose newest block is older stands still: nothing is prepared then. */
+const OLDEST_TIP_MS = 15 * 60_000;
+
+/** An Admin proposes how one of the disputes is settled, and some administrators sign it at once. */
+export async function propose(service: Service, n: number): Promise<void> {
+  const { source, ledger, type } = service;
+  const disputed = allRecords(service).filter(({ state }) => state.onChainState === "Disputed");
+  const record = disputed[n % Math.max(disputed.length, 1)];
+  const { now, tip } = ledger;
+  const isStill = type === "Web3ChainV1" && now - tip.time * 1000 > OLDEST_TIP_MS;
+  if (!record || isStill) return;
+  const { network, blockchainIdentifier } = record;
+  const id = newId(now);
+  await service.process({}, ({ db, provider }) =>
+    unlessRefused(async () => {
+      const found = await disputedEscrow(db, network, blockchainIdentifier);
+      const { buyer, seller } = splitOf(found.output.value, n >> 2);
+      const { statements } = await proposed(
+        {
+          ...{ id, ledger: db, source, wallets: WALLETS, createdById: "key" },
+          prepare: (asked) =>
+            settlementToSign(asked, provider, chainTime("wall", tip.time, now), now),
+        },
+        found,
+        { network, blockchainIdentifier, BuyerFunds: [...buyer], SellerFunds: [...seller] },
+        now,
+      );
+      await db.batch(statements);
+    }),
+  );
+  for (const by of ADMINISTRATORS.slice(0, (n >> 5) % 4)) await handIn(service, id, by);
+}
+
+/** Somebody signs a proposal that waits: mostly an administrator, and what was proposed. */
+export async function sign(service: Service, n: number): Promise<void> {
+  const waiting = proposalsIn(service).filter(({ state }) => WAITING_STATES.includes(state));
+  const row = waiting[n % Math.max(waiting.length, 1)];
+  const by = [...ADMINISTRATORS, STRANGER][(n >> 2) % 4];
+  if (row && by) await handIn(service, row.id, by, n % 8 === 7);
+}
+
+async function handIn(
+  service: Service,
+  id: string,
+  by: WalletKeys,
+  isOfAnother = false,
+): Promise<void> {
+  const { db, ledger } = service;
+  const [row] = await readProposals(db, [id]);
+  if (!row) return;
+  const message = isOfAnother ? new Uint8Array(row.message.length / 2) : hexToBytes(row.message);
+  await unlessRefused(async () => {
+    const given = withSignatures(row, answerOf(row, message, by), ledger.now);
+    if (given) await db.batch([updateProposal(db, row, given.change, ledger.now)]);
+  });
+}
+
+/** What a wallet answers that is asked to sign. */
+function answerOf({ prepared }: ProposalRow, message: Uint8Array, by: WalletKeys) {
+  if (prepared === null) return signCoseSign1(message, by);
+  const { unsigned } = JSON.parse(prepared) as PreparedSettlement;
+  const own = {
+    publicKey: by.paymentPublicKey,
+    signature: signExtended(by.paymentKey, message),
+  };
+  return { signature: bytesToHex(withWitnesses(hexToBytes(unsigned), [own])) };
+}
+
+async function unlessRefused(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
+}
+
+export function proposalsIn({ database }: Service) {
+  return database.all<ProposalRow>(
+    `SELECT id, output, split, administrators, required, signatures, state, error, prepared,
+       tx_hash AS txHash, due_at AS dueAt, opens_at AS opensAt, expires_at AS expiresAt
+     FROM dispute_proposal ORDER BY id`,
+  );
+}
+
+/** Proposals that enough have signed and that neither came to an end nor say why not. */
+export function unsettled(service: Service): string[] {
+  return proposalsIn(service)
+    .filter(({ state, error, dueAt, ...row }) => {
+      if (state === "Failed" || state === "Expired") return error === null;
+      const administrators = JSON.parse(row.administrators) as string[];
+      const isSigned = agreeingOf(administrators, JSON.parse(row.signatures)) >= row.required;
+      const isOver = state === "Settled" || state === "Replaced" || state === "Withdrawn";
+      return dueAt !== null || (isSigned && !isOver);
+    })
+    .map(({ state, error, dueAt }) => JSON.stringify({ state, error, dueAt }));
+}
+
+/** Proposals with a settlement that is not theirs, or that is not on the chain, or whose end they do not tell. */
+export function settledOtherwise(service: Service): string[] {
+  const { ledger, source } = service;
+  const blocks = ledger.blocks;
+  const onChain = new Map(
+    blocks.flatMap(({ transactions }) => transactions).map((tx) => [tx.hash, tx]),
+  );
+  return proposalsIn(service).flatMap(({ state, txHash, ...row }) => {
+    const tx = onChain.get(txHash ?? "");
+    const isThere = tx?.isValid === true;
+    if (isThere !== (state === "Settled")) return [`${state}, and on the chain: ${isThere}`];
+    if (!isThere) return [];
+    const { utxo } = JSON.parse(row.output) as LiveOutput;
+    const [hash = "", index] = utxo.split("#");
+    const output = outputOf(blocks, utxo);
+    const datum = output && escrowOf(source, output);
+    if (!datum) return [`${utxo} is no escrow`];
+    const tag = bytesToHex(ownReferenceDatum(hash, Number(index)));
+    const { buyer, seller } = JSON.parse(row.split) as Split;
+    const shares = [
+      { funds: buyer, address: datum.buyerReturnAddress ?? datum.buyer },
+      { funds: seller, address: datum.sellerReturnAddress ?? datum.seller },
+    ];
+    const wrong = shares.filter(({ funds, address }) => {
+      const owed = sumOf(funds.map(fundsOf));
+      const paid = paidTo(tx, tag, address);
+      return (
+        [...owed].some(([unit, amount]) => (paid.get(unit) ?? 0n) < amount) ||
+        [...paid].some(([unit, amount]) => amount > most(unit, owed.get(unit) ?? 0n))
+      );
+    });
+    const signers = row.prepared === null ? 2 : signersOf(tx).length;
+    return wrong.length > 0 || signers < 2
+      ? [JSON.stringify({ wrong, signers, split: row.split })]
+      : [];
+  });
+}
+
+/** What a share comes to at the most: the ledger wants so much in each output. */
+const most = (unit: string, share: bigint): bigint =>
+  unit === "" && share > 0n && share < LEAST_COIN ? LEAST_COIN : share;
+const LEAST_COIN = 1_500_000n;
+
+/** Administrators who really signed a transaction. */
+function signersOf({ cbor, hash }: Sent) {
+  const witnesses = readWitnesses(bytesToHex(cbor))?.witnesses ?? [];
+  return ADMINISTRATORS.filter(({ paymentPublicKey }) =>
+    witnesses.some(
+      ({ publicKey, signature }) =>
+        bytesToHex(publicKey) === bytesToHex(paymentPublicKey) &&
+        isSignedBy(publicKey, hexToBytes(hash), signature),
+    ),
+  );
+}

@@ -1,0 +1,87 @@
+/** What an escrow contract wants of a settlement: rules 26 to 30 of docs/escrow-contract.md. */
+import { blake2b } from "@noble/hashes/blake2.js";
+import { isCoseValid } from "../../../src/chain/cose.ts";
+import type { EscrowDatum } from "../../../src/chain/escrow-datum.ts";
+import { bytesToHex } from "../../../src/chain/hex.ts";
+import { keyHash } from "../../../src/chain/keys.ts";
+import {
+  decodePlutusData,
+  type PlutusData,
+  type PlutusMap,
+} from "../../../src/chain/plutus/data.ts";
+import { byteString, constr } from "../../../src/chain/plutus/fields.ts";
+import type { OutputReference } from "../../../src/chain/transaction/plan.ts";
+import { sumOf, type Value } from "../../../src/chain/transaction/value.ts";
+import { type Split, settlementMessage } from "../../../src/escrow/disputes/message.ts";
+import { fundsOf } from "../../../src/escrow/fold/escrow-outputs.ts";
+import type { SourceRow } from "../../../src/sources/record.ts";
+import { ADMINISTRATORS } from "./terms.ts";
+
+/** A settlement, as the contract sees it. */
+export interface Attempt {
+  own: OutputReference;
+  /** CBOR. */
+  redeemer: Uint8Array;
+  /** Key hashes that the transaction names. */
+  signers: readonly string[];
+  /** Whether an address gets so much for this escrow. */
+  pays(address: string, owed: Value): boolean;
+}
+
+/** Whether enough administrators want an escrow settled like this. */
+export function isAgreed(
+  { type, requiredAdminSignatures }: SourceRow,
+  { own, redeemer, signers, pays }: Attempt,
+  datum: EscrowDatum,
+): boolean {
+  const enough = requiredAdminSignatures ?? 0;
+  const agreeing = (vkeys: readonly string[]) =>
+    ADMINISTRATORS.filter(({ vkey }) => vkeys.includes(vkey)).length >= enough;
+  if (type === "Web3ChainV1") return agreeing(signers);
+  const { split, signatures } = readSettlement(redeemer);
+  const message = settlementMessage(own, split);
+  const payloads = [message, blake2b(message, { dkLen: 28 })];
+  const signed = signatures.filter(([publicKey, headers, signature]) =>
+    payloads.some((payload) =>
+      isCoseValid({ headers, payload, signature, publicKey, address: null }),
+    ),
+  );
+  const { buyerReturnAddress, sellerReturnAddress, buyer, seller } = datum;
+  const owed = (funds: Split["buyer"]) => sumOf(funds.map(fundsOf));
+  return (
+    signatures.length <= ADMINISTRATORS.length &&
+    agreeing(signed.map(([publicKey]) => keyHash(publicKey))) &&
+    pays(buyerReturnAddress ?? buyer, owed(split.buyer)) &&
+    pays(sellerReturnAddress ?? seller, owed(split.seller))
+  );
+}
+
+type Signature = [publicKey: Uint8Array, headers: Uint8Array, signature: Uint8Array];
+
+/** @throws PlutusDataError */
+function readSettlement(redeemer: Uint8Array): { split: Split; signatures: Signature[] } {
+  const [buyer, seller, list] = constr(decodePlutusData(redeemer), "redeemer", 4).fields;
+  const signatures = (Array.isArray(list) ? list : []).map((one): Signature => {
+    const [publicKey, headers, signature] = constr(one, "signature", 0).fields.map((field) =>
+      byteString(field, "signature", 256),
+    );
+    if (!publicKey || !headers || !signature) throw new Error("a signature has three parts");
+    return [publicKey, headers, signature];
+  });
+  return { split: { buyer: fundsIn(buyer), seller: fundsIn(seller) }, signatures };
+}
+
+function fundsIn(value: PlutusData | undefined): { unit: string; amount: string }[] {
+  return entriesOf(value).flatMap(([policyId, assets]) =>
+    entriesOf(assets).map(([name, amount]) => ({
+      unit: [policyId, name].map((one) => bytesToHex(byteString(one, "unit", 32))).join(""),
+      amount: String(amount),
+    })),
+  );
+}
+
+function entriesOf(data: PlutusData | undefined): [PlutusData, PlutusData][] {
+  return typeof data === "object" && !Array.isArray(data) && "entries" in data
+    ? (data as PlutusMap).entries
+    : [];
+}
