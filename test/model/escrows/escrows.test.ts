@@ -121,6 +121,14 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
     ],
   ],
   [
+    "a lock that a restored database forgot, and that was shown after its purchase had expired",
+    "Web3ChainV2",
+    [
+      ...deeds(["request", 532], ["wait", 463], ["forget", 611], ["deadline", 979]),
+      ...deeds(["lag", 562], ["round", 794]),
+    ],
+  ],
+  [
     "a signed settlement of an escrow that was moved elsewhere, which waited for ever for its output",
     "Web3ChainV2",
     deeds(["dispute", 104], ["stepByHand", 963], ["propose", 462]),
