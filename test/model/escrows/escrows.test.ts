@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { runs } from "../../support/effort.ts";
+import type { Deed } from "./deeds.ts";
 import { endOf, STORIES } from "./stories.ts";
-import type { Deed } from "./story.ts";
 
 const NOTHING_WRONG = {
   notEnded: [],

@@ -1,7 +1,8 @@
 /** Stories by chance. */
 import fc from "fast-check";
 import { PAYMENT_SOURCE_TYPES, type PaymentSourceType } from "../../../src/chain/network.ts";
-import { DEEDS, type Deed, Story } from "./story.ts";
+import { DEEDS, type Deed } from "./deeds.ts";
+import { Story } from "./story.ts";
 import type { Party } from "./terms.ts";
 
 const nat = fc.nat(1023);

@@ -6,7 +6,6 @@ import { readOpen } from "../../../src/wallets/spending/stored/transactions.ts";
 import type { SubmitFault } from "../ledger.ts";
 import { vanished } from "./asked.ts";
 import {
-  allRecords,
   askedInVain,
   forgotten,
   foundOtherwise,
@@ -16,44 +15,14 @@ import {
   wrongCharges,
   wrongEvents,
 } from "./checks.ts";
-import { proposalsIn, propose, settledOtherwise, sign, unsettled } from "./disputes.ts";
+import { type Deed, faultsOf } from "./deeds.ts";
+import { propose, settledOtherwise, sign, unsettled } from "./disputes.ts";
+import { BLOCK_MS, isOver, pauseOf, timesOf } from "./pace.ts";
 import type { Faults } from "./process.ts";
 import { Service } from "./service.ts";
 import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
 import { PARTIES, type Party, QUOTES } from "./terms.ts";
 
-/** What can happen while escrows live, each with a number that says how, and how often it does. */
-export const DEEDS = {
-  request: 6,
-  ask: 8,
-  round: 14,
-  mine: 3,
-  sync: 3,
-  run: 4,
-  wait: 3,
-  deadline: 4,
-  days: 1,
-  cancel: 1,
-  recover: 2,
-  rollback: 3,
-  evict: 1,
-  submitFault: 1,
-  failingCalls: 1,
-  lag: 1,
-  failScript: 1,
-  stepByHand: 3,
-  lockByHand: 1,
-  dispute: 1,
-  propose: 3,
-  sign: 1,
-  settleByHand: 1,
-  save: 1,
-  restore: 1,
-  forget: 2,
-} as const;
-export type Deed = readonly [kind: keyof typeof DEEDS, n: number];
-
-const BLOCK_MS = 20_000;
 const MINUTE = 60_000;
 /** Chain time in which everything has to come to its end, once the last deadline is over. */
 const SETTLES_MS = 2 * 60 * MINUTE;
@@ -123,7 +92,7 @@ export class Story {
         this.#pass(10_000 * (n % 60));
         break;
       case "deadline":
-        this.#passTo(of(this.#times(), rest) + (n % 5) * MINUTE - 2 * MINUTE);
+        this.#passTo(of(timesOf(this.#service), rest) + (n % 5) * MINUTE - 2 * MINUTE);
         break;
       case "days":
         this.#pass((1 + (n % 3)) * 24 * 60 * MINUTE);
@@ -206,9 +175,9 @@ export class Story {
     ledger.transactionsBehind = 0;
     service.failingCalls = 0;
     const begun = ledger.now;
-    const until = () => Math.max(begun, ...this.#times()) + SETTLES_MS;
-    do await this.#round(this.#pause(), {});
-    while (ledger.now < until() && !this.#isOver());
+    const until = () => Math.max(begun, ...timesOf(service)) + SETTLES_MS;
+    do await this.#round(pauseOf(service), {});
+    while (ledger.now < until() && !isOver(service));
     for (let i = 0; i < FINAL_BLOCKS; i++) {
       this.#pass(BLOCK_MS);
       ledger.mine();
@@ -281,53 +250,6 @@ export class Story {
     this.#pass(Math.max(time - this.#service.ledger.now, 0));
   }
 
-  /** All times of the escrows that there are. */
-  #times(): number[] {
-    const times = allRecords(this.#service).flatMap(({ terms, state }) => [
-      ...[terms.payByTime, terms.submitResultTime, terms.unlockTime],
-      ...[terms.externalDisputeUnlockTime, state.buyerCooldown, state.sellerCooldown],
-    ]);
-    const settled = proposalsIn(this.#service).map(
-      ({ opensAt, expiresAt }) => expiresAt ?? opensAt,
-    );
-    return [0, ...times.map(Number), ...settled];
-  }
-
-  /** How long nothing happens by itself. */
-  #pause(): number {
-    const { database, ledger } = this.#service;
-    if (this.#isUnderWay()) return BLOCK_MS;
-    const [row] = database.all<{ escrows: number | null; settlements: number | null }>(
-      `SELECT (SELECT min(at) FROM (SELECT due_at AS at FROM escrow WHERE due_at IS NOT NULL
-         UNION ALL SELECT terms->>'payByTime' + 1000 FROM escrow
-           WHERE on_chain_state IS NULL AND expired_at IS NULL)) AS escrows,
-         (SELECT min(due_at) FROM dispute_proposal) AS settlements`,
-    );
-    const { escrows = null, settlements = null } = row ?? {};
-    // Administrators have a day to sign a transaction.
-    if (escrows === null && settlements !== null)
-      return Math.max(settlements - ledger.now, BLOCK_MS);
-    const next = Math.min(escrows ?? 0, settlements ?? Number.POSITIVE_INFINITY) - ledger.now;
-    return Math.min(Math.max(next, BLOCK_MS), 30 * MINUTE);
-  }
-
-  #isUnderWay(): boolean {
-    const [row] = this.#service.database.all<{ waiting: number }>(
-      `SELECT count(*) AS waiting FROM wallet_transaction
-       WHERE phase IN ('Stored', 'Sent', 'RolledBack', 'InBlock')`,
-    );
-    return row?.waiting !== 0 || !this.#service.ledger.isLongest;
-  }
-
-  #isOver(): boolean {
-    const rows = this.#service.database.all<{ open: number }>(
-      `SELECT count(*) AS open FROM escrow WHERE due_at IS NOT NULL OR under_way IS NOT NULL
-         OR (on_chain_state IS NULL AND expired_at IS NULL AND terms->>'isRequested')
-       UNION ALL SELECT count(*) FROM dispute_proposal WHERE due_at IS NOT NULL`,
-    );
-    return rows.every(({ open }) => open === 0) && !this.#isUnderWay();
-  }
-
   /** Somebody puts one of our transactions into a block whose producer finds its script failing. */
   async #failScript(n: number): Promise<void> {
     const { ledger, db } = this.#service;
@@ -346,11 +268,4 @@ export class Story {
       others.map(({ hash }) => hash),
     );
   }
-}
-
-/** Most processes live: one in four dies, and one in eight hears nothing from its database. */
-function faultsOf(n: number): Faults {
-  if (n % 8 === 7) return { repeats: true };
-  if (n % 4 !== 1) return {};
-  return { dies: 1 + ((n >> 3) % 40), when: (n >> 2) % 2 === 0 ? "before" : "after" };
 }

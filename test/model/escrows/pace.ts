@@ -1,0 +1,53 @@
+/** How long it takes until something happens by itself, and whether all has happened. */
+import { allRecords } from "./checks.ts";
+import { proposalsIn } from "./disputes.ts";
+import type { Service } from "./service.ts";
+
+/** Milliseconds between two blocks. */
+export const BLOCK_MS = 20_000;
+const LONGEST_MS = 30 * 60_000;
+
+/** All times of the escrows and proposals that there are, epoch milliseconds, and 0. */
+export function timesOf(service: Service): number[] {
+  const times = allRecords(service).flatMap(({ terms, state }) => [
+    ...[terms.payByTime, terms.submitResultTime, terms.unlockTime],
+    ...[terms.externalDisputeUnlockTime, state.buyerCooldown, state.sellerCooldown],
+  ]);
+  const settled = proposalsIn(service).map(({ opensAt, expiresAt }) => expiresAt ?? opensAt);
+  return [0, ...times.map(Number), ...settled];
+}
+
+/** Milliseconds in which nothing happens by itself, but for a block. */
+export function pauseOf(service: Service): number {
+  const { database, ledger } = service;
+  if (isUnderWay(service)) return BLOCK_MS;
+  const [row] = database.all<{ escrows: number | null; settlements: number | null }>(
+    `SELECT (SELECT min(at) FROM (SELECT due_at AS at FROM escrow WHERE due_at IS NOT NULL
+       UNION ALL SELECT terms->>'payByTime' + 1000 FROM escrow
+         WHERE on_chain_state IS NULL AND expired_at IS NULL)) AS escrows,
+       (SELECT min(due_at) FROM dispute_proposal) AS settlements`,
+  );
+  const { escrows = null, settlements = null } = row ?? {};
+  // Administrators have a day to sign a transaction.
+  if (escrows === null && settlements !== null) return Math.max(settlements - ledger.now, BLOCK_MS);
+  const next = Math.min(escrows ?? 0, settlements ?? Number.POSITIVE_INFINITY) - ledger.now;
+  return Math.min(Math.max(next, BLOCK_MS), LONGEST_MS);
+}
+
+/** Whether nothing is left to be done, and nothing on its way. */
+export function isOver(service: Service): boolean {
+  const rows = service.database.all<{ open: number }>(
+    `SELECT count(*) AS open FROM escrow WHERE due_at IS NOT NULL OR under_way IS NOT NULL
+       OR (on_chain_state IS NULL AND expired_at IS NULL AND terms->>'isRequested')
+     UNION ALL SELECT count(*) FROM dispute_proposal WHERE due_at IS NOT NULL`,
+  );
+  return rows.every(({ open }) => open === 0) && !isUnderWay(service);
+}
+
+function isUnderWay({ database, ledger }: Service): boolean {
+  const [row] = database.all<{ waiting: number }>(
+    `SELECT count(*) AS waiting FROM wallet_transaction
+     WHERE phase IN ('Stored', 'Sent', 'RolledBack', 'InBlock')`,
+  );
+  return row?.waiting !== 0 || !ledger.isLongest;
+}
