@@ -284,14 +284,15 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
   });
 
   test("the overview's chart has the numbers of the service", async () => {
-    const { byState } = await api<{ byState: { onChainState: string; count: number }[] }>(
+    const { byState } = await api<{ byState: { onChainState: string | null; count: number }[] }>(
       "GET",
       "/payment/count?network=Preprod",
     );
     await show(page, "#/overview");
     const chart = page.getByRole("region", { name: "Payments" });
     for (const { onChainState, count } of byState) {
-      const state = page.getByText(words(onChainState), { exact: true });
+      const name = onChainState === null ? "Nothing locked" : words(onChainState);
+      const state = page.getByText(name, { exact: true });
       await chart
         .locator("dl.bars > div", { has: state, hasText: new RegExp(`${count}$`) })
         .waitFor();

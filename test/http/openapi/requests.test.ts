@@ -76,6 +76,7 @@ const EXCUSED: Readonly<Record<string, RegExp>> = {
     /\bblockchainIdentifier\b|^supportedPaymentSourceIndex: must be left out for an agent of/,
   "Terms inside the request say whether the resource takes one":
     /^paymentIdentifier: the resource (requires|does not take) one$/,
+  "One of two parameters is needed": /^webhookId: is required, or recordId$/,
   "A header stands in for a field": /^Idempotency-Key: is required, or a paymentIdentifier$/,
   "A bound is another time of the same request": /^startDate: must not be after endDate$/,
   "The key was used before": /^Idempotency-Key: was used for another request$/,
