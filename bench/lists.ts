@@ -19,14 +19,15 @@ const TERMS = {
 /** With what is aimed at: a tenth of the CPU milliseconds that the existing services take. */
 const listsOf = (webhookId: string) =>
   [
-    { path: "/api-key-status", list: null, goal: 1.7 },
-    { path: `/x402/payments?take=${ROWS}`, list: "PaymentAttempts", goal: 5.1 },
+    { path: "/api-key-status", list: null, rows: 1, goal: 1.7 },
+    { path: `/x402/payments?take=${ROWS}`, list: "PaymentAttempts", rows: ROWS, goal: 5.1 },
     {
       path: `/webhooks/deliveries?limit=${ROWS}&webhookId=${webhookId}`,
       list: "Deliveries",
+      rows: ROWS,
       goal: null,
     },
-    { path: `/audit?limit=${ROWS}`, list: "AuditEntries", goal: null },
+    { path: `/audit?limit=${ROWS}`, list: "AuditEntries", rows: ROWS, goal: null },
   ] as const;
 
 /** Loads the service with each list, of a hundred rows that the service wrote itself. */
@@ -61,14 +62,11 @@ export async function benchLists(context: BenchContext): Promise<Row[]> {
       if (list !== null && data[list]?.length !== ROWS)
         throw new Error(`GET ${path}: not the page of ${ROWS} that was written`);
     }
-    const kinds = lists.map(({ path, list }) => ({
-      path: () => `/api/v1${path}`,
-      rows: list === null ? 1 : ROWS,
-    }));
+    const kinds = lists.map(({ path, rows }) => ({ path: () => `/api/v1${path}`, rows }));
     const measured = await measureAboveFloor(service, kinds, context.quick);
-    return lists.map(({ path, list, goal }, i) => ({
+    return lists.map(({ path, rows, goal }, i) => ({
       request: `GET ${path.replace(/\?.*/, "")}`,
-      rows: list === null ? 1 : ROWS,
+      rows,
       ...measured[i],
       goal: goal ?? "–",
     }));

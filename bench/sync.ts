@@ -18,8 +18,8 @@ import type { Row } from "./support/table.ts";
 
 const TRANSACTIONS_PER_BLOCK = 4;
 const POLL_MS = 50;
-/** Calls that the service makes at once. */
-const CALLS_AT_ONCE = 6;
+/** As many as the follower of a source reads at once. */
+const CALLS_AT_ONCE = 5;
 /** So long for one step means that the sync has stopped. */
 const STOPPED_AFTER_S = 120;
 /** What is aimed at above the calls alone. */
@@ -132,15 +132,7 @@ async function callAlone(node: DevnetNode, calls: number): Promise<number> {
   const floor = await startFloor();
   try {
     const url = floor.readUrl(`${node.url}/txs/${first.tx.hash}/cbor`, CALLS_AT_ONCE);
-    const answer = async () => {
-      const response = await fetch(url);
-      await response.arrayBuffer();
-      if (!response.ok) throw new Error(`the floor answers ${response.status}`);
-    };
-    await answer();
-    const before = floor.cpuMs();
-    for (let made = 0; made < calls; made += CALLS_AT_ONCE) await answer();
-    return (floor.cpuMs() - before) / calls;
+    return (await floor.cpuMsOf(url, Math.ceil(calls / CALLS_AT_ONCE))) / CALLS_AT_ONCE;
   } finally {
     await floor.close();
   }

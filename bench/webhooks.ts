@@ -98,15 +98,7 @@ async function sendingAlone(deliveries: number): Promise<number> {
   const floor = await startFloor();
   try {
     const url = floor.postUrl(`${receiver.url}/floor`, CLAIMED_AT_ONCE, DATA.length);
-    const answer = async () => {
-      const response = await fetch(url);
-      await response.arrayBuffer();
-      if (!response.ok) throw new Error(`the floor answers ${response.status}`);
-    };
-    await answer();
-    const before = floor.cpuMs();
-    for (let sent = 0; sent < deliveries; sent += CLAIMED_AT_ONCE) await answer();
-    return (floor.cpuMs() - before) / deliveries;
+    return (await floor.cpuMsOf(url, Math.ceil(deliveries / CLAIMED_AT_ONCE))) / CLAIMED_AT_ONCE;
   } finally {
     await floor.close();
     await receiver.close();

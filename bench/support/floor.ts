@@ -26,6 +26,12 @@ export interface Floor {
   readUrl(address: string, times: number): string;
   /** CPU milliseconds of workerd so far. */
   cpuMs(): number;
+  /**
+   * Asks for a URL one time after the other, after a first one that is not counted.
+   *
+   * @returns CPU milliseconds of each
+   */
+  cpuMsOf(url: string, times: number): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -37,6 +43,7 @@ export async function startFloor(): Promise<Floor> {
   const host = await startHost({ bindings: {}, rateLimits: false, isDirect: true, bundle });
   const pid = workerdPid();
   await fill(host);
+  const cpuMsSoFar = () => cpuMs(pid);
   return {
     emptyUrl: () => `${host.url}/api`,
     queryUrl(rows, bytes) {
@@ -50,12 +57,24 @@ export async function startFloor(): Promise<Floor> {
     readUrl(address, times) {
       return `${host.url}/api?${new URLSearchParams({ address, times: `${times}` })}`;
     },
-    cpuMs: () => cpuMs(pid),
+    cpuMs: cpuMsSoFar,
+    async cpuMsOf(url, times) {
+      await ask(url);
+      const before = cpuMsSoFar();
+      for (let asked = 0; asked < times; asked++) await ask(url);
+      return (cpuMsSoFar() - before) / times;
+    },
     async close() {
       await host.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+async function ask(url: string): Promise<void> {
+  const response = await fetch(url);
+  await response.arrayBuffer();
+  if (!response.ok) throw new Error(`the floor answers ${response.status}`);
 }
 
 const FETCH = `async fetch(request, env) {

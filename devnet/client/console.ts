@@ -29,6 +29,14 @@ export interface Look {
   size: keyof typeof SIZES;
 }
 
+/** All of them; those next to each other differ most. */
+export const LOOKS: readonly Look[] = [
+  { theme: "light", size: "desktop" },
+  { theme: "dark", size: "phone" },
+  { theme: "dark", size: "desktop" },
+  { theme: "light", size: "phone" },
+];
+
 /** A signed-in tab, and what its console complained of: broken policies and uncaught errors among it. */
 export interface Tab {
   page: Page;

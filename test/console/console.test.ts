@@ -13,6 +13,7 @@ import type { Page } from "../../console/ui/resource.ts";
 import { ask } from "../../devnet/client/api.ts";
 import {
   findChromium,
+  LOOKS,
   type Look,
   launch,
   openConsole,
@@ -88,12 +89,6 @@ describe("GET /console", () => {
   });
 });
 
-const LOOKS: readonly Look[] = [
-  { theme: "light", size: "desktop" },
-  { theme: "dark", size: "phone" },
-  { theme: "dark", size: "desktop" },
-  { theme: "light", size: "phone" },
-];
 const TABS = LIST_PAGES.flatMap(({ name, tabs }) =>
   tabs.map((tab, i) => `#/${name}${i === 0 ? "" : `?tab=${tab.name}`}`),
 );

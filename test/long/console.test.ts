@@ -10,6 +10,7 @@ import { LIST_PAGES } from "../../console/pages/lists.ts";
 import { type ApiAccess, ask } from "../../devnet/client/api.ts";
 import {
   findChromium,
+  LOOKS,
   type Look,
   launch,
   openConsole,
@@ -27,13 +28,6 @@ const DAY_MS = 86_400_000;
 /** Blocks come every two seconds; a step takes a few of them. */
 const ACT_MS = 30_000;
 const ALL_MS = 1_200_000;
-/** They take turns: each does a quarter of the actions. */
-const LOOKS: readonly Look[] = [
-  { theme: "light", size: "desktop" },
-  { theme: "dark", size: "phone" },
-  { theme: "dark", size: "desktop" },
-  { theme: "light", size: "phone" },
-];
 
 /** Takes anything. */
 const receiver = createServer((request, response) => {
@@ -65,6 +59,7 @@ test("each action of each list is done once", { timeout: ALL_MS }, async () => {
   expect(props.evm ? missing : missing.filter((one) => !one.startsWith("x402/"))).toEqual([]);
   const browser = await launch(chromium);
   try {
+    // They take turns: each does a quarter of the actions.
     const pages = await Promise.all(LOOKS.map((look) => open(browser, look)));
     const problems: string[] = [];
     for (const [i, act] of acts.entries()) {

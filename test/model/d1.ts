@@ -1,8 +1,6 @@
 /** The model's database as the binding of a Worker, for code that makes its own queries. */
 import type { ModelDatabase } from "./database.ts";
-
-/** What stands between a process and the database. */
-export type Step = <T>(run: () => T) => Promise<T>;
+import type { Step } from "./dying.ts";
 
 interface Prepared {
   sql: string;

@@ -8,8 +8,3 @@ export function newJournal(): Journal {
     file.prepare(sql).all(...(params as SQLInputValue[])) as never[];
   return new Journal(execute);
 }
-
-/** A process of a model died at one of its steps. */
-export class Died extends Error {
-  override name = "Died";
-}

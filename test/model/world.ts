@@ -11,7 +11,8 @@ import {
 } from "../../src/wallets/spending/stored/wallet.ts";
 import type { WalletTransaction } from "../../src/wallets/spending/transaction.ts";
 import { ModelDatabase } from "./database.ts";
-import { Died, newJournal } from "./journal.ts";
+import { Died, type Faults, stepsOf } from "./dying.ts";
+import { newJournal } from "./journal.ts";
 import { ModelLedger } from "./ledger.ts";
 import { PAYMENTS, paymentWork } from "./payments.ts";
 import { STEP_ADDRESS, STEP_COIN, STEPS, stepWork } from "./steps.ts";
@@ -29,16 +30,11 @@ const database = new ModelDatabase(`${PAYMENTS}; ${STEPS}`, [
   "hot_wallet",
 ]);
 
-interface RunOptions {
-  /** Number of the step at which the process dies, from 1. */
-  dies?: number;
-  when?: "before" | "after";
+interface RunOptions extends Faults {
   /** Number of the step at which somebody changes all steps that were never under way. */
   changes?: number;
   /** Whether they ask for something else then. */
   asksOther?: boolean;
-  /** Whether the database's answers are lost, and its batches sent again. */
-  repeats?: boolean;
 }
 
 /** What is special about a step. */
@@ -176,25 +172,11 @@ export class World {
   }
 
   /** A process, which may die at one of its steps, before or after the step takes effect. */
-  async run({
-    dies: k = Number.POSITIVE_INFINITY,
-    when = "before",
-    repeats = false,
-    changes = 0,
-    asksOther = false,
-  }: RunOptions = {}): Promise<void> {
-    let steps = 0;
-    const step = async <T>(run: () => T): Promise<T> => {
-      // Others have their turn in between.
-      await null;
-      const n = ++steps;
+  async run({ changes = 0, asksOther = false, ...faults }: RunOptions = {}): Promise<void> {
+    const step = stepsOf(faults, (n) => {
       if (n === changes) this.#change(asksOther);
-      if (n > k || (n === k && when === "before")) throw new Died();
-      const result = run();
-      if (n === k) throw new Died();
-      return result;
-    };
-    const db = database.seenBy(step, repeats);
+    });
+    const db = database.seenBy(step, faults.repeats ?? false);
     try {
       await runWallet({
         network: "Preprod",

@@ -12,7 +12,7 @@ import type { EscrowRecord, LiveOutput, StoredFunds } from "../record.ts";
 import { administratorKeys, firstSigners } from "./administrators.ts";
 import { type Split, settlementMessage } from "./message.ts";
 import type { Prepared, SettlementAsked } from "./prepare.ts";
-import { proposalsOf, updateProposal } from "./store.ts";
+import { proposalsOf, updateProposal, utxoOf } from "./store.ts";
 import {
   disputeProposal,
   type PreparedSettlement,
@@ -189,8 +189,6 @@ function unknownAdministrators(): ApiError {
     "blockchainIdentifier: its payment source does not say who the contract's administrators are, or how many have to agree",
   );
 }
-
-const utxoOf = ({ output }: ProposalRow) => (JSON.parse(output) as LiveOutput).utxo;
 
 /** @throws ApiError 400 when the parts are not all that is locked, unit by unit */
 function requireWhole({ BuyerFunds, SellerFunds }: ProposalAsked, { value }: LiveOutput): void {

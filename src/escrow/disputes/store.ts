@@ -14,6 +14,10 @@ export type ProposalChange = Partial<
   Pick<ProposalRow, "state" | "signatures" | "txHash" | "error" | "failures" | "dueAt">
 >;
 
+/** Name of the output that a proposal settles. */
+export const utxoOf = ({ output }: Pick<ProposalRow, "output">) =>
+  (JSON.parse(output) as LiveOutput).utxo;
+
 /** The statement that changes a row as it was read; it aborts its batch when the row has changed. */
 export function updateProposal(
   db: Database,
@@ -95,7 +99,7 @@ export async function waitingFor(
   db: Database,
   rows: readonly Pick<ProposalRow, "sourceId" | "output">[],
 ): Promise<Map<string, string>> {
-  const outputs = JSON.stringify(rows.map(({ output }) => (JSON.parse(output) as LiveOutput).utxo));
+  const outputs = JSON.stringify(rows.map(utxoOf));
   const found = await db.all<{ id: string; sourceId: string; utxo: string }>(
     `SELECT id, source_id AS sourceId, output->>'utxo' AS utxo FROM dispute_proposal
      WHERE state IN ('Collecting', 'SettleRequested')
@@ -108,12 +112,12 @@ export async function waitingFor(
 /** Whether the output that a proposal settles is still its escrow's, as far as the chain has been followed. */
 export async function isHeld(
   db: Database,
-  { sourceId, output }: Pick<ProposalRow, "sourceId" | "output">,
+  row: Pick<ProposalRow, "sourceId" | "output">,
 ): Promise<boolean> {
   const found = await db.all(
     "SELECT 1 FROM escrow WHERE source_id = ? AND utxo = ? LIMIT 1",
-    sourceId,
-    (JSON.parse(output) as LiveOutput).utxo,
+    row.sourceId,
+    utxoOf(row),
   );
   return found.length > 0;
 }

@@ -22,6 +22,7 @@ import {
   type ProposalChange,
   readProposals,
   updateProposal,
+  utxoOf,
   waitingFor,
 } from "./store.ts";
 import { DISPUTE_WORK, type ProposalRow } from "./tables.ts";
@@ -191,7 +192,7 @@ function unlessReplaced(
   change: ProposalChange | null,
   waiting: ReadonlyMap<string, string>,
 ): ProposalChange | null {
-  const other = waiting.get(`${row.sourceId}:${(JSON.parse(row.output) as LiveOutput).utxo}`);
+  const other = waiting.get(`${row.sourceId}:${utxoOf(row)}`);
   const isReplaced = change?.state === "SettleRequested" && other !== undefined && other !== row.id;
   return isReplaced ? { state: "Replaced", error: null, dueAt: null } : change;
 }

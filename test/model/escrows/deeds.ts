@@ -1,5 +1,5 @@
 /** What happens in a story. */
-import type { Faults } from "./process.ts";
+import type { Faults } from "../dying.ts";
 
 /** What can happen while escrows live, each with a number that says how, and how often it does. */
 export const DEEDS = {

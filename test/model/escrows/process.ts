@@ -1,25 +1,16 @@
-/** How the service's processes run, and go wrong. */
+/** How the service's processes run. */
 import { drizzle } from "drizzle-orm/d1";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { ProviderError } from "../../../src/chain/provider/provider.ts";
 import type { Database } from "../../../src/db/client.ts";
 import { StaleCursor } from "../../../src/indexer/cursor.ts";
 import { StaleWallet } from "../../../src/wallets/spending/stored/wallet.ts";
-import { d1Of, type Step } from "../d1.ts";
+import { d1Of } from "../d1.ts";
 import type { ModelDatabase } from "../database.ts";
-import { Died } from "../journal.ts";
+import { Died, type Faults, type Step, stepsOf } from "../dying.ts";
 import type { ModelLedger } from "../ledger.ts";
 import { providerOf } from "./provider.ts";
 import { scriptOf } from "./terms.ts";
-
-/** How a process goes wrong. */
-export interface Faults {
-  /** Number of the awaited step at which it dies, from 1, and whether that takes effect. */
-  dies?: number;
-  when?: "before" | "after";
-  /** Whether the database's answers are lost, and its batches sent again. */
-  repeats?: boolean;
-}
 
 /** What processes run on. */
 interface Ground {
@@ -42,19 +33,11 @@ const EXPECTED = [Died, StaleWallet, StaleCursor, ProviderError];
 /** Runs a process until it ends, or is ended. */
 export async function runProcess(
   ground: Ground,
-  { dies: k = Number.POSITIVE_INFINITY, when = "before", repeats = false }: Faults,
+  faults: Faults,
   work: (reach: Reach) => Promise<void>,
 ): Promise<void> {
   const { type, ledger, database } = ground;
-  let steps = 0;
-  const step = async <T>(run: () => T): Promise<T> => {
-    await null;
-    const n = ++steps;
-    if (n > k || (n === k && when === "before")) throw new Died();
-    const result = run();
-    if (n === k) throw new Died();
-    return result;
-  };
+  const step = stepsOf(faults);
   const call = <T>(run: () => T): Promise<T> =>
     step(() => {
       if (ground.failingCalls > 0) {
@@ -67,7 +50,7 @@ export async function runProcess(
   const cbor = script.from === "witness" ? script.cbor : "";
   try {
     await work({
-      db: databaseOf(database, step, repeats),
+      db: databaseOf(database, step, faults.repeats),
       provider: providerOf(ledger, cbor, call),
       step,
     });

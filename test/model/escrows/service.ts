@@ -21,12 +21,13 @@ import { haveFollowed, initialCursor } from "../../../src/sources/cursor.ts";
 import { runWallet } from "../../../src/wallets/run.ts";
 import { OutputView } from "../../../src/wallets/spending/outputs.ts";
 import { ModelDatabase } from "../database.ts";
+import type { Faults } from "../dying.ts";
 import { newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";
 import type { Output } from "../rules.ts";
 import { ASKED_SCHEMA, noteAsked } from "./asked.ts";
 import { refusedInputs } from "./contract.ts";
-import { databaseOf, type Faults, type Reach, runProcess } from "./process.ts";
+import { databaseOf, type Reach, runProcess } from "./process.ts";
 import { BEGINS, PARTIES, type Party, QUOTES, type Quote, SOURCES, WALLETS } from "./terms.ts";
 
 const TABLES = [

@@ -3,6 +3,7 @@ import { hashOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
 import { STEPS } from "../../../src/escrow/wanted.ts";
 import { readOpen } from "../../../src/wallets/spending/stored/transactions.ts";
+import type { Faults } from "../dying.ts";
 import type { SubmitFault } from "../ledger.ts";
 import { vanished } from "./asked.ts";
 import {
@@ -18,7 +19,6 @@ import {
 import { type Deed, faultsOf } from "./deeds.ts";
 import { propose, settledOtherwise, sign, unsettled } from "./disputes.ts";
 import { BLOCK_MS, isOver, pauseOf, timesOf } from "./pace.ts";
-import type { Faults } from "./process.ts";
 import { Service } from "./service.ts";
 import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
 import { PARTIES, type Party, QUOTES } from "./terms.ts";

@@ -14,9 +14,10 @@ import { ApiError } from "../../../src/http/errors.ts";
 import { runWallet } from "../../../src/wallets/run.ts";
 import { OutputView } from "../../../src/wallets/spending/outputs.ts";
 import { StaleWallet } from "../../../src/wallets/spending/stored/wallet.ts";
-import { d1Of, type Step } from "../d1.ts";
+import { d1Of } from "../d1.ts";
 import { ModelDatabase } from "../database.ts";
-import { Died, newJournal } from "../journal.ts";
+import { Died, type Faults, type Step, stepsOf } from "../dying.ts";
+import { newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";
 import { FOLLOWED, follow } from "./follower.ts";
 import { callerOf, insertKeys, requestOf } from "./keys.ts";
@@ -30,14 +31,6 @@ const database = new ModelDatabase(FOLLOWED, [
   ...["escrow", "escrow_request", "escrow_transaction", "escrow_action"],
   ...["wallet_transaction", "hot_wallet"],
 ]);
-
-interface RunOptions {
-  /** Number of the step at which the process dies, from 1. */
-  dies?: number;
-  when?: "before" | "after";
-  /** Whether the database's answers are lost, and its batches sent again. */
-  repeats?: boolean;
-}
 
 /** Keys that buy, three wallets that pay, their database and the chain. There is one market at a time. */
 export class Market {
@@ -136,21 +129,10 @@ export class Market {
   }
 
   /** A process of one wallet, which may die at one of its steps. */
-  async run(
-    n: number,
-    { dies = Number.POSITIVE_INFINITY, when = "before", repeats = false }: RunOptions = {},
-  ): Promise<void> {
+  async run(n: number, faults: Faults = {}): Promise<void> {
     const { row, keys } = PAYERS[n % PAYERS.length] as (typeof PAYERS)[number];
-    let steps = 0;
-    const step: Step = async (run) => {
-      await null;
-      const k = ++steps;
-      if (k > dies || (k === dies && when === "before")) throw new Died();
-      const result = run();
-      if (k === dies) throw new Died();
-      return result;
-    };
-    const db = this.#seen(step, repeats);
+    const step = stepsOf(faults);
+    const db = this.#seen(step, faults.repeats ?? false);
     const provider = this.ledger.seenBy(step);
     const { vkey } = row;
     try {
