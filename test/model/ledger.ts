@@ -57,6 +57,8 @@ export class ModelLedger {
   refuses: (tx: Sent, unspent: ReadonlyMap<string, Output>) => readonly number[] = () => [];
   /** Transactions whose script fails: it does so wherever the same inputs are, and no node takes them. */
   readonly #failing = new Set<string>();
+  /** Transactions whose script passed, which it does as surely, whatever rolled back its block. */
+  readonly #passed = new Set<string>();
   #blocks: ForgedBlock[];
   #mempool: Sent[] = [];
   #made = 0;
@@ -110,6 +112,7 @@ export class ModelLedger {
       if (size > BLOCK_BYTES) break;
       if (!isValidAt(one, slot) || !isPossible(one, unspent)) continue;
       unspent = applied(one, unspent);
+      this.#passed.add(one.hash);
       taken.push(one);
     }
     this.#blocks.push(this.#block(this.tip.height + 1, taken, unspent));
@@ -185,7 +188,7 @@ export class ModelLedger {
     returned: { name: string; output: Output },
     others: readonly string[],
   ): void {
-    const original = this.#mempool.find((one) => one.hash === hash);
+    const original = this.#mempool.find((one) => one.hash === hash && !this.#passed.has(hash));
     if (!original || !isPossible(original, this.tip.unspent) || !this.tip.unspent.has(cost)) return;
     const unspent = new Map(this.tip.unspent).set(returned.name, returned.output);
     unspent.delete(cost);

@@ -133,6 +133,11 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
     "Web3ChainV2",
     deeds(["dispute", 104], ["stepByHand", 963], ["propose", 462]),
   ],
+  [
+    "a step that was rolled back, whose script the model then had fail, though it had passed",
+    "Web3ChainV2",
+    deeds(["dispute", 720], ["rollback", 54], ["failScript", 713]),
+  ],
 ];
 
 function play(
