@@ -120,6 +120,8 @@ export const LOG_EVENTS = {
   "queue.messages_dead":
     "messages that failed six times: look for `queue.batch_failed` before it. Nothing is lost: the sweep does what they asked for",
   "deliveries.enqueue_failed": "nothing: the cron enqueues the deliveries again",
+  "deliveries.wave_failed":
+    "nothing: the outcomes are recorded once more, and the sweep finds what is due",
   "deliveries.outcomes_lost":
     "the database did not answer: the deliveries are sent again under the same ids",
   "delivery.failed":

@@ -1,4 +1,4 @@
-import { type Database, db, statement } from "../../db/client.ts";
+import { type Database, db, type Statement, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { ENDPOINTS_WITH_CREATOR, mayReceive, SEES_NOTES } from "../may-receive.ts";
 import type { SealedReceiver } from "./receiver.ts";
@@ -44,6 +44,26 @@ export async function claimDeliveries(
   endpointIds: readonly string[],
   now: number,
 ): Promise<Claim[]> {
+  const which = isOneOf(endpointIds);
+  const results = await db(env).batch([
+    ...claiming(env, endpointIds, now),
+    // Records that the sweep's messages have arrived.
+    statement(
+      `UPDATE webhook_endpoint AS e SET asked_until = NULL
+       WHERE asked_until IS NOT NULL AND ${which.sql}`,
+      ...which.params,
+    ),
+  ]);
+  return claimsOf(results);
+}
+
+/**
+ * Claims: two statements, whose results `claimsOf` reads. To be sent once: a claim whose answer is lost
+ * expires, while a second one would claim other deliveries.
+ *
+ * @param now - epoch milliseconds
+ */
+export function claiming(env: Env, endpointIds: readonly string[], now: number): Statement[] {
   const allowed = mayReceive(env, {
     kind: "webhook_delivery.kind",
     network: "webhook_delivery.network",
@@ -53,9 +73,7 @@ export async function claimDeliveries(
   });
   const which = isOneOf(endpointIds);
   const share = claimable(which, now);
-  // Sent once: a claim whose answer is lost expires, while a second one would claim other
-  // deliveries.
-  const [claimed, receivers] = await db(env).batch([
+  return [
     statement(
       `UPDATE webhook_delivery SET attempt = attempt + 1, claimed_until = ?, last_attempt_at = ?
        WHERE (endpoint_id, event_id) IN (
@@ -76,13 +94,11 @@ export async function claimDeliveries(
        FROM ${ENDPOINTS_WITH_CREATOR} WHERE ${which.sql}`,
       ...which.params,
     ),
-    // Records that the sweep's messages have arrived.
-    statement(
-      `UPDATE webhook_endpoint AS e SET asked_until = NULL
-       WHERE asked_until IS NOT NULL AND ${which.sql}`,
-      ...which.params,
-    ),
-  ]);
+  ];
+}
+
+/** The claims that the statements of `claiming` made. */
+export function claimsOf([claimed, receivers]: readonly D1Result[]): Claim[] {
   const found = new Map(
     ((receivers?.results ?? []) as ClaimedReceiver[]).map((receiver) => [receiver.id, receiver]),
   );

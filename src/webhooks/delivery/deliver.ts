@@ -12,7 +12,7 @@ import {
   readEvents,
 } from "./claim.ts";
 import { askFor } from "./messages.ts";
-import { type Outcome, recordOutcomes } from "./outcome.ts";
+import { type Later, type Outcome, recordAndClaim, recordOutcomes } from "./outcome.ts";
 import { openReceiver } from "./receiver.ts";
 import { type Attempt, type SendOptions, sendEvent } from "./send.ts";
 import { CLAIMED_AT_ONCE } from "./share.ts";
@@ -20,19 +20,23 @@ import { CLAIMED_AT_ONCE } from "./share.ts";
 const DEFAULT_TIMEOUT_MS = 15_000;
 /** An attempt must be recorded before its claim expires and the platform ends the invocation. */
 const MAX_TIMEOUT_MS = 25_000;
-/** How long a batch waits for its receivers; the next one does not wait for slower ones. */
-const BATCH_MS = 200;
+/** How long a wave's receivers are waited for; what comes next does not wait for slower ones. */
+const WAVE_MS = 200;
+/** Waves of one invocation, which may make a thousand requests: two for each delivery and some of D1's. */
+const MAX_WAVES = 50;
 /** Attempts that end within this time of one another are recorded together. */
 const GATHERED_MS = 50;
 /** A retry due sooner gets its own message; the sweep wakes the others. */
 const SWEPT_EVERY_MS = 60_000;
 
 /**
- * Sends what is due for the endpoints that messages name: claims as many deliveries as can be sent
- * concurrently, tries each once, and records the outcomes. Messages go back to the queue while
- * there may be more to claim; those whose endpoint has its whole share in flight are dropped, and
- * whoever frees some of it enqueues another. If stopped at any point, the claims expire and the
- * sweep enqueues again, so a receiver may get an event twice, but never misses one.
+ * Sends what is due for the endpoints that messages name, in waves: claims as many deliveries as can be
+ * sent concurrently, tries each once, and records the outcomes with the claim of the next, until there is
+ * nothing to claim. A wave that waits for a receiver is the last: it ends in the background, and the
+ * endpoints go back to the queue. Endpoints that are named twice go there at once, for another consumer; of
+ * one that has its whole share in flight, whoever frees some of it claims the next. If stopped at any
+ * point, the claims expire and the sweep enqueues again, so a receiver may get an event twice, but never
+ * misses one.
  *
  * @param inBackground - keeps the invocation alive for receivers that the batch does not wait for
  * @throws when the database fails; the messages must then be redelivered
@@ -43,34 +47,55 @@ export async function deliver(
   inBackground: (work: Promise<void>) => void,
 ): Promise<void> {
   const requestId = messages[0]?.requestId ?? "";
-  const endpointIds = [...new Set(messages.map(({ endpointId }) => endpointId))];
-  const claims = await claimDeliveries(env, endpointIds, Date.now());
+  const byEndpoint = Map.groupBy(messages, ({ endpointId }) => endpointId);
+  const endpointIds = [...byEndpoint.keys()];
+  const again = [...byEndpoint].flatMap(([id, { length }]) => Array<string>(length - 1).fill(id));
+  let claims = await claimDeliveries(env, endpointIds, Date.now());
   if (claims.length === 0) return;
-  const [events, origins] = await Promise.all([
-    eventsOf(env, claims),
+  const [origins] = await Promise.all([
     loopbackOrigins(env, Date.now() + DEFAULT_TIMEOUT_MS),
-    askFor(env, claims.length < CLAIMED_AT_ONCE ? [] : unfinished(messages), requestId),
+    askFor(env, claims.length < CLAIMED_AT_ONCE ? [] : again, requestId),
   ]);
   const options = {
     timeoutMs: Math.min(Number(env.WEBHOOK_TIMEOUT_MS) || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS),
     loopbackOrigins: origins,
     resolverUrl: env.DNS_OVER_HTTPS_URL,
   };
-  const attempts = claims.map(async (claim) => ({
-    claim,
-    attempt: await attemptOnce(env, claim, events.get(claim), options),
-  }));
-  const written = writeAsTheyEnd(env, attempts, requestId);
-  inBackground(written);
-  await within(BATCH_MS, written, () => undefined);
+  for (let wave = 1; claims.length > 0; wave++) {
+    const events = await eventsOf(env, claims);
+    const attempts = claims.map(async (claim) => ({
+      claim,
+      attempt: await attemptOnce(env, claim, events.get(claim), options),
+    }));
+    const outcomes = await within(WAVE_MS, Promise.all(attempts), () => null);
+    const next =
+      wave < MAX_WAVES && outcomes && (await goOn(env, outcomes, endpointIds, requestId));
+    if (!next) {
+      const written = writeAsTheyEnd(env, attempts, requestId);
+      inBackground(written);
+      if (claims.length === CLAIMED_AT_ONCE) await askFor(env, endpointIds, requestId);
+      return;
+    }
+    claims = next;
+  }
 }
 
-/** The endpoints of messages, each one time fewer than it was named, but at least once. */
-function unfinished(messages: readonly DeliveryMessage[]): string[] {
-  const byEndpoint = Map.groupBy(messages, ({ endpointId }) => endpointId);
-  return [...byEndpoint].flatMap(([endpointId, { length }]) =>
-    Array<string>(Math.max(length - 1, 1)).fill(endpointId),
-  );
+/** Records outcomes and claims what is next; null when that failed, so that the outcomes are to be recorded. */
+async function goOn(
+  env: Env,
+  outcomes: readonly Outcome[],
+  endpointIds: readonly string[],
+  requestId: string,
+): Promise<Claim[] | null> {
+  const now = Date.now();
+  try {
+    const { claims, later } = await recordAndClaim(env, outcomes, endpointIds, now);
+    await askLater(env, later, now, requestId);
+    return claims;
+  } catch (error) {
+    log("warn", "deliveries.wave_failed", { requestId, error: String(error) });
+    return null;
+  }
 }
 
 /** Records the outcomes of attempts as they end. One that cannot be recorded is sent again. */
@@ -105,11 +130,21 @@ async function writeAsTheyEnd(
 async function settle(env: Env, outcomes: Outcome[], requestId: string): Promise<void> {
   const now = Date.now();
   const { unfinished, later } = await recordOutcomes(env, outcomes, now);
+  await askFor(env, unfinished, requestId);
+  await askLater(env, later, now, requestId);
+}
+
+/** Enqueues endpoints for when they have something to send, if that is before the sweep. */
+async function askLater(
+  env: Env,
+  later: readonly Later[],
+  now: number,
+  requestId: string,
+): Promise<void> {
   const delays = Map.groupBy(
     later.filter(({ at }) => at - now < SWEPT_EVERY_MS),
     ({ at }) => Math.ceil((at - now) / 1000),
   );
-  await askFor(env, unfinished, requestId);
   for (const [delaySeconds, due] of delays) {
     const endpointIds = new Set(due.map(({ endpointId }) => endpointId));
     await askFor(env, [...endpointIds], requestId, delaySeconds);

@@ -31,7 +31,10 @@ export async function askFor(
   }
 }
 
-/** An endpoint as many times as it must be enqueued for so many of its deliveries to be claimed. */
+/**
+ * An endpoint as many times as it must be enqueued for so many of its deliveries: twice where they are
+ * more than one consumer sends concurrently, since two may have its whole share in flight.
+ */
 export function timesFor(endpointId: string, deliveries: number): string[] {
-  return Array(Math.ceil(deliveries / CLAIMED_AT_ONCE)).fill(endpointId);
+  return Array(Math.min(Math.ceil(deliveries / CLAIMED_AT_ONCE), 2)).fill(endpointId);
 }

@@ -1,9 +1,9 @@
-import { db, type Statement, statement } from "../../db/client.ts";
+import { type Database, db, type Statement, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 import { logged, withAttempt } from "./attempt-log.ts";
-import type { Claim } from "./claim.ts";
+import { type Claim, claiming, claimsOf } from "./claim.ts";
 import { nextAttemptAt, SCHEDULE_MS } from "./retries.ts";
 import type { Attempt } from "./send.ts";
 import { endpointsToClaim, isOneOf, MAX_TIMEOUTS } from "./share.ts";
@@ -46,12 +46,10 @@ interface OutcomeRow {
   logged: ReturnType<typeof logged>;
 }
 
-/** What is left to send for the endpoints whose outcomes were recorded. */
-export interface Left {
-  /** Endpoints with deliveries that may be claimed now. */
-  unfinished: string[];
-  /** When endpoints have a delivery to retry, or end their pause; epoch milliseconds. */
-  later: { endpointId: string; at: number }[];
+/** When an endpoint has a delivery to retry, or ends its pause; epoch milliseconds. */
+export interface Later {
+  endpointId: string;
+  at: number;
 }
 
 /**
@@ -60,32 +58,59 @@ export interface Left {
  * repeated one changes nothing, and no failure is counted twice.
  *
  * @param now - epoch milliseconds
+ * @returns which endpoints have deliveries that may be claimed now, and when they will have others
  */
 export async function recordOutcomes(
   env: Env,
   outcomes: readonly Outcome[],
   now: number,
-): Promise<Left> {
+): Promise<{ unfinished: string[]; later: Later[] }> {
+  const endpointIds = [...new Set(outcomes.map(({ claim }) => claim.endpointId))];
+  const core = db(env, undefined, { writes: "idempotent" });
+  const left = endpointsToClaim(isOneOf(endpointIds), now);
+  const { later, results } = await record(core, outcomes, now, [left]);
+  const unfinished = (results[0]?.results ?? []) as { id: string }[];
+  return { unfinished: unfinished.map(({ id }) => id), later };
+}
+
+/**
+ * The same, and claims what the endpoints have next in the same batch. It is sent once, since a repeated
+ * claim would claim other deliveries: when it fails, the outcomes may or may not be recorded.
+ */
+export async function recordAndClaim(
+  env: Env,
+  outcomes: readonly Outcome[],
+  endpointIds: readonly string[],
+  now: number,
+): Promise<{ claims: Claim[]; later: Later[] }> {
+  const next = claiming(env, endpointIds, now);
+  const { later, results } = await record(db(env), outcomes, now, next);
+  return { claims: claimsOf(results), later };
+}
+
+/** Records outcomes, and then runs more statements in the same batch. */
+async function record(
+  core: Database,
+  outcomes: readonly Outcome[],
+  now: number,
+  more: readonly Statement[],
+): Promise<{ later: Later[]; results: D1Result[] }> {
   const rows = outcomes.map((outcome) => outcomeRow(outcome, now));
   const json = JSON.stringify(rows);
-  const which = isOneOf([...new Set(rows.map(({ endpointId }) => endpointId))]);
-  const core = db(env, undefined, { writes: "idempotent" });
-  const [health, , , unfinished] = await core.batch([
-    updateHealth(json, now),
-    updateDeliveries(json),
-    cancelOpen(which),
-    endpointsToClaim(which, now),
-  ]);
-  const endpoints = (health?.results ?? []) as HealthRow[];
+  const failing = rows.filter(({ status }) => status !== "Success");
+  const recording = [updateHealth(json, now), updateDeliveries(json)];
+  // Nothing is disabled by a success.
+  if (failing.length > 0)
+    recording.push(cancelOpen(isOneOf([...new Set(failing.map(({ endpointId }) => endpointId))])));
+  const results = await core.batch([...recording, ...more]);
+  const endpoints = (results[0]?.results ?? []) as HealthRow[];
   for (const { id, isActive, failureCount } of endpoints)
     if (!isActive) log("warn", "webhook.disabled", { endpoint: id, failureCount });
-  return {
-    unfinished: ((unfinished?.results ?? []) as { id: string }[]).map(({ id }) => id),
-    later: [
-      ...rows.map(({ endpointId, dueAt }) => ({ endpointId, at: dueAt })),
-      ...endpoints.map(({ id, pausedUntil }) => ({ endpointId: id, at: pausedUntil })),
-    ].flatMap(({ endpointId, at }) => (at === null ? [] : [{ endpointId, at }])),
-  };
+  const later = [
+    ...rows.map(({ endpointId, dueAt }) => ({ endpointId, at: dueAt })),
+    ...endpoints.map(({ id, pausedUntil }) => ({ endpointId: id, at: pausedUntil })),
+  ].flatMap(({ endpointId, at }) => (at === null ? [] : [{ endpointId, at }]));
+  return { later, results: results.slice(recording.length) };
 }
 
 interface HealthRow {
