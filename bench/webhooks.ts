@@ -7,7 +7,7 @@ import { newId } from "../src/db/id.ts";
 import type { DeliveryMessage, Env } from "../src/env.ts";
 import { deliver } from "../src/webhooks/delivery/deliver.ts";
 import { dispatchEvents } from "../src/webhooks/delivery/dispatch.ts";
-import { CLAIMED_AT_ONCE } from "../src/webhooks/delivery/share.ts";
+import { CONNECTIONS } from "../src/webhooks/delivery/share.ts";
 import { purge } from "../src/webhooks/delivery/sweep.ts";
 import { countingWrites } from "../test/support/d1.ts";
 import { startFloor } from "./support/floor.ts";
@@ -97,8 +97,8 @@ async function sendingAlone(deliveries: number): Promise<number> {
   const receiver = await startReceiver();
   const floor = await startFloor();
   try {
-    const url = floor.postUrl(`${receiver.url}/floor`, CLAIMED_AT_ONCE, DATA.length);
-    return (await floor.cpuMsOf(url, Math.ceil(deliveries / CLAIMED_AT_ONCE))) / CLAIMED_AT_ONCE;
+    const url = floor.postUrl(`${receiver.url}/floor`, CONNECTIONS, DATA.length);
+    return (await floor.cpuMsOf(url, Math.ceil(deliveries / CONNECTIONS))) / CONNECTIONS;
   } finally {
     await floor.close();
     await receiver.close();

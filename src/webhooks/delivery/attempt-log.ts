@@ -36,6 +36,11 @@ export function withAttempt(log: string, attempt: string, at: string): string {
     json_insert(ifnull(${kept}, '[]'), '$[#]', json(${entry})))`;
 }
 
+/** SQL of the time of a log's newest attempt, epoch milliseconds; null: there was none. */
+export function lastAttemptAt(log: string): string {
+  return `json_extract(${log}, '$[#-1][1]')`;
+}
+
 /** The attempts of a stored log as they are shown, oldest first. */
 export function shownAttempts(log: string | null) {
   const attempts = JSON.parse(log ?? "[]") as LoggedAttempt[];

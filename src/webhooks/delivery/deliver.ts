@@ -12,31 +12,31 @@ import {
   readEvents,
 } from "./claim.ts";
 import { askFor } from "./messages.ts";
-import { type Later, type Outcome, recordAndClaim, recordOutcomes } from "./outcome.ts";
+import { giveBack, type Later, type Outcome, recordAndClaim, recordOutcomes } from "./outcome.ts";
 import { openReceiver } from "./receiver.ts";
 import { type Attempt, type SendOptions, sendEvent } from "./send.ts";
-import { CLAIMED_AT_ONCE } from "./share.ts";
+import { CONNECTIONS } from "./share.ts";
 
 const DEFAULT_TIMEOUT_MS = 15_000;
 /** An attempt must be recorded before its claim expires and the platform ends the invocation. */
 const MAX_TIMEOUT_MS = 25_000;
 /** How long a wave's receivers are waited for; what comes next does not wait for slower ones. */
 const WAVE_MS = 200;
-/** Waves of one invocation, which may make a thousand requests: two for each delivery and some of D1's. */
-const MAX_WAVES = 50;
+/** Waves of one invocation, which may make a thousand requests: two for each delivery, and some to D1. */
+const MAX_WAVES = 30;
 /** Attempts that end within this time of one another are recorded together. */
 const GATHERED_MS = 50;
 /** A retry due sooner gets its own message; the sweep wakes the others. */
 const SWEPT_EVERY_MS = 60_000;
 
 /**
- * Sends what is due for the endpoints that messages name, in waves: claims as many deliveries as can be
- * sent concurrently, tries each once, and records the outcomes with the claim of the next, until there is
- * nothing to claim. A wave that waits for a receiver is the last: it ends in the background, and the
- * endpoints go back to the queue. Endpoints that are named twice go there at once, for another consumer; of
- * one that has its whole share in flight, whoever frees some of it claims the next. If stopped at any
- * point, the claims expire and the sweep enqueues again, so a receiver may get an event twice, but never
- * misses one.
+ * Sends what is due for the endpoints that messages name, in waves: claims deliveries, tries each once, as
+ * many concurrently as there are connections, and records the outcomes with the claim of the next, until
+ * there is nothing to claim. A wave that waits for a receiver is the last: what it has sent ends in the
+ * background, and the rest goes back. Endpoints that are named twice are enqueued at once, for another
+ * consumer; of one that has its whole share in flight, whoever frees some of it claims the next. If stopped
+ * at any point, the claims expire and the sweep enqueues again, so a receiver may get an event twice, but
+ * never misses one.
  *
  * @param inBackground - keeps the invocation alive for receivers that the batch does not wait for
  * @throws when the database fails; the messages must then be redelivered
@@ -54,7 +54,7 @@ export async function deliver(
   if (claims.length === 0) return;
   const [origins] = await Promise.all([
     loopbackOrigins(env, Date.now() + DEFAULT_TIMEOUT_MS),
-    askFor(env, claims.length < CLAIMED_AT_ONCE ? [] : again, requestId),
+    askFor(env, claims.length < CONNECTIONS ? [] : again, requestId),
   ]);
   const options = {
     timeoutMs: Math.min(Number(env.WEBHOOK_TIMEOUT_MS) || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS),
@@ -63,21 +63,42 @@ export async function deliver(
   };
   for (let wave = 1; claims.length > 0; wave++) {
     const events = await eventsOf(env, claims);
-    const attempts = claims.map(async (claim) => ({
+    const sending = sendConcurrently(claims, async (claim) => ({
       claim,
       attempt: await attemptOnce(env, claim, events.get(claim), options),
     }));
-    const outcomes = await within(WAVE_MS, Promise.all(attempts), () => null);
+    const outcomes = await within(WAVE_MS, sending.outcomes, () => null);
     const next =
       wave < MAX_WAVES && outcomes && (await goOn(env, outcomes, endpointIds, requestId));
     if (!next) {
-      const written = writeAsTheyEnd(env, attempts, requestId);
-      inBackground(written);
-      if (claims.length === CLAIMED_AT_ONCE) await askFor(env, endpointIds, requestId);
+      const unsent = sending.stop();
+      inBackground(writeAsTheyEnd(env, sending.begun, requestId));
+      await giveBack(env, unsent);
+      if (claims.length >= CONNECTIONS) await askFor(env, endpointIds, requestId);
       return;
     }
     claims = next;
   }
+}
+
+/** Sends claims in their order, as many concurrently as there are connections, until it is stopped. */
+function sendConcurrently(claims: readonly Claim[], send: (claim: Claim) => Promise<Outcome>) {
+  const waiting = [...claims];
+  const begun: Promise<Outcome>[] = [];
+  const connection = async () => {
+    for (let claim = waiting.shift(); claim; claim = waiting.shift()) {
+      const outcome = send(claim);
+      begun.push(outcome);
+      await outcome;
+    }
+  };
+  const ended = Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  return {
+    begun,
+    outcomes: ended.then(() => Promise.all(begun)),
+    /** @returns the claims that were not sent */
+    stop: () => waiting.splice(0),
+  };
 }
 
 /** Records outcomes and claims what is next; null when that failed, so that the outcomes are to be recorded. */

@@ -1,6 +1,6 @@
 import type { DeliveryMessage, Env } from "../../env.ts";
 import { log } from "../../log.ts";
-import { CLAIMED_AT_ONCE } from "./share.ts";
+import { CONNECTIONS } from "./share.ts";
 
 /** The platform's limit per call. */
 const MESSAGES_PER_CALL = 100;
@@ -33,8 +33,8 @@ export async function askFor(
 
 /**
  * An endpoint as many times as it must be enqueued for so many of its deliveries: twice where they are
- * more than one consumer sends concurrently, since two may have its whole share in flight.
+ * more than one consumer sends concurrently, since two have its whole share in flight.
  */
 export function timesFor(endpointId: string, deliveries: number): string[] {
-  return Array(Math.min(Math.ceil(deliveries / CLAIMED_AT_ONCE), 2)).fill(endpointId);
+  return Array(Math.min(Math.ceil(deliveries / CONNECTIONS), 2)).fill(endpointId);
 }

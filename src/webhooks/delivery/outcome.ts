@@ -2,7 +2,7 @@ import { type Database, db, type Statement, statement } from "../../db/client.ts
 import type { SqlExpression } from "../../db/clock.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
-import { logged, withAttempt } from "./attempt-log.ts";
+import { lastAttemptAt, logged, withAttempt } from "./attempt-log.ts";
 import { type Claim, claiming, claimsOf } from "./claim.ts";
 import { nextAttemptAt, SCHEDULE_MS } from "./retries.ts";
 import type { Attempt } from "./send.ts";
@@ -86,6 +86,21 @@ export async function recordAndClaim(
   const next = claiming(env, endpointIds, now);
   const { later, results } = await record(db(env), outcomes, now, next);
   return { claims: claimsOf(results), later };
+}
+
+/** Gives claimed deliveries back that were not sent: they are as they were before. */
+export async function giveBack(env: Env, claims: readonly Claim[]): Promise<void> {
+  if (claims.length === 0) return;
+  const keys = claims.map(({ endpointId, eventId, attempt }) => ({ endpointId, eventId, attempt }));
+  // Sent once: a second time another consumer may have claimed them under the same numbers.
+  await db(env).batch([
+    statement(
+      `UPDATE webhook_delivery AS d SET claimed_until = 0, attempt = d.attempt - 1,
+         last_attempt_at = ${lastAttemptAt("d.attempt_log")}
+       FROM json_each(?) AS o WHERE ${IS_CURRENT}`,
+      JSON.stringify(keys),
+    ),
+  ]);
 }
 
 /** Records outcomes, and then runs more statements in the same batch. */

@@ -1,10 +1,12 @@
 import { type Statement, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 
-/** The platform's connections per invocation: what is claimed is sent concurrently. */
-export const CLAIMED_AT_ONCE = 6;
+/** The platform's connections per invocation, and what one invocation claims of an endpoint at once. */
+export const CONNECTIONS = 6;
+/** Two for each connection, since to claim and to record costs about as much for one as for many. */
+export const CLAIMED_AT_ONCE = 2 * CONNECTIONS;
 /** Deliveries of one endpoint in flight, over all consumers. */
-const MAX_UNDER_WAY = 2 * CLAIMED_AT_ONCE;
+const MAX_UNDER_WAY = 2 * CONNECTIONS;
 /** This many timed-out attempts in a row make an endpoint back off as a whole. */
 export const MAX_TIMEOUTS = 3;
 
