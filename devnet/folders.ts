@@ -10,6 +10,7 @@ const ASSETS = [
   join(PUBLIC, "docs/rapidoc-min.js"),
   join(PUBLIC, "console.html"),
   join(CHECKOUT, "src/packages/pdf-lib.mjs"),
+  join(CHECKOUT, "src/packages/viem.mjs"),
 ];
 
 /** @throws when nothing can be written to the checkout, where secrets are kept and the build works */

@@ -8,3 +8,6 @@
 export const loadPdfLib = () => import("./packages/pdf-lib.mjs");
 
 export const loadFontkit = () => import("./packages/fontkit.mjs");
+
+/** Awaited by modules themselves as they begin, which must therefore be behind an `import()`. */
+export const loadViem = () => import("./packages/viem.mjs");

@@ -2,6 +2,7 @@
  * Bundles the packages of `src/packages.ts`, each into one module, which a deployment uploads beside the
  * Worker's. esbuild is the one that wrangler brings, with the conditions that wrangler sets.
  */
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 
@@ -24,7 +25,7 @@ const withoutBrotli: Plugin = {
 /** @throws with esbuild's messages when one does not build */
 export async function buildPackages(): Promise<void> {
   await build({
-    entryPoints: ["pdf-lib", "fontkit"],
+    entryPoints: { "pdf-lib": "pdf-lib", fontkit: "fontkit", viem: join(TARGET, "viem.mts") },
     outdir: TARGET,
     outExtension: { ".js": ".mjs" },
     bundle: true,

@@ -8,9 +8,16 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export type Imports = Map<string, string[]>;
 
 const IMPORT = /(?:\bfrom\s|\bimport\s?\(?)\s*"(\.{1,2}\/[^"]+\.ts)"/g;
+/** Neither of types alone nor by `import()`. */
+const IMPORT_AT_START = /^(?:import|export)\s(?!type\b)[^;]*?\bfrom\s"(\.{1,2}\/[^"]+\.ts)"/gm;
 
 /** Every file below some folders of the project, with the project's files that it imports. */
-export function readImports(...folders: string[]): Imports {
+export const readImports = (...folders: string[]): Imports => read(IMPORT, folders);
+
+/** The same, with those that are loaded before it. */
+export const readImportsAtStart = (...folders: string[]): Imports => read(IMPORT_AT_START, folders);
+
+function read(pattern: RegExp, folders: readonly string[]): Imports {
   const files = folders.flatMap((folder) =>
     readdirSync(path.join(ROOT, folder), { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".ts"))
@@ -19,7 +26,7 @@ export function readImports(...folders: string[]): Imports {
   return new Map(
     files.map((file) => {
       const text = readFileSync(path.join(ROOT, file), "utf8");
-      const specifiers = [...text.matchAll(IMPORT)].map(([, specifier = ""]) => specifier);
+      const specifiers = [...text.matchAll(pattern)].map(([, specifier = ""]) => specifier);
       return [file, specifiers.map((one) => path.join(path.dirname(file), one))];
     }),
   );

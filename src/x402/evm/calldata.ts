@@ -1,11 +1,5 @@
-import {
-  encodeFunctionData,
-  getAddress,
-  type Hex,
-  hashTypedData,
-  parseErc6492Signature,
-  parseSignature,
-} from "viem";
+import type { Hex } from "viem";
+import { loadViem } from "../../packages.ts";
 import type { Authorization } from "./authorization.ts";
 import {
   MULTICALL3,
@@ -15,6 +9,9 @@ import {
   permit2ProxyAbi,
   tokenAbi,
 } from "./contracts.ts";
+
+const { encodeFunctionData, getAddress, hashTypedData, parseErc6492Signature, parseSignature } =
+  await loadViem();
 
 /** A call of a contract. */
 export interface ContractCall {

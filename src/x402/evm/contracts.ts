@@ -1,4 +1,7 @@
-import { type Abi, decodeErrorResult, parseAbi } from "viem";
+import type { Abi } from "viem";
+import { loadViem } from "../../packages.ts";
+
+const { decodeErrorResult, parseAbi } = await loadViem();
 
 /** Canonical addresses, the same on every chain. */
 export const PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3";

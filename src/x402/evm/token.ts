@@ -1,6 +1,9 @@
-import { type Abi, decodeFunctionResult, encodeFunctionData, type Hex } from "viem";
+import type { Abi, Hex } from "viem";
+import { loadViem } from "../../packages.ts";
 import { tokenAbi } from "./contracts.ts";
 import { type Rpc, RpcRefusal, RpcUnavailable } from "./rpc.ts";
+
+const { decodeFunctionResult, encodeFunctionData } = await loadViem();
 
 /** A token's own metadata; without name or version it takes no EIP-3009 authorizations. */
 export interface TokenDetails {

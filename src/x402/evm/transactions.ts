@@ -1,6 +1,8 @@
-import { type Hex, keccak256, toHex } from "viem";
-import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import type { Hex, PrivateKeyAccount } from "viem";
+import { loadViem } from "../../packages.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "./rpc.ts";
+
+const { keccak256, privateKeyToAccount, toHex } = await loadViem();
 
 /** State of the chain and of the wallet, read in one request. Amounts are wei. */
 export interface ChainView {

@@ -1,16 +1,12 @@
-import {
-  decodeFunctionResult,
-  encodeFunctionData,
-  type Hex,
-  pad,
-  toEventSelector,
-  toHex,
-} from "viem";
+import type { Hex } from "viem";
+import { loadViem } from "../../packages.ts";
 import { PERMIT2, permit2Abi, tokenAbi } from "../evm/contracts.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
 import type { Log, Receipt } from "../evm/transactions.ts";
 import type { Job } from "../rpc-types.ts";
 import type { MinedIn } from "./rows.ts";
+
+const { decodeFunctionResult, encodeFunctionData, pad, toEventSelector, toHex } = await loadViem();
 
 /**
  * A job's outcome, read from the chain. `open`: none yet, and it may be tried again. `unclear`: the

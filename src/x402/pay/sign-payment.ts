@@ -1,5 +1,5 @@
-import { getAddress, type Hex } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
+import type { Hex } from "viem";
+import { loadViem } from "../../packages.ts";
 import {
   EIP3009_TYPES,
   eip3009Message,
@@ -10,6 +10,8 @@ import {
 import { PERMIT2, PERMIT2_PROXY } from "../evm/contracts.ts";
 import { chainIdOf } from "../networks/chain-id.ts";
 import type { PaymentRequirements } from "../schemas.ts";
+
+const { getAddress, privateKeyToAccount } = await loadViem();
 
 /**
  * Signs an authorization that meets the requirements: EIP-3009, or Permit2 if they ask for it.

@@ -1,10 +1,13 @@
-import { encodeFunctionData, type Hex, recoverAddress } from "viem";
+import type { Hex } from "viem";
+import { loadViem } from "../../packages.ts";
 import type { Authorization } from "../evm/authorization.ts";
 import { innerSignature } from "../evm/calldata.ts";
 import { erc1271Abi } from "../evm/contracts.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
 import { chainIdOf } from "../networks/chain-id.ts";
 import type { PaymentRequirements } from "../schemas.ts";
+
+const { encodeFunctionData, recoverAddress } = await loadViem();
 
 /** On-chain facts about a payment. */
 interface Facts {

@@ -1,4 +1,5 @@
-import { type Abi, decodeFunctionResult, encodeFunctionData, getAddress, type Hex } from "viem";
+import type { Abi, Hex } from "viem";
+import { loadViem } from "../../packages.ts";
 import type { Authorization } from "../evm/authorization.ts";
 import { type ContractCall, type TokenDomain, tryAggregate } from "../evm/calldata.ts";
 import {
@@ -11,6 +12,8 @@ import {
   tokenAbi,
 } from "../evm/contracts.ts";
 import { type Rpc, type RpcCall, RpcRefusal } from "../evm/rpc.ts";
+
+const { decodeFunctionResult, encodeFunctionData, getAddress } = await loadViem();
 
 export interface Simulation {
   asset: string;

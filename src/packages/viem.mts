@@ -1,0 +1,17 @@
+/** The part of viem that settling on EVM chains takes; `tools/packages.ts` bundles it into `viem.mjs`. */
+export {
+  decodeErrorResult,
+  decodeFunctionResult,
+  encodeFunctionData,
+  getAddress,
+  hashTypedData,
+  keccak256,
+  pad,
+  parseAbi,
+  parseErc6492Signature,
+  parseSignature,
+  recoverAddress,
+  toEventSelector,
+  toHex,
+} from "viem";
+export { generatePrivateKey, privateKeyToAccount, privateKeyToAddress } from "viem/accounts";
