@@ -23,7 +23,8 @@ export function noteAsked(recordId: string, { want, expiredAt }: Wanted): Statem
 /**
  * Wants that are gone: no transaction of the chain ended them, and nobody was told that they ended. A lock
  * that is not made in time ends with its purchase, which must be wanted up to then; one that a provider which
- * lags behind shows after that is the lock that was asked for, all the same.
+ * lags behind shows after that is the lock that was asked for, all the same. Who is told of an error may
+ * clear it, and wants nothing then.
  */
 export function vanished(database: ModelDatabase): string[] {
   const rows = database.all<{ told: string }>(
@@ -44,7 +45,11 @@ export function vanished(database: ModelDatabase): string[] {
      FROM event JOIN escrow ON escrow.id = record_id
      WHERE side = 'purchase' AND terms->>'isRequested'
        AND data->'NextAction'->>'requestedAction' = 'WaitingForExternalAction'
-       AND data->>'onChainState' IS NULL AND data->'NextAction'->>'errorType' IS NULL`,
+       AND data->>'onChainState' IS NULL AND data->'NextAction'->>'errorType' IS NULL
+       AND NOT EXISTS (
+         SELECT 1 FROM event AS error
+         WHERE error.record_id = event.record_id AND error.sequence = event.sequence - 1
+           AND error.kind = 'PURCHASE_ON_ERROR')`,
   );
   return rows.map(({ told }) => told);
 }

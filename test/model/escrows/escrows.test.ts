@@ -138,6 +138,15 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
     "Web3ChainV2",
     deeds(["dispute", 720], ["rollback", 54], ["failScript", 713]),
   ],
+  [
+    "a purchase whose lock was rolled back for good, and whose error a person cleared",
+    "Web3ChainV2",
+    [
+      ...deeds(["mine", 8], ["mine", 782], ["dispute", 47], ["round", 783], ["rollback", 708]),
+      ...deeds(["deadline", 833], ["round", 165], ["round", 723], ["rollback", 794]),
+      ...deeds(["dispute", 1001], ["round", 28], ["recover", 479]),
+    ],
+  ],
 ];
 
 function play(
