@@ -350,14 +350,19 @@ describe("a key that is limited to networks", () => {
 });
 
 describe("as tables grow", () => {
-  it("no list and no cron reads more rows, whatever its filter", async () => {
+  it("no request and no cron reads more rows, whatever a list's filter", async () => {
     const asked = new Set<string>();
     const DB = wrapD1(env.DB, async ({ sql }, run) => {
       for (const one of sql) asked.add(one);
       return run();
     });
-    for (const { method, path, valid, fields } of ENDPOINTS) {
-      if (method !== "GET") continue;
+    for (const endpoint of ENDPOINTS) {
+      const { method, path, valid, fields } = endpoint;
+      if (method !== "GET") {
+        const init = { method, headers: { token: ADMIN }, body: JSON.stringify(valid) };
+        await app.request(`/api/v1${path}`, init, { ...env, DB });
+        continue;
+      }
       const needed = new Set(fields.flatMap((field) => (field.required ? [field.name] : [])));
       const all = Object.entries(valid);
       const least = all.filter(([field]) => needed.has(field) || field === "network");

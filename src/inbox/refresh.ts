@@ -26,7 +26,8 @@ export async function refreshInbox(
   const [row] = await ledger.orm
     .select()
     .from(inbox)
-    .where(and(eq(inbox.agentIdentifier, agentIdentifier), eq(inbox.network, network)))
+    // Only looked for by the agent: D1 has no statistics that say that a network has more.
+    .where(and(eq(inbox.agentIdentifier, agentIdentifier), sql`+${inbox.network} = ${network}`))
     // A source that was removed and added again has the token twice; the active one counts.
     .orderBy(sql`${inbox.status} = 'Deregistered'`, desc(inbox.id))
     .limit(1);

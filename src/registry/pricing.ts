@@ -14,7 +14,7 @@ export async function pricingTypes(
   // A registry that was added again has its agents twice: the later entry is the last here.
   const rows = await db.all<{ agent: string; type: PricingType }>(
     `SELECT agent_identifier AS agent, state->>'$.profile.pricing.type' AS type
-     FROM registry_entry
+     FROM registry_entry INDEXED BY registry_entry_token
      WHERE agent_identifier IN (SELECT value FROM json_each(?)) AND network = ?
        AND state->>'$.profile.pricing.type' IS NOT NULL
      ORDER BY id`,

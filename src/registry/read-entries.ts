@@ -58,7 +58,8 @@ export async function registeredNames(
   agents: readonly string[],
 ): Promise<Map<string, string>> {
   const rows = await database.all<{ agent: string; name: string }>(
-    `SELECT agent_identifier AS agent, state->'profile'->>'name' AS name FROM registry_entry
+    `SELECT agent_identifier AS agent, state->'profile'->>'name' AS name
+     FROM registry_entry INDEXED BY registry_entry_token
      WHERE agent_identifier IN (SELECT value FROM json_each(?)) AND network = ? AND name IS NOT NULL
      ORDER BY id`,
     JSON.stringify(agents),

@@ -82,7 +82,7 @@ export async function disputedEscrow(
   blockchainIdentifier: string,
 ): Promise<Disputed> {
   const rows = await ledger.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow
+    `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ?1 AND network = ?2 AND on_chain_state = 'Disputed'
      ORDER BY terms->>'isRequested' IS NULL, side, id`,
     hashOf(blockchainIdentifier),
@@ -102,7 +102,8 @@ async function notDisputed(
   blockchainIdentifier: string,
 ): Promise<ApiError> {
   const [found] = await ledger.all<{ state: string | null }>(
-    "SELECT on_chain_state AS state FROM escrow WHERE identifier_hash = ? AND network = ? LIMIT 1",
+    `SELECT on_chain_state AS state FROM escrow INDEXED BY escrow_identifier
+     WHERE identifier_hash = ? AND network = ? LIMIT 1`,
     hashOf(blockchainIdentifier),
     network,
   );

@@ -87,7 +87,7 @@ function problemOf(request: RevealRequest, vkey: string): string | null {
 async function findPayment(c: AppContext, blockchainIdentifier: string): Promise<EscrowRecord> {
   for (const network of NETWORKS) {
     const [row] = await db(c.env, network, c.var).all<EscrowRow>(
-      `SELECT ${ESCROW_COLUMNS} FROM escrow
+      `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
        WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2 ORDER BY id DESC LIMIT 1`,
       hashOf(blockchainIdentifier),
       network,

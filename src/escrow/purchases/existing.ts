@@ -17,7 +17,7 @@ export async function refuseExisting(
   { network, blockchainIdentifier }: Pick<PurchaseBody, "network" | "blockchainIdentifier">,
 ): Promise<void> {
   const [row] = await database.all<{ id: string; requestedById: string }>(
-    `SELECT id, requested_by_id AS requestedById FROM escrow
+    `SELECT id, requested_by_id AS requestedById FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ? AND side = 'purchase' AND network = ?`,
     hashOf(blockchainIdentifier),
     network,

@@ -126,7 +126,7 @@ async function findPayment(
   blockchainIdentifier: string,
 ): Promise<EscrowRecord> {
   const [row] = await database.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow
+    `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2`,
     hashOf(blockchainIdentifier),
     network,

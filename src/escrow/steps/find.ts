@@ -35,7 +35,7 @@ export async function findOwn(
   const [row] = await database.all<EscrowRow & { newest: Step | null }>(
     `SELECT ${ESCROW_COLUMNS}, (SELECT want->>'step' FROM escrow_transaction
        WHERE record_id = escrow.id AND tx_hash = state->'transaction'->>'txHash') AS newest
-     FROM escrow
+     FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ?1 AND side = ?2 AND network = ?3
      ORDER BY terms->>'isRequested' IS NULL, id LIMIT 1`,
     hashOf(blockchainIdentifier),
