@@ -82,16 +82,14 @@ export function isCoseValid({ headers, payload, signature, publicKey }: CosePart
 }
 
 /** Signs as a wallet does when asked to sign data with its payment key (CIP-30). */
-export function signCoseSign1(
-  payload: Uint8Array,
-  { address, paymentKey, paymentPublicKey }: WalletKeys,
-): CoseSignature {
+export function signCoseSign1(payload: Uint8Array, keys: WalletKeys): CoseSignature {
+  const { address, paymentPublicKey } = keys;
   const headers = encodeMap([
     [encodeInt(ALGORITHM), encodeInt(EDDSA)],
     [encodeInt(KEY_ID), encodeBytes(paymentPublicKey)],
     [encodeText("address"), encodeBytes(addressToBytes(address))],
   ]);
-  const signature = signExtended(paymentKey, signedBytes(headers, payload));
+  const signature = signExtended(keys, signedBytes(headers, payload));
   const sign1 = encodeArray([
     encodeBytes(headers),
     encodeMap([[encodeText("hashed"), encodeBoolean(false)]]),

@@ -90,12 +90,15 @@ function wordsOf(mnemonic: string): string[] {
   return mnemonic.normalize("NFKD").toLowerCase().split(/\s+/).filter(Boolean);
 }
 
-/** Ed25519 signature (64 bytes) with an extended key of 64 bytes. */
-export function signExtended(key: Uint8Array, message: Uint8Array): Uint8Array {
-  const nonce = scalarOf(sha512(concatBytes(key.subarray(32, 64), message)));
+/** Ed25519 signature (64 bytes) with a wallet's payment key. */
+export function signExtended(
+  { paymentKey, paymentPublicKey }: Pick<WalletKeys, "paymentKey" | "paymentPublicKey">,
+  message: Uint8Array,
+): Uint8Array {
+  const nonce = scalarOf(sha512(concatBytes(paymentKey.subarray(32, 64), message)));
   const commitment = Point.BASE.multiply(nonce).toBytes();
-  const challenge = scalarOf(sha512(concatBytes(commitment, publicKeyOf(key), message)));
-  const proof = (nonce + challenge * scalarOf(key.subarray(0, 32))) % GROUP_ORDER;
+  const challenge = scalarOf(sha512(concatBytes(commitment, paymentPublicKey, message)));
+  const proof = (nonce + challenge * scalarOf(paymentKey.subarray(0, 32))) % GROUP_ORDER;
   return concatBytes(commitment, toBytes32(proof));
 }
 

@@ -66,9 +66,10 @@ describe("validateMnemonic", () => {
 
 describe("signExtended", () => {
   it("makes signatures that any Ed25519 verifier takes, for this message only", async () => {
-    const { paymentKey, paymentPublicKey } = await keysFromMnemonic(WORDS, "Preprod");
+    const keys = await keysFromMnemonic(WORDS, "Preprod");
+    const { paymentPublicKey } = keys;
     const message = utf8ToBytes("pay");
-    const signature = signExtended(paymentKey, message);
+    const signature = signExtended(keys, message);
     expect(ed25519.verify(signature, message, paymentPublicKey, { zip215: false })).toBe(true);
     expect(ed25519.verify(signature, utf8ToBytes("pry"), paymentPublicKey)).toBe(false);
   });

@@ -41,7 +41,7 @@ function signatureOf({ address, keys }: Wallet, message: Uint8Array): Constr {
   ]);
   const parts = [headers, new Uint8Array(), message].map(encodeBytes);
   const structure = encodeArray([encodeText("Signature1"), ...parts]);
-  const signature = signExtended(keys.paymentKey, structure);
+  const signature = signExtended(keys, structure);
   return { index: 0, fields: [keys.paymentPublicKey, headers, signature] };
 }
 

@@ -132,7 +132,7 @@ function balance(
     executionFee(used("memory"), used("steps"));
   const body = transactionBody(plan, selection, fee, redeemers, auxiliary);
   const hash = blake2b256(body);
-  return assemble(body, ({ keys }) => signExtended(keys.paymentKey, hash));
+  return assemble(body, ({ keys }) => signExtended(keys, hash));
 }
 
 const readsOf = ({ reads = [] }: TransactionPlan) => reads;

@@ -47,9 +47,9 @@ export function buildTransaction(
 ): BuiltTransaction {
   const { fee, payment, body } = balance(plan, pay, keys.length);
   const hash = hash256(body);
-  const witnesses = keys.map(({ paymentKey, paymentPublicKey }) => ({
-    publicKey: paymentPublicKey,
-    signature: signExtended(paymentKey, hash),
+  const witnesses = keys.map((one) => ({
+    publicKey: one.paymentPublicKey,
+    signature: signExtended(one, hash),
   }));
   return {
     cbor: encodeTransaction(plan, payment, body, witnesses),

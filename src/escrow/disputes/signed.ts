@@ -25,7 +25,7 @@ export function signedSettlement(row: ProposalRow, keys: WalletKeys): PreparedTr
   }));
   const own = {
     publicKey: keys.paymentPublicKey,
-    signature: signExtended(keys.paymentKey, hexToBytes(message)),
+    signature: signExtended(keys, hexToBytes(message)),
   };
   const isAdministrator = signatures.some(({ vkey }) => vkey === keys.vkey);
   const all = isAdministrator ? byAdministrators : [...byAdministrators, own];

@@ -55,7 +55,7 @@ export function settle(escrow: Escrow, settlement: Settlement): Constr {
     const { headers = headersWith(addressToBytes(address)) } = settlement;
     const parts = [headers, new Uint8Array(), payload].map(encodeBytes);
     const structure = encodeArray([encodeText("Signature1"), ...parts]);
-    const signature = signExtended(keys.paymentKey, structure);
+    const signature = signExtended(keys, structure);
     return { index: 0, fields: [keys.paymentPublicKey, headers, signature] };
   });
   return { index: 4, fields: [buyerValue, sellerValue, signatures] };

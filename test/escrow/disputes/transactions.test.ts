@@ -242,10 +242,10 @@ async function spentOutputs(): Promise<string[]> {
 
 /** A witness set as a wallet answers `signTx`. */
 function witnessSet(hash: string, ...keys: WalletKeys[]): string {
-  const signed = keys.map(({ paymentKey, paymentPublicKey }) =>
+  const signed = keys.map((one) =>
     encodeArray([
-      encodeBytes(paymentPublicKey),
-      encodeBytes(signExtended(paymentKey, hexToBytes(hash))),
+      encodeBytes(one.paymentPublicKey),
+      encodeBytes(signExtended(one, hexToBytes(hash))),
     ]),
   );
   return bytesToHex(encodeMap([[encodeInt(0n), encodeArray(signed)]]));
@@ -253,7 +253,7 @@ function witnessSet(hash: string, ...keys: WalletKeys[]): string {
 
 /** The whole transaction, signed, as some libraries answer. */
 function signedTransaction({ message, unsignedTxCbor }: ShownProposal, keys: WalletKeys): string {
-  const signature = signExtended(keys.paymentKey, hexToBytes(message));
+  const signature = signExtended(keys, hexToBytes(message));
   const witness = { publicKey: keys.paymentPublicKey, signature };
   return bytesToHex(withWitnesses(hexToBytes(unsignedTxCbor ?? ""), [witness]));
 }

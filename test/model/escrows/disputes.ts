@@ -93,7 +93,7 @@ function answerOf({ prepared }: ProposalRow, message: Uint8Array, by: WalletKeys
   const { unsigned } = JSON.parse(prepared) as PreparedSettlement;
   const own = {
     publicKey: by.paymentPublicKey,
-    signature: signExtended(by.paymentKey, message),
+    signature: signExtended(by, message),
   };
   return { signature: bytesToHex(withWitnesses(hexToBytes(unsigned), [own])) };
 }
