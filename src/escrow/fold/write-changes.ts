@@ -22,7 +22,7 @@ export function writeChanges(
   const stampOf = (index: string) => stamp("escrow", network, count, index);
   return [
     reserveStamps("escrow", network, count, changes.now),
-    ...writeRecords(changes, stampOf("(item.value->>'stampIndex')")),
+    ...writeRecords(changes, stampOf("(value->>'stampIndex')")),
     ...writeTransactions(changes, sourceId),
     ...writePastActions(changes),
     ...chargeAgain(changes.lockedAfterEnd),
@@ -68,6 +68,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
     movesAny: moved.chain || moved.action,
     doc: render(record, moved),
   }));
+  // Materialized: otherwise each column writes out all of its row's JSON once more.
   return portions(rows).map((part) =>
     statement(
       `INSERT INTO escrow (id, side, network, source_id, source_type, contract_address, policy_id,
@@ -75,6 +76,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
          created_at, updated_at, last_checked_at, chain_changed_at, action_changed_at, changed_at,
          sequence, rev, doc_version, doc, output, want, under_way, error, expired_at, wallet,
          due_at, deadline, warned_of)
+       WITH item AS MATERIALIZED (SELECT value AS v, ${at.sql} AS at FROM json_each(?))
        SELECT v->>'id', v->>'side', v->>'network', v->>'sourceId', v->>'sourceType',
          v->>'contractAddress', v->>'policyId', v->>'blockchainIdentifier', v->>'identifierHash',
          v->>'requestedById', v->>'terms', v->>'state', v->>'onChainState', v->>'utxo',
@@ -85,8 +87,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
          v->>'sequence', v->>'rev', ?, replace(v->>'doc', ?, ${isoText("at")}),
          v->>'output', v->>'want', v->>'underWay', v->>'error', v->>'expiredAt', v->>'wallet',
          v->>'dueAt', v->>'deadline', v->>'warnedOf'
-       FROM (SELECT item.value AS v, ${at.sql} AS at FROM json_each(?) AS item)
-       WHERE true
+       FROM item WHERE true
        ON CONFLICT (id) DO UPDATE SET
          rev = iif(escrow.rev = excluded.rev - 1, excluded.rev, NULL),
          terms = excluded.terms, state = excluded.state, on_chain_state = excluded.on_chain_state,
@@ -97,10 +98,10 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
          output = excluded.output, want = excluded.want, under_way = excluded.under_way,
          error = excluded.error, expired_at = excluded.expired_at, wallet = excluded.wallet,
          due_at = excluded.due_at, deadline = excluded.deadline, warned_of = excluded.warned_of`,
-      DOC_VERSION,
-      STAMP,
       ...at.params,
       part,
+      DOC_VERSION,
+      STAMP,
     ),
   );
 }
