@@ -1,10 +1,14 @@
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { type Execute, Journal } from "../../src/wallets/spending/journal.ts";
 
 /** A journal in a database of its own, which is not set back with the models'. */
 export function newJournal(): Journal {
   const file = new DatabaseSync(":memory:");
-  const execute: Execute = (sql, ...params) =>
-    file.prepare(sql).all(...(params as SQLInputValue[])) as never[];
+  const prepared = new Map<string, StatementSync>();
+  const execute: Execute = (sql, ...params) => {
+    const known = prepared.get(sql) ?? file.prepare(sql);
+    prepared.set(sql, known);
+    return known.all(...(params as SQLInputValue[])) as never[];
+  };
   return new Journal(execute);
 }

@@ -17,6 +17,18 @@ export function timesOf(service: Service): number[] {
   return [0, ...times.map(Number), ...settled];
 }
 
+/** The last of them; a purchase's other deadlines are before its external dispute unlock. */
+export function lastTimeOf({ database }: Service): number {
+  const [row] = database.all<{ last: number }>(
+    `SELECT coalesce(max(at), 0) AS last FROM (
+       SELECT max(cast(terms->>'externalDisputeUnlockTime' AS INTEGER),
+         cast(state->>'buyerCooldown' AS INTEGER), cast(state->>'sellerCooldown' AS INTEGER)) AS at
+       FROM escrow
+       UNION ALL SELECT coalesce(expires_at, opens_at) FROM dispute_proposal)`,
+  );
+  return row?.last ?? 0;
+}
+
 /** Milliseconds in which nothing happens by itself, but for a block. */
 export function pauseOf(service: Service): number {
   const { database, ledger } = service;

@@ -18,7 +18,7 @@ import {
 } from "./checks.ts";
 import { type Deed, faultsOf } from "./deeds.ts";
 import { propose, settledOtherwise, sign, unsettled } from "./disputes.ts";
-import { BLOCK_MS, isOver, pauseOf, timesOf } from "./pace.ts";
+import { BLOCK_MS, isOver, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
 import { Service } from "./service.ts";
 import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
 import { PARTIES, type Party, QUOTES } from "./terms.ts";
@@ -175,9 +175,9 @@ export class Story {
     ledger.transactionsBehind = 0;
     service.failingCalls = 0;
     const begun = ledger.now;
-    const until = () => Math.max(begun, ...timesOf(service)) + SETTLES_MS;
+    const until = () => Math.max(begun, lastTimeOf(service)) + SETTLES_MS;
     do await this.#round(pauseOf(service), {});
-    while (ledger.now < until() && !isOver(service));
+    while (!isOver(service) && ledger.now < until());
     for (let i = 0; i < FINAL_BLOCKS; i++) {
       this.#pass(BLOCK_MS);
       ledger.mine();

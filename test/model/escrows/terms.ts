@@ -41,16 +41,17 @@ const elsewhere = (byte: string) =>
 const FEE_RECEIVER = elsewhere("fe");
 
 /** A Plutus script that is not run: the model's ledger decides what it takes. */
-const SCRIPTS: Record<PaymentSourceType, string> = {
-  Web3ChainV1: "450101002499",
-  Web3ChainV2: "450101002498",
+const SCRIPTS: Record<PaymentSourceType, ScriptSource> = {
+  Web3ChainV1: scriptFrom("450101002499"),
+  Web3ChainV2: scriptFrom("450101002498"),
 };
 
-/** The contract's script, as a provider shows it. */
-export function scriptOf(type: PaymentSourceType): ScriptSource {
-  const cbor = SCRIPTS[type];
+function scriptFrom(cbor: string): ScriptSource {
   return { from: "witness", hash: scriptHash(hexToBytes(cbor)), cbor };
 }
+
+/** The contract's script, as a provider shows it. */
+export const scriptOf = (type: PaymentSourceType): ScriptSource => SCRIPTS[type];
 
 function sourceOf(type: PaymentSourceType): SourceRow {
   const hash = scriptOf(type).hash;
