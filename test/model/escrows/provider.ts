@@ -28,9 +28,10 @@ export function providerOf(
       }),
     addressTransactions: (address, { from = 0, page, count }) =>
       step(() => {
-        const all = ledger.shown.flatMap((block) =>
+        const blocks = ledger.shown;
+        const all = blocks.flatMap((block) =>
           block.transactions.flatMap((tx, txIndex) =>
-            touches(ledger.shown, tx, address)
+            isTouchedBy(blocks, tx, address)
               ? [{ txHash: tx.hash, blockHeight: block.height, txIndex, blockTime: block.time }]
               : [],
           ),
@@ -65,6 +66,17 @@ export function outputOf(blocks: readonly ForgedBlock[], name: string): Output |
     if (made) return { address: made.address, value: sumOf(made.funds), datum: made.datum };
   }
   return undefined;
+}
+
+/** The addresses that were asked for, and whether each transaction touches them: it always does, or never. */
+const TOUCHED = new WeakMap<Sent, Map<string, boolean>>();
+
+function isTouchedBy(blocks: readonly ForgedBlock[], tx: Sent, address: string): boolean {
+  const known = TOUCHED.get(tx) ?? new Map<string, boolean>();
+  TOUCHED.set(tx, known);
+  const is = known.get(address) ?? touches(blocks, tx, address);
+  known.set(address, is);
+  return is;
 }
 
 function touches(blocks: readonly ForgedBlock[], tx: Sent, address: string): boolean {
