@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [lists] [rows] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [lists] [rows] [growth] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
  *
  * Without a part's name all of them run. Any answer that is not 2xx and any failed connection ends it
  * with exit code 1; a figure beyond its limit does so when all parts have run.
@@ -14,6 +14,7 @@ import { buildWorker } from "../devnet/build.ts";
 import { benchConsole } from "./console.ts";
 import { benchDeployments } from "./deploy.ts";
 import { benchDiffs } from "./diff.ts";
+import { benchGrowth } from "./growth.ts";
 import { benchInvoices } from "./invoices.ts";
 import { benchLists } from "./lists.ts";
 import { benchPaging } from "./paging.ts";
@@ -42,6 +43,7 @@ const PARTS = [
   "paging",
   "lists",
   "rows",
+  "growth",
   "sync",
   "worker-bots",
   "invoices",
@@ -64,6 +66,8 @@ const TITLES = {
   paging: "Paging through all changed payments",
   lists: "Lists beside the diffs, 16 connections, median of three rounds",
   rows: "Most D1 rows read by a diff page: limit of records",
+  growth: "Most D1 rows that any statement read, by reader and the size of tables",
+  growthTables: "Rows of the tables that grow",
   sync: "Chain sync",
   calls: "Provider calls of the chain sync",
   registry: "Registry, 16 connections",
@@ -133,6 +137,12 @@ async function run(context: BenchContext): Promise<void> {
   await part(context, ["rows"], async () => {
     const { rows, excesses } = await benchRowsRead(context);
     report("rows", rows);
+    for (const excess of excesses) limits.counted(excess);
+  });
+  await part(context, ["growth"], async () => {
+    const { rows, tables, excesses } = await benchGrowth(context);
+    report("growthTables", tables);
+    report("growth", rows);
     for (const excess of excesses) limits.counted(excess);
   });
   await part(context, ["sync"], async () => {

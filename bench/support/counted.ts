@@ -1,5 +1,5 @@
 /** The built Worker with a D1 that counts: the rows that everything it does reads and writes. */
-import { cpSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { objectNames } from "./floor.ts";
 import type { BenchService } from "./service.ts";
@@ -11,6 +11,8 @@ const MODULES = [".js", ".mjs", ".ttf"];
 export interface CountedRows {
   read: number;
   written: number;
+  /** By statement: the most that it read in one go. */
+  most: Record<string, number>;
 }
 
 /**
@@ -23,10 +25,11 @@ export interface CountedRows {
  */
 export function countedBundle(bundle: string, folder: string): string {
   const copy = join(folder, "counted");
-  mkdirSync(copy);
   const from = dirname(bundle);
-  for (const name of readdirSync(from))
-    if (MODULES.includes(extname(name))) cpSync(join(from, name), join(copy, name));
+  const modules = readdirSync(from, { recursive: true, encoding: "utf8" }).filter((name) =>
+    MODULES.includes(extname(name)),
+  );
+  for (const name of modules) cpSync(join(from, name), join(copy, name));
   renameSync(join(copy, "worker.js"), join(copy, "service.mjs"));
   const path = join(copy, "worker.js");
   writeFileSync(path, `${WRAPPER}\n${objectNames().map(wrappedObject).join("\n")}`);
@@ -34,7 +37,7 @@ export function countedBundle(bundle: string, folder: string): string {
 }
 
 /** What was counted since the last time. */
-export async function takeRows({ host }: BenchService): Promise<CountedRows> {
+export async function takeRows({ host }: Pick<BenchService, "host">): Promise<CountedRows> {
   const response = await fetch(`${host.url}${PATH}`);
   return (await response.json()) as CountedRows;
 }
@@ -46,43 +49,51 @@ const wrappedObject = (name: string) =>
 
 /** Drizzle reads raw rows, which come without counts: such a query is asked a second time. */
 const WRAPPER = `import * as service from "./service.mjs";
-let [read, written] = [0, 0];
-const add = ({ meta }) => { read += meta?.rows_read ?? 0; written += meta?.rows_written ?? 0; };
-const added = async (result) => { for (const one of [await result].flat()) add(one); return result; };
+let [read, written, most] = [0, 0, {}];
+const add = ({ meta }, sql) => {
+  const rows = meta?.rows_read ?? 0;
+  read += rows;
+  written += meta?.rows_written ?? 0;
+  most[sql] = Math.max(most[sql] ?? 0, rows);
+};
+const added = async (result, ...sql) => {
+  for (const [i, one] of [await result].flat().entries()) add(one, sql[i]);
+  return result;
+};
 const statement = (inner, sql) => ({
   inner,
+  sql,
   bind: (...params) => statement(inner.bind(...params), sql),
-  all: () => added(inner.all()),
-  run: () => added(inner.run()),
+  all: () => added(inner.all(), sql),
+  run: () => added(inner.run(), sql),
   async first(column) {
-    const { results: [row = null] } = await added(inner.all());
+    const { results: [row = null] } = await added(inner.all(), sql);
     return column === undefined || row === null ? row : row[column];
   },
   async raw(options) {
-    if (/^\\s*select/i.test(sql)) await added(inner.all());
+    if (/^\\s*select/i.test(sql)) await added(inner.all(), sql);
     return inner.raw(options);
   },
 });
 const session = (inner) => ({
   prepare: (sql) => statement(inner.prepare(sql), sql),
-  batch: (all) => added(inner.batch(all.map((one) => one.inner))),
+  batch: (all) => added(inner.batch(all.map((one) => one.inner)), ...all.map((one) => one.sql)),
 });
-const counting = ({ DB, ...env }) => ({
-  ...env,
-  DB: {
-    ...session(DB),
-    withSession(where) {
-      const inner = DB.withSession(where);
-      return { ...session(inner), getBookmark: () => inner.getBookmark() };
-    },
+const database = (inner) => ({
+  ...session(inner),
+  withSession(where) {
+    const own = inner.withSession(where);
+    return { ...session(own), getBookmark: () => own.getBookmark() };
   },
 });
+const counting = ({ DB, SEARCH_DB, ...env }) =>
+  ({ ...env, DB: database(DB), SEARCH_DB: database(SEARCH_DB) });
 export default {
   fetch(request, env, context) {
     if (new URL(request.url).pathname !== "${PATH}")
       return service.default.fetch(request, counting(env), context);
-    const counted = Response.json({ read, written });
-    [read, written] = [0, 0];
+    const counted = Response.json({ read, written, most });
+    [read, written, most] = [0, 0, {}];
     return counted;
   },
   scheduled: (event, env, context) => service.default.scheduled(event, counting(env), context),

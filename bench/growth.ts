@@ -1,0 +1,183 @@
+/** Rows that each statement of the service reads, while its tables are small and once they are large. */
+import { join } from "node:path";
+import { type ApiAccess, ask } from "../devnet/client/api.ts";
+import { publishScripts } from "../devnet/demo/actors/publish.ts";
+import { playPresent } from "../devnet/demo/present.ts";
+import { playRegistrations } from "../devnet/demo/registrations.ts";
+import { registerAgents } from "../devnet/demo/registry.ts";
+import { HISTORY_MS, playHistory } from "../devnet/demo/scenario.ts";
+import { handOver } from "../devnet/demo/sources.ts";
+import { playPurchases } from "../devnet/demo/x402/buyer.ts";
+import { EvmUnavailable } from "../devnet/evm/node.ts";
+import { developmentSecrets } from "../devnet/secrets.ts";
+import { type Service, startService } from "../devnet/service.ts";
+import { ENDPOINTS, type EndpointCase } from "../test/support/endpoints/all.ts";
+import { countedBundle, takeRows } from "./support/counted.ts";
+import { GROWING, type Growing, ManyRows } from "./support/many-rows.ts";
+import type { BenchContext } from "./support/service.ts";
+import type { Row } from "./support/table.ts";
+
+/** Reads that are asked for by POST, for the size of their bodies or as clients know them. */
+const READS =
+  /^\/(registry-diff|registry-entry-search|inbox-agents-.*|.*\/(income|spending|resolve-.*))$/;
+/** What reads more as its tables grow, and why. */
+const GROWS: readonly (readonly [reader: RegExp, why: string])[] = [
+  [/^GET \/metrics$/, "counts at most 10,000 of each kind"],
+  [/^GET \/(payment|purchase)\/count/, "counts all, from an index"],
+  [/^GET \/invoice\/monthly\/missing/, "reads its month"],
+  [/^GET \/(payment|purchase)\/diff.* of one wallet$/, "looks among all for those of its wallet"],
+  [
+    /^GET \/(registry|inbox-agents|registry-inbox|wallet\/transaction|x402\/payments)( of one wallet)?$/,
+    "looks from the newest on for what fits a filter",
+  ],
+];
+/** How long the service then works by itself on new jobs. */
+const WORK_MS = 45_000;
+/** A statement may read more where there is more to choose a page from, but not as many times as rows. */
+const mayRead = (few: number) => 2 * few + 100;
+
+/** By reader, by statement: the most rows that it read in one go. */
+type Readings = Map<string, Record<string, number>>;
+
+export interface GrowthFigures {
+  rows: Row[];
+  tables: Row[];
+  excesses: string[];
+}
+
+/**
+ * Plays the demo, whose records are real, and copies what is over in each table. At each size every list,
+ * diff and search is asked for with each of its filters, and then the service works on new jobs.
+ */
+export async function benchGrowth(context: BenchContext): Promise<GrowthFigures> {
+  const sizes = context.quick ? [500, 5_000] : [2_000, 2_000_000];
+  const variables = developmentSecrets(join(context.folder, ".dev.vars"));
+  const service = await startService({
+    variables,
+    bundle: countedBundle(context.bundle, context.folder),
+    hasActors: true,
+    begins: Date.now() - HISTORY_MS,
+    log: () => {},
+  });
+  try {
+    const admin = { url: service.url, token: variables.ADMIN_KEY };
+    await playDemo(service, admin);
+    const keys = [admin, await keyOfOneWallet(admin)];
+    const many = new ManyRows(service.host.d1);
+    const tables: Record<string, Row> = {};
+    const readings: Readings[] = [];
+    for (const size of sizes) {
+      for (const table of Object.keys(GROWING) as Growing[]) {
+        const there = await many.fill(table, size);
+        tables[table] = { ...tables[table], table, [`at ${size}`]: there };
+      }
+      readings.push(await read(service, keys));
+    }
+    return { tables: Object.values(tables), ...compared(sizes, readings) };
+  } finally {
+    await service.close();
+  }
+}
+
+/** What `npm start` shows, until its past is read, and what it registers and sells is there. */
+async function playDemo(service: Service, admin: ApiAccess): Promise<void> {
+  const { chain, agents, x402 } = service;
+  publishScripts(chain);
+  registerAgents(chain, agents);
+  await playHistory(chain);
+  chain.moveTo(Date.now());
+  service.goLive();
+  await handOver(admin);
+  const registrations = await playRegistrations({ ...service, ...admin });
+  await registrations(new AbortController().signal);
+  if (!(x402 instanceof EvmUnavailable)) await playPurchases(admin, x402.node, x402.resource.url);
+  await work(service, admin);
+}
+
+/** A key that is shown the records of one wallet, which are few among all. */
+async function keyOfOneWallet(admin: ApiAccess): Promise<ApiAccess> {
+  const { Wallets } = await ask<{ Wallets: { id: string }[] }>(admin, "GET", "/wallet/list");
+  const walletLimit = Wallets.slice(0, 1).map(({ id }) => id);
+  const body = { permission: "User", canPay: true, walletLimit };
+  const { token } = await ask<{ token: string }>(admin, "POST", "/api-key", body);
+  return { ...admin, token };
+}
+
+/** All that is read by requests, and by the service itself at work. */
+async function read(service: Service, keys: readonly ApiAccess[]): Promise<Readings> {
+  const readings: Readings = new Map();
+  await takeRows(service);
+  for (const endpoint of ENDPOINTS) {
+    const { method, path } = endpoint;
+    if (method !== "GET" && !(method === "POST" && READS.test(path))) continue;
+    for (const [i, key] of keys.entries()) {
+      for (const fields of queriesOf(endpoint)) await send(key, endpoint, fields);
+      readings.set(
+        `${method} ${path}${i > 0 ? " of one wallet" : ""}`,
+        (await takeRows(service)).most,
+      );
+    }
+  }
+  const [admin] = keys;
+  if (admin) await work(service, admin);
+  readings.set("crons, queues, objects", (await takeRows(service)).most);
+  return readings;
+}
+
+/** All fields, none but those that are needed, and each other one beside them. */
+function queriesOf({ valid, fields }: EndpointCase): [string, unknown][][] {
+  const needed = new Set(fields.flatMap((field) => (field.required ? [field.name] : [])));
+  const all = Object.entries(valid);
+  const least = all.filter(([name]) => needed.has(name) || name === "network");
+  const others = all.filter((one) => !least.includes(one));
+  return [all, least, ...others.map((one) => [...least, one])];
+}
+
+async function send(
+  { url, token }: ApiAccess,
+  { method, path }: EndpointCase,
+  fields: readonly [string, unknown][],
+): Promise<void> {
+  const isGet = method === "GET";
+  const query = new URLSearchParams(fields.map(([name, value]) => [name, String(value)]));
+  const response = await fetch(`${url}/api/v1${path}${isGet ? `?${query}` : ""}`, {
+    method,
+    headers: { token, ...(!isGet && { "content-type": "application/json" }) },
+    ...(!isGet && { body: JSON.stringify(Object.fromEntries(fields)) }),
+  });
+  const text = await response.text();
+  if (![200, 403, 404].includes(response.status))
+    throw new Error(`${method} ${path}?${query}: ${response.status} ${text}`);
+}
+
+/** Jobs are bought, delivered and paid, while the cron runs. */
+async function work({ agents }: Service, admin: ApiAccess): Promise<void> {
+  const end = AbortSignal.timeout(WORK_MS);
+  await playPresent(admin, agents, end, () => {}).catch((error: unknown) => {
+    if (!end.aborted) throw error;
+  });
+}
+
+/** Of each reader the statement that came to read the most rows more, and what no reason is known for. */
+function compared(sizes: readonly number[], readings: readonly Readings[]) {
+  const [few, many]: (Readings | undefined)[] = [...readings];
+  const rows: Row[] = [];
+  const excesses: string[] = [];
+  for (const [reader, after] of many ?? []) {
+    const before = few?.get(reader) ?? {};
+    const [, grows = "no"] = GROWS.find(([known]) => known.test(reader)) ?? [];
+    const read = Object.keys(after)
+      .filter((sql) => sql in before)
+      .map((sql) => ({ sql, small: before[sql] ?? 0, large: after[sql] ?? 0 }))
+      .toSorted((a, b) => b.large - b.small - (a.large - a.small));
+    const [most] = read;
+    if (!most) continue;
+    const [small, large] = sizes.map((size) => `of ${size}`) as [string, string];
+    rows.push({ reader, statements: read.length, [small]: most.small, [large]: most.large, grows });
+    if (grows !== "no") continue;
+    for (const one of read)
+      if (one.large > mayRead(one.small))
+        excesses.push(`${reader}: ${one.small} ${small}, ${one.large} ${large}: ${one.sql}`);
+  }
+  return { rows, excesses };
+}
