@@ -80,7 +80,7 @@ export const x402PaymentSource = sqliteTable("x402_payment_source", {
   deletedAt: integer("deleted_at"),
 });
 
-/** An attempt with a payment, and its outcome. */
+/** An attempt with a payment, and its outcome. `WITHOUT ROWID`, which drizzle cannot say; so are settlements. */
 export const x402Attempt = sqliteTable(
   "x402_payment_attempt",
   {
