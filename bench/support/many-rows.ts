@@ -35,6 +35,12 @@ const NAMES = new Set(
 /** Whole numbers that are unique in their table: the copies count down. */
 const COUNTED: Partial<Record<Growing, string>> = { event: "seq", invoice_document: "sequence" };
 
+/** Long texts, of which the copies have none: rows are counted, not bytes. */
+const TEXTS: Record<string, string> = {
+  ...{ blockchain_identifier: "''", doc: "'{}'", data: "'{}'", fields: "'{}'" },
+  ...{ before: "NULL", cbor: "NULL", tx_cbor: "NULL", attempt_log: "NULL" },
+};
+
 const ROWS_AT_ONCE = 50_000;
 
 /** Copies rows within a database. */
@@ -65,6 +71,7 @@ export class ManyRows {
     const values = columns.map((name) => {
       if (name === COUNTED[table])
         return `${name} - n * (SELECT max(${name}) FROM original_${table})`;
+      if (name in TEXTS) return TEXTS[name];
       return NAMES.has(name) ? `${name} || '-' || n` : name;
     });
     const wanted = Math.ceil(rows / originals) - 1;
