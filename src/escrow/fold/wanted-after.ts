@@ -176,10 +176,11 @@ export function wantedBefore(
     underWay: isDisplaced ? again : (underWay ?? again),
     expiredAt: expiredAt ?? taken.expiredAt,
   };
+  const isGivenUp = left.expiredAt !== null && left.underWay === null;
   return {
     ...left,
-    // What was given up is waited for, and never locked anew.
-    want: left.expiredAt !== null && left.underWay === null ? null : wantedAgain,
+    // What was given up is waited for, and never locked anew; what was asked of its lock waits with it.
+    want: isGivenUp && wantedAgain?.step === "FundsLocking" ? null : wantedAgain,
     error: isAsItLeft ? taken.error : error,
   };
 }

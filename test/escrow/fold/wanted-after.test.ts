@@ -134,7 +134,7 @@ const anyCase = fc
   });
 
 describe("Rollback fault: what is wanted once a transaction is undone", () => {
-  it("Rollback fault: is what it was but not what was given up, and ours is under way again if it may come", () => {
+  it("Rollback fault: is what it was but no lock that was given up, and ours is under way again if it may come", () => {
     fc.assert(
       fc.property(anyCase, fc.boolean(), ({ before, step, asked, madeFor }, mayCome) => {
         const { wanted, taken } = wantedAfter(before, step);
@@ -145,7 +145,8 @@ describe("Rollback fault: what is wanted once a transaction is undone", () => {
         };
         const isWantedAgain = before.wanted.want !== null || taken.ended !== null;
         const isUnderWay = isWantedAgain && madeFor !== null && mayCome;
-        const isGivenUp = before.wanted.expiredAt !== null && !isUnderWay;
+        const isGivenUp =
+          before.wanted.expiredAt !== null && !isUnderWay && asked.step === "FundsLocking";
         expect(wantedBefore(wanted, undone)).toEqual({
           ...before.wanted,
           want: isWantedAgain && !isGivenUp ? asked : null,

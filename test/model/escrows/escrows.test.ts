@@ -139,6 +139,15 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
     deeds(["dispute", 720], ["rollback", 54], ["failScript", 713]),
   ],
   [
+    "a refund asked for of a purchase that was given up, whose lock was rolled back and came again",
+    "Web3ChainV2",
+    [
+      ...deeds(["failingCalls", 587], ["request", 936], ["round", 627], ["round", 276]),
+      ...deeds(["round", 265], ["cancel", 801], ["dispute", 14], ["rollback", 228]),
+      ...deeds(["dispute", 396]),
+    ],
+  ],
+  [
     "a purchase whose lock was rolled back for good, and whose error a person cleared",
     "Web3ChainV2",
     [
