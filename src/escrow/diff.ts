@@ -4,7 +4,7 @@ import type { Database } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import { DOC_OR_OUTDATED, renderOutdated } from "./outdated.ts";
 import { type AutomaticSettings, HOLDS, type Holds, turnedOff } from "./reads/holds.ts";
-import { withinScope } from "./reads/scope.ts";
+import { rowsOf, withinScope } from "./reads/scope.ts";
 import type { Side } from "./record.ts";
 import { withConfirmations, withHistories, withMetadata } from "./render.ts";
 
@@ -59,15 +59,17 @@ export function diffPage(
   ];
   const parameter = (value: unknown) => `?${params.push(value)}`;
   const contract = query.filterSmartContractAddress;
+  const scope = query.viewer?.scope;
   const conditions = [
     contract === undefined ? null : `contract_address = ${parameter(contract)}`,
-    withinScope(query.viewer?.scope, parameter),
+    withinScope(scope, parameter),
   ].map((condition) => (condition === null ? "" : `AND ${condition}`));
-  const arms = types.map(
-    (type) => `SELECT ${pageColumns(query)}, ${stamp} AS stamp FROM escrow
-      WHERE side = ?1 AND network = ?2 AND source_type = ${parameter(type)}
-        ${conditions.join(" ")} AND (${stamp}, id) >= (?3, ?4)`,
-  );
+  const arms = types.map((type) => {
+    const where = `side = ?1 AND network = ?2 AND source_type = ${parameter(type)}
+      ${conditions.join(" ")} AND (${stamp}, id) >= (?3, ?4)`;
+    const rows = rowsOf(scope, parameter, { where, by: stamp, limit: "?5" });
+    return `SELECT ${pageColumns(query)}, ${stamp} AS stamp FROM ${rows}`;
+  });
   return readPage(
     db,
     side,

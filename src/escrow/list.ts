@@ -7,6 +7,7 @@ import { Conditions, typesOf } from "./reads/conditions.ts";
 import { hasDeadline } from "./reads/deadline.ts";
 import { NEEDS_PERSON } from "./reads/needs-person.ts";
 import type { listQuery } from "./reads/queries.ts";
+import { rowsOf } from "./reads/scope.ts";
 import { matches } from "./reads/search.ts";
 import type { Side } from "./record.ts";
 
@@ -34,8 +35,8 @@ export function listPage(
 /**
  * SQL of a page of a list. As in `diffPage`, an arm per type walks one index from where the page
  * begins. Each filter has an index that ends in the id, so a page reads no more rows than it returns;
- * with two of them, one finds the rows and the other is looked at. A search looks at a bounded number
- * of rows.
+ * with two of them, or for a key that is bound to wallets, one finds the rows and the other is looked at.
+ * A search looks at a bounded number of rows.
  *
  * @param columns - SQL of what is read of each row, the id among it
  * @returns with ?1 for the side and ?2 for the network
@@ -51,22 +52,34 @@ export function listStatement(side: Side, query: ListQuery, columns: string): Sq
   found.where("contract_address =", query.filterSmartContractAddress);
   found.where("terms->>'agentIdentifier' =", query.filterAgentIdentifier);
   found.where("state->>'$.nextAction.errorType' =", query.filterErrorType);
-  if (query.filterNeedsManualAction || query.filterErrorType) found.conditions.push(NEEDS_PERSON);
+  const needsPerson = query.filterNeedsManualAction || query.filterErrorType !== undefined;
+  if (needsPerson) found.conditions.push(NEEDS_PERSON);
   found.only(query.viewer);
   found.made(query);
   found.where("id <", query.cursorId);
+  const parameter = (value: unknown) => found.parameter(value);
+  const limit = parameter(query.limit);
+  const all = found.sql();
+  const looked = lookedFor(query).map(({ sql, params }) => found.splice(sql, params));
+  // Of these there are few: then their wallets are looked at, whatever the key is bound to.
+  const isOfFew = needsPerson || (query.id ?? query.blockchainIdentifier) !== undefined;
   // By itself, SQLite would scan all ids in order rather than sort the one row that matches.
   const table =
     query.blockchainIdentifier === undefined ? "escrow" : "escrow INDEXED BY escrow_identifier";
-  const where = found.sql();
-  const looked = lookedFor(query).map(({ sql, params }) => found.splice(sql, params));
+  const newest = {
+    by: "id",
+    descending: true,
+    limit: looked.length > 0 ? `${SEARCHED}` : limit,
+  } as const;
   const arms = typesOf(query).map((type) => {
-    const ofType = `FROM ${table} WHERE ${where} AND source_type = ${found.parameter(type)}`;
-    if (looked.length === 0) return `SELECT ${columns} ${ofType}`;
-    return `SELECT ${columns} ${ofType} AND id >= coalesce(
-      (SELECT id ${ofType} ORDER BY id DESC LIMIT 1 OFFSET ${SEARCHED - 1}), '') AND ${looked.join(" AND ")}`;
+    const where = `${all} AND source_type = ${parameter(type)}`;
+    const rows = isOfFew
+      ? `${table} WHERE ${where}`
+      : rowsOf(query.viewer?.scope, parameter, { where, ...newest });
+    if (looked.length === 0) return `SELECT ${columns} FROM ${rows}`;
+    return `SELECT ${columns} FROM ${rows} AND id >= coalesce(
+      (SELECT id FROM ${rows} ORDER BY id DESC LIMIT 1 OFFSET ${SEARCHED - 1}), '') AND ${looked.join(" AND ")}`;
   });
-  const limit = found.parameter(query.limit);
   return {
     sql: `${arms.join(" UNION ALL ")} ORDER BY id DESC LIMIT ${limit}`,
     params: found.params,

@@ -10,6 +10,7 @@ import {
 } from "drizzle-orm/sqlite-core";
 import { BILLABLE, BILLABLE_AT, BUYER_VKEY } from "./billable.ts";
 import { ENDED, MOVED_AT } from "./books/ended.ts";
+import { CHOSEN } from "./reads/chosen.ts";
 import { NEEDS_PERSON } from "./reads/needs-person.ts";
 import { IS_WANTED } from "./task-list/is-wanted.ts";
 import { TRANSACTION_STATUSES } from "./transaction-record.ts";
@@ -101,12 +102,14 @@ export const escrow = sqliteTable(
         stamp,
         table.id,
       ),
+      // For keys that are bound to wallets. A wallet is of one side and network.
+      index(`escrow_wallet_${name}`).on(sql.raw(CHOSEN), table.sourceType, stamp, table.id),
     ];
     return [
       ...page("chain_changed", table.chainChangedAt),
       ...page("action_changed", table.actionChangedAt),
       ...page("changed", table.changedAt),
-      // For the lists, newest first: all records of a side, of a contract, or in a state.
+      // For the lists, newest first: all records of a side, of a contract, in a state, or of a wallet.
       index("escrow_newest").on(table.side, table.network, table.sourceType, table.id),
       index("escrow_contract_newest").on(
         table.side,
@@ -122,6 +125,7 @@ export const escrow = sqliteTable(
         table.sourceType,
         table.id,
       ),
+      index("escrow_wallet_newest").on(sql.raw(CHOSEN), table.sourceType, table.id),
       index("escrow_agent_newest").on(
         table.side,
         table.network,

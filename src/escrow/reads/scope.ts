@@ -1,14 +1,21 @@
 import { mayUse } from "../../http/authenticate.ts";
 import type { KeyScope } from "../../http/context.ts";
+import type { Stamp } from "../diff.ts";
 import { type EscrowRecord, walletIdsOf } from "../record.ts";
+import { CHOSEN } from "./chosen.ts";
 
-/** The wallet that acts for a row of `escrow`, as SQL; null: none was chosen yet. */
-const CHOSEN = "coalesce(wallet->>'id', terms->>'$.wallet.id')";
+/** By what pages are ordered by, the index of the rows of each wallet in that order. */
+const OF_WALLETS: Record<Stamp | "id", string> = {
+  chain_changed_at: "escrow_wallet_chain_changed",
+  action_changed_at: "escrow_wallet_action_changed",
+  changed_at: "escrow_wallet_changed",
+  id: "escrow_wallet_newest",
+};
 
 /**
  * SQL that a row of `escrow` is of wallets that a key may use: of the one that acts for it or, before
  * one was chosen, of none but those that may. Null for a key that is bound to none: then a page asks
- * nothing of its rows. Else it walks the same index, and looks at the wallets of each row.
+ * nothing of its rows.
  *
  * @param parameter - takes a parameter, and gives its place in the SQL
  */
@@ -22,7 +29,38 @@ export function withinScope(
   return `(SELECT min(value IN ${permitted}) FROM json_each(${wallets}))`;
 }
 
-/** The same of a record. */
+/** A page before it is put together: which rows of one type, in which order, and how many. */
+interface Arm {
+  /** SQL; it names a type, and says `withinScope`. */
+  where: string;
+  by: Stamp | "id";
+  descending?: boolean;
+  /** SQL: a number or a parameter. */
+  limit: string;
+}
+
+/**
+ * SQL of the rows that an arm of a page is made of, to follow FROM and to be ordered and limited again. For
+ * a key that is bound to wallets these are the first of each of them, and of those that no wallet was
+ * chosen for: however many others there are, they are not read.
+ *
+ * @param parameter - takes a parameter, and gives its place in the SQL
+ */
+export function rowsOf(
+  scope: KeyScope | undefined,
+  parameter: (value: string) => string,
+  { where, by, descending = false, limit }: Arm,
+): string {
+  if (!scope?.walletIds) return `escrow WHERE ${where}`;
+  const order = [...new Set([by, "id"])].map((column) => `${column}${descending ? " DESC" : ""}`);
+  return `escrow WHERE id IN (
+    SELECT found.id FROM json_each(${parameter(JSON.stringify([...scope.walletIds, null]))}) AS permitted
+    CROSS JOIN escrow AS found ON found.id IN (
+      SELECT id FROM escrow INDEXED BY ${OF_WALLETS[by]}
+      WHERE ${CHOSEN} IS permitted.value AND ${where} ORDER BY ${order} LIMIT ${limit}))`;
+}
+
+/** `withinScope` of a record. */
 export function isWithinScope(
   scope: KeyScope | undefined,
   record: Pick<EscrowRecord, "wallet" | "terms">,
