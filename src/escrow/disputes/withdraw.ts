@@ -23,10 +23,8 @@ export async function withdraw(
   const [row] = await readProposals(ledger, [proposalId]);
   if (!row || row.network !== network)
     throw new ApiError(404, "proposalId: there is no such proposal");
-  if (row.state === "Withdrawn") return row;
-  if (!WAITING_STATES.includes(row.state))
-    throw new ApiError("wrong_state", `proposalId: the proposal is ${row.state}`);
-  const change = { state: "Withdrawn", error: null, dueAt: null } as const;
+  const change = withdrawal(row);
+  if (change === null) return row;
   try {
     await commitAudited(c, ledger, { action: "dispute.withdraw", target: row.id, now }, [
       updateProposal(ledger, row, change, now),
@@ -36,4 +34,16 @@ export async function withdraw(
     throw new ApiError("changed_concurrently", "proposalId: the proposal was changed meanwhile");
   }
   return { ...row, ...change, updatedAt: now };
+}
+
+/**
+ * What a row becomes that is taken back; null: it was already.
+ *
+ * @throws ApiError 409: its settlement is on its way, or it has ended
+ */
+export function withdrawal({ state }: Pick<ProposalRow, "state">) {
+  if (state === "Withdrawn") return null;
+  if (!WAITING_STATES.includes(state))
+    throw new ApiError("wrong_state", `proposalId: the proposal is ${state}`);
+  return { state: "Withdrawn", error: null, dueAt: null } as const;
 }

@@ -25,6 +25,7 @@ export const DEEDS = {
   dispute: 1,
   propose: 3,
   sign: 1,
+  withdraw: 1,
   settleByHand: 1,
   save: 1,
   restore: 1,

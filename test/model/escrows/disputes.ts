@@ -19,6 +19,7 @@ import {
   type ProposalRow,
   WAITING_STATES,
 } from "../../../src/escrow/disputes/tables.ts";
+import { withdrawal } from "../../../src/escrow/disputes/withdraw.ts";
 import { fundsOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import type { LiveOutput } from "../../../src/escrow/record.ts";
 import { ApiError } from "../../../src/http/errors.ts";
@@ -69,6 +70,17 @@ export async function sign(service: Service, n: number): Promise<void> {
   const row = waiting[n % Math.max(waiting.length, 1)];
   const by = [...ADMINISTRATORS, STRANGER][(n >> 2) % 4];
   if (row && by) await handIn(service, row.id, by, n % 8 === 7);
+}
+
+/** An Admin takes a proposal back. */
+export async function withdraw({ db, database, ledger }: Service, n: number): Promise<void> {
+  const ids = database.all<{ id: string }>("SELECT id FROM dispute_proposal ORDER BY id");
+  const [row] = await readProposals(db, [ids[n % Math.max(ids.length, 1)]?.id ?? ""]);
+  if (!row) return;
+  await unlessRefused(async () => {
+    const change = withdrawal(row);
+    if (change) await db.batch([updateProposal(db, row, change, ledger.now)]);
+  });
 }
 
 async function handIn(

@@ -21,7 +21,15 @@ const aboutADispute = fc
   .tuple(
     nat,
     fc.array(
-      deedsBy({ ...DEEDS, propose: 20, sign: 10, settleByHand: 6, deadline: 20, rollback: 8 }),
+      deedsBy({
+        ...DEEDS,
+        propose: 20,
+        sign: 10,
+        withdraw: 4,
+        settleByHand: 6,
+        deadline: 20,
+        rollback: 8,
+      }),
       { minLength: 3, maxLength: 20, size: "max" },
     ),
   )

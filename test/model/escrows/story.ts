@@ -17,7 +17,7 @@ import {
   wrongEvents,
 } from "./checks.ts";
 import { type Deed, faultsOf } from "./deeds.ts";
-import { propose, settledOtherwise, sign, unsettled } from "./disputes.ts";
+import { propose, settledOtherwise, sign, unsettled, withdraw } from "./disputes.ts";
 import { BLOCK_MS, isOver, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
 import { Service } from "./service.ts";
 import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
@@ -135,6 +135,9 @@ export class Story {
         break;
       case "sign":
         await sign(service, n);
+        break;
+      case "withdraw":
+        await withdraw(service, n);
         break;
       case "settleByHand": {
         const name = this.#movedByHand(n);
