@@ -49,7 +49,7 @@ export interface GrowthFigures {
  * diff and search is asked for with each of its filters, and then the service works on new jobs.
  */
 export async function benchGrowth(context: BenchContext): Promise<GrowthFigures> {
-  const sizes = context.quick ? [500, 5_000] : [2_000, 200_000, 2_000_000];
+  const sizes = context.quick ? [2_000, 10_000] : [2_000, 200_000, 2_000_000];
   const variables = developmentSecrets(join(context.folder, ".dev.vars"));
   const service = await startService({
     variables,

@@ -76,18 +76,33 @@ export class ManyRows {
     });
     const wanted = Math.ceil(rows / originals) - 1;
     const perStatement = Math.max(Math.floor(ROWS_AT_ONCE / originals), 1);
-    while (known.copies < wanted) {
-      const last = Math.min(known.copies + perStatement, wanted);
-      await this.#d1
-        .prepare(
-          `WITH RECURSIVE copy (n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM copy WHERE n < ?2)
-           INSERT INTO ${table} (${columns}) SELECT ${values} FROM copy, original_${table}`,
-        )
-        .bind(known.copies + 1, last)
-        .run();
-      known.copies = last;
-    }
+    await this.#withoutIndexes(table, async () => {
+      while (known.copies < wanted) {
+        const last = Math.min(known.copies + perStatement, wanted);
+        await this.#d1
+          .prepare(
+            `WITH RECURSIVE copy (n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM copy WHERE n < ?2)
+             INSERT INTO ${table} (${columns}) SELECT ${values} FROM copy, original_${table}`,
+          )
+          .bind(known.copies + 1, last)
+          .run();
+        known.copies = last;
+      }
+    });
     return this.#count(table);
+  }
+
+  /** Makes a table's indexes anew after it was filled: sorted at once, they take a fraction of the time. */
+  async #withoutIndexes(table: Growing, fill: () => Promise<void>): Promise<void> {
+    const { results } = await this.#d1
+      .prepare(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+      )
+      .bind(table)
+      .all<{ name: string; sql: string }>();
+    for (const { name } of results) await this.#d1.prepare(`DROP INDEX ${name}`).run();
+    await fill();
+    for (const { sql } of results) await this.#d1.prepare(sql).run();
   }
 
   async #columnsOf(table: Growing): Promise<string[]> {

@@ -102,8 +102,15 @@ export const escrow = sqliteTable(
         stamp,
         table.id,
       ),
-      // For keys that are bound to wallets. A wallet is of one side and network.
-      index(`escrow_wallet_${name}`).on(sql.raw(CHOSEN), table.sourceType, stamp, table.id),
+      // For keys that are bound to wallets.
+      index(`escrow_wallet_${name}`).on(
+        sql.raw(CHOSEN),
+        table.side,
+        table.network,
+        table.sourceType,
+        stamp,
+        table.id,
+      ),
     ];
     return [
       ...page("chain_changed", table.chainChangedAt),
@@ -125,7 +132,13 @@ export const escrow = sqliteTable(
         table.sourceType,
         table.id,
       ),
-      index("escrow_wallet_newest").on(sql.raw(CHOSEN), table.sourceType, table.id),
+      index("escrow_wallet_newest").on(
+        sql.raw(CHOSEN),
+        table.side,
+        table.network,
+        table.sourceType,
+        table.id,
+      ),
       index("escrow_agent_newest").on(
         table.side,
         table.network,
