@@ -1,16 +1,15 @@
 import { mayUse } from "../../http/authenticate.ts";
 import type { KeyScope } from "../../http/context.ts";
-import type { Stamp } from "../diff.ts";
 import { type EscrowRecord, walletIdsOf } from "../record.ts";
 import { CHOSEN } from "./chosen.ts";
 
 /** By what pages are ordered by, the index of the rows of each wallet in that order. */
-const OF_WALLETS: Record<Stamp | "id", string> = {
+const OF_WALLETS = {
   chain_changed_at: "escrow_wallet_chain_changed",
   action_changed_at: "escrow_wallet_action_changed",
   changed_at: "escrow_wallet_changed",
   id: "escrow_wallet_newest",
-};
+} as const;
 
 /**
  * SQL that a row of `escrow` is of wallets that a key may use: of the one that acts for it or, before
@@ -33,7 +32,7 @@ export function withinScope(
 interface Arm {
   /** SQL; it names a type, and says `withinScope`. */
   where: string;
-  by: Stamp | "id";
+  by: keyof typeof OF_WALLETS;
   descending?: boolean;
   /** SQL: a number or a parameter. */
   limit: string;
