@@ -62,7 +62,7 @@ export async function benchGrowth(context: BenchContext): Promise<GrowthFigures>
     const admin = { url: service.url, token: variables.ADMIN_KEY };
     await playDemo(service, admin);
     const keys = [admin, await keyOfOneWallet(admin)];
-    const many = new ManyRows(service.host.d1);
+    const many = await ManyRows.of(service.host.d1);
     const tables: Record<string, Row> = {};
     const readings: Readings[] = [];
     for (const size of sizes) {

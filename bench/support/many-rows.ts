@@ -43,14 +43,32 @@ const TEXTS: Record<string, string> = {
 
 const ROWS_AT_ONCE = 50_000;
 
+interface Original {
+  columns: string[];
+  /** SQL that makes the table's indexes, by their names. */
+  indexes: Record<string, string>;
+  /** Rows at first, and those of them that are over, and so are copied. */
+  rows: number;
+  over: number;
+  copies: number;
+}
+
 /** Copies rows within a database. */
 export class ManyRows {
   readonly #d1: D1Database;
-  /** By table, what was there at first and is over, and how often it was copied. */
-  readonly #copied = new Map<Growing, { originals: number; copies: number }>();
+  readonly #originals: ReadonlyMap<Growing, Original>;
 
-  constructor(d1: D1Database) {
+  private constructor(d1: D1Database, originals: ReadonlyMap<Growing, Original>) {
     this.#d1 = d1;
+    this.#originals = originals;
+  }
+
+  /** Keeps what is there and over now, to be copied. */
+  static async of(d1: D1Database): Promise<ManyRows> {
+    const originals = new Map<Growing, Original>();
+    for (const table of Object.keys(GROWING) as Growing[])
+      originals.set(table, await keepOriginals(d1, table));
+    return new ManyRows(d1, originals);
   }
 
   /**
@@ -59,71 +77,66 @@ export class ManyRows {
    * @returns how many there are then; 0: there is nothing to copy
    */
   async fill(table: Growing, rows: number): Promise<number> {
-    const columns = await this.#columnsOf(table);
-    const known = this.#copied.get(table) ?? {
-      originals: await this.#keepOriginals(table, columns),
-      copies: 0,
-    };
-    this.#copied.set(table, known);
-    const { originals } = known;
-    if (originals === 0) return 0;
-
+    const original = this.#originals.get(table);
+    if (!original || original.over === 0) return 0;
+    const { columns, indexes, over } = original;
     const values = columns.map((name) => {
       if (name === COUNTED[table])
         return `${name} - n * (SELECT max(${name}) FROM original_${table})`;
       if (name in TEXTS) return TEXTS[name];
       return NAMES.has(name) ? `${name} || '-' || n` : name;
     });
-    const wanted = Math.ceil(rows / originals) - 1;
-    const perStatement = Math.max(Math.floor(ROWS_AT_ONCE / originals), 1);
-    await this.#withoutIndexes(table, async () => {
-      while (known.copies < wanted) {
-        const last = Math.min(known.copies + perStatement, wanted);
-        await this.#d1
-          .prepare(
-            `WITH RECURSIVE copy (n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM copy WHERE n < ?2)
-             INSERT INTO ${table} (${columns}) SELECT ${values} FROM copy, original_${table}`,
-          )
-          .bind(known.copies + 1, last)
-          .run();
-        known.copies = last;
-      }
-    });
-    return this.#count(table);
+    const wanted = Math.ceil(rows / over) - 1;
+    const perStatement = Math.max(Math.floor(ROWS_AT_ONCE / over), 1);
+    // Indexes that are made at once, sorted, take a fraction of the time.
+    for (const name of Object.keys(indexes)) await this.#run(`DROP INDEX ${name}`);
+    while (original.copies < wanted) {
+      const last = Math.min(original.copies + perStatement, wanted);
+      await this.#run(
+        `WITH RECURSIVE copy (n) AS
+           (SELECT ${original.copies + 1} UNION ALL SELECT n + 1 FROM copy WHERE n < ${last})
+         INSERT INTO ${table} (${columns}) SELECT ${values} FROM copy, original_${table}`,
+      );
+      original.copies = last;
+    }
+    for (const sql of Object.values(indexes)) await this.#run(sql);
+    return original.rows + original.copies * over;
   }
 
-  /** Makes a table's indexes anew after it was filled: sorted at once, they take a fraction of the time. */
-  async #withoutIndexes(table: Growing, fill: () => Promise<void>): Promise<void> {
-    const { results } = await this.#d1
-      .prepare(
-        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
-      )
-      .bind(table)
-      .all<{ name: string; sql: string }>();
-    for (const { name } of results) await this.#d1.prepare(`DROP INDEX ${name}`).run();
-    await fill();
-    for (const { sql } of results) await this.#d1.prepare(sql).run();
+  /**
+   * Not by `prepare()`: miniflare sends that on a connection of its own, which workerd closes while a
+   * statement takes seconds, and then the next one fails.
+   */
+  async #run(sql: string): Promise<void> {
+    await this.#d1.exec(sql.replace(/\s+/g, " "));
   }
+}
 
-  async #columnsOf(table: Growing): Promise<string[]> {
-    const { results } = await this.#d1
-      .prepare("SELECT name FROM pragma_table_info(?)")
-      .bind(table)
-      .all<{ name: string }>();
-    return results.map(({ name }) => name);
-  }
-
-  async #keepOriginals(table: Growing, columns: readonly string[]): Promise<number> {
-    const isDone = columns.includes("due_at") ? "due_at IS NULL" : "TRUE";
-    await this.#d1
-      .prepare(
-        `CREATE TABLE original_${table} AS SELECT * FROM ${table} WHERE ${isDone} AND ${GROWING[table]}`,
-      )
-      .run();
-    return this.#count(`original_${table}`);
-  }
-
-  async #count(table: string): Promise<number> {
-    return (await this.#d1.prepare(`SELECT count(*) AS n FROM ${table}`).first<number>("n")) ?? 0;
-  }
+async function keepOriginals(d1: D1Database, table: Growing): Promise<Original> {
+  const columns = await d1
+    .prepare("SELECT name FROM pragma_table_info(?)")
+    .bind(table)
+    .all<{ name: string }>();
+  const names = columns.results.map(({ name }) => name);
+  const indexes = await d1
+    .prepare(
+      "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+    )
+    .bind(table)
+    .all<{ name: string; sql: string }>();
+  const isDone = names.includes("due_at") ? "due_at IS NULL" : "TRUE";
+  await d1
+    .prepare(
+      `CREATE TABLE original_${table} AS SELECT * FROM ${table} WHERE ${isDone} AND ${GROWING[table]}`,
+    )
+    .run();
+  const count = async (of: string) =>
+    (await d1.prepare(`SELECT count(*) AS n FROM ${of}`).first<number>("n")) ?? 0;
+  return {
+    columns: names,
+    indexes: Object.fromEntries(indexes.results.map(({ name, sql }) => [name, sql])),
+    rows: await count(table),
+    over: await count(`original_${table}`),
+    copies: 0,
+  };
 }

@@ -156,6 +156,14 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
       ...deeds(["dispute", 1001], ["round", 28], ["recover", 479]),
     ],
   ],
+  [
+    "a charge that is given back once a refused refund of its lost lock can land no more",
+    "Web3ChainV2",
+    [
+      ...deeds(["request", 796], ["round", 882], ["round", 71], ["days", 100]),
+      ...deeds(["stepByHand", 627], ["round", 178], ["rollback", 172]),
+    ],
+  ],
 ];
 
 function play(

@@ -56,6 +56,13 @@ export function isOver(service: Service): boolean {
   return rows.every(({ open }) => open === 0) && !isUnderWay(service);
 }
 
+/** Whether a wallet still looks at a transaction, which may become another: a refused one too, until it is too late for it. */
+export function isWatching({ database }: Service): boolean {
+  return (
+    database.all("SELECT 1 FROM wallet_transaction WHERE due_at IS NOT NULL LIMIT 1").length > 0
+  );
+}
+
 function isUnderWay({ database, ledger }: Service): boolean {
   const [row] = database.all<{ waiting: number }>(
     `SELECT count(*) AS waiting FROM wallet_transaction

@@ -18,7 +18,7 @@ import {
 } from "./checks.ts";
 import { type Deed, faultsOf } from "./deeds.ts";
 import { propose, settledOtherwise, sign, unsettled, withdraw } from "./disputes.ts";
-import { BLOCK_MS, isOver, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
+import { BLOCK_MS, isOver, isWatching, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
 import { Service } from "./service.ts";
 import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
 import { PARTIES, type Party, QUOTES } from "./terms.ts";
@@ -181,12 +181,14 @@ export class Story {
     const until = () => Math.max(begun, lastTimeOf(service)) + SETTLES_MS;
     do await this.#round(pauseOf(service), {});
     while (!isOver(service) && ledger.now < until());
-    for (let i = 0; i < FINAL_BLOCKS; i++) {
-      this.#pass(BLOCK_MS);
-      ledger.mine();
-    }
-    await this.#round(BLOCK_MS, {});
-    await this.#round(BLOCK_MS, {});
+    do {
+      for (let i = 0; i < FINAL_BLOCKS; i++) {
+        this.#pass(BLOCK_MS);
+        ledger.mine();
+      }
+      await this.#round(BLOCK_MS, {});
+      await this.#round(BLOCK_MS, {});
+    } while (isWatching(service) && ledger.now < until());
     await service.returnCharges();
     return {
       notEnded: notEnded(service),
