@@ -12,7 +12,7 @@ import { EvmUnavailable } from "../devnet/evm/node.ts";
 import { developmentSecrets } from "../devnet/secrets.ts";
 import { type Service, startService } from "../devnet/service.ts";
 import { ENDPOINTS, type EndpointCase } from "../test/support/endpoints/all.ts";
-import { countedBundle, takeRows } from "./support/counted.ts";
+import { countedBundle, fetchPatiently, takeRows } from "./support/counted.ts";
 import { GROWING, type Growing, ManyRows } from "./support/many-rows.ts";
 import type { BenchContext } from "./support/service.ts";
 import type { Row } from "./support/table.ts";
@@ -140,7 +140,7 @@ async function send(
 ): Promise<boolean> {
   const isGet = method === "GET";
   const query = new URLSearchParams(fields.map(([name, value]) => [name, String(value)]));
-  const response = await fetch(`${url}/api/v1${path}${isGet ? `?${query}` : ""}`, {
+  const response = await fetchPatiently(`${url}/api/v1${path}${isGet ? `?${query}` : ""}`, {
     method,
     headers: { token, ...(!isGet && { "content-type": "application/json" }) },
     ...(!isGet && { body: JSON.stringify(Object.fromEntries(fields)) }),

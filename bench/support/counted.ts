@@ -38,7 +38,7 @@ export function countedBundle(bundle: string, folder: string): string {
 
 /** What was counted since the last time. */
 export async function takeRows({ host }: Pick<BenchService, "host">): Promise<CountedRows> {
-  const response = await fetch(`${host.url}${PATH}`);
+  const response = await fetchPatiently(`${host.url}${PATH}`);
   return (await response.json()) as CountedRows;
 }
 
@@ -99,3 +99,15 @@ export default {
   scheduled: (event, env, context) => service.default.scheduled(event, counting(env), context),
   queue: (batch, env, context) => service.default.queue(batch, counting(env), context),
 };`;
+
+/**
+ * workerd closes connections that were idle while a statement kept it busy for seconds: a request that was
+ * sent on one is sent once more.
+ */
+export async function fetchPatiently(url: string, init?: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch {
+    return fetch(url, init);
+  }
+}
