@@ -131,7 +131,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       ...(options.bundle !== undefined && { bundle: options.bundle }),
       ...(options.keep !== undefined && { persistTo: join(options.keep, "worker") }),
     });
-    closers.push(() => host.close());
+    let closed: Promise<void> | undefined;
+    const closeHost = () => (closed ??= host.close());
+    closers.push(closeHost);
     const admin = { url: host.url, token: options.variables.ADMIN_KEY };
     await ensureRegistrySource(admin);
     await ensureSources(admin, options.hasActors ? "nothing" : "all");
@@ -144,7 +146,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       closers.push(() => resource.close());
       x402 = { node: evm, resource };
     }
-    closers.push(startCron(host, options.cronEveryMs ?? CRON_EVERY_MS));
+    const stopCron = startCron(host, options.cronEveryMs ?? CRON_EVERY_MS);
+    // The Worker at once: Ctrl-C reaches workerd too, and its end looks like a crash until it is closed.
+    closers.push(async () => {
+      await Promise.all([closeHost(), stopCron()]);
+    });
     const goLive = () => chainNode.mineEvery(BLOCK_EVERY_MS);
     const { faults } = chainNode;
     const served = { url: host.url, chain, provider: url, faults, goLive };
@@ -166,7 +172,7 @@ async function startEvm(keep: string | undefined): Promise<EvmNode | EvmUnavaila
   }
 }
 
-/** Fires the cron one run at a time. The returned function waits for the run in progress. */
+/** Fires the cron one run at a time. The returned function waits for the end of the run in progress. */
 function startCron(host: Host, everyMs: number): () => Promise<void> {
   const stop = new AbortController();
   const running = (async () => {
