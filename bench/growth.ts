@@ -1,6 +1,8 @@
 /** Rows that each statement of the service reads, while its tables are small and once they are large. */
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { type ApiAccess, ask } from "../devnet/client/api.ts";
+import { until } from "../devnet/client/wait.ts";
 import { publishScripts } from "../devnet/demo/actors/publish.ts";
 import { playPresent } from "../devnet/demo/present.ts";
 import { playRegistrations } from "../devnet/demo/registrations.ts";
@@ -50,31 +52,56 @@ export interface GrowthFigures {
  */
 export async function benchGrowth(context: BenchContext): Promise<GrowthFigures> {
   const sizes = context.quick ? [2_000, 10_000] : [2_000, 200_000, 2_000_000];
-  const variables = developmentSecrets(join(context.folder, ".dev.vars"));
-  const service = await startService({
-    variables,
+  const keep = mkdtempSync(join(context.folder, "kept-"));
+  const options = {
+    variables: developmentSecrets(join(context.folder, ".dev.vars")),
     bundle: countedBundle(context.bundle, context.folder),
     hasActors: true,
     begins: Date.now() - HISTORY_MS,
     log: () => {},
-  });
+    keep,
+  };
+  let service = await startService(options);
   try {
-    const admin = { url: service.url, token: variables.ADMIN_KEY };
-    await playDemo(service, admin);
-    const keys = [admin, await keyOfOneWallet(admin)];
-    const many = await ManyRows.of(service.host.d1);
+    await playDemo(service, adminOf(service));
+    const { token } = await keyOfOneWallet(adminOf(service));
     const tables: Record<string, Row> = {};
     const readings: Readings[] = [];
+    const refusals: string[] = [];
     for (const size of sizes) {
-      for (const table of Object.keys(GROWING) as Growing[]) {
-        const there = await many.fill(table, size);
-        tables[table] = { ...tables[table], table, [`at ${size}`]: there };
-      }
-      readings.push(await read(service, keys));
+      await service.close();
+      for (const [table, rows] of filled(join(keep, "worker"), size))
+        tables[table] = { ...tables[table], table, [`at ${size}`]: rows };
+      service = await startService(options);
+      service.goLive();
+      await followed(adminOf(service));
+      const keys = [adminOf(service), { url: service.url, token }];
+      readings.push(await read(service, keys, refusals));
     }
-    return { tables: Object.values(tables), ...compared(sizes, readings) };
+    const { rows, excesses } = compared(sizes, readings);
+    return { tables: Object.values(tables), rows, excesses: [...refusals, ...excesses] };
   } finally {
     await service.close();
+  }
+
+  function adminOf({ url }: Service): ApiAccess {
+    return { url, token: options.variables.ADMIN_KEY };
+  }
+}
+
+/** What the chain did meanwhile is read. */
+async function followed({ url }: ApiAccess): Promise<void> {
+  const isReady = async () => (await fetchPatiently(`${url}/api/v1/health/ready`)).ok;
+  await until(isReady, { what: "what the chain did meanwhile", everyMs: 1_000 });
+}
+
+/** Fills each table, and says with how many rows. */
+function filled(folder: string, size: number): [Growing, number][] {
+  const many = new ManyRows(folder);
+  try {
+    return (Object.keys(GROWING) as Growing[]).map((table) => [table, many.fill(table, size)]);
+  } finally {
+    many.close();
   }
 }
 
@@ -103,14 +130,21 @@ async function keyOfOneWallet(admin: ApiAccess): Promise<ApiAccess> {
 }
 
 /** All that is read by requests, and by the service itself at work. */
-async function read(service: Service, keys: readonly ApiAccess[]): Promise<Readings> {
+async function read(
+  service: Service,
+  keys: readonly ApiAccess[],
+  refusals: string[],
+): Promise<Readings> {
   const readings: Readings = new Map();
   await takeRows(service);
   for (const endpoint of ENDPOINTS) {
     const { method, path } = endpoint;
     if (method !== "GET" && !(method === "POST" && READS.test(path))) continue;
     for (const [i, key] of keys.entries()) {
-      for (const fields of queriesOf(endpoint)) if (!(await send(key, endpoint, fields))) break;
+      for (const fields of queriesOf(endpoint)) {
+        const refusal = await send(key, endpoint, fields);
+        if (refusal !== null) refusals.push(refusal);
+      }
       readings.set(
         `${method} ${path}${i > 0 ? " of one wallet" : ""}`,
         (await takeRows(service)).most,
@@ -132,12 +166,12 @@ function queriesOf({ valid, fields }: EndpointCase): [string, unknown][][] {
   return [all, least, ...others.map((one) => [...least, one])];
 }
 
-/** @returns whether it was answered; what is known to grow may take longer than a request may */
+/** @returns why it was not answered, null if it was */
 async function send(
   { url, token }: ApiAccess,
   { method, path }: EndpointCase,
   fields: readonly [string, unknown][],
-): Promise<boolean> {
+): Promise<string | null> {
   const isGet = method === "GET";
   const query = new URLSearchParams(fields.map(([name, value]) => [name, String(value)]));
   const response = await fetchPatiently(`${url}/api/v1${path}${isGet ? `?${query}` : ""}`, {
@@ -146,9 +180,8 @@ async function send(
     ...(!isGet && { body: JSON.stringify(Object.fromEntries(fields)) }),
   });
   const text = await response.text();
-  if ([200, 403, 404].includes(response.status)) return true;
-  if (response.status === 503 && whyItGrows(`${method} ${path}`) !== null) return false;
-  throw new Error(`${method} ${path}?${query}: ${response.status} ${text}`);
+  if ([200, 403, 404].includes(response.status)) return null;
+  return `${method} ${path}?${query}: ${response.status} ${text}`;
 }
 
 /** Jobs are bought, delivered and paid, while the cron runs. */

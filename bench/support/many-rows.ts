@@ -1,4 +1,7 @@
 /** Tables with as many rows as years of use leave: copies of what the service wrote and is done with. */
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 
 /** The tables that grow with use, each with which of its rows are over, where `due_at` does not say it. */
 export const GROWING = {
@@ -41,34 +44,22 @@ const TEXTS: Record<string, string> = {
   ...{ before: "NULL", cbor: "NULL", tx_cbor: "NULL", attempt_log: "NULL" },
 };
 
-const ROWS_AT_ONCE = 50_000;
-
-interface Original {
-  columns: string[];
-  /** SQL that makes the table's indexes, by their names. */
-  indexes: Record<string, string>;
-  /** Rows at first, and those of them that are over, and so are copied. */
-  rows: number;
-  over: number;
-  copies: number;
-}
-
-/** Copies rows within a database. */
+/** Copies rows within the file of a database, which nobody else has open. */
 export class ManyRows {
-  readonly #d1: D1Database;
-  readonly #originals: ReadonlyMap<Growing, Original>;
+  readonly #file: DatabaseSync;
 
-  private constructor(d1: D1Database, originals: ReadonlyMap<Growing, Original>) {
-    this.#d1 = d1;
-    this.#originals = originals;
+  /** @param folder - a Worker's kept state, of one database with the tables and others without */
+  constructor(folder: string) {
+    this.#file = databaseIn(folder);
+    // Nothing is lost that could not be made again, and nobody else reads meanwhile.
+    this.#file.exec(
+      "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -2000000",
+    );
   }
 
-  /** Keeps what is there and over now, to be copied. */
-  static async of(d1: D1Database): Promise<ManyRows> {
-    const originals = new Map<Growing, Original>();
-    for (const table of Object.keys(GROWING) as Growing[])
-      originals.set(table, await keepOriginals(d1, table));
-    return new ManyRows(d1, originals);
+  close(): void {
+    this.#file.exec("PRAGMA journal_mode = WAL");
+    this.#file.close();
   }
 
   /**
@@ -76,67 +67,59 @@ export class ManyRows {
    *
    * @returns how many there are then; 0: there is nothing to copy
    */
-  async fill(table: Growing, rows: number): Promise<number> {
-    const original = this.#originals.get(table);
-    if (!original || original.over === 0) return 0;
-    const { columns, indexes, over } = original;
+  fill(table: Growing, rows: number): number {
+    const columns = this.#names("SELECT name FROM pragma_table_info(?)", table);
+    const isDone = columns.includes("due_at") ? "due_at IS NULL" : "TRUE";
+    this.#file.exec(
+      `CREATE TABLE IF NOT EXISTS original_${table} AS
+       SELECT *, 0 AS copies FROM ${table} WHERE ${isDone} AND ${GROWING[table]}`,
+    );
+    const originals = this.#number(`SELECT count(*) AS n FROM original_${table}`);
+    if (originals === 0) return 0;
+
     const values = columns.map((name) => {
       if (name === COUNTED[table])
         return `${name} - n * (SELECT max(${name}) FROM original_${table})`;
       if (name in TEXTS) return TEXTS[name];
       return NAMES.has(name) ? `${name} || '-' || n` : name;
     });
-    const wanted = Math.ceil(rows / over) - 1;
-    const perStatement = Math.max(Math.floor(ROWS_AT_ONCE / over), 1);
+    const copied = this.#number(`SELECT max(copies) AS n FROM original_${table}`);
+    const wanted = Math.max(Math.ceil(rows / originals) - 1, copied);
     // Indexes that are made at once, sorted, take a fraction of the time.
-    for (const name of Object.keys(indexes)) await this.#run(`DROP INDEX ${name}`);
-    while (original.copies < wanted) {
-      const last = Math.min(original.copies + perStatement, wanted);
-      await this.#run(
-        `WITH RECURSIVE copy (n) AS
-           (SELECT ${original.copies + 1} UNION ALL SELECT n + 1 FROM copy WHERE n < ${last})
-         INSERT INTO ${table} (${columns}) SELECT ${values} FROM copy, original_${table}`,
-      );
-      original.copies = last;
-    }
-    for (const sql of Object.values(indexes)) await this.#run(sql);
-    return original.rows + original.copies * over;
+    const indexes = this.#names(
+      "SELECT sql AS name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+      table,
+    );
+    for (const sql of indexes)
+      this.#file.exec(sql.replace(/^CREATE (UNIQUE )?INDEX (`\w+`).*$/s, "DROP INDEX $2"));
+    this.#file.exec(
+      `WITH RECURSIVE copy (n) AS
+         (SELECT ${copied + 1} WHERE ${copied} < ${wanted} UNION ALL SELECT n + 1 FROM copy WHERE n < ${wanted})
+       INSERT INTO ${table} (${columns}) SELECT ${values} FROM copy, original_${table};
+       UPDATE original_${table} SET copies = ${wanted}`,
+    );
+    for (const sql of indexes) this.#file.exec(sql);
+    return this.#number(`SELECT count(*) AS n FROM ${table}`);
   }
 
-  /**
-   * Not by `prepare()`: miniflare sends that on a connection of its own, which workerd closes while a
-   * statement takes seconds, and then the next one fails.
-   */
-  async #run(sql: string): Promise<void> {
-    await this.#d1.exec(sql.replace(/\s+/g, " "));
+  #names(sql: string, table: string): string[] {
+    return this.#file
+      .prepare(sql)
+      .all(table)
+      .map(({ name }) => String(name));
+  }
+
+  #number(sql: string): number {
+    return Number(this.#file.prepare(sql).get()?.n);
   }
 }
 
-async function keepOriginals(d1: D1Database, table: Growing): Promise<Original> {
-  const columns = await d1
-    .prepare("SELECT name FROM pragma_table_info(?)")
-    .bind(table)
-    .all<{ name: string }>();
-  const names = columns.results.map(({ name }) => name);
-  const indexes = await d1
-    .prepare(
-      "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
-    )
-    .bind(table)
-    .all<{ name: string; sql: string }>();
-  const isDone = names.includes("due_at") ? "due_at IS NULL" : "TRUE";
-  await d1
-    .prepare(
-      `CREATE TABLE original_${table} AS SELECT * FROM ${table} WHERE ${isDone} AND ${GROWING[table]}`,
-    )
-    .run();
-  const count = async (of: string) =>
-    (await d1.prepare(`SELECT count(*) AS n FROM ${of}`).first<number>("n")) ?? 0;
-  return {
-    columns: names,
-    indexes: Object.fromEntries(indexes.results.map(({ name, sql }) => [name, sql])),
-    rows: await count(table),
-    over: await count(`original_${table}`),
-    copies: 0,
-  };
+function databaseIn(folder: string): DatabaseSync {
+  for (const path of globSync(join(folder, "d1/*/*.sqlite"))) {
+    const file = new DatabaseSync(path);
+    const isIt = file.prepare("SELECT 1 FROM sqlite_master WHERE name = 'escrow'").get();
+    if (isIt) return file;
+    file.close();
+  }
+  throw new Error(`no database with payments in ${folder}`);
 }
