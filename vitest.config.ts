@@ -107,6 +107,8 @@ const inWorkerd = () =>
         BLOCKFROST_URL_MAINNET: inject("devnetUrl"),
         // A first PDF takes a busy machine longer than users are kept waiting.
         REQUEST_DEADLINE_MS: "100000",
+        // Passes are run by hand, one after the other.
+        SYNC_EVERY_SECONDS: "0",
         // The local chain has no quota; what the budget does is tested at the usual one.
         PROVIDER_CALLS_PER_SECOND: "10000",
       },

@@ -1,18 +1,41 @@
-/** Results of one seller's wallet, from POST /payment/submit-result to the chain: in how many blocks, at what cost. */
+/** Results of one seller's wallet, from POST /payment/submit-result to the record: in how many blocks, at what cost. */
+import { until } from "../devnet/client/wait.ts";
 import type { DevnetNode } from "../devnet/server/node.ts";
 import type { PaymentSourceType } from "../src/chain/network.ts";
 import { countedBundle, takeRows } from "./support/counted.ts";
-import { mineUntil, quoteJobs, withAgent } from "./support/escrows.ts";
+import {
+  countIn,
+  mineUntil,
+  publishReferenceScript,
+  quoteJobs,
+  withAgent,
+} from "./support/escrows.ts";
 import { type BenchContext, type BenchService, call } from "./support/service.ts";
+import { percentile } from "./support/statistics.ts";
 import type { Row } from "./support/table.ts";
 
-/** For a hundred results of one wallet whose transactions hold the script. */
-const GOAL_BLOCKS = { Web3ChainV1: 15, Web3ChainV2: 6 } as const;
+/** What a hundred results of one wallet are to take, by where the contract's script is. */
+const GOAL_BLOCKS = {
+  Web3ChainV1: { attached: 15, "by reference": 3 },
+  Web3ChainV2: { attached: 6, "by reference": 3 },
+} as const;
 const GOAL_CALLS = { alone: 4, together: 1.5 } as const;
+const GOAL_CPU_MS = { alone: 60, together: 20 } as const;
+/** From a block to the record, while something of ours is under way. */
+const GOAL_MOVED_S = 5;
+
+const REACHED = { side: "payment", state: "ResultSubmitted" } as const;
+const WATCH_MS = 20;
+/** Looking at the records costs the service CPU: the error of what a block's way to them takes. */
+const LOOK_MS = 500;
+const STOPPED_AFTER_MS = 60_000;
 
 interface Round {
   type: PaymentSourceType;
+  script: "attached" | "by reference";
   count: number;
+  /** Each is asked for when the one before it is on its record, and no cron runs meanwhile. */
+  isAlone: boolean;
 }
 
 interface StepCosts {
@@ -22,45 +45,78 @@ interface StepCosts {
 }
 
 /**
- * Has a hundred escrows locked, then the result of one of them asked for, and then those of all others at
- * once, with a block whenever the wallet has handed over what it can. All is done a second time by a service
- * that counts D1 rows.
+ * Has a hundred escrows locked, then some results asked for one at a time, then those of all others at once,
+ * with a block whenever the wallet has handed over what it can; and the same again by a script that an output
+ * carries. All is done a second time by a service that counts D1 rows.
  */
 export async function benchSteps(context: BenchContext): Promise<StepCosts> {
   const counted = { ...context, bundle: countedBundle(context.bundle, context.folder) };
   const rows: Row[] = [];
   const calls: Row[] = [];
   for (const type of ["Web3ChainV1", "Web3ChainV2"] as const) {
-    const rounds: Round[] = [1, context.quick ? 20 : 100].map((count) => ({ type, count }));
-    const timed = await withAgent(context, type, async (service, node) => {
-      const measured: Row[] = [];
-      for (const round of rounds) {
-        measured.push(await measure(service, node, round, measured));
-        calls.push(...callsOf(node, round));
-      }
+    const rounds = roundsOf(type, context.quick);
+    const timed = await eachRound(context, rounds, async (service, node, round, submit) => {
+      const measured = await measure(service, node, round, submit);
+      calls.push(...callsOf(node, round));
       return measured;
     });
-    const costs = await withAgent(counted, type, async (service, node) => {
-      const read: Row[] = [];
-      for (const { count } of rounds) {
-        const escrows = await lock(service, node, type, count);
-        await takeRows(service);
-        await submitAll(service, node, escrows, read.length);
-        const rowsOf = await takeRows(service);
-        read.push({ "rows read": rowsOf.read / count, "rows written": rowsOf.written / count });
-      }
-      return read;
+    const costs = await eachRound(counted, rounds, async (service, _node, { count }, submit) => {
+      await takeRows(service);
+      await submit();
+      const { read, written } = await takeRows(service);
+      return { "rows read": read / count, "rows written": written / count };
     });
     rows.push(...timed.map((row, i) => ({ ...row, ...costs[i] })));
   }
   return { rows, calls };
 }
 
-function callsOf({ calls }: DevnetNode, { type, count }: Round): Row[] {
+function roundsOf(type: PaymentSourceType, quick: boolean): Round[] {
+  return (["attached", "by reference"] as const).flatMap((script) => [
+    { type, script, count: quick ? 1 : 5, isAlone: true },
+    { type, script, count: quick ? 20 : 100, isAlone: false },
+  ]);
+}
+
+/** What asking for a round's results took. */
+interface Submitted {
+  /** With transactions. */
+  blocks: number;
+  /** Seconds from each block to its record. */
+  moved: readonly number[];
+}
+
+/** Plays the rounds of a contract on a chain of their own, the escrows of each locked before it begins. */
+function eachRound(
+  context: BenchContext,
+  rounds: readonly Round[],
+  play: (
+    service: BenchService,
+    node: DevnetNode,
+    round: Round,
+    submit: () => Promise<Submitted>,
+  ) => Promise<Row>,
+): Promise<Row[]> {
+  const [{ type }] = rounds as [Round];
+  return withAgent(context, type, async (service, node) => {
+    const rows: Row[] = [];
+    for (const [i, round] of rounds.entries()) {
+      if (round.script === "by reference" && rounds[i - 1]?.script === "attached")
+        await publishReferenceScript(service, node);
+      const escrows = await lock(service, node, round);
+      const submit = () => (round.isAlone ? submitEach : submitAll)(service, node, escrows);
+      rows.push(await play(service, node, round, submit));
+    }
+    return rows;
+  });
+}
+
+function callsOf({ calls }: DevnetNode, { type, script, count }: Round): Row[] {
   return [...calls]
     .toSorted(([, a], [, b]) => b - a)
     .map(([path, made]) => ({
       contract: type,
+      script,
       results: count,
       path,
       "calls/result": made / count,
@@ -70,33 +126,48 @@ function callsOf({ calls }: DevnetNode, { type, count }: Round): Row[] {
 async function measure(
   service: BenchService,
   node: DevnetNode,
-  { type, count }: Round,
-  before: readonly Row[],
+  { type, script, count, isAlone }: Round,
+  submit: () => Promise<Submitted>,
 ): Promise<Row> {
-  const escrows = await lock(service, node, type, count);
+  const fees = await feesOf(service);
   node.calls.clear();
   const [begun, cpu] = [performance.now(), service.cpuMs()];
-  const blocks = await submitAll(service, node, escrows, before.length);
+  const { blocks, moved } = await submit();
+  const seconds = (performance.now() - begun) / 1000;
   const calls = [...node.calls.values()].reduce((sum, one) => sum + one, 0);
-  const isAlone = count === 1;
+  const cpuMs = service.cpuMs() - cpu;
+  const kind = isAlone ? "alone" : "together";
   return {
     contract: type,
+    script,
     results: count,
+    asked: isAlone ? "one at a time" : "together",
     blocks,
-    "goal blocks": isAlone ? 1 : GOAL_BLOCKS[type],
-    seconds: (performance.now() - begun) / 1000,
+    "goal blocks": isAlone ? count : GOAL_BLOCKS[type][script],
+    seconds,
+    "block to record s": isAlone ? percentile(moved, 0.5).toFixed(1) : "",
+    "goal s": isAlone ? `${GOAL_MOVED_S}` : "",
     "calls/result": calls / count,
-    "goal calls": isAlone ? GOAL_CALLS.alone : GOAL_CALLS.together,
-    "CPU ms/result": (service.cpuMs() - cpu) / count,
+    "goal calls": GOAL_CALLS[kind],
+    "CPU ms/result": cpuMs / count,
+    "goal CPU": GOAL_CPU_MS[kind],
+    "fee/result": Math.round(((await feesOf(service)) - fees) / count),
   };
+}
+
+/** Native minor units that all transactions of the wallets cost so far. */
+async function feesOf({ host }: BenchService): Promise<number> {
+  const row = await host.d1
+    .prepare("SELECT total(content->>'fee') AS fees FROM wallet_transaction")
+    .first<{ fees: number }>();
+  return row?.fees ?? 0;
 }
 
 /** Buys as many jobs, and waits until they are locked. @returns their identifiers */
 async function lock(
   service: BenchService,
   node: DevnetNode,
-  type: PaymentSourceType,
-  count: number,
+  { type, count }: Round,
 ): Promise<string[]> {
   const jobs = await quoteJobs(service, type, count);
   for (const body of jobs) await call(service, "/api/v1/purchase", { method: "POST", body });
@@ -104,18 +175,41 @@ async function lock(
   return jobs.map(({ blockchainIdentifier }) => blockchainIdentifier);
 }
 
-/** Asks for all results, and makes blocks until they are on the chain. @returns how many */
+/** Asks for one result after the other, each when the one before it is on its record. */
+async function submitEach(
+  service: BenchService,
+  { chain }: DevnetNode,
+  escrows: readonly string[],
+): Promise<Submitted> {
+  const before = await countIn(service, REACHED);
+  const moved: number[] = [];
+  for (const [i, escrow] of escrows.entries()) {
+    await submit(service, escrow);
+    const isHanded = () => chain.mempool().length > 0;
+    await until(isHanded, { what: "a result", everyMs: WATCH_MS, limitMs: STOPPED_AFTER_MS });
+    chain.mine();
+    const mined = performance.now();
+    const isMoved = async () => (await countIn(service, REACHED)) > before + i;
+    await until(isMoved, { what: "its record", everyMs: LOOK_MS, limitMs: STOPPED_AFTER_MS });
+    moved.push((performance.now() - mined) / 1000);
+  }
+  return { blocks: escrows.length, moved };
+}
+
+/** Asks for all results, and makes blocks until they are on the chain. */
 async function submitAll(
   service: BenchService,
   node: DevnetNode,
   escrows: readonly string[],
-  submitted: number,
-): Promise<number> {
-  for (const blockchainIdentifier of escrows)
-    await call(service, "/api/v1/payment/submit-result", {
-      method: "POST",
-      body: { network: "Preprod", blockchainIdentifier, submitResultHash: "ab".repeat(32) },
-    });
-  const reached = { side: "payment", state: "ResultSubmitted" } as const;
-  return mineUntil(service, node, reached, submitted + escrows.length);
+): Promise<Submitted> {
+  const before = await countIn(service, REACHED);
+  for (const escrow of escrows) await submit(service, escrow);
+  const blocks = await mineUntil(service, node, REACHED, before + escrows.length);
+  return { blocks, moved: [] };
 }
+
+const submit = (service: BenchService, blockchainIdentifier: string) =>
+  call(service, "/api/v1/payment/submit-result", {
+    method: "POST",
+    body: { network: "Preprod", blockchainIdentifier, submitResultHash: "ab".repeat(32) },
+  });

@@ -13,20 +13,20 @@ export async function runBy(
 }
 
 /**
- * Runs the work of an alarm, and again at once as long as it says that there is more. Never throws:
- * after six failures the platform drops an alarm. The next cron tick retries.
+ * Runs the work of an alarm, and again when it says so. Never throws: after six failures the platform
+ * drops an alarm. The next cron tick retries.
  *
- * @param failed - tells of an error, and when to run again (epoch milliseconds; null: leave it to
- *   the cron)
+ * @param run - returns when to run again (epoch milliseconds; null: leave it to the cron)
+ * @param failed - tells of an error, and returns the same
  */
 export async function runAlarm(
   storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">,
-  run: () => Promise<boolean>,
+  run: () => Promise<number | null>,
   failed: (error: unknown) => Promise<number | null>,
 ): Promise<void> {
-  let again: number | null = null;
+  let again: number | null;
   try {
-    if (await run()) again = Date.now();
+    again = await run();
   } catch (error) {
     again = await failed(error);
   }

@@ -16,6 +16,7 @@ import { chainClock, timeOnChain } from "../src/sources/chain-clock.ts";
 import { haveFollowed } from "../src/sources/cursor.ts";
 import { walletProvider } from "../src/sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../src/sources/record.ts";
+import { wakeSource } from "../src/sources/wake.ts";
 import { walletsOf } from "../src/wallets/managed/find.ts";
 import { openKeys } from "../src/wallets/managed/keys.ts";
 import {
@@ -152,6 +153,9 @@ export class HotWallet extends DurableObject<Env> {
       ],
       published: () => publishedScripts(ledger, source.id),
       keys: () => this.#keys(source, vkey),
+      confirmed: async (sourceIds) => {
+        for (const id of sourceIds) await wakeSource(env, id, requestId);
+      },
       threshold: confirmationThreshold(env),
       clock,
       now: Date.now,

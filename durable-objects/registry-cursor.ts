@@ -46,7 +46,7 @@ export class RegistryCursor extends DurableObject<Env> {
     if (job === undefined) return;
     await runAlarm(
       this.ctx.storage,
-      () => this.#run(job, requestId),
+      async () => ((await this.#run(job, requestId)) ? Date.now() : null),
       (error) =>
         reportFailure(error, {
           requestId,

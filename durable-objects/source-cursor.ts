@@ -1,7 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
+import { NoCallsLeft } from "../src/chain/provider/provider.ts";
 import { type Database, db } from "../src/db/client.ts";
 import { open } from "../src/db/sealed.ts";
-import { confirmationThreshold, type Env, warningTime } from "../src/env.ts";
+import { confirmationThreshold, type Env, lookInterval, warningTime } from "../src/env.ts";
 import { ESCROW_TABLES, readCursor } from "../src/escrow/sync/cursor.ts";
 import type { SyncContext } from "../src/escrow/sync/follower.ts";
 import { syncSource } from "../src/escrow/sync/sync.ts";
@@ -29,26 +30,33 @@ const WORK_MS = 20_000;
 const DATABASE_MS = 60_000;
 
 /**
- * Follows one payment source. The platform runs one alarm of an object at a time, so there is one
- * pass at a time; if two objects ever run, the cursor's version lets only one write.
+ * Follows one payment source: whenever it is asked to, and of itself in between, as often as the budget has
+ * calls for that. The platform runs one alarm of an object at a time, so there is one pass at a time; if two
+ * objects ever run, the cursor's version lets only one write.
  */
 export class SourceCursor extends DurableObject<Env> {
   /** Requests a pass and returns immediately, so that a slow source delays nobody. */
   async tick(sourceId: string, requestId: string): Promise<void> {
-    await this.ctx.storage.put({ sourceId, requestId });
+    await this.ctx.storage.put({ sourceId, requestId, isAsked: true });
     await this.ctx.storage.setAlarm(Date.now());
   }
 
   /** Runs a pass; an error is kept for operators. */
   override async alarm(): Promise<void> {
-    const sourceId = await this.ctx.storage.get<string>("sourceId");
-    const requestId = (await this.ctx.storage.get<string>("requestId")) ?? "";
+    const { storage } = this.ctx;
+    const sourceId = await storage.get<string>("sourceId");
+    const requestId = (await storage.get<string>("requestId")) ?? "";
     if (sourceId === undefined) return;
+    // The release before asks without saying so.
+    const isAsked = (await storage.get<boolean>("isAsked")) ?? true;
+    if (isAsked) await storage.put({ isAsked: false });
     await runAlarm(
-      this.ctx.storage,
-      () => this.#pass(sourceId, requestId),
-      (error) =>
-        reportFailure(error, {
+      storage,
+      () => this.#pass(sourceId, requestId, isAsked ? "sync" : "idle"),
+      async (error) => {
+        // Nobody has asked: the cron does, and has calls of its own.
+        if (!isAsked && error instanceof NoCallsLeft) return null;
+        return reportFailure(error, {
           requestId,
           events: { failed: "sync.failed", unrecorded: "sync.failure_unrecorded" },
           fields: { source: sourceId },
@@ -57,11 +65,13 @@ export class SourceCursor extends DurableObject<Env> {
             // The cron's check would find it a minute later.
             await checkService(this.env, requestId, Date.now());
           },
-        }),
+        });
+      },
     );
   }
 
-  async #pass(sourceId: string, requestId: string): Promise<boolean> {
+  /** @returns when to make the next, epoch milliseconds; null: when it is asked for */
+  async #pass(sourceId: string, requestId: string, use: "sync" | "idle"): Promise<number | null> {
     const { env } = this;
     const deadline = Date.now() + WORK_MS;
     const network = (await activeSource(db(env), sourceId))?.network;
@@ -69,13 +79,13 @@ export class SourceCursor extends DurableObject<Env> {
     const cursor = await readCursor(ledger, sourceId);
     // After the cursor: see `syncSource`.
     const source = await activeSource(db(env), sourceId);
-    if (source === null || cursor === null) return false;
+    if (source === null || cursor === null) return null;
     const wallets = await walletsOf(db(env), [sourceId]);
     const apiKey = await open(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
     let hasCommitted = false;
     const context: SyncContext = {
       db: ledger,
-      provider: await providerFor(env, source.network, apiKey, "sync"),
+      provider: await providerFor(env, source.network, apiKey, use),
       source: { ...source, wallets },
       threshold: confirmationThreshold(env),
       warnBeforeMs: warningTime(env),
@@ -86,10 +96,12 @@ export class SourceCursor extends DurableObject<Env> {
       },
     };
     try {
-      return await syncSource(context, cursor, deadline);
+      if (await syncSource(context, cursor, deadline)) return Date.now();
     } finally {
       if (hasCommitted) await this.#wakeWallets(ledger, sourceId, requestId);
     }
+    const interval = lookInterval(env);
+    return interval && Date.now() + interval;
   }
 
   /** Has wallets do at once what the records are due for by now. Never throws: the cron wakes them too. */

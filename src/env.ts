@@ -63,6 +63,11 @@ export interface Env {
   BLOCKFROST_URL_MAINNET: string;
   /** Confirmations a transaction needs before it is applied; decimal text, at least 1. */
   CONFIRMATION_THRESHOLD: string;
+  /**
+   * Seconds between two looks at a payment source that nobody waits for, decimal text; default 20; 0: it is
+   * looked at when the cron says so.
+   */
+  SYNC_EVERY_SECONDS?: string;
   /** Calls per second that a provider key allows, decimal text; the burst is fifty times that. */
   PROVIDER_CALLS_PER_SECOND: string;
   /** Calls per UTC day that a provider key allows, decimal text; no limit of ours when empty. */
@@ -130,6 +135,12 @@ export interface DeployedVersion {
 /** Confirmations that a transaction needs before it is applied: 1 where the setting is no number. */
 export function confirmationThreshold(env: Env): number {
   return Math.max(Number(env.CONFIRMATION_THRESHOLD) || 1, 1);
+}
+
+/** Milliseconds between two looks at a payment source that nobody waits for; null: the cron's are enough. */
+export function lookInterval({ SYNC_EVERY_SECONDS: seconds = "" }: Env): number | null {
+  if (Number(seconds) === 0 && seconds !== "") return null;
+  return (Number(seconds) > 0 ? Number(seconds) : 20) * 1_000;
 }
 
 /** How long before a deadline it is told of, milliseconds: half an hour where the setting is no number. */

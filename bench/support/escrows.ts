@@ -139,6 +139,27 @@ export async function mineUntil(
   return blocks;
 }
 
+/** Puts the contract's script on the chain, for the steps that come after it. */
+export async function publishReferenceScript(
+  service: BenchService,
+  { chain }: DevnetNode,
+): Promise<void> {
+  const sources = await call<{ PaymentSources: { id: string }[] }>(
+    service,
+    "/api/v1/payment-source",
+  );
+  const id = sources.PaymentSources[0]?.id ?? "";
+  const path = "/api/v1/payment-source-extended/reference-script";
+  await call(service, path, { method: "POST", body: { id } });
+  const look = async () => {
+    if (chain.mempool().length > 0) chain.mine();
+    await service.host.scheduled();
+    const { state } = await call<{ state: string }>(service, `${path}?id=${id}`);
+    return state === "Published";
+  };
+  await until(look, { what: "the script", everyMs: POLL_MS, limitMs: STOPPED_AFTER_MS });
+}
+
 /** How many records of a side are in a state. */
 export async function countIn({ host }: BenchService, { side, state }: Reached): Promise<number> {
   const row = await host.d1

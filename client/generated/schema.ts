@@ -3155,7 +3155,7 @@ export interface components {
          * @description On whose behalf calls are made; who may use the last one comes first.
          * @enum {string}
          */
-        CallClass: "deadline" | "sync" | "wallet" | "begunRead" | "read";
+        CallClass: "deadline" | "sync" | "wallet" | "begunRead" | "read" | "idle";
         CancelPurchaseRequest: {
             /** @description Network of the ledger. */
             network: components["schemas"]["Network"];
@@ -7196,7 +7196,7 @@ export interface components {
         };
         /** @description What a class of calls may have. */
         ProviderBudgetClass: {
-            /** @description `deadline`: steps that have to be done soon; `sync`: following the chain; `wallet`: wallets and agents; `begunRead` and `read`: callers' reads. */
+            /** @description `deadline`: steps that have to be done soon; `sync`: following the chain; `wallet`: wallets and agents; `begunRead` and `read`: callers' reads; `idle`: following the chain where nobody waits for it. */
             class: components["schemas"]["CallClass"];
             /** @description Calls granted since midnight UTC. */
             usedToday: number;

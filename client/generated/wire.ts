@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "ae6ed35dfcb60165ea57510e012724f920fcd3e1a5158dd0c83b570339eedb4e" as const;
+export const SHAPE = "f3c26acddd1df38240c7d39f0b471e36309d67352497de6ad848aa7c1d56e527" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

@@ -24,7 +24,8 @@ export async function runPass<P extends Position, Listed, Read, Changes>(
 ): Promise<boolean> {
   const { db, tables, cursor } = follower;
   if (tip.hash !== cursor.tipHash) {
-    await undoRolledBack(follower, tip);
+    // A block on the tip up to which all was done: what stood there stands.
+    if (tip.previousHash !== cursor.tipHash) await undoRolledBack(follower, tip);
     for (let ended: Ended = "applied"; ended === "applied"; ) {
       const pending = await follower.list(cursor.recent, tip);
       if (pending.length === 0) break;

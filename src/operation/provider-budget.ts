@@ -49,7 +49,7 @@ export const providerBudget = named(
                 "On whose behalf calls are made; who may use the last one comes first.",
                 z.enum([FIRST, ...OTHERS]),
               ),
-              "`deadline`: steps that have to be done soon; `sync`: following the chain; `wallet`: wallets and agents; `begunRead` and `read`: callers' reads.",
+              "`deadline`: steps that have to be done soon; `sync`: following the chain; `wallet`: wallets and agents; `begunRead` and `read`: callers' reads; `idle`: following the chain where nobody waits for it.",
               "sync",
             ),
             usedToday: count("Calls granted since midnight UTC.", 1200),

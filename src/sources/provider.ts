@@ -1,12 +1,12 @@
 import type { Network } from "../chain/network.ts";
 import { createBlockfrost } from "../chain/provider/blockfrost.ts";
 import type { CallClass } from "../chain/provider/budget.ts";
-import { type CallBudget, type Provider, ProviderError } from "../chain/provider/provider.ts";
+import { type CallBudget, NoCallsLeft, type Provider } from "../chain/provider/provider.ts";
 import type { Env } from "../env.ts";
 import { submitInTurn, submitPlaces } from "./submit.ts";
 
 /** On whose behalf calls are made; for a caller's read, with the id of its API key. */
-export type ProviderUse = "deadline" | "sync" | "wallet" | { caller: string };
+export type ProviderUse = "deadline" | "sync" | "wallet" | "idle" | { caller: string };
 
 /**
  * The provider of a network, with every call leased from the budget that all users of the same
@@ -85,11 +85,7 @@ function leasedBudget(rpc: BudgetStub, use: ProviderUse): CallBudget {
 
   async function lease(): Promise<void> {
     const answer = await rpc.lease(portion, by, key);
-    if (answer.granted === 0)
-      throw new ProviderError("provider: no calls left for now", {
-        status: 429,
-        ...(answer.retryAt !== null && { retryAt: answer.retryAt }),
-      });
+    if (answer.granted === 0) throw new NoCallsLeft(answer.retryAt);
     if (answer.waitMs > 0) await scheduler.wait(answer.waitMs);
     left += answer.granted;
     if (by === "read") by = "begunRead";

@@ -1,15 +1,17 @@
+import type { Env } from "../env.ts";
 import type { AppContext } from "../http/context.ts";
 import { log } from "../log.ts";
 import { wakeCursor } from "./cursor.ts";
 
-/**
- * Has a source read anew after a request changed it. The change is committed: if its object cannot be
- * woken, the cron does so within a minute.
- */
-export async function wakeChanged(c: AppContext, sourceId: string): Promise<void> {
-  const { requestId } = c.var;
+/** Has a source read anew after a request changed it, which is committed. */
+export function wakeChanged(c: AppContext, sourceId: string): Promise<void> {
+  return wakeSource(c.env, sourceId, c.var.requestId);
+}
+
+/** Has a source read at once. Never throws: if its object cannot be woken, the cron does so within a minute. */
+export async function wakeSource(env: Env, sourceId: string, requestId: string): Promise<void> {
   try {
-    await wakeCursor(c.env, sourceId, requestId);
+    await wakeCursor(env, sourceId, requestId);
   } catch (error) {
     log("warn", "sync.not_woken", { requestId, sourceId, error: String(error) });
   }

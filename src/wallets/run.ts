@@ -3,11 +3,12 @@ import { build, CHECK_MS, dueOf, earliest, hasDeadline } from "./spending/build.
 import type { Happening } from "./spending/history.ts";
 import { isWaiting } from "./spending/life.ts";
 import { look, overtaken } from "./spending/look.ts";
-import type { WalletPorts } from "./spending/ports.ts";
+import type { Run, WalletPorts } from "./spending/ports.ts";
 import { happen, takeOver } from "./spending/record.ts";
 import { sendAgain } from "./spending/send.ts";
 import { readOpen } from "./spending/stored/transactions.ts";
 import { readWallet } from "./spending/stored/wallet.ts";
+import type { WalletTransaction } from "./spending/transaction.ts";
 import { type Hold, waitsForProvider, writeHold } from "./spending/trouble/hold.ts";
 import { afterRestore } from "./spending/trouble/restored.ts";
 
@@ -22,6 +23,15 @@ const HALTED = "the database was set back: nothing is sent until the chain has b
 function isSeen({ view: { looked }, now }: WalletPorts, tip: Block): boolean {
   return looked !== null && looked.tip === tip.hash && now() - looked.at < CHECK_MS;
 }
+
+/** Sources of the transactions that have come to count. */
+function newlyConfirmed(before: Run, after: Run): ReadonlySet<string> {
+  const counted = new Set(before.open.filter(isCounted).map(({ hash }) => hash));
+  const found = after.open.filter((one) => isCounted(one) && !counted.has(one.hash));
+  return new Set(found.map(({ sourceId }) => sourceId));
+}
+
+const isCounted = ({ phase }: WalletTransaction) => phase === "Confirmed";
 
 /**
  * Lets a wallet do what can be done now: sees what became of its transactions, sends again what no
@@ -74,6 +84,8 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     return isWaited ? again : Math.max(error.retryAt ?? again, again);
   }
   const looked = await happen(ports, run, happenings);
+  const confirmed = newlyConfirmed(run, looked);
+  if (confirmed.size > 0) await ports.confirmed(confirmed);
   if (!isSeen(ports, tip)) ports.view.looked = { tip: tip.hash, at: ports.now() };
   const sent = await sendAgain(ports, looked, tip);
   const { run: built, next, hold } = await build(ports, sent, tip);

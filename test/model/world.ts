@@ -192,6 +192,7 @@ export class World {
           remembered: (stored) => step(() => this.#journal.remembered(keys.vkey, stored)),
         },
         hasFollowed: async () => true,
+        confirmed: async () => {},
         view: this.#view,
         works: [stepWork(db), paymentWork(db)],
         keys: async () => keys,

@@ -15,7 +15,9 @@ export type CallClass =
   /** A caller's read that has made calls already: it ends before others begin. */
   | "begunRead"
   /** A caller's read. */
-  | "read";
+  | "read"
+  /** Following the chain where nobody waits for it, more often than the cron does. */
+  | "idle";
 
 interface ClassRules {
   /** Part of the burst that it never touches. */
@@ -34,7 +36,12 @@ interface ClassRules {
    * get at most half of what the other classes left. Null: not a caller's.
    */
   perKey: number | null;
+  /** The day's quota that it goes by where none is known; left out: none. */
+  assumedPerDay?: number;
 }
+
+/** What the smallest plan of a hosted provider allows in a day. */
+const SMALLEST_PLAN = 50_000;
 
 export const CALL_CLASSES: Readonly<Record<CallClass, ClassRules>> = {
   deadline: { leaves: 0, aheadS: 20, leavesOfDay: 0, headStart: 1, perKey: null },
@@ -42,6 +49,11 @@ export const CALL_CLASSES: Readonly<Record<CallClass, ClassRules>> = {
   wallet: { leaves: 0.25, aheadS: 0, leavesOfDay: 0.1, headStart: 0.25, perKey: null },
   begunRead: { leaves: 0.5, aheadS: 0, leavesOfDay: 0.1, headStart: 0.05, perKey: 0.2 },
   read: { leaves: 0.6, aheadS: 0, leavesOfDay: 0.1, headStart: 0.05, perKey: 0.1 },
+  idle: {
+    ...{ leaves: 0.7, aheadS: 0, leavesOfDay: 0.55, headStart: 0.05, perKey: null },
+    // What nobody waits for never uses up a plan of which nobody told us.
+    assumedPerDay: SMALLEST_PLAN,
+  },
 };
 
 /** Hosted providers allow a burst of fifty seconds' calls. */
@@ -226,10 +238,11 @@ function ofKey(state: BudgetState, quota: Quota, { perKey }: ClassRules, key = "
 
 function ofDay(
   { at, day }: BudgetState,
-  { callsPerDay }: Quota,
-  { leavesOfDay, headStart, perKey }: ClassRules,
+  quota: Quota,
+  { leavesOfDay, headStart, perKey, assumedPerDay }: ClassRules,
 ): Limit {
-  if (callsPerDay === null) return UNLIMITED;
+  const callsPerDay = quota.callsPerDay ?? assumedPerDay;
+  if (callsPerDay === undefined) return UNLIMITED;
   const begin = day.number * DAY_MS;
   const rest = callsPerDay * (1 - leavesOfDay);
   const passed = headStart + (1 - headStart) * ((at - begin) / DAY_MS);

@@ -220,6 +220,16 @@ export class ProviderError extends Error {
   }
 }
 
+/** The budget of the provider's key has no calls for this use now: the provider was not asked. */
+export class NoCallsLeft extends ProviderError {
+  override name = "NoCallsLeft";
+
+  /** @param retryAt - epoch milliseconds */
+  constructor(retryAt: number | null) {
+    super("provider: no calls left for now", { status: 429, ...(retryAt !== null && { retryAt }) });
+  }
+}
+
 /** Why a node could not run scripts. */
 export type EvaluationObstacle =
   /** It does not know, or no longer knows, an output that the transaction spends or reads. */

@@ -18,7 +18,7 @@ import { type Hold, holdOf, holdOfTask } from "./trouble/hold.ts";
 /** What may wait for a block, of all of a wallet's transactions: about what a block has room for. */
 const MOST_WAITING = { size: 60_000, memory: 60_000_000 };
 /** How often transactions under way are looked at. */
-export const CHECK_MS = 5_000;
+export const CHECK_MS = 4_000;
 /** How long a run goes on building before it looks at the chain again. */
 const BUILD_MS = 20_000;
 /** Transactions in a row that were lost to changed records, before half as many tasks are tried. */

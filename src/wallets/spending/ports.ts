@@ -40,6 +40,8 @@ export interface WalletPorts {
   keys(): Promise<WalletKeys>;
   /** Scripts that transactions can read from outputs on the chain instead of holding them, by hash. */
   published(): Promise<ReadonlyMap<string, ScriptSource>>;
+  /** Has payment sources read at once, since transactions sent through them count by now. Never throws. */
+  confirmed(sourceIds: ReadonlySet<string>): Promise<void>;
   /** Confirmations a transaction needs before it counts, at least 1. */
   threshold: number;
   clock: ChainClock;

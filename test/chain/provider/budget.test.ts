@@ -48,6 +48,7 @@ describe("of a full burst", () => {
     ["wallet", 375],
     ["begunRead", 250],
     ["read", 200],
+    ["idle", 150],
   ] as const)("%s gets %i calls at once, and leaves the rest", (by, calls) => {
     expect(drainByKeys(fullBudget(HOSTED, MIDDAY), HOSTED, by, MIDDAY, 20).granted).toBe(calls);
   });
@@ -87,6 +88,7 @@ describe("of a day's quota", () => {
     ["wallet", 11_250, 28_125, 44_999],
     ["begunRead", 1_125, 11_812, 22_499],
     ["read", 1_125, 11_812, 22_499],
+    ["idle", 1_124, 11_812, 22_499],
   ] as const)(
     "%s may have used %i calls at midnight, %i at midday, %i in the end",
     (by, ...most) => {
@@ -96,6 +98,18 @@ describe("of a day's quota", () => {
       ).toEqual(most);
     },
   );
+
+  it("idle goes by the smallest plan where no quota is known, whoever made the calls", () => {
+    const unknown: Quota = { ...quota, callsPerDay: null };
+    const { state, granted } = drain(fullBudget(unknown, MIDDAY), unknown, "idle", MIDDAY);
+    expect(granted).toBe(11_812);
+    const { lease } = leaseCalls(state, unknown, { calls: 1, by: "idle" }, MIDDAY);
+    expect(lease.retryAt).toBeGreaterThan(MIDDAY);
+    expect(leaseCalls(state, unknown, { calls: 50, by: "read" }, MIDDAY).lease.granted).toBe(50);
+    const day = { ...state.day, used: 22_500 };
+    const busy = { ...fullBudget(unknown, LAST_MS), day };
+    expect(leaseCalls(busy, unknown, { calls: 1, by: "idle" }, LAST_MS).lease.granted).toBe(0);
+  });
 
   it("the last tenth is there for sync, and the very last calls for a deadline", () => {
     let { state } = drain(fullBudget(quota, LAST_MS), quota, "wallet", LAST_MS);
@@ -227,9 +241,10 @@ describe("whatever is asked for, in whatever order", () => {
     });
   });
 
-  it("a class gets at least what any class below it would get", () => {
+  it("a class gets at least what any class below it would get, but for idle, which is nobody's", () => {
+    const classes = CLASSES.filter((by) => by !== "idle");
     always(({ quota, asked, now, before }) => {
-      const granted = CLASSES.map(
+      const granted = classes.map(
         (by) => leaseCalls(before, quota, { ...asked, by }, now).lease.granted,
       );
       expect(granted).toEqual(granted.toSorted((a, b) => b - a));

@@ -202,6 +202,7 @@ export class Service {
           remembered: (stored) => step(() => this.#journal.remembered(vkey, stored)),
         },
         hasFollowed: (since) => haveFollowed(db, [this.source.id], since),
+        confirmed: async () => {},
         view: this.#views[party],
         works: [
           ...escrowWorks({

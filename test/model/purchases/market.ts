@@ -146,6 +146,7 @@ export class Market {
           remembered: (stored) => step(() => this.#journal.remembered(vkey, stored)),
         },
         hasFollowed: async (since) => this.#followedAt >= since,
+        confirmed: async () => {},
         view: this.#views[n % PAYERS.length] as OutputView,
         works: escrowWorks({
           ...{ ledger: db, source: SOURCE, wallets: WALLETS, vkey, provider },

@@ -15,6 +15,8 @@ import { ASLEEP } from "../objects.ts";
 /** What a test hands to the object in place of its own. */
 export interface Overrides {
   env?: Partial<Env>;
+  /** False: the object looks of itself. */
+  isAsked?: boolean;
   /** Runs around every call of the object's storage. */
   storage?: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -114,7 +116,8 @@ export function runPass(
           alarm = at;
         }),
     };
-    await state.storage.put({ sourceId, requestId: "test" });
+    const { isAsked = true } = overrides;
+    await state.storage.put({ sourceId, requestId: "test", isAsked });
     const instance = new SourceCursor(state, {
       ...env,
       BLOCKFROST_URL_PREPROD: chain.url,

@@ -1,0 +1,111 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { db } from "../../src/db/client.ts";
+import { syncStatus } from "../../src/sources/cursor.ts";
+import { budgetOf } from "../../src/sources/provider.ts";
+import { call, emptyTables } from "../support/app.ts";
+import { TestChain } from "../support/chain.ts";
+import { objectsLike } from "../support/objects.ts";
+import { requested } from "../support/registry/registration.ts";
+import { createSource, runPass } from "../support/sources/sync.ts";
+
+const EVERY_20_S = { env: { SYNC_EVERY_SECONDS: "20" } };
+
+beforeEach(emptyTables);
+
+async function followed() {
+  const chain = await TestChain.create();
+  return { chain, source: await createSource(chain) };
+}
+
+const errorOf = async (source: string) =>
+  (await syncStatus(db(env, "Preprod"), [source], Date.now())).get(source)?.error;
+
+/** Uses up what the source's key has for looks that nobody waits for. */
+async function useUp(chain: TestChain): Promise<void> {
+  const budget = await budgetOf({ ...env, BLOCKFROST_URL_PREPROD: chain.url }, "Preprod", "local");
+  const { granted } = await budget.lease(1_000_000, "idle");
+  expect(granted).toBeGreaterThan(0);
+}
+
+describe("a payment source", () => {
+  it.each([
+    ["20", 20_000],
+    ["5", 5_000],
+    ["", 20_000],
+    ["soon", 20_000],
+  ])("looks again of itself, SYNC_EVERY_SECONDS being %j", async (seconds, ms) => {
+    const { chain, source } = await followed();
+    const before = Date.now();
+    const again = await runPass(chain, source, { env: { SYNC_EVERY_SECONDS: seconds } });
+    expect(again).toBeGreaterThanOrEqual(before + ms);
+    expect(again).toBeLessThanOrEqual(Date.now() + ms);
+  });
+
+  it("looks when it is asked to alone, SYNC_EVERY_SECONDS being 0", async () => {
+    const { chain, source } = await followed();
+    expect(await runPass(chain, source, { env: { SYNC_EVERY_SECONDS: "0" } })).toBeNull();
+  });
+
+  it("looks no more once it is removed", async () => {
+    const { chain, source } = await followed();
+    const removed = await call("/api/v1/payment-source-extended", {
+      method: "DELETE",
+      body: JSON.stringify({ id: source, force: true }),
+    });
+    expect(removed.status).toBe(200);
+    expect(await runPass(chain, source, EVERY_20_S)).toBeNull();
+  });
+
+  it("leaves it to the cron, which has calls, when there are none for looks of itself", async () => {
+    const { chain, source } = await followed();
+    await useUp(chain);
+    await chain.stats();
+    expect(await runPass(chain, source, { ...EVERY_20_S, isAsked: false })).toBeNull();
+    expect([(await chain.stats()).total, await errorOf(source)]).toEqual([0, null]);
+    expect(await runPass(chain, source, EVERY_20_S)).not.toBeNull();
+    expect((await chain.stats()).total).toBeGreaterThan(0);
+  });
+
+  it("tells of what goes wrong with a look of itself", async () => {
+    const { chain, source } = await followed();
+    await chain.faults({ status: 500 });
+    await runPass(chain, source, { ...EVERY_20_S, isAsked: false });
+    expect(await errorOf(source)).toMatch(/^provider: /);
+  });
+
+  it("asks for the tip and the listing alone when one block was added since", async () => {
+    const { chain, source } = await followed();
+    await chain.act([{ do: "lock", as: "a", version: "Web3ChainV1" }]);
+    await runPass(chain, source);
+    await chain.mine(1);
+    await chain.stats();
+    await runPass(chain, source);
+    const one = (await chain.stats()).calls;
+    await chain.mine(2);
+    await runPass(chain, source);
+    expect([one, (await chain.stats()).calls]).toEqual([
+      { "GET /blocks/latest": 1, "GET /addresses/{address}/transactions": 1 },
+      {
+        "GET /blocks/latest": 1,
+        "GET /addresses/{address}/transactions": 1,
+        "GET /blocks/{hash_or_number}": 1,
+      },
+    ]);
+  });
+});
+
+it("a wallet whose transaction is confirmed has its source read at once, once", async () => {
+  const { desk } = await requested();
+  const asked: string[] = [];
+  const tick = async (sourceId: string) => void asked.push(sourceId);
+  desk.bindings = { SOURCE_CURSOR: objectsLike("SOURCE_CURSOR", () => ({ tick })) };
+  await desk.work();
+  expect(asked).toEqual([]);
+  await desk.chain.mine();
+  await desk.work();
+  expect(asked).toEqual([desk.sourceId]);
+  await desk.chain.mine();
+  await desk.work();
+  expect(asked).toEqual([desk.sourceId]);
+});
