@@ -151,6 +151,19 @@ export function ruleOf(step: Step, type: PaymentSourceType): StepRule | undefine
   return RULES[type][step];
 }
 
+/** The steps that have to be done before a time of the escrow's, by the state that they are taken in. */
+export function timedSteps(): {
+  step: Step;
+  from: OnChainState;
+  deadline: Exclude<Bound, null>;
+}[] {
+  return Object.entries(OF_BOTH).flatMap(([step, { transitions }]) =>
+    transitions.flatMap(({ from, deadline }) =>
+      from === null || deadline === null ? [] : [{ step: step as Step, from, deadline }],
+    ),
+  );
+}
+
 /** All steps that a party of a version's escrows may take. */
 export function rulesOf(type: PaymentSourceType): StepRule[] {
   return Object.values(RULES[type]);

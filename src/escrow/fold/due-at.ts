@@ -1,4 +1,5 @@
 import { isStepPossible, LAST_TIME, lastDeadline, windowOf } from "../actions/windows.ts";
+import { NOT_WORTH } from "../actions/worth.ts";
 import type { EscrowRecord } from "../record.ts";
 import { AUTOMATIC, type Step, type Want } from "../wanted.ts";
 
@@ -17,6 +18,8 @@ export function dueAt(record: EscrowRecord): number | null {
   if (underWay !== null || error?.isManual) return null;
   if (want === null) {
     const step = stepByItself(record);
+    // It was looked at, and said; what the escrow holds by now has to change first.
+    if (step === "Withdraw" && error?.note === NOT_WORTH) return null;
     const window = step && windowOf(record, step);
     return window && (window.notBefore ?? 0);
   }

@@ -5,7 +5,7 @@ import { lockedFunds, lockPart } from "../actions/lock-part.ts";
 import type { EscrowRecord, WalletName } from "../record.ts";
 import { changeRecords, recordsById } from "./change.ts";
 import { type Bid, type Dealt, deal, mayUse, type Purser, shortageNote } from "./deal.ts";
-import { chosenFor, dueRecords, everTried, nextDue, withoutWallet } from "./open.ts";
+import { chosenFor, dueLocks, everTried, nextDue, withoutWallet } from "./open.ts";
 import type { LockPorts } from "./ports.ts";
 import { LOCK_WORK, partsOf, taskIdOf } from "./task.ts";
 import { type EscrowWork, telling } from "./told.ts";
@@ -46,7 +46,7 @@ export function lockWork(ports: LockPorts): EscrowWork {
     async due(now, limit) {
       if (drives !== "all") return { tasks: [], next: null };
       if (await dealPurchases(ports, now)) told();
-      const due = await dueRecords(ledger, mine, "lock", now, limit);
+      const due = await dueLocks(ledger, mine, now, limit);
       const quietUntil = endOfQuiet(due, limit);
       if (quietUntil > now) return { tasks: [], next: quietUntil };
       for (const record of due) records.set(record.id, record);

@@ -1,6 +1,7 @@
 /** Records for which wallets have something to do: `due_at`, which is computed whenever one is written. */
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import { timedSteps } from "../actions/rules.ts";
 import type { EscrowRecord } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
 
@@ -28,31 +29,76 @@ export interface Automatic {
   refunds: boolean;
 }
 
+const OF_WALLET = `network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at <= ?
+  AND source_id = ?`;
+
 /**
- * A wallet's records of a kind that are due, what has waited longest first.
+ * Purchases that a wallet shall lock, what has waited longest first.
  *
  * @param now - epoch milliseconds
  */
-export async function dueRecords(
+export async function dueLocks(
   ledger: Ledger,
   { network, vkey, sourceId }: SourceWallet,
-  kind: Kind,
   now: number,
   limit: number,
-  { payments, refunds }: Automatic = { payments: true, refunds: true },
 ): Promise<EscrowRecord[]> {
   const rows = await ledger.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow
-     WHERE network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at <= ?
-       AND source_id = ? AND ${OF_KIND[kind]}
-       AND (want IS NOT NULL OR iif(side = 'payment', ?, ?))
+    `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE ${OF_WALLET} AND ${OF_KIND.lock}
      ORDER BY due_at, id LIMIT ?`,
     network,
     vkey,
     now,
     sourceId,
+    limit,
+  );
+  return rows.map(recordOfRow);
+}
+
+/** By when what is wanted has to be done, epoch milliseconds of the chain; null: whenever. */
+const DEADLINE = `CASE ${timedSteps()
+  .map(
+    ({ step, from, deadline }) =>
+      `WHEN want->>'step' = '${step}' AND on_chain_state = '${from}'
+         THEN CAST(terms->>'${deadline}' AS INTEGER)`,
+  )
+  .join(" ")} END`;
+
+/** When steps are looked for, epoch milliseconds. */
+export interface StepTimes {
+  /** By the wall clock, by which pauses pass. */
+  now: number;
+  /** The later of it and the chain's time. */
+  latest: number;
+  /** What has a deadline before it goes before what has none. */
+  urgentBefore: number;
+}
+
+/**
+ * Records of which a wallet shall take a step, what is most urgent first, however many are due; last those of
+ * which it is not decided yet what comes by itself.
+ */
+export async function dueSteps(
+  ledger: Ledger,
+  { network, vkey, sourceId }: SourceWallet,
+  { now, latest, urgentBefore }: StepTimes,
+  limit: number,
+  { payments, refunds }: Automatic,
+): Promise<EscrowRecord[]> {
+  // Whole rows are read of those alone that are chosen.
+  const rows = await ledger.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE id IN (
+       SELECT id FROM escrow WHERE ${OF_WALLET} AND ${OF_KIND.step}
+         AND iif(want IS NULL, iif(side = 'payment', ?, ?), coalesce(want->>'tryAt', 0) <= ?)
+       ORDER BY want IS NULL, coalesce(${DEADLINE}, ?), want->>'since', due_at, id LIMIT ?)`,
+    network,
+    vkey,
+    latest,
+    sourceId,
     Number(payments),
     Number(refunds),
+    now,
+    urgentBefore,
     limit,
   );
   return rows.map(recordOfRow);

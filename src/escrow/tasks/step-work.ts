@@ -13,7 +13,7 @@ import { stepByItself, waitsUntil } from "../fold/due-at.ts";
 import type { EscrowRecord, LiveOutput } from "../record.ts";
 import { AUTOMATIC, type Want } from "../wanted.ts";
 import { changeRecords, recordsById } from "./change.ts";
-import { dueRecords, nextDue } from "./open.ts";
+import { dueSteps, nextDue } from "./open.ts";
 import type { StepPorts } from "./ports.ts";
 import { partsOf, STEP_WORK, taskIdOf } from "./task.ts";
 import { type EscrowWork, telling } from "./told.ts";
@@ -27,7 +27,7 @@ const MOST_TOGETHER = 5;
 const LAST_START_MS = 60_000;
 /** For how long a transaction may wait for a block, and be overtaken. */
 const VALID_MS = 330_000;
-/** How urgent a step without a deadline is: as if it had one so long after it was asked for. */
+/** How urgent a step without a deadline is: as if it had one so far ahead. */
 const PATIENCE_MS = 10 * 60_000;
 
 /**
@@ -56,9 +56,8 @@ export function stepWork(ports: StepPorts): EscrowWork {
       const chain = await ports.chainTime(now);
       // What is due by the chain, and what was put off by the wall clock.
       const latest = Math.max(now, chain);
-      const found = await dueRecords(ledger, mine, "step", latest, MOST_DUE, ports.automatic);
-      // A pause passes by the wall clock, however far ahead the chain is.
-      const due = found.filter(({ wanted: { want } }) => chain <= now || (want?.tryAt ?? 0) <= now);
+      const times = { now, latest, urgentBefore: chain + PATIENCE_MS };
+      const due = await dueSteps(ledger, mine, times, MOST_DUE, ports.automatic);
       const undecided = due.filter((record) => !canBegin(record)).map(({ id }) => id);
       if (undecided.length > 0) {
         const { hasEvents } = await changeRecords(ledger, network, undecided, now, (record) =>
@@ -73,9 +72,9 @@ export function stepWork(ports: StepPorts): EscrowWork {
       const next = await nextDue(ledger, mine, "step", latest);
       return {
         tasks: tasks
-          .toSorted((a, b) => a.urgency - b.urgency)
+          .toSorted((a, b) => a.urgency - b.urgency || a.since - b.since)
           .slice(0, limit)
-          .map(({ urgency: _, ...task }) => task),
+          .map(({ urgency: _, since: __, ...task }) => task),
         // A chain that is ahead gets there as much earlier.
         next: next && next - (latest - now),
       };
@@ -127,7 +126,7 @@ function canBegin(record: EscrowRecord): boolean {
 }
 
 /** @param now - on the chain, epoch milliseconds */
-function taskOf(record: EscrowRecord, now: number): Task & { urgency: number } {
+function taskOf(record: EscrowRecord, now: number): Task & { urgency: number; since: number } {
   const want = record.wanted.want as Want;
   const { notBefore, deadline } = windowOf(record, want.step) ?? {
     notBefore: null,
@@ -141,7 +140,8 @@ function taskOf(record: EscrowRecord, now: number): Task & { urgency: number } {
     canBeOvertaken: canBeOvertaken(record, by, { from: now, to: now + VALID_MS }),
     isAlone: (want.failures ?? 0) > 0,
     ...(want.by === AUTOMATIC && { isAutomatic: true }),
-    urgency: deadline ?? want.since + PATIENCE_MS,
+    urgency: deadline ?? now + PATIENCE_MS,
+    since: want.since,
   };
 }
 
@@ -170,7 +170,6 @@ function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: num
   const collateral = BigInt(state.lock?.collateralReturn ?? 0);
   const value = record.output?.value;
   if (step === "Withdraw" && value && !isWorth({ value, collateral }, source)) {
-    if (error?.note === NOT_WORTH) return null;
     return { wanted: { ...wanted, error: problem(NOT_WORTH) } };
   }
   const at = Date.now();
