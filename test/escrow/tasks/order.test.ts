@@ -1,0 +1,115 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { db } from "../../../src/db/client.ts";
+import { dueSteps } from "../../../src/escrow/tasks/open.ts";
+import { emptyTables } from "../../support/app.ts";
+import { StepDesk } from "../../support/escrow/stepping.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Records that a wallet considers at once. */
+const MOST = 60;
+
+beforeEach(emptyTables);
+
+/** A locked payment, and its id. */
+async function locked() {
+  const desk = await StepDesk.open("Web3ChainV1");
+  const { id } = await desk.buying.only("payment");
+  return { desk, id };
+}
+
+type Changes = Readonly<Record<string, string | number | null>>;
+
+/** Puts so many copies of a payment beside it, with some columns changed. */
+async function copies(id: string, count: number, columns: Changes): Promise<void> {
+  const { results } = await env.DB.prepare("SELECT name FROM pragma_table_info('escrow')").all<{
+    name: string;
+  }>();
+  const names = results.map(({ name }) => name);
+  for (let i = 0; i < count; i++) {
+    const utxo = `copy#${i}`;
+    const own: Changes = { id: `copy-${i}`, identifier_hash: `copy-${i}`, utxo };
+    const named = (column: string) => JSON.stringify({ ...JSON.parse(`${columns[column]}`), utxo });
+    const changed: Changes = { ...columns, ...own, state: named("state"), output: named("output") };
+    const values = names.map((name) => (name in changed ? "?" : name));
+    await env.DB.prepare(
+      `INSERT INTO escrow (${names.join()}) SELECT ${values.join()} FROM escrow WHERE id = ?`,
+    )
+      .bind(...names.flatMap((name) => (name in changed ? [changed[name] ?? null] : [])), id)
+      .run();
+  }
+}
+
+/** Columns of a payment whose result is there and whose unlock time is over. */
+async function unlocked(id: string): Promise<Changes> {
+  const row = await env.DB.prepare(
+    `SELECT json_set(state, '$.onChainState', 'ResultSubmitted', '$.resultHash', 'ab') AS state,
+       json_set(terms, '$.unlockTime', '1000') AS terms,
+       json_set(output, '$.value', json('[{"unit": "", "amount": "1000000"}]')) AS output
+     FROM escrow WHERE id = ?`,
+  )
+    .bind(id)
+    .first<{ state: string; terms: string; output: string }>();
+  return { ...row, on_chain_state: "ResultSubmitted", due_at: 1_000 };
+}
+
+it(`${MOST} withdrawals that are not worth it keep no result from being submitted`, async () => {
+  const { desk, id } = await locked();
+  await copies(id, MOST, await unlocked(id));
+  await desk.buying.desk.work();
+  expect((await desk.ask("submit-result")).status).toBe(200);
+  await desk.buying.desk.work();
+  await desk.buying.sync();
+  const payments = await desk.buying.shown("payment");
+  expect(payments.filter((one) => one.id === id)).toMatchObject([
+    { onChainState: "ResultSubmitted" },
+  ]);
+  const waiting = await env.DB.prepare(
+    "SELECT count(*) AS n FROM escrow WHERE id GLOB 'copy-*' AND due_at IS NOT NULL",
+  ).first<number>("n");
+  expect(waiting).toBe(0);
+});
+
+describe("of more than are considered at once, a wallet considers", () => {
+  /** The ids of so many that it would consider first. */
+  async function first(desk: StepDesk, count: number): Promise<string[]> {
+    const { sellers, sourceId } = desk.buying.desk;
+    const now = Date.now();
+    const times = { now, latest: now, urgentBefore: now + 10 * MINUTE };
+    const wallet = { network: "Preprod", vkey: sellers[0].vkey, sourceId } as const;
+    const all = { payments: true, refunds: true };
+    const found = await dueSteps(db(env), wallet, times, count, all);
+    return found.map((one) => one.id);
+  }
+
+  async function withWithdrawals(want: object | null, submitTime: number) {
+    const { desk, id } = await locked();
+    await copies(id, MOST, { ...(await unlocked(id)), want: want && JSON.stringify(want) });
+    await desk.ask("submit-result");
+    await env.DB.prepare(
+      "UPDATE escrow SET terms = json_set(terms, '$.submitResultTime', ?) WHERE id = ?",
+    )
+      .bind(`${submitTime}`, id)
+      .run();
+    return { desk, id };
+  }
+
+  const anHourOld = { id: "w", step: "Withdraw", by: "automatic", since: Date.now() - HOUR };
+
+  it("a result with five minutes left before withdrawals that have waited for an hour", async () => {
+    const { desk, id } = await withWithdrawals(anHourOld, Date.now() + 5 * MINUTE);
+    expect(await first(desk, 1)).toEqual([id]);
+  });
+
+  it("withdrawals that have waited for an hour before a result with hours left", async () => {
+    const { desk, id } = await withWithdrawals(anHourOld, Date.now() + 5 * HOUR);
+    expect(await first(desk, MOST)).not.toContain(id);
+    expect(await first(desk, MOST + 1)).toContain(id);
+  });
+
+  it("a result with hours left before what comes by itself and is not decided yet", async () => {
+    const { desk, id } = await withWithdrawals(null, Date.now() + 5 * HOUR);
+    expect(await first(desk, 1)).toEqual([id]);
+  });
+});
