@@ -130,7 +130,7 @@ export class HotWallet extends DurableObject<Env> {
       vkey,
       provider: providers.provider,
       views: this.#viewsOfOthers,
-      automatic: automaticSteps(env),
+      automatic: automaticSteps(env, source),
       chainTime,
       wake: (onNetwork, other) => wakeWallet(env, onNetwork, other, requestId),
     });

@@ -148,13 +148,14 @@ export function warningTime({ DEADLINE_WARNING_MINUTES: minutes }: Env): number 
   return (Number(minutes) > 0 ? Number(minutes) : 30) * 60_000;
 }
 
-/** Which steps of escrows come by themselves: all, unless the operator turns them off. */
+/** Which steps of escrows come by themselves: all, unless the deployment or the payment source says otherwise. */
 export function automaticSteps(
   env: Pick<Env, "AUTO_WITHDRAW_PAYMENTS" | "AUTO_WITHDRAW_REFUNDS">,
+  source?: { autoWithdrawPayments: boolean | null; autoWithdrawRefunds: boolean | null },
 ): { payments: boolean; refunds: boolean } {
   return {
-    payments: env.AUTO_WITHDRAW_PAYMENTS !== "false",
-    refunds: env.AUTO_WITHDRAW_REFUNDS !== "false",
+    payments: source?.autoWithdrawPayments ?? env.AUTO_WITHDRAW_PAYMENTS !== "false",
+    refunds: source?.autoWithdrawRefunds ?? env.AUTO_WITHDRAW_REFUNDS !== "false",
   };
 }
 

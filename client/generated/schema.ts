@@ -4463,6 +4463,16 @@ export interface components {
              */
             drives?: components["schemas"]["Drives"];
             /**
+             * @description Whether sellers' wallets withdraw what is paid once they may; null: as the deployment's `AUTO_WITHDRAW_PAYMENTS` says.
+             * @default null
+             */
+            autoWithdrawPayments?: boolean | null;
+            /**
+             * @description Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says.
+             * @default null
+             */
+            autoWithdrawRefunds?: boolean | null;
+            /**
              * Format: transaction-of-the-contract
              * @description Hash of the contract's transaction to begin after; null: its first transaction is read.
              * @default null
@@ -4525,6 +4535,16 @@ export interface components {
              * @default all
              */
             drives?: components["schemas"]["Drives"];
+            /**
+             * @description Whether sellers' wallets withdraw what is paid once they may; null: as the deployment's `AUTO_WITHDRAW_PAYMENTS` says.
+             * @default null
+             */
+            autoWithdrawPayments?: boolean | null;
+            /**
+             * @description Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says.
+             * @default null
+             */
+            autoWithdrawRefunds?: boolean | null;
             /**
              * Format: transaction-of-the-contract
              * @description Hash of the contract's transaction to begin after; null: its first transaction is read.
@@ -4928,6 +4948,16 @@ export interface components {
              * @default all
              */
             drives?: components["schemas"]["Drives"];
+            /**
+             * @description Whether sellers' wallets withdraw what is paid once they may; null: as the deployment's `AUTO_WITHDRAW_PAYMENTS` says.
+             * @default null
+             */
+            autoWithdrawPayments?: boolean | null;
+            /**
+             * @description Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says.
+             * @default null
+             */
+            autoWithdrawRefunds?: boolean | null;
             /**
              * Format: transaction-of-the-contract
              * @description Hash of the contract's transaction to begin after; null: its first transaction is read.
@@ -6989,6 +7019,10 @@ export interface components {
             cooldownTime: number;
             /** @description What the service does; of a payment source and its wallet the stricter holds. */
             drives: components["schemas"]["Drives"];
+            /** @description Whether sellers' wallets withdraw what is paid once they may; null: as the deployment's `AUTO_WITHDRAW_PAYMENTS` says. */
+            autoWithdrawPayments: boolean | null;
+            /** @description Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says. */
+            autoWithdrawRefunds: boolean | null;
             /** @description Hash of the last transaction that was read; null before the first. */
             lastIdentifierChecked: string | null;
             /** @description Wallets that lock funds for purchases. */
@@ -7248,6 +7282,10 @@ export interface components {
             cooldownTime: number;
             /** @description What the service does; of a payment source and its wallet the stricter holds. */
             drives: components["schemas"]["Drives"];
+            /** @description Whether sellers' wallets withdraw what is paid once they may; null: as the deployment's `AUTO_WITHDRAW_PAYMENTS` says. */
+            autoWithdrawPayments: boolean | null;
+            /** @description Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says. */
+            autoWithdrawRefunds: boolean | null;
             /** @description Hash of the last transaction that was read; null before the first. */
             lastIdentifierChecked: string | null;
             /** @description Wallets that lock funds for purchases. */
@@ -9586,6 +9624,10 @@ export interface components {
             };
             /** @description What the service does; of a payment source and its wallet the stricter holds. */
             drives?: components["schemas"]["Drives"];
+            /** @description Whether sellers' wallets withdraw what is paid once they may; null: as the deployment's `AUTO_WITHDRAW_PAYMENTS` says. */
+            autoWithdrawPayments?: boolean | null;
+            /** @description Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says. */
+            autoWithdrawRefunds?: boolean | null;
             /** @description Purchasing wallets to add; their history is read. */
             AddPurchasingWallets?: components["schemas"]["NewWallet"][];
             /** @description Selling wallets to add; their history is read. */

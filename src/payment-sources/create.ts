@@ -103,6 +103,8 @@ async function draftSource(
     rpcProvider,
     rpcProviderApiKey: await seal(c.env, providerKeyPlace(id), rpcProviderApiKey),
     drives: body.drives,
+    autoWithdrawPayments: body.autoWithdrawPayments,
+    autoWithdrawRefunds: body.autoWithdrawRefunds,
     createdById: c.var.caller.id,
     createdAt: now,
     updatedAt: now,

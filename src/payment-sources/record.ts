@@ -167,6 +167,8 @@ function renderPublic(
     requiredAdminSignatures: source.requiredAdminSignatures,
     cooldownTime: source.cooldownTime,
     drives: source.drives,
+    autoWithdrawPayments: source.autoWithdrawPayments,
+    autoWithdrawRefunds: source.autoWithdrawRefunds,
     lastIdentifierChecked: status.lastIdentifierChecked,
     PurchasingWallets: own("Purchasing"),
     SellingWallets: own("Selling"),

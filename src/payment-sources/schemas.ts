@@ -15,7 +15,7 @@ import {
 import { bech32Address, network, paymentSourceType, paymentType } from "../http/openapi/ledger.ts";
 import { text } from "../http/parameters.ts";
 import { contractProblems } from "../sources/contracts/rules.ts";
-import { drives } from "../sources/schemas.ts";
+import { autoWithdrawPayments, autoWithdrawRefunds, drives } from "../sources/schemas.ts";
 import { newWallet, walletEntry } from "../wallets/managed/schemas.ts";
 
 const MINUTE_MS = 60_000;
@@ -87,6 +87,8 @@ const createFields = {
     420_000,
   ),
   drives: drives.default("all"),
+  autoWithdrawPayments: autoWithdrawPayments.default(null),
+  autoWithdrawRefunds: autoWithdrawRefunds.default(null),
   lastIdentifierChecked: described(
     text().nullable().default(null).meta({ format: "transaction-of-the-contract" }),
     "Hash of the contract's transaction to begin after; null: its first transaction is read.",
@@ -197,6 +199,8 @@ export const updateBody = z.object({
   ),
   PaymentSourceConfig: described(config.partial().optional(), configText),
   drives: drives.optional(),
+  autoWithdrawPayments: autoWithdrawPayments.optional(),
+  autoWithdrawRefunds: autoWithdrawRefunds.optional(),
   AddPurchasingWallets: described(
     z.array(newWallet).min(1).max(10).optional(),
     "Purchasing wallets to add; their history is read.",
@@ -275,6 +279,8 @@ const publicFields = {
     420_000,
   ),
   drives,
+  autoWithdrawPayments,
+  autoWithdrawRefunds,
   lastIdentifierChecked: described(
     z.string().nullable(),
     "Hash of the last transaction that was read; null before the first.",

@@ -7,7 +7,6 @@ import { ApiError } from "../http/errors.ts";
 import { activeSource } from "../sources/active.ts";
 import { checkProviderKey, findContractTransaction } from "../sources/checks.ts";
 import { moveCursor, startBackfill } from "../sources/cursor.ts";
-import type { Drives } from "../sources/drives.ts";
 import { providerFor } from "../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
 import { walletsChanged } from "../wallets/managed/changed.ts";
@@ -74,7 +73,7 @@ export async function updateSource(
       database,
       { action: "payment-source.update", target: source.id, detail, now },
       [
-        await updateSettings(c, source, { newKey, drives: body.drives }, now),
+        await updateSettings(c, source, newKey, body, now),
         ...removed.flatMap((id) => removeWallet(id, now)),
         ...insertWallets(database, added),
         ...(removed.length + added.length > 0 ? [walletsChanged(source.id, now)] : []),
@@ -114,7 +113,8 @@ function findRemoved(wallets: WalletRow[], body: UpdateBody): string[] {
 async function updateSettings(
   c: AppContext,
   source: SourceRow,
-  { newKey, drives }: { newKey: string | undefined; drives: Drives | undefined },
+  newKey: string | undefined,
+  { drives, autoWithdrawPayments, autoWithdrawRefunds }: UpdateBody,
   now: number,
 ): Promise<Statement> {
   const sealedKey =
@@ -122,13 +122,22 @@ async function updateSettings(
   return statement(
     `UPDATE payment_source
      SET updated_at = iif(deleted_at IS NULL, ?2, NULL),
-       rpc_provider_api_key = ifnull(?3, rpc_provider_api_key), drives = ifnull(?4, drives)
+       rpc_provider_api_key = ifnull(?3, rpc_provider_api_key), drives = ifnull(?4, drives),
+       auto_withdraw_payments = iif(?5, ?6, auto_withdraw_payments),
+       auto_withdraw_refunds = iif(?7, ?8, auto_withdraw_refunds)
      WHERE id = ?1`,
     source.id,
     now,
     sealedKey,
     drives ?? null,
+    ...changeOf(autoWithdrawPayments),
+    ...changeOf(autoWithdrawRefunds),
   );
+}
+
+/** Whether a setting is changed, and to what: null is a value of its own. */
+function changeOf(setting: boolean | null | undefined): [isChanged: number, to: number | null] {
+  return [Number(setting !== undefined), setting == null ? null : Number(setting)];
 }
 
 /** Statements for the cursor: its position, and the backfill of added wallets. */

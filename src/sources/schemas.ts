@@ -12,3 +12,17 @@ export const drives = described(
   "What the service does; of a payment source and its wallet the stricter holds.",
   "all",
 );
+
+/** Whether sellers' funds are withdrawn by themselves at a payment source. */
+export const autoWithdrawPayments = described(
+  z.boolean().nullable(),
+  "Whether sellers' wallets withdraw what is paid once they may; null: as the deployment's `AUTO_WITHDRAW_PAYMENTS` says.",
+  null,
+);
+
+/** Whether buyers' refunds are collected by themselves at a payment source. */
+export const autoWithdrawRefunds = described(
+  z.boolean().nullable(),
+  "Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says.",
+  null,
+);

@@ -23,6 +23,10 @@ export const paymentSource = sqliteTable(
     rpcProviderApiKey: text("rpc_provider_api_key").notNull(),
     /** The default is that of sources from before there was a choice. */
     drives: text("drives", { enum: DRIVES }).notNull().default("nothing"),
+    /** Whether withdrawals come by themselves; null: as `AUTO_WITHDRAW_PAYMENTS` says. */
+    autoWithdrawPayments: integer("auto_withdraw_payments", { mode: "boolean" }),
+    /** Whether refunds do; null: as `AUTO_WITHDRAW_REFUNDS` says. */
+    autoWithdrawRefunds: integer("auto_withdraw_refunds", { mode: "boolean" }),
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),

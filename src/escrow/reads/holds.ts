@@ -10,8 +10,8 @@ import type { Next } from "./next.ts";
 /** Around a placeholder; see `render.ts`. */
 const MARK = "\u0003";
 
-/** Reasons by what is held up: `<kind> <id>`. */
-export type Holds = Readonly<Record<string, string>>;
+/** Reasons by what is held up: `<kind> <id>`; null: a payment source says that it is not. */
+export type Holds = Readonly<Record<string, string | null>>;
 
 /** Variables of the deployment that turn off what comes by itself. */
 export type AutomaticSettings = Parameters<typeof automaticSteps>[0];
@@ -36,7 +36,13 @@ export const HOLDS = `(SELECT json_group_object(name, reason) FROM (
     UNION ALL SELECT drives || ' ' || id, 'waits for its wallet, whose drives is ' || drives
     FROM managed_wallet WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL
     UNION ALL SELECT drives || ' ' || id, 'waits for its payment source, whose drives is ' || drives
-    FROM payment_source WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL))`;
+    FROM payment_source WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL
+    UNION ALL SELECT 'automatic ' || own.key || ' ' || payment_source.id, iif(own.value, NULL,
+      'somebody to ask for it: ' || iif(own.key = 'payment', 'autoWithdrawPayments', 'autoWithdrawRefunds')
+        || ' of its payment source is off')
+    FROM payment_source, json_each(json_object(
+      'payment', auto_withdraw_payments, 'purchase', auto_withdraw_refunds)) AS own
+    WHERE network = ?2 AND own.value IS NOT NULL AND deleted_at IS NULL))`;
 
 /** The text of `Next.waitsFor`, JSON or a placeholder for it. */
 export function waitsFor(
@@ -47,7 +53,7 @@ export function waitsFor(
   const undriven = step === "FundsLocking" ? ["nothing", "finish"] : ["nothing"];
   const ids = [sourceId, ...(wallet ? [wallet.id] : [])];
   const names = [
-    ...(comesByItself ? [`automatic ${side}`] : []),
+    ...(comesByItself ? [`automatic ${side} ${sourceId}`] : []),
     ...ids.flatMap((id) => undriven.map((drives) => `${drives} ${id}`)),
     ...(wallet ? [`held ${wallet.vkey}`] : []),
     `unread ${sourceId}`,
@@ -58,7 +64,14 @@ export function waitsFor(
 /** Fills in what is waited for: the first that applies; null where nothing is held up. */
 export function withHolds(text: string, holds: Holds): string {
   return filledIn(text, MARK, (names) => {
-    const name = names.split(",").find((one) => holds[one] !== undefined);
-    return JSON.stringify(name === undefined ? null : holds[name]);
+    const reasons = names.split(",").map((name) => reasonOf(holds, name));
+    return JSON.stringify(reasons.find((reason) => reason !== null) ?? null);
   });
+}
+
+/** What a payment source says of itself goes before what the deployment says of all. */
+function reasonOf(holds: Holds, name: string): string | null {
+  const [kind = "", of = ""] = name.split(" ");
+  const own = holds[name];
+  return (own === undefined && kind === "automatic" ? holds[`${kind} ${of}`] : own) ?? null;
 }

@@ -183,11 +183,11 @@ describe("GET /purchase", () => {
   });
 
   it.each([
-    ["payment", "AUTO_WITHDRAW_PAYMENTS", "Withdraw"],
-    ["purchase", "AUTO_WITHDRAW_REFUNDS", "WithdrawRefund"],
+    ["payment", "AUTO_WITHDRAW_PAYMENTS", "autoWithdrawPayments", "Withdraw"],
+    ["purchase", "AUTO_WITHDRAW_REFUNDS", "autoWithdrawRefunds", "WithdrawRefund"],
   ] as const)(
-    "says of a %s that somebody has to ask for what %s turns off",
-    async (side, variable, action) => {
+    "says of a %s that somebody has to ask for what %s, or its payment source's %s, turns off",
+    async (side, variable, field, action) => {
       await Writer.create(env.DB);
       const changes = new ChangeSet([], Date.now(), 0);
       const onChainState = side === "payment" ? "ResultSubmitted" : "RefundRequested";
@@ -206,6 +206,23 @@ describe("GET /purchase", () => {
       expect(await shown({})).toMatchObject({ action, waitsFor: null });
       const waitsFor = `somebody to ask for it: ${variable} is off`;
       expect(await shown({ [variable]: "false" })).toMatchObject({ action, waitsFor });
+      const column = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      const ofSource = async (isOn: number) => {
+        await env.DB.prepare(
+          `INSERT INTO payment_source (id, network, type, contract_address, policy_id, admin_wallets,
+             fee_rate_permille, cooldown_time, rpc_provider, rpc_provider_api_key, drives,
+             created_by_id, created_at, updated_at, ${column})
+           VALUES (?, 'Preprod', ?, '', '', '[]', 50, 0, 'Blockfrost', '', 'all', '', 0, 0, ?)
+           ON CONFLICT DO UPDATE SET ${column} = excluded.${column}`,
+        )
+          .bind(record.sourceId, record.sourceType, isOn)
+          .run();
+      };
+      await ofSource(1);
+      expect(await shown({ [variable]: "false" })).toMatchObject({ action, waitsFor: null });
+      await ofSource(0);
+      const off = `somebody to ask for it: ${field} of its payment source is off`;
+      expect(await shown({})).toMatchObject({ action, waitsFor: off });
     },
   );
 });

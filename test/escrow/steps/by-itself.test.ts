@@ -137,3 +137,31 @@ describe("what the sync finds is done before any run of the cron:", () => {
     expect(await buying.only("purchase")).toMatchObject({ onChainState: "RefundWithdrawn" });
   });
 });
+
+describe("PATCH /payment-source-extended autoWithdrawRefunds", () => {
+  it.each([
+    [true, "false", "RefundWithdrawn"],
+    [false, "true", "FundsLocked"],
+    [null, "true", "RefundWithdrawn"],
+    [null, "false", "FundsLocked"],
+  ])("%j, AUTO_WITHDRAW_REFUNDS being %s: %s", async (autoWithdrawRefunds, setting, state) => {
+    const buying = await BuyDesk.open("Web3ChainV2");
+    const { chain, desk } = buying;
+    desk.bindings = { CHAIN_CLOCK: "tip", AUTO_WITHDRAW_REFUNDS: setting };
+    await buying.buy();
+    await buying.work();
+    await buying.sync();
+    const path = "/payment-source-extended";
+    await desk.ask("PATCH", path, { id: desk.sourceId, autoWithdrawRefunds: !autoWithdrawRefunds });
+    const { data } = await desk.ask<object>("PATCH", path, {
+      id: desk.sourceId,
+      autoWithdrawRefunds,
+    });
+    expect(data).toMatchObject({ autoWithdrawRefunds, autoWithdrawPayments: null });
+    await chain.advance(3 * HOUR);
+    await chain.mine();
+    await buying.work();
+    await buying.sync();
+    expect(await buying.only("purchase")).toMatchObject({ onChainState: state });
+  });
+});
