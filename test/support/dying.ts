@@ -26,6 +26,25 @@ export function hurryTimeouts(timeouts: readonly number[]): () => void {
   return () => vi.stubGlobal("setTimeout", realSetTimeout);
 }
 
+/** How long the chain provider is waited for, and the pauses before it is asked again. */
+const PROVIDER_TIMEOUT_MS = 8_000;
+const PROVIDER_PAUSES_MS = { from: 250, to: 1_000 };
+
+/**
+ * Has calls of the chain provider that get no answer end after 300 ms already, and calls that failed be
+ * made again without a pause.
+ *
+ * @returns ends it, as above
+ */
+export function hurryProvider(): () => void {
+  const { from, to } = PROVIDER_PAUSES_MS;
+  vi.stubGlobal("setTimeout", (callback: () => void, ms = 0) => {
+    const isPause = ms >= from && ms <= to;
+    return realSetTimeout(callback, isPause ? 0 : ms === PROVIDER_TIMEOUT_MS ? 300 : ms);
+  });
+  return () => vi.stubGlobal("setTimeout", realSetTimeout);
+}
+
 /**
  * A process that dies at its k-th awaited step, before or after the step took effect: what to hand to
  * an object in place of its own storage, D1, queue and budget, and the `fetch` to stub.

@@ -38,7 +38,7 @@ const lastDigit = (hex: string) => (hex.endsWith("0") ? "1" : "0");
 const withOtherEnd = (hex: string) => hex.slice(0, -1) + lastDigit(hex);
 
 describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
-  it("§3.12 identifier of another network: what the key, the identifier or the service does not have", async () => {
+  it("what the key, the identifier or the service does not have", async () => {
     const desk = await PurchaseDesk.open(type);
     const quote = await desk.quote();
     const token = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
@@ -131,7 +131,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
       ).toMatchObject(refused(400, "blockchainIdentifier: the seller signed other terms"));
   });
 
-  it("§3.12 NFT moved: agents that nobody holds, another wallet holds, or that say nothing", async () => {
+  it("agents that nobody holds, another wallet holds, or that say nothing", async () => {
     const desk = await PurchaseDesk.open(type);
     const quote = await desk.quote();
     const { quotes } = desk;
@@ -150,7 +150,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
     );
   });
 
-  it("§3.12 price changed: a price that is not the agent's", async () => {
+  it("a price that is not the agent's", async () => {
     const desk = await PurchaseDesk.open(type);
     const fixed = await desk.quote();
     const prices = [

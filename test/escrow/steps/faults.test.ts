@@ -1,14 +1,19 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { emptyTables } from "../../support/app.ts";
-import type { ShownEscrow } from "../../support/escrow/buying.ts";
+import { walletTransactions } from "../../support/escrow/buying.ts";
 import { StepDesk } from "../../support/escrow/stepping.ts";
+import { found } from "../../support/registry/registration.ts";
 
 beforeEach(emptyTables);
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const NONE = { requestedAction: "None", errorType: null };
+const WAITING = { requestedAction: "WaitingForExternalAction", errorType: null };
+/** A node beside the one that the other service speaks to. */
+const OUR_NODE = 1;
 
 /** The statuses of a side's transactions, the oldest first. */
 async function statuses(side: "payment" | "purchase"): Promise<string[]> {
@@ -28,6 +33,32 @@ const action = async (desk: StepDesk, side: "payment" | "purchase") =>
 async function actUntil(desk: StepDesk, state: string): Promise<void> {
   for (let runs = 0; runs < 6 && (await desk.state()) !== state; runs++) await desk.act("payment");
   expect(await desk.state()).toBe(state);
+}
+
+/** A service, and beside its own escrow one that another service with the seller's key may withdraw too. */
+async function withAnotherService(type: PaymentSourceType) {
+  const at = (ms: number) => Date.now() + ms;
+  const desk = await StepDesk.open(type, {
+    submitResultTime: new Date(at(12 * HOUR)).toISOString(),
+  });
+  const { chain } = desk.buying;
+  const [locked] = await chain.act([
+    {
+      ...{ do: "lock", as: "a", version: type, payByTime: String(at(HOUR)) },
+      ...{ submitResultTime: String(at(2 * HOUR)), unlockTime: String(at(4 * HOUR)) },
+      externalDisputeUnlockTime: String(at(6 * HOUR)),
+    },
+    { do: "submitResult", on: "a" },
+  ]);
+  await desk.later(5 * HOUR);
+  await desk.buying.sync();
+  const blockchainIdentifier = locked?.escrows[0]?.identifier ?? "";
+  const shown = async () =>
+    found(
+      await desk.buying.shown("payment"),
+      (one) => one.blockchainIdentifier === blockchainIdentifier,
+    );
+  return { desk, blockchainIdentifier, shown };
 }
 
 describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
@@ -102,38 +133,67 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     expect(await desk.buying.only("payment")).toMatchObject({ NextAction: NONE });
   });
 
-  it("§3.12 two services on one wallet: a withdrawal that another service with the same key makes first is done, and no error", async () => {
+  it("§3.12 lost answer of submit, landed: a result whose transaction a node took without a word is submitted once, and no error", async () => {
     const desk = await StepDesk.open(type);
-    const { chain } = desk.buying;
-    const at = (ms: number) => String(Date.now() + ms);
-    await chain.act([
-      {
-        ...{
-          do: "lock",
-          as: "a",
-          version: type,
-          payByTime: at(HOUR),
-          submitResultTime: at(2 * HOUR),
-        },
-        ...{ unlockTime: at(4 * HOUR), externalDisputeUnlockTime: at(6 * HOUR) },
-      },
-      { do: "submitResult", on: "a" },
-    ]);
-    await desk.later(5 * HOUR);
-    await desk.buying.sync();
-    const payments = await desk.buying.shown("payment");
-    const { blockchainIdentifier } = payments.find(
-      (one) => one.onChainState === "ResultSubmitted",
-    ) as ShownEscrow;
-    expect((await desk.ask("withdraw", { blockchainIdentifier })).status).toBe(200);
-    await chain.act([{ do: "withdraw", on: "a" }]);
-    await desk.buying.sync();
-    const after = await desk.buying.shown("payment");
-    expect(after.find((one) => one.blockchainIdentifier === blockchainIdentifier)).toMatchObject({
-      onChainState: "Withdrawn",
-      NextAction: NONE,
-    });
+    const { chain, desk: service } = desk.buying;
+    await desk.ask("submit-result");
+    await chain.faults({ match: "/tx/submit", truncate: true });
+    await service.work();
+    await chain.faults();
+    expect(await action(desk, "payment")).toBe("SubmitResultInitiated");
+    await chain.stats();
+    for (let runs = 0; runs < 2; runs++) await desk.act("payment");
+    expect((await chain.stats()).calls["POST /tx/submit"]).toBeUndefined();
+    expect(await desk.state()).toBe("ResultSubmitted");
+    expect(await desk.buying.only("payment")).toMatchObject({ NextAction: WAITING });
+    expect(await statuses("payment")).toEqual(["Confirmed"]);
   });
+
+  it("§3.12 two services on one wallet: a withdrawal that another service with the same key makes first is done, and no error", async () => {
+    const { desk, blockchainIdentifier, shown } = await withAnotherService(type);
+    expect((await desk.ask("withdraw", { blockchainIdentifier })).status).toBe(200);
+    await desk.buying.chain.act([{ do: "withdraw", on: "a" }]);
+    await desk.buying.sync();
+    expect(await shown()).toMatchObject({ onChainState: "Withdrawn", NextAction: NONE });
+  });
+
+  it.each([
+    ["the other one's", 0, "RolledBack", "Orphaned"],
+    ["ours", OUR_NODE, "Confirmed", "Confirmed"],
+  ] as const)(
+    "§3.12 two services on one wallet: of two withdrawals that both have sent, %s lands, and that the other does not is no error",
+    async (_, landing, status, phase) => {
+      const { desk, blockchainIdentifier, shown } = await withAnotherService(type);
+      const { chain, desk: service } = desk.buying;
+      service.bindings = { CHAIN_CLOCK: "tip" };
+      await chain.holdBlocks();
+      await chain.faults({ match: "/tx/submit", node: OUR_NODE });
+      expect((await desk.ask("withdraw", { blockchainIdentifier })).status).toBe(200);
+      await service.work();
+      await chain.act([{ do: "withdraw", on: "a" }]);
+      const sent = [await chain.mempool(0), await chain.mempool(OUR_NODE)];
+      expect(sent.map(({ length }) => length)).toEqual([1, 1]);
+
+      await chain.mine(1, { node: landing });
+      for (let runs = 0; runs < 2; runs++) await desk.act("payment");
+      expect(await shown()).toMatchObject({
+        onChainState: "Withdrawn",
+        NextAction: NONE,
+        CurrentTransaction: { txHash: sent[landing]?.[0], status: "Confirmed" },
+      });
+      expect(await statuses("payment")).toEqual([status]);
+      expect(await walletTransactions()).toContainEqual({ hash: sent[OUR_NODE]?.[0], phase });
+      for (const node of [0, OUR_NODE]) expect(await chain.mempool(node)).toEqual([]);
+
+      // The wallet goes on with the outputs that it has now.
+      expect((await desk.ask("submit-result")).status).toBe(200);
+      await service.work();
+      await chain.mine(1, { node: OUR_NODE });
+      await desk.buying.sync();
+      const states = (await desk.buying.shown("payment")).map(({ onChainState }) => onChainState);
+      expect(states.toSorted()).toEqual(["ResultSubmitted", "Withdrawn"]);
+    },
+  );
 });
 
 describe("a deadline", () => {

@@ -1,0 +1,204 @@
+/** Quotes that were good where and when they were made, and are not where and when they are bought. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { formatAddress, parseAddress } from "../../../src/chain/address.ts";
+import { emptyTables } from "../../support/app.ts";
+import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
+import { agentMetadata, FIXED } from "../../support/escrow/quoting.ts";
+import { found } from "../../support/registry/registration.ts";
+
+const V1 = "Web3ChainV1";
+const V2 = "Web3ChainV2";
+/** Longer than the holder of a token is remembered. */
+const HOLDER_FORGOTTEN_MS = 20_001;
+const POLICY_LENGTH = 56;
+const DEARER = [{ unit: "", amount: "6000000" }];
+const OTHER_PRICE = "Amounts: must be the agent's fixed price: 6000000 of the native coin";
+
+beforeEach(emptyTables);
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Lets the time pass after which the holders of tokens are asked for again. */
+function forgetHolders(): void {
+  if (!vi.isFakeTimers()) vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(Date.now() + HOLDER_FORGOTTEN_MS);
+}
+
+/** The same credentials on Mainnet. */
+function onMainnet(address: string): string {
+  const parsed = parseAddress(address);
+  if (!parsed) throw new Error(`${address} is no address`);
+  return formatAddress({ ...parsed, network: "Mainnet" });
+}
+
+const MAINNET_CONTRACT = formatAddress({
+  network: "Mainnet",
+  payment: { kind: "script", hash: "ab".repeat(28) },
+  stake: null,
+});
+
+/** Has the service sell and buy on Mainnet too, with the same wallets for agents of the same policy. */
+async function openMainnet(desk: PurchaseDesk): Promise<void> {
+  const service = desk.quotes.desk;
+  const { chain, contract, sellers } = service;
+  const [seller] = sellers;
+  const own = { walletAddress: onMainnet(seller.address) };
+  // Where LOOPBACK_ORIGINS allows a local provider, Mainnet is refused.
+  service.bindings = { BLOCKFROST_URL_MAINNET: chain.url, LOOPBACK_ORIGINS: "" };
+  // As of wallets that no block has seen; the local chain has no addresses on Mainnet.
+  await chain.faults({ match: "^/addresses/addr1", status: 404 });
+  const { status, message } = await service.ask("POST", "/payment-source-extended", {
+    network: "Mainnet",
+    paymentSourceType: contract.type,
+    smartContractAddress: MAINNET_CONTRACT,
+    policyId: contract.policyId,
+    PaymentSourceConfig: { rpcProviderApiKey: "local", rpcProvider: "Blockfrost" },
+    AdminWallets: [own],
+    feeRatePermille: 50,
+    ...(contract.type === V1 && { FeeReceiverNetworkWallet: own }),
+    SellingWallets: [{ walletMnemonic: seller.mnemonic }],
+    PurchasingWallets: [{ walletMnemonic: desk.buyer.mnemonic }],
+  });
+  if (status !== 200) throw new Error(message);
+}
+
+describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
+  it("§3.12 identifier of another network: refuses what the same seller has quoted on the other one, and takes it there", async () => {
+    const desk = await PurchaseDesk.open(type);
+    const { chain, sellers } = desk.quotes.desk;
+    const preprod = { network: "Preprod" };
+    const mainnet = { network: "Mainnet", ...(type === V2 && { supportedPaymentSourceIndex: 1 }) };
+    await openMainnet(desk);
+    const { supported_payment_sources: sources = [] } = agentMetadata(type, MAINNET_CONTRACT, {
+      pricingType: "Fixed",
+      prices: FIXED,
+    }) as { supported_payment_sources?: object[] };
+    await desk.quotes.agent(undefined, {
+      sources: sources.map((one) => ({ ...one, network: "Mainnet" })),
+    });
+    const here = await desk.quote(preprod);
+    const refused =
+      type === V1
+        ? { status: 400, message: "blockchainIdentifier: the seller signed other terms" }
+        : {
+            status: 404,
+            message:
+              "agentIdentifier: no payment source of Web3ChainV2 has this agent's policy and the contract of blockchainIdentifier",
+          };
+    const holders = JSON.stringify([{ address: onMainnet(sellers[0].address), quantity: "1" }]);
+    await chain.faults({ match: "/assets/.*/addresses", status: 200, body: holders });
+    const there = await desk.quote(mainnet);
+    expect(there.sellerVKey).toBe(here.sellerVKey);
+    expect(await desk.purchase(here, mainnet)).toMatchObject(refused);
+    expect(await desk.purchase(there, mainnet)).toMatchObject({ status: 200 });
+    await chain.faults();
+    expect(await desk.purchase(there, preprod)).toMatchObject(refused);
+    expect(await desk.purchase(here, preprod)).toMatchObject({ status: 200 });
+  });
+
+  it("§3.12 NFT moved: is refused while the agent's token is in another wallet, and taken once it is back", async () => {
+    const desk = await PurchaseDesk.open(type);
+    const { chain, sellers } = desk.quotes.desk;
+    const quote = await desk.quote();
+    const move = async (to: string) => {
+      await chain.act([{ do: "send", on: "agent-0", to }]);
+      forgetHolders();
+    };
+    const moved = {
+      status: 400,
+      message: "sellerVkey: the agent's token is held by another wallet",
+    };
+    await move("seller-1");
+    expect(await desk.purchase(quote)).toMatchObject(moved);
+    expect(await desk.purchase(quote, { sellerVkey: sellers[1].vkey })).toMatchObject({
+      status: 400,
+      message: "blockchainIdentifier: the signing key is not the seller's",
+    });
+    await move("stranger");
+    expect(await desk.purchase(quote)).toMatchObject(moved);
+    expect(await desk.purchases()).toEqual([]);
+    await move("seller-0");
+    expect((await desk.purchase(quote)).status).toBe(200);
+  });
+
+  it("§3.12 price changed: is refused once the agent is registered anew at another price, which a new quote asks for", async () => {
+    const desk = await PurchaseDesk.open(type);
+    const { chain, contract } = desk.quotes.desk;
+    const quote = await desk.quote();
+    const dearer = { pricingType: "Fixed", prices: DEARER };
+    if (type === V1) {
+      await chain.act([{ do: "burn", on: "agent-0" }]);
+      await desk.quotes.agent(dearer);
+    } else {
+      const metadata = agentMetadata(type, contract.address, dearer);
+      const [updated] = await chain.act([
+        { do: "mintAll", version: type, tokens: [{ metadata }], burns: ["agent-0"] },
+      ]);
+      desk.quotes.agentIdentifier = updated?.units?.[0] ?? "";
+    }
+    const { agentIdentifier } = desk.quotes;
+    forgetHolders();
+    expect(await desk.purchase(quote)).toMatchObject({
+      status: 404,
+      message: "agentIdentifier: no wallet holds this agent's token",
+    });
+    const Amounts = quote.RequestedFunds;
+    expect(await desk.purchase(quote, { agentIdentifier, Amounts })).toMatchObject({
+      status: 400,
+      message: OTHER_PRICE,
+    });
+    expect(await desk.purchase(quote, { agentIdentifier })).toMatchObject({
+      status: 400,
+      message: "agentIdentifier: is not the one of blockchainIdentifier",
+    });
+    expect(await desk.purchases()).toEqual([]);
+    expect(await desk.purchase(await desk.quote())).toMatchObject({
+      status: 200,
+      data: { PaidFunds: DEARER },
+    });
+  });
+});
+
+it("§3.12 price changed: POST /purchase tells a buyer who names the quote's price what the same token asks now, and shows others what they pay", async () => {
+  const desk = await PurchaseDesk.open(V1);
+  const service = desk.quotes.desk;
+  const { chain } = service;
+  const { wallets, open } = await chain.wallets();
+  const wallet = (name: string) => found(wallets, (one) => one.name === name);
+  const [seller, buyer] = [wallet("seller-2"), wallet("buyer-1")];
+  const { status, message } = await service.ask("POST", "/payment-source-extended", {
+    network: "Preprod",
+    paymentSourceType: V1,
+    smartContractAddress: open.address,
+    policyId: open.policyId,
+    PaymentSourceConfig: { rpcProviderApiKey: "local", rpcProvider: "Blockfrost" },
+    AdminWallets: [{ walletAddress: seller.address }],
+    feeRatePermille: 50,
+    FeeReceiverNetworkWallet: { walletAddress: seller.address },
+    SellingWallets: [{ walletMnemonic: seller.mnemonic }],
+    PurchasingWallets: [{ walletMnemonic: buyer.mnemonic }],
+  });
+  expect([status, message]).toEqual([200, ""]);
+  // The contracts' own policies never mint a name twice.
+  const mint = async (prices: typeof FIXED, assetName?: string) => {
+    const metadata = agentMetadata(V1, open.address, { pricingType: "Fixed", prices });
+    const order = { do: "mint", as: "priced", version: V1, rules: "open", holder: "seller-2" };
+    const [minted] = await chain.act([{ ...order, metadata, ...(assetName && { assetName }) }]);
+    return minted?.unit ?? "";
+  };
+  const agentIdentifier = await mint(FIXED);
+  const quote = await desk.quote({ agentIdentifier });
+  const Amounts = quote.RequestedFunds;
+  expect(Amounts).toEqual(FIXED);
+  await chain.act([{ do: "burn", on: "priced" }]);
+  expect(await mint(DEARER, agentIdentifier.slice(POLICY_LENGTH))).toBe(agentIdentifier);
+
+  expect(await desk.purchase(quote, { Amounts })).toMatchObject({
+    status: 400,
+    message: OTHER_PRICE,
+  });
+  expect(await desk.purchases()).toEqual([]);
+  expect(await desk.purchase(quote)).toMatchObject({ status: 200, data: { PaidFunds: DEARER } });
+});

@@ -1,0 +1,80 @@
+import { beforeEach, expect, it, vi } from "vitest";
+import { call, emptyTables } from "../../support/app.ts";
+import { TestChain } from "../../support/chain.ts";
+import { createSource, settle } from "../../support/sources/sync.ts";
+
+beforeEach(emptyTables);
+
+const V1 = "Web3ChainV1";
+const lock = (as: string) => ({ do: "lock", as, version: V1 });
+
+/** What the API answers to an Admin. */
+async function shown<T>(path: string): Promise<T> {
+  const answer = await call(`/api/v1${path}`);
+  return ((await answer.json()) as { data: T }).data;
+}
+
+/** The states of both sides of the escrows that are shown, by their identifiers. */
+async function states(): Promise<Record<string, string[]>> {
+  type Escrow = { blockchainIdentifier: string; onChainState: string };
+  const { Payments } = await shown<{ Payments: Escrow[] }>("/payment?network=Preprod");
+  const { Purchases } = await shown<{ Purchases: Escrow[] }>("/purchase?network=Preprod");
+  const all = Map.groupBy([...Payments, ...Purchases], (one) => one.blockchainIdentifier);
+  return Object.fromEntries(
+    [...all].map(([name, sides]) => [name, sides.map(({ onChainState }) => onChainState)]),
+  );
+}
+
+/** A provider's answer with a transaction as of a later era: it has one part more than all so far. */
+async function ofLaterEra(chain: TestChain, txHash = ""): Promise<Record<string, unknown>> {
+  const { cbor } = await chain.get<{ cbor: string }>(`/txs/${txHash}/cbor`);
+  const [fourParts, fiveParts, nothing] = ["84", "85", "f6"];
+  if (!cbor.startsWith(fourParts)) throw new Error(`it has other parts: ${cbor}`);
+  const body = JSON.stringify({ cbor: fiveParts + cbor.slice(2) + nothing });
+  return { match: `^/txs/${txHash}/cbor`, status: 200, body };
+}
+
+it("§3.9f, §3.12 foreign transaction, §6 sync halt: transactions that cannot be decoded at all change nothing and stop nothing, and the operator is told once", async () => {
+  const chain = await TestChain.create();
+  const source = await createSource(chain);
+  const [before, foreign, lost, , after] = await chain.act([
+    lock("a"),
+    { do: "lockRaw", locks: [{ version: V1, payer: "stranger" }] },
+    // It would be an escrow of ours, if it could be read.
+    lock("b"),
+    { do: "requestRefund", on: "a" },
+    lock("c"),
+    { do: "submitResult", on: "b" },
+  ]);
+  const hashes = [foreign, lost].map((one) => one?.txHash ?? "");
+  await chain.faults(...(await Promise.all(hashes.map((hash) => ofLaterEra(chain, hash)))));
+  const error = vi.spyOn(console, "error");
+  await settle(chain, source);
+  const [first = "", third = ""] = [before, after].map((one) => one?.escrows[0]?.identifier ?? "");
+  const expected = {
+    [first]: ["RefundRequested", "RefundRequested"],
+    [third]: ["FundsLocked", "FundsLocked"],
+  };
+  expect(await states()).toEqual(expected);
+
+  const [last] = await chain.act([{ do: "submitResult", on: "c" }]);
+  await settle(chain, source);
+  const told = error.mock.calls.map(([line]) => JSON.parse(String(line)));
+  error.mockRestore();
+  expect(told).toEqual(
+    hashes.map((tx) => ({
+      ...{ event: "sync.transaction_unreadable", source, tx },
+      reason: expect.stringMatching(/^TransactionError: /),
+    })),
+  );
+  expect(await states()).toEqual({
+    ...expected,
+    [third]: ["ResultSubmitted", "ResultSubmitted"],
+  });
+  const { ExtendedPaymentSources } = await shown<{ ExtendedPaymentSources: unknown[] }>(
+    "/payment-source-extended",
+  );
+  expect(ExtendedPaymentSources).toMatchObject([
+    { error: null, syncInProgress: false, lastIdentifierChecked: last?.txHash },
+  ]);
+});
