@@ -1,7 +1,11 @@
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import type { KeyScope } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { windowOf } from "../actions/windows.ts";
+import { HOLDS, type Holds, waitsFor, withHolds } from "../reads/holds.ts";
+import { nextOf } from "../reads/next.ts";
+import { withinScope } from "../reads/scope.ts";
 import type { EscrowRecord } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
 import type { Want } from "../wanted.ts";
@@ -14,8 +18,8 @@ export interface TaskQuery {
   network: Network;
   limit: number;
   cursorId?: string | undefined;
-  /** Ids of the only wallets whose tasks are shown; null: all. */
-  walletIds: readonly string[] | null;
+  /** Of the caller: tasks of other wallets are not shown to it. */
+  scope?: KeyScope | undefined;
 }
 
 /**
@@ -25,24 +29,26 @@ export interface TaskQuery {
  * @param now - epoch milliseconds
  */
 export async function listTasks(ledger: Database, query: TaskQuery, now: number) {
-  const rows = await ledger.all<EscrowRow>(
-    `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_wanted
-     WHERE network = ?1 AND ${IS_WANTED} AND (?2 IS NULL OR id < ?2)
-       AND (?3 IS NULL OR wallet->>'id' IN (SELECT value FROM json_each(?3)))
-     ORDER BY id DESC LIMIT ?4`,
-    query.network,
-    query.cursorId ?? null,
-    query.walletIds && JSON.stringify(query.walletIds),
-    query.limit,
+  const { network, cursorId, limit } = query;
+  const params: unknown[] = [limit, network, cursorId ?? null];
+  const permitted = withinScope(query.scope, (ids) => `?${params.push(ids)}`);
+  const rows = await ledger.all<EscrowRow & { holds: string }>(
+    `SELECT ${ESCROW_COLUMNS}, ${HOLDS} AS holds FROM escrow INDEXED BY escrow_wanted
+     WHERE network = ?2 AND ${IS_WANTED} AND (?3 IS NULL OR id < ?3)
+       ${permitted === null ? "" : `AND ${permitted}`}
+     ORDER BY id DESC LIMIT ?1`,
+    ...params,
   );
+  // The same in every row.
+  const holds = JSON.parse(rows[0]?.holds ?? "{}") as Holds;
   return rows.map(recordOfRow).flatMap((record) => {
     const { want } = record.wanted;
     // A version before this one may have ended it.
-    return want === null ? [] : [shownTask(record, want, now)];
+    return want === null ? [] : [shownTask(record, want, holds, now)];
   });
 }
 
-function shownTask(record: EscrowRecord, want: Want, now: number) {
+function shownTask(record: EscrowRecord, want: Want, holds: Holds, now: number) {
   const { underWay, error } = record.wanted;
   const window = windowOf(record, want.step);
   const [notBefore, deadline] = [window?.notBefore ?? null, window?.deadline ?? null];
@@ -54,7 +60,7 @@ function shownTask(record: EscrowRecord, want: Want, now: number) {
     blockchainIdentifier: record.blockchainIdentifier,
     step: want.step,
     status,
-    reason: reasonOf({ status, notBefore, isPossible: window !== null, note: error?.note }, now),
+    reason: error?.note ?? reasonOf(record, status, notBefore, holds, now),
     since: isoTime(want.since),
     requestedById: want.by,
     notBefore: printed(notBefore),
@@ -72,19 +78,19 @@ function statusOf({ wanted: { underWay, error } }: EscrowRecord): TaskStatus {
   return underWay ? "UnderWay" : "Waiting";
 }
 
-interface Standing {
-  status: TaskStatus;
-  notBefore: number | null;
-  /** Whether the escrow's state allows the step. */
-  isPossible: boolean;
-  note: string | undefined;
-}
-
-/** What a task waits for, for people. */
-function reasonOf({ status, notBefore, isPossible, note }: Standing, now: number): string {
-  if (note !== undefined) return note;
+/** What a task waits for that has no note, for people. */
+function reasonOf(
+  record: EscrowRecord,
+  status: TaskStatus,
+  notBefore: number | null,
+  holds: Holds,
+  now: number,
+): string {
   if (status === "UnderWay") return "its transaction is on its way";
-  if (!isPossible) return "waits for the escrow's state to return, which a rollback took back";
+  const next = nextOf(record);
+  if (!next.isOurTurn) return `waits for ${next.waitsFor}`;
+  const hold = JSON.parse(withHolds(waitsFor(record, next), holds)) as string | null;
+  if (hold !== null) return hold;
   if (notBefore !== null && notBefore > now)
     return `the contract does not allow it before ${isoTime(notBefore)}`;
   return "waits for its wallet's turn";

@@ -84,8 +84,7 @@ export function taskRoutes() {
       const { caller } = c.var;
       permitNetwork(caller, query.network);
       const session = readSession(c, query.network);
-      const walletIds = caller.permission === "Admin" ? null : (caller.scope?.walletIds ?? null);
-      const Tasks = await listTasks(session, { ...query, walletIds }, Date.now());
+      const Tasks = await listTasks(session, { ...query, scope: caller.scope }, Date.now());
       return textAnswer(c, JSON.stringify(envelope({ Tasks })), session);
     },
   );

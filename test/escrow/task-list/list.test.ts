@@ -9,7 +9,7 @@ import { problem } from "../../../src/escrow/tasks/tries.ts";
 import type { Want, Wanted } from "../../../src/escrow/wanted.ts";
 import { call, emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
-import { makeRecord, stepTo } from "../../support/sources/records.ts";
+import { makeRecord, stepTo, Writer } from "../../support/sources/records.ts";
 
 const SINCE = Date.UTC(2026, 0, 2);
 const PAST = String(Date.UTC(2026, 0, 1));
@@ -107,5 +107,45 @@ describe("GET /task", () => {
       "record-3",
       "record-1",
     ]);
+  });
+
+  it("says what holds up a task's wallet or its source, as the record does", async () => {
+    await Writer.create(env.DB);
+    await write([{}, { want: want("Withdraw") }]);
+    const reason = async () => (await tasks())[0]?.reason;
+    const run = (sql: string) => env.DB.prepare(sql).run();
+    expect(await reason()).toBe("waits for its wallet's turn");
+    await run("UPDATE source_cursor SET error = 'secret words of a provider'");
+    expect(await reason()).toBe("waits for the chain provider of its payment source");
+    await run(
+      `INSERT INTO hot_wallet (network, vkey, version, sequence, held, held_since)
+       VALUES ('Preprod', '${"22".repeat(28)}', 1, 0, 'waits for the line', 1)`,
+    );
+    expect(await reason()).toBe("waits for the line");
+    await run(
+      `INSERT INTO managed_wallet (id, source_id, network, role, vkey, address, mnemonic, note,
+         drives, created_by_id, created_at)
+       VALUES ('wallet-1', 'source-a', 'Preprod', 'Selling', '${"22".repeat(28)}', 'addr', '', '',
+         'nothing', 'key-a', 1)`,
+    );
+    expect(await reason()).toBe("waits for its wallet, whose drives is nothing");
+  });
+
+  it("shows a key that is bound to wallets what waits until one of them is chosen, and no other's", async () => {
+    const lock = { want: want("FundsLocking") };
+    await write([lock, lock, lock]);
+    const bind = (id: string, walletIds: string[]) =>
+      env.DB.prepare(
+        "UPDATE escrow SET wallet = NULL, terms = json_set(terms, '$.wallet', NULL, '$.walletIds', json(?)) WHERE id = ?",
+      )
+        .bind(JSON.stringify(walletIds), id)
+        .run();
+    await bind("record-0", ["wallet-1", "wallet-2"]);
+    await bind("record-1", ["wallet-1", "wallet-3"]);
+    await env.DB.prepare(
+      "UPDATE escrow SET wallet = NULL, terms = json_remove(terms, '$.wallet') WHERE id = 'record-2'",
+    ).run();
+    const token = await insertKey({ walletLimit: ["wallet-1", "wallet-2"] });
+    expect(await tasks("", token)).toMatchObject([{ id: "record-0", walletId: null }]);
   });
 });
