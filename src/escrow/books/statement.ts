@@ -1,5 +1,6 @@
 /** The one statement that adds escrows up. */
 import { ON_CHAIN_STATES } from "../../chain/network.ts";
+import { IS_OF_REMOVED } from "../reads/meant.ts";
 import { ENDED, MOVED_AT } from "./ended.ts";
 
 /**
@@ -80,7 +81,19 @@ SELECT 'unit', quarter, kind, unit, sum(amount / ${BILLION}), sum(amount % ${BIL
   sum(fee / ${BILLION}), sum(fee % ${BILLION})
 FROM amounts GROUP BY quarter, kind, unit`;
 
+/**
+ * A newer record of the same escrow takes this one's place in the books, unless it does not know yet how the
+ * escrow ended: the source was made again. It is of wallets that are asked for, too.
+ */
+const IS_KEPT_ANEW = `EXISTS (SELECT 1 FROM escrow AS newer INDEXED BY escrow_identifier
+    WHERE newer.identifier_hash = escrow.identifier_hash AND newer.side = ?1
+      AND newer.network = ?2 AND newer.contract_address = escrow.contract_address
+      AND newer.id > escrow.id
+      AND (newer.${ENDED} OR NOT escrow.${ENDED})
+      AND (?6 IS NULL OR newer.wallet->>'id' IN (SELECT value FROM json_each(?6))))`;
+
 const FILTERS = (ofAgent: boolean) => `
   AND (?5 IS NULL OR source_type = ?5)
   AND (?6 IS NULL OR wallet->>'id' IN (SELECT value FROM json_each(?6)))
+  AND NOT (${IS_OF_REMOVED} AND ${IS_KEPT_ANEW})
   ${ofAgent ? "AND terms->>'agentIdentifier' = ?8" : ""}`;

@@ -8,6 +8,7 @@ import { ApiError } from "../../http/errors.ts";
 import { activeSource } from "../../sources/active.ts";
 import { walletsOf } from "../../wallets/managed/find.ts";
 import { hashOf } from "../fold/escrow-outputs.ts";
+import { MEANT_FIRST } from "../reads/meant.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
 import { type Disputed, type ProposalAsked, type ProposalPlace, proposed } from "./proposed.ts";
 import type { ProposalRow } from "./tables.ts";
@@ -72,7 +73,7 @@ const CHANGES = [
 ] as const;
 
 /**
- * The disputed escrow of an identifier.
+ * The disputed escrow of an identifier: of several the one that is meant.
  *
  * @throws ApiError 404, 409
  */
@@ -84,7 +85,7 @@ export async function disputedEscrow(
   const rows = await ledger.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ?1 AND network = ?2 AND on_chain_state = 'Disputed'
-     ORDER BY terms->>'isRequested' IS NULL, side, id`,
+     ORDER BY ${MEANT_FIRST}`,
     hashOf(blockchainIdentifier),
     network,
   );
@@ -103,7 +104,7 @@ async function notDisputed(
 ): Promise<ApiError> {
   const [found] = await ledger.all<{ state: string | null }>(
     `SELECT on_chain_state AS state FROM escrow INDEXED BY escrow_identifier
-     WHERE identifier_hash = ? AND network = ? LIMIT 1`,
+     WHERE identifier_hash = ? AND network = ? ORDER BY ${MEANT_FIRST} LIMIT 1`,
     hashOf(blockchainIdentifier),
     network,
   );

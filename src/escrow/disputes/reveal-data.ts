@@ -12,6 +12,7 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { activeSource } from "../../sources/active.ts";
 import { hashOf } from "../fold/escrow-outputs.ts";
+import { MEANT_FIRST } from "../reads/meant.ts";
 import { isWithinScope } from "../reads/scope.ts";
 import type { EscrowRecord } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
@@ -88,7 +89,7 @@ async function findPayment(c: AppContext, blockchainIdentifier: string): Promise
   for (const network of NETWORKS) {
     const [row] = await db(c.env, network, c.var).all<EscrowRow>(
       `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
-       WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2 ORDER BY id DESC LIMIT 1`,
+       WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2 ORDER BY ${MEANT_FIRST} LIMIT 1`,
       hashOf(blockchainIdentifier),
       network,
     );

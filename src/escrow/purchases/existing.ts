@@ -3,6 +3,7 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { hashOf } from "../fold/escrow-outputs.ts";
 import { listPage } from "../list.ts";
+import { MEANT_FIRST } from "../reads/meant.ts";
 import type { PurchaseBody } from "./schemas.ts";
 
 /**
@@ -18,7 +19,8 @@ export async function refuseExisting(
 ): Promise<void> {
   const [row] = await database.all<{ id: string; requestedById: string }>(
     `SELECT id, requested_by_id AS requestedById FROM escrow INDEXED BY escrow_identifier
-     WHERE identifier_hash = ? AND side = 'purchase' AND network = ?`,
+     WHERE identifier_hash = ? AND side = 'purchase' AND network = ?
+     ORDER BY ${MEANT_FIRST} LIMIT 1`,
     hashOf(blockchainIdentifier),
     network,
   );

@@ -7,11 +7,13 @@ import { readSession, textAnswer } from "../../http/session.ts";
 import { pageColumns, readRecords } from "../diff.ts";
 import { hashOf } from "../fold/escrow-outputs.ts";
 import type { Side } from "../record.ts";
+import { MEANT_FIRST } from "./meant.ts";
 import type { resolveBody } from "./queries.ts";
 import { withinScope } from "./scope.ts";
 
 /**
- * Answers with the record of an escrow's identifier, or with a list of those of many. A replica that
+ * Answers with the record of an escrow's identifier, or with a list of those of many, each with the one
+ * first that steps are taken for. A replica that
  * does not have them all yet is no proof: then the primary is asked, since clients take a 404 after
  * the 409 of a purchase as final.
  *
@@ -44,7 +46,7 @@ export async function resolve(
       `SELECT ${pageColumns(body)} FROM (SELECT key AS place, value AS hash FROM json_each(?3))
        CROSS JOIN escrow INDEXED BY escrow_identifier
        WHERE identifier_hash = hash AND side = ?1 AND network = ?2 ${conditions.join(" ")}
-       ORDER BY place, id DESC`,
+       ORDER BY place, ${MEANT_FIRST}`,
       params,
     );
   };

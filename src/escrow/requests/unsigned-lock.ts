@@ -19,6 +19,7 @@ import { providerKeyPlace } from "../../sources/record.ts";
 import { findWallet } from "../../wallets/managed/find.ts";
 import { type Buyer, lockedFunds, lockPart } from "../actions/lock-part.ts";
 import { hashOf } from "../fold/escrow-outputs.ts";
+import { MEANT_FIRST } from "../reads/meant.ts";
 import type { EscrowRecord } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
 import { nextActionOf } from "../wanted.ts";
@@ -127,7 +128,8 @@ async function findPayment(
 ): Promise<EscrowRecord> {
   const [row] = await database.all<EscrowRow>(
     `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
-     WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2`,
+     WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2
+     ORDER BY ${MEANT_FIRST} LIMIT 1`,
     hashOf(blockchainIdentifier),
     network,
   );

@@ -4,6 +4,7 @@ import { mayUse } from "../../http/authenticate.ts";
 import type { Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { hashOf } from "../fold/escrow-outputs.ts";
+import { MEANT_FIRST } from "../reads/meant.ts";
 import type { EscrowRecord, Side } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
 import type { Step } from "../wanted.ts";
@@ -22,8 +23,7 @@ export interface FoundEscrow {
 }
 
 /**
- * The record of an escrow, which only its owner and Admins may change. Where others have locked copies
- * of it at other payment sources, it is the one that was asked for.
+ * The record of an escrow, which only its owner and Admins may change: of several the one that is meant.
  *
  * @throws ApiError 403, 404
  */
@@ -37,7 +37,7 @@ export async function findOwn(
        WHERE record_id = escrow.id AND tx_hash = state->'transaction'->>'txHash') AS newest
      FROM escrow INDEXED BY escrow_identifier
      WHERE identifier_hash = ?1 AND side = ?2 AND network = ?3
-     ORDER BY terms->>'isRequested' IS NULL, id LIMIT 1`,
+     ORDER BY ${MEANT_FIRST} LIMIT 1`,
     hashOf(blockchainIdentifier),
     side,
     network,

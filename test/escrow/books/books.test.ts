@@ -31,6 +31,9 @@ interface Booked {
   buyer?: StoredFunds[];
   agent?: string;
   wallet?: string;
+  source?: string;
+  /** Of its identifier, hex; left out: one of its own. */
+  hash?: string;
   /** Written by a version that did not note who received what. */
   isOld?: boolean;
 }
@@ -45,6 +48,8 @@ async function write(escrows: readonly Booked[]): Promise<void> {
       funds: one.funds ?? native(5_000_000),
       agentIdentifier: one.agent ?? AGENTS[0] ?? "",
     };
+    if (one.source) record.sourceId = one.source;
+    if (one.hash) record.identifierHash = one.hash;
     if (one.wallet) record.wallet = { id: one.wallet, vkey: "22".repeat(28), address: "addr" };
     const isDispute = one.onChainState === "DisputedWithdrawn";
     changes.advance(
@@ -234,6 +239,36 @@ describe("POST /payment/income and POST /purchase/spending", () => {
     expect(TotalIncome.Units).toMatchObject([
       { gross: String(2n * 9_223_372_036_854_775_807n), protocolFee: String(2n * fee) },
     ]);
+  });
+
+  it("count an escrow once whose source was removed and made again, as whichever record knows how it ended", async () => {
+    await env.DB.prepare(
+      `INSERT INTO payment_source (id, network, type, contract_address, policy_id, admin_wallets,
+         fee_rate_permille, cooldown_time, rpc_provider, rpc_provider_api_key, created_by_id,
+         created_at, updated_at, deleted_at)
+       VALUES ('former', 'Preprod', 'Web3ChainV1', 'addr', 'aa', '[]', 0, 0, 'Blockfrost', '', '', 1, 1, 2)`,
+    ).run();
+    const former = { source: "former", at: IN_MAY };
+    await write([
+      { ...former, hash: "01", onChainState: "Withdrawn" },
+      { hash: "01", at: IN_MAY, onChainState: "Withdrawn", wallet: "wallet-new" },
+      { ...former, hash: "02", onChainState: "ResultSubmitted" },
+      { hash: "02", at: IN_MAY, onChainState: "RefundWithdrawn" },
+      // Nobody has made its source again: it counts as it was left.
+      { ...former, hash: "03", onChainState: "FundsLocked" },
+      { ...former, hash: "04", onChainState: "Withdrawn", wallet: "wallet-old" },
+    ]);
+    const books = await ask("/payment/income");
+    expect(books.totalTransactions).toBe(4);
+    expect(books.TotalIncome.Units).toMatchObject([{ gross: "10000000" }]);
+    expect(books.TotalRefunded.Units).toMatchObject([{ gross: "5000000" }]);
+    expect(books.TotalPending.Units).toMatchObject([{ gross: "5000000" }]);
+    expect((await ask("/payment/income", { agentIdentifier: AGENTS[0] })).totalTransactions).toBe(
+      4,
+    );
+    // A key that may not see the newer record still has the former one's.
+    const token = await insertKey({ walletLimit: ["wallet-a"] });
+    expect((await ask("/payment/income", {}, token)).totalTransactions).toBe(3);
   });
 
   it("refuse what is no time zone, and a period that ends before it begins", async () => {

@@ -4,7 +4,13 @@ import { blake2b } from "@noble/hashes/blake2.js";
 import { beforeEach, describe, expect, it } from "vitest";
 import { formatAddress } from "../../../src/chain/address.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
+import { db } from "../../../src/db/client.ts";
+import { newId } from "../../../src/db/id.ts";
+import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
+import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
+import { NOTHING_WANTED } from "../../../src/escrow/wanted.ts";
 import { emptyTables } from "../../support/app.ts";
+import { storedRecords } from "../../support/escrow/buying.ts";
 import { QuoteDesk } from "../../support/escrow/quoting.ts";
 import { insertKey } from "../../support/keys.ts";
 import { settle } from "../../support/sources/sync.ts";
@@ -96,4 +102,21 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("POST /payment/x402 of %s
     const elsewhere = await insertKey({ canPay: true, walletLimit: ["another"] });
     expect((await lock(quote.blockchainIdentifier, { token: elsewhere })).status).toBe(404);
   });
+});
+
+it("POST /payment/x402 builds the lock of the quote, whatever others have locked under its identifier elsewhere", async () => {
+  desk = await QuoteDesk.open("Web3ChainV1");
+  await desk.agent();
+  const { data: quote } = await desk.quote();
+  const [payment] = await storedRecords("payment");
+  if (!payment) throw new Error("there is no payment");
+  const { isRequested: _, ...terms } = payment.terms;
+  const changes = new ChangeSet([], Date.now(), 0);
+  for (const sourceId of ["0", "z"]) {
+    const record = { ...payment, id: newId(Date.now()), sourceId, terms, rev: -1, sequence: 0 };
+    changes.want(record, NOTHING_WANTED, { ...record.state, onChainState: "FundsLocked" });
+  }
+  await db(env).batch(writeChanges(changes, { sourceId: "0", network: "Preprod" }));
+  // It got as far as looking at what the buyer holds.
+  expect(await lock(quote.blockchainIdentifier)).toMatchObject({ status: 402 });
 });
