@@ -104,8 +104,12 @@ function total(side: Side, kind: Kind, sums: readonly Sum[]): Total {
   };
 }
 
-/** Tells the local date of times in a time zone; null when there is no such zone. */
+/**
+ * Tells the local date of times in a time zone; null when there is no such zone. An offset, which Intl takes
+ * as well, is none: its days need not be whole quarters of an hour.
+ */
 export function calendarOf(timeZone: string): ((seconds: number) => Required<LocalDate>) | null {
+  if (/^[+-]/.test(timeZone)) return null;
   let format: Intl.DateTimeFormat;
   try {
     const parts = { year: "numeric", month: "numeric", day: "numeric" } as const;

@@ -274,6 +274,9 @@ describe("POST /payment/income and POST /purchase/spending", () => {
   it("refuse what is no time zone, and a period that ends before it begins", async () => {
     for (const [body, field] of [
       [{ timeZone: "Mars/Olympus" }, "timeZone"],
+      // No place has such an offset, so no quarter of an hour is in one of its days alone.
+      [{ timeZone: "+00:07" }, "timeZone"],
+      [{ timeZone: "-01:00" }, "timeZone"],
       [{ startDate: "2026-02-01", endDate: "2026-01-01" }, "startDate"],
     ] as const) {
       const response = await call("/api/v1/payment/income", {
