@@ -19,7 +19,7 @@ import { writeChanges } from "../fold/write-changes.ts";
 import type { EscrowRecord, Side } from "../record.ts";
 import { movingChainTime } from "../requests/clock.ts";
 import type { Step, Wanted } from "../wanted.ts";
-import { type Changed, changedOf, shownAfter } from "./answer.ts";
+import { type Changed, changedOf, shownAfter, unchanged } from "./answer.ts";
 import { endsEscrow, untimely } from "./judge.ts";
 
 /** How often it is decided again when somebody else changes the record meanwhile. */
@@ -60,6 +60,24 @@ export async function answerChange<Shown>(
 
 export function wrongState(reason: string): ApiError {
   return new ApiError("wrong_state", `blockchainIdentifier: ${reason}`);
+}
+
+/**
+ * Leaves a record as it is, and remembers that, so that the same Idempotency-Key does nothing later either:
+ * it is answered with the record as it then is.
+ *
+ * @param warnings - what is said of it beside the record
+ */
+export async function leaveUnchanged(
+  database: Database,
+  record: EscrowRecord,
+  remember: Remember,
+  warnings: readonly string[] = [],
+): Promise<Changed> {
+  const answer = { ...unchanged(record), warnings };
+  const statements = await remember(answer);
+  if (statements.length > 0) await database.batch(statements);
+  return answer;
 }
 
 /** Writes what is wanted of a record from now on. @param warnings - what is said of it beside the record */

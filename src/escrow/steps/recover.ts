@@ -4,11 +4,11 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently } from "../../http/idempotency.ts";
 import { again, cleared } from "./again.ts";
-import { unchanged } from "./answer.ts";
 import {
   answerChange,
   changeWanted,
   decideAgain,
+  leaveUnchanged,
   refuseUnlessPossible,
   wrongState,
 } from "./change.ts";
@@ -47,7 +47,7 @@ export async function recover<Shown>(
           `updatedAt: the ${side} was changed at ${new Date(record.updatedAt).toISOString()}: read it, and decide again`,
         );
       const recovery = isRetried ? again(record, now) : cleared(record);
-      if (recovery.is === "nothing") return unchanged(record);
+      if (recovery.is === "nothing") return leaveUnchanged(database, record, remember);
       if (recovery.is === "refused") throw wrongState(recovery.reason);
       const { wanted, step } = recovery;
       if (step !== null && wanted.underWay === null)

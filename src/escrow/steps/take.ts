@@ -4,12 +4,12 @@ import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { idempotently } from "../../http/idempotency.ts";
 import type { Want } from "../wanted.ts";
-import { unchanged } from "./answer.ts";
 import { ASKED } from "./asked.ts";
 import {
   answerChange,
   changeWanted,
   decideAgain,
+  leaveUnchanged,
   refuseUnlessPossible,
   wrongState,
 } from "./change.ts";
@@ -39,7 +39,7 @@ export async function takeStep<Shown>(
       const { record, newest } = await findOwn(database, c.var.caller, named);
       const verdict = judge(record, asked, newest);
       const warnings = await scriptWarnings(c.env, database, record, asked.name);
-      if (verdict.is === "done") return { ...unchanged(record), warnings };
+      if (verdict.is === "done") return leaveUnchanged(database, record, remember, warnings);
       if (verdict.is === "refused") throw wrongState(verdict.reason);
       const { step } = verdict;
       await refuseUnlessPossible(c, record, asked.name, step, now);

@@ -36,11 +36,13 @@ async function decide(desk: StepDesk, side: Side, retry?: boolean, headers = {})
   );
 }
 
-const retry = (desk: StepDesk, side: Side) =>
-  desk.buying.desk.ask("POST", `/${side}/retry`, {
-    network: "Preprod",
-    blockchainIdentifier: desk.identifier,
-  });
+const retry = (desk: StepDesk, side: Side, headers = {}) =>
+  desk.buying.desk.ask(
+    "POST",
+    `/${side}/retry`,
+    { network: "Preprod", blockchainIdentifier: desk.identifier },
+    headers,
+  );
 
 describe("POST …/error-state-recovery", () => {
   it("clears whatever error there is, on a record as it was read", async () => {
@@ -168,6 +170,17 @@ describe("POST …/retry", () => {
       "SELECT action FROM audit WHERE action LIKE '%.retry'",
     ).all();
     expect(results).toEqual([{ action: "payment.retry" }]);
+  });
+
+  it("tries nothing later by an Idempotency-Key that was answered that it goes on already", async () => {
+    const desk = await StepDesk.open("Web3ChainV1");
+    const key = { "idempotency-key": "once" };
+    expect((await desk.ask("submit-result")).status).toBe(200);
+    expect((await retry(desk, "payment", key)).status).toBe(200);
+    const waits = want("SubmitResult", { resultHash: RESULT, failures: 3, tryAt: 5e15 });
+    await desk.put("payment", { wanted: { want: waits, error: failed() } });
+    expect((await retry(desk, "payment", key)).status).toBe(200);
+    expect((await wanted("payment"))?.want).toEqual(waits);
   });
 });
 

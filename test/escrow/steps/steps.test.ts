@@ -158,6 +158,24 @@ describe("a step that is asked for", () => {
     expect((await desk.ask("request-refund")).status).toBe(200);
   });
 
+  it("is not taken later by an Idempotency-Key that was answered that there is nothing to do", async () => {
+    const desk = await StepDesk.open("Web3ChainV1");
+    const key = { "idempotency-key": "once" };
+    expect((await desk.ask("request-refund")).status).toBe(200);
+    expect((await desk.ask("request-refund", {}, key)).status).toBe(200);
+    await desk.act("purchase");
+    await desk.later(HOUR / 3);
+    await desk.take("cancel-refund-request");
+    expect(await desk.state()).toBe("FundsLocked");
+    expect(await desk.ask("request-refund", {}, key)).toMatchObject({
+      status: 200,
+      data: { NextAction: { requestedAction: "WaitingForExternalAction" } },
+    });
+    expect((await desk.ask("request-refund")).data.NextAction.requestedAction).toBe(
+      "SetRefundRequestedRequested",
+    );
+  });
+
   it("is refused where nobody would take it", async () => {
     const desk = await StepDesk.open("Web3ChainV2");
     const { sourceId } = desk.buying.desk;
