@@ -7,6 +7,7 @@ import type { Env } from "./env.ts";
 import { walletsWithSettlements } from "./escrow/disputes/store.ts";
 import { ESCROW_DOCUMENTS } from "./escrow/outdated.ts";
 import { returnCharges } from "./escrow/purchases/charges.ts";
+import { expireOfRemoved } from "./escrow/purchases/expire-removed.ts";
 import { walletsWithEscrows } from "./escrow/tasks/wake.ts";
 import { verifyDueInboxes } from "./inbox/jobs.ts";
 import { log } from "./log.ts";
@@ -17,7 +18,7 @@ import { tellAllRecords } from "./payment-sources/tell-records.ts";
 import { dueWallets } from "./registrations/store.ts";
 import { ENTRY_DOCUMENTS } from "./registry/read-entries.ts";
 import { wakeRegistry } from "./registry/sync/wake.ts";
-import { activeSourceIds } from "./sources/active.ts";
+import { activeSourceIds, removedSources } from "./sources/active.ts";
 import { chainClock } from "./sources/chain-clock.ts";
 import { wakeCursor } from "./sources/cursor.ts";
 import { within } from "./timeout.ts";
@@ -126,8 +127,12 @@ async function wakeCursors(env: Env, requestId: string): Promise<void> {
 }
 
 async function returnAllCharges(env: Env): Promise<void> {
-  for (const network of NETWORKS)
-    await returnCharges(db(env, network, { writes: "idempotent" }), network);
+  for (const network of NETWORKS) {
+    const ledger = db(env, network, { writes: "idempotent" });
+    const removed = Object.keys(await removedSources(db(env), network));
+    if (removed.length > 0) await expireOfRemoved(ledger, network, removed, Date.now());
+    await returnCharges(ledger, network);
+  }
 }
 
 /** A job that fails or hangs must not hold up the others. */

@@ -4,6 +4,7 @@ import { ChangeSet } from "../fold/changes.ts";
 import { writeChanges } from "../fold/write-changes.ts";
 import type { EscrowRecord } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
+import type { RecordError } from "../wanted.ts";
 import type { SyncContext } from "./follower.ts";
 
 /** Records that expire in one batch. */
@@ -63,9 +64,14 @@ async function syncedTime(
   return block && block.time * 1000;
 }
 
-function expire(changes: ChangeSet, record: EscrowRecord): void {
+/** Ends what was asked for and not locked. @param error - that it leaves; left out: the one that there is */
+export function expire(
+  changes: ChangeSet,
+  record: EscrowRecord,
+  error: RecordError | null = record.wanted.error,
+): void {
   const { state } = record;
-  const ended = { ...record.wanted, want: null, expiredAt: changes.now };
+  const ended = { ...record.wanted, want: null, error, expiredAt: changes.now };
   changes.want(
     record,
     ended,

@@ -1,6 +1,7 @@
 /** What a key is bound to: wallets, amounts and return addresses. */
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { runSchedule } from "../../../src/schedule.ts";
 import { emptyTables } from "../../support/app.ts";
 import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
 import type { Shown } from "../../support/escrow/quoting.ts";
@@ -49,6 +50,37 @@ describe("a key with spendingLimits", () => {
     expect(await spent()).toBe(5_000_000);
     expect((await desk.purchase(another, {}, headers)).status).toBe(200);
     expect((await desk.purchase(await desk.quote(), {}, headers)).status).toBe(400);
+  });
+
+  it("gets back what it spent for a purchase of a removed source, once none of it can be locked any more", async () => {
+    const desk = await PurchaseDesk.open();
+    const { desk: service } = desk.quotes;
+    const spendingLimits = limitOf("20000000");
+    const headers = { token: await insertKey({ canPay: true, spendingLimits }) };
+    const [{ data: unsent }, { data: sent }] = [
+      await desk.purchase(await desk.quote(), {}, headers),
+      await desk.purchase(await desk.quote(), {}, headers),
+    ];
+    await service.ask("DELETE", "/payment-source-extended", { id: service.sourceId, force: true });
+    await env.DB.prepare("UPDATE escrow SET under_way = ? WHERE id = ?")
+      .bind('{"transaction":{"txHash":"ab"},"spends":null}', sent.id)
+      .run();
+    const spentAfter = async (minutes: number) => {
+      await env.DB.prepare("UPDATE escrow SET terms = json_set(terms, '$.payByTime', ?)")
+        .bind(String(Date.now() - minutes * 60_000))
+        .run();
+      await runSchedule(service.env());
+      return spent();
+    };
+    expect(await spentAfter(5)).toBe(10_000_000);
+    expect(await spentAfter(10)).toBe(5_000_000);
+    expect(await spentAfter(10)).toBe(5_000_000);
+    const shown = await desk.purchases();
+    expect(shown.find(({ id }) => id === unsent.id)).toMatchObject({
+      expiredAt: expect.any(String),
+      NextAction: { requestedAction: "None", errorNote: null },
+    });
+    expect(shown.find(({ id }) => id === sent.id)).toMatchObject({ expiredAt: null });
   });
 
   it("§6 credits, usage limit semantics: buys what they list, however the coin is spelled, and nothing else", async () => {
