@@ -129,7 +129,22 @@ describe("AUTO_REFERENCE_SCRIPT", () => {
     )
       .bind("00".repeat(5_000))
       .run();
+    // Fifty others, of another source, have been told before.
+    await insertRows(
+      "escrow",
+      Array.from({ length: 50 }, (_, i) => ({
+        ...{ id: `00${i}`, side: "payment", network: "Preprod", source_id: "another" },
+        ...{
+          source_type: "Web3ChainV2",
+          identifier_hash: `${i}`,
+          on_chain_state: "ResultSubmitted",
+        },
+        output: JSON.stringify({ utxo: `${"ab".repeat(32)}#0`, datum: "00".repeat(9_000) }),
+        error: JSON.stringify({ isManual: false, type: "Unknown", note: "told", txHash: null }),
+      })),
+    );
     await check(desk.desk, { AUTO_REFERENCE_SCRIPT: "false" });
+    await env.DB.prepare("DELETE FROM escrow WHERE source_id = 'another'").run();
     expect((await desk.only("payment")).NextAction).toMatchObject({
       requestedAction: "WaitingForExternalAction",
       errorNote: expect.stringContaining("POST /payment-source-extended/reference-script"),

@@ -34,8 +34,6 @@ interface Needy {
   recordId: string;
   sourceId: string;
   vkey: string | null;
-  /** Whether the record says nothing yet. */
-  isSilent: number;
 }
 
 /**
@@ -47,10 +45,11 @@ interface Needy {
 export async function publishNeeded(env: Env, requestId: string, deadline: number): Promise<void> {
   for (const network of NETWORKS) {
     const ledger = db(env, network, { writes: "idempotent", deadline });
-    const needy = await sourcesInNeed(ledger, network, Date.now());
+    const isTold = env.AUTO_REFERENCE_SCRIPT === "false";
+    const needy = await sourcesInNeed(ledger, network, Date.now(), isTold);
     if (needy.length === 0) continue;
-    if (env.AUTO_REFERENCE_SCRIPT === "false") {
-      const silent = needy.filter(({ isSilent }) => isSilent).map(({ recordId }) => recordId);
+    if (isTold) {
+      const silent = needy.map(({ recordId }) => recordId);
       await changeRecords(ledger, network, silent, Date.now(), ({ wanted }) =>
         wanted.error === null ? { wanted: { ...wanted, error: problem(NOTE) } } : null,
       );
@@ -63,11 +62,18 @@ export async function publishNeeded(env: Env, requestId: string, deadline: numbe
   }
 }
 
-function sourcesInNeed(ledger: Database, network: Network, now: number): Promise<Needy[]> {
+/** @param silent - only records that say nothing yet: those that were told must not take others' places */
+function sourcesInNeed(
+  ledger: Database,
+  network: Network,
+  now: number,
+  silent: boolean,
+): Promise<Needy[]> {
   return ledger.all<Needy>(
-    `SELECT id AS recordId, source_id AS sourceId, wallet->>'vkey' AS vkey, error IS NULL AS isSilent
+    `SELECT id AS recordId, source_id AS sourceId, wallet->>'vkey' AS vkey
      FROM escrow
-     WHERE network = ?1 AND ${BULKY} AND length(output) > ?2->>source_type AND NOT EXISTS (
+     WHERE network = ?1 AND ${BULKY} AND length(output) > ?2->>source_type
+       ${silent ? "AND error IS NULL" : ""} AND NOT EXISTS (
        SELECT 1 FROM reference_script AS script WHERE script.source_id = escrow.source_id
          AND (script.state NOT IN ('Withdrawn', 'Failed') OR script.updated_at > ?3))
      ORDER BY id LIMIT ${MOST_TOLD}`,
