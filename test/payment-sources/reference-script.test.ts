@@ -95,6 +95,21 @@ describe("AUTO_REFERENCE_SCRIPT", () => {
       },
     ]);
   }
+  /** Fifty larger ones of another source, each with an error. */
+  const holdingOthers = (sourceId: string, note: string) =>
+    insertRows(
+      "escrow",
+      Array.from({ length: 50 }, (_, i) => ({
+        ...{ id: `00${i}`, side: "payment", network: "Preprod", source_id: sourceId },
+        ...{
+          source_type: "Web3ChainV2",
+          identifier_hash: `${i}`,
+          on_chain_state: "ResultSubmitted",
+        },
+        output: JSON.stringify({ utxo: `${"ab".repeat(32)}#0`, datum: "00".repeat(9_000) }),
+        error: JSON.stringify({ isManual: false, type: "Unknown", note, txHash: null }),
+      })),
+    );
   const check = (desk: RegistrationDesk, variables: Partial<Env> = {}) =>
     publishNeeded(desk.env({ ...ASLEEP, ...variables }), "test", Date.now() + 60_000);
 
@@ -105,6 +120,9 @@ describe("AUTO_REFERENCE_SCRIPT", () => {
     expect((await show(desk)).status).toBe(404);
     await env.DB.prepare("DELETE FROM escrow").run();
     await holding(desk, 9_000);
+    // What nothing can be done for takes nobody's turn.
+    await insertRows("payment_source", [{ id: "removed", network: "Preprod", deleted_at: 1 }]);
+    await holdingOthers("removed", "its source was removed");
     await Promise.all([check(desk), check(desk)]);
     expect((await show(desk)).data).toMatchObject({
       state: "PublishRequested",
@@ -129,20 +147,7 @@ describe("AUTO_REFERENCE_SCRIPT", () => {
     )
       .bind("00".repeat(5_000))
       .run();
-    // Fifty others, of another source, have been told before.
-    await insertRows(
-      "escrow",
-      Array.from({ length: 50 }, (_, i) => ({
-        ...{ id: `00${i}`, side: "payment", network: "Preprod", source_id: "another" },
-        ...{
-          source_type: "Web3ChainV2",
-          identifier_hash: `${i}`,
-          on_chain_state: "ResultSubmitted",
-        },
-        output: JSON.stringify({ utxo: `${"ab".repeat(32)}#0`, datum: "00".repeat(9_000) }),
-        error: JSON.stringify({ isManual: false, type: "Unknown", note: "told", txHash: null }),
-      })),
-    );
+    await holdingOthers("another", "they were told before");
     await check(desk.desk, { AUTO_REFERENCE_SCRIPT: "false" });
     await env.DB.prepare("DELETE FROM escrow WHERE source_id = 'another'").run();
     expect((await desk.only("payment")).NextAction).toMatchObject({

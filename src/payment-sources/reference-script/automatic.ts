@@ -7,6 +7,7 @@ import { type Database, db, violates } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { LARGEST_WITH_SCRIPT } from "../../escrow/actions/size.ts";
+import { IS_OF_REMOVED } from "../../escrow/reads/meant.ts";
 import { BULKY } from "../../escrow/tables.ts";
 import { changeRecords } from "../../escrow/tasks/change.ts";
 import { problem } from "../../escrow/tasks/tries.ts";
@@ -72,7 +73,7 @@ function sourcesInNeed(
   return ledger.all<Needy>(
     `SELECT id AS recordId, source_id AS sourceId, wallet->>'vkey' AS vkey
      FROM escrow
-     WHERE network = ?1 AND ${BULKY} AND length(output) > ?2->>source_type
+     WHERE network = ?1 AND ${BULKY} AND length(output) > ?2->>source_type AND NOT (${IS_OF_REMOVED})
        ${silent ? "AND error IS NULL" : ""} AND NOT EXISTS (
        SELECT 1 FROM reference_script AS script WHERE script.source_id = escrow.source_id
          AND (script.state NOT IN ('Withdrawn', 'Failed') OR script.updated_at > ?3))
