@@ -1,5 +1,6 @@
 import { ON_CHAIN_STATES, type OnChainState } from "../../chain/network.ts";
 import { REDEEMERS } from "../../chain/redeemer.ts";
+import type { Side } from "../record.ts";
 
 export const PAYMENT_ACTIONS = [
   "None",
@@ -53,7 +54,7 @@ export interface NextStep<Action> {
  *   WithdrawAuthorized · RefundAuthorized · Withdrawn · RefundWithdrawn · DisputedWithdrawn
  *
  * A cell is `=` (the action stays), `ext` (WaitingForExternalAction), `end` (None), `req` (an
- * initiated action did not come about: requested again), or a note of NOTES, which hands the record
+ * initiated action did not come about: requested again), or a note of `notesOf`, which hands the record
  * to an operator (WaitingForManualAction). `req/e6` requests again and leaves the note.
  */
 const PAYMENT_TABLE: Record<PaymentAction, string> = {
@@ -86,16 +87,29 @@ const PURCHASE_TABLE: Record<PurchaseAction, string> = {
   AuthorizeWithdrawalInitiated: "e7 e5 e7 e7 req ext e3 e6 e6 e6",
 };
 
-const NOTES: Record<string, string> = {
-  e1: "The escrow moved on the chain although this record was finished",
-  e2: "Funds or datum on the chain are not what was agreed, and no step of ours was expected",
-  e3: "The escrow was moved by someone else in a way that rules out the next step",
-  e4: "The escrow moved on the chain while a manual decision was due",
-  e5: "Funds or datum on the chain are not what was agreed",
-  e6: "The escrow moved before our own step could; that step probably came too late",
-  e7: "The escrow went to a state that our own step does not lead to",
-  e8: "Funds were locked under this identifier, but probably not by us",
-};
+/**
+ * Each says what happened, and then what a person can do about it. After those about funds or a datum, what is
+ * wrong with them may follow a colon.
+ */
+function notesOf(side: Side): Readonly<Record<string, string>> {
+  const clear = `POST /${side}/error-state-recovery`;
+  const either = `give it up by ${clear}, or have it tried again by POST /${side}/retry where it is still possible`;
+  const goOn = `look at its transactions, then let it go on from its new state by ${clear}`;
+  const noted = `nothing is done with them by itself: look at the escrow's output, then take note by ${clear} of what is wrong`;
+  return {
+    e1: `The escrow moved on the chain although this record was finished: ${goOn}`,
+    e2: `Funds or datum on the chain are not what was agreed, and no step of ours was expected; ${noted}`,
+    e3: `The escrow was moved by someone else in a way that rules out the next step: ${goOn}`,
+    e4: `The escrow moved on the chain while a manual decision was due: ${goOn}, or have its step tried again by POST /${side}/retry where it is still possible`,
+    e5: `Funds or datum on the chain are not what was agreed; ${noted}`,
+    e6: `The escrow moved before our own step could; that step probably came too late: ${either}`,
+    e7: `The escrow went to a state that our own step does not lead to: ${either}`,
+    e8: `Funds were locked under this identifier, but probably not by us: look for the lock among the wallet's transactions, then go on with it by ${clear}`,
+  };
+}
+
+const PAYMENT_NOTES = notesOf("payment");
+const PURCHASE_NOTES = notesOf("purchase");
 
 /**
  * What the seller's side does next.
@@ -103,7 +117,7 @@ const NOTES: Record<string, string> = {
  * @throws RangeError when there is no such payment action.
  */
 export function nextPaymentAction(action: string, newState: OnChainState): NextStep<PaymentAction> {
-  return nextStep(PAYMENT_ACTIONS, PAYMENT_TABLE, action, newState);
+  return nextStep(PAYMENT_ACTIONS, PAYMENT_TABLE, PAYMENT_NOTES, action, newState);
 }
 
 /**
@@ -115,7 +129,7 @@ export function nextPurchaseAction(
   action: string,
   newState: OnChainState,
 ): NextStep<PurchaseAction> {
-  return nextStep(PURCHASE_ACTIONS, PURCHASE_TABLE, action, newState);
+  return nextStep(PURCHASE_ACTIONS, PURCHASE_TABLE, PURCHASE_NOTES, action, newState);
 }
 
 type CommonAction = PaymentAction & PurchaseAction;
@@ -123,13 +137,14 @@ type CommonAction = PaymentAction & PurchaseAction;
 function nextStep<Action extends string>(
   actions: readonly Action[],
   table: Record<Action, string>,
+  notes: Readonly<Record<string, string>>,
   current: string,
   newState: OnChainState,
 ): NextStep<Action | CommonAction> {
   const action = named(actions, current);
   const cell = table[action].split(" ")[ON_CHAIN_STATES.indexOf(newState)] ?? "";
   const [step = "", note = step] = cell.split("/");
-  const error = NOTES[note] ?? null;
+  const error = notes[note] ?? null;
   switch (step) {
     case "=":
       return { action, error };

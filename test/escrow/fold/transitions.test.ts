@@ -13,9 +13,9 @@ import MATRIX from "../../vectors/transitions.json" with { type: "json" };
 type Cell = [action: string, state: OnChainState, next: string, noteKind: string | null];
 
 describe.each([
-  ["payments", nextPaymentAction, PAYMENT_ACTIONS, MATRIX.payments as Cell[]],
-  ["purchases", nextPurchaseAction, PURCHASE_ACTIONS, MATRIX.purchases as Cell[]],
-] as const)("next action of %s", (_, decide, actions, cells) => {
+  ["payment", nextPaymentAction, PAYMENT_ACTIONS, MATRIX.payments as Cell[]],
+  ["purchase", nextPurchaseAction, PURCHASE_ACTIONS, MATRIX.purchases as Cell[]],
+] as const)("next action of a %s", (side, decide, actions, cells) => {
   it("has a cell for every action in every state", () => {
     const all = actions.flatMap((action) => ON_CHAIN_STATES.map((state) => `${action} ${state}`));
     expect(cells.map(([action, state]) => `${action} ${state}`).sort()).toEqual(all.sort());
@@ -32,6 +32,16 @@ describe.each([
     const distinct = new Set(pairs.map((pair) => JSON.stringify(pair)));
     expect(distinct.size).toBe(new Set(pairs.map(([kind]) => kind)).size);
     expect(distinct.size).toBe(new Set(pairs.map(([, note]) => note)).size);
+  });
+
+  it("says wherever a person has to decide by which call, within what is kept of a long note", () => {
+    const steps = cells.map(([action, state]) => decide(action, state));
+    const manual = steps.filter(({ action }) => action === "WaitingForManualAction");
+    expect(manual.length).toBeGreaterThan(0);
+    for (const { error } of manual) {
+      expect(error).toContain(`POST /${side}/error-state-recovery`);
+      expect(error?.length).toBeLessThan(400);
+    }
   });
 
   it("refuses an action that it does not know", () => {
