@@ -10,6 +10,7 @@ export const PROTOCOL_PARAMETERS: ProtocolParameters = {
   collateralPercent: 150n,
   coinsPerByte: 4310n,
   maxTransactionSize: 16_384,
+  maxValueSize: 5_000,
   maxUnits: { memory: 14_000_000n, steps: 10_000_000_000n },
   plutusV3Costs: Array.from({ length: 297 }, (_, i) => BigInt(i)),
 };

@@ -123,6 +123,8 @@ export interface ProtocolParameters {
   coinsPerByte: bigint;
   /** Bytes. */
   maxTransactionSize: number;
+  /** Of an output's value alone. */
+  maxValueSize: number;
   /** What all scripts of a transaction may use. */
   maxUnits: ExecutionUnits;
   /** Cost model of Plutus V3. */

@@ -9,7 +9,7 @@ const OF_ITS_VIEW =
 
 /** What a node says of the bytes themselves, whatever the chain looks like. */
 const OF_THE_BYTES =
-  /FeeTooSmall|OutputTooSmall|BabbageOutputTooSmall|MaxTxSize|ValueNotConserved|Witness|ScriptDataHash|PPViewHashes|ExUnitsTooBig|InsufficientCollateral|PlutusFailure|ScriptWitnessNotValidating|ValidationTagMismatch|DeserialiseFailure|DecoderFailure|malformed/i;
+  /FeeTooSmall|OutputTooSmall|BabbageOutputTooSmall|OutputTooBig|MaxTxSize|ValueNotConserved|Witness|ScriptDataHash|PPViewHashes|ExUnitsTooBig|InsufficientCollateral|PlutusFailure|ScriptWitnessNotValidating|ValidationTagMismatch|DeserialiseFailure|DecoderFailure|malformed/i;
 
 /** Whether a refusal ends the bytes: the same will be said of them again. */
 export function isOfTheBytes(refusal: string): boolean {

@@ -59,6 +59,7 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
         collateralPercent: BigInt(Math.ceil(found.collateral_percent)),
         coinsPerByte: BigInt(found.coins_per_utxo_size),
         maxTransactionSize: found.max_tx_size,
+        maxValueSize: Number(found.max_val_size),
         maxUnits: { memory: BigInt(found.max_tx_ex_mem), steps: BigInt(found.max_tx_ex_steps) },
         plutusV3Costs: found.cost_models_raw.PlutusV3.map(BigInt),
       };
@@ -119,6 +120,7 @@ const PARAMETERS = z.object({
   collateral_percent: z.number().positive(),
   coins_per_utxo_size: QUANTITY,
   max_tx_size: COUNT,
+  max_val_size: QUANTITY,
   max_tx_ex_mem: QUANTITY,
   max_tx_ex_steps: QUANTITY,
   min_fee_ref_script_cost_per_byte: z.number().positive(),

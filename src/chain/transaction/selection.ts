@@ -1,6 +1,7 @@
 import type { Funds } from "../network.ts";
 import type { ProtocolParameters, ProviderUtxo } from "../provider/provider.ts";
 import type { Pay } from "./build.ts";
+import { bundlesOf } from "./bundles.ts";
 import { encodeOutput } from "./encode.ts";
 import {
   byReference,
@@ -86,10 +87,10 @@ const SPLIT_COIN = 10_000_000n;
 const LEAST_BESIDE_SPLIT = 20_000_000n;
 
 /**
- * Pays for a plan out of one wallet: what has to be spent, then outputs with the tokens that are owed,
- * then the largest outputs with only the native coin, then those with tokens, then dust, until
- * everything is paid and the change is large enough. Tokens return in an output of their own, so that
- * the last of the change has only the native coin, wherever there is enough of it for both.
+ * Pays for a plan out of one wallet: what has to be spent, then the outputs with the most of each token
+ * that is owed, then the largest outputs with only the native coin, then those with tokens, then dust,
+ * until everything is paid and the change is large enough. Tokens return in outputs of their own, so that
+ * the last of the change has only the native coin, wherever there is enough of it for all.
  *
  * @throws WalletShort, when the payment is asked for
  */
@@ -98,10 +99,16 @@ export function payFrom(wallet: PayingWallet, plan: TransactionPlan): Pay {
   const { parameters } = plan;
   const owed = owedBy(plan);
   const kept = wallet.collateral && outputName(wallet.collateral);
-  const lateness = (name: string) => (name === kept ? 2 : wallet.last?.has(name) ? 1 : 0);
-  const sorted = outputs.toSorted(
-    (a, b) => lateness(outputName(a)) - lateness(outputName(b)) || byUse(a, b),
-  );
+  const latenessOf = (output: WalletOutput) => {
+    const name = outputName(output);
+    return name === kept ? 2 : wallet.last?.has(name) ? 1 : 0;
+  };
+  const sorted = outputs.toSorted((a, b) => latenessOf(a) - latenessOf(b) || byUse(a, b));
+  // Anybody can send a wallet many outputs with next to nothing of what it pays with.
+  const holdersOf = (unit: string) =>
+    sorted
+      .filter(({ value }) => value.has(unit))
+      .sort((a, b) => latenessOf(a) - latenessOf(b) || byAmountOf(unit, a, b));
   const runsScripts = plan.scriptInputs.length + plan.mints.length > 0;
   return (fee) => {
     const inputs = [...mustSpend];
@@ -110,31 +117,35 @@ export function payFrom(wallet: PayingWallet, plan: TransactionPlan): Pay {
     for (const [unit, amount] of owed) add(left, unit, -amount);
     add(left, "", -fee);
     for (const { value } of inputs) addAll(left, value);
-    const missing = () => minimumCoin({ address, value: left }, parameters) - (left.get("") ?? 0n);
-    const take = (isWanted: (output: WalletOutput) => boolean): boolean => {
-      const output = sorted.find((one) => !isChosen.has(outputName(one)) && isWanted(one));
-      if (!output) return false;
+    const missing = () => leastChange(address, left, parameters) - (left.get("") ?? 0n);
+    const take = (output: WalletOutput): void => {
+      if (isChosen.has(outputName(output))) return;
       isChosen.add(outputName(output));
       inputs.push(output);
       addAll(left, output.value);
-      return true;
     };
-    const lacking = () => [...left].find(([unit, amount]) => unit !== "" && amount < 0n)?.[0];
-    for (let unit = lacking(); unit !== undefined; unit = lacking()) {
-      const wanted = unit;
-      if (take(({ value }) => value.has(wanted))) continue;
+    const lacks = (unit: string) => (left.get(unit) ?? 0n) < 0n;
+    for (const unit of [...left.keys()].filter((one) => one !== "" && lacks(one))) {
+      for (const holder of holdersOf(unit)) {
+        if (!lacks(unit)) break;
+        take(holder);
+      }
+      if (!lacks(unit)) continue;
       const amount = -(left.get(unit) ?? 0n);
       throw new WalletShort(
         `the wallet ${address} does not hold the token ${unit}: ${amount} minor units are missing`,
         { unit, amount },
       );
     }
-    while (missing() > 0n)
-      if (!take(() => true))
-        throw new WalletShort(
-          `the wallet lacks ${missing()} minor units of the native coin: send them to ${address}, then try again`,
-          { unit: "", amount: missing() },
-        );
+    for (const output of sorted) {
+      if (missing() <= 0n) break;
+      take(output);
+    }
+    if (missing() > 0n)
+      throw new WalletShort(
+        `the wallet lacks ${missing()} minor units of the native coin: send them to ${address}, then try again`,
+        { unit: "", amount: missing() },
+      );
     const stake = (fee * parameters.collateralPercent + 99n) / 100n;
     return {
       inputs,
@@ -146,6 +157,29 @@ export function payFrom(wallet: PayingWallet, plan: TransactionPlan): Pay {
   };
 }
 
+/**
+ * Tokens that return to a wallet, as many in an output as the ledger allows, each with the least native coin
+ * that it must hold. The coin's encoding grows with it, so the least beside all that is left covers any part.
+ */
+function tokenOutputs(
+  address: string,
+  left: Value,
+  parameters: ProtocolParameters,
+): { tokens: Value; least: bigint }[] {
+  const coin = left.get("") ?? 0n;
+  return bundlesOf(left, parameters.maxValueSize).map((tokens) => ({
+    tokens,
+    least: minimumCoin({ address, value: new Map([["", coin], ...tokens]) }, parameters),
+  }));
+}
+
+/** The least native coin with which all that is left can return. */
+function leastChange(address: string, left: Value, parameters: ProtocolParameters): bigint {
+  const bundles = tokenOutputs(address, left, parameters);
+  if (bundles.length === 0) return minimumCoin({ address, value: left }, parameters);
+  return bundles.reduce((sum, { least }) => sum + least, 0n);
+}
+
 /** What returns to the wallet; the last output is the one with the native coin. */
 function changeOf(
   { address, splits = 0 }: PayingWallet,
@@ -153,20 +187,18 @@ function changeOf(
   wantsCollateral: boolean,
   parameters: ProtocolParameters,
 ): PlannedOutput[] {
-  const tokens: Value = new Map([...left].filter(([unit]) => unit !== ""));
   const change: PlannedOutput[] = [];
   let coin = left.get("") ?? 0n;
   const split = (value: Value, atLeast: bigint): void => {
     change.push({ address, value });
     coin -= atLeast;
   };
-  if (tokens.size > 0) {
-    // The amount's encoding grows with it, so the minimum of all that is left covers any part.
-    const withTokens = minimumCoin({ address, value: left }, parameters);
-    const alone = minimumCoin({ address, value: new Map([["", coin]]) }, parameters);
-    if (coin < withTokens + alone) return [{ address, value: left }];
-    split(new Map([["", withTokens], ...tokens]), withTokens);
-  }
+  const bundles = tokenOutputs(address, left, parameters);
+  const alone = minimumCoin({ address, value: new Map([["", coin]]) }, parameters);
+  const isForAll = coin >= leastChange(address, left, parameters) + alone;
+  const last = bundles.length > 0 && !isForAll ? bundles.pop() : undefined;
+  for (const { tokens, least } of bundles) split(new Map([["", least], ...tokens]), least);
+  if (last) return [...change, { address, value: new Map([["", coin], ...last.tokens]) }];
   if (wantsCollateral && coin >= COLLATERAL_COIN + LEAST_BESIDE_COLLATERAL)
     split(new Map([["", COLLATERAL_COIN]]), COLLATERAL_COIN);
   for (let i = 0; i < splits && coin >= SPLIT_COIN + LEAST_BESIDE_SPLIT; i++)
@@ -214,6 +246,12 @@ const hasTokens = ({ value }: WalletOutput) => value.size > 1;
 
 const isDust = (output: WalletOutput) =>
   coinOf(output) < DUST_COIN || output.value.size > DUST_UNITS + 1;
+
+/** Those with the most of a unit first. */
+function byAmountOf(unit: string, a: WalletOutput, b: WalletOutput): number {
+  const [ofA = 0n, ofB = 0n] = [a.value.get(unit), b.value.get(unit)];
+  return ofA > ofB ? -1 : ofA < ofB ? 1 : 0;
+}
 
 function byUse(a: WalletOutput, b: WalletOutput): number {
   if (isDust(a) !== isDust(b)) return isDust(a) ? 1 : -1;

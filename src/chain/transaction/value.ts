@@ -5,7 +5,8 @@ import type { Funds } from "../network.ts";
 /** Minor units by unit; the native coin has the unit `""`. Only the native coin may be zero. */
 export type Value = Map<string, bigint>;
 
-const POLICY_ID_LENGTH = 56;
+/** Hex digits of a policy id, with which the unit of a token begins. */
+export const POLICY_ID_LENGTH = 56;
 
 /** The sum of all funds given. */
 export function sumOf(...funds: readonly (readonly Funds[])[]): Value {

@@ -5,6 +5,10 @@ describe("a node's refusal", () => {
   it.each([
     ["a fee", "FeeTooSmallUTxO (Mismatch {supplied = 1, expected = 2})"],
     ["an output", "BabbageOutputTooSmallUTxO [(TxOut, Coin 1)]"],
+    [
+      "a value",
+      'OutputTooBigUTxO [(5989,5000,(Addr Testnet (KeyHashObj (KeyHash "ab")) StakeRefNull))]',
+    ],
     ["the size", "MaxTxSizeUTxO (Mismatch 16385 16384)"],
     ["the value", "ValueNotConservedUTxO (Mismatch 1 2)"],
     ["a signature", "InvalidWitnessesUTXOW [VKey]"],

@@ -136,6 +136,7 @@ describe("protocolParameters", () => {
         collateral_percent: 150,
         coins_per_utxo_size: "4310",
         max_tx_size: 16384,
+        max_val_size: "5000",
         max_tx_ex_mem: "14000000",
         max_tx_ex_steps: "10000000000",
         min_fee_ref_script_cost_per_byte: 15.5,
@@ -146,6 +147,7 @@ describe("protocolParameters", () => {
       priceMemory: "0.0577",
       priceSteps: "0.000000721",
       pricePerReferenceByte: "15.5",
+      maxValueSize: 5_000,
       maxUnits: { memory: 14_000_000n, steps: 10_000_000_000n },
       plutusV3Costs: [1n, -2n],
     });
