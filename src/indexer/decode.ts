@@ -26,6 +26,7 @@ export function decodeSent(sourceId: string, txHash: string, cbor: string): Chai
 const NOTHING: Omit<ChainTransaction, "hash"> = {
   inputs: [],
   outputs: [],
+  collateralReturn: null,
   fee: 0n,
   validFrom: null,
   validTo: null,
@@ -33,5 +34,6 @@ const NOTHING: Omit<ChainTransaction, "hash"> = {
   redeemerCount: 0,
   mint: [],
   metadata: new Map(),
+  signers: [],
   isValid: false,
 };

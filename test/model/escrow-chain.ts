@@ -20,7 +20,6 @@ const SELLER = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
 const CONTRACT = VECTORS.contracts.V2;
 const FUNDS: Funds[] = [{ unit: "", amount: 10_000_000n }];
 /** The same as a provider shows it. */
-const AMOUNT = [{ unit: "lovelace", quantity: "10000000" }];
 
 const LOCKED = ((): EscrowDatum => {
   const vector = VECTORS.datums.find(({ name }) => name === "v2-locked-returns");
@@ -171,16 +170,13 @@ export class EscrowChain {
       constructor: REDEEMER_OF[step] ?? null,
       data: new Uint8Array(),
     };
-    const input = {
-      ...{ address: LOCKED.buyer, amount: spends === null ? [] : AMOUNT, txHash, outputIndex: 0 },
-      ...{ inlineDatum: null, referenceScriptHash: null },
-    };
     return {
       at: { txHash: hash, blockHeight: height, txIndex: 0, blockTime: 1_700_000_000 + height },
       tx: {
         hash,
         inputs: spends === null ? [] : [{ txHash, index: 0 }],
         outputs: datum === null ? [] : [output],
+        collateralReturn: null,
         fee: 200_000n,
         validFrom: null,
         validTo: null,
@@ -188,10 +184,15 @@ export class EscrowChain {
         redeemerCount: spends === null ? 0 : 1,
         mint: [],
         metadata: new Map(),
+        signers: [LOCKED.buyerVkey],
         isValid: true,
       },
       outputs: datum === null ? [] : [{ index: 0, datum, output, ...identify(SOURCE, datum) }],
-      utxos: async () => ({ hash, inputs: [input], outputs: [] }),
+      spent: async () => ({
+        address: LOCKED.buyer,
+        funds: spends === null ? [] : FUNDS,
+        datum: null,
+      }),
       spentDatums: async () => new Map(),
       earlier: () => Promise.reject(new Error("nothing was skipped")),
     };

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { getPage } from "./pages.ts";
 import type { AssetProvider } from "./provider.ts";
 import type { Requester } from "./request.ts";
 import { UTXO, utxoOf } from "./transactions.ts";
@@ -35,9 +36,8 @@ export function createAssetCalls(get: Requester): AssetProvider {
     },
 
     async addressOutputs(address, { page, count, order }) {
-      const query = new URLSearchParams({ order, count: String(count), page: String(page) });
-      const path = `/addresses/${encodeURIComponent(address)}/utxos?${query}`;
-      const rows = await get(path, OUTPUTS);
+      const path = `/addresses/${encodeURIComponent(address)}/utxos`;
+      const rows = await getPage(get, path, OUTPUTS, { page, count, order });
       return (
         rows?.map((row) => ({ ...utxoOf(row), dataHash: row.data_hash, block: row.block })) ?? null
       );

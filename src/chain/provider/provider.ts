@@ -64,7 +64,7 @@ export interface TransactionProvider {
   addressUtxos(address: string): Promise<ProviderUtxo[]>;
   /**
    * What has spent the outputs of a transaction: hashes by the outputs' indexes. `null` when the provider
-   * does not have the transaction.
+   * does not have the transaction, or its list is too large to be read.
    */
   spenders(txHash: string): Promise<ReadonlyMap<number, string> | null>;
   /** A Plutus script as witnesses carry it, hex; `null` when the provider has never seen it. */
@@ -220,6 +220,11 @@ export class ProviderError extends Error {
     this.permanent = options.permanent ?? false;
     this.retryAt = options.retryAt ?? null;
   }
+}
+
+/** A provider's answer was larger than any that is read: another one may be asked for less. */
+export class AnswerTooLarge extends ProviderError {
+  override name = "AnswerTooLarge";
 }
 
 /** The budget of the provider's key has no calls for this use now: the provider was not asked. */

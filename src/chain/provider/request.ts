@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { abortAfter } from "../../timeout.ts";
-import { type CallBudget, ProviderError } from "./provider.ts";
+import { AnswerTooLarge, type CallBudget, ProviderError } from "./provider.ts";
 
 export interface RequesterOptions {
   /** With its path prefix, such as `https://host/api/v0`. */
@@ -36,7 +36,7 @@ const TIMEOUT_MS = 8000;
 const ATTEMPTS = 3;
 const RETRY_BUDGET_MS = 15_000;
 const FIRST_PAUSE_MS = 250;
-/** A page of 100 rows and the largest transaction stay far below. */
+/** The largest transaction stays far below. What is larger is asked for in parts, or done without. */
 const LONGEST_BODY = 4 * 1024 * 1024;
 
 /** Checked here because a runtime that refuses a header quotes it in the error. */
@@ -56,7 +56,7 @@ const RATE_LIMIT_MS = 10_000;
  * network or the service fails (never when it refuses).
  *
  * The returned function throws a ProviderError: with `retryAt` when the provider refuses more calls
- * (402, 418, 429), `permanent` when a retry cannot help (another 4xx but 425, a redirect).
+ * (402, 418, 429), an AnswerTooLarge, `permanent` when a retry cannot help (another 4xx but 425, a redirect).
  */
 export function createRequester(options: RequesterOptions): Requester {
   const { wait = pause, now = Date.now } = options;
@@ -137,7 +137,7 @@ async function callOnce(
     return { ok: false, error: new ProviderError(`provider: ${call}: ${problem}`, { cause }) };
   }
   const { status } = response;
-  if (text === null) throw new ProviderError(`provider: ${call}: answer is too large`, { status });
+  if (text === null) throw new AnswerTooLarge(`provider: ${call}: answer is too large`, { status });
   if (status === 200 || (payload && status === 400)) return { ok: true, status, text };
   if (status === 404) return { ok: true, status, text: null };
   const message = `provider: ${call}: status ${status}`;

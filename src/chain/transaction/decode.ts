@@ -12,6 +12,8 @@ export interface ChainTransaction {
   /** In the ledger's order, which redeemers index. */
   inputs: { txHash: string; index: number }[];
   outputs: ChainOutput[];
+  /** Made instead of these when a script failed, with the number behind theirs; null: there is none. */
+  collateralReturn: ChainOutput | null;
   /** Native minor units. */
   fee: bigint;
   /** Slots; null: unbounded. */
@@ -25,6 +27,8 @@ export interface ChainTransaction {
   mint: { policyId: string; assetName: string; quantity: bigint }[];
   /** CBOR of the metadata by label (decimal text); see `decodeMetadatum`. */
   metadata: ReadonlyMap<string, Uint8Array>;
+  /** Key hashes of those who have signed all of it, hex: the ledger takes no signature that is not valid. */
+  signers: string[];
   /** False: a script failed, only the collateral was taken, and nothing above happened. */
   isValid: boolean;
 }
@@ -55,11 +59,14 @@ export class TransactionError extends Error {
 }
 
 /** Keys of the body. */
-const BODY = { inputs: 0, outputs: 1, fee: 2, validTo: 3, validFrom: 8, mint: 9 };
+const BODY = {
+  ...{ inputs: 0, outputs: 1, fee: 2, validTo: 3, validFrom: 8, mint: 9 },
+  collateralReturn: 16,
+};
 /** Keys of an output in map form; the array form has the first three by position. */
 const OUTPUT = { address: 0, value: 1, datum: 2, referenceScript: 3 };
 const DATUM_OPTION = { hash: 0n, inline: 1n };
-const WITNESS_REDEEMERS = 5;
+const WITNESS = { signatures: 0, redeemers: 5 };
 const REDEEMER_TAG_SPEND = 0n;
 const TAG = { cborBytes: 24, set: 258, auxiliaryData: 259 };
 
@@ -79,6 +86,12 @@ export function decodeTransaction(cbor: Uint8Array | string): ChainTransaction {
   }
 }
 
+/** The output that a transaction has made with a number; null: it has made none. */
+export function outputAt(tx: ChainTransaction, index: number): ChainOutput | null {
+  if (tx.isValid) return tx.outputs[index] ?? null;
+  return index === tx.outputs.length ? tx.collateralReturn : null;
+}
+
 function bytesOf(cbor: Uint8Array | string): Uint8Array {
   if (typeof cbor !== "string") return cbor;
   if (!isHex(cbor)) throw new TransactionError("not hex");
@@ -95,12 +108,14 @@ function read(bytes: Uint8Array): ChainTransaction {
   const flag = parts.length === 4 ? parts[2] : undefined;
   const body = expect(bodyNode, "map", "body");
   const redeemers = readRedeemers(witnesses);
+  const collateralReturn = at(body, BODY.collateralReturn);
   return {
     hash: bytesToHex(blake2b(bytes.subarray(body.start, body.end), { dkLen: 32 })),
     inputs: itemsOf(required(body, BODY.inputs, "inputs"), "inputs")
       .map(readInput)
       .sort(inOrder),
     outputs: itemsOf(required(body, BODY.outputs, "outputs"), "outputs").map(readOutput),
+    collateralReturn: collateralReturn ? readOutput(collateralReturn) : null,
     fee: integer(required(body, BODY.fee, "fee"), "fee"),
     validFrom: optionalSlot(body, BODY.validFrom, "validity start"),
     validTo: optionalSlot(body, BODY.validTo, "validity end"),
@@ -114,6 +129,7 @@ function read(bytes: Uint8Array): ChainTransaction {
     redeemerCount: redeemers.length,
     mint: assetsOf(at(body, BODY.mint), "mint"),
     metadata: readMetadata(auxiliary, bytes),
+    signers: readSigners(witnesses),
     isValid: !(flag?.kind === "simple" && flag.value === SIMPLE.false),
   };
 }
@@ -205,7 +221,7 @@ interface Redeemer {
  * there are several for one purpose, the ledger runs the last.
  */
 function readRedeemers(witnesses: CborNode): Redeemer[] {
-  const node = at(expect(witnesses, "map", "witnesses"), WITNESS_REDEEMERS);
+  const node = at(expect(witnesses, "map", "witnesses"), WITNESS.redeemers);
   if (node === undefined) return [];
   const flat =
     node.kind === "map"
@@ -221,6 +237,15 @@ function readRedeemers(witnesses: CborNode): Redeemer[] {
     return { tag: integer(tag, "redeemer"), index: small(index, "redeemer"), data };
   });
   return [...new Map(redeemers.map((one) => [`${one.tag}:${one.index}`, one])).values()];
+}
+
+function readSigners(witnesses: CborNode): string[] {
+  const node = at(expect(witnesses, "map", "witnesses"), WITNESS.signatures);
+  if (node === undefined) return [];
+  return itemsOf(node, "signatures").map((one) => {
+    const [publicKey] = expect(one, "array", "signature").items;
+    return bytesToHex(blake2b(expect(publicKey, "bytes", "public key").value, { dkLen: 28 }));
+  });
 }
 
 /** Auxiliary data: none, a map of labels, that map first of an array, or in a tagged map at key 0. */

@@ -1,4 +1,3 @@
-import { parseAddress } from "../../chain/address.ts";
 import { MIN_COLLATERAL, splitFee } from "../../chain/amounts.ts";
 import type { EscrowDatum } from "../../chain/escrow-datum.ts";
 import { verifySellerSignature } from "../../chain/identifier.ts";
@@ -49,7 +48,7 @@ export async function applyLocks(
     });
     const buyer = sides.find(({ side }) => side === "purchase");
     if (buyer)
-      await tellSecondLock(changes, read, lock, buyer.wallet.address, (agreed) =>
+      await tellSecondLock(changes, read, lock, buyer.wallet.vkey, (agreed) =>
         forgeable(source, read, lock, agreed),
       );
     if (open.length === 0) continue;
@@ -64,8 +63,7 @@ export async function applyLocks(
       continue;
     }
     // The fee is split among the escrows that a transaction moves, else among its escrow outputs.
-    const { inputs } = await read.utxos();
-    const moves = inputs.some(({ address }) => address === source.contractAddress);
+    const moves = (await read.spentDatums()).size > 0;
     const fee = moves ? 0n : (splitFee(read.tx.fee, read.outputs.length)[position] ?? 0n);
     for (const { side, wallet } of open) {
       const terms = termsOf(lock, changes.pricing);
@@ -101,8 +99,9 @@ function ourSides(
 }
 
 /**
- * Why a lock may have been made by a third party, or null. Without the seller's signature, or without
- * funds of the buyer's, anyone could fill our tables at the price of a transaction.
+ * Why a lock may have been made by a third party, or null. Without the signatures of the seller under its
+ * terms and of the buyer under the transaction, anyone could fill our tables at the price of a transaction.
+ * Who pays is not asked for: the list of what a transaction spends and reads may have any size.
  */
 async function forgeable(
   source: EscrowSource,
@@ -117,11 +116,8 @@ async function forgeable(
   });
   if (!signature.ok) return signature.reason;
 
-  const { inputs } = await read.utxos();
-  const buyerPays = inputs.some(
-    ({ address }) => parseAddress(address)?.payment?.hash === datum.buyerVkey,
-  );
-  if (!buyerPays) return "no input of the buyer's";
+  // Whose output is spent has to sign.
+  if (!read.tx.signers.includes(datum.buyerVkey)) return "not signed by the buyer";
 
   // The next step of an escrow that was not recorded looks like a lock; the spent datum shows that.
   const spent = [...(await read.spentDatums()).values()];

@@ -3,11 +3,11 @@ import { bytesToHex } from "@noble/hashes/utils.js";
 import { decodeEscrowDatum, type EscrowDatum } from "../../chain/escrow-datum.ts";
 import { identifierOfDatum } from "../../chain/identifier.ts";
 import type { Funds } from "../../chain/network.ts";
-import type { TransactionUtxos } from "../../chain/provider/provider.ts";
 import type { ChainTransaction } from "../../chain/transaction/decode.ts";
+import { outputName } from "../../chain/transaction/plan.ts";
 import { log } from "../../log.ts";
 import type { LiveOutput, StoredFunds } from "../record.ts";
-import type { EscrowOutput, EscrowSource } from "./source.ts";
+import type { EarlierTransaction, EscrowOutput, EscrowSource } from "./source.ts";
 
 /**
  * The outputs of a transaction at the contract that carry an escrow datum. Anyone can pay to the
@@ -30,18 +30,20 @@ export function escrowOutputs(source: EscrowSource, tx: ChainTransaction): Escro
  * The datums of the outputs at the contract that a transaction spends, by outpoint (`hash#index`);
  * null where one does not read as an escrow.
  */
-export function spentDatums(
+export async function spentDatums(
   source: EscrowSource,
-  { inputs }: TransactionUtxos,
-): Map<string, EscrowDatum | null> {
-  return new Map(
-    inputs
-      .filter(({ address }) => address === source.contractAddress)
-      .map(({ txHash, outputIndex, inlineDatum }) => {
-        const decoded = decode(source, inlineDatum);
-        return [`${txHash}#${outputIndex}`, decoded.ok ? decoded.datum : null];
-      }),
-  );
+  { tx, spent }: Pick<EarlierTransaction, "tx" | "spent">,
+): Promise<Map<string, EscrowDatum | null>> {
+  const datums = new Map<string, EscrowDatum | null>();
+  // The ledger lets nothing of a contract be spent without a redeemer.
+  for (const { inputIndex } of tx.spendRedeemers) {
+    const input = tx.inputs[inputIndex];
+    const output = input ? await spent(input) : null;
+    if (!input || output?.address !== source.contractAddress) continue;
+    const decoded = decode(source, output.datum);
+    datums.set(outputName(input), decoded.ok ? decoded.datum : null);
+  }
+  return datums;
 }
 
 /** The blockchain identifier of an escrow, and its hash, by which records are looked up. */

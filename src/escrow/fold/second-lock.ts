@@ -10,7 +10,7 @@ import type { EscrowOutput, ReadTransaction } from "./source.ts";
  * the record, made before: no record follows them. A database that was set back forgets the first to land, and
  * a rollback lets another one land before it.
  *
- * @param payer - address of the purchase's wallet
+ * @param payer - payment key hash of the purchase's wallet, hex: nothing of it is spent without its signature
  * @param rejection - why the lock may be anybody's, given what was agreed to be paid
  */
 export async function tellSecondLock(
@@ -23,8 +23,7 @@ export async function tellSecondLock(
   const record = changes.find("purchase", identifierHash);
   if (!record || isUnlocked(record) || changes.isTaken("purchase", identifierHash)) return;
   if (isKnown(changes, record, read.at.txHash)) return;
-  const { inputs } = await read.utxos();
-  if (!inputs.some(({ address }) => address === payer)) return;
+  if (!read.tx.signers.includes(payer)) return;
   const { terms, wanted } = record;
   if (await rejection(terms.isRequested ? terms.funds.map(fundsOf) : undefined)) return;
   const note = `The wallet has locked the funds once more, in ${read.at.txHash}#${index}, which no record follows: have them refunded by hand, then go on with the first lock by POST /purchase/error-state-recovery`;

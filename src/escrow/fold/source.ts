@@ -1,7 +1,8 @@
 import type { EscrowDatum } from "../../chain/escrow-datum.ts";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
-import type { AddressTransaction, TransactionUtxos } from "../../chain/provider/provider.ts";
-import type { ChainTransaction } from "../../chain/transaction/decode.ts";
+import type { AddressTransaction } from "../../chain/provider/provider.ts";
+import type { ChainOutput, ChainTransaction } from "../../chain/transaction/decode.ts";
+import type { OutputReference } from "../../chain/transaction/plan.ts";
 import type { WalletRole } from "../../wallets/managed/tables.ts";
 
 /** One of our wallets, in the role it plays for a source. */
@@ -27,14 +28,20 @@ export interface EscrowSource {
   wallets: SourceWallet[];
 }
 
+/** What an output held that is spent. */
+export type SpentFunds = Pick<ChainOutput, "address" | "funds" | "datum">;
+
 /** A transaction that precedes another. */
 export interface EarlierTransaction {
   tx: ChainTransaction;
-  /** Its inputs and outputs with addresses and amounts: one more provider call, made when asked. */
-  utxos(): Promise<TransactionUtxos>;
   /**
-   * The datums of the outputs at the contract that it spends, by outpoint (`hash#index`); null where
-   * one does not read as an escrow. Needs `utxos`.
+   * One of the outputs that it spends, out of the bytes of the transaction that made it, which may be one more
+   * provider call; null where those cannot be read, which they can of all that pays to our addresses.
+   */
+  spent(input: OutputReference): Promise<SpentFunds | null>;
+  /**
+   * The datums of the outputs at the contract that it spends, by outpoint (`hash#index`); null where one
+   * does not read as an escrow. Needs `spent` for each input that runs a script.
    */
   spentDatums(): Promise<Map<string, EscrowDatum | null>>;
 }

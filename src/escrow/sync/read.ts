@@ -1,13 +1,34 @@
-import type { AddressTransaction, Provider } from "../../chain/provider/provider.ts";
+import {
+  type AddressTransaction,
+  AnswerTooLarge,
+  type Provider,
+  type ProviderUtxo,
+} from "../../chain/provider/provider.ts";
+import { outputAt } from "../../chain/transaction/decode.ts";
+import type { OutputReference } from "../../chain/transaction/plan.ts";
 import { ProviderBehind } from "../../indexer/checkpoints.ts";
 import { decodeSent } from "../../indexer/decode.ts";
 import { escrowOutputs, spentDatums } from "../fold/escrow-outputs.ts";
-import type { EarlierTransaction, EscrowSource, ReadTransaction } from "../fold/source.ts";
+import type {
+  EarlierTransaction,
+  EscrowSource,
+  ReadTransaction,
+  SpentFunds,
+} from "../fold/source.ts";
 import type { OwnTransactions } from "./own.ts";
+
+/** As many transactions are kept that made what others spend, so that a long pass needs no more room. */
+const MOST_KEPT = 200;
+
+/** Reads a transaction; null when the provider does not have it. */
+type ReadByHash = (txHash: string) => Promise<EarlierTransaction | null>;
 
 /**
  * Reads transactions of a contract, for one pass: many escrows may come from the same earlier
  * transaction, and each of those is read once.
+ *
+ * What a transaction spends is read out of the bytes of those that made it, 16 KiB each: anybody can have
+ * one refer to so many outputs, of so many tokens, that no list of them is read, for a single fee.
  *
  * @param own - the service's own among them
  * @param complete - false when transactions were skipped in the past: whoever looks for the records
@@ -15,15 +36,31 @@ import type { OwnTransactions } from "./own.ts";
  *   time is kept
  */
 export function transactionReader(
-  provider: Provider,
+  provider: Pick<Provider, "transactionCbor" | "transactionUtxos">,
   own: Pick<OwnTransactions, "cborOf">,
   source: EscrowSource,
   complete: boolean,
 ): (at: AddressTransaction) => Promise<ReadTransaction> {
-  const reads = new Map<string, Promise<EarlierTransaction>>();
-  const earlier = async (txHash: string) => {
-    const read = reads.get(txHash) ?? readByHash(provider, own, source, txHash);
+  const reads = new Map<string, ReturnType<ReadByHash>>();
+  const readByHash: ReadByHash = async (txHash) => {
+    const cbor = (await own.cborOf(txHash)) ?? (await provider.transactionCbor(txHash));
+    if (cbor === null) return null;
+    const tx = decodeSent(source.id, txHash, cbor);
+    const spent = (input: OutputReference) => readSpent(provider, readOnce, txHash, input);
+    let datums: ReturnType<typeof spentDatums> | null = null;
+    return {
+      ...{ tx, spent },
+      async spentDatums() {
+        datums ??= spentDatums(source, { tx, spent });
+        return datums;
+      },
+    };
+  };
+  const readOnce: ReadByHash = async (txHash) => {
+    const read = reads.get(txHash) ?? readByHash(txHash);
     reads.set(txHash, read);
+    const [oldest] = reads.keys();
+    if (reads.size > MOST_KEPT && oldest !== undefined) reads.delete(oldest);
     try {
       return await read;
     } catch (error) {
@@ -31,40 +68,45 @@ export function transactionReader(
       throw error;
     }
   };
+  const required = (read: EarlierTransaction | null, txHash: string) => {
+    if (read === null) throw new ProviderBehind(`provider: does not have transaction ${txHash}`);
+    return read;
+  };
+  const earlier = async (txHash: string) => required(await readOnce(txHash), txHash);
   return async (at) => {
-    const read = await readByHash(provider, own, source, at.txHash);
+    const read = required(await readByHash(at.txHash), at.txHash);
     const { tx } = read;
-    if (!complete && tx.isValid && tx.spendRedeemers.length > 0) await read.utxos();
+    if (!complete && tx.isValid) await read.spentDatums();
     return { at, ...read, outputs: tx.isValid ? escrowOutputs(source, tx) : [], earlier };
   };
 }
 
-async function readByHash(
-  provider: Provider,
-  own: Pick<OwnTransactions, "cborOf">,
-  source: EscrowSource,
-  txHash: string,
-): Promise<EarlierTransaction> {
-  const cbor = (await own.cborOf(txHash)) ?? (await provider.transactionCbor(txHash));
-  if (cbor === null) throw new ProviderBehind(`provider: does not have transaction ${txHash}`);
-  const tx = decodeSent(source.id, txHash, cbor);
-  let utxos: ReturnType<EarlierTransaction["utxos"]> | null = null;
-  let datums: ReturnType<typeof spentDatums> | null = null;
-  const readUtxos = async () => {
-    const found = await provider.transactionUtxos(txHash);
-    if (found === null) throw new ProviderBehind(`provider: does not have transaction ${txHash}`);
-    return found;
-  };
-  const readUtxosOnce = () => {
-    utxos ??= readUtxos();
-    return utxos;
-  };
-  return {
-    tx,
-    utxos: readUtxosOnce,
-    async spentDatums() {
-      datums ??= spentDatums(source, await readUtxosOnce());
-      return datums;
-    },
-  };
+/**
+ * An output that a transaction spends. Those with which a chain began were made by none that has bytes: they
+ * are looked up in the provider's list, if it can be read.
+ */
+async function readSpent(
+  provider: Pick<Provider, "transactionUtxos">,
+  readOnce: ReadByHash,
+  spender: string,
+  { txHash, index }: OutputReference,
+): Promise<SpentFunds | null> {
+  const maker = await readOnce(txHash);
+  if (maker !== null) return outputAt(maker.tx, index);
+  try {
+    const { inputs = [] } = (await provider.transactionUtxos(spender)) ?? {};
+    const input = inputs.find((one) => one.txHash === txHash && one.outputIndex === index);
+    return input === undefined ? null : fundsIn(input);
+  } catch (error) {
+    if (error instanceof AnswerTooLarge) return null;
+    throw error;
+  }
+}
+
+function fundsIn({ address, amount, inlineDatum }: ProviderUtxo): SpentFunds {
+  const funds = amount.map(({ unit, quantity }) => ({
+    unit: unit === "lovelace" ? "" : unit,
+    amount: BigInt(quantity),
+  }));
+  return { address, funds, datum: inlineDatum };
 }

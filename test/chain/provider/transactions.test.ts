@@ -125,6 +125,38 @@ describe("addressUtxos", () => {
   });
 });
 
+describe("a list that is too large to be read at once", () => {
+  const tokens = Array.from({ length: 1_230 }, (_, i) => ({
+    unit: "ab".repeat(28) + i.toString(16).padStart(4, "0"),
+    quantity: "1",
+  }));
+
+  it("is read in parts, where it is of a wallet's outputs", async () => {
+    // As many tokens of one policy as an output holds, in each of what a stranger has sent.
+    const rows = Array.from({ length: 120 }, (_, index) => ({
+      ...{ address: "addr", tx_hash: HASH, output_index: index },
+      amount: [{ unit: "lovelace", quantity: "25000000" }, ...tokens],
+      ...{ inline_datum: null, reference_script_hash: null },
+    }));
+    const client = createBlockfrost({
+      ...{ baseUrl: "https://provider.example/api/v0", projectId: "key" },
+      async fetch(url) {
+        const { searchParams } = new URL(String(url));
+        const page = Number(searchParams.get("page"));
+        const count = Number(searchParams.get("count"));
+        return Response.json(rows.slice((page - 1) * count, page * count));
+      },
+    });
+    const found = await client.addressUtxos("addr");
+    expect(found.map(({ outputIndex }) => outputIndex)).toEqual(rows.map((_, i) => i));
+  });
+
+  it("is done without, where it tells what has spent a transaction's outputs", async () => {
+    const { client } = provider(json({ inputs: "x".repeat(5 * 2 ** 20), outputs: [] }));
+    expect(await client.spenders(HASH)).toBeNull();
+  });
+});
+
 describe("protocolParameters", () => {
   it("keeps prices exact, whatever form JSON gave them", async () => {
     const { client } = provider(

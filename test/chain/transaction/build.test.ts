@@ -14,7 +14,7 @@ import {
   draftTransaction,
   TransactionTooLarge,
 } from "../../../src/chain/transaction/build.ts";
-import { decodeTransaction } from "../../../src/chain/transaction/decode.ts";
+import { decodeTransaction, outputAt } from "../../../src/chain/transaction/decode.ts";
 import {
   type OutputReference,
   outputName,
@@ -271,6 +271,20 @@ describe("a transaction that spends from scripts", () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  it("is signed by its wallet, and leaves what is left of the collateral should a script fail", () => {
+    const { cbor } = build([output(30_000_000n)], plan());
+    const tx = decodeTransaction(cbor);
+    expect(tx.signers).toEqual([keys.vkey]);
+    const stake = (tx.fee * PROTOCOL_PARAMETERS.collateralPercent + 99n) / 100n;
+    const left = { address: keys.address, funds: [{ unit: "", amount: 30_000_000n - stake }] };
+    expect(tx.collateralReturn).toMatchObject(left);
+    const { length } = tx.outputs;
+    expect(outputAt(tx, 0)).toEqual(tx.outputs[0]);
+    expect(outputAt(tx, length)).toBeNull();
+    const failed = { ...tx, isValid: false };
+    expect([outputAt(failed, 0), outputAt(failed, length)]).toEqual([null, tx.collateralReturn]);
   });
 
   it("is measured script by script, with a reserve on what each used", () => {

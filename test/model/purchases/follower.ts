@@ -1,5 +1,4 @@
 /** The service's sync over the model's ledger: what blocks do to records, and what a rollback undoes. */
-import { outputName } from "../../../src/chain/transaction/plan.ts";
 import type { Database } from "../../../src/db/client.ts";
 import { applyTransaction } from "../../../src/escrow/fold/apply.ts";
 import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
@@ -44,9 +43,9 @@ export async function follow(
     await db.batch([{ sql, params: [fork.height] }]);
   }
   const last = fork ? fork.height - 1 : (done.at(-1)?.height ?? -1);
-  for (const [i, block] of ledger.blocks.entries()) {
+  for (const block of ledger.blocks) {
     if (block.height <= last) continue;
-    const reads = readsOf(source, block, ledger.blocks[i - 1]);
+    const reads = readsOf(source, block);
     const { records, stored } = await loadKnown(db, source, reads, true);
     const changes = new ChangeSet(records, ledger.now, tip.height, { stored });
     for (const read of reads) await applyTransaction(changes, source, read, null);
@@ -60,41 +59,20 @@ export async function follow(
   while (await expireUnlocked(context as unknown as SyncContext, tip));
 }
 
-function readsOf(
-  source: EscrowSource,
-  block: ForgedBlock,
-  before: ForgedBlock | undefined,
-): ReadTransaction[] {
+function readsOf(source: EscrowSource, block: ForgedBlock): ReadTransaction[] {
   return block.transactions.flatMap((tx, txIndex) => {
     const outputs = tx.isValid ? escrowOutputs(source, tx) : [];
     if (outputs.length === 0) return [];
     const { hash } = tx;
-    // What it spends was there before the block, or was made by the block.
-    const address = before && addressOf(tx.inputs.map(outputName), before, block);
-    const inputs = tx.inputs.map(({ txHash, index }) => ({
-      ...{ txHash, outputIndex: index, address: address ?? "", amount: [] },
-      ...{ inlineDatum: null, referenceScriptHash: null },
-    }));
     return [
       {
         at: { txHash: hash, blockHeight: block.height, txIndex, blockTime: block.time },
         tx,
         outputs,
-        utxos: async () => ({ hash, inputs, outputs: [] }),
+        spent: async () => null,
         spentDatums: async () => new Map(),
         earlier: () => Promise.reject(new Error("nothing was skipped")),
       },
     ];
   });
-}
-
-/** Whose outputs a lock spends: all are of one wallet. */
-function addressOf(names: readonly string[], before: ForgedBlock, block: ForgedBlock) {
-  for (const name of names) {
-    const [hash, index] = name.split("#");
-    const made = block.transactions.find((one) => one.hash === hash)?.outputs[Number(index)];
-    const address = before.unspent.get(name)?.address ?? made?.address;
-    if (address !== undefined) return address;
-  }
-  return undefined;
 }

@@ -1,6 +1,6 @@
 import { parseAddress } from "../../../chain/address.ts";
 import { type EscrowRecord, lockOf, type StoredFunds } from "../../record.ts";
-import type { ReadTransaction } from "../source.ts";
+import type { ReadTransaction, SpentFunds } from "../source.ts";
 import { sumOf, taggedOutputs } from "./outputs.ts";
 
 type Party = "buyer" | "seller";
@@ -46,14 +46,14 @@ async function receivedBy(
     address === returnAddress || parseAddress(address)?.payment?.hash === vkey;
   const isTagged = taggedOutputs(read, outpoint, () => true).length > 0;
   if (isTagged) return sumOf(taggedOutputs(read, outpoint, isTheirs));
-  const { inputs, outputs } = await read.utxos();
-  const fundsOf = (utxos: typeof inputs, sign: bigint) =>
-    utxos
+  const spent: SpentFunds[] = [];
+  for (const input of read.tx.inputs) spent.push(...listOf(await read.spent(input)));
+  const fundsOf = (outputs: readonly SpentFunds[], sign: bigint) =>
+    outputs
       .filter(({ address }) => isTheirs(address))
-      .flatMap(({ amount }) => amount)
-      .map(({ unit, quantity }) => ({
-        unit: unit === "lovelace" ? "" : unit,
-        amount: sign * BigInt(quantity),
-      }));
-  return sumOf([...fundsOf(outputs, 1n), ...fundsOf(inputs, -1n)]);
+      .flatMap(({ funds }) => funds)
+      .map(({ unit, amount }) => ({ unit, amount: sign * amount }));
+  return sumOf([...fundsOf(read.tx.outputs, 1n), ...fundsOf(spent, -1n)]);
 }
+
+const listOf = <T>(one: T | null): T[] => (one === null ? [] : [one]);

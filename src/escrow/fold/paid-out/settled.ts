@@ -1,4 +1,5 @@
 import type { OnChainState } from "../../../chain/network.ts";
+import { outputName } from "../../../chain/transaction/plan.ts";
 import { type EscrowRecord, lockOf, type Settled, type StoredFunds } from "../../record.ts";
 import { storedFunds } from "../escrow-outputs.ts";
 import type { EscrowSource, ReadTransaction } from "../source.ts";
@@ -51,12 +52,8 @@ async function heldBefore(
   outpoint: string,
 ): Promise<StoredFunds[]> {
   if (output?.utxo === outpoint) return output.value;
-  const { inputs } = await read.utxos();
-  const input = inputs.find(({ txHash, outputIndex }) => `${txHash}#${outputIndex}` === outpoint);
-  return (input?.amount ?? []).map(({ unit, quantity }) => ({
-    unit: unit === "lovelace" ? "" : unit,
-    amount: quantity,
-  }));
+  const input = read.tx.inputs.find((one) => outputName(one) === outpoint);
+  return ((input && (await read.spent(input)))?.funds ?? []).map(storedFunds);
 }
 
 /** What a withdrawal gave back to the buyer. */
