@@ -1,3 +1,4 @@
+import type { ChainClock } from "../chain/chain-time.ts";
 import type { Network } from "../chain/network.ts";
 import { createBlockfrost } from "../chain/provider/blockfrost.ts";
 import type { CallClass } from "../chain/provider/budget.ts";
@@ -20,10 +21,28 @@ export async function providerFor(
   use: ProviderUse,
 ): Promise<Provider> {
   const budget = leasedBudget(await budgetOf(env, network, apiKey), use);
-  return createBlockfrost({ baseUrl: baseUrlOf(env, network), projectId: apiKey, budget });
+  const options = { baseUrl: baseUrlOf(env, network), projectId: apiKey, budget };
+  return createBlockfrost(options, { clock: clockOf(env, network) });
 }
 
-type BudgetEnv = Pick<Env, "PROVIDER_BUDGET" | "BLOCKFROST_URL_PREPROD" | "BLOCKFROST_URL_MAINNET">;
+/**
+ * As `chainClock`, without a look at the sources: none on Mainnet is followed by another clock. A local chain
+ * may be moved ahead by hand.
+ */
+function clockOf(env: BudgetEnv, network: Network): ChainClock {
+  const { origin } = new URL(baseUrlOf(env, network));
+  const isLocal = env.LOOPBACK_ORIGINS?.split(",").some((one) => one.trim() === origin);
+  return network === "Preprod" && (isLocal || env.CHAIN_CLOCK === "tip") ? "tip" : "wall";
+}
+
+type BudgetEnv = Pick<
+  Env,
+  | "PROVIDER_BUDGET"
+  | "BLOCKFROST_URL_PREPROD"
+  | "BLOCKFROST_URL_MAINNET"
+  | "CHAIN_CLOCK"
+  | "LOOPBACK_ORIGINS"
+>;
 
 function baseUrlOf(env: BudgetEnv, network: Network): string {
   return network === "Preprod" ? env.BLOCKFROST_URL_PREPROD : env.BLOCKFROST_URL_MAINNET;

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ProviderBudget } from "../../durable-objects/provider-budget.ts";
+import type { Network } from "../../src/chain/network.ts";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
 import type { Env } from "../../src/env.ts";
 import { providerFor, walletProvider } from "../../src/sources/provider.ts";
@@ -27,6 +28,38 @@ beforeEach(async () => {
     },
   }));
   bindings = { ...env, BLOCKFROST_URL_PREPROD: chain.url, PROVIDER_BUDGET };
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+describe("a tip of the far future", () => {
+  const DAY_S = 24 * 60 * 60;
+  const tipFor = async (network: Network, more: Partial<Env> = {}) => {
+    vi.stubGlobal("fetch", async () =>
+      Response.json({
+        ...{ height: 7, hash: "ab".repeat(32), slot: 100 },
+        time: Math.floor(Date.now() / 1_000) + DAY_S,
+      }),
+    );
+    const own = { ...bindings, LOOPBACK_ORIGINS: "", ...more };
+    const provider = await providerFor(own, network, "local", "sync");
+    return provider.latestBlock();
+  };
+
+  it("is told to nobody, so that no single answer ends what has a deadline", async () => {
+    await expect(tipFor("Preprod")).rejects.toThrow(/its tip is \d+ s ahead of the time/);
+    await expect(tipFor("Mainnet")).rejects.toThrow(ProviderError);
+  });
+
+  it("counts where the tip alone is the clock or the chain is a local one, which is never Mainnet", async () => {
+    const { LOOPBACK_ORIGINS = "" } = bindings;
+    for (const more of [{ CHAIN_CLOCK: "tip" }, { LOOPBACK_ORIGINS }]) {
+      expect(await tipFor("Preprod", more)).toMatchObject({ height: 7 });
+      await expect(tipFor("Mainnet", more)).rejects.toThrow(ProviderError);
+    }
+  });
 });
 
 describe("a provider leases", () => {

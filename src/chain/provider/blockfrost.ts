@@ -1,15 +1,26 @@
 import * as z from "zod";
+import type { ChainClock } from "../chain-time.ts";
 import { createAssetCalls } from "./assets.ts";
 import { type Block, type Provider, ProviderError, type ProviderUtxo } from "./provider.ts";
 import { createRequester, createSender, type RequesterOptions } from "./request.ts";
 import { createTransactionCalls } from "./transactions.ts";
 
+/** How far the tip may be ahead of the wall clock, seconds: nodes take no block of more than a few. */
+const MOST_AHEAD = 300;
+
 /**
  * A provider with the Blockfrost HTTP API. Reads are retried on temporary failures; refusals (402,
  * 418, 429) are reported to the budget and thrown with the time to retry.
+ *
+ * @param clock - with `wall` a tip of the future is refused: by a single one everything that has a deadline
+ *   would end. Default: `tip`, for a chain that lives in another time
  */
-export function createBlockfrost(options: RequesterOptions): Provider {
+export function createBlockfrost(
+  options: RequesterOptions,
+  { clock = "tip" }: { clock?: ChainClock } = {},
+): Provider {
   const get = createRequester(options);
+  const { now = Date.now } = options;
   return {
     ...createAssetCalls(get),
     ...createTransactionCalls(get, createSender(options)),
@@ -17,6 +28,11 @@ export function createBlockfrost(options: RequesterOptions): Provider {
     async latestBlock() {
       const block = await get("/blocks/latest", BLOCK);
       if (block === null) throw new ProviderError("provider: has no block at all", { status: 404 });
+      const ahead = block.time - Math.floor(now() / 1000);
+      if (clock === "wall" && ahead > MOST_AHEAD)
+        throw new ProviderError(`provider: its tip is ${ahead} s ahead of the time`, {
+          status: 200,
+        });
       return blockOf(block);
     },
 

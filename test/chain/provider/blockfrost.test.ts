@@ -232,6 +232,33 @@ describe("a Blockfrost provider tries again", () => {
   });
 });
 
+describe("a tip of the future", () => {
+  const tipIn = (seconds: number, clock?: "wall" | "tip") => {
+    const tip = { ...BLOCK, time: NOW / 1_000 + seconds };
+    const client = createBlockfrost(
+      {
+        ...{ baseUrl: "https://provider.example/api/v0", projectId: KEY, now: () => NOW },
+        fetch: async () => Response.json(tip),
+      },
+      clock ? { clock } : {},
+    );
+    return client.latestBlock();
+  };
+
+  it("is no tip by the wall clock, and may pass", async () => {
+    expect(await tipIn(300, "wall")).toMatchObject({ height: 7 });
+    const error = await errorOf(tipIn(86_400, "wall"));
+    expect(error.message).toBe("provider: its tip is 86400 s ahead of the time");
+    expect(error).toMatchObject({ permanent: false, retryAt: null });
+    expect((await errorOf(tipIn(301, "wall"))).message).toContain("301 s ahead");
+  });
+
+  it("is one of a chain that lives in another time", async () => {
+    expect(await tipIn(86_400, "tip")).toMatchObject({ height: 7 });
+    expect(await tipIn(86_400)).toMatchObject({ height: 7 });
+  });
+});
+
 describe("a Blockfrost provider that refuses", () => {
   it.each([
     [402, {}, MIDNIGHT],
