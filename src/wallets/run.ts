@@ -3,6 +3,7 @@ import { build, CHECK_MS, dueOf, earliest, hasDeadline } from "./spending/build.
 import type { Happening } from "./spending/history.ts";
 import { isWaiting } from "./spending/life.ts";
 import { look, overtaken } from "./spending/look.ts";
+import { beforeTasks } from "./spending/making/members.ts";
 import type { Run, WalletPorts } from "./spending/ports.ts";
 import { happen, takeOver } from "./spending/record.ts";
 import { sendAgain } from "./spending/send.ts";
@@ -76,7 +77,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     // What is stored may be taken by another place than a provider that bans.
     const { open } = await sendAgain(ports, run, null);
     for (const [i, work] of works.entries())
-      await work.notBuilt(due[i]?.tasks ?? [], error, ports.now());
+      await work.notBuilt(due[i]?.tasks ?? [], beforeTasks(error), ports.now());
     await tell(waitsForProvider(error));
     if (hasTasks) return ports.now();
     const again = ports.now() + BLIND_MS;

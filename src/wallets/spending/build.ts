@@ -5,7 +5,7 @@ import type { Happening } from "./history.ts";
 import { together } from "./lanes.ts";
 import { isWaiting } from "./life.ts";
 import { type Making, make, type Surroundings, surroundings } from "./making/make.ts";
-import type { Failure, Member } from "./making/members.ts";
+import { beforeTasks, type Failure, type Member } from "./making/members.ts";
 import { NotYet } from "./making/window.ts";
 import type { Room } from "./outputs.ts";
 import type { Run, WalletPorts } from "./ports.ts";
@@ -73,9 +73,13 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
       try {
         if (around === null) {
           const before = ports.view.last;
-          around = await surroundings(hurried, tip);
-          if (around.shown !== before)
-            current = await noticeSpentElsewhere(hurried, current, before, around.shown);
+          try {
+            around = await surroundings(hurried, tip);
+            if (around.shown !== before)
+              current = await noticeSpentElsewhere(hurried, current, before, around.shown);
+          } catch (error) {
+            throw beforeTasks(error);
+          }
         }
         const chosen = together(begun, now);
         // The fewer there are, the sooner none of them changes meanwhile.

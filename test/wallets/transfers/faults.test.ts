@@ -69,6 +69,27 @@ describe("a transfer whose record changes while its transaction is stored", () =
   });
 });
 
+describe("a provider that refuses every call, as with a key that is over", () => {
+  it.each(["/blocks/latest", "/epochs/latest/parameters", "/utxos"])(
+    "holds up the wallet, and fails no transfer (%s)",
+    async (match) => {
+      const transfers = await TransferDesk.open();
+      const { desk } = transfers;
+      const id = await transfers.sent();
+      await desk.chain.faults({ match, status: 403, body: "{}" });
+      await tryAllTimes(transfers);
+      const errorNote = expect.stringMatching(/^waits for the chain provider: .* status 403$/);
+      expect(await transfers.shown(id)).toMatchObject({ status: "Pending", errorNote });
+      const held = await env.DB.prepare("SELECT held FROM hot_wallet").first("held");
+      expect(held).toMatch(/^waits for the chain provider: .* status 403$/);
+      expect(await env.DB.prepare("SELECT failures FROM transfer").first("failures")).toBe(0);
+      await desk.chain.faults();
+      await desk.settle();
+      expect(await transfers.shown(id)).toMatchObject({ status: "Confirmed" });
+    },
+  );
+});
+
 describe("a transfer whose wallet is short", () => {
   it("fails with what is missing, and holds up none that can be paid", async () => {
     const transfers = await TransferDesk.open({ sellerFunds: [30_000_000] });

@@ -55,6 +55,16 @@ export async function withoutBad<Built>(
   return { built: null, failures };
 }
 
+/**
+ * What failed before anything was asked for a task: of a provider it is its own trouble, whatever it says (a key
+ * that is over, a firewall), and the tasks wait.
+ */
+export function beforeTasks(error: unknown): unknown {
+  if (!(error instanceof ProviderError) || !error.permanent) return error;
+  const { message, status, cause } = error;
+  return new ProviderError(message, { ...(status !== null && { status }), cause });
+}
+
 /** Whether an error has nothing to do with what was asked of the provider. */
 export function isForAll(error: unknown): boolean {
   return error instanceof ProviderError && !error.permanent;
