@@ -4,7 +4,7 @@ import { TransactionTooLarge } from "../chain/transaction/build.ts";
 import { WalletShort } from "../chain/transaction/selection.ts";
 import type { Database, Statement } from "../db/client.ts";
 import { log } from "../log.ts";
-import { MAX_TRIES, pauseAfter, WAIT_MS } from "../wallets/pauses.ts";
+import { MAX_TRIES, pauseAfter, providerAgainAt, WAIT_MS } from "../wallets/pauses.ts";
 import type { Move } from "../wallets/spending/history.ts";
 import { meaningOf } from "../wallets/spending/life.ts";
 import { VALID_AFTER } from "../wallets/spending/making/window.ts";
@@ -228,7 +228,7 @@ function afterFailure(row: RegistrationRow, error: unknown, now: number): Regist
   if (error instanceof ProviderError && !error.permanent)
     return {
       error: `waits for the chain provider: ${error.message}`,
-      dueAt: Math.max(error.retryAt ?? 0, now + WAIT_MS),
+      dueAt: providerAgainAt(error.retryAt, now),
     };
   // A mint that was rolled back may be mined again, and then the token must be burned.
   if (error instanceof NotMinted && now < (row.lastCheckedAt ?? 0) + MAY_RETURN_MS)

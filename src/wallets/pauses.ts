@@ -8,6 +8,16 @@ export const WAIT_MS = 30_000;
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
+/**
+ * Until when a task waits for a provider that fails, epoch milliseconds: a few minutes at the most, whatever it
+ * says. A new key may be set, or a deadline near; meanwhile the budget refuses without a call.
+ *
+ * @param retryAt - as a ProviderError has it
+ */
+export function providerAgainAt(retryAt: number | null, now: number): number {
+  return now + Math.min(Math.max((retryAt ?? now) - now, WAIT_MS), LONGEST_PAUSE_MS);
+}
+
 /** Milliseconds to wait after so many failed tries; at least one. */
 export function pauseAfter(failures: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);

@@ -1,4 +1,5 @@
 import { type Block, ProviderError } from "../chain/provider/provider.ts";
+import { providerAgainAt } from "./pauses.ts";
 import { build, CHECK_MS, dueOf, earliest, hasDeadline } from "./spending/build.ts";
 import type { Happening } from "./spending/history.ts";
 import { isWaiting } from "./spending/life.ts";
@@ -82,7 +83,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     if (hasTasks) return ports.now();
     const again = ports.now() + BLIND_MS;
     const isWaited = open.some(({ phase }) => isWaiting(phase));
-    return isWaited ? again : Math.max(error.retryAt ?? again, again);
+    return isWaited ? again : providerAgainAt(error.retryAt, ports.now());
   }
   const looked = await happen(ports, run, happenings);
   const confirmed = newlyConfirmed(run, looked);

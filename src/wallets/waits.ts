@@ -1,5 +1,5 @@
 import { ProviderError } from "../chain/provider/provider.ts";
-import { MAX_TRIES, pauseAfter, WAIT_MS } from "./pauses.ts";
+import { MAX_TRIES, pauseAfter, providerAgainAt, WAIT_MS } from "./pauses.ts";
 import { NotYet } from "./spending/making/window.ts";
 import { FormerMayLand } from "./work.ts";
 
@@ -13,7 +13,7 @@ export function waitOf(error: unknown, now: number): { error: string; dueAt: num
   if (error instanceof ProviderError && !error.permanent)
     return {
       error: `waits for the chain provider: ${error.message}`,
-      dueAt: Math.max(error.retryAt ?? 0, now + WAIT_MS),
+      dueAt: providerAgainAt(error.retryAt, now),
     };
   if (error instanceof FormerMayLand)
     return { error: `waits for the chain: ${error.message}`, dueAt: now + WAIT_MS };

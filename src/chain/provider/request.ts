@@ -156,8 +156,10 @@ async function refused(
   message: string,
 ): Promise<ProviderError> {
   const at = now();
-  const retryAfter = retryAfterSeconds(response.headers.get("retry-after"), at);
-  const retryAt = retryAfter === null ? defaultRetryAt(status, at) : at + retryAfter * 1000;
+  const retryAfter = retryAfterMs(response.headers.get("retry-after"), at);
+  // One that names no time to come says nothing; and no header puts all work off for years.
+  const wait = Math.min(Math.max(retryAfter, RATE_LIMIT_MS), DAY_MS);
+  const retryAt = retryAfter > 0 ? at + wait : defaultRetryAt(status, at);
   await budget?.refused(retryAt);
   return new ProviderError(message, { status, retryAt });
 }
@@ -168,12 +170,12 @@ function defaultRetryAt(status: Refusal, now: number): number {
   return now + (status === 418 ? BAN_MS : RATE_LIMIT_MS);
 }
 
-/** `Retry-After` is a number of seconds or a date (RFC 9110 §10.2.3). */
-function retryAfterSeconds(header: string | null, now: number): number | null {
-  if (header === null) return null;
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
+/** `Retry-After` is a number of seconds or a date (RFC 9110 §10.2.3). 0: it is none of them. */
+function retryAfterMs(header: string | null, now: number): number {
+  if (header === null) return 0;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;
   const date = Date.parse(header);
-  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000));
+  return Number.isNaN(date) ? 0 : date - now;
 }
 
 /** The body; null when it is larger than any expected answer. */

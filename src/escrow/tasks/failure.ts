@@ -2,7 +2,7 @@ import { ProviderError, ScriptFailed } from "../../chain/provider/provider.ts";
 import { TransactionTooLarge } from "../../chain/transaction/build.ts";
 import { WalletShort } from "../../chain/transaction/selection.ts";
 import { log } from "../../log.ts";
-import { WAIT_MS } from "../../wallets/pauses.ts";
+import { providerAgainAt, WAIT_MS } from "../../wallets/pauses.ts";
 import { DeadlinePassed, NotYet } from "../../wallets/spending/making/window.ts";
 import { FormerMayLand, InputMissing, WalletGone } from "../../wallets/work.ts";
 import { StepImpossible } from "../actions/escrow.ts";
@@ -47,7 +47,7 @@ export function afterFailure(
   }
   // What holds up all that a wallet or a source does is not told by each record: so with the next three.
   if (error instanceof ProviderError && !error.permanent)
-    return waiting(Math.max(error.retryAt ?? 0, now + WAIT_MS), wanted.error);
+    return waiting(providerAgainAt(error.retryAt, now), wanted.error);
   if (error instanceof FormerMayLand || error instanceof InputMissing)
     return waiting(now + WAIT_MS, wanted.error);
   if (error instanceof NotYet) return waiting(error.until, wanted.error);

@@ -3,7 +3,7 @@ import { ProviderError } from "../../chain/provider/provider.ts";
 import { TransactionTooLarge } from "../../chain/transaction/build.ts";
 import { WalletShort } from "../../chain/transaction/selection.ts";
 import { log } from "../../log.ts";
-import { MAX_TRIES, pauseAfter, WAIT_MS } from "../pauses.ts";
+import { MAX_TRIES, pauseAfter, providerAgainAt, WAIT_MS } from "../pauses.ts";
 import type { Move } from "../spending/history.ts";
 import { isInChain, meaningOf } from "../spending/life.ts";
 import { NotYet } from "../spending/making/window.ts";
@@ -78,7 +78,7 @@ export function afterFailure(row: TransferRow, error: unknown, now: number): Tra
   if (error instanceof ProviderError && !error.permanent)
     return {
       error: `waits for the chain provider: ${error.message}`,
-      dueAt: Math.max(error.retryAt ?? 0, now + WAIT_MS),
+      dueAt: providerAgainAt(error.retryAt, now),
     };
   if (error instanceof NotYet) return { error: error.message, dueAt: error.until };
   if (error instanceof FormerMayLand)
