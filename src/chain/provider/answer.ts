@@ -4,10 +4,13 @@ const LONGEST_MESSAGE = 1000;
 
 const ERROR = z.object({ message: z.string() });
 
-/** The text of an error's body, truncated for display: its `message`, else all of it. */
+/**
+ * The text of an error's body: its `message`, else all of it. It is as long as the answer: what it means may
+ * stand at its end, behind all tokens of a wallet. Shorten what is kept of it.
+ */
 export function messageOf(text: string): string {
   const parsed = ERROR.safeParse(jsonOf(text));
-  return shorten(parsed.success ? parsed.data.message : text);
+  return parsed.success ? parsed.data.message : text;
 }
 
 /** Undefined when the text is not JSON. */
@@ -19,6 +22,7 @@ export function jsonOf(text: string): unknown {
   }
 }
 
+/** A text as it is stored or logged. */
 export function shorten(text: string): string {
   return text.slice(0, LONGEST_MESSAGE);
 }

@@ -75,7 +75,7 @@ const OBSTACLES: Record<string, EvaluationObstacle> = {
 /** Classifies a failure by its one member. An unknown kind says nothing about a script. */
 function failureOf(failure: Record<string, unknown>): Error {
   const [[kind = "", detail] = []] = Object.entries(failure);
-  const reason = shorten(JSON.stringify(failure));
+  const reason = JSON.stringify(failure);
   if (kind === "ScriptFailures")
     return onlyUnknownInputs(detail)
       ? new NotEvaluated("UnknownInput", reason)
@@ -84,7 +84,7 @@ function failureOf(failure: Record<string, unknown>): Error {
   if (obstacle !== undefined) return new NotEvaluated(obstacle, reason);
   if (kind === "CannotCreateEvaluationContext" || kind === "IncompatibleEra")
     return malformed(reason);
-  return new ProviderError(`${CALL}: the node gives no result`, { cause: reason });
+  return new ProviderError(`${CALL}: the node gives no result`, { cause: shorten(reason) });
 }
 
 function redeemersOf(failures: unknown): string[] {

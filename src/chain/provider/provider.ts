@@ -87,7 +87,7 @@ export interface TransactionProvider {
    * Submits a signed transaction to the network, once. When it throws, it is unknown whether the
    * network has it.
    *
-   * @returns the reason when the node refused it, `null` when it accepted it
+   * @returns the reason in full when the node refused it, `null` when it accepted it
    */
   submit(cbor: Uint8Array): Promise<{ refused: string } | null>;
 }
@@ -134,7 +134,7 @@ export interface ProtocolParameters {
 /** The node ran a transaction's scripts and rejected it: only another one can succeed. */
 export class ScriptFailed extends Error {
   override name = "ScriptFailed";
-  /** The node's own words, for the log alone. */
+  /** The node's own words in full, for the log alone. */
   readonly detail: string;
   /** Those that failed, by purpose and index, such as `spend:0`; none when the node does not say. */
   readonly redeemers: readonly string[];
@@ -250,7 +250,7 @@ export type EvaluationObstacle =
 export class NotEvaluated extends ProviderError {
   override name = "NotEvaluated";
   readonly obstacle: EvaluationObstacle;
-  /** The node's own words, which may name an output; for the log alone. */
+  /** The node's own words in full, which may name an output; for the log alone. */
   readonly detail: string;
 
   constructor(obstacle: EvaluationObstacle, detail: string) {

@@ -1,3 +1,4 @@
+import { shorten } from "../../chain/provider/answer.ts";
 import type { Block } from "../../chain/provider/provider.ts";
 import { namesOutput } from "../../chain/provider/refusal.ts";
 import { InputMissing, type Task, type WalletWork } from "../work.ts";
@@ -187,7 +188,7 @@ function missingAmong(members: readonly Member[], verdict: readonly Happening[])
   const reason = verdict.map(({ facts }) => facts?.error ?? "").join();
   return members
     .filter(({ part }) => part.scriptInputs.some((one) => namesOutput(reason, one)))
-    .map(({ task }) => ({ task, error: new InputMissing(reason) }));
+    .map(({ task }) => ({ task, error: new InputMissing(shorten(reason)) }));
 }
 
 /** The first of some times; null: there is none. */

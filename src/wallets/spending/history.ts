@@ -1,4 +1,5 @@
 /** What happens to some of a wallet's transactions, and what follows for the others and for tasks. */
+import { shorten } from "../../chain/provider/answer.ts";
 import { outputName } from "../../chain/transaction/plan.ts";
 import { type Event, isInChain, isLiving, isWaiting, LIFE, meaningOf, type Phase } from "./life.ts";
 import { makerOf, type StoredTask, taskKey, type WalletTransaction } from "./transaction.ts";
@@ -7,7 +8,7 @@ import { makerOf, type StoredTask, taskKey, type WalletTransaction } from "./tra
 export interface Happening {
   hash: string;
   event: Event;
-  /** What became known with it. */
+  /** What became known with it; of an error, all that was said. */
   facts?: Partial<
     Pick<WalletTransaction, "blockHeight" | "blockHash" | "blockTime" | "overHeight" | "error">
   >;
@@ -66,7 +67,8 @@ function applyTo(
       now.set(hash, { ...one, overHeight: facts.overHeight });
     return;
   }
-  now.set(hash, { ...one, ...(event === "Gone" && NOT_IN_BLOCK), ...facts, phase, movedAt: at });
+  const known = facts.error ? { ...facts, error: shorten(facts.error) } : facts;
+  now.set(hash, { ...one, ...(event === "Gone" && NOT_IN_BLOCK), ...known, phase, movedAt: at });
 }
 
 /** What the present phases demand of transactions that have not followed yet. */

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
 import { NotEvaluated, ProviderError, ScriptFailed } from "../../../src/chain/provider/provider.ts";
+import { namesOutput } from "../../../src/chain/provider/refusal.ts";
 import { TestChain } from "../../support/chain.ts";
 
 const BYTES = Uint8Array.of(0x84, 0xa0);
@@ -109,6 +110,14 @@ describe("an evaluation that fails", () => {
       expect(error).toMatchObject({ obstacle, permanent: false, retryAt: null, detail });
       expect(String(error)).not.toContain("{");
     }
+  });
+
+  test("tells all that the node says, however many inputs it names before the last", async () => {
+    const inputs = Array.from({ length: 40 }, (_, index) => ({ ...INPUT, index }));
+    const error = await evaluated(200, failing({ UnknownInputs: inputs }));
+    const last = { txHash: INPUT.txId, index: 39 };
+    expect(error).toBeInstanceOf(NotEvaluated);
+    expect(namesOutput((error as NotEvaluated).detail, last)).toBe(true);
   });
 
   test.each([

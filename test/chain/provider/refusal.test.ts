@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { messageOf } from "../../../src/chain/provider/answer.ts";
 import { isOfTheBytes, namesOutput } from "../../../src/chain/provider/refusal.ts";
 
 describe("a node's refusal", () => {
@@ -29,6 +31,30 @@ describe("a node's refusal", () => {
     ["what nobody has said before", "ConwayNewRuleFailure"],
   ])("that names %s is of its view", (_, text) => {
     expect(isOfTheBytes(text)).toBe(false);
+  });
+});
+
+describe("a node's refusal of a transaction with many tokens", () => {
+  const HASH = "5a".repeat(32);
+  /** As nodes say it: the sums of all tokens first, and then what they do not know. */
+  const said = (tokens: number) => {
+    const listed = Array.from({ length: tokens }, (_, i) => {
+      const policy = i.toString(16).padStart(56, "0");
+      return `(PolicyID {policyID = ScriptHash "${policy}"},fromList [("53756e64616552657761726454",1)])`;
+    }).join(",");
+    const input = `TxIn (TxId {_unTxId = SafeHash "${HASH}"}) (TxIx 1)`;
+    const message = `transaction submit error ShelleyTxValidationError (ApplyTxError [UtxowFailure (UtxoFailure (ValueNotConservedUTxO (MaryValue (Coin 0) (MultiAsset (fromList []))) (MaryValue (Coin 5) (MultiAsset (fromList [${listed}]))))),UtxowFailure (UtxoFailure (BadInputsUTxO (fromList [${input}])))])`;
+    return JSON.stringify({ error: "Bad Request", status_code: 400, message });
+  };
+
+  it("is read to its end, however long the list of the tokens is", () => {
+    fc.assert(
+      fc.property(fc.nat(60), (tokens) => {
+        const refusal = messageOf(said(tokens));
+        expect(isOfTheBytes(refusal)).toBe(false);
+        expect(namesOutput(refusal, { txHash: HASH, index: 1 })).toBe(true);
+      }),
+    );
   });
 });
 

@@ -1,3 +1,4 @@
+import { shorten } from "../../../chain/provider/answer.ts";
 import {
   type AdditionalOutput,
   NotEvaluated,
@@ -71,7 +72,7 @@ function tellWords(error: unknown, members: readonly Member[]): void {
   const isOfNode = error instanceof ScriptFailed || error instanceof ProviderError;
   if (!isOfNode) return;
   const said = error instanceof ScriptFailed || error instanceof NotEvaluated;
-  const detail = said ? error.detail : String(error.cause ?? "");
+  const detail = shorten(said ? error.detail : String(error.cause ?? ""));
   const tasks = members.map(({ task }) => task.id);
   log("warn", "wallet.scripts_not_run", { tasks, error: String(error), detail });
 }
