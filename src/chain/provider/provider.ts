@@ -60,7 +60,7 @@ export interface AddressOutput extends ProviderUtxo {
 
 /** What is needed to build and send transactions. */
 export interface TransactionProvider {
-  /** All unspent outputs of an address, in unspecified order; none when it was never seen. */
+  /** The unspent outputs of an address, the newest first and a thousand at most; none when it was never seen. */
   addressUtxos(address: string): Promise<ProviderUtxo[]>;
   /**
    * What has spent the outputs of a transaction: hashes by the outputs' indexes. `null` when the provider

@@ -12,7 +12,7 @@ import {
 import type { Requester, Sender } from "./request.ts";
 
 const PAGE = 100;
-/** A wallet with more outputs than this uses only the first of them. */
+/** A wallet with more outputs than this uses only the newest of them: the change of its own line is there. */
 const MAX_PAGES = 10;
 /** As many outputs of an address are listed at most. */
 export const MOST_UTXOS = PAGE * MAX_PAGES;
@@ -21,14 +21,15 @@ export const MOST_UTXOS = PAGE * MAX_PAGES;
 export function createTransactionCalls(get: Requester, send: Sender): TransactionProvider {
   return {
     async addressUtxos(address) {
-      const found: ProviderUtxo[] = [];
+      // By their names: while pages are read, what comes in moves all others to later ones.
+      const found = new Map<string, ProviderUtxo>();
       const path = `/addresses/${encodeURIComponent(address)}/utxos`;
-      for (let page = 1; page <= MAX_PAGES; page++) {
-        const rows = (await getPage(get, path, UTXOS, { page, count: PAGE })) ?? [];
-        found.push(...rows.map(utxoOf));
+      for (let page = 1; found.size < MOST_UTXOS && page <= 2 * MAX_PAGES; page++) {
+        const rows = (await getPage(get, path, UTXOS, { page, count: PAGE, order: "desc" })) ?? [];
+        for (const row of rows) found.set(`${row.tx_hash}#${row.output_index}`, utxoOf(row));
         if (rows.length < PAGE) break;
       }
-      return found;
+      return [...found.values()];
     },
 
     async spenders(txHash) {

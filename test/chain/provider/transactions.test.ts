@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
 import { ProviderError } from "../../../src/chain/provider/provider.ts";
+import { MOST_UTXOS } from "../../../src/chain/provider/transactions.ts";
 
 const HASH = "ab".repeat(32);
 const NOW = 1_772_600_767_000;
@@ -117,11 +118,30 @@ describe("addressUtxos", () => {
   });
 
   it("reads all pages; an address that was never seen has none", async () => {
-    const page = (count: number) => json(Array.from({ length: count }, (_, i) => row(i)));
-    const { client, requests } = provider(page(100), page(3));
+    const page = (count: number, first = 0) =>
+      json(Array.from({ length: count }, (_, i) => row(first + i)));
+    const { client, requests } = provider(page(100), page(3, 100));
     expect(await client.addressUtxos("addr")).toHaveLength(103);
     expect(requests.map(({ url }) => new URL(url).searchParams.get("page"))).toEqual(["1", "2"]);
     expect(await provider(failure(404)).client.addressUtxos("addr")).toEqual([]);
+  });
+
+  it("shows the newest of more than a thousand, each once while others come in", async () => {
+    let all = Array.from({ length: 1_500 }, (_, i) => row(i));
+    const client = createBlockfrost({
+      ...{ baseUrl: "https://provider.example/api/v0", projectId: "key" },
+      async fetch(url) {
+        const { searchParams } = new URL(String(url));
+        const page = Number(searchParams.get("page"));
+        const listed = searchParams.get("order") === "desc" ? all.toReversed() : all;
+        const rows = listed.slice((page - 1) * 100, page * 100);
+        if (page === 3) all = [...all, row(all.length)];
+        return Response.json(rows);
+      },
+    });
+    const found = (await client.addressUtxos("addr")).map(({ outputIndex }) => outputIndex);
+    expect(found).toEqual(Array.from({ length: found.length }, (_, i) => 1_499 - i));
+    expect(found.length).toBeGreaterThanOrEqual(MOST_UTXOS);
   });
 });
 
