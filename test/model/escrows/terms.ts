@@ -75,6 +75,8 @@ function sourceOf(type: PaymentSourceType): SourceRow {
     rpcProvider: "Blockfrost",
     rpcProviderApiKey: "",
     drives: "all",
+    autoWithdrawPayments: null,
+    autoWithdrawRefunds: null,
     createdById: "key",
     createdAt: BEGINS,
     updatedAt: BEGINS,

@@ -31,6 +31,8 @@ export const SOURCE: SourceRow = {
   rpcProvider: "Blockfrost",
   rpcProviderApiKey: "",
   drives: "all",
+  autoWithdrawPayments: null,
+  autoWithdrawRefunds: null,
   createdById: "key-0",
   createdAt: BEGINS,
   updatedAt: BEGINS,
