@@ -4258,7 +4258,7 @@ export interface components {
             /** @description Id of the payment source. */
             id: string;
             /**
-             * @description Whether wallets are removed that payments or purchases need which are not finished: each of those gets an error that says so, and nothing is done for it any more.
+             * @description Whether wallets are removed that payments or purchases need which are not finished: each of those shows an error that says so, and nothing is done for it until the wallet is added again.
              * @default false
              */
             force?: boolean;
@@ -6301,7 +6301,7 @@ export interface components {
              * @default null
              */
             collectionAddress?: string | null;
-            /** @description What the service does with it. Left out: `nothing` while an open escrow of the contract names the wallet, since another service may drive it, else `all`. */
+            /** @description What the service does with it. Left out: what it was when the source takes it back; else `nothing` while an open escrow of the contract names the wallet, since another service may drive it, else `all`. */
             drives?: components["schemas"]["Drives"];
         };
         /** @description What is done for a record next. */
@@ -9650,7 +9650,7 @@ export interface components {
                 id: string;
             }[];
             /**
-             * @description Whether wallets are removed that payments or purchases need which are not finished: each of those gets an error that says so, and nothing is done for it any more.
+             * @description Whether wallets are removed that payments or purchases need which are not finished: each of those shows an error that says so, and nothing is done for it until the wallet is added again.
              * @default false
              */
             force?: boolean;
@@ -10073,7 +10073,7 @@ export interface components {
             note?: string;
             /** @description Where refunds or revenue are sent; null: to the wallet itself. */
             collectionAddress?: string | null;
-            /** @description What the service does with it. Left out: `nothing` while an open escrow of the contract names the wallet, since another service may drive it, else `all`. */
+            /** @description What the service does with it. Left out: what it was when the source takes it back; else `nothing` while an open escrow of the contract names the wallet, since another service may drive it, else `all`. */
             drives?: components["schemas"]["Drives"];
         };
         /** @description An output of a wallet. */

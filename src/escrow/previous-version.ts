@@ -3,9 +3,14 @@
  * wanted. While both run, each leaves it there for the other. To go, with the member, once no
  * isolate of that version is left and every row was written since.
  */
-import type { OnChainState } from "../chain/network.ts";
 import type { ChainState } from "./record.ts";
-import { type NextAction, nextActionOf, type RecordError, type Wanted } from "./wanted.ts";
+import {
+  type NextAction,
+  nextActionOf,
+  type RecordError,
+  type Standing,
+  type Wanted,
+} from "./wanted.ts";
 
 /** The member of `state` that the previous version reads and writes. */
 export interface Shown {
@@ -14,8 +19,8 @@ export interface Shown {
 }
 
 /** What this version leaves there. */
-export function shownTo(state: OnChainState | null, wanted: Wanted, since: number): Shown {
-  return { nextAction: { ...nextActionOf(state, wanted), since } };
+export function shownTo(record: Standing & { actionChangedAt: number }): Shown {
+  return { nextAction: { ...nextActionOf(record), since: record.actionChangedAt } };
 }
 
 /**
@@ -24,10 +29,11 @@ export function shownTo(state: OnChainState | null, wanted: Wanted, since: numbe
  */
 export function wantedLeftBy(
   shown: Shown["nextAction"],
-  { onChainState, transaction }: Pick<ChainState, "onChainState" | "transaction">,
+  state: Pick<ChainState, "onChainState" | "transaction">,
   stored: Wanted,
 ): Wanted {
-  const known = nextActionOf(onChainState, stored);
+  const { onChainState, transaction } = state;
+  const known = nextActionOf({ state, wanted: stored });
   const names = ["requestedAction", "errorType", "errorNote"] as const;
   if (names.every((name) => known[name] === shown[name])) return stored;
   const { want, underWay } = stored;

@@ -123,6 +123,11 @@ export interface EscrowRecord {
   wanted: Wanted;
   /** The wallet of ours that acts for it; null: none was chosen yet. */
   wallet: WalletName | null;
+  /**
+   * Whether that wallet, or the payment source, was removed: told by who removes it or adds it again, and
+   * touched by nobody else. Left out: no.
+   */
+  isWalletRemoved?: boolean;
   /** The deadline that was told to be near last, epoch milliseconds; null: none was. */
   warnedOf: number | null;
   /** Epoch milliseconds. */

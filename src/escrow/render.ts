@@ -8,7 +8,7 @@ import type { TransactionRecord } from "./transaction-record.ts";
 import { type NextAction, nextActionOf } from "./wanted.ts";
 
 /** Raised whenever the text of `render` changes; rows with another one are rendered when read. */
-export const DOC_VERSION = documentVersion(7);
+export const DOC_VERSION = documentVersion(8);
 
 /**
  * Control characters are placeholders for values that are known later. `JSON.stringify` escapes
@@ -73,7 +73,7 @@ export function render(
     cooldownTimeOtherParty: other,
     inputHash: json(terms.inputHash),
     resultHash: json(state.resultHash),
-    NextAction: nextAction(nextActionOf(state.onChainState, wanted), payment),
+    NextAction: nextAction(nextActionOf(record), payment),
     Next: next(record),
     expiredAt: wanted.expiredAt === null ? "null" : time(wanted.expiredAt),
     CurrentTransaction: transaction ? renderTransaction(transaction) : "null",

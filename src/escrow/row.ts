@@ -23,6 +23,7 @@ export interface EscrowRow {
   error: string | null;
   expired_at: number | null;
   wallet: string | null;
+  wallet_removed: 1 | null;
   warned_of: number | null;
   created_at: number;
   updated_at: number;
@@ -37,8 +38,8 @@ export interface EscrowRow {
 /** The columns of `EscrowRow`, for SELECT. */
 export const ESCROW_COLUMNS = `id, side, network, source_id, source_type, contract_address, policy_id,
   blockchain_identifier, identifier_hash, requested_by_id, terms, state, output, want, under_way,
-  error, expired_at, wallet, warned_of, created_at, updated_at, last_checked_at, chain_changed_at,
-  action_changed_at, changed_at, sequence, rev`;
+  error, expired_at, wallet, wallet_removed, warned_of, created_at, updated_at, last_checked_at,
+  chain_changed_at, action_changed_at, changed_at, sequence, rev`;
 
 /** `terms` and `state` as rows hold them: with what the previous version reads there. */
 type StoredTerms = Terms & { wallet: WalletName | null };
@@ -49,6 +50,7 @@ export type StoredState = Omit<ChainState, "lock" | "settled"> &
 export function recordOfRow(row: EscrowRow): EscrowRecord {
   const { wallet, ...terms } = JSON.parse(row.terms) as StoredTerms;
   const { state, shown } = chainStateOf(JSON.parse(row.state) as StoredState);
+  const isWalletRemoved = row.wallet_removed !== null;
   return {
     id: row.id,
     side: row.side,
@@ -63,8 +65,10 @@ export function recordOfRow(row: EscrowRow): EscrowRecord {
     terms,
     state,
     output: outputOf(row, state),
-    wanted: wantedLeftBy(shown, state, wantedOf(row)),
+    // The previous version knows of no wallet that was removed: what it would show differs from the columns.
+    wanted: isWalletRemoved ? wantedOf(row) : wantedLeftBy(shown, state, wantedOf(row)),
     wallet: parsed<WalletName>(row.wallet) ?? wallet,
+    isWalletRemoved,
     warnedOf: row.warned_of,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -79,23 +83,24 @@ export function recordOfRow(row: EscrowRow): EscrowRecord {
 
 /** What `terms`, `state` and the columns of what is wanted hold, JSON text each. */
 export function columnsOf(record: EscrowRecord) {
-  const { terms, state, wallet, wanted, output } = record;
+  const { terms, wallet, wanted, output } = record;
   const stored: StoredTerms = { ...terms, wallet };
   return {
     terms: JSON.stringify(stored),
-    state: storedState(state, wanted, record.actionChangedAt),
+    state: storedState(record),
     output: output && JSON.stringify(output),
     want: wanted.want && JSON.stringify(wanted.want),
     underWay: wanted.underWay && JSON.stringify(wanted.underWay),
     error: wanted.error && JSON.stringify(wanted.error),
     expiredAt: wanted.expiredAt,
     wallet: wallet && JSON.stringify(wallet),
+    walletRemoved: record.isWalletRemoved ? 1 : null,
   };
 }
 
 /** A chain state as the previous version reads it, JSON text. */
-function storedState(state: ChainState, wanted: Wanted, since: number): string {
-  const stored: StoredState = { ...state, ...shownTo(state.onChainState, wanted, since) };
+function storedState(record: EscrowRecord): string {
+  const stored: StoredState = { ...record.state, ...shownTo(record) };
   return JSON.stringify(stored);
 }
 

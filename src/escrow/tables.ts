@@ -84,6 +84,8 @@ export const escrow = sqliteTable(
     charge: text("charge", { enum: ["held", "returned"] }),
     /** `WalletName` as JSON: the wallet that acts for the record; null: none was chosen yet. */
     wallet: text("wallet"),
+    /** 1: that wallet, or the payment source, was removed; written by who removes it or adds it again. */
+    walletRemoved: integer("wallet_removed"),
     /** Epoch milliseconds from which that wallet has something to do; null: nothing. */
     dueAt: integer("due_at"),
     /** The next deadline with something of ours undone that was not told of yet, epoch milliseconds. */
@@ -162,7 +164,7 @@ export const escrow = sqliteTable(
       index("escrow_wanted").on(table.network, table.id).where(sql.raw(IS_WANTED)),
       // Deadlines that come near.
       index("escrow_deadline").on(table.sourceId, table.deadline).where(sql`deadline IS NOT NULL`),
-      // For operators: few records have one.
+      // For the previous version's metrics.
       index("escrow_error").on(table.network, sql`error->>'type'`).where(sql`error IS NOT NULL`),
       // What was asked for and is not locked: it expires.
       index("escrow_unlocked")
@@ -176,6 +178,8 @@ export const escrow = sqliteTable(
       index("escrow_bulky").on(table.network, table.sourceId).where(sql.raw(BULKY)),
       // What the removal of a wallet or a source asks for.
       index("escrow_unfinished").on(table.sourceId).where(sql.raw(UNFINISHED)),
+      // What a wallet that is added again goes on with.
+      index("escrow_wallet_removed").on(table.sourceId).where(sql`wallet_removed IS NOT NULL`),
       // For the books: escrows by the block time of what ended them, of all agents or of one.
       index("escrow_ended").on(table.side, table.network, sql.raw(MOVED_AT)).where(sql.raw(ENDED)),
       index("escrow_agent_ended")

@@ -1,9 +1,8 @@
 import type { Network } from "../chain/network.ts";
-import type { Database } from "../db/client.ts";
+import { type Database, statement } from "../db/client.ts";
 import { StaleWallet } from "../wallets/spending/stored/wallet.ts";
 import { UNFINISHED } from "./tables.ts";
 import { changeRecords } from "./tasks/change.ts";
-import type { RecordError } from "./wanted.ts";
 
 /** Payments and purchases of some wallets at a payment source. */
 export interface RecordsOfWallets {
@@ -15,18 +14,16 @@ export interface RecordsOfWallets {
 
 /** Records that are changed in one batch. */
 const CHUNK = 50;
+/** Records that are marked in one batch. */
+const MARKED_CHUNK = 1_000;
 
-const REMOVED: RecordError = {
-  isManual: true,
-  type: "Unknown",
-  note: "Its wallet or payment source was removed: nothing is done for it any more. Add the wallet again to go on",
-  txHash: null,
-};
+/** As long after a record has ended a rollback of up to 20 blocks, or a lock found late, may open it again. */
+const MAY_RETURN_MS = 60 * 60_000;
 
 /** How many payments and purchases are not finished. */
 export async function countUnfinished(ledger: Database, of: RecordsOfWallets): Promise<number> {
   const [row] = await ledger.all<{ count: number }>(
-    `SELECT count(*) AS count FROM escrow WHERE ${OF_WALLETS}`,
+    `SELECT count(*) AS count FROM escrow WHERE ${OF_WALLETS} AND ${OPEN}`,
     ...paramsOf(of),
   );
   return row?.count ?? 0;
@@ -47,29 +44,52 @@ export async function namedByUnfinished(
 }
 
 /**
- * Has nothing done any more for records that are not finished, and says so in each of them.
+ * Has nothing done any more for records that are not finished, or may be open again, since their wallet was
+ * removed, and says so in each of them. What is wanted of them, and what went wrong, stays as it is.
  *
  * @param now - epoch milliseconds
  * @param until - epoch milliseconds after which none is begun
  * @returns whether all have been told
  */
-export function giveUpRecords(
+export async function abandonRecords(
   ledger: Database,
   of: RecordsOfWallets,
   now: number,
   until: number,
 ): Promise<boolean> {
-  return changeErrors(
-    ledger,
-    of,
-    { from: "error IS NULL OR error->>'note' <> ?3", to: REMOVED },
-    now,
-    until,
-  );
+  if (of.vkeys?.length === 0) return true;
+  const open = { are: `${OPEN} AND wallet_removed IS NULL`, isWalletRemoved: true };
+  return (await tellEach(ledger, of, open, now, until)) && markFinished(ledger, of, now, until);
+}
+
+/** Those that may be open again are shown as before, so nothing but the mark is written. */
+async function markFinished(
+  ledger: Database,
+  of: RecordsOfWallets,
+  now: number,
+  until: number,
+): Promise<boolean> {
+  const marked = `SELECT id FROM escrow INDEXED BY escrow_changed
+    WHERE side IN ('payment', 'purchase') AND network = ?3
+      AND source_type IN ('Web3ChainV1', 'Web3ChainV2') AND changed_at > ?4
+      AND ${OF_WALLETS} AND NOT (${OPEN}) AND wallet_removed IS NULL`;
+  const params = [...paramsOf(of), of.network, now - MAY_RETURN_MS];
+  for (;;) {
+    const rows = await ledger.all(`${marked} LIMIT 1`, ...params);
+    if (rows.length === 0) return true;
+    if (Date.now() >= until) return false;
+    await ledger.batch([
+      statement(
+        `UPDATE escrow SET wallet_removed = 1, due_at = NULL, rev = rev + 1
+         WHERE id IN (${marked} LIMIT ${MARKED_CHUNK})`,
+        ...params,
+      ),
+    ]);
+  }
 }
 
 /**
- * Has what was given up with its wallet go on.
+ * Has records go on whose wallet is back.
  *
  * @param now - epoch milliseconds
  * @param until - epoch milliseconds after which none is begun
@@ -81,41 +101,38 @@ export function resumeRecords(
   now: number,
   until: number,
 ): Promise<boolean> {
-  return changeErrors(ledger, of, { from: "error->>'note' = ?3", to: null }, now, until);
+  const removed = { are: "wallet_removed IS NOT NULL", isWalletRemoved: false };
+  return tellEach(ledger, of, removed, now, until);
 }
 
 /** The wallet that acts for a record; earlier versions kept it among the terms. */
 const WALLET = "coalesce(wallet->>'vkey', terms->>'$.wallet.vkey')";
 /** One that ended with nothing but deviating locks is finished, though its state is no last one. */
 const OPEN = `${UNFINISHED} AND (on_chain_state IS NULL OR expired_at IS NULL)`;
-const OF_WALLETS = `source_id = ?1 AND ${OPEN}
-  AND (?2 IS NULL OR ${WALLET} IN (SELECT value FROM json_each(?2)))`;
+const OF_WALLETS = `source_id = ?1 AND (?2 IS NULL OR ${WALLET} IN (SELECT value FROM json_each(?2)))`;
 
 const paramsOf = ({ sourceId, vkeys }: RecordsOfWallets) => [
   sourceId,
   vkeys && JSON.stringify(vkeys),
 ];
 
-async function changeErrors(
+async function tellEach(
   ledger: Database,
   of: RecordsOfWallets,
-  { from, to }: { from: string; to: RecordError | null },
+  { are, isWalletRemoved }: { are: string; isWalletRemoved: boolean },
   now: number,
   until: number,
 ): Promise<boolean> {
   for (;;) {
     const rows = await ledger.all<{ id: string }>(
-      `SELECT id FROM escrow WHERE ${OF_WALLETS} AND (${from}) LIMIT ${CHUNK}`,
+      `SELECT id FROM escrow WHERE ${OF_WALLETS} AND ${are} LIMIT ${CHUNK}`,
       ...paramsOf(of),
-      REMOVED.note,
     );
     if (rows.length === 0) return true;
     if (Date.now() >= until) return false;
     const ids = rows.map(({ id }) => id);
     try {
-      await changeRecords(ledger, of.network, ids, now, ({ wanted }) => ({
-        wanted: { ...wanted, error: to },
-      }));
+      await changeRecords(ledger, of.network, ids, now, () => ({ isWalletRemoved }));
     } catch (error) {
       // One was changed since it was read: all are read again.
       if (!(error instanceof StaleWallet)) throw error;

@@ -84,22 +84,52 @@ export interface NextAction {
   resultHash: string | null;
 }
 
-/** What a record does next, from its state on the chain and what is wanted of it. */
-export function nextActionOf(state: OnChainState | null, wanted: Wanted): NextAction {
+/** What a record does next follows from its state on the chain, what is wanted of it, and who is there to do it. */
+export interface Standing {
+  state: { onChainState: OnChainState | null };
+  wanted: Wanted;
+  /** Whether the wallet that acts for it, or its payment source, was removed; left out: no. */
+  isWalletRemoved?: boolean;
+}
+
+/** Why nothing is done for a record whose wallet or payment source was removed, and what to do about it. */
+export const WALLET_REMOVED =
+  "Its wallet or payment source was removed: nothing is done for it any more. Add the wallet again to go on";
+
+/** Whether a record is not finished and nothing is done for it, since its wallet or payment source was removed. */
+export function isAbandoned({ state, wanted, isWalletRemoved = false }: Standing): boolean {
+  return isWalletRemoved && wanted.expiredAt === null && !isTerminal(state.onChainState);
+}
+
+/** Whether nothing more is begun for a record until a person has decided, or has added its wallet again. */
+export function standsStill(record: Standing): boolean {
+  return record.wanted.error?.isManual === true || isAbandoned(record);
+}
+
+/** What a record does next. */
+export function nextActionOf(record: Standing): NextAction {
+  const { state, wanted } = record;
   const { want, error } = wanted;
+  const resultHash = want?.resultHash ?? null;
+  if (isAbandoned(record)) {
+    const errorNote = error ? `${WALLET_REMOVED}; beside that: ${error.note}` : WALLET_REMOVED;
+    return { requestedAction: NEEDS_PERSON, errorType: "Unknown", errorNote, resultHash };
+  }
   return {
-    requestedAction: actionOf(state, wanted),
+    requestedAction: actionOf(state.onChainState, wanted),
     errorType: error?.type ?? null,
     errorNote: error?.note ?? null,
-    resultHash: want?.resultHash ?? null,
+    resultHash,
   };
 }
+
+const NEEDS_PERSON = "WaitingForManualAction";
 
 function actionOf(
   state: OnChainState | null,
   { want, underWay, error, expiredAt }: Wanted,
 ): string {
-  if (error?.isManual) return "WaitingForManualAction";
+  if (error?.isManual) return NEEDS_PERSON;
   if (want) return `${want.step}${underWay ? "Initiated" : "Requested"}`;
   return isTerminal(state) || expiredAt !== null ? "None" : "WaitingForExternalAction";
 }

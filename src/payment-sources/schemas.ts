@@ -186,7 +186,7 @@ const id = described(text(), "Id of the payment source.", "01m80ydypnk4jnwav628w
 
 const force = described(
   z.boolean().default(false),
-  "Whether wallets are removed that payments or purchases need which are not finished: each of those gets an error that says so, and nothing is done for it any more.",
+  "Whether wallets are removed that payments or purchases need which are not finished: each of those shows an error that says so, and nothing is done for it until the wallet is added again.",
   false,
 );
 

@@ -1,7 +1,7 @@
 import type { Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
 import type { Env } from "../env.ts";
-import { giveUpRecords, resumeRecords } from "../escrow/unfinished.ts";
+import { abandonRecords, resumeRecords } from "../escrow/unfinished.ts";
 import { changeTold, untoldChanges, type WalletsChanged } from "../wallets/managed/changed.ts";
 
 /** Before its deadline, for the last batch and what comes after it. */
@@ -51,8 +51,8 @@ async function tell(env: Pick<Env, "DB">, change: WalletsChanged, deadline: numb
   const of = { sourceId, network };
   const now = Date.now();
   const areTold = source.isRemoved
-    ? await giveUpRecords(ledger, { ...of, vkeys: null }, now, until)
-    : (await giveUpRecords(ledger, { ...of, vkeys: gone ?? [] }, now, until)) &&
+    ? await abandonRecords(ledger, { ...of, vkeys: null }, now, until)
+    : (await abandonRecords(ledger, { ...of, vkeys: gone ?? [] }, now, until)) &&
       (await resumeRecords(ledger, { ...of, vkeys: there ?? [] }, now, until));
   if (areTold) await core.batch([changeTold(change)]);
 }

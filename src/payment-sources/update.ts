@@ -18,7 +18,7 @@ import {
   refuseRepeated,
 } from "../wallets/managed/create.ts";
 import { walletsOf } from "../wallets/managed/find.ts";
-import { removeWallet } from "../wallets/managed/remove.ts";
+import { formerWallets, removeWallet } from "../wallets/managed/remove.ts";
 import { WALLET_ROLES, type WalletRow } from "../wallets/managed/tables.ts";
 import { destroyUnneededKeys } from "./kept-keys.ts";
 import { refuseOpenTransactions, refuseUnfinished } from "./open-transactions.ts";
@@ -52,7 +52,9 @@ export async function updateSource(
     await refuseUnfinished(ledger, left);
     await refuseOpenTransactions(ledger, source, leaving);
   }
-  const drafts = await deriveWallets(c.env, source, "Add", body, caller.id, now);
+  const former = await formerWallets(database, source.id, removed);
+  const draftSource = { ...source, formerWallets: former };
+  const drafts = await deriveWallets(c.env, draftSource, "Add", body, caller.id, now);
   refuseRepeated(drafts);
   const newKey = body.PaymentSourceConfig?.rpcProviderApiKey;
   const key = newKey ?? (await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey));

@@ -14,6 +14,7 @@ import { wakeChanged } from "../sources/wake.ts";
 import { walletsChanged } from "./managed/changed.ts";
 import { conflictOf, decideDrives, deriveWallet, insertWallets } from "./managed/create.ts";
 import { walletRecordOf } from "./managed/record.ts";
+import { formerWallets } from "./managed/remove.ts";
 import type { WalletRole } from "./managed/tables.ts";
 import type { CreatedWallet, CreateWalletBody } from "./schemas.ts";
 
@@ -86,7 +87,8 @@ function addWallet(
       // Nobody else has the key of a new one.
       drives: body.drives ?? (isNew ? "all" : undefined),
     };
-    const at = { source, role, path: "" };
+    const former = isNew ? [] : await formerWallets(database, source.id);
+    const at = { source: { ...source, formerWallets: former }, role, path: "" };
     const draft = {
       field: "walletMnemonic",
       row: await deriveWallet(c.env, at, wallet, c.var.caller.id, now),

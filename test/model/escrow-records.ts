@@ -310,9 +310,7 @@ export class EscrowRecords {
       const other = found?.record;
       expect(comparable(record.state)).toEqual(other ? comparable(other.state) : comparable(null));
       if (this.#asked.size > 0 || other === undefined) continue;
-      expect(nextActionOf(record.state.onChainState, record.wanted)).toEqual(
-        nextActionOf(other.state.onChainState, other.wanted),
-      );
+      expect(nextActionOf(record)).toEqual(nextActionOf(other));
     }
   }
 }

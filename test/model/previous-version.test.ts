@@ -146,7 +146,7 @@ it("what the previous version shows of a record it wrote last is taken over", as
   expect((await tables.record()).wanted).toEqual(asked);
   tables.show({ ...MANUAL, errorNote: "too late" }, "Withdrawn");
   const late = await tables.record();
-  expect(nextActionOf("Withdrawn", late.wanted)).toMatchObject({
+  expect(nextActionOf(late)).toMatchObject({
     requestedAction: "WaitingForManualAction",
     errorNote: "too late",
   });

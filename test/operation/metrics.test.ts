@@ -86,6 +86,15 @@ describe("GET /metrics", () => {
         identifier_hash: "3",
         due_at: now - MINUTE,
         error: '{"type":"InsufficientFunds"}',
+        state: '{"nextAction":{"errorType":"InsufficientFunds"}}',
+      },
+      {
+        ...record,
+        id: "e4",
+        side: "purchase",
+        identifier_hash: "4",
+        wallet_removed: 1,
+        state: '{"nextAction":{"requestedAction":"WaitingForManualAction","errorType":"Unknown"}}',
       },
     ]);
     await insertRows("registry_entry", [{ id: "g1", network, status: "Online" }]);
@@ -103,9 +112,10 @@ describe("GET /metrics", () => {
     expect(of("transactions_under_way", { phase: "Sent" })).toBe(1);
     expect(of("transactions_under_way", { phase: "Final" })).toBeNull();
     expect(of("records", { ...record, state: "FundsLocked" })).toBe(2);
-    expect(of("records", { network, side: "purchase", state: "" })).toBe(1);
+    expect(of("records", { network, side: "purchase", state: "" })).toBe(2);
     expect(of("records", { network: "Mainnet", side: "payment", state: "FundsLocked" })).toBe(0);
     expect(of("records_with_error", { network, type: "InsufficientFunds" })).toBe(1);
+    expect(of("records_with_error", { network, type: "Unknown" })).toBe(1);
     expect(of("agents", { network, state: "Online" })).toBe(1);
   });
 

@@ -95,7 +95,10 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
         requestedAction: "SubmitResultInitiated",
         errorNote: null,
       });
-      expect(await kept()).toEqual({ wallets: [false, true], sources: [true] });
+      expect(await kept()).toEqual({ wallets: [true], sources: [true] });
+      expect((await api.ask("GET", "/api/v1/wallet/list")).data.Wallets).toMatchObject([
+        { id: wallet.id, drives: wallet.drives },
+      ]);
     },
   );
 

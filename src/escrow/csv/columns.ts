@@ -15,9 +15,9 @@ const COLUMNS: Readonly<Record<string, (record: EscrowRecord, units: Units) => C
   network: ({ network }) => network,
   paymentSourceType: ({ sourceType }) => valueName(sourceType),
   onChainState: ({ state }) => state.onChainState,
-  requestedAction: (record) => actionOf(record).requestedAction,
-  errorType: (record) => actionOf(record).errorType,
-  errorNote: (record) => actionOf(record).errorNote,
+  requestedAction: (record) => nextActionOf(record).requestedAction,
+  errorType: (record) => nextActionOf(record).errorType,
+  errorNote: (record) => nextActionOf(record).errorNote,
   agentIdentifier: ({ terms }) => terms.agentIdentifier,
   agentName: ({ terms }) => terms.agentName ?? null,
   // Most prices have one unit: then nobody has to take a list apart.
@@ -51,8 +51,6 @@ export const COLUMN_NAMES: readonly string[] = Object.keys(COLUMNS);
 export function cellsOf(record: EscrowRecord, units: Units): Cell[] {
   return Object.values(COLUMNS).map((cell) => cell(record, units));
 }
-
-const actionOf = ({ state, wanted }: EscrowRecord) => nextActionOf(state.onChainState, wanted);
 
 /** Minor units and their unit, as in `10000000 <unit>; 5 <unit>`; the native coin is `lovelace`. */
 function amountList(funds: readonly StoredFunds[]): Cell {

@@ -21,15 +21,8 @@ export interface Before {
 }
 
 /** @returns JSON text */
-export function storedBefore(
-  { state, wanted, actionChangedAt }: EscrowRecord,
-  taken: Taken,
-): string {
-  return JSON.stringify({
-    ...state,
-    ...shownTo(state.onChainState, wanted, actionChangedAt),
-    taken,
-  });
+export function storedBefore(record: EscrowRecord, taken: Taken): string {
+  return JSON.stringify({ ...record.state, ...shownTo(record), taken });
 }
 
 /** Of a row that the previous version wrote, what it knew: the error. */

@@ -30,7 +30,7 @@ export interface StoredTransaction {
 }
 
 /** What becomes of a record. */
-export type Change = Pick<EscrowRecord, "state" | "output" | "wanted">;
+export type Change = Pick<EscrowRecord, "state" | "output" | "wanted" | "isWalletRemoved">;
 
 /** What a transaction of the chain makes of a record. */
 export interface Step {
@@ -170,6 +170,12 @@ export class ChangeSet {
     this.#change(record, { ...record, state, wanted });
   }
 
+  /** Notes that the wallet that acts for a record, or its payment source, was removed, or is back. */
+  setWalletRemoved(record: EscrowRecord, isWalletRemoved: boolean): void {
+    this.#keepAction(record, { ...record, isWalletRemoved }, null);
+    this.#change(record, { ...record, isWalletRemoved });
+  }
+
   /**
    * Notes that a deadline was told of, or is over, so that nobody hears of it again.
    *
@@ -212,11 +218,13 @@ export class ChangeSet {
   }
 
   /** Puts a record into what it is now: moves the stamps and emits the events that follow. */
-  #change(record: EscrowRecord, { state, output, wanted }: Change): void {
+  #change(record: EscrowRecord, change: Change): void {
     const before = record.state;
+    const next = { ...record, ...change };
+    const { state } = next;
     const isNew = record.rev < 0 && !this.records.has(record.id);
-    const was = nextActionOf(before.onChainState, record.wanted);
-    const is = nextActionOf(state.onChainState, wanted);
+    const was = nextActionOf(record);
+    const is = nextActionOf(next);
     const step: MovedStamps = {
       chain:
         isNew ||
@@ -230,7 +238,7 @@ export class ChangeSet {
       action: known.moved.action || step.action,
     };
     this.#index.remove(record);
-    Object.assign(record, { state, output, wanted, updatedAt: this.now });
+    Object.assign(record, change, { updatedAt: this.now });
     if (step.action) record.actionChangedAt = this.now;
     this.records.set(record.id, known);
     this.#index.add(record);
@@ -252,10 +260,10 @@ export class ChangeSet {
    *
    * @param txHash - the transaction that ended it, and undoes that with itself
    */
-  #keepAction(record: EscrowRecord, next: Pick<Change, "state" | "wanted">, txHash: string | null) {
+  #keepAction(record: EscrowRecord, next: Omit<Change, "output">, txHash: string | null) {
     if (record.side !== "purchase") return;
-    const was = nextActionOf(record.state.onChainState, record.wanted);
-    if (isSameAction(was, nextActionOf(next.state.onChainState, next.wanted))) return;
+    const was = nextActionOf(record);
+    if (isSameAction(was, nextActionOf({ ...record, ...next }))) return;
     const id = this.#newId();
     const doc = renderPastAction(id, was, record.actionChangedAt, this.now);
     this.pastActions.push({ recordId: record.id, id, txHash, doc });

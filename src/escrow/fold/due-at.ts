@@ -15,7 +15,7 @@ export const OVER_MS = 120_000;
 export function dueAt(record: EscrowRecord): number | null {
   const { sourceType, state, wanted } = record;
   const { want, underWay, error } = wanted;
-  if (underWay !== null || error?.isManual) return null;
+  if (underWay !== null || error?.isManual || record.isWalletRemoved) return null;
   if (want === null) {
     const step = stepByItself(record);
     // It was looked at, and said; what the escrow holds by now has to change first.

@@ -112,10 +112,10 @@ function tableOutcome(
   subject: Want | null,
   { madeFor, onChainState }: Moved,
 ): Outcome {
-  const { requestedAction } = nextActionOf(state.onChainState, {
-    ...wanted,
-    want: subject,
-    expiredAt: null,
+  // A wallet that was removed changes nothing of what the chain makes of it.
+  const { requestedAction } = nextActionOf({
+    state,
+    wanted: { ...wanted, want: subject, expiredAt: null },
   });
   const { action, error: note } = decide(
     side,

@@ -75,7 +75,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
          blockchain_identifier, identifier_hash, requested_by_id, terms, state, on_chain_state, utxo,
          created_at, updated_at, last_checked_at, chain_changed_at, action_changed_at, changed_at,
          sequence, rev, doc_version, doc, output, want, under_way, error, expired_at, wallet,
-         due_at, deadline, warned_of)
+         wallet_removed, due_at, deadline, warned_of)
        WITH item AS MATERIALIZED (SELECT value AS v, ${at.sql} AS at FROM json_each(?))
        SELECT v->>'id', v->>'side', v->>'network', v->>'sourceId', v->>'sourceType',
          v->>'contractAddress', v->>'policyId', v->>'blockchainIdentifier', v->>'identifierHash',
@@ -86,7 +86,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
          iif(v->>'movesAny', at, v->>'changedAt'),
          v->>'sequence', v->>'rev', ?, replace(v->>'doc', ?, ${isoText("at")}),
          v->>'output', v->>'want', v->>'underWay', v->>'error', v->>'expiredAt', v->>'wallet',
-         v->>'dueAt', v->>'deadline', v->>'warnedOf'
+         v->>'walletRemoved', v->>'dueAt', v->>'deadline', v->>'warnedOf'
        FROM item WHERE true
        ON CONFLICT (id) DO UPDATE SET
          rev = iif(escrow.rev = excluded.rev - 1, excluded.rev, NULL),
@@ -97,7 +97,7 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
          sequence = excluded.sequence, doc_version = excluded.doc_version, doc = excluded.doc,
          output = excluded.output, want = excluded.want, under_way = excluded.under_way,
          error = excluded.error, expired_at = excluded.expired_at, wallet = excluded.wallet,
-         due_at = excluded.due_at, deadline = excluded.deadline, warned_of = excluded.warned_of`,
+         wallet_removed = excluded.wallet_removed, due_at = excluded.due_at, deadline = excluded.deadline, warned_of = excluded.warned_of`,
       ...at.params,
       part,
       DOC_VERSION,

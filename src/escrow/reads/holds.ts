@@ -10,7 +10,10 @@ import type { Next } from "./next.ts";
 /** Around a placeholder; see `render.ts`. */
 const MARK = "\u0003";
 
-/** Reasons by what is held up: `<kind> <id>`; null: a payment source says that it is not. */
+/**
+ * Reasons by what is held up: its kind, and a source's id, a wallet's key, or both where it is a wallet of the
+ * source; null: a payment source says that it is not.
+ */
 export type Holds = Readonly<Record<string, string | null>>;
 
 /** Variables of the deployment that turn off what comes by itself. */
@@ -33,7 +36,7 @@ export const HOLDS = `(SELECT json_group_object(name, reason) FROM (
     WHERE network = ?2 AND held IS NOT NULL
     UNION ALL SELECT 'unread ' || source_id, 'waits for the chain provider of its payment source'
     FROM source_cursor WHERE error IS NOT NULL
-    UNION ALL SELECT drives || ' ' || id, 'waits for its wallet, whose drives is ' || drives
+    UNION ALL SELECT drives || ' ' || source_id || ' ' || vkey, 'waits for its wallet, whose drives is ' || drives
     FROM managed_wallet WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL
     UNION ALL SELECT drives || ' ' || id, 'waits for its payment source, whose drives is ' || drives
     FROM payment_source WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL
@@ -51,10 +54,11 @@ export function waitsFor(
 ): string {
   if (!isOurTurn) return JSON.stringify(waitsFor);
   const undriven = step === "FundsLocking" ? ["nothing", "finish"] : ["nothing"];
-  const ids = [sourceId, ...(wallet ? [wallet.id] : [])];
+  // A wallet that was removed and added again may have another id.
+  const drivers = [sourceId, ...(wallet ? [`${sourceId} ${wallet.vkey}`] : [])];
   const names = [
     ...(comesByItself ? [`automatic ${side} ${sourceId}`] : []),
-    ...ids.flatMap((id) => undriven.map((drives) => `${drives} ${id}`)),
+    ...drivers.flatMap((driver) => undriven.map((drives) => `${drives} ${driver}`)),
     ...(wallet ? [`held ${wallet.vkey}`] : []),
     `unread ${sourceId}`,
   ];

@@ -3,11 +3,11 @@ import { lastDeadline, type Window, windowOf } from "../actions/windows.ts";
 import { NOT_WORTH } from "../actions/worth.ts";
 import { stepByItself } from "../fold/due-at.ts";
 import type { EscrowRecord } from "../record.ts";
-import { isTerminal, type Step } from "../wanted.ts";
+import { isAbandoned, isTerminal, type Step } from "../wanted.ts";
 
 type Subject = Pick<
   EscrowRecord,
-  "side" | "sourceType" | "sourceId" | "terms" | "state" | "wanted" | "wallet"
+  "side" | "sourceType" | "sourceId" | "terms" | "state" | "wanted" | "wallet" | "isWalletRemoved"
 >;
 
 /** The step that a wallet of ours takes next; times are epoch milliseconds of the chain. */
@@ -43,6 +43,12 @@ export function nextOf(record: Subject): Next {
     deadline: want && (window ? window.deadline : lastDeadline(record, want.step)),
     comesByItself: false,
   };
+  if (isAbandoned(record))
+    return {
+      ...asked,
+      waitsFor: "its wallet, which was removed, to be added again",
+      isOurTurn: false,
+    };
   if (error?.isManual) return { ...asked, waitsFor: "a person who decides", isOurTurn: false };
   if (underWay) {
     const waitsFor = `transaction ${underWay.transaction.txHash} to be in a block`;

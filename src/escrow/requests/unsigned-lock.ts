@@ -143,8 +143,9 @@ async function findPayment(
 }
 
 /** @throws ApiError 409 */
-function refuseUnlessWaiting({ terms, state, wanted }: EscrowRecord): void {
-  const { requestedAction } = nextActionOf(state.onChainState, wanted);
+function refuseUnlessWaiting(record: EscrowRecord): void {
+  const { terms, state } = record;
+  const { requestedAction } = nextActionOf(record);
   const isWaiting = state.onChainState === null && requestedAction === "WaitingForExternalAction";
   if (terms.isRequested && isWaiting) return;
   throw new ApiError(

@@ -1,8 +1,8 @@
 /** What becomes of what went wrong with a record when a person decides: pure. */
 import { isStepPossible } from "../actions/windows.ts";
 import type { EscrowRecord } from "../record.ts";
-import type { Step, Want, Wanted } from "../wanted.ts";
-import { whyNot } from "./judge.ts";
+import { isAbandoned, type Step, type Want, type Wanted } from "../wanted.ts";
+import { notInUse, whyNot } from "./judge.ts";
 
 export type Recovery =
   /** It goes on already. */
@@ -17,8 +17,10 @@ const refused = (reason: string): Recovery => ({ is: "refused", reason });
  * Takes an error off a record. A step that was not done is not wanted any more; a lock still is, which only
  * `POST /purchase/cancel` gives up, and so is what is on its way.
  */
-export function cleared({ side, wanted }: EscrowRecord): Recovery {
+export function cleared(record: EscrowRecord): Recovery {
+  const { side, wanted } = record;
   const { want, underWay, error } = wanted;
+  if (isAbandoned(record)) return refused(notInUse(record));
   if (error === null) return refused(`the ${side} has no error to clear`);
   const stays = underWay !== null || want?.step === "FundsLocking";
   const left = stays && want ? withoutTries(want) : null;
@@ -34,6 +36,7 @@ export function cleared({ side, wanted }: EscrowRecord): Recovery {
 export function again(record: EscrowRecord, now: number): Recovery {
   const { side, sourceType, state, wanted } = record;
   const { want, underWay, error, expiredAt } = wanted;
+  if (isAbandoned(record)) return refused(notInUse(record));
   const failed = want ?? error?.ended ?? null;
   if (failed === null) return refused(`the ${side} has no step to retry`);
   const isFresh = want?.failures === undefined && want?.tryAt === undefined;

@@ -4,7 +4,7 @@ import type { OnChainState } from "../../chain/network.ts";
 import { ruleOf } from "../actions/rules.ts";
 import { isStepPossible, LAST_TIME, windowOf } from "../actions/windows.ts";
 import type { EscrowRecord } from "../record.ts";
-import { AUTOMATIC, type Step } from "../wanted.ts";
+import { AUTOMATIC, isAbandoned, type Step, standsStill, WALLET_REMOVED } from "../wanted.ts";
 import { ASKED, type AskedName } from "./asked.ts";
 
 /** What is asked of a record. */
@@ -38,17 +38,17 @@ const SHOWN_BY: Partial<Record<Step, readonly OnChainState[]>> = {
  */
 export function judge(record: EscrowRecord, asked: StepAsked, newest: Step | null): Verdict {
   const { side, sourceType, state, wanted } = record;
-  const { want, underWay, error } = wanted;
+  const { want, underWay } = wanted;
   const step = ASKED[asked.name].steps[sourceType];
   const isSame = want?.step === step && want.resultHash === asked.resultHash;
-  if (isSame) return error?.isManual ? refusedByPerson(record) : { is: "done" };
+  if (isSame) return standsStill(record) ? refusedUntilDecided(record) : { is: "done" };
   if (state.onChainState === null) return refused(`the ${side}'s funds are not locked`);
   if (want !== null && want.by !== AUTOMATIC) {
     const isTaken = underWay !== null || isStepPossible(want.step, state.onChainState, sourceType);
     if (isTaken) return refused(`${want.step} of the ${side} was asked for and is not done yet`);
   }
   if (isShown(record, step, newest, asked.resultHash)) return { is: "done" };
-  if (error?.isManual) return refusedByPerson(record);
+  if (standsStill(record)) return refusedUntilDecided(record);
   if (underWay !== null) return refused(`${want?.step} of the ${side} is under way`);
   if (windowOf(record, step) !== null) return { is: "open", step };
   return refused(whyNot(record, asked.name, step));
@@ -66,10 +66,17 @@ function isShown(
 
 const refused = (reason: string): Verdict => ({ is: "refused", reason });
 
-function refusedByPerson({ side, wanted }: EscrowRecord): Verdict {
+function refusedUntilDecided(record: EscrowRecord): Verdict {
+  const { side, wanted } = record;
+  if (isAbandoned(record)) return refused(notInUse(record));
   return refused(
     `the ${side} waits for a person's decision, which POST /${side}/error-state-recovery takes: ${wanted.error?.note}`,
   );
+}
+
+/** Why nothing can be asked of a record whose wallet or payment source was removed. */
+export function notInUse({ side }: EscrowRecord): string {
+  return `the ${side} cannot go on. ${WALLET_REMOVED}`;
 }
 
 /** Why the contract does not allow a step in a record's state. @param name - what it is called there */

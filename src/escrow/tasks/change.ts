@@ -10,13 +10,14 @@ import type { Wanted } from "../wanted.ts";
 
 /** What becomes of a record that a wallet acts for. */
 export interface TaskChange {
-  wanted: Wanted;
-  /** Left out: the same as before. */
+  /** Left out: the same as before, as with the next two. */
+  wanted?: Wanted;
   wallet?: WalletName | null;
+  isWalletRemoved?: boolean;
 }
 
 /**
- * Changes what is wanted of records, as they are now.
+ * Changes what is wanted of records, or who is there to do it, as they are now.
  *
  * @param decide - null: nothing changes
  * @param now - epoch milliseconds
@@ -39,7 +40,9 @@ export async function changeRecords(
       const change = decide(record);
       if (change === null) continue;
       if (change.wallet !== undefined) record.wallet = change.wallet;
-      changes.want(record, change.wanted);
+      if (change.wanted !== undefined) changes.want(record, change.wanted);
+      if (change.isWalletRemoved !== undefined)
+        changes.setWalletRemoved(record, change.isWalletRemoved);
     }
     const statements = writeChanges(changes, { sourceId, network });
     if (statements.length === 0) continue;

@@ -8,7 +8,7 @@ import { loadRecords } from "../fold/load-records.ts";
 import { writeChanges } from "../fold/write-changes.ts";
 import type { EscrowRecord, WalletName } from "../record.ts";
 import type { TransactionStatus } from "../transaction-record.ts";
-import type { Want } from "../wanted.ts";
+import { standsStill, type Want } from "../wanted.ts";
 import { partsOf } from "./task.ts";
 import { afterTry } from "./tries.ts";
 
@@ -90,8 +90,8 @@ function tell(changes: ChangeSet, told: Told, wallet: WalletName): boolean {
 /** A new transaction was stored. */
 function begin(changes: ChangeSet, told: Told, wallet: WalletName): boolean {
   const { record, wantId, txHash, spends = record.state.utxo } = told;
-  const { want, underWay, error } = record.wanted;
-  if (want?.id !== wantId || underWay !== null || error?.isManual) return false;
+  const { want, underWay } = record.wanted;
+  if (want?.id !== wantId || underWay !== null || standsStill(record)) return false;
   if (spends !== record.state.utxo) return false;
   record.wallet ??= wallet;
   start(changes, record, want, changes.newTransaction(record, txHash));

@@ -3,7 +3,6 @@ import type { Database } from "../../db/client.ts";
 import { findWallet } from "../../wallets/managed/find.ts";
 import { changeRecords } from "./change.ts";
 import { nextRecord, type SourceWallet, withoutWallet } from "./open.ts";
-import { ended } from "./tries.ts";
 
 /** What a wallet has to do for escrows next. */
 export interface NextForEscrows {
@@ -30,11 +29,11 @@ export async function nextForEscrows(
   return own ?? null;
 }
 
-/** Records that end together. */
-const MOST_ENDED = 100;
+/** Records that are told together. */
+const MOST_TOLD = 100;
 
 /**
- * Ends what a wallet was to do for the escrows of a payment source that was removed: there is no provider
+ * Has a wallet do nothing more for the escrows of a payment source that was removed: there is no provider
  * left to ask. What was sent before may still land.
  *
  * @param now - epoch milliseconds
@@ -47,15 +46,11 @@ export async function endWithoutSource(
 ): Promise<void> {
   const rows = await ledger.all<{ id: string }>(
     `SELECT id FROM escrow WHERE network = ?1 AND source_id = ?3 AND due_at IS NOT NULL
-       AND (wallet->>'vkey' = ?2 OR wallet->>'vkey' IS NULL) LIMIT ${MOST_ENDED}`,
+       AND (wallet->>'vkey' = ?2 OR wallet->>'vkey' IS NULL) LIMIT ${MOST_TOLD}`,
     network,
     vkey,
     sourceId,
   );
   const ids = rows.map(({ id }) => id);
-  const note = "its payment source was removed: nothing more is done for it";
-  await changeRecords(ledger, network, ids, now, ({ wanted }) => {
-    const after = ended(wanted, note);
-    return { wanted: { ...after, error: after.error && { ...after.error, isManual: true } } };
-  });
+  await changeRecords(ledger, network, ids, now, () => ({ isWalletRemoved: true }));
 }

@@ -11,7 +11,7 @@ import { canBeOvertaken, isStepPossible, windowOf } from "../actions/windows.ts"
 import { isWorth, NOT_WORTH } from "../actions/worth.ts";
 import { stepByItself, waitsUntil } from "../fold/due-at.ts";
 import type { EscrowRecord, LiveOutput } from "../record.ts";
-import { AUTOMATIC, type Want } from "../wanted.ts";
+import { AUTOMATIC, standsStill, type Want } from "../wanted.ts";
 import { changeRecords, recordsById } from "./change.ts";
 import { dueSteps, nextDue } from "./open.ts";
 import type { StepPorts } from "./ports.ts";
@@ -115,11 +115,11 @@ export function stepWork(ports: StepPorts): EscrowWork {
 
 /** Whether what is wanted of a record can be put into a transaction. */
 function canBegin(record: EscrowRecord): boolean {
-  const { want, underWay, error } = record.wanted;
+  const { want, underWay } = record.wanted;
   return (
     want !== null &&
     underWay === null &&
-    !error?.isManual &&
+    !standsStill(record) &&
     record.state.utxo !== null &&
     windowOf(record, want.step) !== null
   );
@@ -153,8 +153,8 @@ function taskOf(record: EscrowRecord, now: number): Task & { urgency: number; si
  */
 function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: number) {
   const { wanted, side, state, sourceType } = record;
-  const { want, underWay, error } = wanted;
-  if (underWay !== null || error?.isManual) return null;
+  const { want, underWay } = wanted;
+  if (underWay !== null || standsStill(record)) return null;
   if (want !== null) {
     const waits = !isStepPossible(want.step, state.onChainState, sourceType);
     if (waits && waitsUntil(record, want) > now) return null;

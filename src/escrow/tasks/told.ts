@@ -1,6 +1,7 @@
 import type { Move } from "../../wallets/spending/history.ts";
 import type { Task, WalletWork } from "../../wallets/work.ts";
 import type { EscrowRecord } from "../record.ts";
+import { standsStill } from "../wanted.ts";
 import { changeRecords, recordsById } from "./change.ts";
 import { afterFailure } from "./failure.ts";
 import { moveRecords } from "./moved.ts";
@@ -29,12 +30,13 @@ export function telling(
   const isSame = (task: Task, now: readonly EscrowRecord[]) => {
     const { recordId, wantId } = partsOf(task.id);
     const record = now.find(({ id }) => id === recordId);
-    const { want, underWay, error } = record?.wanted ?? { want: null };
+    if (record === undefined) return false;
+    const { want, underWay } = record.wanted;
     return (
       want?.id === wantId &&
       underWay === null &&
-      !error?.isManual &&
-      record?.state.utxo === read.get(recordId)?.state.utxo
+      !standsStill(record) &&
+      record.state.utxo === read.get(recordId)?.state.utxo
     );
   };
   return {

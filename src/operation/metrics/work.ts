@@ -1,6 +1,7 @@
 import { NETWORKS } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
+import { NEEDS_PERSON } from "../../escrow/reads/needs-person.ts";
 import { MOST_COUNTED } from "./bounds.ts";
 import type { Family, Sample } from "./open-metrics.ts";
 
@@ -142,9 +143,9 @@ async function underWay(ledger: Database, network: string): Promise<Counted[]> {
 async function errors(ledger: Database, network: string): Promise<Counted[]> {
   const rows = await ledger.all<{ type: string; count: number }>(
     `SELECT type, count(*) AS count FROM (
-       SELECT error->>'type' AS type FROM escrow
-       WHERE network = ? AND error IS NOT NULL LIMIT ${MOST_COUNTED})
-     GROUP BY type`,
+       SELECT state->>'$.nextAction.errorType' AS type FROM escrow
+       WHERE network = ? AND side IN ('payment', 'purchase') AND ${NEEDS_PERSON} LIMIT ${MOST_COUNTED})
+     WHERE type IS NOT NULL GROUP BY type`,
     network,
   );
   return rows.map(({ type, count }) => ({ labels: { network, type }, count, oldest: null }));

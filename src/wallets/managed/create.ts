@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { keysFromMnemonic } from "../../chain/keys.ts";
 import type { Network } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
@@ -9,7 +10,7 @@ import { addressOn } from "../../sources/checks.ts";
 import type { Drives } from "../../sources/drives.ts";
 import { mnemonicPlace } from "./keys.ts";
 import { type EscrowContract, partiesAt } from "./open-escrows.ts";
-import { takeBack } from "./remove.ts";
+import { type FormerWallet, takeOver } from "./remove.ts";
 import type { NewWallet } from "./schemas.ts";
 import { managedWallet, WALLET_ROLES, type WalletRole, type WalletRow } from "./tables.ts";
 
@@ -17,7 +18,7 @@ import { managedWallet, WALLET_ROLES, type WalletRole, type WalletRow } from "./
 export interface DraftWallet {
   /** Its place in the request: `SellingWallets[0]`. */
   field: string;
-  /** `drives` is null where the request says nothing of it. */
+  /** `drives` is null where neither the request nor a former life of it says it. */
   row: Omit<WalletRow, "drives"> & { drives: Drives | null };
 }
 
@@ -25,6 +26,8 @@ export interface DraftWallet {
 interface DraftSource {
   id: string;
   network: Network;
+  /** The wallets that it takes back; left out: it is new. */
+  formerWallets?: readonly FormerWallet[];
 }
 
 /**
@@ -55,7 +58,8 @@ export async function deriveWallets<Prefix extends "" | "Add">(
 }
 
 /**
- * Derives a wallet and seals its mnemonic.
+ * Derives a wallet and seals its mnemonic. One that its source takes back is what it was: the same id, and it
+ * drives what it drove unless the request says otherwise.
  *
  * @param path - before the names of its fields in the request
  * @throws ApiError 400 for a collection address of another network
@@ -71,7 +75,10 @@ export async function deriveWallet(
   const collectionAddress =
     collection && addressOn(network, `${path}collectionAddress`, collection);
   const { vkey, address } = await keysFromMnemonic(walletMnemonic, network);
-  const id = newId(now);
+  const former = source.formerWallets?.find((one) => one.vkey === vkey && one.role === role);
+  const id = former?.id ?? newId(now);
+  // One that drove nothing may be driven from elsewhere.
+  const drove = former?.drives === "nothing" ? undefined : former?.drives;
   return {
     id,
     sourceId,
@@ -82,7 +89,7 @@ export async function deriveWallet(
     mnemonic: await seal(env, mnemonicPlace(id), walletMnemonic),
     note,
     collectionAddress,
-    drives: drives ?? null,
+    drives: drives ?? drove ?? null,
     createdById,
     createdAt: now,
     deletedAt: null,
@@ -123,8 +130,18 @@ export function refuseRepeated(wallets: readonly DraftWallet[]): void {
 /** The statements that add wallets, or take back those that were removed. */
 export function insertWallets(database: Database, rows: readonly WalletRow[]): Statement[] {
   return [
-    ...takeBack(rows),
-    ...rows.map((row) => database.orm.insert(managedWallet).values(row).toSQL()),
+    ...takeOver(rows),
+    ...rows.map((row) =>
+      database.orm
+        .insert(managedWallet)
+        .values(row)
+        // Of one that is in use again meanwhile, the batch aborts as with any other.
+        .onConflictDoUpdate({
+          target: managedWallet.id,
+          set: { ...row, vkey: sql`iif(managed_wallet.deleted_at IS NULL, NULL, excluded.vkey)` },
+        })
+        .toSQL(),
+    ),
   ];
 }
 

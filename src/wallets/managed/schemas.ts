@@ -45,7 +45,7 @@ export const newWallet = named(
     ),
     drives: described(
       drives.optional(),
-      "What the service does with it. Left out: `nothing` while an open escrow of the contract names the wallet, since another service may drive it, else `all`.",
+      "What the service does with it. Left out: what it was when the source takes it back; else `nothing` while an open escrow of the contract names the wallet, since another service may drive it, else `all`.",
       "all",
     ),
   }),

@@ -44,6 +44,9 @@ const subject = (side: Side, onChainState: OnChainState | null, wanted: Partial<
   wanted: { ...NOTHING_WANTED, ...wanted },
 });
 
+const actionOf = (onChainState: OnChainState | null, wanted: Wanted) =>
+  nextActionOf({ state: { onChainState }, wanted });
+
 const moved = (onChainState: OnChainState, more: Partial<Moved> = {}): Moved => ({
   ...{ txHash: "tx1", onChainState, resultHash: "", utxo: "tx1#0", madeFor: null, ...more },
 });
@@ -70,7 +73,7 @@ describe("what is wanted once the chain has moved an escrow", () => {
     const was = { want: want("FundsLocking"), underWay: underWay("ours", null) };
     const { wanted } = wantedAfter(subject("purchase", null, was), moved("FundsLocked"));
     expect(wanted).toMatchObject({ want: null, underWay: null, error: { isManual: true } });
-    expect(nextActionOf("FundsLocked", wanted).requestedAction).toBe("WaitingForManualAction");
+    expect(actionOf("FundsLocked", wanted).requestedAction).toBe("WaitingForManualAction");
   });
 
   it("is asked for again, when a stranger's step took the output that ours spends", () => {
@@ -105,8 +108,8 @@ describe("what is wanted once the chain has moved an escrow", () => {
       subject("payment", null, { expiredAt: 5 }),
       moved("FundsLocked"),
     );
-    expect(nextActionOf(null, { ...NOTHING_WANTED, expiredAt: 5 }).requestedAction).toBe("None");
-    expect(nextActionOf("FundsLocked", wanted).requestedAction).toBe("WaitingForExternalAction");
+    expect(actionOf(null, { ...NOTHING_WANTED, expiredAt: 5 }).requestedAction).toBe("None");
+    expect(actionOf("FundsLocked", wanted).requestedAction).toBe("WaitingForExternalAction");
   });
 });
 
