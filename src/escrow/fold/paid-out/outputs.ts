@@ -18,11 +18,14 @@ export function taggedOutputs(
     .flatMap(({ funds }) => funds);
 }
 
-/** The sum of funds by unit, in the order in which units come first. */
+/**
+ * The sum of funds by unit, in the order in which units come first. Who has paid more of a unit than
+ * received, such as the network's fee, received nothing of it.
+ */
 export function sumOf(funds: readonly Funds[]): StoredFunds[] {
   const totals = new Map<string, bigint>();
   for (const { unit, amount } of funds) totals.set(unit, (totals.get(unit) ?? 0n) + amount);
   return [...totals]
-    .filter(([, amount]) => amount !== 0n)
+    .filter(([, amount]) => amount > 0n)
     .map(([unit, amount]) => storedFunds({ unit, amount }));
 }
