@@ -3838,7 +3838,7 @@ export interface components {
              */
             smartContractAddress?: string;
             /**
-             * @description Where a refund goes: the address of a purchasing wallet or its `collectionAddress`, unless an Admin asks. Left out: the `collectionAddress` of the wallet that pays.
+             * @description Where a refund goes: the address of a purchasing wallet or its `collectionAddress`, unless an Admin asks. Left out: the `collectionAddress` of the wallet that pays. On Web3ChainV2 never the address that the seller is paid at.
              * @default null
              */
             buyerReturnAddress?: string | null;
@@ -3920,7 +3920,7 @@ export interface components {
             blockchainIdentifier: string;
             /**
              * Format: bech32-address
-             * @description Address of the wallet that pays, with a payment key, in bech32.
+             * @description Address of the wallet that pays, with a payment key, in bech32. On Web3ChainV2 never the one that the seller is paid at.
              */
             buyerAddress: string;
         };
@@ -7187,14 +7187,14 @@ export interface components {
             network: components["schemas"]["Network"];
             /** @description The escrow's identifier, as its quote has it. */
             blockchainIdentifier: string;
-            /** @description What the buyer gets. With the other part it is all that is locked, the collateral included. */
+            /** @description What the buyer gets. With the other part it is all that is locked, the collateral included. Where a contract of Web3ChainV2 pays both parties at one address, one of them gets all. */
             BuyerFunds: {
                 /** @description Minor units of `unit`. */
                 amount: string;
                 /** @description Empty for the native coin, else policy id and asset name in hex. */
                 unit: string;
             }[];
-            /** @description What the seller gets. With the other part it is all that is locked, the collateral included. */
+            /** @description What the seller gets. With the other part it is all that is locked, the collateral included. Where a contract of Web3ChainV2 pays both parties at one address, one of them gets all. */
             SellerFunds: {
                 /** @description Minor units of `unit`. */
                 amount: string;
@@ -9818,7 +9818,7 @@ export interface components {
              */
             smartContractAddress?: string;
             /**
-             * @description Where a refund goes: the address of a purchasing wallet or its `collectionAddress`, unless an Admin asks. Left out: the `collectionAddress` of the wallet that pays.
+             * @description Where a refund goes: the address of a purchasing wallet or its `collectionAddress`, unless an Admin asks. Left out: the `collectionAddress` of the wallet that pays. On Web3ChainV2 never the address that the seller is paid at.
              * @default null
              */
             buyerReturnAddress?: string | null;

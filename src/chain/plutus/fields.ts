@@ -1,4 +1,4 @@
-import { type Constr, type PlutusData, PlutusDataError } from "./data.ts";
+import { type Constr, type PlutusData, PlutusDataError, type PlutusMap } from "./data.ts";
 
 /*
  * Typed access to untrusted Plutus data. Each function takes the name of what it reads, for the
@@ -26,6 +26,17 @@ export function oneField({ fields }: Constr, name: string): PlutusData {
   if (field === undefined || fields.length > 1)
     throw new PlutusDataError(`${name}: ${fields.length} fields instead of one`);
   return field;
+}
+
+/** The entries of a map. */
+export function entriesOf(data: PlutusData, name: string): PlutusMap["entries"] {
+  const isMap =
+    typeof data === "object" &&
+    !Array.isArray(data) &&
+    !(data instanceof Uint8Array) &&
+    "entries" in data;
+  if (!isMap) throw new PlutusDataError(`${name}: not a map`);
+  return data.entries;
 }
 
 /** A byte string of at most `longest` bytes. */

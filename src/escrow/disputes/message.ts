@@ -7,7 +7,14 @@ import { type CoseSignature, isCoseValid, readCoseSign1 } from "../../chain/cose
 import { isSignedBy } from "../../chain/ed25519.ts";
 import { bytesToHex, hexToBytes } from "../../chain/hex.ts";
 import { keyHash } from "../../chain/keys.ts";
-import { encodePlutusData, type PlutusMap } from "../../chain/plutus/data.ts";
+import {
+  decodePlutusData,
+  encodePlutusData,
+  type PlutusData,
+  PlutusDataError,
+  type PlutusMap,
+} from "../../chain/plutus/data.ts";
+import { byteString, constr, entriesOf } from "../../chain/plutus/fields.ts";
 import { encodeRedeemer, REDEEMERS } from "../../chain/redeemer.ts";
 import type { OutputReference } from "../../chain/transaction/plan.ts";
 import { readWitnesses } from "../../chain/transaction/witnesses.ts";
@@ -59,6 +66,23 @@ export function settlementRedeemer(
       fields: [publicKey, headers, signature].map(hexToBytes),
     })),
   ]);
+}
+
+/**
+ * How a redeemer that settles divides the funds; null: it is none.
+ *
+ * @param redeemer - CBOR
+ */
+export function readSplit(redeemer: Uint8Array): Split | null {
+  try {
+    const { fields } = constr(decodePlutusData(redeemer), "settlement", REDEEMERS.WithdrawDisputed);
+    const [buyer, seller] = fields;
+    if (buyer === undefined || seller === undefined) return null;
+    return { buyer: fundsIn(buyer), seller: fundsIn(seller) };
+  } catch (error) {
+    if (error instanceof PlutusDataError) return null;
+    throw error;
+  }
 }
 
 /**
@@ -146,4 +170,15 @@ function valueData(funds: readonly StoredFunds[]): PlutusMap {
       },
     ]),
   };
+}
+
+/** The reverse of `valueData`. */
+function fundsIn(data: PlutusData): StoredFunds[] {
+  return entriesOf(data, "value").flatMap(([policyId, assets]) =>
+    entriesOf(assets, "value").map(([name, amount]) => {
+      if (typeof amount !== "bigint") throw new PlutusDataError("value: not an amount");
+      const unit = [policyId, name].map((part) => bytesToHex(byteString(part, "value", 32)));
+      return { unit: unit.join(""), amount: String(amount) };
+    }),
+  );
 }

@@ -8,6 +8,7 @@ import type { SourceRow } from "../../sources/record.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { touchWallet } from "../../wallets/spending/stored/wallet.ts";
 import { fundsOf } from "../fold/escrow-outputs.ts";
+import { payeeOf, sharesPayee } from "../payees.ts";
 import type { EscrowRecord, LiveOutput, StoredFunds } from "../record.ts";
 import { administratorKeys, firstSigners } from "./administrators.ts";
 import { type Split, settlementMessage } from "./message.ts";
@@ -88,6 +89,7 @@ export async function proposed(
   const [record] = records;
   requireWhole(asked, output);
   const split = { buyer: paying(asked.BuyerFunds), seller: paying(asked.SellerFunds) };
+  refuseOnePayee(record, split);
   const opensAt = Number(record.terms.externalDisputeUnlockTime);
   const former = await formerOf(ledger, record.identifierHash, source.id, output);
   const payers = payersOf(place, records);
@@ -202,6 +204,21 @@ function requireWhole({ BuyerFunds, SellerFunds }: ProposalAsked, { value }: Liv
         `BuyerFunds: must with SellerFunds sum to all that is locked: ${has} of the unit "${unit}", not ${gets}`,
       );
   }
+}
+
+/**
+ * Of two parts at one address, whoever sends what was signed pays the larger alone, and keeps the other. A
+ * transaction of Web3ChainV1 is signed with its outputs.
+ *
+ * @throws ApiError 400
+ */
+function refuseOnePayee(record: EscrowRecord, { buyer, seller }: Split): void {
+  const isDivided = buyer.length > 0 && seller.length > 0;
+  if (!isDivided || record.sourceType === "Web3ChainV1" || !sharesPayee(record)) return;
+  throw new ApiError(
+    400,
+    `BuyerFunds: both parties are paid at ${payeeOf(record, "buyer")}, where the contract counts one output for both: propose all for one of them, who gives the other its part`,
+  );
 }
 
 /** One entry for each unit that is not nothing. */

@@ -36,7 +36,7 @@ const part = (whose: string) =>
         }),
       )
       .max(100),
-    `What the ${whose} gets. With the other part it is all that is locked, the collateral included.`,
+    `What the ${whose} gets. With the other part it is all that is locked, the collateral included. Where a contract of Web3ChainV2 pays both parties at one address, one of them gets all.`,
   );
 
 export const proposalBody = z.object({

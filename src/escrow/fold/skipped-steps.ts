@@ -10,6 +10,8 @@ export interface SpentOutput {
   outpoint: string;
   /** Constructor number; null when the redeemer is no constructor. */
   redeemer: number | null;
+  /** The redeemer, CBOR. */
+  data: Uint8Array;
 }
 
 /** There was no time to look back as far as a transaction asks for. It may wait for a later run. */
@@ -19,9 +21,9 @@ export class LookbackTooLong extends Error {
 
 /** The script inputs of a transaction, in canonical order. */
 export function spentOutputs({ tx }: EarlierTransaction): SpentOutput[] {
-  return tx.spendRedeemers.flatMap(({ inputIndex, constructor: redeemer }) => {
+  return tx.spendRedeemers.flatMap(({ inputIndex, constructor: redeemer, data }) => {
     const input = tx.inputs[inputIndex];
-    return input ? [{ outpoint: `${input.txHash}#${input.index}`, redeemer }] : [];
+    return input ? [{ outpoint: `${input.txHash}#${input.index}`, redeemer, data }] : [];
   });
 }
 

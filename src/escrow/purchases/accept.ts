@@ -82,10 +82,12 @@ export async function acceptQuote(
   const terms = checkSigned(accepted);
   refuseUndriven(payers);
   await requireSpending(database, c.var.caller, network, totals(price.funds));
+  const buyerReturnAddress = buyerAddress(c, accepted);
+  refuseOnePayee(payers, buyerReturnAddress, terms);
   return {
     ...accepted,
     agentName: profile.name,
-    buyerReturnAddress: buyerAddress(c, accepted),
+    buyerReturnAddress,
     sellerReturnAddress: terms.sellerReturnAddress,
     terms,
     warnings: timeWarnings(times),
@@ -152,10 +154,27 @@ function signedTermsOf(
 /** @throws ApiError 400, 403 */
 function buyerAddress(c: AppContext, { source, driven, body }: Signed): string | null {
   if (body.buyerReturnAddress === null) return null;
-  const field = "buyerReturnAddress";
-  const address = payableAddress(source.network, field, body.buyerReturnAddress, source.type);
-  permitAddress(c.var.caller, field, address, driven);
+  const address = payableAddress(source.network, FIELD, body.buyerReturnAddress, source.type);
+  permitAddress(c.var.caller, FIELD, address, driven);
   return address;
+}
+
+const FIELD = "buyerReturnAddress";
+
+/**
+ * A contract of Web3ChainV2 looks at each party's part by itself: at one address, one output counts for both.
+ *
+ * @throws ApiError 400
+ */
+function refuseOnePayee({ source, driven }: Payers, buyer: string | null, terms: Terms): void {
+  if (source.type === "Web3ChainV1") return;
+  const seller = terms.sellerReturnAddress ?? terms.seller;
+  const buyers = buyer === null ? driven.map(({ address }) => address) : [buyer];
+  if (buyers.includes(seller))
+    throw new ApiError(
+      400,
+      `${FIELD}: must be another address than the seller's, ${seller}, where one output would count for both`,
+    );
 }
 
 function timesOf(body: PurchaseBody): EscrowTimes {

@@ -52,7 +52,7 @@ export const purchaseBody = z.object({
   ),
   buyerReturnAddress: described(
     bech32Address().nullable().default(null),
-    "Where a refund goes: the address of a purchasing wallet or its `collectionAddress`, unless an Admin asks. Left out: the `collectionAddress` of the wallet that pays.",
+    "Where a refund goes: the address of a purchasing wallet or its `collectionAddress`, unless an Admin asks. Left out: the `collectionAddress` of the wallet that pays. On Web3ChainV2 never the address that the seller is paid at.",
     WALLET_ADDRESS,
   ),
   sellerReturnAddress: described(

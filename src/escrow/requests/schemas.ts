@@ -163,7 +163,7 @@ export const unsignedLockBody = z.object({
   blockchainIdentifier: givenIdentifier,
   buyerAddress: described(
     bech32Address().min(58).max(120),
-    "Address of the wallet that pays, with a payment key, in bech32.",
+    "Address of the wallet that pays, with a payment key, in bech32. On Web3ChainV2 never the one that the seller is paid at.",
     WALLET_ADDRESS,
   ),
 });

@@ -19,6 +19,7 @@ import { providerKeyPlace } from "../../sources/record.ts";
 import { findWallet } from "../../wallets/managed/find.ts";
 import { type Buyer, lockedFunds, lockPart } from "../actions/lock-part.ts";
 import { hashOf } from "../fold/escrow-outputs.ts";
+import { payeeOf } from "../payees.ts";
 import { MEANT_FIRST } from "../reads/meant.ts";
 import type { EscrowRecord } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
@@ -57,6 +58,7 @@ export async function buildUnsignedLock(
   const database = db(c.env, network, { deadline: c.var.deadline });
   const record = await findPayment(c.var.caller, database, network, body.blockchainIdentifier);
   refuseUnlessWaiting(record);
+  refuseSeller(record, buyer);
   const core = db(c.env, undefined, { deadline: c.var.deadline });
   const source = await activeSource(core, record.sourceId);
   const seller = await findWallet(core, network, record.terms.sellerVkey, "Selling");
@@ -151,6 +153,19 @@ function refuseUnlessWaiting(record: EscrowRecord): void {
   throw new ApiError(
     "wrong_state",
     `blockchainIdentifier: the payment does not wait for a lock: it is ${state.onChainState ?? "not locked"}, and its next action is ${requestedAction}`,
+  );
+}
+
+/**
+ * A contract of Web3ChainV2 looks at each party's part by itself: at one address, one output counts for both.
+ *
+ * @throws ApiError 400
+ */
+function refuseSeller(record: EscrowRecord, { address }: Buyer): void {
+  if (record.sourceType === "Web3ChainV1" || address !== payeeOf(record, "seller")) return;
+  throw new ApiError(
+    400,
+    "buyerAddress: must be another address than the one the seller is paid at",
   );
 }
 

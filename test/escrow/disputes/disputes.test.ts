@@ -98,6 +98,27 @@ describe("a dispute of Web3ChainV2", () => {
   });
 });
 
+it("a dispute of Web3ChainV2 between parties that are paid at one address is settled for one of them alone", async () => {
+  const disputed = await DisputeDesk.open("Web3ChainV2", STRANGER.address);
+  const { held, buying, desk } = disputed;
+  expect(await disputed.propose(1n)).toMatchObject({
+    status: 400,
+    message: expect.stringMatching(`^BuyerFunds: both parties are paid at ${STRANGER.address}`),
+  });
+  expect((await disputed.propose(0n)).status).toBe(200);
+  const { data: proposal } = await disputed.propose(held);
+  await disputed.sign(proposal.id, signCoseSign1(hexToBytes(proposal.message), ADMIN.keys));
+  desk.bindings = { CHAIN_CLOCK: "tip" };
+  await disputed.later(24);
+  await disputed.work();
+  await buying.sync();
+  for (const side of ["payment", "purchase"] as const)
+    expect(await buying.only(side)).toMatchObject({
+      onChainState: "DisputedWithdrawn",
+      Settled: { buyer: native(held), seller: [] },
+    });
+});
+
 it("POST /dispute/proposal says where nothing can be settled", async () => {
   const open = await BuyDesk.open("Web3ChainV2");
   await open.buy();

@@ -263,7 +263,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
     const desk = await PurchaseDesk.open(type);
     const token = await insertKey({ canPay: true });
     const own = desk.buyer.address;
-    const [{ address: other }] = desk.quotes.desk.sellers;
+    const [, { address: other }] = desk.quotes.desk.sellers;
     const mainnet = "addr1vpu5vlrf4xkxv2qpwngf6cjhtw542ayty80v8dyr49rf5eg0yu80w";
     const quote = await desk.quote();
     expect(await desk.purchase(quote, { buyerReturnAddress: mainnet })).toMatchObject(
@@ -284,6 +284,35 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
       expect(
         await desk.purchase(await desk.quote(), { buyerReturnAddress }, headers),
       ).toMatchObject({ status: 200, data: { buyerReturnAddress } });
+  });
+
+  it("an address at which both parties would be paid, where its contract counts one output for both", async () => {
+    const desk = await PurchaseDesk.open(type);
+    const [{ address: seller }, { address: treasury }] = desk.quotes.desk.sellers;
+    const buyer = desk.buyer.address;
+    const quote = await desk.quote();
+    const ofTreasury = await desk.quote({ sellerReturnAddress: treasury });
+    const ofBuyer = await desk.quote({ sellerReturnAddress: buyer });
+    for (const [one, buyerReturnAddress, payee] of [
+      [quote, seller, seller],
+      [ofTreasury, treasury, treasury],
+      [ofBuyer, buyer, buyer],
+      [ofBuyer, null, buyer],
+    ] as const)
+      for (const path of type === V2 ? ["/purchase/verify", "/purchase"] : ["/purchase/verify"])
+        expect(await desk.ask(path, desk.body(one, { buyerReturnAddress }))).toMatchObject(
+          type === V2
+            ? refused(400, new RegExp(`^buyerReturnAddress: must be another .* ${payee}`))
+            : { status: 200 },
+        );
+    for (const [one, buyerReturnAddress] of [
+      [quote, treasury],
+      [ofTreasury, seller],
+      [ofTreasury, null],
+    ] as const)
+      expect(
+        await desk.ask("/purchase/verify", desk.body(one, { buyerReturnAddress })),
+      ).toMatchObject({ status: 200 });
   });
 
   it("what no purchasing wallet may begin", async () => {

@@ -43,11 +43,15 @@ interface Lock {
   unsignedTxCbor: string;
   collateralReturnMinorUnit: string;
 }
-const lock = (blockchainIdentifier: string, headers: Record<string, string> = {}) =>
+const lock = (
+  blockchainIdentifier: string,
+  headers: Record<string, string> = {},
+  buyerAddress = STRANGER,
+) =>
   desk.desk.ask<Lock>(
     "POST",
     "/payment/x402",
-    { network: "Preprod", blockchainIdentifier, buyerAddress: STRANGER },
+    { network: "Preprod", blockchainIdentifier, buyerAddress },
     headers,
   );
 
@@ -92,7 +96,19 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("POST /payment/x402 of %s
     expect((await lock(quote.blockchainIdentifier)).status).toBe(409);
     expect((await lock("ab".repeat(40))).status).toBe(404);
 
+    const [{ address: seller }, { address: treasury }] = desk.desk.sellers;
     const { data: next } = await desk.quote();
+    const { data: elsewherePaid } = await desk.quote({ sellerReturnAddress: treasury });
+    const onePayee = {
+      status: type === "Web3ChainV2" ? 400 : 200,
+      ...(type === "Web3ChainV2" && {
+        message: "buyerAddress: must be another address than the one the seller is paid at",
+      }),
+    };
+    expect(await lock(next.blockchainIdentifier, {}, seller)).toMatchObject(onePayee);
+    expect(await lock(elsewherePaid.blockchainIdentifier, {}, treasury)).toMatchObject(onePayee);
+    expect((await lock(elsewherePaid.blockchainIdentifier, {}, seller)).status).toBe(200);
+
     await env.DB.prepare("UPDATE managed_wallet SET drives = 'finish'").run();
     expect(await lock(next.blockchainIdentifier)).toMatchObject({
       status: 503,

@@ -56,8 +56,15 @@ export class BuyDesk {
     return this.desk.chain;
   }
 
-  /** Has a job quoted and asks for its lock, as long ago as nobody waits for others to join. */
-  async buy(overrides: Record<string, unknown> = {}): Promise<EscrowRecord> {
+  /**
+   * Has a job quoted and asks for its lock, as long ago as nobody waits for others to join.
+   *
+   * @param terms - of the purchase alone, which a request might be refused for
+   */
+  async buy(
+    overrides: Record<string, unknown> = {},
+    terms: Partial<EscrowRecord["terms"]> = {},
+  ): Promise<EscrowRecord> {
     const { data, message } = await this.quotes.quote({
       payByTime: new Date(Date.now() + HOUR).toISOString(),
       ...overrides,
@@ -75,6 +82,7 @@ export class BuyDesk {
       ...payment,
       id: newId(now),
       side: "purchase",
+      terms: { ...payment.terms, ...terms },
       wallet: null,
       rev: -1,
       sequence: 0,

@@ -32,7 +32,11 @@ export class DisputeDesk {
     this.held = held;
   }
 
-  static async open(type: "Web3ChainV1" | "Web3ChainV2"): Promise<DisputeDesk> {
+  /** @param payee - the address that both parties are paid at; left out: each at its own */
+  static async open(
+    type: "Web3ChainV1" | "Web3ChainV2",
+    payee: string | null = null,
+  ): Promise<DisputeDesk> {
     const buying = await BuyDesk.open(type);
     const places = [0, 1, 2].map((order) => ({ walletAddress: ADMIN.address, order }));
     await env.DB.prepare(
@@ -40,7 +44,10 @@ export class DisputeDesk {
     )
       .bind(JSON.stringify(places))
       .run();
-    await buying.buy();
+    await buying.buy(
+      { ...(payee !== null && { sellerReturnAddress: payee }) },
+      { buyerReturnAddress: payee },
+    );
     await buying.work();
     await buying.sync();
     await askFor("payment", "SubmitResult", RESULT);

@@ -1,5 +1,6 @@
 import type { OnChainState } from "../../../chain/network.ts";
 import { outputName } from "../../../chain/transaction/plan.ts";
+import { payeeOf, sharesPayee } from "../../payees.ts";
 import { type EscrowRecord, lockOf, type Settled, type StoredFunds } from "../../record.ts";
 import { storedFunds } from "../escrow-outputs.ts";
 import type { EscrowSource, ReadTransaction } from "../source.ts";
@@ -56,11 +57,12 @@ async function heldBefore(
   return ((input && (await read.spent(input)))?.funds ?? []).map(storedFunds);
 }
 
-/** What a withdrawal gave back to the buyer. */
+/** What a withdrawal gave back to the buyer: no more than that where the seller is paid there, too. */
 function returnedCollateral(record: EscrowRecord, read: ReadTransaction, outpoint: string) {
   const lock = lockOf(record);
   if (lock === null || lock.collateralReturn === "0") return [];
-  const payee = lock.buyerReturnAddress ?? lock.buyer;
+  if (sharesPayee(record)) return [{ unit: "", amount: lock.collateralReturn }];
+  const payee = payeeOf(record, "buyer");
   return sumOf(taggedOutputs(read, outpoint, (address) => address === payee));
 }
 
