@@ -19,8 +19,9 @@ import { NOTHING_WANTED } from "../wanted.ts";
 import { deviations } from "./agreement.ts";
 import type { ChangeSet } from "./changes.ts";
 import { fundsOf, liveOutput, storedFunds } from "./escrow-outputs.ts";
+import { type OurWallet, ourSides } from "./our-sides.ts";
 import { tellSecondLock } from "./second-lock.ts";
-import type { EscrowOutput, EscrowSource, ReadTransaction, SourceWallet } from "./source.ts";
+import type { EscrowOutput, EscrowSource, ReadTransaction } from "./source.ts";
 import { wantedAfter } from "./wanted-after.ts";
 
 /**
@@ -36,7 +37,7 @@ export async function applyLocks(
   outputs: EscrowOutput[],
 ): Promise<void> {
   for (const [position, lock] of outputs.entries()) {
-    const sides = ourSides(source, lock.datum);
+    const sides = ourSides(changes, source, lock);
     if (sides.length === 0) continue;
 
     const { identifier, identifierHash } = lock;
@@ -82,20 +83,6 @@ export async function applyLocks(
       lockRecord(changes, record, read, lock, { faults, fee });
     }
   }
-}
-
-function ourSides(
-  source: EscrowSource,
-  datum: EscrowDatum,
-): { side: Side; wallet: SourceWallet }[] {
-  const find = (role: SourceWallet["role"], vkey: string) =>
-    source.wallets.find((wallet) => wallet.role === role && wallet.vkey === vkey);
-  const selling = find("Selling", datum.sellerVkey);
-  const purchasing = find("Purchasing", datum.buyerVkey);
-  return [
-    ...(selling ? [{ side: "payment" as const, wallet: selling }] : []),
-    ...(purchasing ? [{ side: "purchase" as const, wallet: purchasing }] : []),
-  ];
 }
 
 /**
@@ -217,7 +204,7 @@ function newRecord(
   now: number,
   source: EscrowSource,
   side: Side,
-  known: { identifier: string; identifierHash: string; wallet: SourceWallet; terms: Terms },
+  known: { identifier: string; identifierHash: string; wallet: OurWallet; terms: Terms },
 ): EscrowRecord {
   return {
     id: newId(now),
@@ -274,7 +261,7 @@ function lockedBy(datum: EscrowDatum): Lock {
   };
 }
 
-function nameOf({ id, vkey, address }: SourceWallet): WalletName {
+function nameOf({ id, vkey, address }: OurWallet): WalletName {
   return { id, vkey, address };
 }
 

@@ -4,6 +4,7 @@ import type { AddressTransaction } from "../../chain/provider/provider.ts";
 import type { ChainOutput, ChainTransaction } from "../../chain/transaction/decode.ts";
 import type { OutputReference } from "../../chain/transaction/plan.ts";
 import type { WalletRole } from "../../wallets/managed/tables.ts";
+import type { Side } from "../record.ts";
 
 /** One of our wallets, in the role it plays for a source. */
 export interface SourceWallet {
@@ -16,6 +17,11 @@ export interface SourceWallet {
   createdById: string;
 }
 
+/** The role of the wallets that act for a side's records. */
+export function roleOf(side: Side): WalletRole {
+  return side === "payment" ? "Selling" : "Purchasing";
+}
+
 /** What sync needs to know of a payment source. */
 export interface EscrowSource {
   id: string;
@@ -26,6 +32,11 @@ export interface EscrowSource {
   /** Whom a withdrawal pays the contract's fee; null: it does not say, or there is none. */
   feeReceiverAddress: string | null;
   wallets: SourceWallet[];
+  /**
+   * Whether what is read is read for a wallet, also for one that is not in use any more: another run may
+   * read for it. Left out: for any.
+   */
+  isReadFor?(wallet: Pick<SourceWallet, "role" | "vkey">): boolean;
 }
 
 /** What an output held that is spent. */

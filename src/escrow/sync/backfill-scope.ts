@@ -1,5 +1,5 @@
 import { walletName } from "../../sources/cursor.ts";
-import type { EscrowSource } from "../fold/source.ts";
+import { type EscrowSource, roleOf, type SourceWallet } from "../fold/source.ts";
 import { type EscrowRecord, isUnlocked } from "../record.ts";
 import type { EscrowCursor } from "./cursor.ts";
 
@@ -23,20 +23,13 @@ export function scopeOf(
   part: "past" | "new",
 ): Scope {
   const waiting = new Set(backfill?.wallets);
-  const isInScope = (name: string) => waiting.has(name) === (part === "past");
+  const isReadFor = (wallet: Pick<SourceWallet, "role" | "vkey">) =>
+    waiting.has(walletName(wallet)) === (part === "past");
   return {
-    source: {
-      ...source,
-      wallets: source.wallets.filter((wallet) => isInScope(walletName(wallet))),
-    },
+    source: { ...source, wallets: source.wallets.filter(isReadFor), isReadFor },
     has: ({ side, wallet, state, wanted }) =>
       isUnlocked({ state, wanted }) ||
       wallet === null ||
-      isInScope(
-        walletName({
-          role: side === "payment" ? "Selling" : "Purchasing",
-          vkey: wallet.vkey,
-        }),
-      ),
+      isReadFor({ role: roleOf(side), vkey: wallet.vkey }),
   };
 }

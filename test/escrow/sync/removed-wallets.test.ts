@@ -1,0 +1,78 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { emptyTables } from "../../support/app.ts";
+import type { ChainWallet } from "../../support/chain.ts";
+import { BuyDesk } from "../../support/escrow/buying.ts";
+import { RESULT } from "../../support/escrow/stepping.ts";
+
+beforeEach(emptyTables);
+
+async function change({ desk }: BuyDesk, fields: object): Promise<void> {
+  const body = { id: desk.sourceId, ...fields };
+  const { status, message } = await desk.ask("PATCH", "/payment-source-extended", body);
+  expect(status, message).toBe(200);
+}
+
+/** Removes a wallet by force, in one of its roles. */
+async function remove(buying: BuyDesk, wallet: ChainWallet | undefined, role: string) {
+  const id = await env.DB.prepare(
+    "SELECT id FROM managed_wallet WHERE vkey = ? AND role = ? AND deleted_at IS NULL",
+  )
+    .bind(wallet?.vkey, role)
+    .first("id");
+  await change(buying, { [`Remove${role}Wallets`]: [{ id }], force: true });
+}
+
+describe("a lock that lands after its wallet was removed by force", () => {
+  it.each(["Selling", "Purchasing"] as const)("is found, and what follows it: %s", async (role) => {
+    const buying = await BuyDesk.open();
+    await buying.buy();
+    await buying.work();
+    const [seller] = buying.desk.sellers;
+    await remove(buying, role === "Selling" ? seller : buying.buyers["buyer-0"], role);
+    await buying.sync();
+    for (const side of ["payment", "purchase"] as const)
+      expect(await buying.only(side)).toMatchObject({
+        onChainState: "FundsLocked",
+        CurrentTransaction: { status: "Confirmed" },
+      });
+    await buying.chain.rollback(1, true);
+    await buying.chain.mine(2);
+    await buying.sync();
+    for (const side of ["payment", "purchase"] as const)
+      expect((await buying.only(side)).onChainState).toBe("FundsLocked");
+  });
+
+  it("is followed in order where the wallet is added again before it is read", async () => {
+    const buying = await BuyDesk.open();
+    await buying.buy();
+    await buying.work();
+    const [seller] = buying.desk.sellers;
+    await remove(buying, seller, "Selling");
+    await change(buying, {
+      AddSellingWallets: [{ walletMnemonic: seller.mnemonic, drives: "all" }],
+    });
+    await buying.sync();
+    for (const side of ["payment", "purchase"] as const)
+      expect((await buying.only(side)).onChainState).toBe("FundsLocked");
+    expect(
+      await buying.desk.ask("POST", "/payment/submit-result", {
+        network: "Preprod",
+        blockchainIdentifier: (await buying.only("payment")).blockchainIdentifier,
+        submitResultHash: RESULT,
+      }),
+    ).toMatchObject({ status: 200 });
+    await buying.desk.work();
+    await buying.sync();
+    expect(await buying.only("purchase")).toMatchObject({ onChainState: "ResultSubmitted" });
+  });
+
+  it("of somebody else's quote in the removed wallet's name makes no record", async () => {
+    const buying = await BuyDesk.open();
+    await remove(buying, buying.buyers["buyer-0"], "Purchasing");
+    await buying.chain.act([{ do: "lock", as: "a", version: "Web3ChainV1", buyer: "buyer-0" }]);
+    await buying.sync();
+    expect(await buying.shown("purchase")).toEqual([]);
+    expect(await buying.shown("payment")).toHaveLength(1);
+  });
+});
