@@ -7,6 +7,7 @@ import { type AutomaticSettings, HOLDS, type Holds, turnedOff } from "./reads/ho
 import { rowsOf, withinScope } from "./reads/scope.ts";
 import type { Side } from "./record.ts";
 import { withConfirmations, withHistories, withMetadata } from "./render.ts";
+import { PASSED_OVER } from "./transaction-record.ts";
 
 /** The change stamp that a diff is ordered by. */
 export type Stamp = "chain_changed_at" | "action_changed_at" | "changed_at";
@@ -101,6 +102,7 @@ const SHORTEST_ENTRY = 50;
 const HISTORIES = `,
   (SELECT group_concat(doc, '${NEXT_ENTRY}') FROM (
      SELECT doc FROM escrow_transaction WHERE record_id = page.id AND id IS NOT page.shown
+       AND status <> '${PASSED_OVER}'
      ORDER BY id DESC LIMIT ${LONGEST_HISTORY + 1})) AS transactions,
   (SELECT group_concat(doc, '${NEXT_ENTRY}') FROM (
      SELECT doc FROM escrow_action WHERE record_id = page.id

@@ -13,7 +13,7 @@ import { ENDED, MOVED_AT } from "./books/ended.ts";
 import { CHOSEN } from "./reads/chosen.ts";
 import { NEEDS_PERSON } from "./reads/needs-person.ts";
 import { IS_WANTED } from "./task-list/is-wanted.ts";
-import { TRANSACTION_STATUSES } from "./transaction-record.ts";
+import { PASSED_OVER, TRANSACTION_STATUSES } from "./transaction-record.ts";
 
 /** SQL: funds may still be locked, or are locked. */
 export const UNFINISHED = `CASE WHEN on_chain_state IS NULL THEN expired_at IS NULL
@@ -209,7 +209,7 @@ export const escrowTransaction = sqliteTable(
     /** Never changes. */
     id: text("id").notNull(),
     sourceId: text("source_id").notNull(),
-    status: text("status", { enum: TRANSACTION_STATUSES }).notNull(),
+    status: text("status", { enum: [...TRANSACTION_STATUSES, PASSED_OVER] }).notNull(),
     /** Null until it is in a block that was applied, like the next two. */
     blockHeight: integer("block_height"),
     txIndex: integer("tx_index"),

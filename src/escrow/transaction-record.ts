@@ -14,6 +14,12 @@ export const TRANSACTION_STATUSES = [
 ] as const;
 export type TransactionStatus = (typeof TRANSACTION_STATUSES)[number];
 
+/**
+ * Where a row of `escrow_transaction` says so instead: it locked something else than was asked for. It is kept
+ * so that a rollback takes back what that left on the record, and is not among the record's transactions.
+ */
+export const PASSED_OVER = "PassedOver";
+
 /** A transaction as the interface shows it (`CurrentTransaction`, `TransactionHistory`). */
 export interface TransactionRecord {
   /** Neither this nor `createdAt` ever changes. */

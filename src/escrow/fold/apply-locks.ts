@@ -36,6 +36,7 @@ export async function applyLocks(
   read: ReadTransaction,
   outputs: EscrowOutput[],
 ): Promise<void> {
+  const deviating = new Map<EscrowRecord, string[]>();
   for (const [position, lock] of outputs.entries()) {
     const sides = ourSides(changes, source, lock);
     if (sides.length === 0) continue;
@@ -76,13 +77,16 @@ export async function applyLocks(
       const faults = [...faultsOf(read, lock), ...(isRequested ? deviations(record, lock) : [])];
       const isOurs = (changes.stored(record, read.at.txHash)?.want ?? null) !== null;
       if (isRequested && !isOurs && faults.length > 0) {
-        passOver(changes, record, read, faults);
+        deviating.set(record, faults);
         continue;
       }
       record.wallet ??= nameOf(wallet);
       lockRecord(changes, record, read, lock, { faults, fee });
     }
   }
+  // Beside one that fits, others of the same transaction mean nothing.
+  for (const [record, faults] of deviating)
+    if (isUnlocked(record)) passOver(changes, record, read, faults);
 }
 
 /**
@@ -138,24 +142,22 @@ function faultsOf({ at }: ReadTransaction, { datum, output }: EscrowOutput): str
 function passOver(
   changes: ChangeSet,
   record: EscrowRecord,
-  { tx }: ReadTransaction,
+  { tx, at }: ReadTransaction,
   faults: string[],
 ): void {
-  const { error } = record.wanted;
-  const note = `Transaction ${tx.hash} locks something else: ${faults.join("; ")}`;
   // A cursor that was moved back reads it again.
-  if (error?.note.includes(tx.hash)) return;
+  if (changes.stored(record, tx.hash)?.transaction.status === "Confirmed") return;
+  const { error } = record.wanted;
   const noted = {
     isManual: error?.isManual ?? false,
-    type: "Unknown",
-    note: addNote(error?.note ?? null, note),
-    txHash: null,
+    type: "Unknown" as const,
+    note: addNote(
+      error?.note ?? null,
+      `Transaction ${tx.hash} locks something else: ${faults.join("; ")}`,
+    ),
+    txHash: tx.hash,
   };
-  changes.want(
-    record,
-    { ...record.wanted, error: noted },
-    { ...record.state, wasDeviatedFrom: true },
-  );
+  changes.passOver(record, error?.note.includes(tx.hash) ? error : noted, at, String(tx.fee));
 }
 
 function lockRecord(

@@ -14,6 +14,13 @@ export interface Taken {
   expiredAt: number | null;
 }
 
+export const NOTHING_TAKEN: Taken = {
+  ended: null,
+  error: null,
+  isErrorCleared: false,
+  expiredAt: null,
+};
+
 /** A record as it was before a transaction, as the transaction's row keeps it. */
 export interface Before {
   state: ChainState;

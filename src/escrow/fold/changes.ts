@@ -5,29 +5,23 @@ import type { RecordEvent } from "../../events/outbox.ts";
 import type { PricingType } from "../../registry/pricing.ts";
 import type { ChainState, EscrowRecord, LiveOutput, Side } from "../record.ts";
 import { type MovedStamps, renderPastAction } from "../render.ts";
-import type { TransactionRecord } from "../transaction-record.ts";
-import { type NextAction, nextActionOf, type Want, type Wanted } from "../wanted.ts";
-import { storedBefore, type Taken } from "./before.ts";
+import { PASSED_OVER, type TransactionRecord } from "../transaction-record.ts";
+import {
+  type NextAction,
+  nextActionOf,
+  type RecordError,
+  type Want,
+  type Wanted,
+} from "../wanted.ts";
+import { NOTHING_TAKEN, storedBefore, type Taken } from "./before.ts";
 import { type Beside, type Happening, recordEvent } from "./change-set/record-event.ts";
 import { RecordIndex } from "./change-set/record-index.ts";
+import {
+  inBlock,
+  type StoredTransaction,
+  type TransactionChange,
+} from "./change-set/transaction-rows.ts";
 import type { Deadline } from "./deadline.ts";
-
-/** A row of `escrow_transaction` to write. */
-export interface TransactionChange {
-  recordId: string;
-  transaction: TransactionRecord;
-  /** What it was made for; null: it is not ours. */
-  want: Want | null;
-  /** Once it is in a block: its place there, and `storedBefore` of the record. */
-  applied: { txIndex: number; before: string } | null;
-}
-
-/** A row of `escrow_transaction` as it was read. */
-export interface StoredTransaction {
-  recordId: string;
-  transaction: TransactionRecord;
-  want: Want | null;
-}
 
 /** What becomes of a record. */
 export type Change = Pick<EscrowRecord, "state" | "output" | "wanted" | "isWalletRemoved">;
@@ -124,25 +118,10 @@ export class ChangeSet {
 
   /** Moves a record to what it is after a transaction of the chain. */
   advance(record: EscrowRecord, step: Step, at: AddressTransaction, fees: string): void {
-    const { state: before, wanted } = record;
-    const stored = this.stored(record, at.txHash);
-    const transaction: TransactionRecord = {
-      id: stored?.transaction.id ?? this.#newId(),
-      createdAt: stored?.transaction.createdAt ?? this.now,
-      updatedAt: this.now,
-      txHash: at.txHash,
-      status: "Confirmed",
-      fees,
-      blockHeight: at.blockHeight,
-      blockTime: at.blockTime,
-      previousOnChainState: before.onChainState,
+    const { wanted } = record;
+    const transaction = this.#apply(record, "Confirmed", {
+      ...{ at, fees, taken: step.taken },
       newOnChainState: step.state.onChainState,
-    };
-    this.transactions.push({
-      recordId: record.id,
-      transaction,
-      want: stored?.want ?? null,
-      applied: { txIndex: at.txIndex, before: storedBefore(record, step.taken) },
     });
     const state = { ...step.state, transaction };
     this.stateText += JSON.stringify([state, step.output]).length;
@@ -152,6 +131,19 @@ export class ChangeSet {
     const open = wanted.underWay?.transaction;
     if (open && open.txHash !== at.txHash && step.wanted.underWay === null)
       this.write(record, { ...open, status: "RolledBack" }, wanted.want);
+  }
+
+  /**
+   * Notes on a record what locks something else than was asked for: it moves nothing, and undoing it takes
+   * the note back.
+   */
+  passOver(record: EscrowRecord, error: RecordError, at: AddressTransaction, fees: string): void {
+    const taken = { ...NOTHING_TAKEN, error: record.wanted.error };
+    this.#apply(record, PASSED_OVER, { at, fees, taken, newOnChainState: null });
+    const state = { ...record.state, wasDeviatedFrom: true as const };
+    const wanted = { ...record.wanted, error };
+    this.#keepAction(record, { state, wanted }, at.txHash);
+    this.#change(record, { ...record, state, wanted });
   }
 
   /** Takes a record back to what it was; the rows of its transactions are written elsewhere. */
@@ -195,6 +187,7 @@ export class ChangeSet {
     this.transactions.push({
       recordId: record.id,
       transaction: { ...transaction, updatedAt: this.now },
+      status: transaction.status,
       want,
       applied: null,
     });
@@ -215,6 +208,29 @@ export class ChangeSet {
       previousOnChainState: state.onChainState,
       newOnChainState: null,
     };
+  }
+
+  /** The row of a transaction that is in a block, with what the record was before it. */
+  #apply(
+    record: EscrowRecord,
+    status: TransactionChange["status"],
+    applied: {
+      at: AddressTransaction;
+      fees: string;
+      taken: Taken;
+      newOnChainState: OnChainState | null;
+    },
+  ): TransactionRecord {
+    const { at, taken, ...shown } = applied;
+    const stored = this.stored(record, at.txHash);
+    const { id = this.#newId(), createdAt = this.now } = stored?.transaction ?? {};
+    const previousOnChainState = record.state.onChainState;
+    const transaction = inBlock({ id, createdAt, previousOnChainState, ...shown }, at, this.now);
+    this.transactions.push({
+      ...{ recordId: record.id, transaction, status, want: stored?.want ?? null },
+      applied: { txIndex: at.txIndex, before: storedBefore(record, taken) },
+    });
+    return transaction;
   }
 
   /** Puts a record into what it is now: moves the stamps and emits the events that follow. */

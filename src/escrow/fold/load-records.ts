@@ -4,7 +4,7 @@ import type { EscrowRecord } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
 import type { TransactionRecord } from "../transaction-record.ts";
 import type { Want } from "../wanted.ts";
-import type { StoredTransaction } from "./changes.ts";
+import type { StoredTransaction } from "./change-set/transaction-rows.ts";
 import { identify } from "./escrow-outputs.ts";
 import type { EscrowSource, ReadTransaction } from "./source.ts";
 

@@ -107,11 +107,11 @@ function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
 }
 
 function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
-  const rows = changes.transactions.map(({ recordId, transaction, want, applied }) => ({
+  const rows = changes.transactions.map(({ recordId, transaction, status, want, applied }) => ({
     recordId,
     txHash: transaction.txHash,
     id: transaction.id,
-    status: transaction.status,
+    status,
     blockHeight: transaction.blockHeight,
     txIndex: applied?.txIndex ?? null,
     before: applied?.before ?? null,

@@ -5,7 +5,7 @@ import type { Backfill } from "../../sources/cursor.ts";
 import type { ChangeSet } from "../fold/changes.ts";
 import { writeChanges } from "../fold/write-changes.ts";
 import { renderTransaction } from "../render.ts";
-import type { TransactionRecord } from "../transaction-record.ts";
+import { PASSED_OVER, type TransactionRecord } from "../transaction-record.ts";
 import { ESCROW_TABLES, type EscrowCursor } from "./cursor.ts";
 
 /** Where the cursor goes with a batch. */
@@ -53,7 +53,10 @@ export async function commit(
   else cursor.backfill = backfill;
 }
 
-/** Marks transactions as rolled back, and deletes the action history they made. */
+/**
+ * Marks transactions as rolled back, and deletes the action history they made. Of those that were passed over
+ * nothing is left.
+ */
 export function undoStatements(undone: UndoneTransaction[]): Statement[] {
   const rows = undone.map(({ recordId, transaction }) => ({
     recordId,
@@ -63,6 +66,11 @@ export function undoStatements(undone: UndoneTransaction[]): Statement[] {
   }));
   const json = JSON.stringify(rows);
   return [
+    statement(
+      `DELETE FROM escrow_transaction WHERE status = '${PASSED_OVER}' AND (record_id, tx_hash) IN
+         (SELECT value->>'recordId', value->>'txHash' FROM json_each(?))`,
+      json,
+    ),
     statement(
       `UPDATE escrow_transaction SET status = 'RolledBack', fields = item.value->>'fields',
          doc = item.value->>'doc'

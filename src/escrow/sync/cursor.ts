@@ -3,6 +3,10 @@ import type { Database } from "../../db/client.ts";
 import type { Cursor, FollowerTables } from "../../indexer/cursor.ts";
 import type { Position } from "../../indexer/position.ts";
 import type { Backfill } from "../../sources/cursor.ts";
+import { PASSED_OVER } from "../transaction-record.ts";
+
+/** SQL, of `escrow_transaction`: it is in a block that was applied. */
+export const IS_APPLIED = `status IN ('Confirmed', '${PASSED_OVER}')`;
 
 export const ESCROW_TABLES: FollowerTables = {
   cursor: "source_cursor",
@@ -10,7 +14,7 @@ export const ESCROW_TABLES: FollowerTables = {
   hasLease: true,
   steps: {
     table: "escrow_transaction",
-    where: "status = 'Confirmed'",
+    where: IS_APPLIED,
     blockTime: "fields->>'blockTime'",
   },
 };

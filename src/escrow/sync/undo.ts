@@ -9,9 +9,10 @@ import { beforeOf } from "../fold/before.ts";
 import { ChangeSet } from "../fold/changes.ts";
 import { wantedBefore } from "../fold/wanted-after.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
-import type { TransactionRecord } from "../transaction-record.ts";
+import { PASSED_OVER, type TransactionRecord } from "../transaction-record.ts";
 import type { Want } from "../wanted.ts";
 import { type UndoneTransaction, undoStatements } from "./commit.ts";
+import { IS_APPLIED } from "./cursor.ts";
 
 /** Steps undone per batch. */
 const CHUNK = 100;
@@ -29,10 +30,10 @@ export async function undoSteps(
   now: number,
 ): Promise<UndoneSteps<ChangeSet>> {
   const rows = await db.all<UndoneRow>(
-    `SELECT ${ESCROW_COLUMNS}, before, fields, made_for FROM
-       (SELECT record_id, before, fields, want AS made_for, block_height, tx_index
+    `SELECT ${ESCROW_COLUMNS}, before, fields, made_for, status FROM
+       (SELECT record_id, before, fields, want AS made_for, status, block_height, tx_index
         FROM escrow_transaction
-        WHERE source_id = ? AND block_height > ? AND status = 'Confirmed'
+        WHERE source_id = ? AND block_height > ? AND ${IS_APPLIED}
         ORDER BY block_height DESC, tx_index DESC LIMIT ${CHUNK})
      JOIN escrow ON id = record_id
      ORDER BY block_height DESC, tx_index DESC`,
@@ -61,7 +62,10 @@ export async function undoSteps(
     const mayCome = madeFor !== null && !ended.has(transaction.txHash);
     if (mayCome) ours.push(transaction.txHash);
     const wanted = wantedBefore(record.wanted, { transaction, madeFor, before, mayCome });
-    changes.rewind(record, { state: before.state, output: null, wanted });
+    // That it ended with nothing but deviating locks is still so while another one stands.
+    const { onChainState } = before.state.wasDeviatedFrom ? record.state : before.state;
+    const state = row.status === PASSED_OVER ? { ...before.state, onChainState } : before.state;
+    changes.rewind(record, { state, output: null, wanted });
     undone.push({ recordId: row.id, transaction });
   }
   return {
@@ -76,6 +80,7 @@ interface UndoneRow extends EscrowRow {
   before: string;
   fields: string;
   made_for: string | null;
+  status: string;
 }
 
 /** Aborts the batch when one of them has ended meanwhile: nobody would tell its record. */

@@ -141,11 +141,17 @@ export async function foundOtherwise(service: Service): Promise<string[]> {
 }
 
 function comparable(state: ChainState | null): string {
-  // One that ends with nothing but deviating locks says so.
-  if (state === null || state.lock === null) return "unlocked";
+  if (state === null || state.lock === null) return unlocked(state);
   const { transaction, ...found } = state;
   const { txHash = null, status = null } = transaction ?? {};
   return JSON.stringify({ ...found, txHash, status });
+}
+
+/** One that ends with nothing but deviating locks says so, and a fold that knows no time does not end it. */
+function unlocked(state: ChainState | null): string {
+  const { wasDeviatedFrom = false, onChainState = null } = state ?? {};
+  if (wasDeviatedFrom) return "unlocked, and something else was locked";
+  return onChainState === null ? "unlocked" : `unlocked, and ${onChainState}`;
 }
 
 /** Escrows of ours at the contract that no record knows of, and no person is told of. */

@@ -164,6 +164,11 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
       ...deeds(["stepByHand", 627], ["round", 178], ["rollback", 172]),
     ],
   ],
+  [
+    "a lock of something else, which was rolled back, and of which its quote knew all the same",
+    "Web3ChainV1",
+    deeds(["request", 7], ["lockByHand", 10], ["round", 0], ["rollback", 7]),
+  ],
 ];
 
 function play(

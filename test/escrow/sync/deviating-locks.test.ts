@@ -1,0 +1,145 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { db } from "../../../src/db/client.ts";
+import { moveCursor } from "../../../src/sources/cursor.ts";
+import { emptyTables } from "../../support/app.ts";
+import { BuyDesk, type ShownEscrow } from "../../support/escrow/buying.ts";
+import { datumOf, HOUR } from "../../support/escrow/quoting.ts";
+
+beforeEach(emptyTables);
+
+/** A quote with a purchase that no wallet locks, and what is locked under its identifier. */
+class Quoted {
+  readonly buying: BuyDesk;
+  readonly #quote: ShownEscrow;
+
+  private constructor(buying: BuyDesk, quote: ShownEscrow) {
+    this.buying = buying;
+    this.#quote = quote;
+  }
+
+  static async open(): Promise<Quoted> {
+    const buying = await BuyDesk.open();
+    await buying.buy();
+    return new Quoted(buying, await buying.only("payment"));
+  }
+
+  order(amount: string, collateral = "0") {
+    const { desk } = this.buying;
+    return {
+      ...{ as: crypto.randomUUID(), version: "Web3ChainV1", buyer: "buyer-0", collateral },
+      funds: [{ unit: "", amount }],
+      datum: datumOf(this.#quote, desk.sellers[0].address),
+    };
+  }
+
+  /** Locks less than the price, in a block of its own. */
+  async lockLess(amount: string): Promise<string> {
+    const [locked] = await this.buying.chain.act([{ do: "lock", ...this.order(amount) }]);
+    await this.buying.sync();
+    return locked?.txHash ?? "";
+  }
+
+  /** Lets pay-by pass. */
+  async expire(): Promise<void> {
+    await this.buying.chain.advance(HOUR + 60_000);
+    await this.buying.chain.mine();
+    await this.buying.sync();
+  }
+
+  /** Takes the newest blocks out of the chain, and makes more without what was in them. */
+  async rollBack(blocks: number): Promise<string[]> {
+    const gone = await this.buying.chain.rollback(blocks);
+    await this.buying.chain.mine(blocks + 1);
+    await this.buying.sync();
+    return gone;
+  }
+
+  /** State, action, note and histories of the payment and of the purchase. */
+  async both() {
+    const all = [await this.buying.only("payment"), await this.buying.only("purchase")];
+    return all.map(({ onChainState, NextAction, CurrentTransaction, ...rest }) => ({
+      onChainState,
+      requestedAction: NextAction.requestedAction,
+      note: NextAction.errorNote,
+      current: CurrentTransaction,
+      transactions: rest.TransactionHistory,
+      actions: rest.ActionHistory,
+    }));
+  }
+}
+
+const noted = (...hashes: string[]) =>
+  expect.stringMatching(
+    `^${hashes.map((hash) => `Transaction ${hash} locks something else: [^;]*`).join("; then: ")}$`,
+  );
+const unshown = { current: null, transactions: [] };
+
+describe("a lock of something else that is rolled back", () => {
+  it("before pay-by leaves a quote that expires unpaid, as if it had never been", async () => {
+    const quoted = await Quoted.open();
+    const [payment, purchase] = await quoted.both();
+    const hash = await quoted.lockLess("4999999");
+    expect(await quoted.both()).toMatchObject([
+      { onChainState: null, requestedAction: "WaitingForExternalAction", note: noted(hash) },
+      { onChainState: null, requestedAction: "FundsLockingRequested", note: noted(hash) },
+    ]);
+    for (const one of await quoted.both()) expect(one).toMatchObject(unshown);
+    await quoted.rollBack(1);
+    expect(await quoted.both()).toEqual([payment, purchase]);
+    await quoted.expire();
+    for (const one of await quoted.both())
+      expect(one).toMatchObject({
+        ...unshown,
+        ...{ onChainState: null, requestedAction: "None", note: null },
+      });
+  });
+
+  it("after pay-by takes the verdict back with the last of them", async () => {
+    const quoted = await Quoted.open();
+    const first = await quoted.lockLess("4999998");
+    const second = await quoted.lockLess("4999999");
+    await quoted.expire();
+    const invalid = { onChainState: "FundsOrDatumInvalid", requestedAction: "None", ...unshown };
+    for (const one of await quoted.both())
+      expect(one).toMatchObject({ ...invalid, note: noted(first, second) });
+    await quoted.rollBack(2);
+    for (const one of await quoted.both())
+      expect(one).toMatchObject({ ...invalid, note: noted(first) });
+    await quoted.rollBack(4);
+    for (const one of await quoted.both())
+      expect(one).toMatchObject({
+        ...unshown,
+        ...{ onChainState: null, requestedAction: "None", note: null },
+      });
+  });
+
+  it("and comes again is noted again, once, however often it is read", async () => {
+    const quoted = await Quoted.open();
+    const hash = await quoted.lockLess("4999999");
+    const gone = await quoted.rollBack(1);
+    await quoted.buying.chain.replay(gone);
+    for (let pass = 0; pass < 2; pass++) {
+      await quoted.buying.sync();
+      for (const one of await quoted.both())
+        expect(one).toMatchObject({ ...unshown, note: noted(hash) });
+      await db(env).batch(moveCursor(quoted.buying.desk.sourceId, null));
+    }
+  });
+
+  it("beside one that fits, in the same transaction, leaves nothing with it", async () => {
+    const quoted = await Quoted.open();
+    const before = await quoted.both();
+    await quoted.buying.chain.act([
+      { do: "lockAll", orders: [quoted.order("4999999"), quoted.order("5000000")] },
+    ]);
+    await quoted.buying.sync();
+    expect((await quoted.both())[0]).toMatchObject({ onChainState: "FundsLocked", note: null });
+    await quoted.rollBack(1);
+    for (const [i, { onChainState, requestedAction, note }] of (await quoted.both()).entries())
+      expect(before[i]).toMatchObject({ onChainState, requestedAction, note });
+    await quoted.expire();
+    for (const one of await quoted.both())
+      expect(one).toMatchObject({ onChainState: null, requestedAction: "None", note: null });
+  });
+});
