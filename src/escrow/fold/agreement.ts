@@ -1,6 +1,7 @@
 import type { EscrowDatum } from "../../chain/escrow-datum.ts";
 import type { Funds } from "../../chain/network.ts";
 import type { EscrowRecord } from "../record.ts";
+import { mostCollateral } from "../requests/estimate.ts";
 import type { EscrowOutput } from "./source.ts";
 
 /** What is compared, as it was agreed and as the lock has it. */
@@ -34,6 +35,20 @@ export function deviations(
   return [
     ...compared.filter(([, one, other]) => one !== other).map(([what]) => `${what} is another`),
     ...fundsDeviations(agreed, output.funds, datum.collateralReturn),
+    ...(side === "payment" ? collateralDeviations({ datum, output }) : []),
+  ];
+}
+
+/**
+ * A contract of Web3ChainV1 takes its fee of all that is locked, the collateral included, which goes back to
+ * the buyer in full: the seller pays for it, so that a large one leaves nothing of the price.
+ */
+function collateralDeviations({ datum, output }: Pick<EscrowOutput, "datum" | "output">): string[] {
+  if (datum.version === "Web3ChainV2") return [];
+  const most = mostCollateral(datum, output.funds.filter(({ unit }) => unit !== "").length);
+  if (datum.collateralReturn <= most) return [];
+  return [
+    `a collateral of ${datum.collateralReturn} is locked, on which the seller would pay the contract's fee: at most ${most} is taken`,
   ];
 }
 

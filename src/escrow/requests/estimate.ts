@@ -61,6 +61,18 @@ function collateralOf(native: bigint, needed: bigint): bigint {
   return missing < MIN_COLLATERAL ? MIN_COLLATERAL : missing;
 }
 
+/**
+ * The largest collateral that a lock of a quote may have. None needs more than its output's deposit, whatever
+ * the price; twice that leaves room for how other services count bytes, and for another price of theirs.
+ *
+ * @param quote - the escrow's datum as it is locked
+ * @param tokens - how many units are locked beside the native coin
+ * @returns native minor units
+ */
+export function mostCollateral(quote: EscrowDatum, tokens: number): bigint {
+  return 2n * minimumOutput(quote, tokens);
+}
+
 /** The deposit of an escrow's output once it carries a result: it never is larger. */
 function minimumOutput(quote: EscrowDatum, tokens: number): bigint {
   const datum = encodeEscrowDatum({

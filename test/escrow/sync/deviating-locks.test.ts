@@ -75,6 +75,21 @@ const noted = (...hashes: string[]) =>
   );
 const unshown = { current: null, transactions: [] };
 
+it("a lock whose collateral would cost the seller much of the price is noted, and one that fits still taken", async () => {
+  const quoted = await Quoted.open();
+  const { chain } = quoted.buying;
+  const [large] = await chain.act([{ do: "lock", ...quoted.order("5000000", "370000000") }]);
+  await quoted.buying.sync();
+  const [payment] = await quoted.both();
+  expect(payment).toMatchObject({ ...unshown, onChainState: null });
+  expect(payment?.note).toMatch(
+    new RegExp(`^Transaction ${large?.txHash} locks something else: a collateral of 370000000`),
+  );
+  await chain.act([{ do: "lock", ...quoted.order("5000000", "5000000") }]);
+  await quoted.buying.sync();
+  expect((await quoted.both())[0]).toMatchObject({ onChainState: "FundsLocked", note: null });
+});
+
 describe("a lock of something else that is rolled back", () => {
   it("before pay-by leaves a quote that expires unpaid, as if it had never been", async () => {
     const quoted = await Quoted.open();
