@@ -8,7 +8,7 @@ import { nextOf } from "../reads/next.ts";
 import { withinScope } from "../reads/scope.ts";
 import type { EscrowRecord } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
-import type { Want } from "../wanted.ts";
+import { nextActionOf, standsStill, type Want } from "../wanted.ts";
 import { IS_WANTED } from "./is-wanted.ts";
 
 export const TASK_STATUSES = ["Waiting", "UnderWay", "NeedsPerson"] as const;
@@ -49,7 +49,7 @@ export async function listTasks(ledger: Database, query: TaskQuery, now: number)
 }
 
 function shownTask(record: EscrowRecord, want: Want, holds: Holds, now: number) {
-  const { underWay, error } = record.wanted;
+  const { underWay } = record.wanted;
   const window = windowOf(record, want.step);
   const [notBefore, deadline] = [window?.notBefore ?? null, window?.deadline ?? null];
   const status = statusOf(record);
@@ -60,7 +60,7 @@ function shownTask(record: EscrowRecord, want: Want, holds: Holds, now: number) 
     blockchainIdentifier: record.blockchainIdentifier,
     step: want.step,
     status,
-    reason: error?.note ?? reasonOf(record, status, notBefore, holds, now),
+    reason: nextActionOf(record).errorNote ?? reasonOf(record, status, notBefore, holds, now),
     since: isoTime(want.since),
     requestedById: want.by,
     notBefore: printed(notBefore),
@@ -73,9 +73,9 @@ function shownTask(record: EscrowRecord, want: Want, holds: Holds, now: number) 
   };
 }
 
-function statusOf({ wanted: { underWay, error } }: EscrowRecord): TaskStatus {
-  if (error?.isManual) return "NeedsPerson";
-  return underWay ? "UnderWay" : "Waiting";
+function statusOf(record: EscrowRecord): TaskStatus {
+  if (standsStill(record)) return "NeedsPerson";
+  return record.wanted.underWay ? "UnderWay" : "Waiting";
 }
 
 /** What a task waits for that has no note, for people. */

@@ -110,6 +110,8 @@ describe("a record whose wallet was removed", () => {
     await remove(buying);
     await desk.act("payment");
     expect((await buying.only("payment")).NextAction).toMatchObject(REMOVED);
+    const { data } = await buying.desk.ask<{ Tasks: object[] }>("GET", "/task?network=Preprod");
+    expect(data.Tasks).toMatchObject([{ status: "NeedsPerson", reason: NOTE }]);
     await addAgain(buying);
     expect(await seller(buying)).toMatchObject({ id: before.id, drives: "all" });
     await desk.act("payment");
