@@ -39,10 +39,12 @@ interface Booked {
 }
 
 async function write(escrows: readonly Booked[]): Promise<void> {
-  const changes = new ChangeSet([], Date.now(), 100);
-  for (const one of escrows) {
+  const now = Date.now();
+  const changes = new ChangeSet([], now, 100);
+  for (const [i, one] of escrows.entries()) {
     const { seller = [], buyer = [], protocolFee = [] } = one;
-    const record = makeRecord(one.side ?? "payment");
+    // Each is newer than the one before.
+    const record = makeRecord(one.side ?? "payment", { id: newId(now + i) });
     record.terms = {
       ...record.terms,
       funds: one.funds ?? native(5_000_000),
