@@ -5,10 +5,6 @@ import type { ReadTransaction } from "../../../src/escrow/fold/source.ts";
 import { makeRecord } from "../../support/sources/records.ts";
 
 const native = (amount: bigint) => [{ unit: "", amount: String(amount) }];
-const shown = (address: string, coins: bigint) => ({
-  address,
-  amount: [{ unit: "lovelace", quantity: String(coins) }],
-});
 const OUTPOINT = `${"cd".repeat(32)}#0`;
 
 describe("a dispute of Web3ChainV1 that a stranger's tool settles, without a name on its outputs", () => {
@@ -17,12 +13,16 @@ describe("a dispute of Web3ChainV1 that a stranger's tool settles, without a nam
 
   /** What the seller received of a settlement that the seller's wallet pays for. */
   async function received(inputs: bigint[], outputs: bigint[]) {
+    const atSeller = (amount: bigint) => ({
+      ...{ address: terms.seller, funds: [{ unit: "", amount }] },
+      ...{ datum: null, datumHash: null, hasReferenceScript: false },
+    });
     const read = {
-      tx: { outputs: [] },
-      utxos: async () => ({
-        inputs: inputs.map((coins) => shown(terms.seller, coins)),
-        outputs: outputs.map((coins) => shown(terms.seller, coins)),
-      }),
+      tx: {
+        inputs: inputs.map((_, index) => ({ txHash: "ef".repeat(32), index })),
+        outputs: outputs.map(atSeller),
+      },
+      spent: async ({ index }: { index: number }) => atSeller(inputs[index] ?? 0n),
     } as unknown as ReadTransaction;
     const ending = { onChainState: "DisputedWithdrawn" as const, outpoint: OUTPOINT };
     return (await settledBy(record, { feeReceiverAddress: null }, read, ending))?.seller;
