@@ -239,8 +239,8 @@ export class HotWallet extends DurableObject<Env> {
     const { SPENDING_JOURNAL } = this.env;
     const journal = SPENDING_JOURNAL.get(SPENDING_JOURNAL.idFromName(network));
     return {
-      enter: (stored, now) => journal.enter(vkey, stored, now),
-      hand: (transaction, stored, now) => journal.hand(vkey, transaction, stored, now),
+      enter: (...asked) => journal.enter(vkey, ...asked),
+      hand: (...asked) => journal.hand(vkey, ...asked),
       resume: (stored) => journal.resume(stored),
       remembered: (stored) => journal.remembered(vkey, stored),
     };

@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../src/env.ts";
-import { type Entry, type Handed, Journal } from "../src/wallets/spending/journal.ts";
+import { type Entry, Journal, type ReadAgain } from "../src/wallets/spending/journal.ts";
 
 /** The journal of a network's wallets: what a database that is set back cannot take along. */
 export class SpendingJournal extends DurableObject<Env> {
@@ -13,12 +13,12 @@ export class SpendingJournal extends DurableObject<Env> {
     );
   }
 
-  async enter(vkey: string, stored: number, now: number): Promise<Entry> {
-    return this.#journal.enter(vkey, stored, now);
+  async enter(...asked: Parameters<Journal["enter"]>): Promise<Entry | ReadAgain> {
+    return this.#journal.enter(...asked);
   }
 
-  async hand(vkey: string, transaction: Handed, stored: number, now: number): Promise<boolean> {
-    return this.#journal.hand(vkey, transaction, stored, now);
+  async hand(...asked: Parameters<Journal["hand"]>): Promise<boolean | ReadAgain> {
+    return this.#journal.hand(...asked);
   }
 
   async resume(stored: number): Promise<void> {

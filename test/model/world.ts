@@ -186,7 +186,7 @@ export class World {
         provider: this.ledger.seenBy(step, this.hasCalls),
         deadlineProvider: this.ledger.seenBy(step),
         journal: {
-          enter: (stored, now) => step(() => this.#journal.enter(keys.vkey, stored, now)),
+          enter: (...order) => step(() => this.#journal.enter(keys.vkey, ...order)),
           hand: (...order) => step(() => this.#journal.hand(keys.vkey, ...order)),
           resume: (stored) => step(() => this.#journal.resume(stored)),
           remembered: (stored) => step(() => this.#journal.remembered(keys.vkey, stored)),

@@ -23,6 +23,14 @@ export type Entry =
   | { haltedUntil: null; forgotten: Handed[] };
 
 /**
+ * Others have handed over more than the database was read to have stored. If it was read before they did, that
+ * proves nothing: it is judged by what is read once this was told.
+ */
+export interface ReadAgain {
+  highest: number;
+}
+
+/**
  * How long nothing is spent once a database was found to be set back: nothing that was handed over
  * before is valid any more, and a provider that lags has shown what was taken of it.
  */
@@ -45,7 +53,8 @@ INSERT OR IGNORE INTO journal VALUES (1, 0, NULL);`;
 /**
  * The journal of one network. `stored` is always how many transactions the database has seen stored by
  * all wallets of the network. It only grows, so a database that says less than what was stored when
- * a transaction was handed over has been set back.
+ * a transaction was handed over has been set back. `after` is the `highest` that was told before `stored`
+ * was read; null: none was; left out, as the version before leaves it: it is judged as it is.
  */
 export class Journal {
   readonly #execute: Execute;
@@ -60,14 +69,14 @@ export class Journal {
    *
    * @param now - epoch milliseconds
    */
-  enter(vkey: string, stored: number, now: number): Entry {
-    const haltedUntil = this.#look(stored, now);
-    if (haltedUntil !== null) return { haltedUntil };
+  enter(vkey: string, stored: number, now: number, after?: number | null): Entry | ReadAgain {
+    const look = this.#look(stored, now, after);
+    if (look !== null) return look;
     const forgotten = this.#execute<Handed>(
       "SELECT hash, written FROM handed WHERE vkey = ? AND is_forgotten = 1 ORDER BY stored, hash",
       vkey,
     );
-    return { haltedUntil, forgotten };
+    return { haltedUntil: null, forgotten };
   }
 
   /**
@@ -75,8 +84,15 @@ export class Journal {
    *
    * @returns whether it may be sent; not while the network's wallets are halted
    */
-  hand(vkey: string, { hash, written }: Handed, stored: number, now: number): boolean {
-    if (this.#look(stored, now) !== null) return false;
+  hand(
+    vkey: string,
+    { hash, written }: Handed,
+    stored: number,
+    now: number,
+    after?: number | null,
+  ): boolean | ReadAgain {
+    const look = this.#look(stored, now, after);
+    if (look !== null) return "highest" in look ? look : false;
     this.#execute(
       `INSERT INTO handed VALUES (?, ?, ?, ?, ?, 0)
        ON CONFLICT (hash) DO UPDATE SET handed_at = excluded.handed_at`,
@@ -101,16 +117,25 @@ export class Journal {
     );
   }
 
-  /** @returns until when nothing is spent, epoch milliseconds; null: nothing is in the way */
-  #look(stored: number, now: number): number | null {
+  /** @returns until when nothing is spent; null: nothing is in the way */
+  #look(
+    stored: number,
+    now: number,
+    after: number | null = Number.POSITIVE_INFINITY,
+  ): { haltedUntil: number } | ReadAgain | null {
     const [state] = this.#execute<{ highest: number; haltedUntil: number | null }>(
       "SELECT highest, halted_until AS haltedUntil FROM journal",
     );
     if (state === undefined) throw new Error("the journal has no row");
-    if (state.haltedUntil !== null || stored >= state.highest) return state.haltedUntil;
+    const { highest, haltedUntil } = state;
+    if (haltedUntil !== null) return { haltedUntil };
+    if (stored >= highest) return null;
+    if (after === null) return { highest };
+    // What others handed over since is as new as the reading.
+    if (stored >= after) return null;
     const until = now + HALT_MS;
     this.#execute("UPDATE journal SET halted_until = ?", until);
     this.#execute("UPDATE handed SET is_forgotten = 1 WHERE stored > ?", stored);
-    return until;
+    return { haltedUntil: until };
   }
 }

@@ -6,8 +6,8 @@ import { isInChain, isWaiting } from "./life.ts";
 import type { Run, WalletPorts } from "./ports.ts";
 import { happen } from "./record.ts";
 import { readBytes } from "./stored/transactions.ts";
-import { storedSoFar } from "./stored/wallet.ts";
 import { makerOf, type WalletTransaction } from "./transaction.ts";
+import { askJournal } from "./trouble/restored.ts";
 import { handedOf } from "./written.ts";
 
 /** A transaction that a node has accepted, and no block has after this, may have left its mempool. */
@@ -104,10 +104,13 @@ async function send(
   transaction: WalletTransaction,
   cbor: Uint8Array,
 ): Promise<Answer> {
-  const { provider, db, network, journal, vkey, requestId } = ports;
+  const { provider, journal, vkey, requestId } = ports;
   const { hash } = transaction;
-  const stored = await storedSoFar(db, network);
-  if (!(await journal.hand(handedOf(transaction), stored, ports.now()))) return "unknown";
+  const handed = handedOf(transaction);
+  const isKept = await askJournal(ports, (stored, after) =>
+    journal.hand(handed, stored, ports.now(), after),
+  );
+  if (!isKept) return "unknown";
   try {
     return await provider.submit(cbor);
   } catch (error) {

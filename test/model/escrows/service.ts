@@ -196,7 +196,7 @@ export class Service {
         sourceId: this.source.id,
         ...{ db, provider, deadlineProvider: provider },
         journal: {
-          enter: (stored, at) => step(() => this.#journal.enter(vkey, stored, at)),
+          enter: (...order) => step(() => this.#journal.enter(vkey, ...order)),
           hand: (...order) => step(() => this.#journal.hand(vkey, ...order)),
           resume: (stored) => step(() => this.#journal.resume(stored)),
           remembered: (stored) => step(() => this.#journal.remembered(vkey, stored)),

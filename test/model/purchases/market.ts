@@ -12,6 +12,7 @@ import { totals } from "../../../src/escrow/requests/sign.ts";
 import { escrowWorks } from "../../../src/escrow/tasks/works.ts";
 import { ApiError } from "../../../src/http/errors.ts";
 import { runWallet } from "../../../src/wallets/run.ts";
+import type { Journal } from "../../../src/wallets/spending/journal.ts";
 import { OutputView } from "../../../src/wallets/spending/outputs.ts";
 import { StaleWallet } from "../../../src/wallets/spending/stored/wallet.ts";
 import { d1Of } from "../d1.ts";
@@ -42,6 +43,10 @@ export class Market {
   readonly #others = PAYERS.map(() => new Map<string, OutputView>());
   /** When sync was at the tip last, since the database was set back. */
   #followedAt = Number.NEGATIVE_INFINITY;
+  /** Whether it was set back since wallets went on the last time, or ever. */
+  #isSetBack = false;
+  /** How often wallets were halted though it was not. */
+  needlessHalts = 0;
   #ids = 0;
 
   /** @param outputs - of each wallet, in coins of a million minor units */
@@ -125,13 +130,28 @@ export class Market {
   /** Sets the database back, and nothing else. */
   restore(): void {
     database.restore();
+    this.#isSetBack = true;
     this.#followedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** A process of one wallet, which may die at one of its steps. */
-  async run(n: number, faults: Faults = {}): Promise<void> {
+  /**
+   * A process of one wallet, which may die at one of its steps.
+   *
+   * @param late - its call to the journal, by its number, that is long on its way, and what others do before
+   *   it gets there
+   */
+  async run(
+    n: number,
+    faults: Faults = {},
+    late?: { at: number; others(): Promise<void> },
+  ): Promise<void> {
     const { row, keys } = PAYERS[n % PAYERS.length] as (typeof PAYERS)[number];
     const step = stepsOf(faults);
+    let calls = 0;
+    const toJournal: Step = async (call) => {
+      if (++calls === late?.at) await late.others();
+      return step(call);
+    };
     const db = this.#seen(step, faults.repeats ?? false);
     const provider = this.ledger.seenBy(step);
     const { vkey } = row;
@@ -140,9 +160,13 @@ export class Market {
         ...{ network: "Preprod", vkey, sourceId: SOURCE.id, db, provider },
         deadlineProvider: provider,
         journal: {
-          enter: (stored, now) => step(() => this.#journal.enter(vkey, stored, now)),
-          hand: (...order) => step(() => this.#journal.hand(vkey, ...order)),
-          resume: (stored) => step(() => this.#journal.resume(stored)),
+          enter: (...order) => toJournal(() => this.#noteHalt(this.#journal.enter(vkey, ...order))),
+          hand: (...order) => toJournal(() => this.#journal.hand(vkey, ...order)),
+          resume: (stored) =>
+            step(() => {
+              this.#isSetBack = false;
+              this.#journal.resume(stored);
+            }),
           remembered: (stored) => step(() => this.#journal.remembered(vkey, stored)),
         },
         hasFollowed: async (since) => this.#followedAt >= since,
@@ -172,6 +196,12 @@ export class Market {
       );
       if (!mayBe && !violates(error, "escrow.rev")) throw error;
     }
+  }
+
+  #noteHalt(entry: ReturnType<Journal["enter"]>): typeof entry {
+    if ("haltedUntil" in entry && entry.haltedUntil !== null && !this.#isSetBack)
+      this.needlessHalts++;
+    return entry;
   }
 
   #seen(step: Step, repeats: boolean): Database {

@@ -26,6 +26,7 @@ const NOTHING_WRONG = {
   wronglyTold: [],
   wronglyCharged: [],
   wrongAccounts: [],
+  needlessHalts: 0,
 };
 
 const ALL_RUN: readonly Deed[] = [...PAYERS.keys()].map((n) => ["run", n]);

@@ -8,7 +8,7 @@ import { ALL_OVER, PAYERS, QUOTES, SOURCE } from "./quotes.ts";
 /** What can happen while keys buy, each with a number that says how. */
 export const DEEDS = [
   ...["buy", "buy", "buy", "race", "race", "repeat", "cancel"],
-  ...["run", "run", "run", "runAll", "die", "mine", "mine", "follow", "follow"],
+  ...["run", "run", "run", "runAll", "overtake", "die", "mine", "mine", "follow", "follow"],
   ...["wait", "expire", "rollback", "evict", "fault", "lag", "save", "restore"],
 ] as const;
 export type Deed = readonly [kind: string, n: number];
@@ -71,6 +71,9 @@ export class PurchaseStory {
       case "runAll":
         await Promise.all([...PAYERS.keys(), n].map((i) => market.run(i)));
         break;
+      case "overtake":
+        await market.run(n, {}, { at: 1 + ((n >> 2) % 4), others: () => this.#others(n) });
+        break;
       case "die":
         await market.run(n, { dies: 1 + ((n >> 3) % 40), when: n % 2 === 0 ? "before" : "after" });
         break;
@@ -112,6 +115,13 @@ export class PurchaseStory {
     }
   }
 
+  /** What is done while a wallet's call to the journal is on its way. */
+  async #others(n: number): Promise<void> {
+    for (let i = 0; i < 4; i++) await this.#market.buy((n + 5 * i) % KEYS, n + i);
+    this.#market.pass(2_000);
+    for (const i of PAYERS.keys()) await this.#market.run(i);
+  }
+
   /** After the last fault everything comes to its end. @returns what is wrong then */
   async end() {
     const { ledger } = this.#market;
@@ -131,6 +141,7 @@ export class PurchaseStory {
         ({ charge, isLocked }) => charge !== null && (charge === "held") !== (isLocked === 1),
       ),
       wrongAccounts: this.#wrongAccounts(bought),
+      needlessHalts: this.#market.needlessHalts,
     };
   }
 

@@ -1,6 +1,6 @@
 /** What a wallet does about a database that was set back to an earlier state. */
 import { log } from "../../../log.ts";
-import type { Handed } from "../journal.ts";
+import type { Entry, Handed, ReadAgain } from "../journal.ts";
 import type { Run, WalletPorts } from "../ports.ts";
 import { remember } from "../record.ts";
 import { knownOf } from "../stored/transactions.ts";
@@ -20,16 +20,35 @@ const LOOK_AGAIN_MS = 30_000;
 export async function afterRestore(ports: WalletPorts, run: Run): Promise<Run | number> {
   const { db, network, journal } = ports;
   const now = ports.now();
-  const stored = await storedSoFar(db, network);
-  const entry = await journal.enter(stored, now);
+  const entry = await askJournal<Entry>(ports, (stored, after) =>
+    journal.enter(stored, now, after),
+  );
   if (entry.haltedUntil === null) return rememberAll(ports, run, entry.forgotten);
   if (now >= entry.haltedUntil && (await ports.hasFollowed(entry.haltedUntil))) {
-    await journal.resume(stored);
+    await journal.resume(await storedSoFar(db, network));
     return now;
   }
   log("warn", "wallet.halted", { network, wallet: ports.vkey, until: entry.haltedUntil });
   return Math.max(entry.haltedUntil, now + LOOK_AGAIN_MS);
 }
+
+/**
+ * Asks the journal whether the database, as it was read, has all that was handed over. Another wallet may have
+ * stored and handed over more since it was read: then it is read once more, and judged by that.
+ */
+export async function askJournal<Answer>(
+  { db, network }: Pick<WalletPorts, "db" | "network">,
+  ask: (stored: number, after: number | null) => Promise<Answer | ReadAgain>,
+): Promise<Answer> {
+  for (let after: number | null = null; ; ) {
+    const answer = await ask(await storedSoFar(db, network), after);
+    if (!isReadAgain(answer)) return answer;
+    after = answer.highest;
+  }
+}
+
+const isReadAgain = (answer: unknown): answer is ReadAgain =>
+  typeof answer === "object" && answer !== null && "highest" in answer;
 
 async function rememberAll(
   ports: WalletPorts,
