@@ -37,13 +37,13 @@ interface Told {
  * A transaction for something that is not wanted any more must not be stored: then the statements
  * abort the batch.
  *
- * @param wallet - whose transactions they are
+ * @param wallet - whose transactions they are; null: the payment source has it no more
  * @param now - epoch milliseconds
  */
 export async function moveRecords(
   db: Pick<Database, "all">,
   network: Network,
-  wallet: WalletName,
+  wallet: WalletName | null,
   moves: readonly Move[],
   now: number,
 ): Promise<Statement[]> {
@@ -71,7 +71,7 @@ export async function moveRecords(
 }
 
 /** @returns whether the batch may be written */
-function tell(changes: ChangeSet, told: Told, wallet: WalletName): boolean {
+function tell(changes: ChangeSet, told: Told, wallet: WalletName | null): boolean {
   const { record, txHash, phase } = told;
   const stored = changes.stored(record, txHash);
   switch (meaningOf(phase)) {
@@ -88,7 +88,7 @@ function tell(changes: ChangeSet, told: Told, wallet: WalletName): boolean {
 }
 
 /** A new transaction was stored. */
-function begin(changes: ChangeSet, told: Told, wallet: WalletName): boolean {
+function begin(changes: ChangeSet, told: Told, wallet: WalletName | null): boolean {
   const { record, wantId, txHash, spends = record.state.utxo } = told;
   const { want, underWay } = record.wanted;
   if (want?.id !== wantId || underWay !== null || standsStill(record)) return false;

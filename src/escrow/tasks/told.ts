@@ -1,5 +1,5 @@
 import type { Move } from "../../wallets/spending/history.ts";
-import type { Task, WalletWork } from "../../wallets/work.ts";
+import { type Task, WalletGone, type WalletWork } from "../../wallets/work.ts";
 import type { EscrowRecord } from "../record.ts";
 import { standsStill } from "../wanted.ts";
 import { changeRecords, recordsById } from "./change.ts";
@@ -15,6 +15,32 @@ export interface EscrowWork extends WalletWork {
 }
 
 type Telling = Pick<EscrowWork, "revision" | "unchanged" | "moved" | "notBuilt" | "hasTold">;
+
+/**
+ * The work of a wallet that its payment source has no more: nothing is begun, and records are told all the
+ * same what becomes of what was under way.
+ */
+export function watching(
+  name: string,
+  stands: EscrowWork["stands"],
+  { ledger, source: { network } }: Pick<EscrowPorts, "ledger" | "source">,
+): EscrowWork {
+  let hasTold = false;
+  return {
+    name,
+    stands,
+    revision: "escrow.rev",
+    takenOver: async () => [],
+    due: async () => ({ tasks: [], next: null }),
+    part: () => Promise.reject(new WalletGone("the payment source has not the wallet any more")),
+    async moved(moves, now) {
+      hasTold ||= moves.length > 0;
+      return moveRecords(ledger, network, null, moves, now);
+    },
+    notBuilt: async () => {},
+    hasTold: () => hasTold,
+  };
+}
 
 /**
  * How records are told what becomes of their tasks.

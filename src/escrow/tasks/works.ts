@@ -11,7 +11,8 @@ import { outputsSetAside } from "../disputes/store.ts";
 import type { WalletName } from "../record.ts";
 import { lockWork } from "./lock-work.ts";
 import { stepWork } from "./step-work.ts";
-import type { EscrowWork } from "./told.ts";
+import { LOCK_WORK, STEP_WORK } from "./task.ts";
+import { type EscrowWork, watching } from "./told.ts";
 
 /** What a wallet's object has for the escrows of a payment source. */
 export interface WorkPlace {
@@ -37,7 +38,8 @@ export function escrowWorks(place: WorkPlace): EscrowWork[] {
   const { ledger, source, wallets, provider } = place;
   const { network } = source;
   const row = wallets.find(({ vkey }) => vkey === place.vkey);
-  if (row === undefined) return [];
+  if (row === undefined)
+    return [watching(STEP_WORK, "lanes", place), watching(LOCK_WORK, "line", place)];
   const ports = { ledger, source, wallet: nameOf(row), drives: drivesOf(source, row) };
   const { collectionAddress } = row;
   const steps = stepWork({

@@ -46,6 +46,8 @@ export class Service {
   readonly database = database;
   /** Calls of the provider that fail from now on. */
   failingCalls = 0;
+  /** Whether the payment source has a party's wallet no more. */
+  readonly isRemoved: Record<Party, boolean> = { seller: false, buyer: false };
   readonly #journal = newJournal();
   readonly #views = { seller: new OutputView(), buyer: new OutputView() };
   readonly #others = new Map<string, OutputView>();
@@ -187,7 +189,8 @@ export class Service {
     const { vkey } = keys;
     const now = () => this.ledger.now;
     const chainTime = async (at: number) => at;
-    const place = { source: this.source, wallets: WALLETS, vkey, chainTime };
+    const wallets = WALLETS.filter((one) => one.vkey !== vkey || !this.isRemoved[party]);
+    const place = { source: this.source, wallets, vkey, chainTime };
     const hasProposals = database.all("SELECT 1 FROM dispute_proposal LIMIT 1").length > 0;
     return this.process(faults, async ({ db, provider, step }) => {
       await runWallet({

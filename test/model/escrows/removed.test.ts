@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { Service } from "./service.ts";
+import { BEGINS, QUOTES } from "./terms.ts";
+
+const [, QUOTE] = QUOTES.Web3ChainV2;
+/** Longer than a transaction is valid. */
+const OVER_MS = 15 * 60_000;
+
+beforeAll(() => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  for (const level of ["info", "warn", "error"] as const)
+    vi.spyOn(console, level).mockImplementation(() => {});
+});
+afterAll(() => {
+  vi.useRealTimers();
+});
+
+/** A lock that a node lost is under way when its wallet is removed. */
+async function removedAmidALock() {
+  vi.setSystemTime(BEGINS);
+  const service = new Service("Web3ChainV2", { seller: [100], buyer: [100, 50] });
+  const pass = (ms: number) => {
+    service.ledger.now += ms;
+    vi.setSystemTime(service.ledger.now);
+  };
+  await service.request("purchase", 1);
+  service.ledger.submitFaults = ["lostBefore"];
+  pass(2_000);
+  await service.run("buyer");
+  service.isRemoved.buyer = true;
+  return { service, pass, wanted: () => QUOTE && service.record("purchase", QUOTE)?.wanted };
+}
+
+it("tells a record that its transaction has ended when the wallet was removed meanwhile", async () => {
+  const { service, pass, wanted } = await removedAmidALock();
+  expect(wanted()?.underWay).not.toBeNull();
+  pass(OVER_MS);
+  service.ledger.mine();
+  await service.run("buyer");
+  expect(wanted()).toMatchObject({ underWay: null, want: { step: "FundsLocking" } });
+  const [row] = service.database.all("SELECT status FROM escrow_transaction");
+  expect(row).toEqual({ status: "FailedViaTimeout" });
+});
+
+it("begins nothing with a wallet that was removed, and all once it is added again", async () => {
+  const { service, pass, wanted } = await removedAmidALock();
+  const goOn = async (rounds: number) => {
+    for (let i = 0; i < rounds; i++) {
+      pass(60_000);
+      service.ledger.mine();
+      await service.sync();
+      await service.run("buyer");
+    }
+  };
+  pass(OVER_MS);
+  await goOn(3);
+  const count = () => service.database.all("SELECT 1 FROM wallet_transaction").length;
+  expect(count()).toBe(1);
+  service.isRemoved.buyer = false;
+  await goOn(8);
+  expect(count()).toBe(2);
+  expect(wanted()).toMatchObject({ want: null, underWay: null });
+  expect(QUOTE && service.record("purchase", QUOTE)?.state.onChainState).toBe("FundsLocked");
+});
