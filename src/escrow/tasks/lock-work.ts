@@ -1,10 +1,11 @@
-import type { ProtocolParameters } from "../../chain/provider/provider.ts";
+import { type ProtocolParameters, ProviderError } from "../../chain/provider/provider.ts";
 import { addAll, type Value } from "../../chain/transaction/value.ts";
 import { StepImpossible } from "../actions/escrow.ts";
 import { lockedFunds, lockPart } from "../actions/lock-part.ts";
 import type { EscrowRecord, WalletName } from "../record.ts";
 import { changeRecords, recordsById } from "./change.ts";
 import { type Bid, type Dealt, deal, mayUse, type Purser, shortageNote } from "./deal.ts";
+import { afterFailure } from "./failure.ts";
 import { chosenFor, dueLocks, everTried, nextDue, withoutWallet } from "./open.ts";
 import type { LockPorts } from "./ports.ts";
 import { LOCK_WORK, partsOf, taskIdOf } from "./task.ts";
@@ -100,6 +101,7 @@ async function dealPurchases(ports: LockPorts, now: number): Promise<boolean> {
     const { wanted } = record;
     if (!one || record.wallet !== null || wanted.want === null) return null;
     if ("wallet" in one) return { wanted, wallet: one.wallet };
+    if ("error" in one) return { wanted: afterFailure(record, ports.wallet, one.error, now) };
     return { wanted: waitingForFunds(record, one.short, now) };
   });
   const others = new Set(
@@ -110,8 +112,17 @@ async function dealPurchases(ports: LockPorts, now: number): Promise<boolean> {
   return hasEvents;
 }
 
+/** The provider did not say what the wallets hold. */
+interface Undealt {
+  record: EscrowRecord;
+  error: ProviderError;
+}
+
 /** Without a choice nobody has to be asked what the wallets hold. */
-async function dealtOf(ports: LockPorts, waiting: readonly EscrowRecord[]): Promise<Dealt[]> {
+async function dealtOf(
+  ports: LockPorts,
+  waiting: readonly EscrowRecord[],
+): Promise<(Dealt | Undealt)[]> {
   const { buyers } = ports;
   const withChoice = waiting.filter((record) => allowed(record, buyers).length > 1);
   const simple = waiting
@@ -121,8 +132,13 @@ async function dealtOf(ports: LockPorts, waiting: readonly EscrowRecord[]): Prom
       return only ? { record, wallet: only } : { record, short: null };
     });
   if (withChoice.length === 0) return simple;
-  const bids = await bidsOf(ports, withChoice);
-  return [...simple, ...deal(bids, await pursersOf(ports))];
+  try {
+    const bids = await bidsOf(ports, withChoice);
+    return [...simple, ...deal(bids, await pursersOf(ports))];
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return [...simple, ...withChoice.map((record) => ({ record, error }))];
+  }
 }
 
 const allowed = (record: EscrowRecord, buyers: readonly WalletName[]) =>

@@ -47,6 +47,8 @@ export class Market {
   #isSetBack = false;
   /** How often wallets were halted though it was not. */
   needlessHalts = 0;
+  /** Whether the provider has calls left for what has no deadline. */
+  hasCalls = true;
   #ids = 0;
 
   /** @param outputs - of each wallet, in coins of a million minor units */
@@ -153,12 +155,17 @@ export class Market {
       return step(call);
     };
     const db = this.#seen(step, faults.repeats ?? false);
-    const provider = this.ledger.seenBy(step);
+    const deadlineProvider = this.ledger.seenBy(step);
+    // As `walletProvider` has them: what is asked to follow transactions is of another class.
+    const { latestBlock, block, transaction, submit } = deadlineProvider;
+    const provider = this.hasCalls
+      ? deadlineProvider
+      : { ...this.ledger.seenBy(noCalls), latestBlock, block, transaction, submit };
     const { vkey } = row;
     try {
       await runWallet({
         ...{ network: "Preprod", vkey, sourceId: SOURCE.id, db, provider },
-        deadlineProvider: provider,
+        deadlineProvider,
         journal: {
           enter: (...order) => toJournal(() => this.#noteHalt(this.#journal.enter(vkey, ...order))),
           hand: (...order) => toJournal(() => this.#journal.hand(vkey, ...order)),
@@ -209,6 +216,10 @@ export class Market {
     return { ...database.seenBy(step, repeats), orm, bookmark: () => null };
   }
 }
+
+const noCalls: Step = async () => {
+  throw new ProviderError("no calls left for now", { status: 429 });
+};
 
 /** Others have their turn in between. */
 const turn: Step = async (run) => {
