@@ -18,6 +18,7 @@ type Chain = Pick<Provider, "block" | "transaction">;
  * @param open - all that are not final, in the order in which they were stored
  * @param tip - read before, so that what no block shows by now was in none up to the tip
  * @param threshold - confirmations that count, at least 1
+ * @returns nothing when the chain changed meanwhile
  * @throws ProviderError
  */
 export async function look(
@@ -57,7 +58,29 @@ export async function look(
     if (!makers.some((hash) => over.has(hash))) happenings.push(...ending);
     over.add(one.hash);
   }
-  return happenings;
+  return (await isOfOneChain(chain, open, places.found, tip)) ? happenings : [];
+}
+
+/**
+ * Whether what was found since the tip was read is of the tip's chain, as what stands is. Of two chains, what
+ * the first alone has would be taken to stand below what the second has, for ever.
+ */
+async function isOfOneChain(
+  chain: Chain,
+  open: readonly WalletTransaction[],
+  found: readonly NonNullable<Found>[],
+  tip: Block,
+): Promise<boolean> {
+  const others = found.filter(
+    ({ blockHeight, blockHash }) => hashAt(tip, blockHeight) !== blockHash,
+  );
+  if (others.length === 0) return true;
+  if (others.some(({ blockHeight }) => hashAt(tip, blockHeight) !== undefined)) return false;
+  const isAbove = ({ blockHeight }: { blockHeight: number | null }) =>
+    (blockHeight ?? 0) > tip.height;
+  // Nobody has looked whether those stand that are above the tip already.
+  if (others.some(isAbove) && open.some((one) => isAnchored(one) && isAbove(one))) return false;
+  return (await chain.block(tip.height))?.hash === tip.hash;
 }
 
 /**
@@ -131,6 +154,11 @@ class Places {
     this.#next = new Map(
       waiting.flatMap((one) => one.inputs.map((input) => [makerOf(input), one] as const)),
     );
+  }
+
+  /** What some block has of all that was asked for. */
+  get found(): NonNullable<Found>[] {
+    return [...this.#found.values()].filter((one) => one !== null);
   }
 
   async of(one: WalletTransaction): Promise<Found> {

@@ -39,6 +39,18 @@ function chain(height: number, held: Record<string, number> = {}, otherFrom = he
   };
 }
 
+/** A chain that forks once a transaction is asked for. */
+function forking(before: ReturnType<typeof chain>, after: ReturnType<typeof chain>) {
+  let now = before.provider;
+  return {
+    block: (at: number | string) => now.block(at),
+    transaction(hash: string) {
+      now = after.provider;
+      return now.transaction(hash);
+    },
+  };
+}
+
 describe("a look at the chain", () => {
   it("asks for the oldest that no block has, and not for what spends from it", async () => {
     const { provider, tip, calls } = chain(10);
@@ -51,7 +63,7 @@ describe("a look at the chain", () => {
     const { provider, tip, calls } = chain(10, { a: 9, b: 10 });
     const open = [transaction("a", ["x#0"]), transaction("b", ["a#0"]), transaction("c", ["b#0"])];
     const seen = await look(provider, open, tip, 2);
-    expect(calls).toEqual(["a", "c", "b"]);
+    expect(calls).toEqual(["a", "c", "b", "block 10"]);
     expect(seen.map(({ hash, event }) => `${hash} ${event}`)).toEqual([
       "a Seen",
       "a Deep",
@@ -76,7 +88,7 @@ describe("a look at the chain", () => {
         facts: { blockHeight, blockHash: `block ${blockHeight}`, blockTime: 0 },
       })),
     );
-    expect(calls).toEqual(["a", "h", "b", "d", "e", "f", "i"]);
+    expect(calls).toEqual(["a", "h", "b", "d", "e", "f", "i", "block 10"]);
   });
 
   it("asks for what spends what a failed script left of the collateral", async () => {
@@ -121,6 +133,42 @@ describe("a look at the chain", () => {
     const { provider, tip } = chain(11);
     const open = [transaction("a", ["x#0"], inBlock(12))];
     expect(await look(provider, open, tip, 2)).toEqual([]);
+  });
+
+  it.each([
+    ["at the tip's height", chain(10, { b: 10 }, 9), []],
+    ["above the tip", chain(12, { b: 12 }, 9), ["block 10"]],
+  ])(
+    "tells nothing when the chain forks during it, and one fork has what is found %s",
+    async (_, after, asked) => {
+      const before = chain(10);
+      const open = [transaction("a", ["x#0"], inBlock(9)), transaction("b", ["y#0"])];
+      expect(await look(forking(before, after), open, before.tip, 1)).toEqual([]);
+      expect([...before.calls, ...after.calls]).toEqual(["block 9", "b", ...asked]);
+    },
+  );
+
+  it("tells nothing of what is found above the tip while it is not known what stands there", async () => {
+    const { provider } = chain(13, { b: 13 }, 10);
+    const open = [transaction("a", ["x#0"], inBlock(12)), transaction("b", ["y#0"])];
+    expect(await look(provider, open, chain(10, {}, 10).tip, 1)).toEqual([]);
+  });
+
+  it("asks for the tip again when it finds what stands elsewhere, and not when it finds nothing", async () => {
+    const open = [transaction("a", ["x#0"])];
+    for (const [height, asked] of [
+      [8, ["a", "block 10"]],
+      [10, ["a"]],
+      [11, ["a", "block 10"]],
+    ] as const) {
+      const { provider, calls } = chain(11, { a: height });
+      const seen = await look(provider, open, chain(10).tip, 1);
+      expect(seen.map(({ event }) => event)).toContain("Seen");
+      expect(calls).toEqual(asked);
+    }
+    const { provider, calls, tip } = chain(10);
+    await look(provider, open, tip, 1);
+    expect(calls).toEqual(["a"]);
   });
 
   it("gives up the first of a line alone: the others fall with it", async () => {
