@@ -242,7 +242,7 @@ export class HotWallet extends DurableObject<Env> {
       enter: (...asked) => journal.enter(vkey, ...asked),
       hand: (...asked) => journal.hand(vkey, ...asked),
       resume: (stored) => journal.resume(stored),
-      remembered: (stored) => journal.remembered(vkey, stored),
+      remembered: (...told) => journal.remembered(vkey, ...told),
     };
   }
 

@@ -25,7 +25,7 @@ export class SpendingJournal extends DurableObject<Env> {
     this.#journal.resume(stored);
   }
 
-  async remembered(vkey: string, stored: number): Promise<void> {
-    this.#journal.remembered(vkey, stored);
+  async remembered(...told: Parameters<Journal["remembered"]>): Promise<void> {
+    this.#journal.remembered(...told);
   }
 }

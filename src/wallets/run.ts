@@ -1,7 +1,6 @@
 import { type Block, ProviderError } from "../chain/provider/provider.ts";
 import { providerAgainAt } from "./pauses.ts";
 import { build, CHECK_MS, dueOf, earliest, hasDeadline } from "./spending/build.ts";
-import type { Happening } from "./spending/history.ts";
 import { isWaiting } from "./spending/life.ts";
 import { look, overtaken } from "./spending/look.ts";
 import { beforeTasks } from "./spending/making/members.ts";
@@ -26,11 +25,11 @@ function isSeen({ view: { looked }, now }: WalletPorts, tip: Block): boolean {
   return looked !== null && looked.tip === tip.hash && now() - looked.at < CHECK_MS;
 }
 
-/** Sources of the transactions that have come to count. */
-function newlyConfirmed(before: Run, after: Run): ReadonlySet<string> {
+/** Has the sources read whose transactions have come to count. */
+async function tellConfirmed(ports: WalletPorts, before: Run, after: Run): Promise<void> {
   const counted = new Set(before.open.filter(isCounted).map(({ hash }) => hash));
   const found = after.open.filter((one) => isCounted(one) && !counted.has(one.hash));
-  return new Set(found.map(({ sourceId }) => sourceId));
+  if (found.length > 0) await ports.confirmed(new Set(found.map(({ sourceId }) => sourceId)));
 }
 
 const isCounted = ({ phase }: WalletTransaction) => phase === "Confirmed";
@@ -66,17 +65,18 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
   const isHurried = due.some(({ tasks }) => hasDeadline(tasks));
   const provider = isHurried ? ports.deadlineProvider : ports.provider;
   let tip: Block;
-  let happenings: Happening[];
+  let looked = run;
   try {
     tip = await provider.latestBlock();
-    happenings = [
-      ...(isSeen(ports, tip) ? [] : await look(provider, run.open, tip, ports.threshold)),
-      ...(await overtaken(works, run.open)),
-    ];
+    if (!isSeen(ports, tip))
+      for await (const happenings of look(provider, run.open, tip, ports.threshold))
+        looked = await happen(ports, looked, happenings);
+    looked = await happen(ports, looked, await overtaken(works, looked.open));
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     // What is stored may be taken by another place than a provider that bans.
-    const { open } = await sendAgain(ports, run, null);
+    const { open } = await sendAgain(ports, looked, null);
+    await tellConfirmed(ports, run, looked);
     for (const [i, work] of works.entries())
       await work.notBuilt(due[i]?.tasks ?? [], beforeTasks(error), ports.now());
     await tell(waitsForProvider(error));
@@ -85,9 +85,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     const isWaited = open.some(({ phase }) => isWaiting(phase));
     return isWaited ? again : providerAgainAt(error.retryAt, ports.now());
   }
-  const looked = await happen(ports, run, happenings);
-  const confirmed = newlyConfirmed(run, looked);
-  if (confirmed.size > 0) await ports.confirmed(confirmed);
+  await tellConfirmed(ports, run, looked);
   if (!isSeen(ports, tip)) ports.view.looked = { tip: tip.hash, at: ports.now() };
   const sent = await sendAgain(ports, looked, tip);
   const { run: built, next, hold } = await build(ports, sent, tip);

@@ -189,7 +189,7 @@ export class World {
           enter: (...order) => step(() => this.#journal.enter(keys.vkey, ...order)),
           hand: (...order) => step(() => this.#journal.hand(keys.vkey, ...order)),
           resume: (stored) => step(() => this.#journal.resume(stored)),
-          remembered: (stored) => step(() => this.#journal.remembered(keys.vkey, stored)),
+          remembered: (...told) => step(() => this.#journal.remembered(keys.vkey, ...told)),
         },
         hasFollowed: async () => true,
         confirmed: async () => {},

@@ -19,7 +19,7 @@ export interface Handed {
 export type Entry =
   /** The database was set back: no wallet of the network spends before then, epoch milliseconds. */
   | { haltedUntil: number }
-  /** Of this wallet's transactions those that the database may have forgotten. */
+  /** Of this wallet's transactions those that the database may have forgotten, the oldest; none: it has all. */
   | { haltedUntil: null; forgotten: Handed[] };
 
 /**
@@ -35,6 +35,8 @@ export interface ReadAgain {
  * before is valid any more, and a provider that lags has shown what was taken of it.
  */
 const HALT_MS = 8 * 60_000;
+/** Forgotten transactions that are told, and stored again, at once. */
+const MOST_FORGOTTEN = 100;
 /** How far back a database can be set (D1 Time Travel: 30 days), and a day. */
 const KEPT_MS = 31 * 24 * 60 * 60_000;
 
@@ -73,7 +75,8 @@ export class Journal {
     const look = this.#look(stored, now, after);
     if (look !== null) return look;
     const forgotten = this.#execute<Handed>(
-      "SELECT hash, written FROM handed WHERE vkey = ? AND is_forgotten = 1 ORDER BY stored, hash",
+      `SELECT hash, written FROM handed WHERE vkey = ? AND is_forgotten = 1
+       ORDER BY stored, hash LIMIT ${MOST_FORGOTTEN}`,
       vkey,
     );
     return { haltedUntil: null, forgotten };
@@ -109,11 +112,11 @@ export class Journal {
   }
 
   /** Forgotten transactions of a wallet are in the database again. */
-  remembered(vkey: string, stored: number): void {
+  remembered(vkey: string, hashes: readonly string[], stored: number): void {
     this.#execute(
-      "UPDATE handed SET is_forgotten = 0, stored = ? WHERE vkey = ? AND is_forgotten = 1",
-      stored,
-      vkey,
+      `UPDATE handed SET is_forgotten = 0, stored = ? WHERE vkey = ? AND is_forgotten = 1
+       AND hash IN (SELECT value FROM json_each(?))`,
+      ...[stored, vkey, JSON.stringify(hashes)],
     );
   }
 

@@ -6,6 +6,8 @@ import { makerOf, type WalletTransaction } from "./transaction.ts";
 
 /** Slots (seconds) after its validity in which a lagging provider may still show a transaction. */
 const LATE_SLOTS = 120;
+/** Transactions that are asked for before what they told is given back: a run may end before all are. */
+const PORTION = 100;
 /** Blocks above which nothing is undone any more, as far as wallets go. */
 const FINAL_DEPTH = 20;
 
@@ -18,21 +20,21 @@ type Chain = Pick<Provider, "block" | "transaction">;
  * @param open - all that are not final, in the order in which they were stored
  * @param tip - read before, so that what no block shows by now was in none up to the tip
  * @param threshold - confirmations that count, at least 1
- * @returns nothing when the chain changed meanwhile
+ * @returns what happened, in portions; no more once the chain changed meanwhile
  * @throws ProviderError
  */
-export async function look(
+export async function* look(
   chain: Chain,
   open: readonly WalletTransaction[],
   tip: Block,
   threshold: number,
-): Promise<Happening[]> {
+): AsyncGenerator<Happening[], void> {
   const gone = await goneFrom(chain, open, tip);
   const stands = (one: WalletTransaction) => isAnchored(one) && !gone.has(one);
   const standing = open.filter(stands);
   // Of one that failed there is what its collateral returned.
   const inChain = new Set(standing.map(({ hash }) => hash));
-  const happenings: Happening[] = [...gone].map(({ hash }) => ({ hash, event: "Gone" }));
+  let happenings: Happening[] = [...gone].map(({ hash }) => ({ hash, event: "Gone" }));
   happenings.push(...standing.flatMap((one) => depthOf(one, tip, threshold)));
 
   const known = new Set(open.map(({ hash }) => hash));
@@ -41,8 +43,14 @@ export async function look(
     chain,
     open.filter(({ phase }) => isWaiting(phase)),
   );
+  let told = 0;
   for (const one of open) {
     if (stands(one)) continue;
+    if (places.asked - told >= PORTION) {
+      if (!(await isOfOneChain(chain, open, places.found, tip))) return;
+      yield happenings;
+      [happenings, told] = [[], places.asked];
+    }
     const makers = one.inputs.map(makerOf).filter((hash) => known.has(hash));
     if (makers.every((hash) => inChain.has(hash))) {
       const seen = await seenAs(places, one, tip, threshold);
@@ -58,7 +66,7 @@ export async function look(
     if (!makers.some((hash) => over.has(hash))) happenings.push(...ending);
     over.add(one.hash);
   }
-  return (await isOfOneChain(chain, open, places.found, tip)) ? happenings : [];
+  if (await isOfOneChain(chain, open, places.found, tip)) yield happenings;
 }
 
 /**
@@ -154,6 +162,11 @@ class Places {
     this.#next = new Map(
       waiting.flatMap((one) => one.inputs.map((input) => [makerOf(input), one] as const)),
     );
+  }
+
+  /** How many were asked for. */
+  get asked(): number {
+    return this.#found.size;
   }
 
   /** What some block has of all that was asked for. */

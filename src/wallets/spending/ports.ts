@@ -19,7 +19,7 @@ export interface WalletJournal {
     after: number | null,
   ): Promise<boolean | ReadAgain>;
   resume(stored: number): Promise<void>;
-  remembered(stored: number): Promise<void>;
+  remembered(hashes: readonly string[], stored: number): Promise<void>;
 }
 
 /** Everything that a wallet's run reaches beyond itself. */

@@ -202,7 +202,7 @@ export class Service {
           enter: (...order) => step(() => this.#journal.enter(vkey, ...order)),
           hand: (...order) => step(() => this.#journal.hand(vkey, ...order)),
           resume: (stored) => step(() => this.#journal.resume(stored)),
-          remembered: (stored) => step(() => this.#journal.remembered(vkey, stored)),
+          remembered: (...told) => step(() => this.#journal.remembered(vkey, ...told)),
         },
         hasFollowed: (since) => haveFollowed(db, [this.source.id], since),
         confirmed: async () => {},

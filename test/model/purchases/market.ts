@@ -174,7 +174,7 @@ export class Market {
               this.#isSetBack = false;
               this.#journal.resume(stored);
             }),
-          remembered: (stored) => step(() => this.#journal.remembered(vkey, stored)),
+          remembered: (...told) => step(() => this.#journal.remembered(vkey, ...told)),
         },
         hasFollowed: async (since) => this.#followedAt >= since,
         confirmed: async () => {},

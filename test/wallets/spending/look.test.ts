@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Block } from "../../../src/chain/provider/provider.ts";
-import { look } from "../../../src/wallets/spending/look.ts";
+import type { Happening } from "../../../src/wallets/spending/history.ts";
+import { look as lookInPortions } from "../../../src/wallets/spending/look.ts";
 import type { WalletTransaction } from "../../../src/wallets/spending/transaction.ts";
 import { transaction } from "./transactions.ts";
 
@@ -10,6 +11,13 @@ const inBlock = (blockHeight: number, phase: WalletTransaction["phase"] = "InBlo
   blockHash: `block ${blockHeight}`,
   blockTime: 0,
 });
+
+/** All portions together. */
+async function look(...asked: Parameters<typeof lookInPortions>) {
+  const all: Happening[] = [];
+  for await (const some of lookInPortions(...asked)) all.push(...some);
+  return all;
+}
 
 /** A chain with blocks up to a height, and which of them hold which transactions. */
 function chain(height: number, held: Record<string, number> = {}, otherFrom = height + 1) {
@@ -169,6 +177,21 @@ describe("a look at the chain", () => {
     const { provider, calls, tip } = chain(10);
     await look(provider, open, tip, 1);
     expect(calls).toEqual(["a"]);
+  });
+
+  it("gives back what many have come to in portions, so that a run that ends early has got so far", async () => {
+    const many = Array.from({ length: 450 }, (_, i) =>
+      transaction(`t${i}`, [i === 0 ? "x#0" : `t${i - 1}#0`]),
+    );
+    const { provider, tip } = chain(
+      450,
+      Object.fromEntries(many.map(({ hash }, i) => [hash, i + 1])),
+    );
+    const hashes: Set<string>[] = [];
+    for await (const some of lookInPortions(provider, many, tip, 1))
+      hashes.push(new Set(some.map(({ hash }) => hash)));
+    expect(hashes.map(({ size }) => size)).toEqual([99, 100, 100, 100, 51]);
+    expect(new Set(hashes.flatMap((some) => [...some])).size).toBe(450);
   });
 
   it("gives up the first of a line alone: the others fall with it", async () => {

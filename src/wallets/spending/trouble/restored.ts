@@ -20,10 +20,14 @@ const LOOK_AGAIN_MS = 30_000;
 export async function afterRestore(ports: WalletPorts, run: Run): Promise<Run | number> {
   const { db, network, journal } = ports;
   const now = ports.now();
-  const entry = await askJournal<Entry>(ports, (stored, after) =>
-    journal.enter(stored, now, after),
-  );
-  if (entry.haltedUntil === null) return rememberAll(ports, run, entry.forgotten);
+  const enter = () =>
+    askJournal<Entry>(ports, (stored, after) => journal.enter(stored, now, after));
+  let entry = await enter();
+  // Each portion is stored by itself: a run that ends early has got so far.
+  for (let known = run; entry.haltedUntil === null; entry = await enter()) {
+    if (entry.forgotten.length === 0) return known;
+    known = await rememberSome(ports, known, entry.forgotten);
+  }
   if (now >= entry.haltedUntil && (await ports.hasFollowed(entry.haltedUntil))) {
     await journal.resume(await storedSoFar(db, network));
     return now;
@@ -50,17 +54,14 @@ export async function askJournal<Answer>(
 const isReadAgain = (answer: unknown): answer is ReadAgain =>
   typeof answer === "object" && answer !== null && "highest" in answer;
 
-async function rememberAll(
+async function rememberSome(
   ports: WalletPorts,
   run: Run,
   forgotten: readonly Handed[],
 ): Promise<Run> {
-  if (forgotten.length === 0) return run;
   const { db, network, journal } = ports;
-  const known = await knownOf(
-    db,
-    forgotten.map(({ hash }) => hash),
-  );
+  const hashes = forgotten.map(({ hash }) => hash);
+  const known = await knownOf(db, hashes);
   const now = ports.now();
   const lost = forgotten
     .filter(({ hash }) => !known.has(hash))
@@ -69,6 +70,6 @@ async function rememberAll(
       sequence: run.wallet.sequence + i + 1,
     }));
   const after = lost.length === 0 ? run : await remember(ports, run, lost);
-  await journal.remembered(await storedSoFar(db, network));
+  await journal.remembered(hashes, await storedSoFar(db, network));
   return after;
 }
