@@ -2,11 +2,12 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Env } from "../../src/env.ts";
 import { publishNeeded } from "../../src/payment-sources/reference-script/automatic.ts";
-import { emptyTables } from "../support/app.ts";
+import { emptyJournals, emptyTables } from "../support/app.ts";
 import { BuyDesk } from "../support/escrow/buying.ts";
 import { insertRows } from "../support/insert-rows.ts";
 import { ASLEEP } from "../support/objects.ts";
 import { RegistrationDesk } from "../support/registry/registration.ts";
+import { saveDatabase } from "../support/restore.ts";
 
 beforeEach(emptyTables);
 
@@ -62,6 +63,34 @@ describe("POST and DELETE /payment-source-extended/reference-script", () => {
     expect((await show(desk)).data.state).toBe("Withdrawn");
     expect(await carried(desk)).toEqual([]);
     expect((await publish(desk)).status).toBe(200);
+  });
+
+  it("end with what has been spent already, as after a restore, and publish it again", async () => {
+    const desk = await RegistrationDesk.open();
+    await publish(desk);
+    await desk.settle();
+    const restore = await saveDatabase();
+    await withdraw(desk);
+    await desk.settle();
+    const { data: withdrawn } = await show(desk);
+    await restore();
+    await emptyJournals();
+    expect((await show(desk)).data.state).toBe("Published");
+
+    await withdraw(desk);
+    await desk.chain.mine(25);
+    await desk.settle();
+    const { output, txHash } = withdrawn;
+    expect((await show(desk)).data).toMatchObject({
+      state: "Withdrawn",
+      output,
+      txHash,
+      error: null,
+    });
+    expect((await publish(desk)).status).toBe(200);
+    await desk.settle();
+    expect((await show(desk)).data.state).toBe("Published");
+    expect(await carried(desk)).toHaveLength(1);
   });
 
   it("refuse a second one, one that is not published, and what is not there", async () => {

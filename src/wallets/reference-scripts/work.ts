@@ -1,4 +1,5 @@
 import type { Network } from "../../chain/network.ts";
+import type { Provider } from "../../chain/provider/provider.ts";
 import { TransactionTooLarge } from "../../chain/transaction/build.ts";
 import type { PlannedOutput } from "../../chain/transaction/plan.ts";
 import { minimumCoin } from "../../chain/transaction/selection.ts";
@@ -67,9 +68,11 @@ export function referenceScriptWork(
       };
     },
 
-    async part({ id }, { parameters }) {
+    async part({ id }, { parameters, provider }) {
       const row = rowOf(id);
       if (purposeOf(row) === "Publish") return publishPart(row, parameters);
+      const spender = await spenderOf(row, provider);
+      if (spender !== undefined) throw new OutputSpent(spender);
       if (row.output !== null && (await isRead(db, wallet.network, row.output)))
         throw new NotYet("waits for transactions that read the script", Date.now() + WAIT_MS);
       return withdrawPart(row);
@@ -97,6 +100,26 @@ export function referenceScriptWork(
       );
     },
   };
+}
+
+/** Somebody who has the wallet's key has spent the output already, or a transaction that nobody remembers. */
+class OutputSpent extends Error {
+  override name = "OutputSpent";
+  /** Hash of the transaction. */
+  readonly by: string;
+
+  constructor(by: string) {
+    super(`the transaction ${by} has spent the output`);
+    this.by = by;
+  }
+}
+
+async function spenderOf(
+  { output }: ReferenceScriptRow,
+  provider: Pick<Provider, "spenders">,
+): Promise<string | undefined> {
+  const [txHash = "", index] = (output ?? "").split("#");
+  return (await provider.spenders(txHash))?.get(Number(index));
 }
 
 /** An output of the wallet itself, which it never spends for anything else. */
@@ -140,7 +163,13 @@ function changeBy(
   const { purpose, deposit = null } = task.detail as { purpose: Purpose; deposit?: string | null };
   const { hash, phase, error } = transaction;
   const isOfRow = row.state === "Published" || row.state === "Withdrawn" || row.txHash === hash;
-  if (purpose !== purposeOfState(row)) return null;
+  // What has taken the output back counts, also of a row that has forgotten, or given up, that it should.
+  const isTaken =
+    purpose === "Withdraw" &&
+    meaningOf(phase) === "Landed" &&
+    row.output !== null &&
+    transaction.inputs.includes(row.output);
+  if (!isTaken && purpose !== purposeOfState(row)) return null;
   const made = purpose === "Publish" ? { output: `${hash}#0`, deposit } : {};
   switch (meaningOf(phase)) {
     case "UnderWay":
@@ -176,6 +205,8 @@ function afterFailure(row: ReferenceScriptRow, error: unknown, now: number): Ref
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof WalletGone || error instanceof TransactionTooLarge)
     return { state: "Failed", error: message, dueAt: null };
+  if (error instanceof OutputSpent)
+    return { state: "Withdrawn", txHash: error.by, error: null, failures: 0, dueAt: null };
   const wait = waitOf(error, now);
   if (wait) return wait;
   log("warn", "reference_script.failed", { id: row.id, error: String(error) });
