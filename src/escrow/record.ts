@@ -1,10 +1,10 @@
 import type { Network, OnChainState, PaymentSourceType } from "../chain/network.ts";
 import type { PricingType } from "../registry/pricing.ts";
+import type { Side } from "./side.ts";
 import type { TransactionRecord } from "./transaction-record.ts";
 import type { Wanted } from "./wanted.ts";
 
-/** `payment`: we hold the seller's wallet. `purchase`: we hold the buyer's. */
-export type Side = "payment" | "purchase";
+export type { Side };
 
 /** An amount as stored: decimal text of minor units; `unit` is `""` for the native coin. */
 export interface StoredFunds {

@@ -1,6 +1,6 @@
 import { ON_CHAIN_STATES, type OnChainState } from "../../chain/network.ts";
 import { REDEEMERS } from "../../chain/redeemer.ts";
-import type { Side } from "../record.ts";
+import type { Side } from "../side.ts";
 
 export const PAYMENT_ACTIONS = [
   "None",
