@@ -61,7 +61,10 @@ export function hashOf(identifier: string): string {
 }
 
 /** An output as a record keeps it while it holds the funds. */
-export function liveOutput(txHash: string, { index, output }: EscrowOutput): LiveOutput | null {
+export function liveOutput(
+  txHash: string,
+  { index, output }: Pick<EscrowOutput, "index" | "output">,
+): LiveOutput | null {
   if (output.datum === null) return null;
   return {
     utxo: `${txHash}#${index}`,

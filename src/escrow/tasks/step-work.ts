@@ -1,7 +1,9 @@
 import type { Provider } from "../../chain/provider/provider.ts";
 import { timeOfSlot } from "../../chain/slots.ts";
+import { outputAt } from "../../chain/transaction/decode.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import { newId } from "../../db/id.ts";
+import { decodeSent } from "../../indexer/decode.ts";
 import { FormerMayLand, type Stand, type Task } from "../../wallets/work.ts";
 import { scriptOf } from "../actions/contract-script.ts";
 import { type Escrow, readEscrow, StepImpossible } from "../actions/escrow.ts";
@@ -10,6 +12,7 @@ import { stepPart } from "../actions/step-part.ts";
 import { canBeOvertaken, isStepPossible, windowOf } from "../actions/windows.ts";
 import { isWorth, NOT_WORTH } from "../actions/worth.ts";
 import { stepByItself, waitsUntil } from "../fold/due-at.ts";
+import { liveOutput } from "../fold/escrow-outputs.ts";
 import type { EscrowRecord, LiveOutput } from "../record.ts";
 import { AUTOMATIC, standsStill, type Want } from "../wanted.ts";
 import { changeRecords, recordsById } from "./change.ts";
@@ -188,20 +191,14 @@ async function liveEscrow(record: EscrowRecord, provider: Stand["provider"]): Pr
 }
 
 async function outputOf(
-  { state: { utxo } }: EscrowRecord,
-  provider: Pick<Provider, "transactionUtxos">,
+  { sourceId, state: { utxo } }: EscrowRecord,
+  provider: Pick<Provider, "transactionCbor">,
 ): Promise<LiveOutput> {
   const [hash = "", index = ""] = utxo?.split("#") ?? [];
-  const found = await provider.transactionUtxos(hash);
-  const output = found?.outputs.find(({ outputIndex }) => outputIndex === Number(index));
+  const cbor = await provider.transactionCbor(hash);
+  const output = cbor && outputAt(decodeSent(sourceId, hash, cbor), Number(index));
   if (!output) throw new FormerMayLand("the provider does not show the escrow's output");
-  if (output.inlineDatum === null) throw new StepImpossible("the escrow has no datum");
-  return {
-    utxo: utxo ?? "",
-    value: output.amount.map(({ unit, quantity }) => ({
-      unit: unit === "lovelace" ? "" : unit,
-      amount: quantity,
-    })),
-    datum: output.inlineDatum,
-  };
+  const live = liveOutput(hash, { index: Number(index), output });
+  if (live === null) throw new StepImpossible("the escrow has no datum");
+  return live;
 }
