@@ -2,9 +2,10 @@ import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
+import type { Split } from "../actions/split.ts";
 import { type EscrowRecord, lockOf } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
-import { type AdminSignature, agreeingOf, type Split } from "./message.ts";
+import { type AdminSignature, agreeingOf } from "./message.ts";
 import { proposalsOf } from "./store.ts";
 import type { PreparedSettlement, ProposalRow } from "./tables.ts";
 

@@ -7,24 +7,11 @@ import { type CoseSignature, isCoseValid, readCoseSign1 } from "../../chain/cose
 import { isSignedBy } from "../../chain/ed25519.ts";
 import { bytesToHex, hexToBytes } from "../../chain/hex.ts";
 import { keyHash } from "../../chain/keys.ts";
-import {
-  decodePlutusData,
-  encodePlutusData,
-  type PlutusData,
-  PlutusDataError,
-  type PlutusMap,
-} from "../../chain/plutus/data.ts";
-import { byteString, constr, entriesOf } from "../../chain/plutus/fields.ts";
+import { encodePlutusData } from "../../chain/plutus/data.ts";
 import { encodeRedeemer, REDEEMERS } from "../../chain/redeemer.ts";
 import type { OutputReference } from "../../chain/transaction/plan.ts";
 import { readWitnesses } from "../../chain/transaction/witnesses.ts";
-import type { StoredFunds } from "../record.ts";
-
-/** How an escrow's funds are divided. */
-export interface Split {
-  buyer: readonly StoredFunds[];
-  seller: readonly StoredFunds[];
-}
+import { type Split, valueData } from "../actions/split.ts";
 
 /** An administrator's signature as the redeemer, or the transaction, carries it, hex. */
 export interface AdminSignature {
@@ -42,7 +29,6 @@ export function agreeingOf(administrators: readonly string[], signed: readonly A
 }
 
 const DIGEST = { dkLen: 28 };
-const POLICY_ID_LENGTH = 56;
 /** The contract takes no longer ones. */
 const MOST_HEADER_BYTES = 256;
 
@@ -66,23 +52,6 @@ export function settlementRedeemer(
       fields: [publicKey, headers, signature].map(hexToBytes),
     })),
   ]);
-}
-
-/**
- * How a redeemer that settles divides the funds; null: it is none.
- *
- * @param redeemer - CBOR
- */
-export function readSplit(redeemer: Uint8Array): Split | null {
-  try {
-    const { fields } = constr(decodePlutusData(redeemer), "settlement", REDEEMERS.WithdrawDisputed);
-    const [buyer, seller] = fields;
-    if (buyer === undefined || seller === undefined) return null;
-    return { buyer: fundsIn(buyer), seller: fundsIn(seller) };
-  } catch (error) {
-    if (error instanceof PlutusDataError) return null;
-    throw error;
-  }
 }
 
 /**
@@ -151,34 +120,4 @@ export function readWitnessSet(
     signature: bytesToHex(signature),
   }));
   return [...new Map(read.map((one) => [one.vkey, one])).values()];
-}
-
-/** Plutus data of a value: by policy and name in their order, the native coin under empty names. */
-function valueData(funds: readonly StoredFunds[]): PlutusMap {
-  const sorted = funds
-    .filter(({ amount }) => BigInt(amount) !== 0n)
-    .toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
-  const policies = Map.groupBy(sorted, ({ unit }) => unit.slice(0, POLICY_ID_LENGTH));
-  return {
-    entries: [...policies].map(([policyId, assets]) => [
-      hexToBytes(policyId),
-      {
-        entries: assets.map(({ unit, amount }) => [
-          hexToBytes(unit.slice(POLICY_ID_LENGTH)),
-          BigInt(amount),
-        ]),
-      },
-    ]),
-  };
-}
-
-/** The reverse of `valueData`. */
-function fundsIn(data: PlutusData): StoredFunds[] {
-  return entriesOf(data, "value").flatMap(([policyId, assets]) =>
-    entriesOf(assets, "value").map(([name, amount]) => {
-      if (typeof amount !== "bigint") throw new PlutusDataError("value: not an amount");
-      const unit = [policyId, name].map((part) => bytesToHex(byteString(part, "value", 32)));
-      return { unit: unit.join(""), amount: String(amount) };
-    }),
-  );
 }

@@ -7,9 +7,10 @@ import type { TransactionPart } from "../../wallets/work.ts";
 import { scriptOf } from "../actions/contract-script.ts";
 import { readEscrow } from "../actions/escrow.ts";
 import { atLeastMinimum } from "../actions/payouts.ts";
+import type { Split } from "../actions/split.ts";
 import { fundsOf } from "../fold/escrow-outputs.ts";
 import type { LiveOutput } from "../record.ts";
-import { type AdminSignature, type Split, settlementRedeemer } from "./message.ts";
+import { type AdminSignature, settlementRedeemer } from "./message.ts";
 
 /** What is settled, and how. */
 export interface Settlement {

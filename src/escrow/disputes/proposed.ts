@@ -7,11 +7,12 @@ import { drivesOf } from "../../sources/drives.ts";
 import type { SourceRow } from "../../sources/record.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { touchWallet } from "../../wallets/spending/stored/wallet.ts";
+import { payeeOf, sharesPayee } from "../actions/payees.ts";
+import type { Split } from "../actions/split.ts";
 import { fundsOf } from "../fold/escrow-outputs.ts";
-import { payeeOf, sharesPayee } from "../payees.ts";
 import type { EscrowRecord, LiveOutput, StoredFunds } from "../record.ts";
 import { administratorKeys, firstSigners } from "./administrators.ts";
-import { type Split, settlementMessage } from "./message.ts";
+import { settlementMessage } from "./message.ts";
 import type { Prepared, SettlementAsked } from "./prepare.ts";
 import { proposalsOf, updateProposal, utxoOf } from "./store.ts";
 import {

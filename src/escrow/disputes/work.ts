@@ -10,8 +10,9 @@ import { DeadlinePassed, NotYet } from "../../wallets/spending/making/window.ts"
 import { afterTry, waitOf } from "../../wallets/waits.ts";
 import { InputMissing, WalletGone, type WalletWork } from "../../wallets/work.ts";
 import { StepImpossible } from "../actions/escrow.ts";
+import type { Split } from "../actions/split.ts";
 import type { LiveOutput } from "../record.ts";
-import type { AdminSignature, Split } from "./message.ts";
+import type { AdminSignature } from "./message.ts";
 import { settlementPart } from "./part.ts";
 import { signedSettlement } from "./signed.ts";
 import {

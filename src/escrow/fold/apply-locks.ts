@@ -16,11 +16,11 @@ import {
   type WalletName,
 } from "../record.ts";
 import { NOTHING_WANTED } from "../wanted.ts";
-import { deviations } from "./agreement.ts";
 import type { ChangeSet } from "./changes.ts";
 import { fundsOf, liveOutput, storedFunds } from "./escrow-outputs.ts";
-import { type OurWallet, ourSides } from "./our-sides.ts";
-import { tellSecondLock } from "./second-lock.ts";
+import { deviations } from "./locks/agreement.ts";
+import { type OurWallet, ourSides } from "./locks/our-sides.ts";
+import { tellSecondLock } from "./locks/second-lock.ts";
 import type { EscrowOutput, EscrowSource, ReadTransaction } from "./source.ts";
 import { wantedAfter } from "./wanted-after.ts";
 

@@ -1,14 +1,7 @@
 import { MIN_COLLATERAL } from "../../chain/amounts.ts";
-import { type EscrowDatum, encodeEscrowDatum } from "../../chain/escrow-datum.ts";
+import type { EscrowDatum } from "../../chain/escrow-datum.ts";
 import type { Funds } from "../../chain/network.ts";
-
-/** Minor units for a byte of an output, on both networks for years. */
-const COINS_PER_BYTE = 4310n;
-/** What the ledger counts of an output besides its bytes. */
-const OUTPUT_OVERHEAD = 160n;
-/** An output's bytes besides datum and tokens, with what later steps may add. */
-const OUTPUT_BYTES = 165n;
-const BYTES_PER_TOKEN = 50n;
+import { minimumOutput } from "../actions/minimum-output.ts";
 
 /** What an escrow costs, as far as a quote can tell. Network fees come on top. */
 export interface Estimate {
@@ -59,30 +52,4 @@ function collateralOf(native: bigint, needed: bigint): bigint {
   if (native >= needed) return 0n;
   const missing = needed - native;
   return missing < MIN_COLLATERAL ? MIN_COLLATERAL : missing;
-}
-
-/**
- * The largest collateral that a lock of a quote may have. None needs more than its output's deposit, whatever
- * the price; twice that leaves room for how other services count bytes, and for another price of theirs.
- *
- * @param quote - the escrow's datum as it is locked
- * @param tokens - how many units are locked beside the native coin
- * @returns native minor units
- */
-export function mostCollateral(quote: EscrowDatum, tokens: number): bigint {
-  return 2n * minimumOutput(quote, tokens);
-}
-
-/** The deposit of an escrow's output once it carries a result: it never is larger. */
-function minimumOutput(quote: EscrowDatum, tokens: number): bigint {
-  const datum = encodeEscrowDatum({
-    ...quote,
-    resultHash: "00".repeat(32),
-    state: "ResultSubmitted",
-    collateralReturn: quote.collateralReturn || 4_000_000n,
-    sellerCooldownTime: quote.externalDisputeUnlockTime,
-    buyerCooldownTime: quote.externalDisputeUnlockTime,
-  });
-  const bytes = OUTPUT_OVERHEAD + OUTPUT_BYTES + BigInt(datum.length);
-  return COINS_PER_BYTE * (bytes + BYTES_PER_TOKEN * BigInt(tokens));
 }

@@ -13,7 +13,7 @@ import type { Contract } from "../../../src/escrow/actions/payouts.ts";
 import { type Party, ruleOf } from "../../../src/escrow/actions/rules.ts";
 import { stepPart } from "../../../src/escrow/actions/step-part.ts";
 import { windowOf } from "../../../src/escrow/actions/windows.ts";
-import { deviations } from "../../../src/escrow/fold/agreement.ts";
+import { deviations } from "../../../src/escrow/fold/locks/agreement.ts";
 import type { EscrowRecord } from "../../../src/escrow/record.ts";
 import { STEPS, type Step } from "../../../src/escrow/wanted.ts";
 import type { TransactionPart } from "../../../src/wallets/work.ts";

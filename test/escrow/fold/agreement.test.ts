@@ -5,7 +5,7 @@ import { bytesToHex } from "../../../src/chain/hex.ts";
 import { identifierOfDatum } from "../../../src/chain/identifier.ts";
 import type { Funds, PaymentSourceType } from "../../../src/chain/network.ts";
 import { lockPart } from "../../../src/escrow/actions/lock-part.ts";
-import { deviations, fundsDeviations } from "../../../src/escrow/fold/agreement.ts";
+import { deviations, fundsDeviations } from "../../../src/escrow/fold/locks/agreement.ts";
 import { datumOf } from "../../chain/check-vectors.ts";
 import { PROTOCOL_PARAMETERS } from "../../support/protocol-parameters.ts";
 import { makeRecord } from "../../support/sources/records.ts";

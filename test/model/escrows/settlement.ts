@@ -12,7 +12,8 @@ import {
 import { byteString, constr } from "../../../src/chain/plutus/fields.ts";
 import type { OutputReference } from "../../../src/chain/transaction/plan.ts";
 import { sumOf, type Value } from "../../../src/chain/transaction/value.ts";
-import { type Split, settlementMessage } from "../../../src/escrow/disputes/message.ts";
+import type { Split } from "../../../src/escrow/actions/split.ts";
+import { settlementMessage } from "../../../src/escrow/disputes/message.ts";
 import { fundsOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import { ADMINISTRATORS } from "./terms.ts";

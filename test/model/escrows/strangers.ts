@@ -8,11 +8,11 @@ import { payFrom } from "../../../src/chain/transaction/selection.ts";
 import { readEscrow, StepImpossible } from "../../../src/escrow/actions/escrow.ts";
 import { lockPart, type Purchase } from "../../../src/escrow/actions/lock-part.ts";
 import { ruleOf } from "../../../src/escrow/actions/rules.ts";
+import type { Split } from "../../../src/escrow/actions/split.ts";
 import { stepPart } from "../../../src/escrow/actions/step-part.ts";
 import {
   type AdminSignature,
   readSignature,
-  type Split,
   settlementMessage,
 } from "../../../src/escrow/disputes/message.ts";
 import { settlementPart } from "../../../src/escrow/disputes/part.ts";

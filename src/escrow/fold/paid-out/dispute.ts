@@ -1,6 +1,6 @@
 import { parseAddress } from "../../../chain/address.ts";
-import { readSplit } from "../../disputes/message.ts";
-import { type Party, payeeOf, sharesPayee } from "../../payees.ts";
+import { type Party, payeeOf, sharesPayee } from "../../actions/payees.ts";
+import { readSplit } from "../../actions/split.ts";
 import { type EscrowRecord, lockOf, type StoredFunds } from "../../record.ts";
 import { fundsOf } from "../escrow-outputs.ts";
 import { spentOutputs } from "../skipped-steps.ts";

@@ -1,6 +1,6 @@
 import type { OnChainState } from "../../../chain/network.ts";
 import { outputName } from "../../../chain/transaction/plan.ts";
-import { payeeOf, sharesPayee } from "../../payees.ts";
+import { payeeOf, sharesPayee } from "../../actions/payees.ts";
 import { type EscrowRecord, lockOf, type Settled, type StoredFunds } from "../../record.ts";
 import { storedFunds } from "../escrow-outputs.ts";
 import type { EscrowSource, ReadTransaction } from "../source.ts";

@@ -1,8 +1,8 @@
-import type { EscrowDatum } from "../../chain/escrow-datum.ts";
-import type { Funds } from "../../chain/network.ts";
-import type { EscrowRecord } from "../record.ts";
-import { mostCollateral } from "../requests/estimate.ts";
-import type { EscrowOutput } from "./source.ts";
+import type { EscrowDatum } from "../../../chain/escrow-datum.ts";
+import type { Funds } from "../../../chain/network.ts";
+import { mostCollateral } from "../../actions/minimum-output.ts";
+import type { EscrowRecord } from "../../record.ts";
+import type { EscrowOutput } from "../source.ts";
 
 /** What is compared, as it was agreed and as the lock has it. */
 type Compared = [what: string, agreed: string | null, locked: string | null];

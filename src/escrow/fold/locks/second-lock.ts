@@ -1,9 +1,9 @@
-import type { Funds } from "../../chain/network.ts";
-import { addNote, type EscrowRecord, isUnlocked } from "../record.ts";
-import type { RecordError } from "../wanted.ts";
-import type { ChangeSet } from "./changes.ts";
-import { fundsOf } from "./escrow-outputs.ts";
-import type { EscrowOutput, ReadTransaction } from "./source.ts";
+import type { Funds } from "../../../chain/network.ts";
+import { addNote, type EscrowRecord, isUnlocked } from "../../record.ts";
+import type { RecordError } from "../../wanted.ts";
+import type { ChangeSet } from "../changes.ts";
+import { fundsOf } from "../escrow-outputs.ts";
+import type { EscrowOutput, ReadTransaction } from "../source.ts";
 
 /**
  * Has a person look for the funds of a lock that a wallet of ours made for a purchase which another lock, by

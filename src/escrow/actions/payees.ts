@@ -1,4 +1,4 @@
-import { type EscrowRecord, lockOf } from "./record.ts";
+import { type EscrowRecord, lockOf } from "../record.ts";
 
 export type Party = "buyer" | "seller";
 

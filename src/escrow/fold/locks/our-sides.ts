@@ -1,6 +1,6 @@
-import type { Side } from "../record.ts";
-import type { ChangeSet } from "./changes.ts";
-import { type EscrowOutput, type EscrowSource, roleOf, type SourceWallet } from "./source.ts";
+import type { Side } from "../../record.ts";
+import type { ChangeSet } from "../changes.ts";
+import { type EscrowOutput, type EscrowSource, roleOf, type SourceWallet } from "../source.ts";
 
 /** A wallet that acts for a side of a lock, and the key that a record made by the lock belongs to. */
 export type OurWallet = Pick<SourceWallet, "id" | "vkey" | "address" | "createdById">;
