@@ -43,6 +43,8 @@ describe("POST /payment-source-extended 200", () => {
       requiredAdminSignatures: null,
       cooldownTime: 420_000,
       drives: "all",
+      autoWithdrawPayments: null,
+      autoWithdrawRefunds: null,
       lastIdentifierChecked: null,
       PaymentSourceConfig: { rpcProviderApiKey: "provider-key-1", rpcProvider: "Blockfrost" },
       PurchasingWallets: [

@@ -68,14 +68,19 @@ describe("POST /payment-source-extended", () => {
 
   it("only watches where the contract has more outputs than are looked through", async () => {
     const { address } = api.contract();
-    const output = { address, tx_hash: "ab".repeat(32), inline_datum: null };
-    const page = Array.from({ length: 100 }, (_, i) => ({
-      ...{ ...output, output_index: i, amount: [], reference_script_hash: null },
+    const output = { address, inline_datum: null, amount: [], reference_script_hash: null };
+    const pages = Array.from({ length: 10 }, (_, page) => ({
+      match: `^/addresses/${address}/utxos.*[?&]page=${page + 1}$`,
+      status: 200,
+      body: JSON.stringify(
+        Array.from({ length: 100 }, (_, i) => ({
+          ...output,
+          tx_hash: `${page}b`.repeat(32),
+          output_index: i,
+        })),
+      ),
     }));
-    await api.chain.faults({
-      match: `^/addresses/${address}/utxos`,
-      ...{ status: 200, body: JSON.stringify(page) },
-    });
+    await api.chain.faults(...pages);
     const created = await api.create({ SellingWallets: [wallet("seller-1")] });
     expect(drivesIn(created)).toEqual({ "seller-1": "nothing" });
   });

@@ -50,20 +50,21 @@ describe("GET /wallet/list 200", () => {
 
   it("adds up what lies in more outputs than one question shows", async () => {
     await api.create(api.selling());
-    const output = (i: number) => ({
-      ...{ address: api.wallet("seller-0").address, tx_hash: "ab".repeat(32), output_index: i },
-      amount: [{ unit: "lovelace", quantity: "3" }],
+    const output = (page: number, i: number) => ({
+      ...{ address: api.wallet("seller-0").address, tx_hash: `${page}b`.repeat(32) },
+      ...{ output_index: i, amount: [{ unit: "lovelace", quantity: "3" }] },
       ...{ inline_datum: null, reference_script_hash: null },
     });
-    const body = JSON.stringify(Array.from({ length: 100 }, (_, i) => output(i)));
-    await api.chain.faults(
-      { match: "^/addresses/[^/]+/utxos", status: 200, body },
-      {
-        match: "^/addresses/[^/]+$",
-        status: 200,
-        body: JSON.stringify({ amount: [{ unit: "lovelace", quantity: "3001" }] }),
-      },
-    );
+    const pages = Array.from({ length: 10 }, (_, page) => ({
+      match: `^/addresses/[^/]+/utxos.*[?&]page=${page + 1}$`,
+      status: 200,
+      body: JSON.stringify(Array.from({ length: 100 }, (_, i) => output(page, i))),
+    }));
+    await api.chain.faults(...pages, {
+      match: "^/addresses/[^/]+$",
+      status: 200,
+      body: JSON.stringify({ amount: [{ unit: "lovelace", quantity: "3001" }] }),
+    });
     const { data } = await api.ask("GET", LIST);
     expect(data.Wallets[0].Balance).toEqual([{ unit: "", amount: "3001" }]);
   });

@@ -4,7 +4,7 @@ import { emptyTables } from "../../support/app.ts";
 import { hurryProvider } from "../../support/dying.ts";
 import { BuyDesk, type ShownEscrow, walletTransactions } from "../../support/escrow/buying.ts";
 import { RESULT } from "../../support/escrow/stepping.ts";
-import { found } from "../../support/registry/registration.ts";
+import { found, type RegistrationDesk } from "../../support/registry/registration.ts";
 
 beforeEach(emptyTables);
 
@@ -13,14 +13,11 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** The provider is well again at once: how long it is left alone otherwise is the budget's. */
-const refusal = (status: number) => ({ status, retryAfter: "0" });
-
-/** What the provider does, and how that is told. The last one counts as a failed try of the step. */
+/** What the provider does, and how that is told. */
 const FAULTS: readonly [Record<string, unknown>, string][] = [
-  [refusal(402), "status 402"],
-  [refusal(418), "status 418"],
-  [refusal(429), "status 429"],
+  [{ status: 402 }, "status 402"],
+  [{ status: 418 }, "status 418"],
+  [{ status: 429 }, "status 429"],
   [{ status: 500 }, "status 500"],
   [{ hang: true }, "no answer within 8000 ms"],
   [{ status: 403 }, "status 403"],
@@ -47,12 +44,22 @@ async function asked(): Promise<{ buying: BuyDesk; shown: () => Promise<ShownEsc
   return { buying, shown };
 }
 
+/** A key that the provider has refused is left alone for a while: another one is not. */
+async function useAnotherKey(desk: RegistrationDesk): Promise<void> {
+  const body = {
+    id: desk.sourceId,
+    PaymentSourceConfig: { rpcProviderApiKey: crypto.randomUUID() },
+  };
+  expect((await desk.ask("PATCH", "/payment-source-extended", body)).status).toBe(200);
+}
+
 /** Lets the wallet meet a provider that fails at a call. */
 async function meet(
   { desk, chain }: BuyDesk,
   match: string,
   fault: Record<string, unknown>,
 ): Promise<void> {
+  await useAnotherKey(desk);
   await desk.skipPauses();
   await chain.faults({ match, ...fault });
   const endHurry = hurryProvider();
@@ -64,6 +71,7 @@ async function meet(
 /** Expects that both results are on the chain, each by one transaction, and nothing else of theirs. */
 async function expectSubmittedOnce(buying: BuyDesk): Promise<void> {
   const { chain, desk } = buying;
+  await useAnotherKey(desk);
   for (let runs = 0; runs < 2; runs++) {
     await desk.skipPauses();
     await desk.work();

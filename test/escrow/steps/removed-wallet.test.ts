@@ -141,8 +141,9 @@ describe("a record whose wallet was removed", () => {
     await buying.chain.advance(1.5 * HOUR);
     await buying.chain.mine();
     await buying.sync();
-    expect((await buying.only("payment")).NextAction).toMatchObject({
-      ...{ requestedAction: "None", errorType: null, errorNote: null },
+    expect(await buying.only("payment")).toMatchObject({
+      onChainState: "FundsLocked",
+      NextAction: REMOVED,
     });
     await addAgain(buying);
     await buying.sync();
