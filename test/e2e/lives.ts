@@ -5,6 +5,7 @@ import { ADMIN, STRANGER } from "../../devnet/demo/actors/wallets.ts";
 import { signCoseSign1 } from "../../src/chain/cose.ts";
 import { hexToBytes } from "../../src/chain/hex.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
+import { witnessSet } from "../support/escrow/witness-set.ts";
 import { expectSuccess, isoIn, MINUTE, type Parties, sha256 } from "./conversations.ts";
 import { type Answer, poll, type SoldAgent } from "./services.ts";
 
@@ -115,6 +116,8 @@ export interface Life {
   isDisturbed?(escrow: Escrow, mineEvery: (milliseconds: number | null) => void): Promise<void>;
   /** Once the cooldowns are over. */
   goesOn?(escrow: Escrow): Promise<void>;
+  /** Once every time of an escrow is over. */
+  isLate?(escrow: Escrow): Promise<void>;
   ends: "Withdrawn" | "RefundWithdrawn" | "DisputedWithdrawn";
   /** When it is over. */
   isOver?(escrow: Escrow): Promise<void>;
@@ -166,6 +169,19 @@ export const LIVES: Record<string, Life> = {
     async begins(escrow) {
       await escrow.take("payment", "submit-result", "ResultSubmitted");
       await escrow.take("purchase", "request-refund", "Disputed");
+      await settle(escrow);
+    },
+    ends: "DisputedWithdrawn",
+  },
+  "whose dispute administrators settle by signing a transaction": {
+    opens: of(V1),
+    async begins(escrow) {
+      await escrow.take("payment", "submit-result", "ResultSubmitted");
+      await escrow.take("purchase", "request-refund", "Disputed");
+    },
+    // What is signed is valid for a day from the newest block on, and more than that has passed since.
+    async isLate(escrow) {
+      escrow.parties.chain.mine();
       await settle(escrow);
     },
     ends: "DisputedWithdrawn",
@@ -247,7 +263,10 @@ async function settle({ parties: { seller }, identifier }: Escrow): Promise<void
       ...{ BuyerFunds: native(buyer), SellerFunds: native(BigInt(held.amount) - buyer) },
     }),
   );
-  const signed = signCoseSign1(hexToBytes(proposal.message), ADMIN.keys);
+  const signed =
+    proposal.unsignedTxCbor === null
+      ? signCoseSign1(hexToBytes(proposal.message), ADMIN.keys)
+      : { signature: witnessSet(proposal.message, ADMIN.keys) };
   const agreed = expectSuccess(
     await seller.call(seller.adminKey, "POST", "/dispute/signature", {
       ...{ network, proposalId: proposal.id, ...signed },

@@ -249,9 +249,7 @@ async function settleIn(
       AdminWallets: TERMS[type].adminVkeys.map(() => ({ walletAddress: ADMIN.address })),
       FeeReceiverNetworkWallet: { walletAddress: ADMIN.address },
       feeRatePermille: 50,
-      ...(type === "Web3ChainV2" && {
-        requiredAdminSignatures: TERMS[type].requiredAdminSignatures,
-      }),
+      requiredAdminSignatures: TERMS[type].requiredAdminSignatures,
       SellingWallets: managed(SELLERS, at),
       PurchasingWallets: managed(BUYERS, at),
     });

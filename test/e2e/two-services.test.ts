@@ -114,6 +114,7 @@ it("both follow each escrow that clients of either spelling make, and each life,
     )),
   );
   chain.moveTo(last + 2 * MINUTE);
+  await Promise.all(lives.map(({ life, escrow }) => life.isLate?.(escrow)));
   const ending = [
     ...escrows,
     ...lives.map(({ life, escrow }) => ({

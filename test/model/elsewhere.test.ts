@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { payeeOf } from "./payments.ts";
 import { World } from "./world.ts";
 
 const MINUTE_MS = 60_000;
@@ -56,7 +57,7 @@ describe("a wallet whose key is used elsewhere", () => {
     expect(stateOf(unasked)).toBe("Done");
   });
 
-  it("§6 UTxO lag: takes nothing for spent elsewhere that a provider shows late", async () => {
+  it("§6 UTxO lag: takes nothing for spent elsewhere that a provider shows late, and pays everything once", async () => {
     const world = new World([400, 300]);
     for (let i = 0; i < 10; i++) {
       world.ledger.outputsBehind = i % 4;
@@ -64,5 +65,8 @@ describe("a wallet whose key is used elsewhere", () => {
       await minutes(world, 1);
     }
     expect((await world.wallet()).spentElsewhere).toEqual([]);
+    await minutes(world, 1);
+    expect(states(world).map(({ state }) => state)).toEqual(Array(10).fill("Done"));
+    expect(world.asked.map((id) => world.ledger.paidTo(payeeOf(id)))).toEqual(Array(10).fill(1));
   });
 });

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { payeeOf } from "./payments.ts";
 import { World } from "./world.ts";
 
 beforeAll(() => {
@@ -28,6 +29,20 @@ describe("what holds up a wallet", () => {
     await world.run();
     expect(await world.wallet()).toMatchObject({ held: null });
     expect(since(world)).toBeNull();
+  });
+
+  it("§6 false InsufficientFunds: is not its funds while all of them are in transactions under way", async () => {
+    const world = new World([20]);
+    // As late as can be: all that it is shown was spent by the first of them.
+    world.ledger.outputsBehind = 3;
+    for (let i = 0; i < 4; i++) {
+      world.askPayment();
+      await world.run();
+      expect(await world.wallet()).toMatchObject({ held: null });
+      world.pass(60_000);
+    }
+    world.ledger.mine();
+    expect(world.asked.map((id) => world.ledger.paidTo(payeeOf(id)))).toEqual([1, 1, 1, 1]);
   });
 
   it("is its provider, and stays so while nothing is tried", async () => {

@@ -26,6 +26,20 @@ const rows = (world: World) =>
   );
 
 describe("steps of a wallet", () => {
+  it("§3.12 wallet with one UTxO: are taken with the only output, which pays the fee and is the collateral", async () => {
+    const world = new World([12]);
+    const [[only] = []] = world.ledger.unspentAt(world.address);
+    world.askStep();
+    await world.run();
+    const [sent] = await waiting(world);
+    expect(sent).toMatchObject({ tasks: [{ id: "s0" }], collateral: { input: only } });
+    expect(sent?.inputs).toEqual(expect.arrayContaining([only, world.outputOf(0)]));
+    world.pass(20_000);
+    world.ledger.mine();
+    await world.run();
+    expect(rows(world)).toMatchObject([{ state: "Done", failures: 0 }]);
+  });
+
   it("stand on lanes of their own, which the change of the first of them makes", async () => {
     const world = new World([500]);
     world.askStep({ canBeOvertaken: true });
@@ -146,7 +160,7 @@ describe("steps of a wallet", () => {
     expect(rows(world).filter(({ state }) => state === "Asked")).toEqual([]);
   });
 
-  it("whose script failed in a block are done again alone, and so is all that named the collateral", async () => {
+  it("§3.12 phase-2 failure: whose script failed in a block are done again alone, and so is all that named the collateral", async () => {
     const world = new World([500, 90, 80, 5]);
     for (let i = 0; i < 3; i++) world.askStep();
     await world.run();

@@ -67,7 +67,8 @@ export interface Beside {
 }
 
 /**
- * Mints tokens into a wallet in one transaction. One without metadata is left out of label 721.
+ * Mints tokens into a wallet in one transaction: one of each unless it says more. One without metadata is
+ * left out of label 721.
  *
  * @throws LedgerRejection when the ledger refuses it.
  */
@@ -75,26 +76,28 @@ export function mintTokens(
   chain: Chain,
   contract: Deployment,
   holder: Wallet,
-  orders: readonly { assetName?: string; metadata?: Metadatum }[],
+  orders: readonly { assetName?: string; metadata?: Metadatum; quantity?: bigint }[],
   { references = [], carries = [], collateral, burns = [] }: Beside = {},
 ): Token[] {
   const { hash: policyId } = contract.policy;
   const [seed] = walletOf(chain, holder);
   if (!seed) throw new Error(`${holder.name} has nothing to spend`);
   const minted = orders
-    .map(({ assetName, metadata }, position) => ({
+    .map(({ assetName, metadata, quantity = 1n }, position) => ({
       assetName: assetName ?? lawfulName(contract, seed, position, burns[position]),
       metadata,
+      quantity,
     }))
     .map((token) => ({ ...token, unit: policyId + token.assetName }));
   const documents = Object.fromEntries(
     minted.flatMap(({ assetName, metadata }) => (metadata ? [[assetName, metadata]] : [])),
   );
-  const held = [...minted, ...carries].map(({ unit }) => ({
+  const carried = carries.map(({ unit }) => ({ unit, quantity: 1n }));
+  const held = [...minted, ...carried].map(({ unit, quantity }) => ({
     address: holder.address,
     funds: [
       { unit: "", amount: HELD_WITH_TOKEN },
-      { unit, amount: 1n },
+      { unit, amount: quantity },
     ],
   }));
   const method = burns.length > 0 ? "update" : "mint";
@@ -102,7 +105,7 @@ export function mintTokens(
     payer: holder,
     outputs: held,
     mints: [
-      ...minted.map(({ assetName }) => mintOf(contract, assetName, 1n, method)),
+      ...minted.map(({ assetName, quantity }) => mintOf(contract, assetName, quantity, method)),
       ...burns.map(({ assetName }) => mintOf(contract, assetName, -1n, method)),
     ],
     scripts: [contract.policy],

@@ -138,6 +138,7 @@ export const Step = z.discriminatedUnion("do", [
         as: z.string().exactOptional(),
         assetName: hex.exactOptional(),
         metadata: metadatum.exactOptional(),
+        quantity: amount.exactOptional(),
       }),
     ),
     references: z.array(z.string()).default([]),

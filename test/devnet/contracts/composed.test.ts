@@ -1,15 +1,20 @@
 /** What wallets put together, on the local chain's ledger and with its contracts. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { buildTransaction } from "../../../devnet/demo/actors/transaction.ts";
+import type { Wallet } from "../../../devnet/demo/actors/wallets.ts";
+import { readTransaction } from "../../../devnet/ledger/transaction.ts";
+import type { Funds } from "../../../src/chain/network.ts";
 import { encodePlutusData } from "../../../src/chain/plutus/data.ts";
+import { WalletShort } from "../../../src/chain/transaction/selection.ts";
 import { sumOf } from "../../../src/chain/transaction/value.ts";
 import type { TransactionPart } from "../../../src/wallets/work.ts";
 import { runs } from "../../support/effort.ts";
 import { type Case, draftOf, judge } from "./cases.ts";
-import { composed } from "./composing.ts";
+import { composed, outputsOf } from "./composing.ts";
 import { type Act, type Draft, datumData, draft } from "./drafts.ts";
 import { BUYER, type Escrow, type Order, SELLER, STRANGER, timeAt } from "./escrows.ts";
-import { openStage, TOKENS } from "./stage.ts";
+import { openStage, type Stage, TOKENS } from "./stage.ts";
 
 /** What an act puts into a transaction. */
 function partOf(escrow: Escrow, { spends, outputs }: Draft): TransactionPart {
@@ -66,6 +71,37 @@ const cases = fc.oneof(
   }),
 );
 
+/** Outputs of a wallet, many about as small as one that can be at stake. */
+const purses = fc
+  .array(
+    fc.tuple(
+      fc.oneof(
+        fc.bigInt({ min: 1_400_000n, max: 3_000_000n }),
+        fc.bigInt({ min: 3_000_000n, max: 9_000_000n }),
+      ),
+      fc.subarray(TOKENS),
+    ),
+    { minLength: 1, maxLength: 5 },
+  )
+  .map((all) =>
+    all.map(([amount, tokens]): Funds[] => [
+      { unit: "", amount },
+      ...tokens.map((unit) => ({ unit, amount: 3n })),
+    ]),
+  );
+
+/** A ledger on which somebody has paid a wallet these outputs, and those alone. */
+function withPurse(stage: Stage, wallet: Wallet, purse: readonly Funds[][], at: number) {
+  const { address } = wallet;
+  const cbor = buildTransaction(stage, {
+    payer: STRANGER,
+    outputs: purse.map((funds) => ({ address, funds })),
+  });
+  const { hash } = readTransaction(cbor);
+  const after = stage.after(cbor, timeAt(at));
+  return { stage: after, outputs: outputsOf(after, wallet).filter((one) => one.txHash === hash) };
+}
+
 describe("what a wallet puts together is accepted by the ledger", () => {
   it("of steps, as many as a transaction holds", async () => {
     await fc.assert(
@@ -120,5 +156,35 @@ describe("what a wallet puts together is accepted by the ledger", () => {
       ),
       runs(12, 1_000),
     );
+  });
+
+  it("§6 collateral return too small: of a step that any purse pays, with what would be returned of its collateral", async () => {
+    const types = fc.constantFrom("Web3ChainV1" as const, "Web3ChainV2" as const);
+    let paid = 0;
+    await fc.assert(
+      fc.asyncProperty(types, purses, async (type, purse) => {
+        const { scene, made } = draftOf(type, { last: "submitResult" });
+        const [escrow] = scene.escrows;
+        if (!escrow) throw new Error("nothing is locked");
+        const { payer, from, to, at } = made;
+        const { stage, outputs } = withPurse(scene.stage, payer, purse, at);
+        const part = partOf(escrow, draft([{ escrow, act: "submitResult" }], 0));
+        const time = { from: from ?? 0, to: to ?? 0 };
+        const { address } = escrow.deployment;
+        let cbor: Uint8Array;
+        try {
+          ({ cbor } = await composed(stage, [part], payer, time, address, outputs));
+        } catch (error) {
+          if (error instanceof WalletShort) return;
+          throw error;
+        }
+        paid++;
+        // Its ledger has one rule for all outputs, those among them that only a failing script makes.
+        expect(judge(() => stage.after(cbor, timeAt(at)))).toBe("accepted");
+        expect(readTransaction(cbor).collateralReturn).not.toBeNull();
+      }),
+      runs(50, 2_000),
+    );
+    expect(paid).toBeGreaterThan(20);
   });
 });

@@ -29,7 +29,7 @@ const NOTHING = {
 };
 
 /** What the wallet can spend. */
-function outputsOf(stage: Stage, { address }: Wallet): WalletOutput[] {
+export function outputsOf(stage: Stage, { address }: Wallet): WalletOutput[] {
   return walletOutputs(
     stage.utxosAt(address).map(({ txHash, index, amount }) => ({
       address,
@@ -69,15 +69,19 @@ export interface Time {
   to: number;
 }
 
-/** The transaction of as many parts, from the first, as it holds. */
+/**
+ * The transaction of as many parts, from the first, as it holds.
+ *
+ * @param outputs - all that the payer can spend, what the line goes on with first
+ */
 export async function composed(
   stage: Stage,
   parts: readonly TransactionPart[],
   payer: Wallet,
   { from, to }: Time,
   contract: string,
+  outputs = outputsOf(stage, payer),
 ): Promise<{ cbor: Uint8Array; count: number }> {
-  const outputs = outputsOf(stage, payer);
   const [line] = outputs;
   if (!line) throw new Error("the payer has nothing");
   const validity = { from: slotAt("Preprod", timeAt(from)), to: slotAt("Preprod", timeAt(to)) };

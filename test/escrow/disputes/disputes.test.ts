@@ -96,6 +96,30 @@ describe("a dispute of Web3ChainV2", () => {
       message: expect.stringContaining("DisputedWithdrawn"),
     });
   });
+
+  it("is settled with a signature of the message's hash, as a wallet on hardware makes it, for the last", async () => {
+    const disputed = await DisputeDesk.open("Web3ChainV2");
+    const { buying, held, desk } = disputed;
+    const buyer = 3_000_000n;
+    const { data: proposal } = await disputed.propose(buyer);
+    expect(proposal).toMatchObject({ state: "Collecting", SignedBy: [], missingSignatures: 2 });
+    const hash = blake2b(hexToBytes(proposal.message), { dkLen: 28 });
+    expect(await disputed.sign(proposal.id, signCoseSign1(hash, ADMIN.keys))).toMatchObject({
+      status: 200,
+      data: { state: "SettleRequested", SignedBy: [ADMIN.vkey], missingSignatures: 0 },
+    });
+    desk.bindings = { CHAIN_CLOCK: "tip" };
+    await disputed.later(24);
+    await disputed.work();
+    await buying.sync();
+    for (const side of ["payment", "purchase"] as const)
+      expect(await buying.only(side)).toMatchObject({
+        onChainState: "DisputedWithdrawn",
+        WithdrawnForBuyer: native(buyer),
+        WithdrawnForSeller: native(held - buyer),
+        NextAction: { requestedAction: "None", errorType: null },
+      });
+  });
 });
 
 it("a dispute of Web3ChainV2 between parties that are paid at one address is settled for one of them alone", async () => {

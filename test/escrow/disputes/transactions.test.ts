@@ -1,7 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
 import { ADMIN, SELLERS, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
-import { encodeArray, encodeBytes, encodeInt, encodeMap } from "../../../src/chain/cbor.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import { signExtended, type WalletKeys } from "../../../src/chain/keys.ts";
 import { withWitnesses } from "../../../src/chain/transaction/witnesses.ts";
@@ -9,6 +8,7 @@ import { db } from "../../../src/db/client.ts";
 import { outputsSetAside } from "../../../src/escrow/disputes/store.ts";
 import { emptyTables } from "../../support/app.ts";
 import { DisputeDesk, native, type ShownProposal } from "../../support/escrow/disputing.ts";
+import { witnessSet } from "../../support/escrow/witness-set.ts";
 import { found } from "../../support/registry/registration.ts";
 
 beforeEach(emptyTables);
@@ -238,17 +238,6 @@ async function spentOutputs(): Promise<string[]> {
     const { inputs, collateral } = JSON.parse(content);
     return [...inputs, collateral?.input];
   });
-}
-
-/** A witness set as a wallet answers `signTx`. */
-function witnessSet(hash: string, ...keys: WalletKeys[]): string {
-  const signed = keys.map((one) =>
-    encodeArray([
-      encodeBytes(one.paymentPublicKey),
-      encodeBytes(signExtended(one, hexToBytes(hash))),
-    ]),
-  );
-  return bytesToHex(encodeMap([[encodeInt(0n), encodeArray(signed)]]));
 }
 
 /** The whole transaction, signed, as some libraries answer. */

@@ -133,6 +133,30 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     expect(await desk.buying.only("payment")).toMatchObject({ NextAction: NONE });
   });
 
+  it("§3.12 phase-2 failure: a result whose script fails in a block costs its collateral, and is sent again, once", async () => {
+    const desk = await StepDesk.open(type);
+    const { chain, desk: service } = desk.buying;
+    await chain.holdBlocks();
+    await desk.ask("submit-result");
+    await service.work();
+    const [failed = "", ...others] = await chain.mempool();
+    expect(others).toEqual([]);
+    await chain.mine(1, { failed: [failed] });
+    await desk.buying.sync();
+    expect(await desk.state()).toBe("FundsLocked");
+    expect(await chain.get(`/txs/${failed}`)).toMatchObject({ valid_contract: false });
+    for (let runs = 0; runs < 6 && (await chain.mempool()).length === 0; runs++) {
+      await service.skipPauses();
+      await service.work();
+    }
+    expect(await chain.mempool()).toHaveLength(1);
+    await chain.mine();
+    await desk.buying.sync();
+    expect(await desk.state()).toBe("ResultSubmitted");
+    expect((await desk.buying.only("payment")).NextAction.errorType).toBeNull();
+    expect(await statuses("payment")).toEqual(["RolledBack", "Confirmed"]);
+  });
+
   it("§3.12 lost answer of submit, landed: a result whose transaction a node took without a word is submitted once, and no error", async () => {
     const desk = await StepDesk.open(type);
     const { chain, desk: service } = desk.buying;

@@ -1,10 +1,18 @@
 /** What the other party may put on the chain, where no contract stops it, and what can still be done then. */
 import { beforeEach, describe, expect, it } from "vitest";
+import { FEE_PERMILLE } from "../../../devnet/contracts/terms.ts";
+import { ADMIN } from "../../../devnet/demo/actors/wallets.ts";
+import { signCoseSign1 } from "../../../src/chain/cose.ts";
+import { hexToBytes } from "../../../src/chain/hex.ts";
+import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { publishNeeded } from "../../../src/payment-sources/reference-script/automatic.ts";
 import { emptyTables } from "../../support/app.ts";
 import { BuyDesk } from "../../support/escrow/buying.ts";
+import { nameAdministrator, native, type ShownProposal } from "../../support/escrow/disputing.ts";
 import type { Shown } from "../../support/escrow/quoting.ts";
 import { RESULT } from "../../support/escrow/stepping.ts";
+import { witnessSet } from "../../support/escrow/witness-set.ts";
+import { found } from "../../support/registry/registration.ts";
 
 beforeEach(emptyTables);
 
@@ -20,6 +28,12 @@ const FULL = 14_200;
 /** Rounds of the wallets until everything is where it gets: the first tells what is missing. */
 const ROUNDS = 4;
 
+/** As the local chain is told of them. */
+interface Funds {
+  unit: string;
+  amount: string;
+}
+
 /** How a hostile party leaves an escrow, what is then asked of ours, and where that leads. */
 interface Row {
   lock?: object;
@@ -28,17 +42,24 @@ interface Row {
   leadsTo: string;
 }
 
+/** Of a token, so that the protocol's fee takes some. */
+const MANY = "40";
 /** Native minor units that hold as large an escrow. */
 const RICH = "100000000";
 const byItsSeller = {
   lock: { seller: HOSTILE, funds: [{ unit: "", amount: RICH }] },
   ask: "purchase/request-refund",
 } as const;
+/** What a hundred tokens take, and little more. */
+const POOR = "30000000";
+/** After every time of an escrow. */
+const AFTER_ALL = 15 * 60 * MINUTE;
+const LARGEST = { do: "submitResult", resultHash: "ab".repeat(FULL), isScriptRead: true };
 const byItsBuyer = { ask: "payment/submit-result" } as const;
 const disputed = { leadsTo: "Disputed" };
 
-/** @param units - a hundred tokens that nobody else knows */
-const rowsOf = (units: readonly string[]): Record<string, Row> => ({
+/** @param tokens - a hundred that nobody else knows */
+const rowsOf = (tokens: readonly Funds[]): Record<string, Row> => ({
   "a result of 6 KB": {
     ...byItsSeller,
     ...disputed,
@@ -47,7 +68,7 @@ const rowsOf = (units: readonly string[]): Record<string, Row> => ({
   "a result of 16 KB": {
     ...byItsSeller,
     ...disputed,
-    move: { do: "submitResult", resultHash: "ab".repeat(FULL), isScriptRead: true },
+    move: LARGEST,
   },
   "a seller's cooldown of 2^70": {
     ...byItsSeller,
@@ -64,7 +85,7 @@ const rowsOf = (units: readonly string[]): Record<string, Row> => ({
     ...byItsBuyer,
     lock: {
       buyer: HOSTILE,
-      funds: [{ unit: "", amount: "30000000" }, ...units.map((unit) => ({ unit, amount: "1" }))],
+      funds: [{ unit: "", amount: POOR }, ...tokens],
     },
     leadsTo: "ResultSubmitted",
   },
@@ -75,16 +96,133 @@ const rowsOf = (units: readonly string[]): Record<string, Row> => ({
   },
 });
 
+/** @returns tokens that nobody else knows, a hundred unless it says otherwise, in somebody's wallet */
+async function mintedTo(
+  chain: BuyDesk["chain"],
+  amount: string,
+  { mints = MINTS, holder = HOSTILE }: { mints?: number | undefined; holder?: string } = {},
+): Promise<Funds[]> {
+  const mint = {
+    ...{ do: "mintAll", version: "Web3ChainV1", rules: "open", holder },
+    tokens: Array.from({ length: MINTED_AT_ONCE }, () => ({ quantity: amount })),
+  };
+  const minted = await chain.act(Array.from({ length: mints }, () => mint));
+  return minted.flatMap(({ units }) => units ?? []).map((unit) => ({ unit, amount }));
+}
+
+interface Stuffed {
+  /** How often tokens are minted for it. Default: for a hundred. */
+  mints?: number;
+  /** Of each token. */
+  each: string;
+  buyer?: string;
+}
+
+/** A seller that has submitted the result of a job for which somebody has locked many tokens. */
+async function stuffed(version: PaymentSourceType, { mints, each, buyer = HOSTILE }: Stuffed) {
+  const buying = await BuyDesk.open(version, { "buyer-0": [1e9, 1e9] });
+  const { chain, desk } = buying;
+  desk.bindings = { CHAIN_CLOCK: "tip" };
+  const tokens = await mintedTo(chain, each, { mints, holder: buyer });
+  const funds = [{ unit: "", amount: POOR }, ...tokens];
+  const [locked] = await chain.act([{ do: "lock", version, as: "a", buyer, funds }]);
+  const { identifier } = found(locked?.escrows ?? [], () => true);
+  await buying.sync();
+  const ask = async (step: string, more: object = {}) => {
+    const named = { network: "Preprod", blockchainIdentifier: identifier };
+    const { status, message } = await desk.ask("POST", `/${step}`, { ...named, ...more });
+    expect([step, status, message]).toEqual([step, 200, ""]);
+  };
+  await ask("payment/submit-result", { submitResultHash: RESULT });
+  await go(buying);
+  return { buying, tokens, ask };
+}
+
+/** Lets both wallets do what they have to, and the chain show it. */
+async function go(buying: BuyDesk): Promise<void> {
+  await buying.desk.skipPauses();
+  await buying.desk.work();
+  await buying.work();
+  await buying.sync();
+}
+
+async function goAfterAll(buying: BuyDesk): Promise<void> {
+  await buying.chain.advance(AFTER_ALL);
+  await buying.chain.mine();
+  await buying.sync();
+  await go(buying);
+}
+
+/** What a transaction has paid an address, by unit. */
+async function paidBy(chain: BuyDesk["chain"], txHash = "", to: string) {
+  const { outputs } = await chain.get<{
+    outputs: {
+      address: string;
+      collateral: boolean;
+      amount: { unit: string; quantity: string }[];
+    }[];
+  }>(`/txs/${txHash}/utxos`);
+  const paid = new Map<string, bigint>();
+  for (const { address, collateral, amount } of outputs)
+    if (address === to && !collateral)
+      for (const { unit, quantity } of amount)
+        paid.set(unit, (paid.get(unit) ?? 0n) + BigInt(quantity));
+  return paid;
+}
+
+describe("an escrow with tokens that nobody knows", () => {
+  it.each<[many: string, PaymentSourceType, Stuffed]>([
+    ["a hundred, of each too few for a fee", "Web3ChainV1", { each: "1" }],
+    ["forty, with the protocol's fee of each", "Web3ChainV1", { mints: 2, each: MANY }],
+    ["a hundred", "Web3ChainV2", { each: MANY }],
+  ])("§3.12 hostile sizes: %s, is withdrawn at its time (%s)", async (_, version, how) => {
+    const { buying, tokens } = await stuffed(version, how);
+    const { chain, desk } = buying;
+    await goAfterAll(buying);
+    const { onChainState, CurrentTransaction } = await buying.only("payment");
+    expect(onChainState).toBe("Withdrawn");
+    const toSeller = await paidBy(chain, CurrentTransaction?.txHash, desk.sellers[0].address);
+    const toProtocol = await paidBy(chain, CurrentTransaction?.txHash, ADMIN.address);
+    const permille = version === "Web3ChainV1" ? BigInt(FEE_PERMILLE) : 0n;
+    for (const { unit, amount } of tokens) {
+      const fee = (BigInt(amount) * permille) / 1000n;
+      expect([toProtocol.get(unit) ?? 0n, toSeller.get(unit)]).toEqual([fee, BigInt(amount) - fee]);
+    }
+    expect((toProtocol.get("lovelace") ?? 0n) >= (BigInt(POOR) * permille) / 1000n).toBe(true);
+  });
+
+  it("§3.12 hostile sizes: a hundred, with more fees than a transaction can count, says what is in the way of the withdrawal", async () => {
+    const { buying } = await stuffed("Web3ChainV1", { each: MANY });
+    await goAfterAll(buying);
+    expect(await buying.only("payment")).toMatchObject({
+      onChainState: "ResultSubmitted",
+      NextAction: {
+        requestedAction: "WithdrawRequested",
+        errorNote: expect.stringMatching(/ use \d+ units of memory, at most \d+ are allowed/),
+      },
+    });
+  });
+
+  it("§3.12 hostile sizes: a hundred, with more fees than a transaction can count, is refunded all the same", async () => {
+    const { buying, tokens, ask } = await stuffed("Web3ChainV1", { each: MANY, buyer: "buyer-0" });
+    await ask("purchase/request-refund");
+    await go(buying);
+    await ask("payment/authorize-refund");
+    await go(buying);
+    await goAfterAll(buying);
+    const { onChainState, CurrentTransaction } = await buying.only("purchase");
+    expect(onChainState).toBe("RefundWithdrawn");
+    const { address } = found(Object.values(buying.buyers), () => true);
+    const toBuyer = await paidBy(buying.chain, CurrentTransaction?.txHash, address);
+    for (const { unit, amount } of tokens) expect(toBuyer.get(unit)).toBe(BigInt(amount));
+  });
+});
+
 describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an escrow of %s", (version) => {
   it("that a hostile party has made large, poor or slow can be moved by the other one, who is told at once what that takes", async () => {
     const buying = await BuyDesk.open(version);
     const { chain, desk } = buying;
-    const mint = {
-      ...{ do: "mintAll", version: "Web3ChainV1", rules: "open", holder: HOSTILE },
-      tokens: Array.from({ length: MINTED_AT_ONCE }, () => ({})),
-    };
-    const minted = await chain.act(Array.from({ length: MINTS }, () => mint));
-    const rows = Object.entries(rowsOf(minted.flatMap(({ units }) => units ?? [])));
+    const rows = Object.entries(rowsOf(await mintedTo(chain, "1")));
     const identifiers = new Map<string, string>();
     for (const [name, { lock, move }] of rows) {
       const [locked] = await chain.act([{ do: "lock", as: name, version, ...lock }]);
@@ -131,5 +269,49 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an escrow of %s", (versi
       ["a result of 16 KB", expect.stringMatching(/ bytes, at most 16384 .*reference-script/)],
     ]);
     expect(told.at(-1)).toEqual([]);
+  });
+
+  it("§3.12 hostile sizes: with a result of 16 KB is settled by its administrators", async () => {
+    const buying = await BuyDesk.open(version);
+    const { chain, desk } = buying;
+    desk.bindings = { CHAIN_CLOCK: "tip" };
+    await nameAdministrator();
+    const [locked] = await chain.act([{ do: "lock", as: "a", version, ...byItsSeller.lock }]);
+    await chain.act([{ ...LARGEST, on: "a" }]);
+    await buying.sync();
+    const blockchainIdentifier = locked?.escrows[0]?.identifier;
+    const named = { network: "Preprod", blockchainIdentifier };
+    await desk.ask("POST", "/purchase/request-refund", named);
+    for (let round = 0; round < ROUNDS; round++) {
+      await go(buying);
+      await publishNeeded(desk.env(), "test", Date.now() + MINUTE);
+    }
+    expect((await buying.only("purchase")).onChainState).toBe("Disputed");
+
+    await chain.advance(AFTER_ALL);
+    await chain.mine();
+    await buying.sync();
+    const half = native(BigInt(RICH) / 2n);
+    const { data, message } = await desk.ask<ShownProposal>("POST", "/dispute/proposal", {
+      ...{ ...named, BuyerFunds: half, SellerFunds: half },
+    });
+    expect(message).toBe("");
+    const signed =
+      data.unsignedTxCbor === null
+        ? signCoseSign1(hexToBytes(data.message), ADMIN.keys)
+        : { signature: witnessSet(data.message, ADMIN.keys) };
+    const signing = { network: "Preprod", proposalId: data.id, ...signed };
+    expect(await desk.ask("POST", "/dispute/signature", signing)).toMatchObject({
+      status: 200,
+      data: { missingSignatures: 0 },
+    });
+    for (const seller of desk.sellers) await desk.work(seller);
+    await go(buying);
+    expect(await buying.only("purchase")).toMatchObject({
+      onChainState: "DisputedWithdrawn",
+      NextAction: { requestedAction: "None", errorType: null },
+      WithdrawnForBuyer: half,
+      WithdrawnForSeller: half,
+    });
   });
 });

@@ -8,6 +8,13 @@ import { found } from "../../support/registry/registration.ts";
 
 beforeEach(emptyTables);
 
+/** Of a node that does not know what is spent. */
+const REFUSAL = JSON.stringify({
+  error: "Bad Request",
+  status_code: 400,
+  message: "BadInputsUTxO",
+});
+const MINUTE = 60_000;
 const WAITING = { requestedAction: "WaitingForExternalAction", errorType: null };
 
 describe("a purchase that is to be locked", () => {
@@ -97,6 +104,33 @@ describe("a purchase that is to be locked", () => {
     });
   });
 
+  it("§6 false InsufficientFunds: is locked at once by a wallet all of whose funds are under way, where the others are poor", async () => {
+    const buying = await BuyDesk.open("Web3ChainV1", {
+      "buyer-0": [25_000_000],
+      "buyer-1": [2_000_000],
+    });
+    await buying.chain.holdBlocks();
+    for (let bought = 1; bought <= 3; bought++) {
+      await buying.buy();
+      await buying.work();
+      for (const { NextAction, SmartContractWallet } of await buying.shown("purchase")) {
+        expect(NextAction).toMatchObject({
+          requestedAction: "FundsLockingInitiated",
+          errorType: null,
+          errorNote: null,
+        });
+        expect(SmartContractWallet?.walletVkey).toBe(buying.buyers["buyer-0"]?.vkey);
+      }
+      expect(await buying.chain.mempool()).toHaveLength(bought);
+    }
+    await buying.chain.mine();
+    await buying.sync();
+    const states = (await buying.shown("purchase")).map(({ onChainState }) => onChainState);
+    expect(states).toEqual(Array(3).fill("FundsLocked"));
+    const told = "SELECT count(*) AS n FROM event WHERE kind = 'PURCHASE_ON_ERROR'";
+    expect(await env.DB.prepare(told).first("n")).toBe(0);
+  });
+
   it("§3.9d, §3.12 window collapses: is not begun so late that no block would take it in time", async () => {
     const buying = await BuyDesk.open();
     await buying.buy();
@@ -139,6 +173,60 @@ describe("a purchase that is to be locked", () => {
       TransactionHistory: [{ status: "FailedViaTimeout" }],
     });
   });
+
+  it.each(["is refused", "comes into no block in time"])(
+    "§6 double-lock in error handler: keeps its lock when the one that was sent after it %s, which is sent again",
+    async (failure) => {
+      const buying = await BuyDesk.open();
+      const { chain, desk } = buying;
+      const asked = [await buying.buy(), await buying.buy()];
+      // Each shall have a transaction of its own, in the same run of the wallet.
+      await env.DB.prepare(
+        "UPDATE escrow SET want = json_set(want, '$.failures', 1) WHERE side = 'purchase'",
+      ).run();
+      await chain.holdBlocks();
+      if (failure === "is refused")
+        await chain.faults({ match: "/tx/submit", after: 1, times: 1, status: 400, body: REFUSAL });
+      await buying.work();
+      const [first = "", ...others] = await chain.mempool();
+      if (failure !== "is refused") {
+        await chain.evict(others);
+        await chain.faults({ match: "/tx/submit", status: 400, body: REFUSAL });
+      }
+      await chain.mine();
+      await buying.sync();
+      const both = async () => {
+        const shown = await buying.shown("purchase");
+        return asked.map(({ id }) => found(shown, (one) => one.id === id));
+      };
+      const locked = {
+        onChainState: "FundsLocked",
+        NextAction: WAITING,
+        CurrentTransaction: { txHash: first, status: "Confirmed" },
+        TransactionHistory: [],
+      };
+      expect((await both())[0]).toMatchObject(locked);
+
+      // The other one's time is over, and then it is as wanted as before.
+      await chain.advance(15 * MINUTE);
+      await chain.mine();
+      desk.bindings = { CHAIN_CLOCK: "tip" };
+      await buying.work();
+      await chain.faults();
+      await desk.skipPauses();
+      await buying.work();
+      await chain.mine();
+      await buying.sync();
+      const [kept, again] = await both();
+      expect(kept).toMatchObject(locked);
+      expect(again).toMatchObject({
+        onChainState: "FundsLocked",
+        NextAction: WAITING,
+        TransactionHistory: [{ status: "FailedViaTimeout" }],
+      });
+      expect(again?.CurrentTransaction?.txHash).not.toBe(first);
+    },
+  );
 });
 
 describe("purchases of a source with several purchasing wallets", () => {

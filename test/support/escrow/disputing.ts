@@ -19,6 +19,14 @@ export interface ShownProposal {
 
 export const native = (amount: bigint) => [{ unit: "", amount: String(amount) }];
 
+/** Has the payment source say who settles disputes: one administrator with all three places. */
+export async function nameAdministrator(): Promise<void> {
+  const places = [0, 1, 2].map((order) => ({ walletAddress: ADMIN.address, order }));
+  await env.DB.prepare("UPDATE payment_source SET admin_wallets = ?, required_admin_signatures = 2")
+    .bind(JSON.stringify(places))
+    .run();
+}
+
 /** A service with one escrow that both sides dispute, and an administrator with all three places. */
 export class DisputeDesk {
   readonly buying: BuyDesk;
@@ -38,12 +46,7 @@ export class DisputeDesk {
     payee: string | null = null,
   ): Promise<DisputeDesk> {
     const buying = await BuyDesk.open(type);
-    const places = [0, 1, 2].map((order) => ({ walletAddress: ADMIN.address, order }));
-    await env.DB.prepare(
-      "UPDATE payment_source SET admin_wallets = ?, required_admin_signatures = 2",
-    )
-      .bind(JSON.stringify(places))
-      .run();
+    await nameAdministrator();
     await buying.buy(
       { ...(payee !== null && { sellerReturnAddress: payee }) },
       { buyerReturnAddress: payee },

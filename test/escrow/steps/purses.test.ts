@@ -1,0 +1,162 @@
+/** Wallets that hold little, or little of use, and what they make of it. */
+import { beforeEach, describe, expect, it } from "vitest";
+import type { PaymentSourceType } from "../../../src/chain/network.ts";
+import { emptyTables } from "../../support/app.ts";
+import { BuyDesk } from "../../support/escrow/buying.ts";
+import type { Shown } from "../../support/escrow/quoting.ts";
+import { RESULT } from "../../support/escrow/stepping.ts";
+import { found, RegistrationDesk } from "../../support/registry/registration.ts";
+import { settle } from "../../support/sources/sync.ts";
+
+beforeEach(emptyTables);
+
+interface ShownUtxo {
+  tx_hash: string;
+  output_index: number;
+  amount: { unit: string; quantity: string }[];
+}
+
+const outputsAt = (chain: BuyDesk["chain"], address: string) =>
+  chain.get<ShownUtxo[]>(`/addresses/${address}/utxos`);
+
+const nameOf = ({ tx_hash, output_index }: ShownUtxo) => `${tx_hash}#${output_index}`;
+
+/** How many different tokens these outputs hold. */
+const tokensIn = (outputs: readonly ShownUtxo[]) =>
+  new Set(outputs.flatMap(({ amount }) => amount.slice(1).map(({ unit }) => unit))).size;
+
+/** Native minor units: what the ledger wants an output to hold, and little more. */
+const DUST = 1_300_000;
+/** The least that can be sent to anybody. */
+const LEAST = 2_000_000n;
+/** How often somebody may be told of funds before there are enough. */
+const MOST_TOLD = 2;
+
+/** The seller of an escrow, whose wallet holds some outputs and tokens, and whoever helps out. */
+class PoorSeller {
+  readonly desk: RegistrationDesk;
+  readonly #identifier: string;
+
+  private constructor(desk: RegistrationDesk, identifier: string) {
+    this.desk = desk;
+    this.#identifier = identifier;
+  }
+
+  /** @param tokens - outputs of one token each, beside those of the native coin */
+  static async open(type: PaymentSourceType, sellerFunds: number[], tokens: number) {
+    const desk = await RegistrationDesk.open({ type, sellerFunds });
+    const { chain } = desk;
+    const seller = new PoorSeller(desk, await lockFor(desk, type));
+    if (tokens === 0) return seller;
+    const [minted] = await chain.act([
+      {
+        ...{ do: "mintAll", version: "Web3ChainV1", rules: "open", holder: "seller-1" },
+        tokens: Array.from({ length: tokens }, () => ({})),
+      },
+    ]);
+    for (const unit of minted?.units ?? []) await seller.send(LEAST, [{ unit, quantity: "1" }]);
+    return seller;
+  }
+
+  get address(): string {
+    return this.desk.sellers[0].address;
+  }
+
+  /** The other seller sends something. */
+  async send(coin: bigint, assets?: { unit: string; quantity: string }[]): Promise<void> {
+    const [, rich] = this.desk.sellers;
+    const { status, message } = await this.desk.ask("POST", "/wallet/transfer-funds", {
+      ...{ fromWalletAddress: rich.address, toAddress: this.address },
+      ...{ minorUnitAmount: String(coin), ...(assets && { assets }) },
+    });
+    if (status !== 200) throw new Error(message);
+    await this.desk.settle(rich);
+  }
+
+  async deliver(): Promise<void> {
+    const { status, message } = await this.desk.ask("POST", "/payment/submit-result", {
+      ...{ network: "Preprod", blockchainIdentifier: this.#identifier, submitResultHash: RESULT },
+    });
+    if (status !== 200) throw new Error(message);
+  }
+
+  /** Lets the wallet try at once, and the chain show what comes of it. */
+  async try(): Promise<Shown> {
+    await this.desk.skipPauses();
+    await this.desk.work();
+    await settle(this.desk.chain, this.desk.sourceId);
+    const { data } = await this.desk.ask<{ Payments: Shown[] }>("GET", "/payment?network=Preprod");
+    return data.Payments[0];
+  }
+
+  /** What the wallet says holds it up. */
+  async heldUp(): Promise<string | null> {
+    const path = `/wallet/list?walletVkey=${this.desk.sellers[0].vkey}`;
+    const { data } = await this.desk.ask<{ Wallets: Shown[] }>("GET", path);
+    return data.Wallets[0].HeldUp?.reason ?? null;
+  }
+}
+
+/** Somebody buys from the first seller. @returns the identifier */
+async function lockFor({ chain, sourceId }: RegistrationDesk, version: PaymentSourceType) {
+  const [locked] = await chain.act([{ do: "lock", version, buyer: "admin" }]);
+  await settle(chain, sourceId);
+  return found(locked?.escrows ?? [], () => true).identifier;
+}
+
+describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
+  it("§3.12 wallet with one UTxO: pays for a step with the output that is its collateral as well", async () => {
+    const buying = await BuyDesk.open(type, { "buyer-0": [14_000_000] });
+    const { chain } = buying;
+    const { address } = found(Object.values(buying.buyers), () => true);
+    const { blockchainIdentifier } = await buying.buy();
+    await buying.work();
+    await buying.sync();
+    const held = await outputsAt(chain, address);
+    expect(held).toHaveLength(1);
+
+    await buying.desk.ask("POST", "/purchase/request-refund", {
+      ...{ network: "Preprod", blockchainIdentifier },
+    });
+    await buying.work();
+    await buying.sync();
+    const { onChainState, CurrentTransaction } = await buying.only("purchase");
+    expect(onChainState).toBe("RefundRequested");
+    const { inputs } = await chain.get<{ inputs: (ShownUtxo & { collateral: boolean })[] }>(
+      `/txs/${CurrentTransaction?.txHash}/utxos`,
+    );
+    const own = inputs.filter((one) => held.map(nameOf).includes(nameOf(one)));
+    expect(own.map(({ collateral }) => collateral).toSorted()).toEqual([false, true]);
+  });
+
+  it.each<[what: string, funds: number[], tokens: number]>([
+    ["dust", Array(8).fill(DUST), 0],
+    ["a single output of dust", [DUST], 0],
+    ["tokens", [], 2],
+  ])(
+    "§3.12 token dust only: a wallet with nothing but %s says what it lacks, collateral included, which is enough",
+    async (_, funds, tokens) => {
+      const seller = await PoorSeller.open(type, funds, tokens);
+      await seller.deliver();
+      let payment = await seller.try();
+      const told: string[] = [];
+      while (payment.onChainState !== "ResultSubmitted" && told.length < MOST_TOLD) {
+        const { errorNote } = payment.NextAction;
+        const [, missing = "", to] =
+          /lacks (\d+) minor units of the native coin: send them to (\S+),/.exec(errorNote) ?? [];
+        expect(to).toBe(seller.address);
+        told.push((await seller.heldUp()) ?? "");
+        expect(told.at(-1)).toContain(`${missing} minor units`);
+        await seller.send(BigInt(missing) > LEAST ? BigInt(missing) : LEAST);
+        payment = await seller.try();
+      }
+      expect(told.at(-1)).toMatch(/^the wallet has no collateral: .* in one output to /);
+      expect(payment).toMatchObject({
+        onChainState: "ResultSubmitted",
+        NextAction: { errorType: null, errorNote: null },
+      });
+      expect(await seller.heldUp()).toBeNull();
+      expect(tokensIn(await outputsAt(seller.desk.chain, seller.address))).toBe(tokens);
+    },
+  );
+});
