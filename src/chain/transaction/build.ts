@@ -33,6 +33,11 @@ export class TransactionTooLarge extends Error {
   override name = "TransactionTooLarge";
 }
 
+/** Its scripts do more than those of one transaction may, wherever they are read from. */
+export class TooManyUnits extends TransactionTooLarge {
+  override name = "TooManyUnits";
+}
+
 /**
  * Builds and signs.
  *
@@ -157,7 +162,7 @@ function unsigned(signers: number) {
  * How much more than measured scripts may use, in percent. The fee and the change differ from those that
  * were measured, so they may use a little more; less is reserved where there is no room for it.
  *
- * @throws TransactionTooLarge when they use more than a transaction may without any reserve
+ * @throws TooManyUnits when they use more than a transaction may without any reserve
  */
 export function reserveFor(
   used: readonly ExecutionUnits[],
@@ -166,7 +171,7 @@ export function reserveFor(
   const room = (["memory", "steps"] as const).map((unit) => {
     const total = used.reduce((sum, one) => sum + one[unit], 0n);
     if (total > maxUnits[unit])
-      throw new TransactionTooLarge(
+      throw new TooManyUnits(
         `the scripts of the transaction use ${total} units of ${unit}, at most ${maxUnits[unit]} are allowed`,
       );
     return total === 0n ? RESERVE_PERCENT : ((maxUnits[unit] - total) * 100n) / total;

@@ -25,6 +25,11 @@ export class WalletShort extends Error {
   }
 }
 
+/** What it lacks has to be one output with only the native coin, which a failed script would take. */
+export class CollateralMissing extends WalletShort {
+  override name = "CollateralMissing";
+}
+
 /** Bytes that the ledger adds to an output's own (Babbage's `utxoEntrySizeWithoutVal`). */
 const OUTPUT_OVERHEAD = 160n;
 /** Room for growth of the native amount's encoding. */
@@ -235,7 +240,7 @@ function collateralFor(
     .toSorted((a, b) => Number(hasTokens(a)) - Number(hasTokens(b)))
     .find(isEnough);
   if (found) return found;
-  throw new WalletShort(
+  throw new CollateralMissing(
     `the wallet has no collateral: send ${COLLATERAL_COIN} minor units of the native coin in one output to ${address}, then try again`,
     { unit: "", amount: COLLATERAL_COIN },
   );

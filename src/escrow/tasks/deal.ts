@@ -18,6 +18,8 @@ export interface Bid {
 export interface Shortage {
   wallet: WalletName;
   missing: Value;
+  /** Whether it has to be one output, which a failed script would take. */
+  isCollateral?: boolean;
 }
 
 export type Dealt = { record: EscrowRecord } & (
@@ -81,12 +83,19 @@ function compare(a: Value, b: Value, needs: Value): number {
   return 0;
 }
 
-/** What a wallet lacks, for people, and what to do about it. */
-export function shortageNote({ wallet, missing }: Shortage): string {
+/**
+ * What a wallet lacks, for people, and what to do about it.
+ *
+ * @param what - goes on once it is there
+ */
+export function shortageNote(
+  { wallet, missing, isCollateral = false }: Shortage,
+  what: string,
+): string {
   const amounts = [...missing].map(([unit, amount]) =>
     unit === ""
       ? `${amount} minor units of the native coin`
       : `${amount} minor units of the token ${unit}`,
   );
-  return `the wallet ${wallet.id} lacks ${amounts.join(" and ")}: send them to ${wallet.address}, and the lock goes on by itself`;
+  return `the wallet ${wallet.id} lacks ${amounts.join(" and ")}${isCollateral ? " in one output, as collateral" : ""}: send them to ${wallet.address}, and ${what} goes on by itself`;
 }

@@ -1,6 +1,6 @@
 import { ProviderError, ScriptFailed } from "../../chain/provider/provider.ts";
-import { TransactionTooLarge } from "../../chain/transaction/build.ts";
-import { WalletShort } from "../../chain/transaction/selection.ts";
+import { TooManyUnits, TransactionTooLarge } from "../../chain/transaction/build.ts";
+import { CollateralMissing, WalletShort } from "../../chain/transaction/selection.ts";
 import { log } from "../../log.ts";
 import { providerAgainAt, WAIT_MS } from "../../wallets/pauses.ts";
 import { DeadlinePassed, NotYet } from "../../wallets/spending/making/window.ts";
@@ -42,7 +42,10 @@ export function afterFailure(
   });
   if (error instanceof WalletShort) {
     const { unit, amount } = error.missing;
-    const note = shortageNote({ wallet, missing: new Map([[unit, amount]]) });
+    const what = isLock ? "the lock" : want.step;
+    const isCollateral = error instanceof CollateralMissing;
+    const missing = new Map([[unit, amount]]);
+    const note = shortageNote({ wallet, missing, isCollateral }, what);
     return waiting(now + WAIT_MS, problem(note, isLock ? "InsufficientFunds" : "Unknown"));
   }
   // What holds up all that a wallet or a source does is not told by each record: so with the next three.
@@ -62,7 +65,7 @@ export function afterFailure(
   const isClear = CLEAR.some((kind) => error instanceof kind);
   if (!isClear) log("error", "escrow.task_failed", { want: want.id, error: String(error) });
   const reason =
-    error instanceof TransactionTooLarge
+    error instanceof TransactionTooLarge && !(error instanceof TooManyUnits)
       ? `${error.message}; ${SCRIPT_NEEDED}`
       : isClear
         ? (error as Error).message

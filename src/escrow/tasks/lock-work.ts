@@ -182,7 +182,7 @@ function waitingForFunds(
   now: number,
 ) {
   const { want } = wanted;
-  const note = short ? shortageNote(short) : "no purchasing wallet may lock it";
+  const note = short ? shortageNote(short, "the lock") : "no purchasing wallet may lock it";
   return {
     ...wanted,
     want: want && { ...want, tryAt: now + SHORT_MS },

@@ -143,9 +143,12 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
       while (payment.onChainState !== "ResultSubmitted" && told.length < MOST_TOLD) {
         const { errorNote } = payment.NextAction;
         const [, missing = "", to] =
-          /lacks (\d+) minor units of the native coin: send them to (\S+),/.exec(errorNote) ?? [];
+          /lacks (\d+) minor units of the native coin(?: in one output, as collateral)?: send them to (\S+), and SubmitResult goes on/.exec(
+            errorNote,
+          ) ?? [];
         expect(to).toBe(seller.address);
         told.push((await seller.heldUp()) ?? "");
+        expect(errorNote.includes("collateral")).toBe(told.at(-1)?.includes("collateral"));
         expect(told.at(-1)).toContain(`${missing} minor units`);
         await seller.send(BigInt(missing) > LEAST ? BigInt(missing) : LEAST);
         payment = await seller.try();

@@ -81,7 +81,7 @@ describe("purchases are dealt", () => {
     );
     expect(first).toMatchObject({ wallet: owner.wallet });
     const short = second && "short" in second ? second.short : null;
-    expect(short && shortageNote(short)).toMatch(
+    expect(short && shortageNote(short, "the lock")).toMatch(
       /^the wallet wallet-\d lacks 2 minor units of the token \w+: send them to addr_test1wallet\d, /,
     );
   });
