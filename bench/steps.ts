@@ -21,6 +21,8 @@ const GOAL_BLOCKS = {
 } as const;
 const GOAL_CALLS = { alone: 4, together: 1.5 } as const;
 const GOAL_CPU_MS = { alone: 60, together: 20 } as const;
+/** CPU ms of workerd per result, beyond which the bench fails: half more than was measured. */
+const LIMIT_CPU_MS = { alone: 290, together: 105 } as const;
 /** From a block to the record, while something of ours is under way. */
 const GOAL_MOVED_S = 5;
 
@@ -57,6 +59,7 @@ export async function benchSteps(context: BenchContext): Promise<StepCosts> {
     const rounds = roundsOf(type, context.quick);
     const timed = await eachRound(context, rounds, async (service, node, round, submit) => {
       const measured = await measure(service, node, round, submit);
+      compare(context, round, measured);
       calls.push(...callsOf(node, round));
       return measured;
     });
@@ -153,6 +156,18 @@ async function measure(
     "goal CPU": GOAL_CPU_MS[kind],
     "fee/result": Math.round(((await feesOf(service)) - fees) / count),
   };
+}
+
+/** Fails the bench where a round takes more blocks than its goal, or more CPU than its limit. */
+function compare({ limits }: BenchContext, { type, script, count, isAlone }: Round, row: Row) {
+  const what = `steps: ${count} results of ${type}, script ${script}`;
+  const [blocks, goal] = [Number(row.blocks), Number(row["goal blocks"])];
+  limits.counted(blocks > goal ? `${what}: ${blocks} blocks, at most ${goal}` : null);
+  const [cpuMs, most] = [
+    Number(row["CPU ms/result"]),
+    LIMIT_CPU_MS[isAlone ? "alone" : "together"],
+  ];
+  limits.timed(cpuMs > most ? `${what}: ${cpuMs} ms of CPU each, at most ${most}` : null);
 }
 
 /** Native minor units that all transactions of the wallets cost so far. */
