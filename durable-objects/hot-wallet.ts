@@ -153,8 +153,9 @@ export class HotWallet extends DurableObject<Env> {
       ],
       published: () => publishedScripts(ledger, source.id),
       keys: () => this.#keys(source, vkey),
-      confirmed: async (sourceIds) => {
-        for (const id of sourceIds) await wakeSource(env, id, requestId);
+      confirmed: async (sourceIds, tip) => {
+        for (const id of sourceIds)
+          await wakeSource(env, id, requestId, id === source.id ? tip : null);
       },
       threshold: confirmationThreshold(env),
       clock,

@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { NoCallsLeft } from "../src/chain/provider/provider.ts";
+import { type Block, NoCallsLeft } from "../src/chain/provider/provider.ts";
 import { type Database, db } from "../src/db/client.ts";
 import { open } from "../src/db/sealed.ts";
 import { confirmationThreshold, type Env, lookInterval, warningTime } from "../src/env.ts";
@@ -23,6 +23,8 @@ import { runAlarm } from "./alarm.ts";
 
 /** How long one alarm works before it yields and sets the next. */
 const WORK_MS = 20_000;
+/** How long a tip that somebody else has read is good enough. */
+const TIP_MS = 2_000;
 /**
  * Extra time for the database: enough for the calls of a last batch, even if each takes almost its
  * limit.
@@ -35,8 +37,15 @@ const DATABASE_MS = 60_000;
  * objects ever run, the cursor's version lets only one write.
  */
 export class SourceCursor extends DurableObject<Env> {
-  /** Requests a pass and returns immediately, so that a slow source delays nobody. */
-  async tick(sourceId: string, requestId: string): Promise<void> {
+  #tip: { block: Block; at: number } | null = null;
+
+  /**
+   * Requests a pass and returns immediately, so that a slow source delays nobody.
+   *
+   * @param tip - of its provider, if that was asked just now
+   */
+  async tick(sourceId: string, requestId: string, tip: Block | null = null): Promise<void> {
+    this.#tip = tip && { block: tip, at: Date.now() };
     await this.ctx.storage.put({ sourceId, requestId, isAsked: true });
     await this.ctx.storage.setAlarm(Date.now());
   }
@@ -82,12 +91,15 @@ export class SourceCursor extends DurableObject<Env> {
     if (source === null || cursor === null) return null;
     const wallets = await walletsOf(db(env), [sourceId]);
     const apiKey = await open(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
+    const known = this.#tip;
+    this.#tip = null;
     let hasCommitted = false;
     const context: SyncContext = {
       db: ledger,
       provider: await providerFor(env, source.network, apiKey, use),
       source: { ...source, wallets },
       threshold: confirmationThreshold(env),
+      tip: known && Date.now() - known.at < TIP_MS ? known.block : null,
       warnBeforeMs: warningTime(env),
       now: Date.now,
       committed: () => {

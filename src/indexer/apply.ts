@@ -1,4 +1,4 @@
-import type { Block, TransactionPosition } from "../chain/provider/provider.ts";
+import { type Block, hashAt, type TransactionPosition } from "../chain/provider/provider.ts";
 import { requireSameChain, writeCheckpoint } from "./checkpoints.ts";
 import { StaleRecord } from "./cursor.ts";
 import type { Follower } from "./follower.ts";
@@ -28,8 +28,9 @@ export async function applyRun<P extends Position, Read, Changes>(
     const last = done.at(-1);
     if (last === undefined) return [];
     const block = blocks.get(last) ?? (await follower.blockOf(last));
-    // Binds the run to the chain it was read from.
-    if (!blocks.has(last)) await requireSameChain(provider, tip);
+    // Binds the run to the chain it was read from, which the tip may have told already.
+    const isOfTip = hashAt(tip, block.blockHeight) === block.blockHash;
+    if (!blocks.has(last) && !isOfTip) await requireSameChain(provider, tip);
     blocks.set(last, block);
     const recent = mergeRecent(cursor.recent, done.map(follower.positionOf));
     try {

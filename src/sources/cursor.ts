@@ -1,5 +1,5 @@
 import type { Network } from "../chain/network.ts";
-import type { TransactionPosition } from "../chain/provider/provider.ts";
+import type { Block, TransactionPosition } from "../chain/provider/provider.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import type { Position } from "../indexer/position.ts";
@@ -167,14 +167,19 @@ export async function syncStatus(
   );
 }
 
-/** Asks the source's object for a pass; returns before it runs. The cron asks again every minute. */
+/**
+ * Asks the source's object for a pass; returns before it runs. The cron asks again every minute.
+ *
+ * @param tip - of its provider, if that was asked just now
+ */
 export async function wakeCursor(
   env: Pick<Env, "SOURCE_CURSOR">,
   sourceId: string,
   requestId: string,
+  tip: Block | null = null,
 ): Promise<void> {
   const { SOURCE_CURSOR } = env;
-  await SOURCE_CURSOR.get(SOURCE_CURSOR.idFromName(sourceId)).tick(sourceId, requestId);
+  await SOURCE_CURSOR.get(SOURCE_CURSOR.idFromName(sourceId)).tick(sourceId, requestId, tip);
 }
 
 function positionOf(at: TransactionPosition): Position {

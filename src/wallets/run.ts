@@ -25,11 +25,20 @@ function isSeen({ view: { looked }, now }: WalletPorts, tip: Block): boolean {
   return looked !== null && looked.tip === tip.hash && now() - looked.at < CHECK_MS;
 }
 
-/** Has the sources read whose transactions have come to count. */
-async function tellConfirmed(ports: WalletPorts, before: Run, after: Run): Promise<void> {
+/**
+ * Has the sources read whose transactions have come to count.
+ *
+ * @param tip - up to which it was looked; null: the look was broken off
+ */
+async function tellConfirmed(
+  ports: WalletPorts,
+  before: Run,
+  after: Run,
+  tip: Block | null,
+): Promise<void> {
   const counted = new Set(before.open.filter(isCounted).map(({ hash }) => hash));
   const found = after.open.filter((one) => isCounted(one) && !counted.has(one.hash));
-  if (found.length > 0) await ports.confirmed(new Set(found.map(({ sourceId }) => sourceId)));
+  if (found.length > 0) await ports.confirmed(new Set(found.map(({ sourceId }) => sourceId)), tip);
 }
 
 const isCounted = ({ phase }: WalletTransaction) => phase === "Confirmed";
@@ -67,7 +76,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
   let tip: Block;
   let looked = run;
   try {
-    tip = await provider.latestBlock();
+    tip = await ports.view.tip(provider, ports.now());
     if (!isSeen(ports, tip))
       for await (const happenings of look(provider, run.open, tip, ports.threshold))
         looked = await happen(ports, looked, happenings);
@@ -76,7 +85,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     if (!(error instanceof ProviderError)) throw error;
     // What is stored may be taken by another place than a provider that bans.
     const { open } = await sendAgain(ports, looked, null);
-    await tellConfirmed(ports, run, looked);
+    await tellConfirmed(ports, run, looked, null);
     for (const [i, work] of works.entries())
       await work.notBuilt(due[i]?.tasks ?? [], beforeTasks(error), ports.now());
     await tell(waitsForProvider(error));
@@ -85,7 +94,7 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     const isWaited = open.some(({ phase }) => isWaiting(phase));
     return isWaited ? again : providerAgainAt(error.retryAt, ports.now());
   }
-  await tellConfirmed(ports, run, looked);
+  await tellConfirmed(ports, run, looked, tip);
   if (!isSeen(ports, tip)) ports.view.looked = { tip: tip.hash, at: ports.now() };
   const sent = await sendAgain(ports, looked, tip);
   const { run: built, next, hold } = await build(ports, sent, tip);

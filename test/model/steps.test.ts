@@ -166,6 +166,7 @@ describe("steps of a wallet", () => {
     await world.run();
     world.askStep();
     await world.run();
+    world.pass(20_000);
     await world.failScript(0);
     await world.run();
     world.pass(5_000);
@@ -173,6 +174,7 @@ describe("steps of a wallet", () => {
     const open = await world.transactions();
     expect(open.map(({ phase }) => phase).slice(0, 2)).toEqual(["Failed", "Orphaned"]);
     expect(taskIds(await waiting(world))).toEqual([["s3"], ["s0"], ["s1"], ["s2"]]);
+    world.pass(20_000);
     world.ledger.mine();
     await world.run();
     expect(rows(world).map(({ state }) => state)).toEqual(["Done", "Done", "Done", "Done"]);
@@ -215,6 +217,7 @@ describe("steps of a wallet", () => {
     world.ledger.evict(1);
     world.pass(MINUTE);
     await world.run();
+    world.pass(20_000);
     world.ledger.mine();
     await world.run();
     expect(rows(world).map(({ state }) => state)).toEqual(["Done", "Done", "Done", "Done"]);

@@ -1,10 +1,13 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { createBlockfrost } from "../../src/chain/provider/blockfrost.ts";
+import type { Block } from "../../src/chain/provider/provider.ts";
 import { db } from "../../src/db/client.ts";
 import { syncStatus } from "../../src/sources/cursor.ts";
 import { budgetOf } from "../../src/sources/provider.ts";
 import { call, emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
+import { BuyDesk } from "../support/escrow/buying.ts";
 import { objectsLike } from "../support/objects.ts";
 import { requested } from "../support/registry/registration.ts";
 import { createSource, runPass } from "../support/sources/sync.ts";
@@ -17,6 +20,9 @@ async function followed() {
   const chain = await TestChain.create();
   return { chain, source: await createSource(chain) };
 }
+
+const blockAt = ({ url }: TestChain) =>
+  createBlockfrost({ baseUrl: url, projectId: "any" }).latestBlock();
 
 const errorOf = async (source: string) =>
   (await syncStatus(db(env, "Preprod"), [source], Date.now())).get(source)?.error;
@@ -93,6 +99,36 @@ describe("a payment source", () => {
       },
     ]);
   });
+});
+
+it("a wallet hands over the tip up to which it looked: its own lock then costs the source the listing alone", async () => {
+  const buying = await BuyDesk.open();
+  await buying.sync();
+  await buying.buy();
+  await buying.work();
+  const tips: Block[] = [];
+  const tick = async (...[, , tip]: [string, string, Block]) => void tips.push(tip);
+  buying.desk.bindings = { SOURCE_CURSOR: objectsLike("SOURCE_CURSOR", () => ({ tick })) };
+  await buying.work();
+  const [tip] = tips;
+  expect(tip).toMatchObject({ hash: (await buying.chain.tip()).hash });
+  await buying.chain.stats();
+  await runPass(buying.chain, buying.desk.sourceId, { ...(tip && { tip }) });
+  expect((await buying.chain.stats()).calls).toEqual({
+    "GET /addresses/{address}/transactions": 1,
+  });
+  expect(await buying.only("purchase")).toMatchObject({ onChainState: "FundsLocked" });
+});
+
+it("a source that has come further than the tip it is handed asks for the tip itself", async () => {
+  const { chain, source } = await followed();
+  const old = await blockAt(chain);
+  await chain.act([{ do: "lock", as: "a", version: "Web3ChainV1" }]);
+  await runPass(chain, source);
+  await chain.stats();
+  await runPass(chain, source, { tip: old });
+  expect((await chain.stats()).calls).toEqual({ "GET /blocks/latest": 1 });
+  expect(await errorOf(source)).toBeNull();
 });
 
 it("a wallet whose transaction is confirmed has its source read at once, once", async () => {

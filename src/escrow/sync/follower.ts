@@ -1,4 +1,4 @@
-import type { AddressTransaction, Provider } from "../../chain/provider/provider.ts";
+import type { AddressTransaction, Block, Provider } from "../../chain/provider/provider.ts";
 import { raiseTip, resetTip } from "../../indexer/chain-tip.ts";
 import { LEASE_MS } from "../../indexer/cursor.ts";
 import type { Follower, PassContext } from "../../indexer/follower.ts";
@@ -22,6 +22,8 @@ import { undoSteps } from "./undo.ts";
 export interface SyncContext extends PassContext {
   provider: Provider;
   source: EscrowSource;
+  /** Of the provider, if it was asked just now. */
+  tip?: Block | null;
   /** How long before a deadline it is told of, milliseconds. */
   warnBeforeMs: number;
 }
@@ -56,7 +58,7 @@ export function followNew(context: SyncContext, cursor: EscrowCursor): EscrowFol
     async list(recent, tip) {
       const listed = await listContract(provider, contractAddress, sourceId, recent);
       const deep = listed.filter(({ blockHeight }) => blockHeight <= tip.height - threshold + 1);
-      await own.find(deep.map(({ txHash }) => txHash));
+      await own.find(deep, tip);
       return deep;
     },
     read: transactionReader(provider, own, source, complete),

@@ -1,4 +1,10 @@
-import type { Provider, TransactionPosition } from "../../chain/provider/provider.ts";
+import {
+  type AddressTransaction,
+  type Block,
+  hashAt,
+  type Provider,
+  type TransactionPosition,
+} from "../../chain/provider/provider.ts";
 import { outputName } from "../../chain/transaction/plan.ts";
 import type { Database } from "../../db/client.ts";
 import { ProviderBehind } from "../../indexer/checkpoints.ts";
@@ -14,6 +20,11 @@ interface OwnRow {
   inputs: string;
   /** Index of the output that only a failed script makes: what is left of the collateral. */
   returned: number | null;
+  /** Where its wallet has seen it, if it has. */
+  blockHeight: number | null;
+  blockHash: string | null;
+  /** Unix seconds. */
+  blockTime: number | null;
 }
 
 /**
@@ -24,7 +35,8 @@ interface OwnRow {
  * - of one whose wallet has seen it in a block: a script's verdict is the same in every block;
  * - of one whose outputs another one spends that the contract lists: they are there.
  *
- * Of any other the provider is asked for its place, which tells it, and which the last of a run needs anyway.
+ * Of any other the provider is asked for its place, which tells it, and which the last of a run needs anyway:
+ * unless its wallet has seen it in a block of which the tip tells that it stands.
  */
 export class OwnTransactions {
   readonly #db: Pick<Database, "all">;
@@ -38,17 +50,27 @@ export class OwnTransactions {
     this.#provider = provider;
   }
 
-  /** Looks for them among transactions that the contract lists. */
-  async find(listed: readonly string[]): Promise<void> {
+  /**
+   * Looks for them among transactions that the contract lists.
+   *
+   * @param tip - read before they were listed
+   */
+  async find(listed: readonly AddressTransaction[], tip: Block): Promise<void> {
     if (listed.length === 0) return;
     const rows = await this.#db.all<OwnRow>(
       `SELECT hash, phase, cbor, content->'inputs' AS inputs,
-         content->>'$.collateral.returned.index' AS returned
+         content->>'$.collateral.returned.index' AS returned, block_height AS blockHeight,
+         block_hash AS blockHash, block_time AS blockTime
        FROM wallet_transaction
        WHERE hash IN (SELECT value FROM json_each(?)) AND cbor IS NOT NULL`,
-      JSON.stringify(listed),
+      JSON.stringify(listed.map(({ txHash }) => txHash)),
     );
     this.#rows = new Map(rows.map((row) => [row.hash, row]));
+    for (const at of listed) {
+      const row = this.#rows.get(at.txHash);
+      const place = row && placeOf(row, at, tip);
+      if (place) this.#places.set(at.txHash, place);
+    }
     const names = rows.flatMap(({ inputs }) => JSON.parse(inputs) as string[]);
     const spent = Map.groupBy(names, makerOf);
     this.#proven = new Set(
@@ -68,7 +90,7 @@ export class OwnTransactions {
     return Buffer.from(row.cbor, "base64").toString("hex");
   }
 
-  /** Where a transaction stands, from what was asked in this pass, or from the provider. */
+  /** Where a transaction stands, from what is known in this pass, or from the provider. */
   async transaction(hash: string): Promise<TransactionPosition | null> {
     return this.#places.get(hash) ?? this.#provider.transaction(hash);
   }
@@ -79,6 +101,18 @@ export class OwnTransactions {
     this.#places.set(hash, place);
     return place.validContract;
   }
+}
+
+/** Where the wallet has seen one that is listed there, if the tip tells that its block stands. */
+function placeOf(
+  { hash, phase, blockHeight, blockHash, blockTime }: OwnRow,
+  listed: AddressTransaction,
+  tip: Block,
+): TransactionPosition | null {
+  if (!isInChain(phase) || blockHash === null || blockTime === null) return null;
+  const stands = blockHeight === listed.blockHeight && hashAt(tip, blockHeight) === blockHash;
+  const { txIndex } = listed;
+  return stands ? { hash, blockHash, blockHeight, txIndex, blockTime, validContract: true } : null;
 }
 
 /** Whether one of the outputs is spent that a transaction makes when its scripts do not fail. */

@@ -25,7 +25,10 @@ export async function syncSource(
   deadline: number,
 ): Promise<boolean> {
   const live = followNew(context, cursor);
-  const tip = await context.provider.latestBlock();
+  const [reached = 0] = cursor.recent.at(-1) ?? [];
+  const { tip: known, provider } = context;
+  // What was read since has come further.
+  const tip = known && known.height >= reached ? known : await provider.latestBlock();
   return (
     (await runPass(live, tip, deadline)) ||
     (await applyPast(context, cursor, live, tip, deadline)) ||

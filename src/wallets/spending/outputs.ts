@@ -1,4 +1,4 @@
-import type { ProtocolParameters, Provider } from "../../chain/provider/provider.ts";
+import type { Block, ProtocolParameters, Provider } from "../../chain/provider/provider.ts";
 import { outputName, type WalletOutput } from "../../chain/transaction/plan.ts";
 import { walletOutputs } from "../../chain/transaction/selection.ts";
 import { isLiving, isOpen } from "./life.ts";
@@ -9,6 +9,9 @@ import type { OwnOutput, WalletTransaction } from "./transaction.ts";
 const FRESH_MS = 60_000;
 /** The same for protocol parameters, which change with an epoch. */
 const PARAMETERS_MS = 5 * 60_000;
+
+/** The same for the tip: each task wakes the wallet, and blocks are some twenty seconds apart. */
+const TIP_MS = 2_000;
 
 /** What is known of the node that evaluates scripts. */
 export interface Evaluator {
@@ -32,6 +35,7 @@ export class OutputView {
   readonly roomFor = new Map<string, Room>();
   #seen: { outputs: readonly WalletOutput[]; at: number } | null = null;
   #last: readonly WalletOutput[] = [];
+  #tip: { block: Block; at: number } | null = null;
   #parameters: { read: ProtocolParameters; epoch: number; at: number } | null = null;
 
   /**
@@ -48,6 +52,17 @@ export class OutputView {
       this.#seen = { outputs: walletOutputs(await provider.addressUtxos(address)), at: now };
     this.#last = this.#seen.outputs;
     return this.#last;
+  }
+
+  /**
+   * Asks for the tip at most every two seconds.
+   *
+   * @param now - epoch milliseconds
+   */
+  async tip(provider: Pick<Provider, "latestBlock">, now: number): Promise<Block> {
+    if (this.#tip === null || now - this.#tip.at >= TIP_MS)
+      this.#tip = { block: await provider.latestBlock(), at: now };
+    return this.#tip.block;
   }
 
   /**
@@ -81,6 +96,7 @@ export class OutputView {
   /** Has the provider asked again: funds are short, or what it showed is not what is there. */
   forget(): void {
     this.#seen = null;
+    this.#tip = null;
     this.#parameters = null;
   }
 }

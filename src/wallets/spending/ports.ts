@@ -1,7 +1,7 @@
 import type { ChainClock } from "../../chain/chain-time.ts";
 import type { WalletKeys } from "../../chain/keys.ts";
 import type { Network } from "../../chain/network.ts";
-import type { Provider } from "../../chain/provider/provider.ts";
+import type { Block, Provider } from "../../chain/provider/provider.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import type { WalletWork } from "../work.ts";
 import type { Entry, Handed, ReadAgain } from "./journal.ts";
@@ -45,8 +45,12 @@ export interface WalletPorts {
   keys(): Promise<WalletKeys>;
   /** Scripts that transactions can read from outputs on the chain instead of holding them, by hash. */
   published(): Promise<ReadonlyMap<string, ScriptSource>>;
-  /** Has payment sources read at once, since transactions sent through them count by now. Never throws. */
-  confirmed(sourceIds: ReadonlySet<string>): Promise<void>;
+  /**
+   * Has payment sources read at once, since transactions sent through them count by now. Never throws.
+   *
+   * @param tip - where this source's provider is, if it was asked just now
+   */
+  confirmed(sourceIds: ReadonlySet<string>, tip: Block | null): Promise<void>;
   /** Confirmations a transaction needs before it counts, at least 1. */
   threshold: number;
   clock: ChainClock;

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SourceCursor } from "../../../durable-objects/source-cursor.ts";
 import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
-import type { TransactionPosition } from "../../../src/chain/provider/provider.ts";
+import type { Block, TransactionPosition } from "../../../src/chain/provider/provider.ts";
 import { db, statement } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import { seal } from "../../../src/db/sealed.ts";
@@ -17,6 +17,8 @@ export interface Overrides {
   env?: Partial<Env>;
   /** False: the object looks of itself. */
   isAsked?: boolean;
+  /** The tip that whoever asks for the pass has just read. */
+  tip?: Block;
   /** Runs around every call of the object's storage. */
   storage?: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -125,6 +127,8 @@ export function runPass(
       ...overrides.env,
     });
     Object.defineProperty(instance, "ctx", { value: { storage } });
+    if (overrides.tip) await instance.tick(sourceId, "test", overrides.tip);
+    alarm = null;
     await instance.alarm();
     return alarm;
   });
