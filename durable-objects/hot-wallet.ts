@@ -19,6 +19,7 @@ import { providerKeyPlace, type SourceRow } from "../src/sources/record.ts";
 import { wakeSource } from "../src/sources/wake.ts";
 import { walletsOf } from "../src/wallets/managed/find.ts";
 import { openKeys } from "../src/wallets/managed/keys.ts";
+import { forgetSpent } from "../src/wallets/reference-scripts/spent.ts";
 import {
   failScriptWithoutSource,
   nextReferenceScript,
@@ -152,6 +153,7 @@ export class HotWallet extends DurableObject<Env> {
         transfers,
       ],
       published: () => publishedScripts(ledger, source.id),
+      scriptsMissed: (outputs) => forgetSpent(ledger, providers.provider, source.id, outputs),
       keys: () => this.#keys(source, vkey),
       confirmed: async (sourceIds, tip) => {
         for (const id of sourceIds)

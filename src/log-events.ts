@@ -77,6 +77,8 @@ export const LOG_EVENTS = {
     "nothing: an escrow of the source `source` is so large that its steps need the contract's script on the chain; a wallet puts it there, and the deposit stays the wallet's",
   "reference_script.failed":
     "report it: a contract's script could not be published or withdrawn because of a fault of ours; it is tried again",
+  "reference_script.spent":
+    "the transaction `txHash`, which the service did not make or has forgotten, has spent the output that carried the script of the source `source`: steps hold it from now on, and it is published again where one needs it. Find out who else has the wallet's key",
   "transfer.failed":
     "report it: a transaction for a transfer could not be built because of a fault of ours; it is tried again",
   "submit.place_failed":

@@ -193,6 +193,7 @@ export class World {
         },
         hasFollowed: async () => true,
         confirmed: async () => {},
+        scriptsMissed: async () => {},
         view: this.#view,
         works: [stepWork(db), paymentWork(db)],
         keys: async () => keys,

@@ -1,7 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { type Provider, ProviderError } from "../../src/chain/provider/provider.ts";
+import { db } from "../../src/db/client.ts";
 import type { Env } from "../../src/env.ts";
 import { publishNeeded } from "../../src/payment-sources/reference-script/automatic.ts";
+import { forgetSpent } from "../../src/wallets/reference-scripts/spent.ts";
 import { emptyJournals, emptyTables } from "../support/app.ts";
 import { BuyDesk } from "../support/escrow/buying.ts";
 import { insertRows } from "../support/insert-rows.ts";
@@ -91,6 +94,53 @@ describe("POST and DELETE /payment-source-extended/reference-script", () => {
     await desk.settle();
     expect((await show(desk)).data.state).toBe("Published");
     expect(await carried(desk)).toHaveLength(1);
+  });
+
+  it.each(["Web3ChainV1", "Web3ChainV2"] as const)(
+    "whose output somebody else has spent is read no more: the refused step goes out with the script in it (%s)",
+    async (type) => {
+      const buying = await BuyDesk.open(type);
+      const { desk } = buying;
+      const [seller] = await db(env).all<{ id: string }>(
+        "SELECT id FROM managed_wallet WHERE vkey = ?",
+        desk.sellers[0].vkey,
+      );
+      await publish(desk, { walletId: seller?.id });
+      await desk.settle();
+      const restore = await saveDatabase();
+      await withdraw(desk);
+      await desk.settle();
+      const { data: spent } = await show(desk);
+      await restore();
+      await emptyJournals();
+      await desk.chain.mine(25);
+      await buying.buy();
+      await buying.work();
+      await buying.sync();
+      const { blockchainIdentifier } = await buying.only("payment");
+      await desk.ask("POST", "/payment/submit-result", {
+        ...{ network: "Preprod", blockchainIdentifier, submitResultHash: "ab".repeat(32) },
+      });
+      await desk.settle();
+      await buying.sync();
+      expect((await show(desk)).data).toMatchObject({ state: "Withdrawn", txHash: spent.txHash });
+      expect(await buying.only("payment")).toMatchObject({ onChainState: "ResultSubmitted" });
+    },
+  );
+
+  it("keep what a late node does not know, as long as nobody says who has spent it", async () => {
+    const desk = await RegistrationDesk.open();
+    await publish(desk);
+    await desk.settle();
+    const { output } = (await show(desk)).data;
+    const missed = (spenders: Provider["spenders"]) =>
+      forgetSpent(db(env), { spenders }, desk.sourceId, [output ?? ""]);
+    await missed(async () => null);
+    await missed(async () => new Map([[7, "ab".repeat(32)]]));
+    await missed(async () => {
+      throw new ProviderError("busy");
+    });
+    expect((await show(desk)).data.state).toBe("Published");
   });
 
   it("refuse a second one, one that is not published, and what is not there", async () => {

@@ -29,3 +29,11 @@ export function namesOutput(
     .slice(1)
     .some((behind) => Number(/^\D{0,40}(\d+)/.exec(behind)?.[1] ?? -1) === index);
 }
+
+/** Those of some outputs, by their names, that a text of a node names. */
+export function namedIn(text: string, names: readonly string[]): string[] {
+  return names.filter((name) => {
+    const [txHash = "", index] = name.split("#");
+    return namesOutput(text, { txHash, index: Number(index) });
+  });
+}

@@ -1,5 +1,4 @@
 import type { Network } from "../../chain/network.ts";
-import type { Provider } from "../../chain/provider/provider.ts";
 import { TransactionTooLarge } from "../../chain/transaction/build.ts";
 import type { PlannedOutput } from "../../chain/transaction/plan.ts";
 import { minimumCoin } from "../../chain/transaction/selection.ts";
@@ -11,6 +10,7 @@ import { meaningOf } from "../spending/life.ts";
 import { NotYet } from "../spending/making/window.ts";
 import { afterTry, waitOf } from "../waits.ts";
 import { type TransactionPart, WalletGone, type WalletWork } from "../work.ts";
+import { afterSpent, spenderOf } from "./spent.ts";
 import {
   changeReferenceScripts,
   isRead,
@@ -114,14 +114,6 @@ class OutputSpent extends Error {
   }
 }
 
-async function spenderOf(
-  { output }: ReferenceScriptRow,
-  provider: Pick<Provider, "spenders">,
-): Promise<string | undefined> {
-  const [txHash = "", index] = (output ?? "").split("#");
-  return (await provider.spenders(txHash))?.get(Number(index));
-}
-
 /** An output of the wallet itself, which it never spends for anything else. */
 function publishPart(
   { walletAddress: address, cbor: script }: ReferenceScriptRow,
@@ -205,8 +197,7 @@ function afterFailure(row: ReferenceScriptRow, error: unknown, now: number): Ref
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof WalletGone || error instanceof TransactionTooLarge)
     return { state: "Failed", error: message, dueAt: null };
-  if (error instanceof OutputSpent)
-    return { state: "Withdrawn", txHash: error.by, error: null, failures: 0, dueAt: null };
+  if (error instanceof OutputSpent) return afterSpent(error.by);
   const wait = waitOf(error, now);
   if (wait) return wait;
   log("warn", "reference_script.failed", { id: row.id, error: String(error) });

@@ -45,6 +45,8 @@ export interface WalletPorts {
   keys(): Promise<WalletKeys>;
   /** Scripts that transactions can read from outputs on the chain instead of holding them, by hash. */
   published(): Promise<ReadonlyMap<string, ScriptSource>>;
+  /** Told which outputs with published scripts, by their names, a node does not know. @throws StaleWallet */
+  scriptsMissed(outputs: readonly string[]): Promise<void>;
   /**
    * Has payment sources read at once, since transactions sent through them count by now. Never throws.
    *

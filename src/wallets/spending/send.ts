@@ -1,5 +1,5 @@
 import { type Block, ProviderError } from "../../chain/provider/provider.ts";
-import { isOfTheBytes, namesOutput } from "../../chain/provider/refusal.ts";
+import { isOfTheBytes, namedIn } from "../../chain/provider/refusal.ts";
 import { log } from "../../log.ts";
 import type { Happening } from "./history.ts";
 import { isInChain, isWaiting } from "./life.ts";
@@ -62,17 +62,11 @@ function missedBy(
   { inputs }: WalletTransaction,
   among: readonly WalletTransaction[],
 ): string[] {
-  const named = inputs.filter((name) => namesOutput(refusal, referenceOf(name)));
-  const makers = new Set(named.map(makerOf));
+  const makers = new Set(namedIn(refusal, inputs).map(makerOf));
   return among
     .filter(({ hash, phase }) => phase === "Sent" && makers.has(hash))
     .map(({ hash }) => hash);
 }
-
-const referenceOf = (name: string) => ({
-  txHash: makerOf(name),
-  index: Number(name.slice(name.indexOf("#") + 1)),
-});
 
 /**
  * Sends a transaction that was stored just now, so that nobody else has its bytes yet.
@@ -111,13 +105,16 @@ async function send(
     journal.hand(handed, stored, ports.now(), after),
   );
   if (!isKept) return "unknown";
+  let answer: Answer;
   try {
-    return await provider.submit(cbor);
+    answer = await provider.submit(cbor);
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     log("warn", "wallet.submit_unknown", { wallet: vkey, hash, requestId, error: String(error) });
     return "unknown";
   }
+  if (answer !== null) await ports.scriptsMissed(namedIn(answer.refused, transaction.reads ?? []));
+  return answer;
 }
 
 /**

@@ -206,6 +206,7 @@ export class Service {
         },
         hasFollowed: (since) => haveFollowed(db, [this.source.id], since),
         confirmed: async () => {},
+        scriptsMissed: async () => {},
         view: this.#views[party],
         works: [
           ...escrowWorks({

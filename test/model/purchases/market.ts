@@ -178,6 +178,7 @@ export class Market {
         },
         hasFollowed: async (since) => this.#followedAt >= since,
         confirmed: async () => {},
+        scriptsMissed: async () => {},
         view: this.#views[n % PAYERS.length] as OutputView,
         works: escrowWorks({
           ...{ ledger: db, source: SOURCE, wallets: WALLETS, vkey, provider },

@@ -2,9 +2,11 @@ import { type ChainTime, chainTime } from "../../../chain/chain-time.ts";
 import type { WalletKeys } from "../../../chain/keys.ts";
 import {
   type Block,
+  NotEvaluated,
   type ProtocolParameters,
   ProviderError,
 } from "../../../chain/provider/provider.ts";
+import { namedIn } from "../../../chain/provider/refusal.ts";
 import { epochEnd } from "../../../chain/slots.ts";
 import { buildTransaction } from "../../../chain/transaction/build.ts";
 import { unitsOf } from "../../../chain/transaction/fee.ts";
@@ -242,11 +244,16 @@ async function build(job: Job, place: Place, members: readonly Member[]): Promis
   const parts = members.map(({ part }) => readPublished(part, around.published));
   const composed = compose(parts, place.purse, frame);
   const chosen = members.slice(0, composed.count);
-  const plan = await measured(ports.provider, composed, chosen, {
+  const known = {
     open: run.open,
     accepted: around.accepted,
     evaluator: ports.view.evaluator,
     measurements: ports.view.measurements,
+  };
+  const plan = await measured(ports.provider, composed, chosen, known).catch(async (error) => {
+    if (error instanceof NotEvaluated)
+      await ports.scriptsMissed(namedIn(error.detail, readsOf(composed.plan)));
+    throw error;
   });
   const built = buildTransaction(plan, payFrom(composed.wallet, plan), [keys]);
   if (built.fee > HIGHEST_FEE)

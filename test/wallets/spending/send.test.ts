@@ -1,0 +1,30 @@
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { db } from "../../../src/db/client.ts";
+import type { Run, WalletPorts } from "../../../src/wallets/spending/ports.ts";
+import { sendNew } from "../../../src/wallets/spending/send.ts";
+import { transaction } from "./transactions.ts";
+
+const SCRIPT = `${"5c".repeat(32)}#1`;
+const OTHER = `${"0e".repeat(32)}#0`;
+
+it.each([
+  ["all that it spends is in blocks", "InBlock", ["Refused"]],
+  ["it waits for another one", "Sent", []],
+] as const)(
+  "a refusal that names a published script's output is told of where %s",
+  async (_, phase, events) => {
+    const missed: (readonly string[])[] = [];
+    const ports = {
+      ...{ db: db(env), network: "Preprod", vkey: "", requestId: "test", now: () => 0 },
+      journal: { hand: async () => true },
+      provider: { submit: async () => ({ refused: `BadInputsUTxO missing inputs ${SCRIPT}` }) },
+      scriptsMissed: async (outputs: readonly string[]) => void missed.push(outputs),
+    } as unknown as WalletPorts;
+    const open = [transaction("aa", [], { phase })];
+    const one = transaction("bb", ["aa#0"], { reads: [OTHER, SCRIPT] });
+    const verdict = await sendNew(ports, { open } as unknown as Run, one, new Uint8Array());
+    expect(verdict.map(({ event }) => event)).toEqual(events);
+    expect(missed).toEqual([[SCRIPT]]);
+  },
+);
