@@ -18,8 +18,9 @@ import {
   insertWallets,
   refuseRepeated,
 } from "../wallets/managed/create.ts";
+import type { PaymentSourceRecord } from "./answer-schemas.ts";
 import { NEVER_SYNCED, render } from "./record.ts";
-import type { CreateBody, PaymentSourceRecord } from "./schemas.ts";
+import type { CreateBody } from "./schemas.ts";
 
 /**
  * Creates a payment source with its wallets and its cursor, in one batch.

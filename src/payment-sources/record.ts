@@ -10,7 +10,7 @@ import { paymentSource } from "../sources/tables.ts";
 import { walletsOf } from "../wallets/managed/find.ts";
 import { renderWallet } from "../wallets/managed/record.ts";
 import { managedWallet, type WalletRow } from "../wallets/managed/tables.ts";
-import type { PaymentSourceRecord, PublicSourceRecord } from "./schemas.ts";
+import type { PaymentSourceRecord, PublicSourceRecord } from "./answer-schemas.ts";
 
 /** Which sources a list shows. */
 export interface SourceQuery {

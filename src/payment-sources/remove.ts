@@ -7,10 +7,11 @@ import { stopCursor } from "../sources/cursor.ts";
 import { walletsChanged } from "../wallets/managed/changed.ts";
 import { walletsOf } from "../wallets/managed/find.ts";
 import { removeWallets } from "../wallets/managed/remove.ts";
+import type { PaymentSourceRecord } from "./answer-schemas.ts";
 import { destroyUnneededKeys } from "./kept-keys.ts";
 import { refuseOpenTransactions, refuseUnfinished } from "./open-transactions.ts";
 import { toRecord } from "./record.ts";
-import type { DeleteBody, PaymentSourceRecord } from "./schemas.ts";
+import type { DeleteBody } from "./schemas.ts";
 import { tellRecords } from "./tell-records.ts";
 
 /**

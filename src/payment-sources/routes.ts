@@ -5,18 +5,13 @@ import { described } from "../http/openapi/fields.ts";
 import { network } from "../http/openapi/ledger.ts";
 import { pageOrTake } from "../http/parameters.ts";
 import { wakeChanged } from "../sources/wake.ts";
+import { paymentSourceRecord, publicSourceRecord } from "./answer-schemas.ts";
 import { createSource } from "./create.ts";
 import { listPublicSources, listSources } from "./record.ts";
 import { publishScript, showScript, withdrawScript } from "./reference-script/requests.ts";
 import { publishBody, referenceScriptRecord, withdrawBody } from "./reference-script/schemas.ts";
 import { removeSource } from "./remove.ts";
-import {
-  createBody,
-  deleteBody,
-  paymentSourceRecord,
-  publicSourceRecord,
-  updateBody,
-} from "./schemas.ts";
+import { createBody, deleteBody, updateBody } from "./schemas.ts";
 import { updateSource } from "./update.ts";
 
 const listQuery = z.object({

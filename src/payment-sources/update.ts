@@ -20,10 +20,11 @@ import {
 import { walletsOf } from "../wallets/managed/find.ts";
 import { formerWallets, removeWallet } from "../wallets/managed/remove.ts";
 import { WALLET_ROLES, type WalletRow } from "../wallets/managed/tables.ts";
+import type { PaymentSourceRecord } from "./answer-schemas.ts";
 import { destroyUnneededKeys } from "./kept-keys.ts";
 import { refuseOpenTransactions, refuseUnfinished } from "./open-transactions.ts";
 import { toRecord } from "./record.ts";
-import type { PaymentSourceRecord, UpdateBody } from "./schemas.ts";
+import type { UpdateBody } from "./schemas.ts";
 import { tellRecords } from "./tell-records.ts";
 
 /**
