@@ -109,7 +109,7 @@ function openRecords(
 }
 
 function stepOf(record: EscrowRecord, redeemer: number | null, output: EscrowOutput | null): Step {
-  if (redeemer === null) return { fault: "the redeemer is not a constructor" };
+  if (redeemer === null) return { fault: "what its redeemer asks for cannot be read" };
   const next = endsEscrow(redeemer) ? null : output;
   const lock = lockOf(record);
   if (

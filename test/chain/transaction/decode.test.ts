@@ -13,7 +13,8 @@ import {
 } from "../../../src/chain/cbor.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
 import { decodeMetadatum } from "../../../src/chain/metadata.ts";
-import { decodeTransaction, TransactionError } from "../../../src/chain/transaction/decode.ts";
+import { decodeTransaction } from "../../../src/chain/transaction/decode.ts";
+import { TransactionError } from "../../../src/chain/transaction/nodes.ts";
 import VECTORS from "../../vectors/transactions.json" with { type: "json" };
 
 const ADDRESS = "addr_test1vq0e6dy7cehm9zfqurcf8mwwg9te9nszsx5gy5q4eclpd0c75xvdu";
