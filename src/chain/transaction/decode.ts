@@ -137,7 +137,7 @@ function read(bytes: Uint8Array): ChainTransaction {
     collateralReturn: collateralReturn ? readOutput(collateralReturn) : null,
     fee: integer(required(body, BODY.fee, "fee"), "fee"),
     validFrom: optionalSlot(body, BODY.validFrom, "validity start"),
-    validTo: optionalSlot(body, BODY.validTo, "validity end"),
+    validTo: validityEnd(body),
     ...callsOf(redeemers, bytes),
     mint: assetsOf(at(body, BODY.mint), "mint"),
     metadata: readMetadata(auxiliary, bytes),
@@ -306,4 +306,11 @@ function readMetadata(auxiliary: CborNode, bytes: Uint8Array): Map<string, Uint8
 function optionalSlot(body: CborNodeOf<"map">, key: number, name: string): number | null {
   const node = at(body, key);
   return node === undefined ? null : small(node, name);
+}
+
+/** An end that no number holds is of a transaction that anybody could make, and is none. */
+function validityEnd(body: CborNodeOf<"map">): number | null {
+  const node = at(body, BODY.validTo);
+  if (node !== undefined && integer(node, "validity end") > Number.MAX_SAFE_INTEGER) return null;
+  return optionalSlot(body, BODY.validTo, "validity end");
 }

@@ -89,6 +89,11 @@ describe("transactions of the ledger", () => {
     expect(decodeTransaction(hexToBytes(row.cbor))).toEqual(tx);
   });
 
+  it("one that is valid until a slot beyond all bounds is read, and has no end", () => {
+    const cbor = build({ body: { 3: encodeInt(2n ** 64n - 1n) } });
+    expect(decodeTransaction(cbor)).toMatchObject({ fee: 5n, validTo: null });
+  });
+
   it("the metadata of a mint names its token and says what it is", () => {
     const mint = VECTORS.rows.find(({ name }) => name === "a mint with metadata");
     const tx = decodeTransaction(mint?.cbor ?? "");
