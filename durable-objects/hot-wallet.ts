@@ -241,7 +241,7 @@ export class HotWallet extends DurableObject<Env> {
     return {
       enter: (...asked) => journal.enter(vkey, ...asked),
       hand: (...asked) => journal.hand(vkey, ...asked),
-      resume: (stored) => journal.resume(stored),
+      resume: (...stored) => journal.resume(...stored),
       remembered: (...told) => journal.remembered(vkey, ...told),
     };
   }

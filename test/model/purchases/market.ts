@@ -169,10 +169,10 @@ export class Market {
         journal: {
           enter: (...order) => toJournal(() => this.#noteHalt(this.#journal.enter(vkey, ...order))),
           hand: (...order) => toJournal(() => this.#journal.hand(vkey, ...order)),
-          resume: (stored) =>
+          resume: (...stored) =>
             step(() => {
               this.#isSetBack = false;
-              this.#journal.resume(stored);
+              this.#journal.resume(...stored);
             }),
           remembered: (...told) => step(() => this.#journal.remembered(vkey, ...told)),
         },
