@@ -128,7 +128,7 @@ export class HotWallet extends DurableObject<Env> {
       source,
       wallets,
       vkey,
-      provider: providers.provider,
+      deadlineProvider: providers.deadlineProvider,
       views: this.#viewsOfOthers,
       automatic: automaticSteps(env, source),
       chainTime,

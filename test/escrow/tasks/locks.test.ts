@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { CallClass } from "../../../src/chain/provider/budget.ts";
 import { emptyTables } from "../../support/app.ts";
 import { BuyDesk, storedRecords, walletTransactions } from "../../support/escrow/buying.ts";
 import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
 import { insertKey } from "../../support/keys.ts";
+import { objectsLike } from "../../support/objects.ts";
 import { found } from "../../support/registry/registration.ts";
 
 beforeEach(emptyTables);
@@ -48,6 +50,31 @@ describe("a purchase that is to be locked", () => {
     await buying.sync();
     const purchases = await buying.shown("purchase");
     expect(purchases.map(({ onChainState }) => onChainState)).toEqual(Array(4).fill("FundsLocked"));
+  });
+
+  it("is dealt to one of several wallets by the calls that are kept for deadlines, when no others are left", async () => {
+    const buying = await BuyDesk.open("Web3ChainV1", {
+      "buyer-0": [500_000_000],
+      "buyer-1": [500_000_000],
+    });
+    await buying.buy();
+    const { PROVIDER_BUDGET } = buying.desk.env();
+    const budget = objectsLike("PROVIDER_BUDGET", (id) => {
+      const real = PROVIDER_BUDGET.get(id);
+      return {
+        lease: async (calls: number, by: CallClass) =>
+          by === "wallet"
+            ? { granted: 0, waitMs: 0, retryAt: Date.now() + MINUTE }
+            : real.lease(calls, by),
+        refuse: (until: number) => real.refuse(until),
+      };
+    });
+    for (const buyer of Object.values(buying.buyers))
+      await buying.desk.work(buyer, { PROVIDER_BUDGET: budget });
+    expect((await buying.only("purchase")).NextAction).toMatchObject({
+      requestedAction: "FundsLockingInitiated",
+      errorType: null,
+    });
   });
 
   it("waits a moment for others, and no longer", async () => {

@@ -209,7 +209,7 @@ export class Service {
         view: this.#views[party],
         works: [
           ...escrowWorks({
-            ...{ ledger: db, ...place, provider },
+            ...{ ledger: db, ...place, deadlineProvider: provider },
             views: this.#others,
             wake: async () => {},
             automatic: { payments: true, refunds: true },
