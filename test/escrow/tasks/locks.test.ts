@@ -77,6 +77,39 @@ describe("a purchase that is to be locked", () => {
     });
   });
 
+  it("says that it waits for a purchasing wallet when all of them were removed, until one is there", async () => {
+    const buying = await BuyDesk.open();
+    const { desk } = buying;
+    await buying.buy();
+    const waitsFor = async () => (await buying.only("purchase")).Next;
+    const reasons = async () => {
+      const { data } = await desk.ask<{ Tasks: { reason: string }[] }>(
+        "GET",
+        "/task?network=Preprod",
+      );
+      return data.Tasks.map(({ reason }) => reason);
+    };
+    expect(await waitsFor()).toMatchObject({ action: "FundsLocking", waitsFor: null });
+    const buyer = found(Object.values(buying.buyers), () => true);
+    const id = await env.DB.prepare("SELECT id FROM managed_wallet WHERE vkey = ?")
+      .bind(buyer.vkey)
+      .first("id");
+    const change = (fields: object) =>
+      desk.ask("PATCH", "/payment-source-extended", { id: desk.sourceId, ...fields });
+    await change({ RemovePurchasingWallets: [{ id }], force: true });
+    const nobody = /^waits for a purchasing wallet of its payment source/;
+    expect(await waitsFor()).toMatchObject({ waitsFor: expect.stringMatching(nobody) });
+    expect(await reasons()).toEqual([expect.stringMatching(nobody)]);
+
+    const walletMnemonic = buyer.mnemonic;
+    await change({ AddPurchasingWallets: [{ walletMnemonic, drives: "all" }] });
+    expect(await waitsFor()).toMatchObject({ waitsFor: null });
+    await buying.work();
+    expect((await buying.only("purchase")).NextAction).toMatchObject({
+      requestedAction: "FundsLockingInitiated",
+    });
+  });
+
   it("waits a moment for others, and no longer", async () => {
     const buying = await BuyDesk.open();
     await buying.buy();
