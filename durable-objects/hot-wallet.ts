@@ -129,7 +129,7 @@ export class HotWallet extends DurableObject<Env> {
       source,
       wallets,
       vkey,
-      provider: providers.provider,
+      deadlineProvider: providers.deadlineProvider,
       views: this.#viewsOfOthers,
       automatic: automaticSteps(env, source),
       chainTime,
@@ -244,7 +244,7 @@ export class HotWallet extends DurableObject<Env> {
     return {
       enter: (...asked) => journal.enter(vkey, ...asked),
       hand: (...asked) => journal.hand(vkey, ...asked),
-      resume: (stored) => journal.resume(stored),
+      resume: (...stored) => journal.resume(...stored),
       remembered: (...told) => journal.remembered(vkey, ...told),
     };
   }

@@ -21,8 +21,8 @@ export class SpendingJournal extends DurableObject<Env> {
     return this.#journal.hand(...asked);
   }
 
-  async resume(stored: number): Promise<void> {
-    this.#journal.resume(stored);
+  async resume(...asked: Parameters<Journal["resume"]>): Promise<void> {
+    this.#journal.resume(...asked);
   }
 
   async remembered(...told: Parameters<Journal["remembered"]>): Promise<void> {

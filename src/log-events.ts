@@ -15,7 +15,7 @@ export const LOG_EVENTS = {
   "sync.transaction_late":
     "nothing: what came after it is applied again; if it repeats, the provider is unreliable",
   "sync.transaction_unreadable":
-    "the ledger accepted a transaction whose bytes we cannot read: report it; the sync continues without it",
+    "the ledger accepted a transaction whose bytes we cannot read: report it; the sync continues with what the provider lists of it, and takes up no lock that it made",
   "sync.escrow_lost":
     "look at the escrow on the chain: its funds were moved in a way that cannot be followed, as its record says",
   "sync.lock_ignored":

@@ -8,7 +8,7 @@ import type { TransactionRecord } from "./transaction-record.ts";
 import { type NextAction, nextActionOf } from "./wanted.ts";
 
 /** Raised whenever the text of `render` changes; rows with another one are rendered when read. */
-export const DOC_VERSION = documentVersion(8);
+export const DOC_VERSION = documentVersion(9);
 
 /**
  * Control characters are placeholders for values that are known later. `JSON.stringify` escapes

@@ -1,5 +1,17 @@
-import { ProviderError } from "../chain/provider/provider.ts";
-import { type ChainTransaction, decodeTransaction } from "../chain/transaction/decode.ts";
+import {
+  AnswerTooLarge,
+  type Provider,
+  ProviderError,
+  type ProviderUtxo,
+  type TransactionUtxos,
+} from "../chain/provider/provider.ts";
+import {
+  type ChainOutput,
+  type ChainTransaction,
+  decodeSpending,
+  decodeTransaction,
+} from "../chain/transaction/decode.ts";
+import { ProviderBehind } from "./checkpoints.ts";
 import { tellOdd } from "./tell.ts";
 
 /**
@@ -11,16 +23,105 @@ import { tellOdd } from "./tell.ts";
  * @throws ProviderError when it is another transaction
  */
 export function decodeSent(sourceId: string, txHash: string, cbor: string): ChainTransaction {
+  return decoded(sourceId, txHash, cbor) ?? { ...NOTHING, hash: txHash };
+}
+
+/**
+ * As `decodeSent`, but what such a transaction spends and makes is taken out of its readable parts and out
+ * of the provider's list, so that it can be followed. Of what is in the bytes alone and cannot be read, the
+ * redeemers have no constructor, and nobody has signed.
+ *
+ * @param cbor - hex
+ * @throws ProviderError, also when it is another transaction
+ */
+export async function decodeOrList(
+  provider: Pick<Provider, "transaction" | "transactionUtxos">,
+  sourceId: string,
+  txHash: string,
+  cbor: string,
+): Promise<ChainTransaction> {
+  return (
+    decoded(sourceId, txHash, cbor) ??
+    (await listed(provider, txHash, cbor)) ?? { ...NOTHING, hash: txHash }
+  );
+}
+
+/** Null where the bytes cannot be decoded. */
+function decoded(sourceId: string, txHash: string, cbor: string): ChainTransaction | null {
   let tx: ChainTransaction;
   try {
     tx = decodeTransaction(cbor);
   } catch (error) {
     tellOdd("unreadable", { source: sourceId, tx: txHash, reason: String(error) });
-    return { ...NOTHING, hash: txHash };
+    return null;
   }
   if (tx.hash !== txHash)
     throw new ProviderError(`provider: sent another transaction for ${txHash}`);
   return tx;
+}
+
+/** Null when its scripts failed, or nothing of it can be read. */
+async function listed(
+  provider: Pick<Provider, "transaction" | "transactionUtxos">,
+  txHash: string,
+  cbor: string,
+): Promise<ChainTransaction | null> {
+  const place = await provider.transaction(txHash);
+  if (place === null) throw new ProviderBehind(`provider: does not have transaction ${txHash}`);
+  const list = await listOf(provider, txHash);
+  const inBytes = decodeSpending(cbor);
+  const spending = inBytes?.hash === txHash ? inBytes : null;
+  const inputs =
+    spending?.inputs ??
+    list?.inputs.map((input) => ({ txHash: input.txHash, index: input.outputIndex }));
+  if (!place.validContract || inputs === undefined) return null;
+  const unknown = inputs.map((_, inputIndex) => ({
+    ...{ inputIndex, constructor: null, data: new Uint8Array() },
+  }));
+  return {
+    ...{ ...NOTHING, isValid: true, inputs, outputs: list?.outputs.map(outputOf) ?? [] },
+    ...(list !== null && spending !== null
+      ? spending
+      : { spendRedeemers: unknown, redeemerCount: unknown.length }),
+    hash: txHash,
+  };
+}
+
+/**
+ * Its outputs in their order; null where one is missing, or the list is too large: anybody can have it be so
+ * for one fee.
+ */
+async function listOf(
+  provider: Pick<Provider, "transactionUtxos">,
+  txHash: string,
+): Promise<Pick<TransactionUtxos, "inputs" | "outputs"> | null> {
+  try {
+    const list = await provider.transactionUtxos(txHash);
+    if (list === null) throw new ProviderBehind(`provider: does not have transaction ${txHash}`);
+    const outputs = list.outputs.toSorted((a, b) => a.outputIndex - b.outputIndex);
+    const isWhole = outputs.every(({ outputIndex }, position) => outputIndex === position);
+    return isWhole ? { inputs: list.inputs, outputs } : null;
+  } catch (error) {
+    if (error instanceof AnswerTooLarge) return null;
+    throw error;
+  }
+}
+
+function outputOf(listedOutput: ProviderUtxo): ChainOutput {
+  const { address, amount, inlineDatum, referenceScriptHash } = listedOutput;
+  return {
+    ...{ address, datum: inlineDatum, datumHash: null },
+    funds: fundsOfList(amount),
+    hasReferenceScript: referenceScriptHash !== null,
+  };
+}
+
+/** Amounts of a provider, whose native coin has a name. */
+export function fundsOfList(amount: ProviderUtxo["amount"]): ChainOutput["funds"] {
+  return amount.map(({ unit, quantity }) => ({
+    unit: unit === "lovelace" ? "" : unit,
+    amount: BigInt(quantity),
+  }));
 }
 
 const NOTHING: Omit<ChainTransaction, "hash"> = {

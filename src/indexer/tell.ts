@@ -6,7 +6,7 @@ export type Oddity =
   | "late"
   /** The steps skipped before a transaction are not known: its escrow is not changed. */
   | "gap"
-  /** The ledger accepted a transaction that cannot be decoded: it changes nothing. */
+  /** The ledger accepted a transaction that cannot be decoded: no more is followed than what it spends. */
   | "unreadable";
 
 /** Tells the operator of a transaction, in the log. */

@@ -41,6 +41,7 @@ export const SOURCE: EscrowSource = {
   contractAddress: CONTRACT,
   policyId: "00".repeat(28),
   feeReceiverAddress: null,
+  feeRatePermille: 0,
   wallets: [
     {
       id: "seller",

@@ -1,9 +1,8 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { type Execute, Journal } from "../../src/wallets/spending/journal.ts";
 
-/** A journal in a database of its own, which is not set back with the models'. */
-export function newJournal(): Journal {
-  const file = new DatabaseSync(":memory:");
+/** A journal in a database of its own, which is not set back with the models'. @param file - of an older one */
+export function newJournal(file = new DatabaseSync(":memory:")): Journal {
   const prepared = new Map<string, StatementSync>();
   const execute: Execute = (sql, ...params) => {
     const known = prepared.get(sql) ?? file.prepare(sql);

@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { OutputView } from "../../src/wallets/spending/outputs.ts";
 import type { Run, WalletPorts } from "../../src/wallets/spending/ports.ts";
@@ -37,7 +38,7 @@ function forgetful() {
     journal: {
       enter: async (...asked) => journal.enter(VKEY, ...asked),
       hand: async (...asked) => journal.hand(VKEY, ...asked),
-      resume: async (stored) => journal.resume(stored),
+      resume: async (...stored) => journal.resume(...stored),
       remembered: async (...told) => journal.remembered(VKEY, ...told),
     },
     now: () => NOW,
@@ -69,5 +70,66 @@ describe("what a database that was set back has forgotten", () => {
     expect(open.map(({ hash }) => hash)).toEqual(
       Array.from({ length: MANY }, (_, i) => `t${i + 1}`),
     );
+  });
+});
+
+/** As the version before made it, with two transactions that a wallet had handed over. */
+function journalBefore(): DatabaseSync {
+  const file = new DatabaseSync(":memory:");
+  file.exec(`
+    CREATE TABLE handed (
+      hash TEXT PRIMARY KEY, vkey TEXT NOT NULL, stored INTEGER NOT NULL, handed_at INTEGER NOT NULL,
+      written TEXT NOT NULL, is_forgotten INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE journal (
+      id INTEGER PRIMARY KEY CHECK (id = 1), highest INTEGER NOT NULL, halted_until INTEGER
+    );
+    INSERT INTO handed VALUES ('t1', '${VKEY}', 4, 0, '{}', 0), ('t2', '${VKEY}', 5, 0, '{}', 0);
+    INSERT INTO journal VALUES (1, 5, NULL);`);
+  return file;
+}
+
+const OTHER = "cd".repeat(28);
+const each = (mine: number, others: number) => JSON.stringify({ [VKEY]: mine, [OTHER]: others });
+const handed = (hash: string) => handedOf(transaction(hash, ["t0#0"]));
+
+describe("a journal of the version before", () => {
+  it("tells that transactions are missing, and those that are", () => {
+    const journal = newJournal(journalBefore());
+    expect(journal.enter(VKEY, 5, NOW, null, each(2, 3))).toEqual({
+      ...{ haltedUntil: null, forgotten: [] },
+    });
+    expect(journal.enter(OTHER, 4, NOW, null, each(1, 3))).toEqual({ highest: '{"":5}' });
+    expect(journal.enter(OTHER, 4, NOW, '{"":5}', each(1, 3))).toMatchObject({
+      haltedUntil: expect.any(Number),
+    });
+    journal.resume(4, each(1, 3));
+    expect(journal.enter(VKEY, 4, NOW, null, each(1, 3))).toMatchObject({
+      forgotten: [{ hash: "t2" }],
+    });
+  });
+
+  it("is asked by the version before as ever", () => {
+    const journal = newJournal(journalBefore());
+    expect(journal.enter(VKEY, 4, NOW, null)).toEqual({ highest: 5 });
+    expect(journal.hand(VKEY, handed("t3"), 6, NOW, 5)).toBe(true);
+    expect(journal.enter(VKEY, 5, NOW)).toMatchObject({ haltedUntil: expect.any(Number) });
+  });
+});
+
+describe("a wallet's lost transactions that others have made up for in number", () => {
+  it("are noticed by any wallet, and told to the one that lost them, the newest alone", () => {
+    const journal = newJournal();
+    for (const [i, hash] of ["t1", "t2", "t3"].entries())
+      expect(journal.hand(VKEY, handed(hash), i + 1, NOW, null, each(i + 1, 0))).toBe(true);
+    const told = journal.hand(OTHER, handed("u1"), 3, NOW, null, each(2, 1));
+    expect(told).toEqual({ highest: JSON.stringify({ [VKEY]: 3 }) });
+    const { highest } = told as { highest: string };
+    expect(journal.hand(OTHER, handed("u1"), 3, NOW, highest, each(2, 1))).toBe(false);
+    journal.resume(3, each(2, 1));
+    expect(journal.enter(OTHER, 3, NOW, null, each(2, 1))).toMatchObject({ forgotten: [] });
+    expect(journal.enter(VKEY, 3, NOW, null, each(2, 1))).toMatchObject({
+      forgotten: [{ hash: "t3" }],
+    });
   });
 });

@@ -188,7 +188,7 @@ export class World {
         journal: {
           enter: (...order) => step(() => this.#journal.enter(keys.vkey, ...order)),
           hand: (...order) => step(() => this.#journal.hand(keys.vkey, ...order)),
-          resume: (stored) => step(() => this.#journal.resume(stored)),
+          resume: (...stored) => step(() => this.#journal.resume(...stored)),
           remembered: (...told) => step(() => this.#journal.remembered(keys.vkey, ...told)),
         },
         hasFollowed: async () => true,

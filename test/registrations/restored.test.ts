@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { objectsLike } from "../support/objects.ts";
@@ -74,6 +75,29 @@ describe("a database that was set back", () => {
     await passTheHalt();
     await runPass(desk.chain, desk.sourceId);
     await desk.settle(desk.sellers[1]);
+    await desk.settle();
+    expect(await desk.tokens()).toMatchObject({ minted: 2 });
+  });
+
+  it("stops a wallet that was in the middle of its run, and has stored as many transactions as another has lost", async () => {
+    const { desk } = await requested();
+    const restore = await saveDatabase();
+    await desk.settle();
+    await restore();
+    const [, other] = desk.sellers;
+    await env.DB.prepare(
+      "INSERT INTO hot_wallet (network, vkey, version, sequence) VALUES ('Preprod', ?, 1, 1)",
+    )
+      .bind(other.vkey)
+      .run();
+    await desk.register({ sellingWalletVkey: other.vkey });
+    await submitted(desk);
+    await desk.work(other);
+    expect(await submitted(desk)).toBe(0);
+
+    await passTheHalt();
+    await runPass(desk.chain, desk.sourceId);
+    await desk.settle(other);
     await desk.settle();
     expect(await desk.tokens()).toMatchObject({ minted: 2 });
   });

@@ -25,7 +25,9 @@ export async function emptyJournals(): Promise<void> {
     await runInDurableObject(
       SPENDING_JOURNAL.get(SPENDING_JOURNAL.idFromName(network)),
       (_, { storage }) => {
-        storage.sql.exec("DELETE FROM handed; UPDATE journal SET highest = 0, halted_until = NULL");
+        storage.sql.exec(
+          "DELETE FROM handed; DELETE FROM highest; UPDATE journal SET highest = 0, halted_until = NULL",
+        );
       },
     );
 }

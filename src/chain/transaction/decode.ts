@@ -1,10 +1,11 @@
 /** Reads transactions (CDDL of the Conway era and of those before it) from their exact bytes. */
 import { blake2b } from "@noble/hashes/blake2.js";
 import { AddressError, addressFromBytes } from "../address.ts";
-import { CborError, type CborNode, type CborNodeOf, integerOf, readCbor, SIMPLE } from "../cbor.ts";
+import { CborError, type CborNode, type CborNodeOf, readCbor, SIMPLE } from "../cbor.ts";
 import { bytesToHex, hexToBytes, isHex } from "../hex.ts";
 import type { Funds } from "../network.ts";
 import { constrOf } from "../plutus/data.ts";
+import { at, expect, integer, itemsOf, required, small, TransactionError } from "./nodes.ts";
 
 export interface ChainTransaction {
   /** Hex. blake2b-256 of the body's exact bytes. */
@@ -54,10 +55,6 @@ export interface SpendRedeemer {
   data: Uint8Array;
 }
 
-export class TransactionError extends Error {
-  override name = "TransactionError";
-}
-
 /** Keys of the body. */
 const BODY = {
   ...{ inputs: 0, outputs: 1, fee: 2, validTo: 3, validFrom: 8, mint: 9 },
@@ -68,7 +65,7 @@ const OUTPUT = { address: 0, value: 1, datum: 2, referenceScript: 3 };
 const DATUM_OPTION = { hash: 0n, inline: 1n };
 const WITNESS = { signatures: 0, redeemers: 5 };
 const REDEEMER_TAG_SPEND = 0n;
-const TAG = { cborBytes: 24, set: 258, auxiliaryData: 259 };
+const TAG = { cborBytes: 24, auxiliaryData: 259 };
 
 /**
  * Reads a transaction, in bytes or hex. Plutus data and metadata in it are left as bytes, so their
@@ -83,6 +80,30 @@ export function decodeTransaction(cbor: Uint8Array | string): ChainTransaction {
     if (cause instanceof CborError || cause instanceof AddressError)
       throw new TransactionError(cause.message, { cause });
     throw cause;
+  }
+}
+
+/** What a transaction spends and pays, and what it asks of scripts. */
+export type Spending = Pick<
+  ChainTransaction,
+  "hash" | "inputs" | "fee" | "spendRedeemers" | "redeemerCount"
+>;
+
+/** That part of a transaction which cannot be read as a whole; null where not even that can be read. */
+export function decodeSpending(cbor: Uint8Array | string): Spending | null {
+  try {
+    const bytes = bytesOf(cbor);
+    const [bodyNode, witnesses] = expect(readCbor(bytes), "array", "transaction").items;
+    const body = expect(bodyNode, "map", "body");
+    return {
+      hash: hashOf(body, bytes),
+      inputs: readInputs(body),
+      fee: integer(required(body, BODY.fee, "fee"), "fee"),
+      ...callsOf(readRedeemers(expect(witnesses, "map", "witnesses")), bytes),
+    };
+  } catch (error) {
+    if (error instanceof CborError || error instanceof TransactionError) return null;
+    throw error;
   }
 }
 
@@ -110,28 +131,29 @@ function read(bytes: Uint8Array): ChainTransaction {
   const redeemers = readRedeemers(witnesses);
   const collateralReturn = at(body, BODY.collateralReturn);
   return {
-    hash: bytesToHex(blake2b(bytes.subarray(body.start, body.end), { dkLen: 32 })),
-    inputs: itemsOf(required(body, BODY.inputs, "inputs"), "inputs")
-      .map(readInput)
-      .sort(inOrder),
+    hash: hashOf(body, bytes),
+    inputs: readInputs(body),
     outputs: itemsOf(required(body, BODY.outputs, "outputs"), "outputs").map(readOutput),
     collateralReturn: collateralReturn ? readOutput(collateralReturn) : null,
     fee: integer(required(body, BODY.fee, "fee"), "fee"),
     validFrom: optionalSlot(body, BODY.validFrom, "validity start"),
-    validTo: optionalSlot(body, BODY.validTo, "validity end"),
-    spendRedeemers: redeemers
-      .filter(({ tag }) => tag === REDEEMER_TAG_SPEND)
-      .map(({ index, data }) => ({
-        inputIndex: index,
-        constructor: constrOf(data)?.index ?? null,
-        data: bytes.subarray(data.start, data.end),
-      })),
-    redeemerCount: redeemers.length,
+    validTo: validityEnd(body),
+    ...callsOf(redeemers, bytes),
     mint: assetsOf(at(body, BODY.mint), "mint"),
     metadata: readMetadata(auxiliary, bytes),
     signers: readSigners(witnesses),
     isValid: !(flag?.kind === "simple" && flag.value === SIMPLE.false),
   };
+}
+
+function hashOf({ start, end }: CborNode, bytes: Uint8Array): string {
+  return bytesToHex(blake2b(bytes.subarray(start, end), { dkLen: 32 }));
+}
+
+function readInputs(body: CborNodeOf<"map">): ChainTransaction["inputs"] {
+  return itemsOf(required(body, BODY.inputs, "inputs"), "inputs")
+    .map(readInput)
+    .sort(inOrder);
 }
 
 function readInput(node: CborNode): { txHash: string; index: number } {
@@ -216,6 +238,22 @@ interface Redeemer {
   data: CborNode;
 }
 
+function callsOf(
+  redeemers: Redeemer[],
+  bytes: Uint8Array,
+): Pick<Spending, "spendRedeemers" | "redeemerCount"> {
+  return {
+    spendRedeemers: redeemers
+      .filter(({ tag }) => tag === REDEEMER_TAG_SPEND)
+      .map(({ index, data }) => ({
+        inputIndex: index,
+        constructor: constrOf(data)?.index ?? null,
+        data: bytes.subarray(data.start, data.end),
+      })),
+    redeemerCount: redeemers.length,
+  };
+}
+
 /**
  * Conway's map `{[tag, index]: [data, units]}`, or the array of `[tag, index, data, units]`. If
  * there are several for one purpose, the ledger runs the last.
@@ -265,48 +303,14 @@ function readMetadata(auxiliary: CborNode, bytes: Uint8Array): Map<string, Uint8
   );
 }
 
-/** The value at an integer key of a map. */
-function at(map: CborNodeOf<"map">, key: number): CborNode | undefined {
-  const wanted = BigInt(key);
-  return map.entries.find(([node]) => node.kind === "int" && node.value === wanted)?.[1];
-}
-
-function required(map: CborNodeOf<"map">, key: number, name: string): CborNode {
-  const node = at(map, key);
-  if (node === undefined) throw new TransactionError(`${name}: missing`);
-  return node;
-}
-
-function expect<K extends CborNode["kind"]>(
-  node: CborNode | undefined,
-  kind: K,
-  name: string,
-): CborNodeOf<K> {
-  if (node?.kind !== kind) throw new TransactionError(`${name}: not ${kind}`);
-  return node as CborNodeOf<K>;
-}
-
-/** Items of an array, or of a set (tag 258 around an array). */
-function itemsOf(node: CborNode, name: string): CborNode[] {
-  const array = node.kind === "tag" && node.tag === TAG.set ? node.content : node;
-  return expect(array, "array", name).items;
-}
-
-function integer(node: CborNode | undefined, name: string): bigint {
-  const value = node === undefined ? null : integerOf(node);
-  if (value === null) throw new TransactionError(`${name}: not an integer`);
-  return value;
-}
-
-/** An integer that a number holds exactly: an index or a slot. */
-function small(node: CborNode | undefined, name: string): number {
-  const value = integer(node, name);
-  if (value < 0n || value > Number.MAX_SAFE_INTEGER)
-    throw new TransactionError(`${name}: out of range`);
-  return Number(value);
-}
-
 function optionalSlot(body: CborNodeOf<"map">, key: number, name: string): number | null {
   const node = at(body, key);
   return node === undefined ? null : small(node, name);
+}
+
+/** An end that no number holds is of a transaction that anybody could make, and is none. */
+function validityEnd(body: CborNodeOf<"map">): number | null {
+  const node = at(body, BODY.validTo);
+  if (node !== undefined && integer(node, "validity end") > Number.MAX_SAFE_INTEGER) return null;
+  return optionalSlot(body, BODY.validTo, "validity end");
 }

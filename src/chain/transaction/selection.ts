@@ -146,18 +146,18 @@ export function payFrom(wallet: PayingWallet, plan: TransactionPlan): Pay {
       if (missing() <= 0n) break;
       take(output);
     }
+    const stake = (fee * parameters.collateralPercent + 99n) / 100n;
+    const input = runsScripts ? collateralFor(wallet, stake, parameters) : null;
+    if (runsScripts && input === null) throw withoutCollateral(address, missing());
     if (missing() > 0n)
       throw new WalletShort(
         `the wallet lacks ${missing()} minor units of the native coin: send them to ${address}, then try again`,
         { unit: "", amount: missing() },
       );
-    const stake = (fee * parameters.collateralPercent + 99n) / 100n;
     return {
       inputs,
       change: changeOf(wallet, left, runsScripts && wallet.collateral === null, parameters),
-      collateral: runsScripts
-        ? { input: collateralFor(wallet, stake, parameters), stake, address }
-        : null,
+      collateral: input && { input, stake, address },
     };
   };
 }
@@ -225,12 +225,12 @@ function owedBy({ outputs, scriptInputs, mints }: TransactionPlan): Value {
   return owed;
 }
 
-/** What is kept for it, else the smallest output that is large enough, rather without tokens. */
+/** What is kept for it, else the smallest output that is large enough, rather without tokens; null: none is. */
 function collateralFor(
   { address, outputs, collateral }: PayingWallet,
   stake: bigint,
   parameters: ProtocolParameters,
-): WalletOutput {
+): WalletOutput | null {
   const isEnough = (output: WalletOutput) =>
     coinOf(output) >= stake + minimumCoin({ address, value: output.value }, parameters);
   if (collateral && isEnough(collateral)) return collateral;
@@ -239,10 +239,19 @@ function collateralFor(
     .reverse()
     .toSorted((a, b) => Number(hasTokens(a)) - Number(hasTokens(b)))
     .find(isEnough);
-  if (found) return found;
-  throw new CollateralMissing(
-    `the wallet has no collateral: send ${COLLATERAL_COIN} minor units of the native coin in one output to ${address}, then try again`,
-    { unit: "", amount: COLLATERAL_COIN },
+  return found ?? null;
+}
+
+/** One output does for both, since what is kept for collateral may pay as well. @param missing - to pay with */
+function withoutCollateral(address: string, missing: bigint): CollateralMissing {
+  const amount = missing > COLLATERAL_COIN ? missing : COLLATERAL_COIN;
+  const also =
+    missing > 0n
+      ? `it lacks ${missing} minor units of the native coin to pay with as well, so one output does for both: `
+      : "";
+  return new CollateralMissing(
+    `the wallet has no collateral: ${also}send ${amount} minor units of the native coin in one output to ${address}, then try again`,
+    { unit: "", amount },
   );
 }
 

@@ -22,6 +22,7 @@ import { deviations } from "./locks/agreement.ts";
 import { type OurWallet, ourSides } from "./locks/our-sides.ts";
 import { tellSecondLock } from "./locks/second-lock.ts";
 import type { EscrowOutput, EscrowSource, ReadTransaction } from "./source.ts";
+import { notingTokens } from "./too-many-tokens.ts";
 import { wantedAfter } from "./wanted-after.ts";
 
 /**
@@ -81,7 +82,7 @@ export async function applyLocks(
         continue;
       }
       record.wallet ??= nameOf(wallet);
-      lockRecord(changes, record, read, lock, { faults, fee });
+      lockRecord(changes, record, read, lock, { source, faults, fee });
     }
   }
   // Beside one that fits, others of the same transaction mean nothing.
@@ -165,12 +166,12 @@ function lockRecord(
   record: EscrowRecord,
   read: ReadTransaction,
   lock: EscrowOutput,
-  { faults, fee }: { faults: string[]; fee: bigint },
+  { source, faults, fee }: { source: EscrowSource; faults: string[]; fee: bigint },
 ): void {
   const onChainState = faults.length === 0 ? "FundsLocked" : "FundsOrDatumInvalid";
   const { txHash } = read.at;
   const utxo = `${txHash}#${lock.index}`;
-  const { wanted, taken } = wantedAfter(record, {
+  const after = wantedAfter(record, {
     txHash,
     onChainState,
     resultHash: lock.datum.resultHash,
@@ -178,7 +179,7 @@ function lockRecord(
     madeFor: changes.stored(record, txHash)?.want ?? null,
     ...(faults.length > 0 && { reason: faults.join("; ") }),
   });
-  if (taken.expiredAt !== null && onChainState === "FundsLocked")
+  if (after.taken.expiredAt !== null && onChainState === "FundsLocked")
     changes.lockedAfterEnd.push(record.id);
   changes.advance(
     record,
@@ -194,8 +195,7 @@ function lockRecord(
         utxo,
       },
       output: liveOutput(txHash, lock),
-      wanted,
-      taken,
+      ...notingTokens(record, source, lock, txHash, after),
     },
     read.at,
     String(read.tx.fee),

@@ -9,6 +9,7 @@ import { identify, liveOutput } from "./escrow-outputs.ts";
 import { settledBy } from "./paid-out/settled.ts";
 import { recordsAhead, type SpentOutput, spentOutputs } from "./skipped-steps.ts";
 import type { EscrowOutput, EscrowSource, Lookback, ReadTransaction } from "./source.ts";
+import { notingTokens } from "./too-many-tokens.ts";
 import { endsEscrow, feePayer, stateAfter } from "./transitions.ts";
 import { wantedAfter } from "./wanted-after.ts";
 
@@ -109,7 +110,7 @@ function openRecords(
 }
 
 function stepOf(record: EscrowRecord, redeemer: number | null, output: EscrowOutput | null): Step {
-  if (redeemer === null) return { fault: "the redeemer is not a constructor" };
+  if (redeemer === null) return { fault: "what its redeemer asks for cannot be read" };
   const next = endsEscrow(redeemer) ? null : output;
   const lock = lockOf(record);
   if (
@@ -143,6 +144,8 @@ async function applyStep(
   const utxo = output ? `${txHash}#${output.index}` : null;
   // A new datum replaces the result, also by none.
   const resultHash = datum ? datum.resultHash : state.resultHash;
+  const madeFor = changes.stored(record, txHash)?.want ?? null;
+  const after = wantedAfter(record, { txHash, onChainState, resultHash, utxo, madeFor });
   changes.advance(
     record,
     {
@@ -160,13 +163,7 @@ async function applyStep(
         utxo,
       },
       output: output && liveOutput(txHash, output),
-      ...wantedAfter(record, {
-        txHash,
-        onChainState,
-        resultHash,
-        utxo,
-        madeFor: changes.stored(record, txHash)?.want ?? null,
-      }),
+      ...notingTokens(record, source, output, txHash, after),
     },
     read.at,
     String(read.tx.fee),

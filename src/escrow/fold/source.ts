@@ -31,6 +31,8 @@ export interface EscrowSource {
   policyId: string;
   /** Whom a withdrawal pays the contract's fee; null: it does not say, or there is none. */
   feeReceiverAddress: string | null;
+  /** What a withdrawal pays of all that is locked; Web3ChainV2 takes none. */
+  feeRatePermille: number;
   wallets: SourceWallet[];
   /**
    * Whether what is read is read for a wallet, also for one that is not in use any more: another run may

@@ -30,6 +30,10 @@ export function turnedOff(env: AutomaticSettings): Holds {
   };
 }
 
+/** Of purchases that no wallet was chosen for yet: those that have one wait for it alone. */
+const NOBODY_BUYS =
+  "waits for a purchasing wallet of its payment source: none is there whose drives is all";
+
 /** SQL of `Holds` of the network ?2 as JSON: one value for a whole page. Few wallets and sources are held up. */
 export const HOLDS = `(SELECT json_group_object(name, reason) FROM (
     SELECT 'held ' || vkey AS name, held AS reason FROM hot_wallet
@@ -38,8 +42,11 @@ export const HOLDS = `(SELECT json_group_object(name, reason) FROM (
     FROM source_cursor WHERE error IS NOT NULL
     UNION ALL SELECT drives || ' ' || source_id || ' ' || vkey, 'waits for its wallet, whose drives is ' || drives
     FROM managed_wallet WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL
-    UNION ALL SELECT drives || ' ' || id, 'waits for its payment source, whose drives is ' || drives
-    FROM payment_source WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL
+    UNION ALL SELECT iif(drives = 'all', 'unbought', drives) || ' ' || id,
+      iif(drives = 'all', '${NOBODY_BUYS}', 'waits for its payment source, whose drives is ' || drives)
+    FROM payment_source WHERE network = ?2 AND deleted_at IS NULL AND (drives <> 'all' OR NOT EXISTS (
+      SELECT 1 FROM managed_wallet WHERE source_id = payment_source.id AND role = 'Purchasing'
+        AND drives = 'all' AND deleted_at IS NULL))
     UNION ALL SELECT 'automatic ' || own.key || ' ' || payment_source.id, iif(own.value, NULL,
       'somebody to ask for it: ' || iif(own.key = 'payment', 'autoWithdrawPayments', 'autoWithdrawRefunds')
         || ' of its payment source is off')
@@ -53,12 +60,14 @@ export function waitsFor(
   { step, waitsFor, isOurTurn, comesByItself }: Next,
 ): string {
   if (!isOurTurn) return JSON.stringify(waitsFor);
-  const undriven = step === "FundsLocking" ? ["nothing", "finish"] : ["nothing"];
+  const isLock = step === "FundsLocking";
+  const undriven = isLock ? ["nothing", "finish"] : ["nothing"];
   // A wallet that was removed and added again may have another id.
   const drivers = [sourceId, ...(wallet ? [`${sourceId} ${wallet.vkey}`] : [])];
   const names = [
     ...(comesByItself ? [`automatic ${side} ${sourceId}`] : []),
     ...drivers.flatMap((driver) => undriven.map((drives) => `${drives} ${driver}`)),
+    ...(isLock && !wallet ? [`unbought ${sourceId}`] : []),
     ...(wallet ? [`held ${wallet.vkey}`] : []),
     `unread ${sourceId}`,
   ];

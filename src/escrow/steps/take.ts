@@ -15,7 +15,7 @@ import {
 } from "./change.ts";
 import { findOwn, type NamedEscrow } from "./find.ts";
 import { judge, type StepAsked } from "./judge.ts";
-import { scriptWarnings } from "./script-needed.ts";
+import { sizeWarnings } from "./size-warnings.ts";
 
 /**
  * Has the wallet of an escrow's party take a step. What is under way, or what the chain shows already, is
@@ -38,7 +38,7 @@ export async function takeStep<Shown>(
     decideAgain(async () => {
       const { record, newest } = await findOwn(database, c.var.caller, named);
       const verdict = judge(record, asked, newest);
-      const warnings = await scriptWarnings(c.env, database, record, asked.name);
+      const warnings = await sizeWarnings(c.env, database, record, asked.name);
       if (verdict.is === "done") return leaveUnchanged(database, record, remember, warnings);
       if (verdict.is === "refused") throw wrongState(verdict.reason);
       const { step } = verdict;

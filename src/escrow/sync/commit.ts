@@ -2,6 +2,7 @@ import { type Database, type Statement, statement } from "../../db/client.ts";
 import { commit as commitMove } from "../../indexer/cursor.ts";
 import type { Position } from "../../indexer/position.ts";
 import type { Backfill } from "../../sources/cursor.ts";
+import { changedIfRemoved } from "../../wallets/managed/changed.ts";
 import type { ChangeSet } from "../fold/changes.ts";
 import { writeChanges } from "../fold/write-changes.ts";
 import { renderTransaction } from "../render.ts";
@@ -47,10 +48,17 @@ export async function commit(
       backfill && JSON.stringify(backfill),
     ],
   };
-  const statements = [...writeChanges(changes, cursor), ...more];
+  const statements = [...writeChanges(changes, cursor), ...tellIfRemoved(changes, cursor), ...more];
   await commitMove(db, ESCROW_TABLES, cursor, { recent, columns }, statements, changes.now);
   if (backfill === null) delete cursor.backfill;
   else cursor.backfill = backfill;
+}
+
+/** A new record's wallet may be removed while the pass that read it goes on: then the record is told of it. */
+function tellIfRemoved(changes: ChangeSet, { sourceId }: EscrowCursor): Statement[] {
+  const made = [...changes.records.values()].filter(({ record }) => record.rev < 0);
+  const vkeys = new Set(made.flatMap(({ record }) => record.wallet?.vkey ?? []));
+  return vkeys.size === 0 ? [] : [changedIfRemoved(sourceId, [...vkeys], changes.now)];
 }
 
 /**

@@ -2,12 +2,11 @@ import {
   type AddressTransaction,
   AnswerTooLarge,
   type Provider,
-  type ProviderUtxo,
 } from "../../chain/provider/provider.ts";
 import { outputAt } from "../../chain/transaction/decode.ts";
 import type { OutputReference } from "../../chain/transaction/plan.ts";
 import { ProviderBehind } from "../../indexer/checkpoints.ts";
-import { decodeSent } from "../../indexer/decode.ts";
+import { decodeOrList, fundsOfList } from "../../indexer/decode.ts";
 import { escrowOutputs, spentDatums } from "../fold/escrow-outputs.ts";
 import type {
   EarlierTransaction,
@@ -36,7 +35,7 @@ type ReadByHash = (txHash: string) => Promise<EarlierTransaction | null>;
  *   time is kept
  */
 export function transactionReader(
-  provider: Pick<Provider, "transactionCbor" | "transactionUtxos">,
+  provider: Pick<Provider, "transaction" | "transactionCbor" | "transactionUtxos">,
   own: Pick<OwnTransactions, "cborOf">,
   source: EscrowSource,
   complete: boolean,
@@ -45,7 +44,7 @@ export function transactionReader(
   const readByHash: ReadByHash = async (txHash) => {
     const cbor = (await own.cborOf(txHash)) ?? (await provider.transactionCbor(txHash));
     if (cbor === null) return null;
-    const tx = decodeSent(source.id, txHash, cbor);
+    const tx = await decodeOrList(provider, source.id, txHash, cbor);
     const spent = (input: OutputReference) => readSpent(provider, readOnce, txHash, input);
     let datums: ReturnType<typeof spentDatums> | null = null;
     return {
@@ -96,17 +95,10 @@ async function readSpent(
   try {
     const { inputs = [] } = (await provider.transactionUtxos(spender)) ?? {};
     const input = inputs.find((one) => one.txHash === txHash && one.outputIndex === index);
-    return input === undefined ? null : fundsIn(input);
+    if (input === undefined) return null;
+    return { address: input.address, funds: fundsOfList(input.amount), datum: input.inlineDatum };
   } catch (error) {
     if (error instanceof AnswerTooLarge) return null;
     throw error;
   }
-}
-
-function fundsIn({ address, amount, inlineDatum }: ProviderUtxo): SpentFunds {
-  const funds = amount.map(({ unit, quantity }) => ({
-    unit: unit === "lovelace" ? "" : unit,
-    amount: BigInt(quantity),
-  }));
-  return { address, funds, datum: inlineDatum };
 }

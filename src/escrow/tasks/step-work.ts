@@ -1,9 +1,8 @@
-import type { Provider } from "../../chain/provider/provider.ts";
 import { timeOfSlot } from "../../chain/slots.ts";
 import { outputAt } from "../../chain/transaction/decode.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import { newId } from "../../db/id.ts";
-import { decodeSent } from "../../indexer/decode.ts";
+import { decodeOrList } from "../../indexer/decode.ts";
 import { FormerMayLand, type Stand, type Task } from "../../wallets/work.ts";
 import { scriptOf } from "../actions/contract-script.ts";
 import { type Escrow, readEscrow, StepImpossible } from "../actions/escrow.ts";
@@ -192,11 +191,12 @@ async function liveEscrow(record: EscrowRecord, provider: Stand["provider"]): Pr
 
 async function outputOf(
   { sourceId, state: { utxo } }: EscrowRecord,
-  provider: Pick<Provider, "transactionCbor">,
+  provider: Stand["provider"],
 ): Promise<LiveOutput> {
   const [hash = "", index = ""] = utxo?.split("#") ?? [];
   const cbor = await provider.transactionCbor(hash);
-  const output = cbor && outputAt(decodeSent(sourceId, hash, cbor), Number(index));
+  const made = cbor && (await decodeOrList(provider, sourceId, hash, cbor));
+  const output = made && outputAt(made, Number(index));
   if (!output) throw new FormerMayLand("the provider does not show the escrow's output");
   const live = liveOutput(hash, { index: Number(index), output });
   if (live === null) throw new StepImpossible("the escrow has no datum");

@@ -23,7 +23,8 @@ export interface WorkPlace {
   wallets: readonly WalletRow[];
   /** Payment key hash of the wallet that works, hex. */
   vkey: string;
-  provider: Provider;
+  /** For what has a deadline, as every purchase has. */
+  deadlineProvider: Pick<Provider, "addressUtxos" | "protocolParameters">;
   /** What the provider showed of the source's other wallets, by key hash; kept from run to run. */
   views: Map<string, OutputView>;
   wake(network: Network, vkey: string): Promise<void>;
@@ -35,7 +36,7 @@ export interface WorkPlace {
 
 /** What a wallet does for the escrows of a payment source, the most urgent first. */
 export function escrowWorks(place: WorkPlace): EscrowWork[] {
-  const { ledger, source, wallets, provider } = place;
+  const { ledger, source, wallets, deadlineProvider } = place;
   const { network } = source;
   const row = wallets.find(({ vkey }) => vkey === place.vkey);
   if (row === undefined)
@@ -60,7 +61,7 @@ export function escrowWorks(place: WorkPlace): EscrowWork[] {
       async outputsOf({ vkey, address }) {
         const view = place.views.get(vkey) ?? new OutputView();
         place.views.set(vkey, view);
-        const shown = await view.read(provider, address, Date.now());
+        const shown = await view.read(deadlineProvider, address, Date.now());
         const [stands, setAside] = await Promise.all([
           readStands(ledger, network, [vkey]),
           outputsSetAside(ledger, network),
@@ -70,7 +71,7 @@ export function escrowWorks(place: WorkPlace): EscrowWork[] {
         const own = ownOutputs(shown, open, elsewhere);
         return own.filter((one) => !setAside.has(outputName(one)));
       },
-      parameters: () => provider.protocolParameters(),
+      parameters: () => deadlineProvider.protocolParameters(),
       wake: (vkey) => place.wake(network, vkey),
     }),
   ];

@@ -25,6 +25,33 @@ export function walletsChanged(sourceId: string, now: number): Statement {
   );
 }
 
+/**
+ * Of a batch that makes records of wallets: one of these may have been removed since it was read, and all
+ * records told before this one was written.
+ *
+ * @param vkeys - payment key hashes of the wallets, hex
+ * @param now - epoch milliseconds
+ */
+export function changedIfRemoved(
+  sourceId: string,
+  vkeys: readonly string[],
+  now: number,
+): Statement {
+  return statement(
+    `INSERT INTO job (name, subject, done_at)
+     SELECT ?1, ?2, ?3 WHERE EXISTS (
+       SELECT 1 FROM managed_wallet
+       WHERE source_id = ?4 AND vkey IN (SELECT value FROM json_each(?5))
+       GROUP BY vkey HAVING min(deleted_at IS NOT NULL))
+     ON CONFLICT (name) DO UPDATE SET subject = excluded.subject, done_at = excluded.done_at`,
+    NAME + sourceId,
+    newId(now),
+    now,
+    sourceId,
+    JSON.stringify(vkeys),
+  );
+}
+
 /** @param sourceId - of this source alone */
 export function untoldChanges(core: Database, sourceId = "*"): Promise<WalletsChanged[]> {
   return core.all(

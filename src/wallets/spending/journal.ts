@@ -15,6 +15,17 @@ export interface Handed {
   written: string;
 }
 
+/** How many transactions the wallets of a network have stored, ever. */
+export interface Stored {
+  /** All together. */
+  total: number;
+  /** Each, by payment key hash: JSON of an object. */
+  each: string;
+}
+
+/** What was handed over: of all wallets together, or JSON of an object with what was more, by name. */
+export type Highest = number | string;
+
 /** What a wallet is told before it builds anything. */
 export type Entry =
   /** The database was set back: no wallet of the network spends before then, epoch milliseconds. */
@@ -24,11 +35,14 @@ export type Entry =
 
 /**
  * Others have handed over more than the database was read to have stored. If it was read before they did, that
- * proves nothing: it is judged by what is read once this was told.
+ * proves nothing: it is judged by what is read once this was told. Only what is more is told.
  */
 export interface ReadAgain {
-  highest: number;
+  highest: Highest;
 }
+
+/** The name under which all wallets together are counted: no payment key hash. */
+const TOTAL = "";
 
 /**
  * How long nothing is spent once a database was found to be set back: nothing that was handed over
@@ -50,13 +64,16 @@ CREATE INDEX IF NOT EXISTS handed_forgotten ON handed (vkey) WHERE is_forgotten 
 CREATE TABLE IF NOT EXISTS journal (
   id INTEGER PRIMARY KEY CHECK (id = 1), highest INTEGER NOT NULL, halted_until INTEGER
 );
+CREATE TABLE IF NOT EXISTS highest (vkey TEXT PRIMARY KEY, stored INTEGER NOT NULL) WITHOUT ROWID;
 INSERT OR IGNORE INTO journal VALUES (1, 0, NULL);`;
 
 /**
- * The journal of one network. `stored` is always how many transactions the database has seen stored by
- * all wallets of the network. It only grows, so a database that says less than what was stored when
- * a transaction was handed over has been set back. `after` is the `highest` that was told before `stored`
- * was read; null: none was; left out, as the version before leaves it: it is judged as it is.
+ * The journal of one network. `stored` is always how many transactions the database has seen stored by all
+ * wallets of the network, and `each` how many by each. Every count only grows, so a database that says less
+ * than what was stored when a transaction was handed over has been set back. The sum alone does not tell: what
+ * one wallet has lost, others that were in the middle of a run may have stored since. `after` is the `highest`
+ * that was told before they were read; null: none was; left out: they are judged as they are. The version
+ * before leaves out `each`.
  */
 export class Journal {
   readonly #execute: Execute;
@@ -71,8 +88,14 @@ export class Journal {
    *
    * @param now - epoch milliseconds
    */
-  enter(vkey: string, stored: number, now: number, after?: number | null): Entry | ReadAgain {
-    const look = this.#look(stored, now, after);
+  enter(
+    vkey: string,
+    stored: number,
+    now: number,
+    after?: Highest | null,
+    each?: string,
+  ): Entry | ReadAgain {
+    const look = this.#look(stored, now, after, each);
     if (look !== null) return look;
     const forgotten = this.#execute<Handed>(
       `SELECT hash, written FROM handed WHERE vkey = ? AND is_forgotten = 1
@@ -92,9 +115,10 @@ export class Journal {
     { hash, written }: Handed,
     stored: number,
     now: number,
-    after?: number | null,
+    after?: Highest | null,
+    each?: string,
   ): boolean | ReadAgain {
-    const look = this.#look(stored, now, after);
+    const look = this.#look(stored, now, after, each);
     if (look !== null) return "highest" in look ? look : false;
     this.#execute(
       `INSERT INTO handed VALUES (?, ?, ?, ?, ?, 0)
@@ -102,13 +126,20 @@ export class Journal {
       ...[hash, vkey, stored, now, written],
     );
     this.#execute("UPDATE journal SET highest = max(highest, ?)", stored);
+    this.#execute(
+      `INSERT INTO highest SELECT ?, ? WHERE true
+       ON CONFLICT (vkey) DO UPDATE SET stored = max(stored, excluded.stored)`,
+      ...[vkey, countsOf(each)[vkey] ?? 0],
+    );
     this.#execute("DELETE FROM handed WHERE handed_at < ?", now - KEPT_MS);
     return true;
   }
 
   /** Ends the halt: its time is over, and the records have followed the chain up to its tip. */
-  resume(stored: number): void {
+  resume(stored: number, each = "{}"): void {
     this.#execute("UPDATE journal SET highest = ?, halted_until = NULL", stored);
+    this.#execute("DELETE FROM highest");
+    this.#execute("INSERT INTO highest SELECT key, value FROM json_each(?)", each);
   }
 
   /** Forgotten transactions of a wallet are in the database again. */
@@ -124,7 +155,8 @@ export class Journal {
   #look(
     stored: number,
     now: number,
-    after: number | null = Number.POSITIVE_INFINITY,
+    after?: Highest | null,
+    each?: string,
   ): { haltedUntil: number } | ReadAgain | null {
     const [state] = this.#execute<{ highest: number; haltedUntil: number | null }>(
       "SELECT highest, halted_until AS haltedUntil FROM journal",
@@ -132,13 +164,47 @@ export class Journal {
     if (state === undefined) throw new Error("the journal has no row");
     const { highest, haltedUntil } = state;
     if (haltedUntil !== null) return { haltedUntil };
-    if (stored >= highest) return null;
-    if (after === null) return { highest };
+    const counts = countsOf(each);
+    const has = (name: string) => (name === TOTAL ? stored : (counts[name] ?? 0));
+    const known = [{ name: TOTAL, count: highest }];
+    if (each !== undefined)
+      known.push(
+        ...this.#execute<{ name: string; count: number }>(
+          "SELECT vkey AS name, stored AS count FROM highest",
+        ),
+      );
+    const more = known.filter(({ name, count }) => has(name) < count);
+    if (more.length === 0) return null;
+    const told = Object.fromEntries(more.map(({ name, count }) => [name, count]));
+    if (after === null) return { highest: each === undefined ? highest : JSON.stringify(told) };
     // What others handed over since is as new as the reading.
-    if (stored >= after) return null;
+    const before = after === undefined ? told : toldOf(after);
+    if (Object.entries(before).every(([name, count]) => has(name) >= count)) return null;
     const until = now + HALT_MS;
     this.#execute("UPDATE journal SET halted_until = ?", until);
-    this.#execute("UPDATE handed SET is_forgotten = 1 WHERE stored > ?", stored);
+    for (const { name, count } of more) this.#forget(name, has(name), count);
     return { haltedUntil: until };
   }
+
+  /** Marks what a database may have forgotten that has `stored` of `highest` transactions. */
+  #forget(name: string, stored: number, highest: number): void {
+    if (name === TOTAL) {
+      this.#execute("UPDATE handed SET is_forgotten = 1 WHERE stored > ?", stored);
+      return;
+    }
+    // A wallet hands over what it stores in that order: what it has lost is among its newest.
+    this.#execute(
+      `UPDATE handed SET is_forgotten = 1 WHERE vkey = ?1 AND stored >= coalesce(
+         (SELECT stored FROM handed WHERE vkey = ?1 ORDER BY stored DESC LIMIT 1 OFFSET ?2), 0)`,
+      ...[name, highest - stored - 1],
+    );
+  }
+}
+
+function countsOf(each = "{}"): Record<string, number> {
+  return JSON.parse(each);
+}
+
+function toldOf(highest: Highest): Record<string, number> {
+  return typeof highest === "number" ? { [TOTAL]: highest } : JSON.parse(highest);
 }

@@ -4,21 +4,27 @@ import type { Network } from "../../chain/network.ts";
 import type { Block, Provider } from "../../chain/provider/provider.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import type { WalletWork } from "../work.ts";
-import type { Entry, Handed, ReadAgain } from "./journal.ts";
+import type { Entry, Handed, Highest, ReadAgain } from "./journal.ts";
 import type { OutputView } from "./outputs.ts";
 import type { WalletDatabase, WalletState } from "./stored/wallet.ts";
 import type { WalletTransaction } from "./transaction.ts";
 
 /** The network's journal, for one wallet; see `Journal`. */
 export interface WalletJournal {
-  enter(stored: number, now: number, after: number | null): Promise<Entry | ReadAgain>;
+  enter(
+    stored: number,
+    now: number,
+    after: Highest | null,
+    each: string,
+  ): Promise<Entry | ReadAgain>;
   hand(
     transaction: Handed,
     stored: number,
     now: number,
-    after: number | null,
+    after: Highest | null,
+    each: string,
   ): Promise<boolean | ReadAgain>;
-  resume(stored: number): Promise<void>;
+  resume(stored: number, each: string): Promise<void>;
   remembered(hashes: readonly string[], stored: number): Promise<void>;
 }
 

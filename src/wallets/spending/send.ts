@@ -101,8 +101,8 @@ async function send(
   const { provider, journal, vkey, requestId } = ports;
   const { hash } = transaction;
   const handed = handedOf(transaction);
-  const isKept = await askJournal(ports, (stored, after) =>
-    journal.hand(handed, stored, ports.now(), after),
+  const isKept = await askJournal(ports, ({ total, each }, after) =>
+    journal.hand(handed, total, ports.now(), after, each),
   );
   if (!isKept) return "unknown";
   let answer: Answer;

@@ -13,7 +13,8 @@ import {
 } from "../../../src/chain/cbor.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
 import { decodeMetadatum } from "../../../src/chain/metadata.ts";
-import { decodeTransaction, TransactionError } from "../../../src/chain/transaction/decode.ts";
+import { decodeTransaction } from "../../../src/chain/transaction/decode.ts";
+import { TransactionError } from "../../../src/chain/transaction/nodes.ts";
 import VECTORS from "../../vectors/transactions.json" with { type: "json" };
 
 const ADDRESS = "addr_test1vq0e6dy7cehm9zfqurcf8mwwg9te9nszsx5gy5q4eclpd0c75xvdu";
@@ -86,6 +87,11 @@ describe("transactions of the ledger", () => {
       redeemerCount: row.redeemerCount,
     });
     expect(decodeTransaction(hexToBytes(row.cbor))).toEqual(tx);
+  });
+
+  it("one that is valid until a slot beyond all bounds is read, and has no end", () => {
+    const cbor = build({ body: { 3: encodeInt(2n ** 64n - 1n) } });
+    expect(decodeTransaction(cbor)).toMatchObject({ fee: 5n, validTo: null });
   });
 
   it("the metadata of a mint names its token and says what it is", () => {

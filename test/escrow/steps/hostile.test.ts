@@ -128,14 +128,17 @@ async function stuffed(version: PaymentSourceType, { mints, each, buyer = HOSTIL
   const [locked] = await chain.act([{ do: "lock", version, as: "a", buyer, funds }]);
   const { identifier } = found(locked?.escrows ?? [], () => true);
   await buying.sync();
+  const noted = async () => (await buying.only("payment")).NextAction.errorNote;
   const ask = async (step: string, more: object = {}) => {
     const named = { network: "Preprod", blockchainIdentifier: identifier };
-    const { status, message } = await desk.ask("POST", `/${step}`, { ...named, ...more });
-    expect([step, status, message]).toEqual([step, 200, ""]);
+    const asked = await desk.ask<Shown>("POST", `/${step}`, { ...named, ...more });
+    expect([step, asked.status, asked.message]).toEqual([step, 200, ""]);
+    return asked.data;
   };
-  await ask("payment/submit-result", { submitResultHash: RESULT });
+  const atOnce = await noted();
+  const { Warnings } = await ask("payment/submit-result", { submitResultHash: RESULT });
   await go(buying);
-  return { buying, tokens, ask };
+  return { buying, tokens, ask, told: [atOnce, ...Warnings, await noted()] };
 }
 
 /** Lets both wallets do what they have to, and the chain show it. */
@@ -176,8 +179,9 @@ describe("an escrow with tokens that nobody knows", () => {
     ["forty, with the protocol's fee of each", "Web3ChainV1", { mints: 2, each: MANY }],
     ["a hundred", "Web3ChainV2", { each: MANY }],
   ])("§3.12 hostile sizes: %s, is withdrawn at its time (%s)", async (_, version, how) => {
-    const { buying, tokens } = await stuffed(version, how);
+    const { buying, tokens, told } = await stuffed(version, how);
     const { chain, desk } = buying;
+    expect(told.filter((one) => / tokens of which /.test(one ?? ""))).toEqual([]);
     await goAfterAll(buying);
     const { onChainState, CurrentTransaction } = await buying.only("payment");
     expect(onChainState).toBe("Withdrawn");
@@ -191,8 +195,10 @@ describe("an escrow with tokens that nobody knows", () => {
     expect((toProtocol.get("lovelace") ?? 0n) >= (BigInt(POOR) * permille) / 1000n).toBe(true);
   });
 
-  it("§3.12 hostile sizes: a hundred, with more fees than a transaction can count, says what is in the way of the withdrawal", async () => {
-    const { buying } = await stuffed("Web3ChainV1", { each: MANY });
+  it("§3.12 hostile sizes: a hundred, with more fees than a transaction can count, says at once and then at its time what is in the way of the withdrawal", async () => {
+    const { buying, told } = await stuffed("Web3ChainV1", { each: MANY });
+    const tooMany = expect.stringMatching(/holds 100 tokens .* It can be refunded$/);
+    expect(told).toEqual([tooMany, ...told.slice(1, -2), tooMany, tooMany]);
     await goAfterAll(buying);
     expect(await buying.only("payment")).toMatchObject({
       onChainState: "ResultSubmitted",

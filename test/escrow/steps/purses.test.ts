@@ -29,8 +29,8 @@ const tokensIn = (outputs: readonly ShownUtxo[]) =>
 const DUST = 1_300_000;
 /** The least that can be sent to anybody. */
 const LEAST = 2_000_000n;
-/** How often somebody may be told of funds before there are enough. */
-const MOST_TOLD = 2;
+/** How often somebody is told of funds before there are enough. */
+const MOST_TOLD = 1;
 
 /** The seller of an escrow, whose wallet holds some outputs and tokens, and whoever helps out. */
 class PoorSeller {

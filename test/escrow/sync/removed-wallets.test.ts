@@ -1,11 +1,16 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { tellAllRecords } from "../../../src/payment-sources/tell-records.ts";
 import { emptyTables } from "../../support/app.ts";
 import type { ChainWallet } from "../../support/chain.ts";
+import { wrapD1 } from "../../support/d1.ts";
 import { BuyDesk } from "../../support/escrow/buying.ts";
 import { RESULT } from "../../support/escrow/stepping.ts";
+import { settle } from "../../support/sources/sync.ts";
 
 beforeEach(emptyTables);
+
+const MINUTE = 60_000;
 
 async function change({ desk }: BuyDesk, fields: object): Promise<void> {
   const body = { id: desk.sourceId, ...fields };
@@ -22,6 +27,37 @@ async function remove(buying: BuyDesk, wallet: ChainWallet | undefined, role: st
     .first("id");
   await change(buying, { [`Remove${role}Wallets`]: [{ id }], force: true });
 }
+
+describe("a lock that is written while its wallet is removed by force", () => {
+  it("is told of it by the cron, and one of a wallet that is there is not", async () => {
+    const buying = await BuyDesk.open();
+    const { chain, desk } = buying;
+    const [seller, other] = desk.sellers;
+    await chain.act(
+      [seller, other].map(({ name }) => ({
+        ...{ do: "lock", version: "Web3ChainV1", seller: name, buyer: "admin" },
+      })),
+    );
+    let isRemoved = false;
+    const DB = wrapD1(env.DB, async ({ kind, sql }, run) => {
+      if (kind === "batch" && !isRemoved && sql.some((one) => one.includes("INTO escrow "))) {
+        isRemoved = true;
+        await remove(buying, seller, "Selling");
+      }
+      return run();
+    });
+    await settle(chain, desk.sourceId, { env: { DB } });
+    await tellAllRecords(env, Date.now() + MINUTE);
+    const payments = await buying.shown("payment");
+    const saysOf = ({ vkey }: ChainWallet) =>
+      payments.find((one) => one.SmartContractWallet?.walletVkey === vkey)?.NextAction;
+    expect(saysOf(seller)).toMatchObject({
+      requestedAction: "WaitingForManualAction",
+      errorNote: expect.stringMatching(/^Its wallet or payment source was removed/),
+    });
+    expect(saysOf(other)).toMatchObject({ requestedAction: "WaitingForExternalAction" });
+  });
+});
 
 describe("a lock that lands after its wallet was removed by force", () => {
   it.each(["Selling", "Purchasing"] as const)("is found, and what follows it: %s", async (role) => {

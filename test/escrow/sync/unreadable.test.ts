@@ -25,6 +25,11 @@ async function states(): Promise<Record<string, string[]>> {
   );
 }
 
+/** A provider's answer with bytes that cannot be read at all. */
+function ofNoEra(txHash = ""): Record<string, unknown> {
+  return { match: `^/txs/${txHash}/cbor`, status: 200, body: JSON.stringify({ cbor: "80" }) };
+}
+
 /** A provider's answer with a transaction as of a later era: it has one part more than all so far. */
 async function ofLaterEra(chain: TestChain, txHash = ""): Promise<Record<string, unknown>> {
   const { cbor } = await chain.get<{ cbor: string }>(`/txs/${txHash}/cbor`);
@@ -77,4 +82,55 @@ it("§3.9f, §3.12 foreign transaction, §6 sync halt: transactions that cannot 
   expect(ExtendedPaymentSources).toMatchObject([
     { error: null, syncInProgress: false, lastIdentifierChecked: last?.txHash },
   ]);
+});
+
+it("an escrow whose step cannot be decoded goes on from the output that the step made, not from a copy of its datum", async () => {
+  const chain = await TestChain.create();
+  const source = await createSource(chain);
+  const [locked, step, copied] = await chain.act([
+    lock("a"),
+    { do: "requestRefund", on: "a" },
+    { do: "lockAgain", on: "a", as: "copy", payer: "stranger" },
+    { do: "submitResult", on: "copy" },
+  ]);
+  await chain.faults(
+    ...(await Promise.all([step, copied].map((one) => ofLaterEra(chain, one?.txHash)))),
+  );
+  await settle(chain, source);
+  const identifier = locked?.escrows[0]?.identifier ?? "";
+  expect(await states()).toMatchObject({ [identifier]: ["RefundRequested", "RefundRequested"] });
+
+  await chain.act([{ do: "submitResult", on: "a" }]);
+  await settle(chain, source);
+  expect(await states()).toMatchObject({ [identifier]: ["Disputed", "Disputed"] });
+});
+
+it("an escrow whose step cannot be read at all is a person's to look at, as the record says, and others go on", async () => {
+  const chain = await TestChain.create();
+  const source = await createSource(chain);
+  const [locked, other, step] = await chain.act([
+    lock("a"),
+    lock("b"),
+    { do: "requestRefund", on: "a" },
+    { do: "requestRefund", on: "b" },
+    { do: "submitResult", on: "a" },
+  ]);
+  await chain.faults(ofNoEra(step?.txHash));
+  await settle(chain, source);
+  const [lost = "", whole = ""] = [locked, other].map((one) => one?.escrows[0]?.identifier);
+  expect(await states()).toEqual({
+    [lost]: ["FundsOrDatumInvalid", "FundsOrDatumInvalid"],
+    [whole]: ["RefundRequested", "RefundRequested"],
+  });
+  const { Payments } = await shown<{ Payments: { blockchainIdentifier: string }[] }>(
+    "/payment?network=Preprod",
+  );
+  expect(Payments.find((one) => one.blockchainIdentifier === lost)).toMatchObject({
+    NextAction: {
+      requestedAction: "WaitingForManualAction",
+      errorType: "Unknown",
+      errorNote: expect.stringContaining("what its redeemer asks for cannot be read"),
+    },
+    CurrentTransaction: { txHash: step?.txHash },
+  });
 });

@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { CallClass } from "../../../src/chain/provider/budget.ts";
 import { emptyTables } from "../../support/app.ts";
 import { BuyDesk, storedRecords, walletTransactions } from "../../support/escrow/buying.ts";
 import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
 import { insertKey } from "../../support/keys.ts";
+import { objectsLike } from "../../support/objects.ts";
 import { found } from "../../support/registry/registration.ts";
 
 beforeEach(emptyTables);
@@ -48,6 +50,64 @@ describe("a purchase that is to be locked", () => {
     await buying.sync();
     const purchases = await buying.shown("purchase");
     expect(purchases.map(({ onChainState }) => onChainState)).toEqual(Array(4).fill("FundsLocked"));
+  });
+
+  it("is dealt to one of several wallets by the calls that are kept for deadlines, when no others are left", async () => {
+    const buying = await BuyDesk.open("Web3ChainV1", {
+      "buyer-0": [500_000_000],
+      "buyer-1": [500_000_000],
+    });
+    await buying.buy();
+    const { PROVIDER_BUDGET } = buying.desk.env();
+    const budget = objectsLike("PROVIDER_BUDGET", (id) => {
+      const real = PROVIDER_BUDGET.get(id);
+      return {
+        lease: async (calls: number, by: CallClass) =>
+          by === "wallet"
+            ? { granted: 0, waitMs: 0, retryAt: Date.now() + MINUTE }
+            : real.lease(calls, by),
+        refuse: (until: number) => real.refuse(until),
+      };
+    });
+    for (const buyer of Object.values(buying.buyers))
+      await buying.desk.work(buyer, { PROVIDER_BUDGET: budget });
+    expect((await buying.only("purchase")).NextAction).toMatchObject({
+      requestedAction: "FundsLockingInitiated",
+      errorType: null,
+    });
+  });
+
+  it("says that it waits for a purchasing wallet when all of them were removed, until one is there", async () => {
+    const buying = await BuyDesk.open();
+    const { desk } = buying;
+    await buying.buy();
+    const waitsFor = async () => (await buying.only("purchase")).Next;
+    const reasons = async () => {
+      const { data } = await desk.ask<{ Tasks: { reason: string }[] }>(
+        "GET",
+        "/task?network=Preprod",
+      );
+      return data.Tasks.map(({ reason }) => reason);
+    };
+    expect(await waitsFor()).toMatchObject({ action: "FundsLocking", waitsFor: null });
+    const buyer = found(Object.values(buying.buyers), () => true);
+    const id = await env.DB.prepare("SELECT id FROM managed_wallet WHERE vkey = ?")
+      .bind(buyer.vkey)
+      .first("id");
+    const change = (fields: object) =>
+      desk.ask("PATCH", "/payment-source-extended", { id: desk.sourceId, ...fields });
+    await change({ RemovePurchasingWallets: [{ id }], force: true });
+    const nobody = /^waits for a purchasing wallet of its payment source/;
+    expect(await waitsFor()).toMatchObject({ waitsFor: expect.stringMatching(nobody) });
+    expect(await reasons()).toEqual([expect.stringMatching(nobody)]);
+
+    const walletMnemonic = buyer.mnemonic;
+    await change({ AddPurchasingWallets: [{ walletMnemonic, drives: "all" }] });
+    expect(await waitsFor()).toMatchObject({ waitsFor: null });
+    await buying.work();
+    expect((await buying.only("purchase")).NextAction).toMatchObject({
+      requestedAction: "FundsLockingInitiated",
+    });
   });
 
   it("waits a moment for others, and no longer", async () => {

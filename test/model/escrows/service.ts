@@ -201,7 +201,7 @@ export class Service {
         journal: {
           enter: (...order) => step(() => this.#journal.enter(vkey, ...order)),
           hand: (...order) => step(() => this.#journal.hand(vkey, ...order)),
-          resume: (stored) => step(() => this.#journal.resume(stored)),
+          resume: (...stored) => step(() => this.#journal.resume(...stored)),
           remembered: (...told) => step(() => this.#journal.remembered(vkey, ...told)),
         },
         hasFollowed: (since) => haveFollowed(db, [this.source.id], since),
@@ -210,7 +210,7 @@ export class Service {
         view: this.#views[party],
         works: [
           ...escrowWorks({
-            ...{ ledger: db, ...place, provider },
+            ...{ ledger: db, ...place, deadlineProvider: provider },
             views: this.#others,
             wake: async () => {},
             automatic: { payments: true, refunds: true },

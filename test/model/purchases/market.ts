@@ -47,8 +47,8 @@ export class Market {
   #isSetBack = false;
   /** How often wallets were halted though it was not. */
   needlessHalts = 0;
-  /** Whether the provider has calls left for what has no deadline. */
-  hasCalls = true;
+  /** What the provider has calls left for: beside these it follows and sends what is under way. */
+  callsFor: "all" | "deadlines" | "nothing" = "all";
   #ids = 0;
 
   /** @param outputs - of each wallet, in coins of a million minor units */
@@ -155,12 +155,12 @@ export class Market {
       return step(call);
     };
     const db = this.#seen(step, faults.repeats ?? false);
-    const deadlineProvider = this.ledger.seenBy(step);
+    const whole = this.ledger.seenBy(step);
     // As `walletProvider` has them: what is asked to follow transactions is of another class.
-    const { latestBlock, block, transaction, submit } = deadlineProvider;
-    const provider = this.hasCalls
-      ? deadlineProvider
-      : { ...this.ledger.seenBy(noCalls), latestBlock, block, transaction, submit };
+    const { latestBlock, block, transaction, submit } = whole;
+    const less = { ...this.ledger.seenBy(noCalls), latestBlock, block, transaction, submit };
+    const provider = this.callsFor === "all" ? whole : less;
+    const deadlineProvider = this.callsFor === "nothing" ? less : whole;
     const { vkey } = row;
     try {
       await runWallet({
@@ -169,10 +169,10 @@ export class Market {
         journal: {
           enter: (...order) => toJournal(() => this.#noteHalt(this.#journal.enter(vkey, ...order))),
           hand: (...order) => toJournal(() => this.#journal.hand(vkey, ...order)),
-          resume: (stored) =>
+          resume: (...stored) =>
             step(() => {
               this.#isSetBack = false;
-              this.#journal.resume(stored);
+              this.#journal.resume(...stored);
             }),
           remembered: (...told) => step(() => this.#journal.remembered(vkey, ...told)),
         },
@@ -181,7 +181,7 @@ export class Market {
         scriptsMissed: async () => {},
         view: this.#views[n % PAYERS.length] as OutputView,
         works: escrowWorks({
-          ...{ ledger: db, source: SOURCE, wallets: WALLETS, vkey, provider },
+          ...{ ledger: db, source: SOURCE, wallets: WALLETS, vkey, deadlineProvider },
           views: this.#others[n % PAYERS.length] as Map<string, OutputView>,
           // Every wallet runs in turn.
           wake: async () => {},

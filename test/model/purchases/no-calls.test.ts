@@ -27,13 +27,21 @@ it("looks at what is under way while the provider has no calls left to deal a pu
   for (let i = 0; i < 2; i++) await runAll(market, 1_500);
   expect(phases(market)).toEqual(["Sent"]);
 
-  market.hasCalls = false;
+  market.callsFor = "nothing";
   expect(await market.buy(2, 2)).toBeNull();
   market.ledger.mine();
   for (let i = 0; i < 3; i++) await runAll(market, 20_000);
   expect(phases(market)).toEqual(["Confirmed"]);
 
-  market.hasCalls = true;
+  market.callsFor = "all";
   for (let i = 0; i < 3; i++) await runAll(market, 20_000);
   expect(phases(market)).toEqual(["Confirmed", "Sent"]);
+});
+
+it("deals a purchase by the calls that are kept for what has a deadline", async () => {
+  const market = new Market([[100], [100], [100]]);
+  market.callsFor = "deadlines";
+  expect(await market.buy(0, 1)).toBeNull();
+  for (let i = 0; i < 2; i++) await runAll(market, 1_500);
+  expect(phases(market)).toEqual(["Sent"]);
 });

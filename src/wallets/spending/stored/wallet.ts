@@ -1,6 +1,7 @@
 /** A wallet's row, which every batch of it moves: so two objects of one wallet never go on side by side. */
 import type { Network } from "../../../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../../../db/client.ts";
+import type { Stored } from "../journal.ts";
 
 /** A database as far as wallets need one, so that a model of it is enough for tests. */
 export type WalletDatabase = Pick<Database, "all" | "batch">;
@@ -60,12 +61,13 @@ export async function readWallet(
 }
 
 /** How many transactions the wallets of a network have stored, ever. */
-export async function storedSoFar(db: WalletDatabase, network: Network): Promise<number> {
-  const [row] = await db.all<{ stored: number | null }>(
-    "SELECT sum(sequence) AS stored FROM hot_wallet WHERE network = ?",
+export async function storedSoFar(db: WalletDatabase, network: Network): Promise<Stored> {
+  const [row] = await db.all<{ total: number | null; each: string }>(
+    `SELECT sum(sequence) AS total, json_group_object(vkey, sequence) AS each FROM hot_wallet
+     WHERE network = ?`,
     network,
   );
-  return row?.stored ?? 0;
+  return { total: row?.total ?? 0, each: row?.each ?? "{}" };
 }
 
 /**

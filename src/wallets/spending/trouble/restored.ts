@@ -1,6 +1,6 @@
 /** What a wallet does about a database that was set back to an earlier state. */
 import { log } from "../../../log.ts";
-import type { Entry, Handed, ReadAgain } from "../journal.ts";
+import type { Entry, Handed, Highest, ReadAgain, Stored } from "../journal.ts";
 import type { Run, WalletPorts } from "../ports.ts";
 import { remember } from "../record.ts";
 import { knownOf } from "../stored/transactions.ts";
@@ -21,7 +21,7 @@ export async function afterRestore(ports: WalletPorts, run: Run): Promise<Run | 
   const { db, network, journal } = ports;
   const now = ports.now();
   const enter = () =>
-    askJournal<Entry>(ports, (stored, after) => journal.enter(stored, now, after));
+    askJournal<Entry>(ports, ({ total, each }, after) => journal.enter(total, now, after, each));
   let entry = await enter();
   // Each portion is stored by itself: a run that ends early has got so far.
   for (let known = run; entry.haltedUntil === null; entry = await enter()) {
@@ -29,7 +29,8 @@ export async function afterRestore(ports: WalletPorts, run: Run): Promise<Run | 
     known = await rememberSome(ports, known, entry.forgotten);
   }
   if (now >= entry.haltedUntil && (await ports.hasFollowed(entry.haltedUntil))) {
-    await journal.resume(await storedSoFar(db, network));
+    const { total, each } = await storedSoFar(db, network);
+    await journal.resume(total, each);
     return now;
   }
   log("warn", "wallet.halted", { network, wallet: ports.vkey, until: entry.haltedUntil });
@@ -42,9 +43,9 @@ export async function afterRestore(ports: WalletPorts, run: Run): Promise<Run | 
  */
 export async function askJournal<Answer>(
   { db, network }: Pick<WalletPorts, "db" | "network">,
-  ask: (stored: number, after: number | null) => Promise<Answer | ReadAgain>,
+  ask: (stored: Stored, after: Highest | null) => Promise<Answer | ReadAgain>,
 ): Promise<Answer> {
-  for (let after: number | null = null; ; ) {
+  for (let after: Highest | null = null; ; ) {
     const answer = await ask(await storedSoFar(db, network), after);
     if (!isReadAgain(answer)) return answer;
     after = answer.highest;
@@ -70,6 +71,6 @@ async function rememberSome(
       sequence: run.wallet.sequence + i + 1,
     }));
   const after = lost.length === 0 ? run : await remember(ports, run, lost);
-  await journal.remembered(hashes, await storedSoFar(db, network));
+  await journal.remembered(hashes, (await storedSoFar(db, network)).total);
   return after;
 }
