@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
+import { sameEachTime } from "../same-each-time.ts";
 import { Service } from "./service.ts";
 import { BEGINS, QUOTES } from "./terms.ts";
 
@@ -6,14 +7,7 @@ const [, QUOTE] = QUOTES.Web3ChainV2;
 /** Longer than a transaction is valid. */
 const OVER_MS = 15 * 60_000;
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  for (const level of ["info", "warn", "error"] as const)
-    vi.spyOn(console, level).mockImplementation(() => {});
-});
-afterAll(() => {
-  vi.useRealTimers();
-});
+sameEachTime();
 
 /** A lock that a node lost is under way when its wallet is removed. */
 async function removedAmidALock() {
