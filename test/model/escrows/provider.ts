@@ -1,25 +1,23 @@
 import { bytesToHex } from "../../../src/chain/hex.ts";
-import type { Provider, ProviderUtxo } from "../../../src/chain/provider/provider.ts";
+import type { Provider } from "../../../src/chain/provider/provider.ts";
 import { outputName } from "../../../src/chain/transaction/plan.ts";
 import { sumOf } from "../../../src/chain/transaction/value.ts";
+import type { Step } from "../dying.ts";
 import type { ForgedBlock, ModelLedger, Sent } from "../ledger.ts";
 import type { Output } from "../rules.ts";
+import { seenBy, shown } from "../seen.ts";
 
 /**
  * A provider that shows what is in blocks as well, as the sync reads it.
  *
  * @param script - of the contract, as witnesses carry it, hex
- * @param step - see `ModelLedger.seenBy`
+ * @param step - see `seenBy`
  */
-export function providerOf(
-  ledger: ModelLedger,
-  script: string,
-  step: <T>(run: () => T) => Promise<T>,
-): Provider {
+export function providerOf(ledger: ModelLedger, script: string, step: Step): Provider {
   const find = (hash: string) =>
     ledger.shown.flatMap(({ transactions }) => transactions).find((tx) => tx.hash === hash);
   return {
-    ...ledger.seenBy(step),
+    ...seenBy(ledger, step),
     scriptCbor: () => step(() => script),
     transactionCbor: (hash) =>
       step(() => {
@@ -85,22 +83,4 @@ function touches(blocks: readonly ForgedBlock[], tx: Sent, address: string): boo
     (tx.spendRedeemers.length > 0 &&
       tx.inputs.some((one) => outputOf(blocks, outputName(one))?.address === address))
   );
-}
-
-function shown(
-  txHash: string,
-  outputIndex: number,
-  { address, value, datum }: Output,
-): ProviderUtxo {
-  return {
-    address,
-    txHash,
-    outputIndex,
-    amount: [...value].map(([unit, quantity]) => ({
-      unit: unit === "" ? "lovelace" : unit,
-      quantity: String(quantity),
-    })),
-    inlineDatum: datum ?? null,
-    referenceScriptHash: null,
-  };
 }

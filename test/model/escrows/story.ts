@@ -258,18 +258,16 @@ export class Story {
   /** Somebody puts one of our transactions into a block whose producer finds its script failing. */
   async #failScript(n: number): Promise<void> {
     const { ledger, db } = this.#service;
-    const { vkey, address } = PARTIES[of(PARTY_NAMES, n)];
+    const { vkey } = PARTIES[of(PARTY_NAMES, n)];
     const open = (await readOpen(db, "Preprod", vkey)).filter((one) => one.collateral !== null);
     const one = open[n % Math.max(open.length, 1)];
     if (!one?.collateral) return;
     const { input, returned } = one.collateral;
-    const output = { address, value: returned.value };
     const others = open.filter(({ collateral }) => collateral?.input === input);
-    const left = { name: `${one.hash}#${returned.index}`, output };
     ledger.failScript(
       one.hash,
       input,
-      left,
+      returned,
       others.map(({ hash }) => hash),
     );
   }
