@@ -15,8 +15,9 @@ import type { SourceRow } from "../../../src/sources/record.ts";
 import type { Output } from "../rules.ts";
 import { escrowOf } from "./contract.ts";
 import { outputOf, providerOf } from "./provider.ts";
+import { QUOTES } from "./quotes.ts";
 import type { Service } from "./service.ts";
-import { BUYER, QUOTES, WALLETS } from "./terms.ts";
+import { BUYER, WALLETS } from "./terms.ts";
 
 export function allRecords({ database }: Service): EscrowRecord[] {
   return database

@@ -30,6 +30,9 @@ export const DEEDS = {
   save: 1,
   restore: 1,
   forget: 2,
+  shelf: 5,
+  receive: 3,
+  deliver: 1,
 } as const;
 export type Deed = readonly [kind: keyof typeof DEEDS, n: number];
 

@@ -1,7 +1,8 @@
 import { expect, it, vi } from "vitest";
 import { sameEachTime } from "../same-each-time.ts";
+import { QUOTES } from "./quotes.ts";
 import { Service } from "./service.ts";
-import { BEGINS, QUOTES } from "./terms.ts";
+import { BEGINS } from "./terms.ts";
 
 const [, QUOTE] = QUOTES.Web3ChainV2;
 /** Longer than a transaction is valid. */

@@ -28,7 +28,8 @@ import type { Output } from "../rules.ts";
 import { ASKED_SCHEMA, noteAsked } from "./asked.ts";
 import { refusedInputs } from "./contract.ts";
 import { databaseOf, type Reach, runProcess } from "./process.ts";
-import { BEGINS, PARTIES, type Party, QUOTES, type Quote, SOURCES, WALLETS } from "./terms.ts";
+import { QUOTES, type Quote } from "./quotes.ts";
+import { BEGINS, PARTIES, type Party, SOURCES, WALLETS } from "./terms.ts";
 
 const TABLES = [
   ...["escrow", "escrow_transaction", "escrow_action", "escrow_request", "event", "clock"],

@@ -19,11 +19,12 @@ import {
 import { type Deed, faultsOf } from "./deeds.ts";
 import { propose, settledOtherwise, sign, unsettled, withdraw } from "./disputes.ts";
 import { BLOCK_MS, isOver, isWatching, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
+import { QUOTES, SHELF } from "./quotes.ts";
 import { Service } from "./service.ts";
 import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
-import { PARTIES, type Party, QUOTES } from "./terms.ts";
+import { MINUTE, PARTIES, type Party } from "./terms.ts";
+import { receive, receivePlenty } from "./tokens.ts";
 
-const MINUTE = 60_000;
 /** Chain time in which everything has to come to its end, once the last deadline is over. */
 const SETTLES_MS = 2 * 60 * MINUTE;
 /** Blocks above which nothing is undone any more, and some. */
@@ -39,12 +40,14 @@ const of = <Value>(values: readonly Value[], n: number): Value => {
   return value;
 };
 
-/** The story of up to three escrows, from an empty beginning to a good end. */
+/** The story of up to six escrows, from an empty beginning to a good end. */
 export class Story {
   readonly #service: Service;
   readonly #setTime: (now: number) => void;
   /** Hashes of the identifiers whose escrows others may have moved. */
   readonly #moved = new Set<string>();
+  /** The place of the first quote that deeds choose from. */
+  #shelf = 0;
 
   /**
    * @param funds - outputs of each party's wallet, in coins of a million minor units
@@ -63,15 +66,16 @@ export class Story {
   async do([kind, n]: Deed): Promise<void> {
     const service = this.#service;
     const { ledger, database, type } = service;
-    const quote = of(QUOTES[type], n);
-    const rest = Math.floor(n / QUOTES[type].length);
+    const at = this.#shelf + (n % SHELF);
+    const quote = of(QUOTES[type], at);
+    const rest = Math.floor(n / SHELF);
     switch (kind) {
       case "request":
-        if (rest % 4 !== 1) await service.request("payment", n % 3);
-        if (rest % 4 !== 2) await service.request("purchase", n % 3);
+        if (rest % 4 !== 1) await service.request("payment", at);
+        if (rest % 4 !== 2) await service.request("purchase", at);
         break;
       case "ask":
-        await service.ask(of(NAMES, rest), n % 3, of(["5e", "5f"], n).repeat(32));
+        await service.ask(of(NAMES, rest), at, of(["5e", "5f"], n).repeat(32));
         break;
       case "round":
         await this.#round(BLOCK_MS, faultsOf(n));
@@ -98,10 +102,10 @@ export class Story {
         this.#pass((1 + (n % 3)) * 24 * 60 * MINUTE);
         break;
       case "cancel":
-        await service.cancel(n % 3);
+        await service.cancel(at);
         break;
       case "recover":
-        await service.recover(of(SIDES, rest), n % 3, rest % 4 < 2);
+        await service.recover(of(SIDES, rest), at, rest % 4 < 2);
         break;
       case "rollback":
         ledger.rollback(1 + (n % 4 === 0 ? rest % 20 : rest % 3), n % 2 === 0);
@@ -128,7 +132,7 @@ export class Story {
         break;
       }
       case "dispute":
-        await this.#dispute(n % 3, faultsOf(rest));
+        await this.#dispute(at, faultsOf(rest));
         break;
       case "propose":
         await propose(service, n);
@@ -166,6 +170,16 @@ export class Story {
         this.#pass(2 * MINUTE);
         ledger.mine();
         await service.run("buyer");
+        break;
+      case "shelf":
+        this.#shelf = n % 3 === 2 ? 0 : SHELF;
+        if (n % 3 === 0) receivePlenty(ledger);
+        break;
+      case "receive":
+        receive(ledger, n);
+        break;
+      case "deliver":
+        await this.#deliver(at, faultsOf(rest));
     }
   }
 
@@ -217,8 +231,8 @@ export class Story {
     return name;
   }
 
-  /** A purchase gets a result that its buyer does not like. */
-  async #dispute(n: number, faults: Faults): Promise<void> {
+  /** A purchase gets a result. */
+  async #deliver(n: number, faults: Faults): Promise<void> {
     const service = this.#service;
     await service.request("payment", n);
     await service.request("purchase", n);
@@ -227,7 +241,12 @@ export class Story {
     await service.ask("submit-result", n);
     await this.#round(BLOCK_MS, {});
     await this.#round(BLOCK_MS, {});
-    await service.ask("request-refund", n);
+  }
+
+  /** A purchase gets a result that its buyer does not like. */
+  async #dispute(n: number, faults: Faults): Promise<void> {
+    await this.#deliver(n, faults);
+    await this.#service.ask("request-refund", n);
     await this.#round(BLOCK_MS, {});
     await this.#round(BLOCK_MS, {});
   }

@@ -5,6 +5,7 @@ import type { WalletKeys } from "../../../src/chain/keys.ts";
 import { slotAt, timeOfSlot } from "../../../src/chain/slots.ts";
 import { buildTransaction } from "../../../src/chain/transaction/build.ts";
 import { payFrom } from "../../../src/chain/transaction/selection.ts";
+import { sumOf } from "../../../src/chain/transaction/value.ts";
 import { readEscrow, StepImpossible } from "../../../src/escrow/actions/escrow.ts";
 import { lockPart, type Purchase } from "../../../src/escrow/actions/lock-part.ts";
 import { ruleOf } from "../../../src/escrow/actions/rules.ts";
@@ -16,6 +17,7 @@ import {
   settlementMessage,
 } from "../../../src/escrow/disputes/message.ts";
 import { settlementPart } from "../../../src/escrow/disputes/part.ts";
+import { fundsOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import type { StoredFunds } from "../../../src/escrow/record.ts";
 import type { Step } from "../../../src/escrow/wanted.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
@@ -100,9 +102,11 @@ export function lockByHand(
   const part = lockPart(purchase, BUYER, parameters);
   const outputs = part.outputs.map((one) => ({
     ...one,
-    value: new Map([["", (one.value.get("") ?? 0n) + more]]),
+    value: new Map([...one.value, ["", (one.value.get("") ?? 0n) + more]]),
   }));
   const payer = isBuyers ? BUYER_ELSEWHERE : STRANGER;
+  const tokens = sumOf(purchase.terms.funds.map(fundsOf).filter(({ unit }) => unit !== ""));
+  if (tokens.size > 0) ledger.fund(payer.address, tokens.set("", 5_000_000n));
   forge(ledger, { ...part, outputs }, payer, [payer]);
 }
 
