@@ -17,6 +17,8 @@ const NOTHING_WRONG = {
   askedInVain: [],
   unsettled: [],
   settledOtherwise: [],
+  paidOtherwise: [],
+  paidToNobody: [],
 };
 
 function deeds(...all: Deed[]): readonly Deed[] {

@@ -66,6 +66,21 @@ export function outputOf(blocks: readonly ForgedBlock[], name: string): Output |
   return undefined;
 }
 
+/** All outputs that are or were there, by name. */
+export function everyOutput(blocks: readonly ForgedBlock[]): ReadonlyMap<string, Output> {
+  const all = new Map<string, Output>();
+  let before: ForgedBlock["unspent"] | null = null;
+  for (const { transactions, unspent } of blocks) {
+    // What is made and spent in one block is unspent after none.
+    for (const { hash, outputs } of transactions)
+      for (const [index, { address, funds, datum }] of outputs.entries())
+        all.set(outputName({ txHash: hash, index }), { address, value: sumOf(funds), datum });
+    if (unspent !== before) for (const [name, output] of unspent) all.set(name, output);
+    before = unspent;
+  }
+  return all;
+}
+
 /** The addresses that were asked for, and whether each transaction touches them: it always does, or never. */
 const TOUCHED = new WeakMap<Sent, Map<string, boolean>>();
 

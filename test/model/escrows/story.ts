@@ -19,6 +19,7 @@ import {
 import { type Deed, faultsOf } from "./deeds.ts";
 import { propose, settledOtherwise, sign, unsettled, withdraw } from "./disputes.ts";
 import { BLOCK_MS, isOver, isWatching, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
+import { paidOtherwise, paidToNobody } from "./payouts.ts";
 import { QUOTES, SHELF } from "./quotes.ts";
 import { Service } from "./service.ts";
 import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
@@ -172,8 +173,8 @@ export class Story {
         await service.run("buyer");
         break;
       case "shelf":
-        this.#shelf = n % 3 === 2 ? 0 : SHELF;
-        if (n % 3 === 0) receivePlenty(ledger);
+        this.#shelf = n % 4 === 3 ? 0 : SHELF;
+        if (n % 8 < 6) receivePlenty(ledger);
         break;
       case "receive":
         receive(ledger, n);
@@ -215,6 +216,8 @@ export class Story {
       askedInVain: askedInVain(service, this.#moved),
       unsettled: unsettled(service),
       settledOtherwise: settledOtherwise(service),
+      paidOtherwise: paidOtherwise(service),
+      paidToNobody: paidToNobody(service),
     };
   }
 
