@@ -33,6 +33,7 @@ export const DEEDS = {
   shelf: 5,
   receive: 3,
   deliver: 1,
+  lockOddly: 1,
 } as const;
 export type Deed = readonly [kind: keyof typeof DEEDS, n: number];
 

@@ -18,6 +18,7 @@ import {
 } from "./checks.ts";
 import { type Deed, faultsOf } from "./deeds.ts";
 import { propose, settledOtherwise, sign, unsettled, withdraw } from "./disputes.ts";
+import { type Change, oddly, withMore } from "./odd-locks.ts";
 import { BLOCK_MS, isOver, isWatching, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
 import { paidOtherwise, paidToNobody } from "./payouts.ts";
 import { QUOTES, SHELF } from "./quotes.ts";
@@ -66,9 +67,8 @@ export class Story {
 
   async do([kind, n]: Deed): Promise<void> {
     const service = this.#service;
-    const { ledger, database, type } = service;
+    const { ledger, database } = service;
     const at = this.#shelf + (n % SHELF);
-    const quote = of(QUOTES[type], at);
     const rest = Math.floor(n / SHELF);
     switch (kind) {
       case "request":
@@ -151,8 +151,7 @@ export class Story {
       }
       case "lockByHand": {
         const more = of([0n, 0n, 1_000_000n, -1n], rest);
-        this.#isMoved(hashOf(quote.blockchainIdentifier));
-        lockByHand(ledger, service.requested("purchase", quote), n % 2 === 0, more);
+        this.#lockByHand(at, n % 2 === 0, withMore("", more));
         break;
       }
       case "save":
@@ -181,6 +180,10 @@ export class Story {
         break;
       case "deliver":
         await this.#deliver(at, faultsOf(rest));
+        break;
+      case "lockOddly":
+        // Nobody is hurt by what a stranger locks.
+        this.#lockByHand(at, n % 4 !== 0, oddly(rest));
     }
   }
 
@@ -232,6 +235,13 @@ export class Story {
     const [name, output] = escrows[n % Math.max(escrows.length, 1)] ?? [];
     if (output) this.#isMoved(identifierHashOf(source, output));
     return name;
+  }
+
+  #lockByHand(at: number, isBuyers: boolean, change: Change): void {
+    const { ledger, source, type } = this.#service;
+    const quote = of(QUOTES[type], at);
+    this.#isMoved(hashOf(quote.blockchainIdentifier));
+    lockByHand(ledger, source, this.#service.requested("purchase", quote), isBuyers, change);
   }
 
   /** A purchase gets a result. */
