@@ -79,7 +79,8 @@ export class ModelDatabase {
   #withoutLists(): void {
     const indexes = this.all<{ name: string }>(
       `SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'escrow'
-       AND (sql LIKE '%(\`side\`,\`network\`%' OR name LIKE 'escrow_bill%' OR name LIKE 'escrow_wallet_%') AND sql NOT LIKE '%UNIQUE%'`,
+       AND (sql LIKE '%(\`side\`,\`network\`%' OR name LIKE 'escrow_bill%' OR name LIKE 'escrow_wallet_%')
+         AND sql NOT LIKE '%UNIQUE%' AND name <> 'escrow_changed'`,
     );
     for (const { name } of indexes) this.#file.exec(`DROP INDEX ${name}`);
   }

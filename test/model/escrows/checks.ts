@@ -10,7 +10,7 @@ import { hashOf, identify } from "../../../src/escrow/fold/escrow-outputs.ts";
 import type { ChainState, EscrowRecord, Side } from "../../../src/escrow/record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../../../src/escrow/row.ts";
 import { transactionReader } from "../../../src/escrow/sync/read.ts";
-import { isTerminal } from "../../../src/escrow/wanted.ts";
+import { isTerminal, WALLET_REMOVED } from "../../../src/escrow/wanted.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import type { Output } from "../rules.ts";
 import { escrowOf } from "./contract.ts";
@@ -191,7 +191,8 @@ export function askedInVain({ database }: Service, moved: ReadonlySet<string>): 
       `SELECT identifier_hash AS hash, json_object('side', side, 'note', note) AS told
        FROM (SELECT record_id, data->'NextAction'->>'errorNote' AS note FROM event
          WHERE data->'NextAction'->>'requestedAction' = 'WaitingForManualAction')
-       JOIN escrow ON escrow.id = record_id WHERE note NOT LIKE '%collateral was taken%'`,
+       JOIN escrow ON escrow.id = record_id WHERE note NOT LIKE '%collateral was taken%'
+         AND instr(note, '${WALLET_REMOVED}') <> 1`,
     )
     .flatMap(({ hash, told }) => (moved.has(hash) ? [] : [told]));
 }

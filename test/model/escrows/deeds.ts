@@ -34,6 +34,7 @@ export const DEEDS = {
   receive: 3,
   deliver: 1,
   lockOddly: 1,
+  toggle: 2,
 } as const;
 export type Deed = readonly [kind: keyof typeof DEEDS, n: number];
 

@@ -30,7 +30,7 @@ import { escrowOf, paidTo } from "./contract.ts";
 import { outputOf } from "./provider.ts";
 import type { Service } from "./service.ts";
 import { splitOf } from "./strangers.ts";
-import { ADMINISTRATORS, STRANGER, WALLETS } from "./terms.ts";
+import { ADMINISTRATORS, STRANGER } from "./terms.ts";
 
 /** A chain whose newest block is older stands still: nothing is prepared then. */
 const OLDEST_TIP_MS = 15 * 60_000;
@@ -51,7 +51,7 @@ export async function propose(service: Service, n: number): Promise<void> {
       const { buyer, seller } = splitOf(found.output.value, n >> 2);
       const { statements } = await proposed(
         {
-          ...{ id, ledger: db, source, wallets: WALLETS, createdById: "key" },
+          ...{ id, ledger: db, source, wallets: service.wallets, createdById: "key" },
           prepare: (asked) =>
             settlementToSign(asked, provider, chainTime("wall", tip.time, now), now),
         },

@@ -24,6 +24,8 @@ interface Ground {
 /** What a process can reach. */
 export interface Reach {
   db: Database;
+  /** The same, as the binding of a Worker. */
+  d1: D1Database;
   provider: ReturnType<typeof providerOf>;
   step: Step;
 }
@@ -51,6 +53,7 @@ export async function runProcess(
   try {
     await work({
       db: databaseOf(database, step, faults.repeats),
+      d1: d1Of(database, step),
       provider: providerOf(ledger, cbor, call),
       step,
     });

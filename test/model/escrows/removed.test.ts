@@ -22,7 +22,7 @@ async function removedAmidALock() {
   service.ledger.submitFaults = ["lostBefore"];
   pass(2_000);
   await service.run("buyer");
-  service.isRemoved.buyer = true;
+  await service.toggle("buyer");
   return { service, pass, wanted: () => QUOTE && service.record("purchase", QUOTE)?.wanted };
 }
 
@@ -51,7 +51,7 @@ it("begins nothing with a wallet that was removed, and all once it is added agai
   await goOn(3);
   const count = () => service.database.all("SELECT 1 FROM wallet_transaction").length;
   expect(count()).toBe(1);
-  service.isRemoved.buyer = false;
+  await service.toggle("buyer");
   await goOn(8);
   expect(count()).toBe(2);
   expect(wanted()).toMatchObject({ want: null, underWay: null });

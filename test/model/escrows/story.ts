@@ -184,6 +184,9 @@ export class Story {
       case "lockOddly":
         // Nobody is hurt by what a stranger locks.
         this.#lockByHand(at, n % 4 !== 0, oddly(rest));
+        break;
+      case "toggle":
+        await service.toggle(of(PARTY_NAMES, n), faultsOf(n >> 1));
     }
   }
 
@@ -195,6 +198,7 @@ export class Story {
     ledger.outputsBehind = 0;
     ledger.transactionsBehind = 0;
     service.failingCalls = 0;
+    for (const party of PARTY_NAMES) if (!service.walletOf(party)) await service.toggle(party);
     const begun = ledger.now;
     const until = () => Math.max(begun, lastTimeOf(service)) + SETTLES_MS;
     do await this.#round(pauseOf(service), {});
@@ -275,6 +279,7 @@ export class Story {
     this.#pass(ms);
     this.#service.ledger.mine();
     await this.#service.sync(faults);
+    await this.#service.tendWallets();
     for (const party of PARTY_NAMES) await this.#service.run(party, faults);
   }
 

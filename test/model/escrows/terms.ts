@@ -93,7 +93,7 @@ const walletOf = (role: WalletRow["role"], { vkey, address }: WalletKeys): Walle
   role,
   vkey,
   address,
-  mnemonic: "",
+  mnemonic: "sealed",
   collectionAddress: null,
   note: "",
   drives: "all",
