@@ -32,7 +32,7 @@ export function seenBy(ledger: ModelLedger, step: Step, hasCalls = true): Provid
       }),
     block: (height) => step(() => ledger.blocks.find((one) => one.height === height) ?? null),
     transaction: (hash) => step(() => transactionIn(ledger.shown, hash)),
-    addressUtxos: (address) => step(() => utxosAt(ledger, address)),
+    addressUtxos: (address) => step(() => utxosIn(ledger, address)),
     protocolParameters: () => step(() => PROTOCOL_PARAMETERS),
     submit: (cbor) => step(() => ledger.submit(cbor)),
     evaluate: (cbor, additional) => step(() => evaluate(ledger, cbor, additional)),
@@ -49,7 +49,8 @@ export function seenBy(ledger: ModelLedger, step: Step, hasCalls = true): Provid
   };
 }
 
-function transactionIn(blocks: readonly ForgedBlock[], hash: string) {
+/** Where a transaction is. */
+export function transactionIn(blocks: readonly ForgedBlock[], hash: string) {
   const has = ({ transactions }: ForgedBlock) => transactions.find((tx) => tx.hash === hash);
   const block = blocks.find(has);
   if (!block) return null;
@@ -74,9 +75,14 @@ function spendersIn(blocks: readonly ForgedBlock[], txHash: string): Map<number,
   );
 }
 
-function utxosAt(ledger: ModelLedger, address: string): ProviderUtxo[] {
+/** What is unspent at an address. @param blocks - in which it is looked for */
+export function utxosIn(
+  ledger: ModelLedger,
+  address: string,
+  blocks: readonly ForgedBlock[] = ledger.blocks,
+): ProviderUtxo[] {
   ledger.outputsAsked++;
-  const at = ledger.blocks.at(-1 - ledger.outputsBehind) ?? ledger.blocks[0];
+  const at = blocks.at(-1 - ledger.outputsBehind) ?? blocks[0];
   return [...(at?.unspent ?? [])]
     .filter(([, output]) => output.address === address)
     .map(([name, output]) => {

@@ -35,6 +35,8 @@ export const DEEDS = {
   deliver: 1,
   lockOddly: 1,
   toggle: 2,
+  fat: 1,
+  stale: 2,
 } as const;
 export type Deed = readonly [kind: keyof typeof DEEDS, n: number];
 

@@ -5,19 +5,30 @@ import { sumOf } from "../../../src/chain/transaction/value.ts";
 import type { Step } from "../dying.ts";
 import type { ForgedBlock, ModelLedger, Sent } from "../ledger.ts";
 import type { Output } from "../rules.ts";
-import { seenBy, shown } from "../seen.ts";
+import { seenBy, shown, transactionIn, utxosIn } from "../seen.ts";
+import { Lies } from "./lies.ts";
 
 /**
  * A provider that shows what is in blocks as well, as the sync reads it.
  *
  * @param script - of the contract, as witnesses carry it, hex
  * @param step - see `seenBy`
+ * @param lies - left out: none
  */
-export function providerOf(ledger: ModelLedger, script: string, step: Step): Provider {
+export function providerOf(
+  ledger: ModelLedger,
+  script: string,
+  step: Step,
+  lies: Lies = new Lies(),
+): Provider {
   const find = (hash: string) =>
     ledger.shown.flatMap(({ transactions }) => transactions).find((tx) => tx.hash === hash);
+  const seen = seenBy(ledger, step);
   return {
-    ...seenBy(ledger, step),
+    ...seen,
+    addressUtxos: (address) => step(() => utxosIn(ledger, address, lies.shown(ledger.blocks))),
+    transaction: (hash) => step(() => transactionIn(lies.shown(ledger.shown), hash)),
+    spenders: (hash) => (lies.areListsFat ? step(() => null) : seen.spenders(hash)),
     scriptCbor: () => step(() => script),
     transactionCbor: (hash) =>
       step(() => {
@@ -26,7 +37,7 @@ export function providerOf(ledger: ModelLedger, script: string, step: Step): Pro
       }),
     addressTransactions: (address, { from = 0, page, count }) =>
       step(() => {
-        const blocks = ledger.shown;
+        const blocks = lies.shown(ledger.shown);
         const all = blocks.flatMap((block) =>
           block.transactions.flatMap((tx, txIndex) =>
             isTouchedBy(blocks, tx, address)
@@ -40,6 +51,7 @@ export function providerOf(ledger: ModelLedger, script: string, step: Step): Pro
       }),
     transactionUtxos: (hash) =>
       step(() => {
+        lies.refuseList();
         const tx = find(hash);
         if (!tx) return null;
         const inputs = tx.inputs.flatMap((one) => {

@@ -2,7 +2,6 @@ import { chainTime } from "../../../src/chain/chain-time.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { statement, violates } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { disputeWork } from "../../../src/escrow/disputes/work.ts";
 import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
 import { hashOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
@@ -15,22 +14,19 @@ import { judge, untimely } from "../../../src/escrow/steps/judge.ts";
 import { readCursor } from "../../../src/escrow/sync/cursor.ts";
 import { syncSource } from "../../../src/escrow/sync/sync.ts";
 import { chargesReturned, chargesToReturn } from "../../../src/escrow/tasks/charge.ts";
-import { escrowWorks } from "../../../src/escrow/tasks/works.ts";
 import { NOTHING_WANTED, type Step, type Want, type Wanted } from "../../../src/escrow/wanted.ts";
-import { haveFollowed, initialCursor } from "../../../src/sources/cursor.ts";
+import { initialCursor } from "../../../src/sources/cursor.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
-import { runWallet } from "../../../src/wallets/run.ts";
-import { OutputView } from "../../../src/wallets/spending/outputs.ts";
-import { WalletGone } from "../../../src/wallets/work.ts";
 import { ModelDatabase } from "../database.ts";
 import type { Faults } from "../dying.ts";
-import { newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";
 import type { Output } from "../rules.ts";
 import { ASKED_SCHEMA, noteAsked } from "./asked.ts";
 import { refusedInputs } from "./contract.ts";
+import { Lies } from "./lies.ts";
 import { databaseOf, type Reach, runProcess } from "./process.ts";
 import { QUOTES, type Quote } from "./quotes.ts";
+import { newMemory, runParty } from "./run.ts";
 import { BEGINS, PARTIES, type Party, SOURCES } from "./terms.ts";
 import {
   addParty,
@@ -57,11 +53,8 @@ export class Service {
   readonly type: PaymentSourceType;
   readonly ledger: ModelLedger;
   readonly database = database;
-  /** Calls of the provider that fail from now on. */
-  failingCalls = 0;
-  readonly #journal = newJournal();
-  readonly #views = { seller: new OutputView(), buyer: new OutputView() };
-  readonly #others = new Map<string, OutputView>();
+  readonly lies = new Lies();
+  readonly #memory = newMemory();
   readonly db = databaseOf(database, async (run) => run());
 
   /**
@@ -222,50 +215,10 @@ export class Service {
 
   /** A party's wallet works. */
   run(party: Party, faults: Faults = {}): Promise<void> {
-    const keys = PARTIES[party];
-    const { vkey } = keys;
-    const now = () => this.ledger.now;
-    const chainTime = async (at: number) => at;
-    const { wallets } = this;
-    const place = { source: this.source, wallets, vkey, chainTime };
+    const { ledger, source, wallets } = this;
     const hasProposals = database.all("SELECT 1 FROM dispute_proposal LIMIT 1").length > 0;
-    return this.process(faults, async ({ db, provider, step }) => {
-      await runWallet({
-        network: "Preprod",
-        vkey,
-        sourceId: this.source.id,
-        ...{ db, provider, deadlineProvider: provider },
-        journal: {
-          enter: (...order) => step(() => this.#journal.enter(vkey, ...order)),
-          hand: (...order) => step(() => this.#journal.hand(vkey, ...order)),
-          resume: (stored) => step(() => this.#journal.resume(stored)),
-          remembered: (...told) => step(() => this.#journal.remembered(vkey, ...told)),
-        },
-        hasFollowed: (since) => haveFollowed(db, [this.source.id], since),
-        confirmed: async () => {},
-        view: this.#views[party],
-        works: [
-          ...escrowWorks({
-            ...{ ledger: db, ...place, provider },
-            views: this.#others,
-            wake: async () => {},
-            automatic: { payments: true, refunds: true },
-          }),
-          // Without a proposal it does nothing but make queries, which take longer than most of a run.
-          ...(hasProposals ? [disputeWork({ db, ...place })] : []),
-        ],
-        keys: async () => {
-          if (!this.walletOf(party)) throw new WalletGone("the wallet was removed");
-          return keys;
-        },
-        published: async () => new Map(),
-        threshold: 1,
-        clock: "wall",
-        now,
-        newId,
-        requestId: "model",
-      });
-    });
+    const place = { party, source, wallets, hasProposals, now: () => ledger.now };
+    return this.process(faults, (reach) => runParty(reach, place, this.#memory));
   }
 
   /** A process that reaches the service's database and a provider. */

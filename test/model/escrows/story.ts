@@ -5,27 +5,17 @@ import { STEPS } from "../../../src/escrow/wanted.ts";
 import { readOpen } from "../../../src/wallets/spending/stored/transactions.ts";
 import type { Faults } from "../dying.ts";
 import type { SubmitFault } from "../ledger.ts";
-import { vanished } from "./asked.ts";
-import {
-  askedInVain,
-  forgotten,
-  foundOtherwise,
-  identifierHashOf,
-  lockedTwice,
-  notEnded,
-  wrongCharges,
-  wrongEvents,
-} from "./checks.ts";
+import { identifierHashOf } from "./checks.ts";
 import { type Deed, faultsOf } from "./deeds.ts";
-import { propose, settledOtherwise, sign, unsettled, withdraw } from "./disputes.ts";
+import { propose, sign, withdraw } from "./disputes.ts";
 import { type Change, oddly, withMore } from "./odd-locks.ts";
 import { BLOCK_MS, isOver, isWatching, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
-import { paidOtherwise, paidToNobody } from "./payouts.ts";
 import { QUOTES, SHELF } from "./quotes.ts";
 import { Service } from "./service.ts";
 import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
 import { MINUTE, PARTIES, type Party } from "./terms.ts";
 import { receive, receivePlenty } from "./tokens.ts";
+import { wrongIn } from "./wrong.ts";
 
 /** Chain time in which everything has to come to its end, once the last deadline is over. */
 const SETTLES_MS = 2 * 60 * MINUTE;
@@ -118,7 +108,7 @@ export class Story {
         ledger.submitFaults.push(...SUBMIT_FAULTS.slice(n % 3, (n % 3) + 1 + (n % 2)));
         break;
       case "failingCalls":
-        service.failingCalls = n % 8;
+        service.lies.failingCalls = n % 8;
         break;
       case "lag":
         ledger.outputsBehind = n % 4;
@@ -187,6 +177,13 @@ export class Story {
         break;
       case "toggle":
         await service.toggle(of(PARTY_NAMES, n), faultsOf(n >> 1));
+        break;
+      case "fat":
+        service.lies.fatCalls = (n >> 1) % 8;
+        service.lies.areListsFat = n % 2 === 0;
+        break;
+      case "stale":
+        service.lies.keepPage(ledger.blocks, 2 + (n % 16), 1 + ((n >> 4) % 3));
     }
   }
 
@@ -197,7 +194,7 @@ export class Story {
     ledger.submitFaults = [];
     ledger.outputsBehind = 0;
     ledger.transactionsBehind = 0;
-    service.failingCalls = 0;
+    service.lies.end();
     for (const party of PARTY_NAMES) if (!service.walletOf(party)) await service.toggle(party);
     const begun = ledger.now;
     const until = () => Math.max(begun, lastTimeOf(service)) + SETTLES_MS;
@@ -212,20 +209,7 @@ export class Story {
       await this.#round(BLOCK_MS, {});
     } while (isWatching(service) && ledger.now < until());
     await service.returnCharges();
-    return {
-      notEnded: notEnded(service),
-      lockedTwice: lockedTwice(service),
-      forgotten: forgotten(service),
-      foundOtherwise: await foundOtherwise(service),
-      wrongCharges: wrongCharges(service),
-      wrongEvents: wrongEvents(service),
-      vanished: vanished(service.database),
-      askedInVain: askedInVain(service, this.#moved),
-      unsettled: unsettled(service),
-      settledOtherwise: settledOtherwise(service),
-      paidOtherwise: paidOtherwise(service),
-      paidToNobody: paidToNobody(service),
-    };
+    return wrongIn(service, this.#moved);
   }
 
   #isMoved(identifierHash: string | null): void {
