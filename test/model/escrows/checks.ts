@@ -107,8 +107,35 @@ export function wrongEvents({ database }: Service): string[] {
   });
 }
 
-/** Records that hold something else than a fold of the chain as it is, from the beginning. */
+/** Records that hold something else than a fold of the chain as it is, from the beginning, or that are missing. */
 export async function foundOtherwise(service: Service): Promise<string[]> {
+  const records = allRecords(service);
+  const fresh = await foldedAnew(service, records);
+  const known = new Set(records.map(nameOf));
+  const missing = [...fresh.records.values()].filter(({ record }) => !known.has(nameOf(record)));
+  return [
+    ...records.flatMap((record) => differs(record, fresh)),
+    ...missing.map(({ record }) => `there is no ${told(record)}`),
+  ];
+}
+
+/** Records that a request made, and that hold something else: those are followed without their wallet, too. */
+export async function leftBehind(service: Service): Promise<string[]> {
+  const records = allRecords(service);
+  const fresh = await foldedAnew(service, records);
+  return records
+    .filter(({ terms, wallet }) => terms.isRequested && wallet !== null)
+    .flatMap((record) => differs(record, fresh));
+}
+
+function differs(record: EscrowRecord, fresh: ChangeSet): string[] {
+  const other = fresh.find(record.side, record.identifierHash);
+  const [is, shouldBe] = [record.state, other?.state ?? null].map(comparable);
+  return is === shouldBe ? [] : [`${record.side} is ${is}, and should be ${shouldBe}`];
+}
+
+/** What a fold of the chain makes of the requests that records are of. */
+async function foldedAnew(service: Service, records: readonly EscrowRecord[]): Promise<ChangeSet> {
   const { ledger, source, type } = service;
   const provider = providerOf(ledger, "", async (run) => run());
   const read = transactionReader(
@@ -117,7 +144,6 @@ export async function foundOtherwise(service: Service): Promise<string[]> {
     { ...source, wallets: WALLETS },
     true,
   );
-  const records = allRecords(service);
   const isAsked = (side: Side, hash: string) =>
     records.some(
       (one) => one.side === side && one.identifierHash === hash && one.terms.isRequested,
@@ -134,12 +160,10 @@ export async function foundOtherwise(service: Service): Promise<string[]> {
     })) ?? [];
   for (const at of listed)
     await applyTransaction(fresh, { ...source, wallets: WALLETS }, await read(at), null);
-  return records.flatMap((record) => {
-    const other = fresh.find(record.side, record.identifierHash);
-    const [is, shouldBe] = [record.state, other?.state ?? null].map(comparable);
-    return is === shouldBe ? [] : [`${record.side} is ${is}, and should be ${shouldBe}`];
-  });
+  return fresh;
 }
+
+const nameOf = ({ side, identifierHash }: EscrowRecord) => `${side}:${identifierHash}`;
 
 function comparable(state: ChainState | null): string {
   if (state === null || state.lock === null) return unlocked(state);

@@ -19,6 +19,8 @@ const NOTHING_WRONG = {
   settledOtherwise: [],
   paidOtherwise: [],
   paidToNobody: [],
+  left: [],
+  wronglyMarked: [],
 };
 
 function deeds(...all: Deed[]): readonly Deed[] {

@@ -41,6 +41,13 @@ const aboutTokens = fc
   .tuple(fc.constantFrom("deliver", "request"), nat, someDeeds)
   .map(([kind, n, deeds]): Deed[] => [["shelf", 0], [kind, n], ...deeds]);
 
+/** One in which a party's wallet is removed while a lock of it is on its way, or has just landed. */
+const aboutARemoval = fc
+  .tuple(nat, fc.nat(1), someDeeds)
+  .map(([n, party, deeds]): Deed[] => [
+    ...([["request", n], ["wait", 1], ["run", 3], ["toggle", party], ...deeds] satisfies Deed[]),
+  ]);
+
 const funds = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 4 });
 
 /** The contract, outputs of each wallet beside one that is enough, in coins of a million, and what happens. */
@@ -51,6 +58,7 @@ export const STORIES = fc.tuple(
     { weight: 4, arbitrary: anyDeeds },
     { weight: 1, arbitrary: aboutADispute },
     { weight: 1, arbitrary: aboutTokens },
+    { weight: 1, arbitrary: aboutARemoval },
   ),
 );
 

@@ -2,19 +2,19 @@ import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { hashOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
 import { STEPS } from "../../../src/escrow/wanted.ts";
-import { readOpen } from "../../../src/wallets/spending/stored/transactions.ts";
 import type { Faults } from "../dying.ts";
 import type { SubmitFault } from "../ledger.ts";
-import { identifierHashOf } from "./checks.ts";
+import { identifierHashOf, leftBehind } from "./checks.ts";
 import { type Deed, faultsOf } from "./deeds.ts";
 import { propose, sign, withdraw } from "./disputes.ts";
 import { type Change, oddly, withMore } from "./odd-locks.ts";
 import { BLOCK_MS, isOver, isWatching, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
 import { QUOTES, SHELF } from "./quotes.ts";
 import { Service } from "./service.ts";
-import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
+import { failScript, lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
 import { MINUTE, PARTIES, type Party } from "./terms.ts";
 import { receive, receivePlenty } from "./tokens.ts";
+import { wronglyMarked } from "./wallets.ts";
 import { wrongIn } from "./wrong.ts";
 
 /** Chain time in which everything has to come to its end, once the last deadline is over. */
@@ -38,6 +38,9 @@ export class Story {
   readonly #setTime: (now: number) => void;
   /** Hashes of the identifiers whose escrows others may have moved. */
   readonly #moved = new Set<string>();
+  /** Whether the database was set back at any time. */
+  #isSetBack = false;
+  readonly #wronglyMarked: string[] = [];
   /** The place of the first quote that deeds choose from. */
   #shelf = 0;
 
@@ -115,7 +118,7 @@ export class Story {
         ledger.transactionsBehind = (n >> 2) % 3;
         break;
       case "failScript":
-        await this.#failScript(n);
+        await failScript(ledger, service.db, PARTIES[of(PARTY_NAMES, n)], n);
         break;
       case "stepByHand": {
         const name = this.#movedByHand(n);
@@ -177,6 +180,7 @@ export class Story {
         break;
       case "toggle":
         await service.toggle(of(PARTY_NAMES, n), faultsOf(n >> 1));
+        this.#wronglyMarked.push(...wronglyMarked(database));
         break;
       case "fat":
         service.lies.fatCalls = (n >> 1) % 8;
@@ -195,7 +199,7 @@ export class Story {
     ledger.outputsBehind = 0;
     ledger.transactionsBehind = 0;
     service.lies.end();
-    for (const party of PARTY_NAMES) if (!service.walletOf(party)) await service.toggle(party);
+    const left = await this.#endWithout();
     const begun = ledger.now;
     const until = () => Math.max(begun, lastTimeOf(service)) + SETTLES_MS;
     do await this.#round(pauseOf(service), {});
@@ -209,7 +213,21 @@ export class Story {
       await this.#round(BLOCK_MS, {});
     } while (isWatching(service) && ledger.now < until());
     await service.returnCharges();
-    return wrongIn(service, this.#moved);
+    const marked = [...this.#wronglyMarked, ...wronglyMarked(service.database)];
+    return { ...(await wrongIn(service, this.#moved)), left, wronglyMarked: marked };
+  }
+
+  /** Wallets that are still removed are added again. @returns escrows of theirs that were not followed before */
+  async #endWithout(): Promise<string[]> {
+    const service = this.#service;
+    const removed = PARTY_NAMES.filter((party) => !service.walletOf(party));
+    if (removed.length === 0) return [];
+    // Until the chain is longer than it ever was, a node may be late as well as on another fork.
+    for (let i = 0; i < 3 || !service.ledger.isLongest; i++) await this.#round(BLOCK_MS, {});
+    // What a database that was set back does not know of is theirs once they are back.
+    const left = this.#isSetBack ? [] : await leftBehind(service);
+    for (const party of removed) await service.toggle(party);
+    return left;
   }
 
   #isMoved(identifierHash: string | null): void {
@@ -255,6 +273,7 @@ export class Story {
   /** What the service itself has done, and what it has forgotten, looks as if somebody else had. */
   #restore(): void {
     this.#service.database.restore();
+    this.#isSetBack = true;
     for (const one of QUOTES[this.#service.type]) this.#isMoved(hashOf(one.blockchainIdentifier));
   }
 
@@ -274,22 +293,5 @@ export class Story {
 
   #passTo(time: number): void {
     this.#pass(Math.max(time - this.#service.ledger.now, 0));
-  }
-
-  /** Somebody puts one of our transactions into a block whose producer finds its script failing. */
-  async #failScript(n: number): Promise<void> {
-    const { ledger, db } = this.#service;
-    const { vkey } = PARTIES[of(PARTY_NAMES, n)];
-    const open = (await readOpen(db, "Preprod", vkey)).filter((one) => one.collateral !== null);
-    const one = open[n % Math.max(open.length, 1)];
-    if (!one?.collateral) return;
-    const { input, returned } = one.collateral;
-    const others = open.filter(({ collateral }) => collateral?.input === input);
-    ledger.failScript(
-      one.hash,
-      input,
-      returned,
-      others.map(({ hash }) => hash),
-    );
   }
 }

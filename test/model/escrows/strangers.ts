@@ -6,6 +6,7 @@ import type { WalletKeys } from "../../../src/chain/keys.ts";
 import { slotAt, timeOfSlot } from "../../../src/chain/slots.ts";
 import { buildTransaction } from "../../../src/chain/transaction/build.ts";
 import { payFrom } from "../../../src/chain/transaction/selection.ts";
+import type { Database } from "../../../src/db/client.ts";
 import { readEscrow, StepImpossible } from "../../../src/escrow/actions/escrow.ts";
 import { lockPart, type Purchase } from "../../../src/escrow/actions/lock-part.ts";
 import { atLeastMinimum } from "../../../src/escrow/actions/payouts.ts";
@@ -22,6 +23,7 @@ import type { StoredFunds } from "../../../src/escrow/record.ts";
 import type { Step } from "../../../src/escrow/wanted.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import { compose } from "../../../src/wallets/spending/making/compose.ts";
+import { readOpen } from "../../../src/wallets/spending/stored/transactions.ts";
 import type { TransactionPart } from "../../../src/wallets/work.ts";
 import { PROTOCOL_PARAMETERS as parameters } from "../../support/protocol-parameters.ts";
 import type { ModelLedger } from "../ledger.ts";
@@ -168,6 +170,26 @@ export function splitOf(value: readonly StoredFunds[], quarters: number): Split 
   }));
   const paying = (funds: StoredFunds[]) => funds.filter(({ amount }) => amount !== "0");
   return { buyer: paying(buyer), seller: paying(seller) };
+}
+
+/** Somebody puts one of a wallet's transactions into a block whose producer finds its script failing. */
+export async function failScript(
+  ledger: ModelLedger,
+  db: Database,
+  { vkey }: WalletKeys,
+  n: number,
+): Promise<void> {
+  const open = (await readOpen(db, "Preprod", vkey)).filter((one) => one.collateral !== null);
+  const one = open[n % Math.max(open.length, 1)];
+  if (!one?.collateral) return;
+  const { input, returned } = one.collateral;
+  const others = open.filter(({ collateral }) => collateral?.input === input);
+  ledger.failScript(
+    one.hash,
+    input,
+    returned,
+    others.map(({ hash }) => hash),
+  );
 }
 
 function validityAt(ledger: ModelLedger) {

@@ -78,6 +78,21 @@ export async function addParty({ db, d1 }: Reach, party: Party, now: number) {
   await tellRecords({ DB: d1 }, SOURCE, now + TELL_MS);
 }
 
+/** Records that do not say of a wallet of theirs that it was removed, or is back, though all were told of it. */
+export function wronglyMarked(database: ModelDatabase): string[] {
+  return database
+    .all<{ told: string }>(
+      `SELECT json_object('side', side, 'state', on_chain_state, 'marked', wallet_removed) AS told
+       FROM escrow LEFT JOIN managed_wallet AS own
+         ON own.vkey = wallet->>'vkey' AND own.deleted_at IS NULL
+       WHERE wallet IS NOT NULL AND NOT EXISTS (SELECT 1 FROM job)
+         AND iif(own.id IS NULL, wallet_removed IS NULL AND expired_at IS NULL AND coalesce(
+           on_chain_state NOT IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn'), 1),
+           wallet_removed IS NOT NULL)`,
+    )
+    .map(({ told }) => told);
+}
+
 /** What the cron does about wallets that were removed or added, if there are such. */
 export async function tendWallets(database: ModelDatabase, { d1 }: Reach, now: number) {
   const [row] = database.all<{ untold: number; kept: number }>(
