@@ -33,7 +33,7 @@ export const DEEDS = {
   shelf: 5,
   receive: 3,
   deliver: 1,
-  lockOddly: 1,
+  lockOddly: 2,
   toggle: 2,
   fat: 1,
   stale: 2,

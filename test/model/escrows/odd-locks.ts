@@ -38,7 +38,7 @@ const coinOf = ({ value }: Lock) => value.get("") ?? 0n;
 /** The datum of Web3ChainV1 has no return addresses, and drops them. */
 const CHANGES: readonly Change[] = [
   withCollateral(MIN_COLLATERAL),
-  withCollateral(25_000_000n),
+  withCollateral(120_000_000n),
   withDatum(() => ({ collateralReturn: MIN_COLLATERAL - 1n })),
   withDatum((lock) => ({ collateralReturn: coinOf(lock) })),
   withDatum((lock) => ({ collateralReturn: coinOf(lock) + 3_000_000n })),

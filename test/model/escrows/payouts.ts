@@ -3,7 +3,7 @@ import type { EscrowDatum } from "../../../src/chain/escrow-datum.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import { ownReferenceDatum } from "../../../src/chain/redeemer.ts";
 import { outputName } from "../../../src/chain/transaction/plan.ts";
-import { addAll, sumOf, type Value } from "../../../src/chain/transaction/value.ts";
+import { add, addAll, sumOf, type Value } from "../../../src/chain/transaction/value.ts";
 import { fundsOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import type { EscrowRecord, Settled, StoredFunds } from "../../../src/escrow/record.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
@@ -14,7 +14,7 @@ import { escrowOf, paidTo } from "./contract.ts";
 import { everyOutput } from "./provider.ts";
 import { QUOTES } from "./quotes.ts";
 import type { Service } from "./service.ts";
-import { FEE_RECEIVER, WALLETS } from "./terms.ts";
+import { FEE_RECEIVER, SOURCES, WALLETS } from "./terms.ts";
 
 /** No output of the model's needs more native coin to exist. */
 const LARGEST_DEPOSIT = 2_500_000n;
@@ -45,6 +45,8 @@ export function paidOtherwise(service: Service): string[] {
       onChainState === "DisputedWithdrawn"
         ? wrongSettlement(settled, ending)
         : wrongPayout(service, record, settled, ending, isOurs);
+    if (onChainState === "Withdrawn" && record.side === "payment")
+      wrong.push(...lessThanAgreed(record, settled));
     return wrong.map((what) => `${record.side} ${onChainState}: ${what}`);
   });
 }
@@ -100,6 +102,17 @@ function wrongPayout(
     ...(taker === "seller" && isMuch(returned, owed.buyer) ? ["the collateral is another"] : []),
     ...(got && isLess(got, taker === "seller" ? left : held) ? [`${named} got less`] : []),
   ];
+}
+
+/** Whoever has signed a quote gets its price, less the contract's fee on that, and on a deposit. */
+function lessThanAgreed({ terms, sourceType }: EscrowRecord, { seller }: Settled): string[] {
+  if (!terms.isRequested) return [];
+  const { feeRatePermille } = SOURCES[sourceType];
+  const least = sumOf(terms.funds.map(fundsOf));
+  addAll(least, shareOf(least, BigInt(feeRatePermille)), -1n);
+  if (sourceType === "Web3ChainV1") add(least, "", -LARGEST_DEPOSIT);
+  const isTooLittle = isLess(sumOf(seller.map(fundsOf)), least);
+  return isTooLittle ? ["the seller has got less than was agreed"] : [];
 }
 
 /** Administrators divide all, and each share is at its payee. */
