@@ -79,7 +79,8 @@ export class ModelDatabase {
   #withoutLists(): void {
     const indexes = this.all<{ name: string }>(
       `SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'escrow'
-       AND (sql LIKE '%(\`side\`,\`network\`%' OR name LIKE 'escrow_bill%' OR name LIKE 'escrow_wallet_%') AND sql NOT LIKE '%UNIQUE%'`,
+       AND (sql LIKE '%(\`side\`,\`network\`%' OR name LIKE 'escrow_bill%' OR name LIKE 'escrow_wallet_%')
+         AND sql NOT LIKE '%UNIQUE%' AND name <> 'escrow_changed'`,
     );
     for (const { name } of indexes) this.#file.exec(`DROP INDEX ${name}`);
   }
@@ -103,9 +104,12 @@ export class ModelDatabase {
   }
 }
 
+/** The last parameter of a query, or of one in parentheses at its end. */
+const LIMIT = /LIMIT \?(\)?)$/;
+
 /** SQLite compiles a statement anew whenever a limit is bound, which takes longer than most reads. */
 function withLimit(sql: string, params: readonly unknown[]): [string, readonly unknown[]] {
   const limit = params.at(-1);
-  if (!sql.endsWith("LIMIT ?") || !Number.isSafeInteger(limit)) return [sql, params];
-  return [`${sql.slice(0, -1)}${limit}`, params.slice(0, -1)];
+  if (!LIMIT.test(sql) || !Number.isSafeInteger(limit)) return [sql, params];
+  return [sql.replace(LIMIT, `LIMIT ${limit}$1`), params.slice(0, -1)];
 }

@@ -24,7 +24,7 @@ describe("what holds up a wallet", () => {
     world.askPayment();
     await world.run();
     expect(since(world)).toBe(begun);
-    world.ledger.fund(world.address, 100_000_000n);
+    world.ledger.fund(world.address, new Map([["", 100_000_000n]]));
     world.pass(60_000);
     await world.run();
     expect(await world.wallet()).toMatchObject({ held: null });

@@ -1,22 +1,18 @@
-import {
-  type AdditionalOutput,
-  type Block,
-  NotEvaluated,
-  type Provider,
-  ProviderError,
-  ScriptFailed,
-} from "../../src/chain/provider/provider.ts";
+import { type Block, ProviderError } from "../../src/chain/provider/provider.ts";
 import { timeOfSlot } from "../../src/chain/slots.ts";
 import { type ChainTransaction, decodeTransaction } from "../../src/chain/transaction/decode.ts";
 import { outputName } from "../../src/chain/transaction/plan.ts";
-import { PROTOCOL_PARAMETERS } from "../support/protocol-parameters.ts";
+import type { Value } from "../../src/chain/transaction/value.ts";
+import { requireForm } from "./form.ts";
 import {
   applied,
   isPossible,
   isValidAt,
+  leftOfCollateral,
   markedInvalid,
   type Output,
   requireConserved,
+  requireSigned,
 } from "./rules.ts";
 
 /** Bytes that a block takes. */
@@ -38,7 +34,7 @@ export interface ForgedBlock extends Block {
 /** What goes wrong with the next transaction that is sent. */
 export type SubmitFault = "lostBefore" | "lostAfter" | "busy";
 
-/** A ledger in memory, its mempool, and a provider that shows both, late if it has to. */
+/** A ledger in memory, and its mempool; what a provider shows of it is in seen.ts. */
 export class ModelLedger {
   /** Milliseconds. */
   now: number;
@@ -169,8 +165,8 @@ export class ModelLedger {
     const tx = { ...decodeTransaction(cbor), cbor };
     const { unspent } = this.tip;
     const isTaken = isValidAt(tx, this.#slot()) && isPossible(tx, unspent);
-    if (!isTaken || this.#refusing(tx, unspent).length > 0) return false;
-    requireConserved(tx, unspent);
+    if (!isTaken || this.refusing(tx, unspent).length > 0) return false;
+    requireLawful(tx, unspent);
     this.#blocks.push(this.#block(this.tip.height + 1, [tx], applied(tx, unspent)));
     this.#tidy();
     return true;
@@ -180,17 +176,23 @@ export class ModelLedger {
    * Somebody puts a transaction whose script fails for them into a block of its own, if they could: it costs
    * an output of the wallet, and returns another.
    *
+   * @param returned - what is left of that, as the wallet expects it
    * @param others - hashes of all that name the same output for this
    */
   failScript(
     hash: string,
     cost: string,
-    returned: { name: string; output: Output },
+    returned: { index: number; value: Value },
     others: readonly string[],
   ): void {
     const original = this.#mempool.find((one) => one.hash === hash && !this.#passed.has(hash));
-    if (!original || !isPossible(original, this.tip.unspent) || !this.tip.unspent.has(cost)) return;
-    const unspent = new Map(this.tip.unspent).set(returned.name, returned.output);
+    const taken = this.tip.unspent.get(cost);
+    if (!original || !isPossible(original, this.tip.unspent) || !taken) return;
+    const { index, output } = leftOfCollateral(original, taken);
+    const isExpected = [...output.value].every(([unit, n]) => returned.value.get(unit) === n);
+    if (index !== returned.index || !isExpected || returned.value.size !== output.value.size)
+      throw new Error("the wallet expects something else to be left of its collateral");
+    const unspent = new Map(this.tip.unspent).set(outputName({ txHash: hash, index }), output);
     unspent.delete(cost);
     this.#mempool = this.#mempool.filter((one) => !others.includes(one.hash));
     const cbor = markedInvalid(original.cbor);
@@ -201,9 +203,10 @@ export class ModelLedger {
   }
 
   /** Somebody pays the address, in a block of its own. */
-  fund(address: string, coin: bigint): void {
-    const output = { address, value: new Map([["", coin]]) };
-    const unspent = new Map(this.tip.unspent).set(`${this.#hash()}#0`, output);
+  fund(address: string, ...values: readonly Value[]): void {
+    const maker = this.#hash();
+    const unspent = new Map(this.tip.unspent);
+    for (const [i, value] of values.entries()) unspent.set(`${maker}#${i}`, { address, value });
     this.#blocks.push(this.#block(this.tip.height + 1, [], unspent));
   }
 
@@ -212,106 +215,8 @@ export class ModelLedger {
     return this.#blocks.flatMap(({ taken }) => taken ?? []);
   }
 
-  /**
-   * The provider as a process sees it whose every call goes through `step`.
-   *
-   * @param hasCalls - whether it answers at all
-   */
-  seenBy(step: <T>(run: () => T) => Promise<T>, hasCalls = true): Provider {
-    const notAsked = () => {
-      throw new Error("wallets do not ask for this");
-    };
-    return {
-      latestBlock: () =>
-        step(() => {
-          if (this.isBanned) throw new ProviderError("banned", { status: 418 });
-          if (!hasCalls) throw new ProviderError("no calls left for now", { status: 429 });
-          return this.tip;
-        }),
-      block: (height) => step(() => this.#blocks.find((one) => one.height === height) ?? null),
-      transaction: (hash) => step(() => this.#transaction(hash)),
-      addressUtxos: (address) => step(() => this.#utxos(address)),
-      protocolParameters: () => step(() => PROTOCOL_PARAMETERS),
-      submit: (cbor) => step(() => this.#submit(cbor)),
-      evaluate: (cbor, additional) => step(() => this.#evaluate(cbor, additional)),
-      scriptCbor: notAsked,
-      scriptRedeemers: notAsked,
-      assetHolders: notAsked,
-      assetMetadata: notAsked,
-      addressFunds: notAsked,
-      addressOutputs: notAsked,
-      addressTransactions: notAsked,
-      transactionCbor: notAsked,
-      transactionUtxos: notAsked,
-      spenders: (hash) => step(() => this.#spenders(hash)),
-    };
-  }
-
-  #transaction(hash: string) {
-    const has = ({ transactions }: ForgedBlock) => transactions.find((tx) => tx.hash === hash);
-    const block = this.shown.find(has);
-    if (!block) return null;
-    const validContract = has(block)?.isValid ?? true;
-    const { height: blockHeight, hash: blockHash, time: blockTime } = block;
-    const txIndex = block.transactions.findIndex((tx) => tx.hash === hash);
-    return { hash, blockHash, blockHeight, txIndex, blockTime, validContract };
-  }
-
-  #spenders(txHash: string): Map<number, string> {
-    const spent = this.#blocks.flatMap((block) => [
-      ...block.transactions.flatMap(({ hash, inputs }) =>
-        inputs.map((input) => [outputName(input), hash] as const),
-      ),
-      ...(block.taken === undefined ? [] : [[block.taken, block.hash] as const]),
-    ]);
-    return new Map(
-      spent.flatMap(([name, spender]) => {
-        const [maker, index] = name.split("#");
-        return maker === txHash ? [[Number(index), spender] as const] : [];
-      }),
-    );
-  }
-
-  #utxos(address: string) {
-    this.outputsAsked++;
-    const at = this.#blocks.at(-1 - this.outputsBehind) ?? this.#blocks[0];
-    const unspent = [...(at?.unspent ?? [])].filter(([, output]) => output.address === address);
-    return unspent.map(([name, { value }]) => {
-      const [txHash = "", index] = name.split("#");
-      return {
-        address,
-        txHash,
-        outputIndex: Number(index),
-        amount: [...value].map(([unit, quantity]) => ({
-          unit: unit === "" ? "lovelace" : unit,
-          quantity: String(quantity),
-        })),
-        inlineDatum: null,
-        referenceScriptHash: null,
-      };
-    });
-  }
-
-  /** As a node without a mempool does. */
-  #evaluate(cbor: Uint8Array, additional: readonly AdditionalOutput[] = []) {
-    const tx = { ...decodeTransaction(cbor), cbor };
-    const { inputs, spendRedeemers } = tx;
-    const told = additional.map(outputName);
-    if (told.some((name) => this.tip.unspent.has(name)))
-      throw new NotEvaluated("AdditionalUtxoOverlap", "known already");
-    const names = inputs.map(outputName);
-    const unknown = names.filter((one) => !this.tip.unspent.has(one) && !told.includes(one));
-    if (unknown.length > 0) throw new NotEvaluated("UnknownInput", unknown.join());
-    const redeemers = spendRedeemers.map(({ inputIndex }) => `spend:${inputIndex}`);
-    const refusing = this.#refusing(tx, this.tip.unspent);
-    const failing = redeemers.filter((_, i) =>
-      refusing.includes(spendRedeemers[i]?.inputIndex ?? -1),
-    );
-    if (failing.length > 0) throw new ScriptFailed("no", this.namesFailures ? failing : []);
-    return new Map(redeemers.map((name) => [name, { memory: 600_000n, steps: 200_000_000n }]));
-  }
-
-  #submit(cbor: Uint8Array): { refused: string } | null {
+  /** What a node answers to it. @throws ProviderError */
+  submit(cbor: Uint8Array): { refused: string } | null {
     const fault = this.submitFaults.shift();
     if (fault === "busy") throw new ProviderError("busy", { status: 425 });
     if (fault === "lostBefore") throw new ProviderError("lost");
@@ -329,13 +234,14 @@ export class ModelLedger {
       const missing = tx.inputs.map(outputName).filter((one) => !unspent.has(one));
       return { refused: `BadInputsUTxO ${missing.join()}` };
     }
-    if (this.#refusing(tx, unspent).length > 0) return { refused: "PlutusFailure" };
-    requireConserved(tx, unspent);
+    if (this.refusing(tx, unspent).length > 0) return { refused: "PlutusFailure" };
+    requireLawful(tx, unspent);
     this.#mempool.push(tx);
     return null;
   }
 
-  #refusing(tx: Sent, unspent: ReadonlyMap<string, Output>): number[] {
+  /** Positions of inputs whose script refuses a transaction. */
+  refusing(tx: Sent, unspent: ReadonlyMap<string, Output>): number[] {
     if (this.#failing.has(tx.hash)) return tx.spendRedeemers.map(({ inputIndex }) => inputIndex);
     const locked = tx.inputs.flatMap((one, i) => (this.locked.has(outputName(one)) ? [i] : []));
     return [...locked, ...this.refuses(tx, unspent)];
@@ -367,4 +273,11 @@ export class ModelLedger {
   #hash(): string {
     return `b10c${(++this.#made).toString(16).padStart(60, "0")}`;
   }
+}
+
+/** @throws what every node would refuse, which nobody builds */
+function requireLawful(tx: Sent, unspent: ReadonlyMap<string, Output>): void {
+  requireConserved(tx, unspent);
+  requireSigned(tx, unspent);
+  requireForm(tx, tx.cbor);
 }

@@ -1,8 +1,9 @@
 /** The rules of the model's ledger. */
+import { parseAddress } from "../../src/chain/address.ts";
 import { readCbor } from "../../src/chain/cbor.ts";
 import type { ChainTransaction } from "../../src/chain/transaction/decode.ts";
 import { outputName } from "../../src/chain/transaction/plan.ts";
-import { add, sumOf, type Value } from "../../src/chain/transaction/value.ts";
+import { add, addAll, sumOf, type Value } from "../../src/chain/transaction/value.ts";
 
 /** CBOR. */
 const FALSE = 0xf4;
@@ -52,9 +53,35 @@ export function requireConserved(
   unspent: ReadonlyMap<string, Output>,
 ): void {
   const left: Value = new Map([["", -fee]]);
-  for (const input of inputs)
-    for (const [unit, amount] of unspent.get(outputName(input))?.value ?? [])
-      add(left, unit, amount);
+  for (const input of inputs) addAll(left, unspent.get(outputName(input))?.value ?? new Map());
   for (const { funds } of outputs) for (const { unit, amount } of funds) add(left, unit, -amount);
   if ([...left.values()].some((amount) => amount !== 0n)) throw new Error("value is not conserved");
+}
+
+/** The second: whose output is spent has signed. */
+export function requireSigned(
+  { inputs, signers }: ChainTransaction,
+  unspent: ReadonlyMap<string, Output>,
+): void {
+  for (const input of inputs) {
+    const payment = parseAddress(unspent.get(outputName(input))?.address ?? "")?.payment;
+    if (payment?.kind === "key" && !signers.includes(payment.hash))
+      throw new Error(`${outputName(input)} is spent without its owner's signature`);
+  }
+}
+
+/** What is left of the output that a failed script costs: all but native coin. */
+export function leftOfCollateral(
+  { outputs, collateralReturn, fee }: ChainTransaction,
+  { address, value }: Output,
+): { index: number; output: Output } {
+  if (collateralReturn === null) throw new Error("nothing would be left of the collateral");
+  const left = sumOf(collateralReturn.funds);
+  const taken: Value = new Map(value);
+  addAll(taken, left, -1n);
+  const stake = taken.get("") ?? 0n;
+  if (taken.size > 1 || stake * 2n < fee * 3n)
+    throw new Error("the collateral returns too much or too little");
+  if (collateralReturn.address !== address) throw new Error("the collateral returns elsewhere");
+  return { index: outputs.length, output: { address, value: left } };
 }

@@ -15,6 +15,7 @@ import { Died, type Faults, stepsOf } from "./dying.ts";
 import { newJournal } from "./journal.ts";
 import { ModelLedger } from "./ledger.ts";
 import { PAYMENTS, paymentWork } from "./payments.ts";
+import { seenBy } from "./seen.ts";
 import { STEP_ADDRESS, STEP_COIN, STEPS, stepWork } from "./steps.ts";
 
 const BEGINS = Date.UTC(2026, 0, 1);
@@ -158,10 +159,7 @@ export class World {
     const open = (await this.transactions()).filter(({ collateral }) => collateral !== null);
     const one = open[n % Math.max(open.length, 1)];
     if (!one?.collateral) return;
-    const { index, value } = one.collateral.returned;
-    const output = { address: keys.address, value };
-    const returned = { name: `${one.hash}#${index}`, output };
-    const { input } = one.collateral;
+    const { input, returned } = one.collateral;
     const others = open.filter(({ collateral }) => collateral?.input === input);
     this.ledger.failScript(
       one.hash,
@@ -183,8 +181,8 @@ export class World {
         vkey: keys.vkey,
         sourceId: "source",
         db,
-        provider: this.ledger.seenBy(step, this.hasCalls),
-        deadlineProvider: this.ledger.seenBy(step),
+        provider: seenBy(this.ledger, step, this.hasCalls),
+        deadlineProvider: seenBy(this.ledger, step),
         journal: {
           enter: (...order) => step(() => this.#journal.enter(keys.vkey, ...order)),
           hand: (...order) => step(() => this.#journal.hand(keys.vkey, ...order)),

@@ -10,13 +10,14 @@ import { hashOf, identify } from "../../../src/escrow/fold/escrow-outputs.ts";
 import type { ChainState, EscrowRecord, Side } from "../../../src/escrow/record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../../../src/escrow/row.ts";
 import { transactionReader } from "../../../src/escrow/sync/read.ts";
-import { isTerminal } from "../../../src/escrow/wanted.ts";
+import { isTerminal, WALLET_REMOVED } from "../../../src/escrow/wanted.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import type { Output } from "../rules.ts";
 import { escrowOf } from "./contract.ts";
 import { outputOf, providerOf } from "./provider.ts";
+import { QUOTES } from "./quotes.ts";
 import type { Service } from "./service.ts";
-import { BUYER, QUOTES, WALLETS } from "./terms.ts";
+import { BUYER, WALLETS } from "./terms.ts";
 
 export function allRecords({ database }: Service): EscrowRecord[] {
   return database
@@ -106,8 +107,35 @@ export function wrongEvents({ database }: Service): string[] {
   });
 }
 
-/** Records that hold something else than a fold of the chain as it is, from the beginning. */
+/** Records that hold something else than a fold of the chain as it is, from the beginning, or that are missing. */
 export async function foundOtherwise(service: Service): Promise<string[]> {
+  const records = allRecords(service);
+  const fresh = await foldedAnew(service, records);
+  const known = new Set(records.map(nameOf));
+  const missing = [...fresh.records.values()].filter(({ record }) => !known.has(nameOf(record)));
+  return [
+    ...records.flatMap((record) => differs(record, fresh)),
+    ...missing.map(({ record }) => `there is no ${told(record)}`),
+  ];
+}
+
+/** Records that a request made, and that hold something else: those are followed without their wallet, too. */
+export async function leftBehind(service: Service): Promise<string[]> {
+  const records = allRecords(service);
+  const fresh = await foldedAnew(service, records);
+  return records
+    .filter(({ terms, wallet }) => terms.isRequested && wallet !== null)
+    .flatMap((record) => differs(record, fresh));
+}
+
+function differs(record: EscrowRecord, fresh: ChangeSet): string[] {
+  const other = fresh.find(record.side, record.identifierHash);
+  const [is, shouldBe] = [record.state, other?.state ?? null].map(comparable);
+  return is === shouldBe ? [] : [`${record.side} is ${is}, and should be ${shouldBe}`];
+}
+
+/** What a fold of the chain makes of the requests that records are of. */
+async function foldedAnew(service: Service, records: readonly EscrowRecord[]): Promise<ChangeSet> {
   const { ledger, source, type } = service;
   const provider = providerOf(ledger, "", async (run) => run());
   const read = transactionReader(
@@ -116,7 +144,6 @@ export async function foundOtherwise(service: Service): Promise<string[]> {
     { ...source, wallets: WALLETS },
     true,
   );
-  const records = allRecords(service);
   const isAsked = (side: Side, hash: string) =>
     records.some(
       (one) => one.side === side && one.identifierHash === hash && one.terms.isRequested,
@@ -133,12 +160,10 @@ export async function foundOtherwise(service: Service): Promise<string[]> {
     })) ?? [];
   for (const at of listed)
     await applyTransaction(fresh, { ...source, wallets: WALLETS }, await read(at), null);
-  return records.flatMap((record) => {
-    const other = fresh.find(record.side, record.identifierHash);
-    const [is, shouldBe] = [record.state, other?.state ?? null].map(comparable);
-    return is === shouldBe ? [] : [`${record.side} is ${is}, and should be ${shouldBe}`];
-  });
+  return fresh;
 }
+
+const nameOf = ({ side, identifierHash }: EscrowRecord) => `${side}:${identifierHash}`;
 
 function comparable(state: ChainState | null): string {
   if (state === null || state.lock === null) return unlocked(state);
@@ -190,7 +215,8 @@ export function askedInVain({ database }: Service, moved: ReadonlySet<string>): 
       `SELECT identifier_hash AS hash, json_object('side', side, 'note', note) AS told
        FROM (SELECT record_id, data->'NextAction'->>'errorNote' AS note FROM event
          WHERE data->'NextAction'->>'requestedAction' = 'WaitingForManualAction')
-       JOIN escrow ON escrow.id = record_id WHERE note NOT LIKE '%collateral was taken%'`,
+       JOIN escrow ON escrow.id = record_id WHERE note NOT LIKE '%collateral was taken%'
+         AND instr(note, '${WALLET_REMOVED}') <> 1`,
     )
     .flatMap(({ hash, told }) => (moved.has(hash) ? [] : [told]));
 }

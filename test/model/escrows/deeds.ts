@@ -30,6 +30,13 @@ export const DEEDS = {
   save: 1,
   restore: 1,
   forget: 2,
+  shelf: 5,
+  receive: 3,
+  deliver: 1,
+  lockOddly: 2,
+  toggle: 2,
+  fat: 1,
+  stale: 2,
 } as const;
 export type Deed = readonly [kind: keyof typeof DEEDS, n: number];
 

@@ -5,7 +5,7 @@ import { isSignedBy } from "../../../src/chain/ed25519.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import { signExtended, type WalletKeys } from "../../../src/chain/keys.ts";
 import { ownReferenceDatum } from "../../../src/chain/redeemer.ts";
-import { sumOf } from "../../../src/chain/transaction/value.ts";
+import { sumOf, type Value } from "../../../src/chain/transaction/value.ts";
 import { readWitnesses, withWitnesses } from "../../../src/chain/transaction/witnesses.ts";
 import { newId } from "../../../src/db/id.ts";
 import type { Split } from "../../../src/escrow/actions/split.ts";
@@ -30,7 +30,7 @@ import { escrowOf, paidTo } from "./contract.ts";
 import { outputOf } from "./provider.ts";
 import type { Service } from "./service.ts";
 import { splitOf } from "./strangers.ts";
-import { ADMINISTRATORS, STRANGER, WALLETS } from "./terms.ts";
+import { ADMINISTRATORS, STRANGER } from "./terms.ts";
 
 /** A chain whose newest block is older stands still: nothing is prepared then. */
 const OLDEST_TIP_MS = 15 * 60_000;
@@ -51,7 +51,7 @@ export async function propose(service: Service, n: number): Promise<void> {
       const { buyer, seller } = splitOf(found.output.value, n >> 2);
       const { statements } = await proposed(
         {
-          ...{ id, ledger: db, source, wallets: WALLETS, createdById: "key" },
+          ...{ id, ledger: db, source, wallets: service.wallets, createdById: "key" },
           prepare: (asked) =>
             settlementToSign(asked, provider, chainTime("wall", tip.time, now), now),
         },
@@ -168,7 +168,7 @@ export function settledOtherwise(service: Service): string[] {
       const paid = paidTo(tx, tag, address);
       return (
         [...owed].some(([unit, amount]) => (paid.get(unit) ?? 0n) < amount) ||
-        [...paid].some(([unit, amount]) => amount > most(unit, owed.get(unit) ?? 0n))
+        [...paid].some(([unit, amount]) => amount > most(unit, owed))
       );
     });
     const signers = row.prepared === null ? 2 : signersOf(tx).length;
@@ -179,8 +179,10 @@ export function settledOtherwise(service: Service): string[] {
 }
 
 /** What a share comes to at the most: the ledger wants so much in each output. */
-const most = (unit: string, share: bigint): bigint =>
-  unit === "" && share > 0n && share < LEAST_COIN ? LEAST_COIN : share;
+function most(unit: string, owed: Value): bigint {
+  const share = owed.get(unit) ?? 0n;
+  return unit === "" && owed.size > 0 && share < LEAST_COIN ? LEAST_COIN : share;
+}
 const LEAST_COIN = 1_500_000n;
 
 /** Administrators who really signed a transaction. */

@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { runs } from "../../support/effort.ts";
+import { sameEachTime } from "../same-each-time.ts";
 import type { Deed } from "./deeds.ts";
 import { endOf, STORIES } from "./stories.ts";
 
@@ -16,28 +17,17 @@ const NOTHING_WRONG = {
   askedInVain: [],
   unsettled: [],
   settledOtherwise: [],
+  paidOtherwise: [],
+  paidToNobody: [],
+  left: [],
+  wronglyMarked: [],
 };
 
 function deeds(...all: Deed[]): readonly Deed[] {
   return all;
 }
 
-let drawn = 0n;
-
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  // A story with the same deeds has the same ids.
-  vi.spyOn(crypto, "getRandomValues").mockImplementation((array) => {
-    if (array instanceof BigUint64Array) array.fill(++drawn);
-    return array;
-  });
-  for (const level of ["info", "warn", "error"] as const)
-    vi.spyOn(console, level).mockImplementation(() => {});
-});
-afterAll(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+const beginIds = sameEachTime();
 
 /** Stories that went wrong once, each with what was wrong. */
 const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[]])[] = [
@@ -176,7 +166,7 @@ function play(
   funds: { seller: number[]; buyer: number[] },
   story: readonly Deed[],
 ) {
-  drawn = 0n;
+  beginIds();
   return endOf(type, funds, story, vi.setSystemTime);
 }
 

@@ -9,6 +9,7 @@ import { d1Of } from "../d1.ts";
 import type { ModelDatabase } from "../database.ts";
 import { Died, type Faults, type Step, stepsOf } from "../dying.ts";
 import type { ModelLedger } from "../ledger.ts";
+import type { Lies } from "./lies.ts";
 import { providerOf } from "./provider.ts";
 import { scriptOf } from "./terms.ts";
 
@@ -17,13 +18,15 @@ interface Ground {
   type: PaymentSourceType;
   ledger: ModelLedger;
   database: ModelDatabase;
-  /** Calls of the provider that fail from now on. */
-  failingCalls: number;
+  /** What is wrong with the provider's answers. */
+  lies: Lies;
 }
 
 /** What a process can reach. */
 export interface Reach {
   db: Database;
+  /** The same, as the binding of a Worker. */
+  d1: D1Database;
   provider: ReturnType<typeof providerOf>;
   step: Step;
 }
@@ -36,22 +39,16 @@ export async function runProcess(
   faults: Faults,
   work: (reach: Reach) => Promise<void>,
 ): Promise<void> {
-  const { type, ledger, database } = ground;
+  const { type, ledger, database, lies } = ground;
   const step = stepsOf(faults);
-  const call = <T>(run: () => T): Promise<T> =>
-    step(() => {
-      if (ground.failingCalls > 0) {
-        ground.failingCalls--;
-        throw new ProviderError("the provider does not answer", { status: 503 });
-      }
-      return run();
-    });
+  const call: Step = (run) => step(() => lies.call(run));
   const script = scriptOf(type);
   const cbor = script.from === "witness" ? script.cbor : "";
   try {
     await work({
       db: databaseOf(database, step, faults.repeats),
-      provider: providerOf(ledger, cbor, call),
+      d1: d1Of(database, step),
+      provider: providerOf(ledger, cbor, call, lies),
       step,
     });
   } catch (error) {

@@ -1,25 +1,34 @@
 import { bytesToHex } from "../../../src/chain/hex.ts";
-import type { Provider, ProviderUtxo } from "../../../src/chain/provider/provider.ts";
+import type { Provider } from "../../../src/chain/provider/provider.ts";
 import { outputName } from "../../../src/chain/transaction/plan.ts";
 import { sumOf } from "../../../src/chain/transaction/value.ts";
+import type { Step } from "../dying.ts";
 import type { ForgedBlock, ModelLedger, Sent } from "../ledger.ts";
 import type { Output } from "../rules.ts";
+import { seenBy, shown, transactionIn, utxosIn } from "../seen.ts";
+import { Lies } from "./lies.ts";
 
 /**
  * A provider that shows what is in blocks as well, as the sync reads it.
  *
  * @param script - of the contract, as witnesses carry it, hex
- * @param step - see `ModelLedger.seenBy`
+ * @param step - see `seenBy`
+ * @param lies - left out: none
  */
 export function providerOf(
   ledger: ModelLedger,
   script: string,
-  step: <T>(run: () => T) => Promise<T>,
+  step: Step,
+  lies: Lies = new Lies(),
 ): Provider {
   const find = (hash: string) =>
     ledger.shown.flatMap(({ transactions }) => transactions).find((tx) => tx.hash === hash);
+  const seen = seenBy(ledger, step);
   return {
-    ...ledger.seenBy(step),
+    ...seen,
+    addressUtxos: (address) => step(() => utxosIn(ledger, address, lies.shown(ledger.blocks))),
+    transaction: (hash) => step(() => transactionIn(lies.shown(ledger.shown), hash)),
+    spenders: (hash) => (lies.areListsFat ? step(() => null) : seen.spenders(hash)),
     scriptCbor: () => step(() => script),
     transactionCbor: (hash) =>
       step(() => {
@@ -28,7 +37,7 @@ export function providerOf(
       }),
     addressTransactions: (address, { from = 0, page, count }) =>
       step(() => {
-        const blocks = ledger.shown;
+        const blocks = lies.shown(ledger.shown);
         const all = blocks.flatMap((block) =>
           block.transactions.flatMap((tx, txIndex) =>
             isTouchedBy(blocks, tx, address)
@@ -42,6 +51,7 @@ export function providerOf(
       }),
     transactionUtxos: (hash) =>
       step(() => {
+        lies.refuseList();
         const tx = find(hash);
         if (!tx) return null;
         const inputs = tx.inputs.flatMap((one) => {
@@ -68,6 +78,21 @@ export function outputOf(blocks: readonly ForgedBlock[], name: string): Output |
   return undefined;
 }
 
+/** All outputs that are or were there, by name. */
+export function everyOutput(blocks: readonly ForgedBlock[]): ReadonlyMap<string, Output> {
+  const all = new Map<string, Output>();
+  let before: ForgedBlock["unspent"] | null = null;
+  for (const { transactions, unspent } of blocks) {
+    // What is made and spent in one block is unspent after none.
+    for (const { hash, outputs } of transactions)
+      for (const [index, { address, funds, datum }] of outputs.entries())
+        all.set(outputName({ txHash: hash, index }), { address, value: sumOf(funds), datum });
+    if (unspent !== before) for (const [name, output] of unspent) all.set(name, output);
+    before = unspent;
+  }
+  return all;
+}
+
 /** The addresses that were asked for, and whether each transaction touches them: it always does, or never. */
 const TOUCHED = new WeakMap<Sent, Map<string, boolean>>();
 
@@ -85,22 +110,4 @@ function touches(blocks: readonly ForgedBlock[], tx: Sent, address: string): boo
     (tx.spendRedeemers.length > 0 &&
       tx.inputs.some((one) => outputOf(blocks, outputName(one))?.address === address))
   );
-}
-
-function shown(
-  txHash: string,
-  outputIndex: number,
-  { address, value, datum }: Output,
-): ProviderUtxo {
-  return {
-    address,
-    txHash,
-    outputIndex,
-    amount: [...value].map(([unit, quantity]) => ({
-      unit: unit === "" ? "lovelace" : unit,
-      quantity: String(quantity),
-    })),
-    inlineDatum: datum ?? null,
-    referenceScriptHash: null,
-  };
 }

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
+import { sameEachTime } from "../same-each-time.ts";
+import { QUOTES } from "./quotes.ts";
 import { Service } from "./service.ts";
-import { BEGINS, QUOTES } from "./terms.ts";
+import { BEGINS } from "./terms.ts";
 
 const [, QUOTE] = QUOTES.Web3ChainV2;
 /** Longer than a transaction is valid. */
 const OVER_MS = 15 * 60_000;
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  for (const level of ["info", "warn", "error"] as const)
-    vi.spyOn(console, level).mockImplementation(() => {});
-});
-afterAll(() => {
-  vi.useRealTimers();
-});
+sameEachTime();
 
 /** A lock that a node lost is under way when its wallet is removed. */
 async function removedAmidALock() {
@@ -27,7 +22,7 @@ async function removedAmidALock() {
   service.ledger.submitFaults = ["lostBefore"];
   pass(2_000);
   await service.run("buyer");
-  service.isRemoved.buyer = true;
+  await service.toggle("buyer");
   return { service, pass, wanted: () => QUOTE && service.record("purchase", QUOTE)?.wanted };
 }
 
@@ -56,7 +51,7 @@ it("begins nothing with a wallet that was removed, and all once it is added agai
   await goOn(3);
   const count = () => service.database.all("SELECT 1 FROM wallet_transaction").length;
   expect(count()).toBe(1);
-  service.isRemoved.buyer = false;
+  await service.toggle("buyer");
   await goOn(8);
   expect(count()).toBe(2);
   expect(wanted()).toMatchObject({ want: null, underWay: null });

@@ -2,7 +2,6 @@ import { chainTime } from "../../../src/chain/chain-time.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { statement, violates } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { disputeWork } from "../../../src/escrow/disputes/work.ts";
 import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
 import { hashOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
@@ -15,28 +14,38 @@ import { judge, untimely } from "../../../src/escrow/steps/judge.ts";
 import { readCursor } from "../../../src/escrow/sync/cursor.ts";
 import { syncSource } from "../../../src/escrow/sync/sync.ts";
 import { chargesReturned, chargesToReturn } from "../../../src/escrow/tasks/charge.ts";
-import { escrowWorks } from "../../../src/escrow/tasks/works.ts";
 import { NOTHING_WANTED, type Step, type Want, type Wanted } from "../../../src/escrow/wanted.ts";
-import { haveFollowed, initialCursor } from "../../../src/sources/cursor.ts";
-import { runWallet } from "../../../src/wallets/run.ts";
-import { OutputView } from "../../../src/wallets/spending/outputs.ts";
+import { initialCursor } from "../../../src/sources/cursor.ts";
+import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 import { ModelDatabase } from "../database.ts";
 import type { Faults } from "../dying.ts";
-import { newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";
 import type { Output } from "../rules.ts";
 import { ASKED_SCHEMA, noteAsked } from "./asked.ts";
 import { refusedInputs } from "./contract.ts";
+import { Lies } from "./lies.ts";
 import { databaseOf, type Reach, runProcess } from "./process.ts";
-import { BEGINS, PARTIES, type Party, QUOTES, type Quote, SOURCES, WALLETS } from "./terms.ts";
+import { QUOTES, type Quote } from "./quotes.ts";
+import { newMemory, runParty } from "./run.ts";
+import { BEGINS, PARTIES, type Party, SOURCES } from "./terms.ts";
+import {
+  addParty,
+  insertParties,
+  insertSource,
+  removeParty,
+  tendWallets,
+  WALLET_TABLES,
+  walletsIn,
+} from "./wallets.ts";
 
 const TABLES = [
   ...["escrow", "escrow_transaction", "escrow_action", "escrow_request", "event", "clock"],
   "dispute_proposal",
   ...["source_cursor", "checkpoint", "chain_tip", "wallet_transaction", "hot_wallet"],
-  "asked",
+  ...["asked", ...WALLET_TABLES],
 ];
 const database = new ModelDatabase(ASKED_SCHEMA, TABLES);
+insertSource(database);
 const PASS_MS = 20_000;
 
 /** One service with the wallets of both parties, its database and its chain; one at a time. */
@@ -44,13 +53,8 @@ export class Service {
   readonly type: PaymentSourceType;
   readonly ledger: ModelLedger;
   readonly database = database;
-  /** Calls of the provider that fail from now on. */
-  failingCalls = 0;
-  /** Whether the payment source has a party's wallet no more. */
-  readonly isRemoved: Record<Party, boolean> = { seller: false, buyer: false };
-  readonly #journal = newJournal();
-  readonly #views = { seller: new OutputView(), buyer: new OutputView() };
-  readonly #others = new Map<string, OutputView>();
+  readonly lies = new Lies();
+  readonly #memory = newMemory();
   readonly db = databaseOf(database, async (run) => run());
 
   /**
@@ -72,12 +76,37 @@ export class Service {
     );
     this.ledger = new ModelLedger(BEGINS, new Map([...outputs, ...more]));
     this.ledger.refuses = (tx, unspent) => refusedInputs(this.source, tx, unspent);
+    insertParties(database);
     for (const { sql, params } of initialCursor(this.source, null)) database.run(sql, ...params);
     database.save();
   }
 
   get source() {
     return SOURCES[this.type];
+  }
+
+  /** The wallets that the payment source has. */
+  get wallets(): WalletRow[] {
+    return walletsIn(database);
+  }
+
+  /** Whose wallet is in use; undefined: it was removed. */
+  walletOf(party: Party): WalletRow | undefined {
+    return this.wallets.find(({ vkey }) => vkey === PARTIES[party].vkey);
+  }
+
+  /** A party's wallet is removed from the payment source by force, or is added again. */
+  toggle(party: Party, faults: Faults = {}): Promise<void> {
+    const { now } = this.ledger;
+    const wallet = this.walletOf(party);
+    return this.process(faults, (reach) =>
+      wallet ? removeParty(reach, wallet, now) : addParty(reach, party, now),
+    );
+  }
+
+  /** The cron's part in that. */
+  tendWallets(): Promise<void> {
+    return this.process({}, (reach) => tendWallets(database, reach, this.ledger.now));
   }
 
   /** A record of a quote, as it is stored; undefined: there is none. */
@@ -94,7 +123,7 @@ export class Service {
   requested(side: Side, quote: Quote): EscrowRecord {
     const now = this.ledger.now;
     const isQuote = side === "payment";
-    const [seller] = WALLETS;
+    const seller = this.walletOf("seller");
     const want: Want = {
       ...{ id: newId(now), step: "FundsLocking", resultHash: null, by: "key", since: now },
     };
@@ -112,11 +141,12 @@ export class Service {
     );
   }
 
-  /** A quote is asked for, or accepted: once, and as long as there is time to lock. */
+  /** A quote is asked for, or accepted: once, as long as there is time to lock, and of a wallet in use. */
   async request(side: Side, n: number): Promise<void> {
     const quote = QUOTES[this.type][n];
     const { now } = this.ledger;
     if (!quote || now > quote.payBy - 5 * 60_000 || this.record(side, quote)) return;
+    if (!this.walletOf(side === "payment" ? "seller" : "buyer")) return;
     const record = this.requested(side, quote);
     const changes = new ChangeSet([], now, 0);
     changes.want(record, record.wanted);
@@ -176,7 +206,7 @@ export class Service {
       const { now } = this.ledger;
       const context = {
         ...{ db, provider, threshold: 1, warnBeforeMs: 30 * 60_000, now: () => now },
-        source: { ...this.source, wallets: WALLETS },
+        source: { ...this.source, wallets: this.wallets },
         committed: async () => {},
       };
       for (let goesOn = true; goesOn; ) goesOn = await syncSource(context, cursor, now + PASS_MS);
@@ -185,48 +215,10 @@ export class Service {
 
   /** A party's wallet works. */
   run(party: Party, faults: Faults = {}): Promise<void> {
-    const keys = PARTIES[party];
-    const { vkey } = keys;
-    const now = () => this.ledger.now;
-    const chainTime = async (at: number) => at;
-    const wallets = WALLETS.filter((one) => one.vkey !== vkey || !this.isRemoved[party]);
-    const place = { source: this.source, wallets, vkey, chainTime };
+    const { ledger, source, wallets } = this;
     const hasProposals = database.all("SELECT 1 FROM dispute_proposal LIMIT 1").length > 0;
-    return this.process(faults, async ({ db, provider, step }) => {
-      await runWallet({
-        network: "Preprod",
-        vkey,
-        sourceId: this.source.id,
-        ...{ db, provider, deadlineProvider: provider },
-        journal: {
-          enter: (...order) => step(() => this.#journal.enter(vkey, ...order)),
-          hand: (...order) => step(() => this.#journal.hand(vkey, ...order)),
-          resume: (...stored) => step(() => this.#journal.resume(...stored)),
-          remembered: (...told) => step(() => this.#journal.remembered(vkey, ...told)),
-        },
-        hasFollowed: (since) => haveFollowed(db, [this.source.id], since),
-        confirmed: async () => {},
-        scriptsMissed: async () => {},
-        view: this.#views[party],
-        works: [
-          ...escrowWorks({
-            ...{ ledger: db, ...place, deadlineProvider: provider },
-            views: this.#others,
-            wake: async () => {},
-            automatic: { payments: true, refunds: true },
-          }),
-          // Without a proposal it does nothing but make queries, which take longer than most of a run.
-          ...(hasProposals ? [disputeWork({ db, ...place })] : []),
-        ],
-        keys: async () => keys,
-        published: async () => new Map(),
-        threshold: 1,
-        clock: "wall",
-        now,
-        newId,
-        requestId: "model",
-      });
-    });
+    const place = { party, source, wallets, hasProposals, now: () => ledger.now };
+    return this.process(faults, (reach) => runParty(reach, place, this.#memory));
   }
 
   /** A process that reaches the service's database and a provider. */
@@ -268,4 +260,4 @@ export class Service {
   }
 }
 
-const nameOf = ({ id, vkey, address }: (typeof WALLETS)[number]) => ({ id, vkey, address });
+const nameOf = ({ id, vkey, address }: WalletRow) => ({ id, vkey, address });

@@ -28,7 +28,7 @@ for (const [type, funds, deeds] of fc.sample(STORIES, { seed, numRuns })) {
   drawn = 0n;
   const end = await endOf(type, funds, deeds, (time) => {
     now = time;
-  });
+  }).catch((error: unknown) => ({ thrown: [error instanceof Error ? error.stack : error] }));
   if (Object.values(end).every((wrong) => wrong.length === 0)) continue;
   bad++;
   process.stdout.write(`${JSON.stringify([type, funds, deeds, end])}\n`);

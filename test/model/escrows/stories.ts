@@ -35,13 +35,31 @@ const aboutADispute = fc
   )
   .map(([n, deeds]): Deed[] => [["dispute", n], ...deeds]);
 
+const someDeeds = fc.array(deedsBy(DEEDS), { minLength: 3, maxLength: 25, size: "max" });
+/** One that begins with a sale for tokens, which the buyer has: with a result, or without. */
+const aboutTokens = fc
+  .tuple(fc.constantFrom("deliver", "request"), nat, someDeeds)
+  .map(([kind, n, deeds]): Deed[] => [["shelf", 0], [kind, n], ...deeds]);
+
+/** One in which a party's wallet is removed while a lock of it is on its way, or has just landed. */
+const aboutARemoval = fc
+  .tuple(nat, fc.nat(1), someDeeds)
+  .map(([n, party, deeds]): Deed[] => [
+    ...([["request", n], ["wait", 1], ["run", 3], ["toggle", party], ...deeds] satisfies Deed[]),
+  ]);
+
 const funds = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 4 });
 
 /** The contract, outputs of each wallet beside one that is enough, in coins of a million, and what happens. */
 export const STORIES = fc.tuple(
   fc.constantFrom(...PAYMENT_SOURCE_TYPES),
   fc.record({ seller: funds, buyer: funds }),
-  fc.oneof({ weight: 5, arbitrary: anyDeeds }, { weight: 1, arbitrary: aboutADispute }),
+  fc.oneof(
+    { weight: 4, arbitrary: anyDeeds },
+    { weight: 1, arbitrary: aboutADispute },
+    { weight: 1, arbitrary: aboutTokens },
+    { weight: 1, arbitrary: aboutARemoval },
+  ),
 );
 
 /** Plays a story. @returns what is wrong at its end */

@@ -2,28 +2,21 @@ import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { hashOf } from "../../../src/escrow/fold/escrow-outputs.ts";
 import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
 import { STEPS } from "../../../src/escrow/wanted.ts";
-import { readOpen } from "../../../src/wallets/spending/stored/transactions.ts";
 import type { Faults } from "../dying.ts";
 import type { SubmitFault } from "../ledger.ts";
-import { vanished } from "./asked.ts";
-import {
-  askedInVain,
-  forgotten,
-  foundOtherwise,
-  identifierHashOf,
-  lockedTwice,
-  notEnded,
-  wrongCharges,
-  wrongEvents,
-} from "./checks.ts";
+import { identifierHashOf, leftBehind } from "./checks.ts";
 import { type Deed, faultsOf } from "./deeds.ts";
-import { propose, settledOtherwise, sign, unsettled, withdraw } from "./disputes.ts";
+import { propose, sign, withdraw } from "./disputes.ts";
+import { type Change, oddly, withMore } from "./odd-locks.ts";
 import { BLOCK_MS, isOver, isWatching, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
+import { QUOTES, SHELF } from "./quotes.ts";
 import { Service } from "./service.ts";
-import { lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
-import { PARTIES, type Party, QUOTES } from "./terms.ts";
+import { failScript, lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
+import { MINUTE, PARTIES, type Party } from "./terms.ts";
+import { receive, receivePlenty } from "./tokens.ts";
+import { wronglyMarked } from "./wallets.ts";
+import { wrongIn } from "./wrong.ts";
 
-const MINUTE = 60_000;
 /** Chain time in which everything has to come to its end, once the last deadline is over. */
 const SETTLES_MS = 2 * 60 * MINUTE;
 /** Blocks above which nothing is undone any more, and some. */
@@ -39,12 +32,17 @@ const of = <Value>(values: readonly Value[], n: number): Value => {
   return value;
 };
 
-/** The story of up to three escrows, from an empty beginning to a good end. */
+/** The story of up to six escrows, from an empty beginning to a good end. */
 export class Story {
   readonly #service: Service;
   readonly #setTime: (now: number) => void;
   /** Hashes of the identifiers whose escrows others may have moved. */
   readonly #moved = new Set<string>();
+  /** Whether the database was set back at any time. */
+  #isSetBack = false;
+  readonly #wronglyMarked: string[] = [];
+  /** The place of the first quote that deeds choose from. */
+  #shelf = 0;
 
   /**
    * @param funds - outputs of each party's wallet, in coins of a million minor units
@@ -62,16 +60,16 @@ export class Story {
 
   async do([kind, n]: Deed): Promise<void> {
     const service = this.#service;
-    const { ledger, database, type } = service;
-    const quote = of(QUOTES[type], n);
-    const rest = Math.floor(n / QUOTES[type].length);
+    const { ledger, database } = service;
+    const at = this.#shelf + (n % SHELF);
+    const rest = Math.floor(n / SHELF);
     switch (kind) {
       case "request":
-        if (rest % 4 !== 1) await service.request("payment", n % 3);
-        if (rest % 4 !== 2) await service.request("purchase", n % 3);
+        if (rest % 4 !== 1) await service.request("payment", at);
+        if (rest % 4 !== 2) await service.request("purchase", at);
         break;
       case "ask":
-        await service.ask(of(NAMES, rest), n % 3, of(["5e", "5f"], n).repeat(32));
+        await service.ask(of(NAMES, rest), at, of(["5e", "5f"], n).repeat(32));
         break;
       case "round":
         await this.#round(BLOCK_MS, faultsOf(n));
@@ -98,10 +96,10 @@ export class Story {
         this.#pass((1 + (n % 3)) * 24 * 60 * MINUTE);
         break;
       case "cancel":
-        await service.cancel(n % 3);
+        await service.cancel(at);
         break;
       case "recover":
-        await service.recover(of(SIDES, rest), n % 3, rest % 4 < 2);
+        await service.recover(of(SIDES, rest), at, rest % 4 < 2);
         break;
       case "rollback":
         ledger.rollback(1 + (n % 4 === 0 ? rest % 20 : rest % 3), n % 2 === 0);
@@ -113,14 +111,14 @@ export class Story {
         ledger.submitFaults.push(...SUBMIT_FAULTS.slice(n % 3, (n % 3) + 1 + (n % 2)));
         break;
       case "failingCalls":
-        service.failingCalls = n % 8;
+        service.lies.failingCalls = n % 8;
         break;
       case "lag":
         ledger.outputsBehind = n % 4;
         ledger.transactionsBehind = (n >> 2) % 3;
         break;
       case "failScript":
-        await this.#failScript(n);
+        await failScript(ledger, service.db, PARTIES[of(PARTY_NAMES, n)], n);
         break;
       case "stepByHand": {
         const name = this.#movedByHand(n);
@@ -128,7 +126,7 @@ export class Story {
         break;
       }
       case "dispute":
-        await this.#dispute(n % 3, faultsOf(rest));
+        await this.#dispute(at, faultsOf(rest));
         break;
       case "propose":
         await propose(service, n);
@@ -146,8 +144,7 @@ export class Story {
       }
       case "lockByHand": {
         const more = of([0n, 0n, 1_000_000n, -1n], rest);
-        this.#isMoved(hashOf(quote.blockchainIdentifier));
-        lockByHand(ledger, service.requested("purchase", quote), n % 2 === 0, more);
+        this.#lockByHand(at, n % 2 === 0, withMore("", more));
         break;
       }
       case "save":
@@ -166,6 +163,31 @@ export class Story {
         this.#pass(2 * MINUTE);
         ledger.mine();
         await service.run("buyer");
+        break;
+      case "shelf":
+        this.#shelf = n % 4 === 3 ? 0 : SHELF;
+        if (n % 8 < 6) receivePlenty(ledger);
+        break;
+      case "receive":
+        receive(ledger, n);
+        break;
+      case "deliver":
+        await this.#deliver(at, faultsOf(rest));
+        break;
+      case "lockOddly":
+        // Nobody is hurt by what a stranger locks.
+        this.#lockByHand(at, n % 4 !== 0, oddly(rest));
+        break;
+      case "toggle":
+        await service.toggle(of(PARTY_NAMES, n), faultsOf(n >> 1));
+        this.#wronglyMarked.push(...wronglyMarked(database));
+        break;
+      case "fat":
+        service.lies.fatCalls = (n >> 1) % 8;
+        service.lies.areListsFat = n % 2 === 0;
+        break;
+      case "stale":
+        service.lies.keepPage(ledger.blocks, 2 + (n % 16), 1 + ((n >> 4) % 3));
     }
   }
 
@@ -176,7 +198,8 @@ export class Story {
     ledger.submitFaults = [];
     ledger.outputsBehind = 0;
     ledger.transactionsBehind = 0;
-    service.failingCalls = 0;
+    service.lies.end();
+    const left = await this.#endWithout();
     const begun = ledger.now;
     const until = () => Math.max(begun, lastTimeOf(service)) + SETTLES_MS;
     do await this.#round(pauseOf(service), {});
@@ -190,18 +213,21 @@ export class Story {
       await this.#round(BLOCK_MS, {});
     } while (isWatching(service) && ledger.now < until());
     await service.returnCharges();
-    return {
-      notEnded: notEnded(service),
-      lockedTwice: lockedTwice(service),
-      forgotten: forgotten(service),
-      foundOtherwise: await foundOtherwise(service),
-      wrongCharges: wrongCharges(service),
-      wrongEvents: wrongEvents(service),
-      vanished: vanished(service.database),
-      askedInVain: askedInVain(service, this.#moved),
-      unsettled: unsettled(service),
-      settledOtherwise: settledOtherwise(service),
-    };
+    const marked = [...this.#wronglyMarked, ...wronglyMarked(service.database)];
+    return { ...(await wrongIn(service, this.#moved)), left, wronglyMarked: marked };
+  }
+
+  /** Wallets that are still removed are added again. @returns escrows of theirs that were not followed before */
+  async #endWithout(): Promise<string[]> {
+    const service = this.#service;
+    const removed = PARTY_NAMES.filter((party) => !service.walletOf(party));
+    if (removed.length === 0) return [];
+    // Until the chain is longer than it ever was, a node may be late as well as on another fork.
+    for (let i = 0; i < 3 || !service.ledger.isLongest; i++) await this.#round(BLOCK_MS, {});
+    // What a database that was set back does not know of is theirs once they are back.
+    const left = this.#isSetBack ? [] : await leftBehind(service);
+    for (const party of removed) await service.toggle(party);
+    return left;
   }
 
   #isMoved(identifierHash: string | null): void {
@@ -217,8 +243,15 @@ export class Story {
     return name;
   }
 
-  /** A purchase gets a result that its buyer does not like. */
-  async #dispute(n: number, faults: Faults): Promise<void> {
+  #lockByHand(at: number, isBuyers: boolean, change: Change): void {
+    const { ledger, source, type } = this.#service;
+    const quote = of(QUOTES[type], at);
+    this.#isMoved(hashOf(quote.blockchainIdentifier));
+    lockByHand(ledger, source, this.#service.requested("purchase", quote), isBuyers, change);
+  }
+
+  /** A purchase gets a result. */
+  async #deliver(n: number, faults: Faults): Promise<void> {
     const service = this.#service;
     await service.request("payment", n);
     await service.request("purchase", n);
@@ -227,7 +260,12 @@ export class Story {
     await service.ask("submit-result", n);
     await this.#round(BLOCK_MS, {});
     await this.#round(BLOCK_MS, {});
-    await service.ask("request-refund", n);
+  }
+
+  /** A purchase gets a result that its buyer does not like. */
+  async #dispute(n: number, faults: Faults): Promise<void> {
+    await this.#deliver(n, faults);
+    await this.#service.ask("request-refund", n);
     await this.#round(BLOCK_MS, {});
     await this.#round(BLOCK_MS, {});
   }
@@ -235,6 +273,7 @@ export class Story {
   /** What the service itself has done, and what it has forgotten, looks as if somebody else had. */
   #restore(): void {
     this.#service.database.restore();
+    this.#isSetBack = true;
     for (const one of QUOTES[this.#service.type]) this.#isMoved(hashOf(one.blockchainIdentifier));
   }
 
@@ -243,6 +282,7 @@ export class Story {
     this.#pass(ms);
     this.#service.ledger.mine();
     await this.#service.sync(faults);
+    await this.#service.tendWallets();
     for (const party of PARTY_NAMES) await this.#service.run(party, faults);
   }
 
@@ -253,24 +293,5 @@ export class Story {
 
   #passTo(time: number): void {
     this.#pass(Math.max(time - this.#service.ledger.now, 0));
-  }
-
-  /** Somebody puts one of our transactions into a block whose producer finds its script failing. */
-  async #failScript(n: number): Promise<void> {
-    const { ledger, db } = this.#service;
-    const { vkey, address } = PARTIES[of(PARTY_NAMES, n)];
-    const open = (await readOpen(db, "Preprod", vkey)).filter((one) => one.collateral !== null);
-    const one = open[n % Math.max(open.length, 1)];
-    if (!one?.collateral) return;
-    const { input, returned } = one.collateral;
-    const output = { address, value: returned.value };
-    const others = open.filter(({ collateral }) => collateral?.input === input);
-    const left = { name: `${one.hash}#${returned.index}`, output };
-    ledger.failScript(
-      one.hash,
-      input,
-      left,
-      others.map(({ hash }) => hash),
-    );
   }
 }

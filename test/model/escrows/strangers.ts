@@ -1,12 +1,15 @@
 /** What others do at the contract: with a party's key in another program, or with none of them. */
 import { formatAddress } from "../../../src/chain/address.ts";
 import { type CoseSignature, signCoseSign1 } from "../../../src/chain/cose.ts";
+import { decodeEscrowDatum, encodeEscrowDatum } from "../../../src/chain/escrow-datum.ts";
 import type { WalletKeys } from "../../../src/chain/keys.ts";
 import { slotAt, timeOfSlot } from "../../../src/chain/slots.ts";
 import { buildTransaction } from "../../../src/chain/transaction/build.ts";
 import { payFrom } from "../../../src/chain/transaction/selection.ts";
+import type { Database } from "../../../src/db/client.ts";
 import { readEscrow, StepImpossible } from "../../../src/escrow/actions/escrow.ts";
 import { lockPart, type Purchase } from "../../../src/escrow/actions/lock-part.ts";
+import { atLeastMinimum } from "../../../src/escrow/actions/payouts.ts";
 import { ruleOf } from "../../../src/escrow/actions/rules.ts";
 import type { Split } from "../../../src/escrow/actions/split.ts";
 import { stepPart } from "../../../src/escrow/actions/step-part.ts";
@@ -20,10 +23,12 @@ import type { StoredFunds } from "../../../src/escrow/record.ts";
 import type { Step } from "../../../src/escrow/wanted.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import { compose } from "../../../src/wallets/spending/making/compose.ts";
+import { readOpen } from "../../../src/wallets/spending/stored/transactions.ts";
 import type { TransactionPart } from "../../../src/wallets/work.ts";
 import { PROTOCOL_PARAMETERS as parameters } from "../../support/protocol-parameters.ts";
 import type { ModelLedger } from "../ledger.ts";
 import type { Output } from "../rules.ts";
+import type { Change } from "./odd-locks.ts";
 import { ADMINISTRATORS, BUYER, PARTIES, STRANGER, scriptOf } from "./terms.ts";
 
 const VALID_MS = 300_000;
@@ -89,20 +94,31 @@ export function stepByHand(
  * A lock of a purchase that the service did not make: by the buyer's own hand, or by somebody else's in the
  * buyer's name.
  *
- * @param more - native minor units that it holds beyond the price: none, or fewer
+ * @param change - in what it is another than was agreed
  */
 export function lockByHand(
   ledger: ModelLedger,
+  source: SourceRow,
   purchase: Purchase,
   isBuyers: boolean,
-  more: bigint,
+  change: Change,
 ): void {
   const part = lockPart(purchase, BUYER, parameters);
-  const outputs = part.outputs.map((one) => ({
-    ...one,
-    value: new Map([["", (one.value.get("") ?? 0n) + more]]),
-  }));
+  const outputs = part.outputs.map(({ address, value, datum: cbor = new Uint8Array() }) => {
+    const agreed = decodeEscrowDatum(cbor, {
+      version: source.type,
+      network: source.network,
+      contractAddress: address,
+    });
+    if (!agreed.ok) throw new Error(agreed.reason);
+    const changed = change({ datum: agreed.datum, value });
+    const datum = encodeEscrowDatum(changed.datum);
+    return atLeastMinimum({ address, value: changed.value, datum }, parameters);
+  });
   const payer = isBuyers ? BUYER_ELSEWHERE : STRANGER;
+  const tokens = new Map(outputs.flatMap(({ value }) => [...value]));
+  tokens.delete("");
+  if (tokens.size > 0) ledger.fund(payer.address, tokens.set("", 5_000_000n));
   forge(ledger, { ...part, outputs }, payer, [payer]);
 }
 
@@ -154,6 +170,26 @@ export function splitOf(value: readonly StoredFunds[], quarters: number): Split 
   }));
   const paying = (funds: StoredFunds[]) => funds.filter(({ amount }) => amount !== "0");
   return { buyer: paying(buyer), seller: paying(seller) };
+}
+
+/** Somebody puts one of a wallet's transactions into a block whose producer finds its script failing. */
+export async function failScript(
+  ledger: ModelLedger,
+  db: Database,
+  { vkey }: WalletKeys,
+  n: number,
+): Promise<void> {
+  const open = (await readOpen(db, "Preprod", vkey)).filter((one) => one.collateral !== null);
+  const one = open[n % Math.max(open.length, 1)];
+  if (!one?.collateral) return;
+  const { input, returned } = one.collateral;
+  const others = open.filter(({ collateral }) => collateral?.input === input);
+  ledger.failScript(
+    one.hash,
+    input,
+    returned,
+    others.map(({ hash }) => hash),
+  );
 }
 
 function validityAt(ledger: ModelLedger) {

@@ -1,19 +1,16 @@
-/** Who takes part in the model's escrows, and what they agree on. */
+/** Who takes part in the model's escrows, and where; on what they agree is in quotes.ts. */
 import { formatAddress } from "../../../src/chain/address.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
-import { signIdentifier } from "../../../src/chain/identifier.ts";
 import { keysFromMnemonic, type WalletKeys } from "../../../src/chain/keys.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { scriptHash } from "../../../src/chain/plutus/script.ts";
 import type { ScriptSource } from "../../../src/chain/transaction/plan.ts";
-import type { EscrowRecord } from "../../../src/escrow/record.ts";
-import { storedTimes } from "../../../src/escrow/requests/times.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 
 /** When a story begins, epoch milliseconds. */
 export const BEGINS = Date.UTC(2025, 0, 1);
-const MINUTE = 60_000;
+export const MINUTE = 60_000;
 
 const keysOf = (word: string, last: string) =>
   keysFromMnemonic(`${`${word} `.repeat(23)}${last}`, "Preprod");
@@ -32,13 +29,13 @@ export const PARTIES = { seller: SELLER, buyer: BUYER };
 export type Party = keyof typeof PARTIES;
 
 /** Addresses that nobody spends from. */
-const elsewhere = (byte: string) =>
+export const elsewhere = (byte: string) =>
   formatAddress({
     network: "Preprod",
     payment: { kind: "key", hash: byte.repeat(28) },
     stake: null,
   });
-const FEE_RECEIVER = elsewhere("fe");
+export const FEE_RECEIVER = elsewhere("fe");
 
 /** A Plutus script that is not run: the model's ledger decides what it takes. */
 const SCRIPTS: Record<PaymentSourceType, ScriptSource> = {
@@ -96,7 +93,7 @@ const walletOf = (role: WalletRow["role"], { vkey, address }: WalletKeys): Walle
   role,
   vkey,
   address,
-  mnemonic: "",
+  mnemonic: "sealed",
   collectionAddress: null,
   note: "",
   drives: "all",
@@ -105,77 +102,3 @@ const walletOf = (role: WalletRow["role"], { vkey, address }: WalletKeys): Walle
   deletedAt: null,
 });
 export const WALLETS = [walletOf("Selling", SELLER), walletOf("Purchasing", BUYER)];
-
-/** What a seller has signed, and when the escrow of it is over at the latest. */
-export interface Quote {
-  blockchainIdentifier: string;
-  terms: EscrowRecord["terms"];
-  /** Epoch milliseconds. */
-  payBy: number;
-  end: number;
-}
-
-/** Minutes from the beginning to pay-by, submit-result, unlock and external dispute unlock. */
-const TIMES = [
-  [20, 60, 100, 140],
-  [60, 180, 400, 700],
-  [12, 40, 52, 60],
-] as const;
-const PRICES = [10_000_000n, 1_500_000n, 3_000_000n];
-/** Web3ChainV2 names in the datum where the money goes. */
-const RETURNS = [null, { seller: elsewhere("5e"), buyer: elsewhere("b0") }, null];
-
-function quotesOf(type: PaymentSourceType): Quote[] {
-  const { contractAddress } = SOURCES[type];
-  return TIMES.map(([payBy, submit, unlock, dispute], i) => {
-    const at = (minutes: number) => BEGINS + minutes * MINUTE;
-    const times = {
-      payByTime: at(payBy),
-      submitResultTime: at(submit),
-      unlockTime: at(unlock),
-      externalDisputeUnlockTime: at(dispute),
-    };
-    const returns = type === "Web3ChainV2" ? (RETURNS[i] ?? null) : null;
-    const shared = {
-      inputHash: "ab".repeat(32),
-      agentIdentifier: "ca".repeat(32),
-      seller: SELLER.address,
-      sellerReturnAddress: returns?.seller ?? null,
-    };
-    const terms = {
-      ...shared,
-      version: type,
-      sellerNonce: `0${i + 1}`.repeat(32),
-      buyerNonce: `0${i + 1}`.repeat(13),
-      payByTime: BigInt(times.payByTime),
-      submitResultTime: BigInt(times.submitResultTime),
-      unlockTime: BigInt(times.unlockTime),
-      externalDisputeUnlockTime: BigInt(times.externalDisputeUnlockTime),
-    };
-    const context = { contractAddress, requestedFunds: null };
-    const { blockchainIdentifier } = signIdentifier(terms, context, SELLER);
-    return {
-      blockchainIdentifier,
-      terms: {
-        ...shared,
-        ...storedTimes(times),
-        isRequested: true,
-        pricingType: "Fixed",
-        collateralReturn: null,
-        buyer: null,
-        buyerVkey: null,
-        sellerVkey: SELLER.vkey,
-        buyerReturnAddress: returns?.buyer ?? null,
-        funds: [{ unit: "", amount: String(PRICES[i]) }],
-      },
-      payBy: times.payByTime,
-      end: times.externalDisputeUnlockTime,
-    };
-  });
-}
-
-/** The quotes of a story, which may be asked for each once. */
-export const QUOTES: Record<PaymentSourceType, Quote[]> = {
-  Web3ChainV1: quotesOf("Web3ChainV1"),
-  Web3ChainV2: quotesOf("Web3ChainV2"),
-};

@@ -20,6 +20,7 @@ import { ModelDatabase } from "../database.ts";
 import { Died, type Faults, type Step, stepsOf } from "../dying.ts";
 import { newJournal } from "../journal.ts";
 import { ModelLedger } from "../ledger.ts";
+import { seenBy } from "../seen.ts";
 import { FOLLOWED, follow } from "./follower.ts";
 import { callerOf, insertKeys, requestOf } from "./keys.ts";
 import { ALL_QUOTES, BEGINS, PAYERS, type Quote, SOURCE } from "./quotes.ts";
@@ -155,10 +156,10 @@ export class Market {
       return step(call);
     };
     const db = this.#seen(step, faults.repeats ?? false);
-    const whole = this.ledger.seenBy(step);
+    const whole = seenBy(this.ledger, step);
     // As `walletProvider` has them: what is asked to follow transactions is of another class.
     const { latestBlock, block, transaction, submit } = whole;
-    const less = { ...this.ledger.seenBy(noCalls), latestBlock, block, transaction, submit };
+    const less = { ...seenBy(this.ledger, noCalls), latestBlock, block, transaction, submit };
     const provider = this.callsFor === "all" ? whole : less;
     const deadlineProvider = this.callsFor === "nothing" ? less : whole;
     const { vkey } = row;

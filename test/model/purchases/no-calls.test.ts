@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
+import { sameEachTime } from "../same-each-time.ts";
 import { Market } from "./market.ts";
 import { PAYERS } from "./quotes.ts";
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  for (const level of ["info", "warn", "error"] as const)
-    vi.spyOn(console, level).mockImplementation(() => {});
-});
-afterAll(() => {
-  vi.useRealTimers();
-});
+sameEachTime();
 
 async function runAll(market: Market, ms: number): Promise<void> {
   market.pass(ms);

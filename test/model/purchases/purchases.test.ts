@@ -1,18 +1,12 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runs } from "../../support/effort.ts";
+import { sameEachTime } from "../same-each-time.ts";
 import { KEYS } from "./keys.ts";
 import { PAYERS, QUOTES } from "./quotes.ts";
 import { DEEDS, type Deed, PurchaseStory } from "./story.ts";
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  for (const level of ["info", "warn", "error"] as const)
-    vi.spyOn(console, level).mockImplementation(() => {});
-});
-afterAll(() => {
-  vi.useRealTimers();
-});
+sameEachTime();
 
 const deed = fc.tuple(
   fc.constantFrom(...DEEDS),

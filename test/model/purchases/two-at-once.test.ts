@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
+import { sameEachTime } from "../same-each-time.ts";
 import { Market } from "./market.ts";
 
 /** More calls to the journal than a run has. */
 const CALLS = 4;
 
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ["Date"] });
-  for (const level of ["info", "warn", "error"] as const)
-    vi.spyOn(console, level).mockImplementation(() => {});
-});
-afterAll(() => {
-  vi.useRealTimers();
-});
+sameEachTime();
 
 async function runAll(market: Market, wallets: readonly number[]): Promise<void> {
   for (const i of wallets) await market.run(i);

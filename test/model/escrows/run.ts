@@ -1,0 +1,86 @@
+/** How a party's wallet works. */
+import { newId } from "../../../src/db/id.ts";
+import { disputeWork } from "../../../src/escrow/disputes/work.ts";
+import { escrowWorks } from "../../../src/escrow/tasks/works.ts";
+import { haveFollowed } from "../../../src/sources/cursor.ts";
+import type { SourceRow } from "../../../src/sources/record.ts";
+import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
+import { runWallet } from "../../../src/wallets/run.ts";
+import type { Journal } from "../../../src/wallets/spending/journal.ts";
+import { OutputView } from "../../../src/wallets/spending/outputs.ts";
+import { WalletGone } from "../../../src/wallets/work.ts";
+import { newJournal } from "../journal.ts";
+import type { Reach } from "./process.ts";
+import { PARTIES, type Party } from "./terms.ts";
+
+/** What is kept outside the database. */
+export interface Memory {
+  journal: Journal;
+  views: Record<Party, OutputView>;
+  /** See `WorkPlace`. */
+  others: Map<string, OutputView>;
+}
+
+export const newMemory = (): Memory => ({
+  journal: newJournal(),
+  views: { seller: new OutputView(), buyer: new OutputView() },
+  others: new Map(),
+});
+
+/** For whom it works. */
+export interface RunPlace {
+  party: Party;
+  source: SourceRow;
+  /** Those in use. */
+  wallets: readonly WalletRow[];
+  /** Without a proposal nothing looks at disputes: it would do nothing but make queries, which take longest. */
+  hasProposals: boolean;
+  now(): number;
+}
+
+/** One run of a wallet's object. */
+export async function runParty(
+  { db, provider, step }: Reach,
+  { party, source, wallets, hasProposals, now }: RunPlace,
+  { journal, views, others }: Memory,
+): Promise<void> {
+  const keys = PARTIES[party];
+  const { vkey } = keys;
+  const chainTime = async (at: number) => at;
+  const place = { source, wallets, vkey, chainTime };
+  await runWallet({
+    network: "Preprod",
+    vkey,
+    sourceId: source.id,
+    ...{ db, provider, deadlineProvider: provider },
+    journal: {
+      enter: (...order) => step(() => journal.enter(vkey, ...order)),
+      hand: (...order) => step(() => journal.hand(vkey, ...order)),
+      resume: (...stored) => step(() => journal.resume(...stored)),
+      remembered: (...told) => step(() => journal.remembered(vkey, ...told)),
+    },
+    hasFollowed: (since) => haveFollowed(db, [source.id], since),
+    confirmed: async () => {},
+    scriptsMissed: async () => {},
+    view: views[party],
+    works: [
+      ...escrowWorks({
+        ...{ ledger: db, ...place, deadlineProvider: provider },
+        views: others,
+        wake: async () => {},
+        automatic: { payments: true, refunds: true },
+      }),
+      ...(hasProposals ? [disputeWork({ db, ...place })] : []),
+    ],
+    keys: async () => {
+      if (!wallets.some((one) => one.vkey === vkey)) throw new WalletGone("it was removed");
+      return keys;
+    },
+    published: async () => new Map(),
+    threshold: 1,
+    clock: "wall",
+    now,
+    newId,
+    requestId: "model",
+  });
+}

@@ -1,0 +1,36 @@
+/** All that can be wrong at the end of a story. */
+import { vanished } from "./asked.ts";
+import {
+  askedInVain,
+  forgotten,
+  foundOtherwise,
+  lockedTwice,
+  notEnded,
+  wrongCharges,
+  wrongEvents,
+} from "./checks.ts";
+import { settledOtherwise, unsettled } from "./disputes.ts";
+import { paidOtherwise, paidToNobody } from "./payouts.ts";
+import type { Service } from "./service.ts";
+
+/**
+ * What is wrong once everything has come to its end, by its kind.
+ *
+ * @param moved - hashes of the identifiers whose escrows others may have moved
+ */
+export async function wrongIn(service: Service, moved: ReadonlySet<string>) {
+  return {
+    notEnded: notEnded(service),
+    lockedTwice: lockedTwice(service),
+    forgotten: forgotten(service),
+    foundOtherwise: await foundOtherwise(service),
+    wrongCharges: wrongCharges(service),
+    wrongEvents: wrongEvents(service),
+    vanished: vanished(service.database),
+    askedInVain: askedInVain(service, moved),
+    unsettled: unsettled(service),
+    settledOtherwise: settledOtherwise(service),
+    paidOtherwise: paidOtherwise(service),
+    paidToNobody: paidToNobody(service),
+  };
+}
