@@ -19,6 +19,7 @@ const anyDeeds = fc.array(deedsBy(DEEDS), { minLength: 5, maxLength: 40, size: "
 /** One that begins with a dispute, which administrators settle more often. */
 const aboutADispute = fc
   .tuple(
+    fc.constantFrom(0, 7),
     nat,
     fc.array(
       deedsBy({
@@ -33,7 +34,7 @@ const aboutADispute = fc
       { minLength: 3, maxLength: 20, size: "max" },
     ),
   )
-  .map(([n, deeds]): Deed[] => [["dispute", n], ...deeds]);
+  .map(([shelf, n, deeds]): Deed[] => [["shelf", shelf], ["dispute", n], ...deeds]);
 
 const someDeeds = fc.array(deedsBy(DEEDS), { minLength: 3, maxLength: 25, size: "max" });
 /** One that begins with a sale for tokens, which the buyer has: with a result, or without. */
