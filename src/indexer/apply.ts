@@ -1,5 +1,5 @@
-import { type Block, hashAt, type TransactionPosition } from "../chain/provider/provider.ts";
-import { requireSameChain, writeCheckpoint } from "./checkpoints.ts";
+import type { Block, TransactionPosition } from "../chain/provider/provider.ts";
+import { requireStanding, writeCheckpoint } from "./checkpoints.ts";
 import { StaleRecord } from "./cursor.ts";
 import type { Follower } from "./follower.ts";
 import { mergeRecent, type Position } from "./position.ts";
@@ -28,9 +28,7 @@ export async function applyRun<P extends Position, Read, Changes>(
     const last = done.at(-1);
     if (last === undefined) return [];
     const block = blocks.get(last) ?? (await follower.blockOf(last));
-    // Binds the run to the chain it was read from, which the tip may have told already.
-    const isOfTip = hashAt(tip, block.blockHeight) === block.blockHash;
-    if (!blocks.has(last) && !isOfTip) await requireSameChain(provider, tip);
+    if (!blocks.has(last)) await requireStanding(provider, block, tip);
     blocks.set(last, block);
     const recent = mergeRecent(cursor.recent, done.map(follower.positionOf));
     try {

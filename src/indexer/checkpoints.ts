@@ -73,6 +73,23 @@ export async function requireSameChain(provider: BlockProvider, tip: Block): Pro
     throw new ProviderBehind(`provider: block ${tip.height} changed while it was read`);
 }
 
+/**
+ * Binds a run of transactions to the chain: the block of the last of them is of the tip's chain, and so are all
+ * before it. A node that is late shows a transaction where it was before a rollback.
+ *
+ * @throws ProviderBehind when it is not
+ */
+export async function requireStanding(
+  provider: BlockProvider,
+  { blockHeight, blockHash }: Pick<TransactionPosition, "blockHeight" | "blockHash">,
+  tip: Block,
+): Promise<void> {
+  if (hashAt(tip, blockHeight) === blockHash) return;
+  if ((await provider.block(blockHeight))?.hash !== blockHash)
+    throw new ProviderBehind(`provider: block ${blockHeight} changed while it was read`);
+  await requireSameChain(provider, tip);
+}
+
 /** Stores the block that a page ended in, and deletes those no rollback can reach. */
 export function writeCheckpoint(
   sourceId: string,

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { ProviderError } from "../../src/chain/provider/provider.ts";
+import { ProviderError, type TransactionPosition } from "../../src/chain/provider/provider.ts";
 import { ProviderBehind } from "../../src/indexer/checkpoints.ts";
 import { StaleCursor, StaleRecord } from "../../src/indexer/cursor.ts";
 import { emptyTables } from "../support/app.ts";
@@ -81,6 +81,21 @@ describe("a pass", () => {
     await expect(pass(chain, { list: (rows) => rows.toReversed() })).rejects.toThrow(ProviderError);
     expect((await tallied()).steps).toEqual([]);
   });
+
+  it.each([
+    ["at the tip", 0],
+    ["below it", 2],
+  ])(
+    "writes nothing while a late node shows its last transaction in a block of another fork, %s",
+    async (_, more) => {
+      chain.grow(["b0"], ...Array.from({ length: more }, () => []));
+      const place = (found: TransactionPosition) => ({ ...found, blockHash: "of another fork" });
+      await expect(pass(chain, { place })).rejects.toThrow(ProviderBehind);
+      expect((await tallied()).steps).toEqual([]);
+      await pass(chain);
+      expect(await tallied()).toEqual(expected(chain));
+    },
+  );
 
   it("does what is listed late, and what comes after it again: each counts once", async () => {
     chain.grow(["b0", "c0", "b1"], ["a1"]);

@@ -1,4 +1,5 @@
 import { env } from "cloudflare:workers";
+import type { TransactionPosition } from "../../src/chain/provider/provider.ts";
 import { db, statement } from "../../src/db/client.ts";
 import type { Checkpoint } from "../../src/indexer/checkpoints.ts";
 import { commit, type FollowerTables } from "../../src/indexer/cursor.ts";
@@ -54,6 +55,8 @@ export interface PassOptions {
   /** Called with each transaction that is read. */
   read?(txHash: string): void;
   committed?(): void;
+  /** Where the provider shows a transaction in place of where it is. */
+  place?(found: TransactionPosition): TransactionPosition;
   /** What the provider lists in place of what there is. */
   list?(listed: Listed[]): Listed[];
 }
@@ -96,8 +99,10 @@ const lettersOf = (txHash: string) => txHash.match(/[a-z]/g) ?? [];
 
 async function follow(
   chain: MadeUpChain,
-  { d1 = env.DB, threshold = 1, read, committed, list = (rows) => rows }: PassOptions,
+  options: PassOptions,
 ): Promise<Follower<Position, Listed, Listed, Changes>> {
+  const { d1 = env.DB, threshold = 1, read, committed } = options;
+  const { list = (rows) => rows, place = (found) => found } = options;
   const ledger = db({ DB: d1 }, "Preprod", { writes: "idempotent" });
   const [row] = await ledger.all<{ version: number; recent: string; tipHash: string | null }>(
     "SELECT version, recent, tip_hash AS tipHash FROM registry_cursor",
@@ -159,7 +164,7 @@ async function follow(
     async blockOf({ txHash }) {
       const found = await chain.provider.transaction(txHash);
       if (found === null) throw new Error("the chain changed");
-      return found;
+      return place(found);
     },
     load,
     async apply(changes, one) {

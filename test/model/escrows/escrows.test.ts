@@ -159,6 +159,21 @@ const FOUND: readonly (readonly [what: string, PaymentSourceType, readonly Deed[
     "Web3ChainV1",
     deeds(["request", 7], ["lockByHand", 10], ["round", 0], ["rollback", 7]),
   ],
+  [
+    "an added wallet's past that a late node showed as it was before a rollback, from which no pass got on",
+    "Web3ChainV2",
+    [
+      ...deeds(["deliver", 7], ["toggle", 861], ["request", 732], ["stale", 767]),
+      ...deeds(["request", 542], ["mine", 993], ["toggle", 605], ["rollback", 827]),
+      ...deeds(
+        ["lockOddly", 392],
+        ["deadline", 856],
+        ["round", 591],
+        ["forget", 710],
+        ["round", 702],
+      ),
+    ],
+  ],
 ];
 
 function play(
