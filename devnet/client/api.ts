@@ -48,9 +48,10 @@ export async function askPlainly<Data = unknown>(
   headers?: Record<string, string>,
 ): Promise<Data> {
   const written = body && { "content-type": "application/json", ...headers };
+  // The runtime ends what was idle for seconds, on a busy machine just as it is used again.
   const response = await fetch(`${url}/api/v1${path}`, {
     method,
-    headers: { token, ...written },
+    headers: { token, connection: "close", ...written },
     ...(body && { body: JSON.stringify(body) }),
   });
   const text = await response.text();

@@ -143,9 +143,11 @@ export class Service {
   ): Promise<Answer> {
     const query =
       method === "GET" ? `?${new URLSearchParams(fields as Record<string, string>)}` : "";
+    // The runtime ends what was idle for seconds, on a busy machine just as it is used again.
+    const own = { token, connection: "close" };
     const response = await fetch(`${this.#running.url}/api/v1${path}${query}`, {
       method,
-      headers: { token, ...(method === "POST" && { "content-type": "application/json" }) },
+      headers: { ...own, ...(method === "POST" && { "content-type": "application/json" }) },
       ...(method === "POST" && { body: JSON.stringify(fields) }),
     });
     return { status: response.status, json: await response.json() };
