@@ -4,8 +4,8 @@ import type { Database } from "../../db/client.ts";
 import { log } from "../../log.ts";
 import {
   changeReferenceScripts,
-  publishedIn,
   type ReferenceScriptChange,
+  referenceScriptOf,
   updateReferenceScript,
 } from "./store.ts";
 import type { ReferenceScriptRow } from "./tables.ts";
@@ -24,12 +24,12 @@ export function afterSpent(txHash: string): ReferenceScriptChange {
 }
 
 /**
- * Forgets published scripts whose outputs are spent: steps hold the script from then on, and it is published
- * again where one needs it. A node that does not know an output may merely be late, so the chain is asked; if
- * it does not answer, the next refusal has it asked again.
+ * Forgets the published script of a source when its output is spent: steps hold the script from then on, and it
+ * is published again where one needs it. A node that does not know an output may merely be late, so the chain is
+ * asked; if it does not answer, the next refusal has it asked again.
  *
  * @param outputs - names of those that a node does not know
- * @throws StaleWallet when a row has changed meanwhile
+ * @throws StaleWallet when the row has changed meanwhile
  */
 export async function forgetSpent(
   db: Database,
@@ -38,16 +38,16 @@ export async function forgetSpent(
   outputs: readonly string[],
 ): Promise<void> {
   if (outputs.length === 0) return;
-  for (const row of await publishedIn(db, sourceId, outputs)) {
-    let txHash: string | undefined;
-    try {
-      txHash = await spenderOf(row, provider);
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-    }
-    if (txHash === undefined) continue;
-    log("warn", "reference_script.spent", { id: row.id, source: sourceId, txHash });
-    const change = updateReferenceScript(db, row, afterSpent(txHash), Date.now());
-    await changeReferenceScripts(db, [change]);
+  const row = await referenceScriptOf(db, sourceId);
+  if (row?.state !== "Published" || !outputs.includes(row.output ?? "")) return;
+  let txHash: string | undefined;
+  try {
+    txHash = await spenderOf(row, provider);
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
   }
+  if (txHash === undefined) return;
+  log("warn", "reference_script.spent", { id: row.id, source: sourceId, txHash });
+  const change = updateReferenceScript(db, row, afterSpent(txHash), Date.now());
+  await changeReferenceScripts(db, [change]);
 }

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, isNotNull, like, sql } from "drizzle-orm";
+import { and, asc, desc, eq, isNotNull, like, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
@@ -152,24 +152,6 @@ export async function publishedScripts(
       return [hash, source satisfies { from: string } as ScriptSource] as const;
     }),
   );
-}
-
-/** Published scripts of a source, by the names of the outputs that carry them. */
-export async function publishedIn(
-  db: Database,
-  sourceId: string,
-  outputs: readonly string[],
-): Promise<ReferenceScriptRow[]> {
-  return db.orm
-    .select()
-    .from(referenceScript)
-    .where(
-      and(
-        eq(referenceScript.sourceId, sourceId),
-        eq(referenceScript.state, "Published"),
-        inArray(referenceScript.output, [...outputs]),
-      ),
-    );
 }
 
 /** Whether a transaction that may still come into a block reads an output. */
