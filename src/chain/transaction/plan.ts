@@ -92,6 +92,12 @@ export function outputName({ txHash, index }: OutputReference): string {
   return `${txHash}#${index}`;
 }
 
+/** The output with a name that `outputName` gave it. */
+export function outputNamed(name: string): OutputReference {
+  const [txHash = "", index = ""] = name.split("#");
+  return { txHash, index: Number(index) };
+}
+
 /** The ledger's order of inputs, which redeemers index. */
 export function byReference(a: OutputReference, b: OutputReference): number {
   if (a.txHash !== b.txHash) return a.txHash < b.txHash ? -1 : 1;

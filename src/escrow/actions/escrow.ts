@@ -1,5 +1,5 @@
 import { decodeEscrowDatum, type EscrowDatum } from "../../chain/escrow-datum.ts";
-import type { OutputReference } from "../../chain/transaction/plan.ts";
+import { type OutputReference, outputNamed } from "../../chain/transaction/plan.ts";
 import { sumOf, type Value } from "../../chain/transaction/value.ts";
 import type { EscrowRecord, LiveOutput } from "../record.ts";
 
@@ -26,10 +26,8 @@ export function readEscrow(
   const { sourceType: version, network, contractAddress } = record;
   const decoded = decodeEscrowDatum(cbor, { version, network, contractAddress });
   if (!decoded.ok) throw new StepImpossible(`the escrow's datum cannot be read: ${decoded.reason}`);
-  const [txHash = "", index = ""] = utxo.split("#");
   return {
-    txHash,
-    index: Number(index),
+    ...outputNamed(utxo),
     value: sumOf(value.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }))),
     datum: decoded.datum,
   };

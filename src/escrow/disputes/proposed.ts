@@ -1,5 +1,6 @@
 import { bytesToHex } from "../../chain/hex.ts";
 import type { Network } from "../../chain/network.ts";
+import { outputNamed } from "../../chain/transaction/plan.ts";
 import { sumOf } from "../../chain/transaction/value.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -143,11 +144,10 @@ function messageToSign(
   const administrators = administratorKeys(source);
   const required = source.requiredAdminSignatures;
   if (required === null || administrators.length < required) throw unknownAdministrators();
-  const [txHash = "", index] = output.utxo.split("#");
   return {
     terms: {
       walletVkey: payer?.vkey ?? "",
-      message: bytesToHex(settlementMessage({ txHash, index: Number(index) }, split)),
+      message: bytesToHex(settlementMessage(outputNamed(output.utxo), split)),
       administrators: JSON.stringify(administrators),
       required,
       ...{ prepared: null, setAside: null, expiresAt: null, dueAt: null },

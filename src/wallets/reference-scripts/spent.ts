@@ -1,5 +1,6 @@
 /** Published scripts whose outputs were spent by somebody else who has the wallet's key, or before a restore. */
 import { type Provider, ProviderError } from "../../chain/provider/provider.ts";
+import { outputNamed } from "../../chain/transaction/plan.ts";
 import type { Database } from "../../db/client.ts";
 import { log } from "../../log.ts";
 import {
@@ -15,8 +16,8 @@ export async function spenderOf(
   { output }: Pick<ReferenceScriptRow, "output">,
   provider: Pick<Provider, "spenders">,
 ): Promise<string | undefined> {
-  const [txHash = "", index] = (output ?? "").split("#");
-  return (await provider.spenders(txHash))?.get(Number(index));
+  const { txHash, index } = outputNamed(output ?? "");
+  return (await provider.spenders(txHash))?.get(index);
 }
 
 export function afterSpent(txHash: string): ReferenceScriptChange {

@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, isNotNull, like, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
-import type { ScriptSource } from "../../chain/transaction/plan.ts";
+import { outputNamed, type ScriptSource } from "../../chain/transaction/plan.ts";
 import { type Database, type Statement, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { nextRevision } from "../../db/revision.ts";
@@ -147,8 +147,7 @@ export async function publishedScripts(
   );
   return new Map(
     rows.map(({ hash, output, size }) => {
-      const [txHash = "", index] = output.split("#");
-      const source = { from: "reference", hash, output: { txHash, index: Number(index) }, size };
+      const source = { from: "reference", hash, output: outputNamed(output), size };
       return [hash, source satisfies { from: string } as ScriptSource] as const;
     }),
   );

@@ -1,6 +1,6 @@
 import type { Network } from "../../chain/network.ts";
 import { TransactionTooLarge } from "../../chain/transaction/build.ts";
-import type { PlannedOutput } from "../../chain/transaction/plan.ts";
+import { outputNamed, type PlannedOutput } from "../../chain/transaction/plan.ts";
 import { minimumCoin } from "../../chain/transaction/selection.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { log } from "../../log.ts";
@@ -134,11 +134,10 @@ function publishPart(
 }
 
 function withdrawPart({ output, deposit, cbor }: ReferenceScriptRow): TransactionPart {
-  const [txHash = "", index] = (output ?? "").split("#");
   const value = new Map([["", BigInt(deposit ?? 0)]]);
   return {
     ...EMPTY,
-    spends: [{ txHash, index: Number(index), value }],
+    spends: [{ ...outputNamed(output ?? ""), value }],
     spentScriptBytes: cbor.length / 2,
     most: 1,
     detail: { purpose: "Withdraw", deposit },
