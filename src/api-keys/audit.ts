@@ -47,6 +47,7 @@ export function auditRoutes() {
       isConditional: true,
       path: "/audit",
       access: "Admin",
+      scope: "admin",
       tag: "API keys",
       summary: "Lists what was changed through the API, newest first",
       query,

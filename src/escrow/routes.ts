@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { permitNetwork } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import type { SuccessStatus } from "../http/envelope.ts";
 import { described } from "../http/openapi/fields.ts";
@@ -99,6 +98,7 @@ export function escrowRoutes() {
           isConditional: true,
           takesBookmark: true,
           access: "User",
+          scope: "wallets",
           tag,
           summary: `Returns ${tag.toLowerCase()} whose ${what} changed since lastUpdate`,
           description: diffPaging(shownAs, "lastUpdate", side === "purchase" ? "at" : "after"),
@@ -107,7 +107,6 @@ export function escrowRoutes() {
           status: diffStatus,
         },
         async (c, { query }) => {
-          permitNetwork(c.var.caller, query.network);
           const session = readSession(c, query.network);
           const records = await diffPage(session, side, stamp, {
             ...query,
@@ -132,13 +131,13 @@ export function escrowRoutes() {
         isConditional: true,
         takesBookmark: true,
         access: "User",
+        scope: "wallets",
         tag,
         summary: `Lists ${tag.toLowerCase()}, newest first`,
         query: listQuery,
         data,
       },
       async (c, { query }) => {
-        permitNetwork(c.var.caller, query.network);
         const session = readSession(c, query.network);
         const records = await listPage(session, side, {
           ...query,
@@ -157,13 +156,13 @@ export function escrowRoutes() {
         operationId: `count${list}`,
         takesBookmark: true,
         access: "User",
+        scope: "wallets",
         tag,
         summary: `Counts ${tag.toLowerCase()}`,
         query: countQuery,
         data: counted,
       },
       async (c, { query }) => {
-        permitNetwork(c.var.caller, query.network);
         const session = readSession(c, query.network);
         const asked = { ...query, viewer: c.var.caller };
         const [counts, byDay] = await Promise.all([
@@ -184,6 +183,7 @@ export function escrowRoutes() {
         isConditional: true,
         takesBookmark: true,
         access: "User",
+        scope: "wallets",
         tag,
         summary: `Returns the ${side} of an escrow's identifier, or those of many`,
         description:

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Access, authenticate, permit } from "./authenticate.ts";
+import { authenticate, permit } from "./authenticate.ts";
 import { readJson } from "./body.ts";
 import type { AppContext } from "./context.ts";
 import { withDeadline } from "./deadline.ts";
@@ -10,15 +10,21 @@ import { inWireNames } from "./names/translate.ts";
 import { answerText, described, named } from "./openapi/fields.ts";
 import type { Declaration, Described, Router } from "./openapi/router.ts";
 import { rateLimit, rateLimitStranger } from "./rate-limit.ts";
+import { type AnyReach, describeReach, permitNamedNetwork, type Reach } from "./scope.ts";
 import { conditional } from "./session.ts";
 import { REPEATED, validate } from "./validation.ts";
 
 export { createRouter, type Router } from "./openapi/router.ts";
 
 /** An endpoint, declared once: this validates its input, types its handler and documents it. */
-export interface Endpoint<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType>
+export type Endpoint<
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Data extends z.ZodType,
+> = Interface<Query, Body, Data> & Reach<Query, Body>;
+
+interface Interface<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType>
   extends Described {
-  access: Access;
   query?: Query;
   body?: Body;
   data: Data;
@@ -38,14 +44,14 @@ export type Handler<Query extends z.ZodType, Body extends z.ZodType, Data extend
 ) => Promise<z.input<Data> | Response>;
 
 /**
- * Serves an endpoint. Checks run in the order of decisions §1: key (401), permission (403), rate
- * (429), then the input (400, 413); the rest is the handler's. An address is rate limited before
- * the database is asked for a key that is not cached.
+ * Serves an endpoint. Checks run in this order: key (401), permission (403), rate (429), input (400,
+ * 413), the network that the input names (403); the rest is the handler's. An address is rate limited
+ * before the database is asked for a key that is not cached.
  *
  * @example
  * serve(router, {
- *   method: "get", path: "/things", operationId: "listThings", access: "User", tag: "Things",
- *   summary: "Lists things", query: z.object(page), data: z.object({ Things: z.array(thing) }),
+ *   method: "get", path: "/things", operationId: "listThings", access: "User", scope: "owner",
+ *   tag: "Things", summary: "Lists things", query: z.object(page), data: z.object({ Things: z.array(thing) }),
  * }, async (c, { query }) => ({ Things: await listThings(c.env, query) }));
  */
 export function serve<
@@ -66,7 +72,9 @@ export function serve<
       permit(c.var.caller, endpoint.access);
       await rateLimit(c);
     }
-    const result = await handler(c, await readInput(c, endpoint));
+    const input = await readInput(c, endpoint);
+    if (endpoint.access !== "none") permitNamedNetwork(c.var.caller, input);
+    const result = await handler(c, input);
     if (result instanceof Response) return result;
     const data = inWireNames(endpoint.data, result);
     const plain: unknown = endpoint.isPlain ? data : envelope(data, endpoint.status);
@@ -171,8 +179,8 @@ const COMMON_ERRORS: Record<number, string> = {
   403: "The API key lacks the permission or the network.",
 };
 
-function declaration(endpoint: Endpoint<z.ZodType, z.ZodType, z.ZodType>): Declaration {
-  const { query, body, access, data, status = "success" } = endpoint;
+function declaration(endpoint: Interface<z.ZodType, z.ZodType, z.ZodType> & AnyReach): Declaration {
+  const { query, body, access, scope, names, data, status = "success" } = endpoint;
   const errors = { ...COMMON_ERRORS };
   if (endpoint.idempotent) errors[422] = "The Idempotency-Key was used for another request.";
   if (access === "none") for (const status of [401, 403]) delete errors[status];
@@ -180,6 +188,8 @@ function declaration(endpoint: Endpoint<z.ZodType, z.ZodType, z.ZodType>): Decla
   return {
     ...endpoint,
     access: access === "none" ? null : access,
+    reach: describeReach(scope, names),
+    scope,
     security: access === "none" ? null : "token",
     answer:
       endpoint.isPlain || endpoint.media

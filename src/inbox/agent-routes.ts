@@ -11,6 +11,7 @@ import {
 import {
   DEREGISTRATION_ERRORS,
   REGISTRATION_ERRORS,
+  REGISTRATION_GUARDS,
   registrationListQuery,
 } from "../registrations/schemas.ts";
 import type { RegistrationRow } from "../registrations/tables.ts";
@@ -49,6 +50,7 @@ function serveInboxAgents(router: Router, path: string): void {
       isConditional: true,
       path,
       access: "User",
+      scope: "wallets",
       tag: TAG,
       summary: "Lists the inbox agents that were registered here, newest first",
       query: registrationListQuery,
@@ -64,6 +66,8 @@ function serveInboxAgents(router: Router, path: string): void {
       ...called("registerInboxAgent", "POST /inbox-agents"),
       path,
       access: "+PAY",
+      scope: "wallets",
+      names: REGISTRATION_GUARDS,
       tag: TAG,
       summary: "Registers an inbox agent",
       description: "Its token is minted on the chain afterwards; GET shows the progress.",
@@ -83,6 +87,7 @@ function serveInboxAgents(router: Router, path: string): void {
       ...called("deregisterInboxAgent", "POST /inbox-agents/deregister"),
       path: `${path}/deregister`,
       access: "+PAY",
+      scope: "wallets",
       tag: TAG,
       summary: "Deregisters an inbox agent",
       description: "Its token is burned on the chain afterwards.",
@@ -101,6 +106,7 @@ function serveInboxAgents(router: Router, path: string): void {
       ...called("deleteInboxAgent", "DELETE /inbox-agents"),
       path,
       access: "Admin",
+      scope: "admin",
       tag: TAG,
       summary: "Permanently removes the record of an inbox agent",
       description: "Only if its registration failed or its deregistration is confirmed.",

@@ -1,6 +1,5 @@
 import * as z from "zod";
 import type { Database } from "../db/client.ts";
-import { permitNetwork } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { envelope } from "../http/envelope.ts";
@@ -34,6 +33,7 @@ export function inboxRoutes() {
       operationId: "refreshInboxRegistration",
       path: "/inbox-agent-registration-refresh",
       access: "User",
+      scope: "network",
       tag: TAG,
       summary: "Verifies an inbox registration anew",
       description:
@@ -48,7 +48,6 @@ export function inboxRoutes() {
       },
     },
     async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
       const row = await refreshInbox(c, body);
       return { registration: shownInbox(row, usualProviders(c.env)) };
     },
@@ -63,13 +62,13 @@ export function inboxRoutes() {
       takesBookmark: true,
       path: "/inbox-agent-registration",
       access: "User",
+      scope: "network",
       tag: TAG,
       summary: "Lists inbox registrations, newest first",
       body: listBody,
       data: inboxRegistrations,
     },
     async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
       const session = readSession(c, body.network);
       return page(c, session, await inboxList(session, body, body.filter ?? {}));
     },
@@ -84,13 +83,13 @@ export function inboxRoutes() {
       takesBookmark: true,
       path: "/inbox-agent-registration-search",
       access: "User",
+      scope: "network",
       tag: TAG,
       summary: "Searches inbox registrations, newest first",
       body: searchBody,
       data: inboxRegistrations,
     },
     async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
       const session = readSession(c, body.network);
       return page(c, session, await inboxList(session, body, body.filter ?? {}, body.query));
     },
@@ -105,6 +104,7 @@ export function inboxRoutes() {
       takesBookmark: true,
       path: "/inbox-agent-registration-diff",
       access: "User",
+      scope: "network",
       tag: TAG,
       summary: "Returns inbox registrations whose status changed since a point",
       description: diffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
@@ -112,7 +112,6 @@ export function inboxRoutes() {
       data: inboxRegistrations,
     },
     async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
       const session = readSession(c, body.network);
       return page(c, session, await inboxDiff(session, body, body.statusUpdatedAfter, body));
     },

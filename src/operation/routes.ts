@@ -11,7 +11,7 @@ import { budgetQuery, providerBudget, readBudget } from "./provider-budget.ts";
 /** Seconds: the cron, which lets sources be read, runs each minute. */
 const RETRY_AFTER = 60;
 
-const COMMON = { method: "get", access: "none", tag: "Health" } as const;
+const COMMON = { method: "get", access: "none", scope: "public", tag: "Health" } as const;
 
 /** What operators and their monitors look at. */
 export function operationRoutes() {
@@ -95,6 +95,7 @@ export function operationRoutes() {
       operationId: "getMetrics",
       path: "/metrics",
       access: "Admin",
+      scope: "admin",
       tag: "Metrics",
       summary: "Shows the metrics of the service, in the text form of OpenMetrics 1.0",
       description:
@@ -115,6 +116,7 @@ export function operationRoutes() {
       operationId: "getProviderBudget",
       path: "/provider-budget",
       access: "Admin",
+      scope: "admin",
       tag: "Metrics",
       summary: "Shows what is left of the calls to a source's chain provider, by class",
       description:

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { networksOf, permitNetwork } from "../http/authenticate.ts";
+import { networksOf } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { network } from "../http/openapi/ledger.ts";
@@ -38,6 +38,7 @@ export function paymentSourceRoutes() {
       isConditional: true,
       path: "/payment-source-extended",
       access: "Admin",
+      scope: "admin",
       tag: "Payment sources",
       summary: "Lists payment sources, newest first",
       query: listQuery,
@@ -61,6 +62,7 @@ export function paymentSourceRoutes() {
       operationId: "createPaymentSource",
       path: "/payment-source-extended",
       access: "Admin",
+      scope: "admin",
       tag: "Payment sources",
       summary: "Creates a payment source",
       description:
@@ -87,6 +89,7 @@ export function paymentSourceRoutes() {
       operationId: "updatePaymentSource",
       path: "/payment-source-extended",
       access: "Admin",
+      scope: "admin",
       tag: "Payment sources",
       summary: "Updates a payment source",
       description: "Omitted fields are kept. The history of an added wallet is backfilled.",
@@ -112,6 +115,7 @@ export function paymentSourceRoutes() {
       operationId: "deletePaymentSource",
       path: "/payment-source-extended",
       access: "Admin",
+      scope: "admin",
       tag: "Payment sources",
       summary: "Removes a payment source",
       description:
@@ -133,6 +137,7 @@ export function paymentSourceRoutes() {
       operationId: "getReferenceScript",
       path: "/payment-source-extended/reference-script",
       access: "Admin",
+      scope: "admin",
       tag: "Payment sources",
       summary: "Shows the newest reference script of a payment source",
       query: withdrawBody,
@@ -149,6 +154,7 @@ export function paymentSourceRoutes() {
       operationId: "publishReferenceScript",
       path: "/payment-source-extended/reference-script",
       access: "Admin",
+      scope: "admin",
       tag: "Payment sources",
       summary: "Publishes the script of a payment source's contract",
       description:
@@ -172,6 +178,7 @@ export function paymentSourceRoutes() {
       operationId: "withdrawReferenceScript",
       path: "/payment-source-extended/reference-script",
       access: "Admin",
+      scope: "admin",
       tag: "Payment sources",
       summary: "Withdraws a published script",
       description:
@@ -191,6 +198,7 @@ export function paymentSourceRoutes() {
       isConditional: true,
       path: "/payment-source",
       access: "User",
+      scope: "wallets",
       tag: "Payment sources",
       summary: "Lists the payment sources of the key's networks, newest first",
       description:
@@ -201,7 +209,6 @@ export function paymentSourceRoutes() {
       }),
     },
     async (c, { query: { network, ...page } }) => {
-      if (network) permitNetwork(c.var.caller, network);
       const { caller, deadline } = c.var;
       const networks = network ? [network] : networksOf(caller);
       const query = { ...page, networks, walletIds: caller.scope?.walletIds };

@@ -15,6 +15,7 @@ export function readinessRoutes() {
       operationId: "getRailReadiness",
       path: "/rail-readiness",
       access: "User",
+      scope: "wallets",
       tag: "Health",
       summary: "Shows what each way to pay still needs on a network",
       description:

@@ -73,6 +73,13 @@ export const registrationFields = {
   ),
 };
 
+/** What guards the fields that registering names. */
+export const REGISTRATION_GUARDS = {
+  sellingWalletVkey: "scopedWallet",
+  recipientWalletAddress: "returnAddress",
+  sendFundingMinorUnit: "spendingLimit",
+} as const;
+
 /** A tag is one text of the metadata; readers do not support chunks. */
 const tag = described(
   text(63)

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { permitNetwork } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { envelope } from "../http/envelope.ts";
 import { AGENT_IDENTIFIER, described } from "../http/openapi/fields.ts";
@@ -49,6 +48,7 @@ export function registryRoutes() {
       takesBookmark: true,
       path: "/registry-diff",
       access: "User",
+      scope: "network",
       tag: TAG,
       summary: "Returns registry entries whose status changed at or after a point",
       description: diffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
@@ -57,7 +57,6 @@ export function registryRoutes() {
       errors: OUT_OF_CREDITS,
     },
     async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
       const query = registryDiff(body);
       const { rows, session } = await meteredQuery<ShownRow>(
         c,
@@ -77,6 +76,7 @@ export function registryRoutes() {
       operationId: "getPaymentInformation",
       path: "/payment-information",
       access: "User",
+      scope: "network",
       tag: TAG,
       summary: "Returns an agent's entry and the wallet that is paid",
       query: z.object({
@@ -104,6 +104,8 @@ export function registryRoutes() {
       operationId: "listWalletAgents",
       path: "/registry/wallet",
       access: "User",
+      scope: "network",
+      names: { walletVKey: "ledgerData", walletVkey: "ledgerData" },
       tag: TAG,
       summary: "Returns the agents whose tokens a managed wallet holds",
       query: walletQuery,
@@ -111,7 +113,6 @@ export function registryRoutes() {
       errors: { ...PROVIDER_ERRORS, ...OUT_OF_CREDITS, 404: "There is no such wallet." },
     },
     async (c, { query }) => {
-      permitNetwork(c.var.caller, query.network);
       const vkey = (query.walletVKey ?? query.walletVkey ?? "").toLowerCase();
       const { network, smartContractAddress } = query;
       return { Assets: await walletAssets(c, { network, vkey, smartContractAddress }) };
@@ -125,6 +126,7 @@ export function registryRoutes() {
       operationId: "getAgentMetadata",
       path: "/registry/agent-identifier",
       access: "User",
+      scope: "network",
       tag: TAG,
       summary: "Returns an agent in its token's own words",
       query: agentQuery,
@@ -135,7 +137,6 @@ export function registryRoutes() {
       },
     },
     (c, { query }) => {
-      permitNetwork(c.var.caller, query.network);
       return agentAsset(c, query, Date.now());
     },
   );
@@ -149,13 +150,13 @@ export function registryRoutes() {
       takesBookmark: true,
       path: "/registry-entry",
       access: "User",
+      scope: "network",
       tag: TAG,
       summary: "Lists registry entries, newest first",
       body: listBody,
       data: entries,
     },
     async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
       const session = readSession(c, body.network);
       const { sql, params } = registryList(body);
       const found = pageText(await session.all<ShownRow>(sql, ...params));
@@ -172,6 +173,7 @@ export function registryRoutes() {
       takesBookmark: true,
       path: "/registry-entry-search",
       access: "User",
+      scope: "network",
       tag: TAG,
       summary: "Finds registry entries by a part of their text, newest first",
       description: "The index follows the entries by a minute at most.",
@@ -179,7 +181,6 @@ export function registryRoutes() {
       data: entries,
     },
     async (c, { body }) => {
-      permitNetwork(c.var.caller, body.network);
       const session = readSession(c, body.network);
       const index = searchDatabase(c.env, c.var.deadline);
       const found = pageText(await searchPage(index, session, body));
@@ -196,6 +197,7 @@ export function registryRoutes() {
       takesBookmark: true,
       path: "/capability",
       access: "User",
+      scope: "network",
       tag: TAG,
       summary: "Lists the capabilities that agents offer now, in descending order of id",
       query: z.object({ ...page, network }),
@@ -204,7 +206,6 @@ export function registryRoutes() {
       }),
     },
     async (c, { query }) => {
-      permitNetwork(c.var.caller, query.network);
       const session = readSession(c, query.network);
       const capabilities = await listCapabilities(session, query);
       return textAnswer(c, JSON.stringify(envelope({ capabilities })), session);

@@ -27,7 +27,7 @@ import {
   webhookRecord,
 } from "./schemas.ts";
 
-const COMMON = { access: "+PAY", tag: "Webhooks" } as const;
+const COMMON = { access: "+PAY", scope: "owner", tag: "Webhooks" } as const;
 const NOT_FOUND = { 404: "There is no such webhook." };
 
 /** `/webhooks` of the interface. */

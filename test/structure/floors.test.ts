@@ -34,9 +34,6 @@ const FLOORS = [
 /** `env.ts` names the classes of the objects that the bindings reach; as types, nothing is loaded. */
 const NAMES_TYPES_ABOVE = "src/env.ts";
 
-const MOST_FILES = 16;
-const MOST_OF_ONE_PREFIX = 4;
-
 const imports = readImports("src", "durable-objects");
 const loaded = new Map(
   [...imports].map(([file, to]) => [file, file === NAMES_TYPES_ABOVE ? [] : to]),
@@ -77,16 +74,6 @@ describe("the house", () => {
   test("has no circle of rooms, nor of rooms within one", () => {
     expect(circles(between(loaded, roomOf))).toEqual([]);
     expect(circles(between(loaded, innerRoomOf))).toEqual([]);
-  });
-
-  test("has no drawer: few files in a room, few of one prefix", () => {
-    const rooms = Map.groupBy(imports.keys(), (file) => file.slice(0, file.lastIndexOf("/")));
-    const crowded = [...rooms].flatMap(([room, files]) => {
-      const prefixes = Map.groupBy(files, (file) => /[^/]*$/.exec(file)?.[0].split(/[-.]/)[0]);
-      const most = Math.max(...[...prefixes.values()].map(({ length }) => length));
-      return files.length > MOST_FILES || most > MOST_OF_ONE_PREFIX ? [room] : [];
-    });
-    expect(crowded).toEqual([]);
   });
 });
 

@@ -1,7 +1,6 @@
 import { eq } from "drizzle-orm";
 import type * as z from "zod";
 import { db } from "../../db/client.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { envelope, exactNumber, isoTime } from "../../http/envelope.ts";
@@ -53,6 +52,7 @@ export function booksRoutes() {
         path,
         operationId,
         access: "User",
+        scope: "wallets",
         isConditional: true,
         takesBookmark: true,
         tag,
@@ -74,7 +74,6 @@ async function answer(
 ): Promise<Response> {
   const { network, agentIdentifier, startDate, endDate, timeZone } = body;
   const { caller } = c.var;
-  permitNetwork(caller, network);
   // A period that has only one bound is none that ends before it begins.
   const from = within(startDate ?? Math.min(FIRST_START, endDate ?? FIRST_START));
   const session = readSession(c, network);

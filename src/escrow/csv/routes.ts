@@ -1,4 +1,3 @@
-import { permitNetwork } from "../../http/authenticate.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { answerText, described } from "../../http/openapi/fields.ts";
 import { wholeNumber } from "../../http/parameters.ts";
@@ -36,6 +35,7 @@ export function csvRoutes() {
         takesBookmark: true,
         mayBePaged: true,
         access: "User",
+        scope: "wallets",
         tag,
         summary: `Lists ${tag.toLowerCase()} as CSV, newest first`,
         description: `The records of \`GET /${side}\` with the same filters, a line each after a header (RFC 4180). \`amount\`, fees and lists of amounts are minor units, \`wholeAmount\` is exact too. Text that a spreadsheet would take for a formula begins with an apostrophe. When more records follow, the last line begins with \`More follow\` and \`Link\` names the next file.`,
@@ -44,7 +44,6 @@ export function csvRoutes() {
         data: answerText("A header, and a line for each record.", "id,createdAt,network\r\n"),
       },
       async (c, { query }) => {
-        permitNetwork(c.var.caller, query.network);
         const session = readSession(c, query.network);
         const asked = { ...query, includeHistory: false, viewer: c.var.caller };
         const { text, nextCursor } = await csvFile(c, session, side, asked);

@@ -2,7 +2,6 @@ import type { Network } from "../../chain/network.ts";
 import { type Database, db, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { commitAudited } from "../../http/audit.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { activeSource } from "../../sources/active.ts";
@@ -27,7 +26,6 @@ export async function propose(
 ): Promise<ProposalRow> {
   const { network, blockchainIdentifier } = asked;
   const { caller, deadline } = c.var;
-  permitNetwork(caller, network);
   const ledger = db(c.env, network, { writes: "idempotent", deadline });
   const core = db(c.env, undefined, { deadline });
   const disputed = await disputedEscrow(ledger, network, blockchainIdentifier);

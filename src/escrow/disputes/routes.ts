@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { permitNetwork } from "../../http/authenticate.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { envelope } from "../../http/envelope.ts";
 import { described } from "../../http/openapi/fields.ts";
@@ -34,6 +33,7 @@ export function disputeRoutes() {
       path: "/dispute",
       operationId: "listDisputes",
       access: "User",
+      scope: "wallets",
       isConditional: true,
       takesBookmark: true,
       tag: TAG,
@@ -44,7 +44,6 @@ export function disputeRoutes() {
     },
     async (c, { query }) => {
       const { caller } = c.var;
-      permitNetwork(caller, query.network);
       const session = readSession(c, query.network);
       const Disputes = await listDisputes(session, caller, query);
       return textAnswer(c, JSON.stringify(envelope({ Disputes })), session);
@@ -58,6 +57,7 @@ export function disputeRoutes() {
       path: "/dispute/proposal",
       operationId: "proposeSettlement",
       access: "Admin",
+      scope: "admin",
       tag: TAG,
       summary: "Proposes how a dispute is settled",
       description:
@@ -79,6 +79,7 @@ export function disputeRoutes() {
       path: "/dispute/proposal",
       operationId: "withdrawSettlement",
       access: "Admin",
+      scope: "admin",
       tag: TAG,
       summary: "Takes a proposal back",
       description:
@@ -100,6 +101,7 @@ export function disputeRoutes() {
       path: "/dispute/signature",
       operationId: "signSettlement",
       access: "User",
+      scope: "wallets",
       tag: TAG,
       summary: "Hands in an administrator's signature of a proposal",
       description:
@@ -121,6 +123,8 @@ export function disputeRoutes() {
       path: "/signature/verify/reveal-data",
       operationId: "verifyRevealData",
       access: "User",
+      scope: "wallets",
+      names: { walletAddress: "proved" },
       tag: TAG,
       summary: "Tells an agent whether an administrator asks for the data of a disputed job",
       description:

@@ -1,7 +1,6 @@
 import type { Network } from "../../chain/network.ts";
 import { db, violates } from "../../db/client.ts";
 import { commitAudited } from "../../http/audit.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { readProposals, updateProposal } from "./store.ts";
@@ -18,7 +17,6 @@ export async function withdraw(
   { network, proposalId }: { network: Network; proposalId: string },
   now: number,
 ): Promise<ProposalRow> {
-  permitNetwork(c.var.caller, network);
   const ledger = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const [row] = await readProposals(ledger, [proposalId]);
   if (!row || row.network !== network)

@@ -2,7 +2,6 @@ import type * as z from "zod";
 import { type Database, db, violates } from "../../db/client.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { commitAudited } from "../../http/audit.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { ChangeSet } from "../fold/changes.ts";
@@ -30,7 +29,6 @@ export async function cancelPurchase(
   { network, blockchainIdentifier }: CancelBody,
   now: number,
 ): Promise<z.input<typeof cancelledPurchase>> {
-  permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   for (let attempt = 1; ; attempt++) {
     const record = await findRequested(c, database, network, blockchainIdentifier);

@@ -2,7 +2,6 @@ import { isOutOfCredits } from "../../api-keys/credits.ts";
 import { isOverSpending } from "../../api-keys/spending.ts";
 import { type Database, db, violates } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently, type Remember } from "../../http/idempotency.ts";
@@ -29,7 +28,6 @@ export async function requestPurchase(
   now: number,
 ): Promise<ShownPurchase> {
   const { network } = body;
-  permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const made = await idempotently(c, database, now, async (remember) => {
     await refuseExisting(c, database, body);

@@ -31,6 +31,13 @@ export function purchaseRoutes() {
       operationId: "createPurchase",
       path: "/purchase",
       access: "+PAY",
+      scope: "wallets",
+      names: {
+        Amounts: "spendingLimit",
+        sellerVkey: "compared",
+        buyerReturnAddress: "returnAddress",
+        sellerReturnAddress: "compared",
+      },
       tag: "Purchases",
       summary: "Accepts a quote: a purchasing wallet locks its price",
       description:
@@ -51,6 +58,13 @@ export function purchaseRoutes() {
       operationId: "verifyPurchase",
       path: "/purchase/verify",
       access: "+PAY",
+      scope: "wallets",
+      names: {
+        Amounts: "spendingLimit",
+        sellerVkey: "compared",
+        buyerReturnAddress: "returnAddress",
+        sellerReturnAddress: "compared",
+      },
       tag: "Purchases",
       summary: "Checks a quote without accepting it, and says what it would cost",
       description: "Takes what `POST /purchase` takes, and refuses what that refuses.",
@@ -73,6 +87,7 @@ export function purchaseRoutes() {
       operationId: "cancelPurchase",
       path: "/purchase/cancel",
       access: "+PAY",
+      scope: "wallets",
       tag: "Purchases",
       summary: "Gives a purchase up before its funds are locked",
       description:

@@ -1,7 +1,6 @@
 import { chargeCall } from "../../api-keys/charged-work.ts";
 import { COSTS } from "../../api-keys/costs.ts";
 import { db } from "../../db/client.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { datumOfQuote } from "../requests/datum.ts";
 import { estimate } from "../requests/estimate.ts";
@@ -22,7 +21,6 @@ export async function verifyQuote(
   now: number,
 ): Promise<VerifiedQuote> {
   const { network } = body;
-  permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { deadline: c.var.deadline });
   await refuseExisting(c, database, body);
   const quote = await acceptQuote(c, database, body, { operation: "purchase-verify", now });

@@ -14,6 +14,8 @@ export function escrowRequestRoutes() {
       operationId: "createPayment",
       path: "/payment",
       access: "+PAY",
+      scope: "wallets",
+      names: { RequestedFunds: "terms", sellerReturnAddress: "returnAddress" },
       tag: "Payments",
       summary: "Quotes a job: signs its price and times for a buyer",
       description:
@@ -39,6 +41,8 @@ export function escrowRequestRoutes() {
       operationId: "createUnsignedLock",
       path: "/payment/x402",
       access: "+PAY",
+      scope: "wallets",
+      names: { buyerAddress: "ledgerData" },
       tag: "Payments",
       summary: "Builds the lock of a quote for a wallet that is not this service's",
       description:

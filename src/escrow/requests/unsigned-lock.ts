@@ -9,7 +9,7 @@ import type { TransactionPlan } from "../../chain/transaction/plan.ts";
 import { payFrom, WalletShort, walletOutputs } from "../../chain/transaction/selection.ts";
 import { type Database, db } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";
-import { mayUse, permitNetwork } from "../../http/authenticate.ts";
+import { mayUse } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { activeSource } from "../../sources/active.ts";
@@ -53,7 +53,6 @@ export async function buildUnsignedLock(
   now: number,
 ): Promise<UnsignedLock> {
   const { network } = body;
-  permitNetwork(c.var.caller, network);
   const buyer = buyerAt(network, body.buyerAddress);
   const database = db(c.env, network, { deadline: c.var.deadline });
   const record = await findPayment(c.var.caller, database, network, body.blockchainIdentifier);

@@ -1,5 +1,4 @@
 import { db } from "../../db/client.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently } from "../../http/idempotency.ts";
@@ -36,7 +35,6 @@ export async function recover<Shown>(
   now: number,
 ): Promise<Shown> {
   const { network, side } = named;
-  permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const changed = await idempotently(c, database, now, (remember) =>
     decideAgain(async () => {

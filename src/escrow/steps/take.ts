@@ -1,6 +1,5 @@
 import { db } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { idempotently } from "../../http/idempotency.ts";
 import type { Want } from "../wanted.ts";
@@ -31,7 +30,6 @@ export async function takeStep<Shown>(
   { network, blockchainIdentifier }: Omit<NamedEscrow, "side">,
   now: number,
 ): Promise<Shown & { Warnings: string[] }> {
-  permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const named = { side: ASKED[asked.name].side, network, blockchainIdentifier };
   const changed = await idempotently(c, database, now, (remember) =>

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { permitNetwork } from "../../http/authenticate.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { envelope } from "../../http/envelope.ts";
 import {
@@ -73,6 +72,7 @@ export function taskRoutes() {
       path: "/task",
       operationId: "listTasks",
       access: "User",
+      scope: "wallets",
       isConditional: true,
       takesBookmark: true,
       tag: "Tasks",
@@ -82,7 +82,6 @@ export function taskRoutes() {
     },
     async (c, { query }) => {
       const { caller } = c.var;
-      permitNetwork(caller, query.network);
       const session = readSession(c, query.network);
       const Tasks = await listTasks(session, { ...query, scope: caller.scope }, Date.now());
       return textAnswer(c, JSON.stringify(envelope({ Tasks })), session);

@@ -7,6 +7,7 @@ import { isoTime } from "../envelope.ts";
 import { answerText, described, named, timestamp } from "../openapi/fields.ts";
 import type { Declaration, Described, Router } from "../openapi/router.ts";
 import { rateLimit } from "../rate-limit.ts";
+import { describeReach } from "../scope.ts";
 import { adminErrorBody } from "./errors.ts";
 
 /** An endpoint under /v1, declared once. Its schemas are strict: an unknown field is refused. */
@@ -117,6 +118,8 @@ function declaration(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): 
   return {
     ...endpoint,
     access: "Admin",
+    scope: "admin",
+    reach: describeReach("admin"),
     security: "bearer",
     answer: z.object({
       data: described(endpoint.data, "The answer."),

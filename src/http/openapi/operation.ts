@@ -14,7 +14,8 @@ const MAY_WAIT = new Set([429, 503, 504]);
 
 /** The operation object of an endpoint. Its body and answer become components named after it. */
 export function operation(declared: Declaration, renderer: Renderer): JsonSchema {
-  const { operationId, tag, summary, description, access, aliasOf, security } = declared;
+  const { operationId, tag, summary, description, access, scope, reach, aliasOf, security } =
+    declared;
   const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
   const parameters = [
     ...(declared.query ? queryParameters(renderer.render(declared.query)) : []),
@@ -25,7 +26,7 @@ export function operation(declared: Declaration, renderer: Renderer): JsonSchema
   const text = [
     description,
     aliasOf && `Another name of \`${aliasOf}\`, which new clients use.`,
-    access === null ? "Access: anyone, without a key." : `Access: ${access}.`,
+    access === null ? "Access: anyone, without a key." : `Access: ${access}. ${reach}`,
   ];
   return {
     operationId,
@@ -33,7 +34,7 @@ export function operation(declared: Declaration, renderer: Renderer): JsonSchema
     summary,
     description: text.filter(Boolean).join("\n\n"),
     ...(aliasOf && { deprecated: true }),
-    security: security ? [{ [security]: [] }] : [],
+    security: security ? [{ [security]: [access, scope] }] : [],
     ...(parameters.length > 0 && { parameters }),
     ...(declared.body && {
       requestBody: {

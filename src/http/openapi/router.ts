@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import type * as z from "zod";
 import type { AppEnv } from "../context.ts";
+import type { Scope } from "../scope.ts";
 import type { Tag } from "./texts.ts";
 
 /** Of both kinds of endpoint, what the document shows. */
@@ -41,6 +42,9 @@ export interface Described {
 export interface Declaration extends Described {
   /** Null: anyone. */
   access: string | null;
+  scope: Scope;
+  /** What the scope and the guards say, for people. */
+  reach: string;
   /** The security scheme; null: none. */
   security: "token" | "bearer" | null;
   /** The whole body of a successful answer, around `data`. */

@@ -20,7 +20,12 @@ const PROVIDER_ERRORS = {
   504: "The chain provider did not answer in time.",
 };
 const UNKNOWN = { 404: "There is no such registry source." };
-const common = { path: "/registry-source", access: "Admin", tag: "Registry sources" } as const;
+const common = {
+  path: "/registry-source",
+  access: "Admin",
+  scope: "admin",
+  tag: "Registry sources",
+} as const;
 
 /** `/registry-source` of the interface. */
 export function registrySourceRoutes() {

@@ -71,6 +71,7 @@ export function networkRoutes(router: Router): void {
       isConditional: true,
       path: "/x402/networks",
       access: "Admin",
+      scope: "admin",
       tag: "x402",
       summary: "Lists the EVM chains configured for the x402 rail",
       data: z.object({ Networks: described(z.array(networkRecord), "The networks.") }),
@@ -85,6 +86,7 @@ export function networkRoutes(router: Router): void {
       operationId: "saveX402Network",
       path: "/x402/networks",
       access: "Admin",
+      scope: "admin",
       tag: "x402",
       summary: "Creates or updates an EVM chain configuration, keyed by its CAIP-2 id",
       description:
@@ -109,6 +111,7 @@ export function networkRoutes(router: Router): void {
       isConditional: true,
       path: "/x402/networks/available",
       access: "+PAY",
+      scope: "network",
       tag: "x402",
       summary: "Lists the enabled EVM chains that the key may use",
       data: z.object({ Networks: described(z.array(available), "The networks.") }),

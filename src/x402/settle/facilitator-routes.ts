@@ -106,6 +106,7 @@ export function facilitatorRoutes(router: Router): void {
       operationId: "listX402FacilitatorKinds",
       path: "/x402/facilitator/supported",
       access: "+PAY",
+      scope: "network",
       tag: "x402 facilitator",
       summary: "Lists the kinds of payment that are settled here",
       isPlain: true,
@@ -141,6 +142,8 @@ export function facilitatorRoutes(router: Router): void {
       operationId: "verifyAsX402Facilitator",
       path: "/x402/facilitator/verify",
       access: "+PAY",
+      scope: "owner",
+      names: { paymentPayload: "proved", paymentRequirements: "terms" },
       tag: "x402 facilitator",
       summary: "Tells whether a payment would settle",
       description:
@@ -183,6 +186,8 @@ export function facilitatorRoutes(router: Router): void {
       mayAskToRetry: true,
       path: "/x402/facilitator/settle",
       access: "+PAY",
+      scope: "owner",
+      names: { paymentPayload: "proved", paymentRequirements: "terms" },
       tag: "x402 facilitator",
       summary: "Settles a payment",
       description:

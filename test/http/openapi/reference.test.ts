@@ -124,13 +124,14 @@ describe("GET /api/v1/openapi.json", () => {
       const open = path.startsWith("/api/v1/health");
       expect(operation.operationId).toMatch(/^[a-z][A-Za-z0-9]+$/);
       expect(operation.summary).toMatch(/\S/);
-      expect(operation.description).toMatch(/Access: /);
       expect(document.tags.map(({ name }) => name)).toEqual(
         expect.arrayContaining(operation.tags ?? []),
       );
       expect(operation.tags).toHaveLength(1);
-      const scheme = path.startsWith("/v1/") ? { bearer: [] } : { token: [] };
-      expect(operation.security).toEqual(open ? [] : [scheme]);
+      const [, access, scope] =
+        /Access: (User|\+PAY|Admin)\. Scope: (\w+)\. /.exec(operation.description ?? "") ?? [];
+      const scheme = path.startsWith("/v1/") ? "bearer" : "token";
+      expect(operation.security).toEqual(open ? [] : [{ [scheme]: [access, scope] }]);
       expect(Object.keys(operation.responses)).toEqual(
         expect.arrayContaining(open ? ["200", "500", "503"] : ["200", "401", "403", "429", "503"]),
       );

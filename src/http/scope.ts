@@ -1,0 +1,85 @@
+import type * as z from "zod";
+import { type Access, permitNetwork } from "./authenticate.ts";
+import type { Caller } from "./context.ts";
+
+/** What an endpoint's data belongs to, and so which keys reach it. */
+export const SCOPES = {
+  public: "The same for every key.",
+  network: "Data of the ledger: a key reaches the networks of its `networkLimit`.",
+  wallets:
+    "Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.",
+  owner: "Data of the API key that created it, which Admins reach too.",
+  admin: "Everything, for Admins.",
+} as const;
+
+export type Scope = keyof typeof SCOPES;
+
+/** The rule that guards what a request names: a wallet, an address or an amount. */
+export const GUARDS = {
+  scopedWallet: "a wallet that the key may use; any other is unknown (404)",
+  returnAddress:
+    "the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403), unless an Admin asks",
+  spendingLimit: "counts against the key's `spendingLimits`",
+  budget: "counts against the key's x402 budget of the wallet (402)",
+  compared: "compared with what was quoted or registered (400); it decides nothing by itself",
+  proved: "proved by a signature in the same request",
+  filter: "narrows what the key reaches",
+  ledgerData: "read from the ledger, where it is public",
+  terms: "terms for others: nothing leaves a wallet",
+} as const;
+
+export type Guard = keyof typeof GUARDS;
+
+/** Parts of the names of fields that name a wallet, an address or an amount. */
+type Guarded =
+  `${string}${"Wallet" | "wallet" | "Vkey" | "VKey" | "Address" | "address" | "Amount" | "amount" | "Fund" | "payTo" | "paymentPayload" | "paymentRequire"}${string}`;
+
+/** The members of each type of a union. */
+type KeysOf<T> = T extends unknown ? keyof T : never;
+
+/** The fields of a request that need a guard. */
+type NamedBy<Input extends z.ZodType> = Exclude<
+  Extract<KeysOf<z.output<Input>>, Guarded>,
+  `filter${string}` | "smartContractAddress" | "walletType"
+>;
+
+/** `names` of an endpoint: the guard of each field that needs one. */
+type Names<Query extends z.ZodType, Body extends z.ZodType> = [
+  NamedBy<Query> | NamedBy<Body>,
+] extends [never]
+  ? { names?: undefined }
+  : { names: Record<NamedBy<Query> | NamedBy<Body>, Guard> };
+
+/**
+ * Who reaches an endpoint and what of its data: declared by each endpoint, or it does not compile.
+ * Every wallet, address and amount that a request of a key without Admin names has a guard.
+ */
+export type Reach<Query extends z.ZodType, Body extends z.ZodType> =
+  | { access: "none"; scope: "public"; names?: undefined }
+  | { access: "Admin"; scope: "admin"; names?: undefined }
+  | ({ access: "User" | "+PAY"; scope: Exclude<Scope, "admin"> } & Names<Query, Body>);
+
+/** A reach without the types of what is sent. */
+export interface AnyReach {
+  access: Access;
+  scope: Scope;
+  names?: Partial<Record<string, Guard>> | undefined;
+}
+
+/**
+ * Refuses a request that names a network which the key lacks.
+ *
+ * @throws ApiError 403
+ */
+export function permitNamedNetwork(caller: Caller, input: { query?: unknown; body?: unknown }) {
+  const { network } = (input.body ?? input.query ?? {}) as { network?: unknown };
+  if (typeof network === "string") permitNetwork(caller, network);
+}
+
+/** The scope and the guards, for the text of an operation in the OpenAPI document. */
+export function describeReach(scope: Scope, names: Partial<Record<string, Guard>> = {}): string {
+  const guards = Object.entries(names).flatMap(([name, guard]) =>
+    guard ? [`\`${name}\`: ${GUARDS[guard]}.`] : [],
+  );
+  return [`Scope: ${scope}. ${SCOPES[scope]}`, ...guards].join(" ");
+}
