@@ -8,6 +8,7 @@ import { isoTime } from "../http/envelope.ts";
 import { idempotently } from "../http/idempotency.ts";
 import { described } from "../http/openapi/fields.ts";
 import { removedSources } from "../sources/active.ts";
+import { scopedVkeys } from "../wallets/managed/find.ts";
 import { invoiceRecord, issuedInvoice, rateRecord, uninvoicedPayment } from "./answer-schemas.ts";
 import { issueMonthly } from "./issue/issue.ts";
 import { listInvoices, listUninvoiced } from "./issue/list.ts";
@@ -108,10 +109,11 @@ export function invoiceRoutes() {
       data: z.object({ Invoices: described(z.array(invoiceRecord), "The items of the page.") }),
     },
     async (c, { query }) => {
-      permitNetwork(c.var.caller, query.network);
       const { deadline } = c.var;
       const database = db(c.env, query.network, { writes: "idempotent", deadline });
-      return { Invoices: await listInvoices(database, c.var.caller, query) };
+      const core = db(c.env, undefined, { deadline });
+      const sellerVkeys = await scopedVkeys(core, c.var.caller, query.network);
+      return { Invoices: await listInvoices(database, c.var.caller, sellerVkeys, query) };
     },
   );
 
@@ -133,11 +135,13 @@ export function invoiceRoutes() {
       }),
     },
     async (c, { query }) => {
-      permitNetwork(c.var.caller, query.network);
       const database = db(c.env, query.network, { deadline: c.var.deadline });
       const core = db(c.env, undefined, { deadline: c.var.deadline });
       const removed = await removedSources(core, query.network);
-      return { UninvoicedPayments: await listUninvoiced(database, query, removed, Date.now()) };
+      const { caller } = c.var;
+      return {
+        UninvoicedPayments: await listUninvoiced(database, caller, query, removed, Date.now()),
+      };
     },
   );
 

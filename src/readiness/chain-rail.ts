@@ -2,6 +2,7 @@ import { and, asc, eq, isNull } from "drizzle-orm";
 import type * as z from "zod";
 import type { Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
+import { mayUse } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { isCurrentPolicy } from "../sources/contracts/templates.ts";
 import { type SyncStatus, syncStatus } from "../sources/cursor.ts";
@@ -32,13 +33,13 @@ const NO_SOURCE: Record<keyof typeof CHAIN_CHECKS, Missing> = {
 
 /**
  * Whether escrows of Web3ChainV2 can be quoted and bought on a network, from what is stored: nothing is
- * asked of the chain provider.
+ * asked of the chain provider. A key that is bound to wallets sees those and their sources.
  *
  * @param now - epoch milliseconds
  */
 export async function chainRail(c: AppContext, network: Network, now: number): Promise<Rail> {
   const core = db(c.env, undefined, { deadline: c.var.deadline });
-  const sources = await core.orm
+  const all = await core.orm
     .select()
     .from(paymentSource)
     .where(
@@ -49,8 +50,12 @@ export async function chainRail(c: AppContext, network: Network, now: number): P
       ),
     )
     .orderBy(asc(paymentSource.id));
-  const ids = sources.map(({ id }) => id);
-  const wallets = await walletsOf(core, ids);
+  const { scope } = c.var.caller;
+  const ids = all.map(({ id }) => id);
+  const wallets = (await walletsOf(core, ids)).filter(({ id }) => mayUse(scope, id));
+  const sources = scope?.walletIds
+    ? all.filter(({ id }) => wallets.some(({ sourceId }) => sourceId === id))
+    : all;
   const ledger = db(c.env, network, { deadline: c.var.deadline });
   const synced = await syncStatus(ledger, ids, now);
   const checked = sources.map((source) => {

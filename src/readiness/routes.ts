@@ -1,4 +1,3 @@
-import { permitNetwork } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { chainRail } from "./chain-rail.ts";
 import { readiness, readinessQuery } from "./schemas.ts";
@@ -24,7 +23,6 @@ export function readinessRoutes() {
       data: readiness,
     },
     async (c, { query: { network } }) => {
-      permitNetwork(c.var.caller, network);
       const Rails = await Promise.all([chainRail(c, network, Date.now()), x402Rail(c, network)]);
       return { network, Rails };
     },

@@ -1,8 +1,9 @@
 import type * as z from "zod";
-import { permitNetwork } from "../http/authenticate.ts";
+import { db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { readSession } from "../http/session.ts";
 import { readTip } from "../indexer/chain-tip.ts";
+import { scopedVkeys } from "../wallets/managed/find.ts";
 import type { registrationListQuery } from "./schemas.ts";
 import { type RegistrationKind, STATUS_FILTERS } from "./states.ts";
 import { type ListFilters, listRegistrations } from "./store.ts";
@@ -14,7 +15,6 @@ type Query = z.output<typeof registrationListQuery>;
  * One page of registrations, newest first.
  *
  * @param show - given the height of the newest block seen, from which confirmations are counted
- * @throws ApiError 403
  */
 export async function listShown<Shown>(
   c: AppContext,
@@ -22,15 +22,16 @@ export async function listShown<Shown>(
   query: Query,
   show: (row: RegistrationRow, tip: number | null) => Shown,
 ): Promise<Shown[]> {
-  permitNetwork(c.var.caller, query.network);
   const session = readSession(c, query.network);
-  const rows = await listRegistrations(session, kind, filtersOf(query));
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const walletVkeys = await scopedVkeys(core, c.var.caller, query.network);
+  const rows = await listRegistrations(session, kind, { ...filtersOf(query), walletVkeys });
   const tip = await readTip(session, query.network);
   return rows.map((row) => show(row, tip));
 }
 
 /** If both were sent, the state must also be in the group. */
-function filtersOf(query: Query): ListFilters {
+function filtersOf(query: Query): Omit<ListFilters, "walletVkeys"> {
   const { filterState, filterStatus } = query;
   const group = filterStatus && STATUS_FILTERS[filterStatus];
   const states = filterState

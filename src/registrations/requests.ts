@@ -4,15 +4,16 @@ import { type Database, db, type Statement, statement, violates } from "../db/cl
 import { newId } from "../db/id.ts";
 import { open } from "../db/sealed.ts";
 import { commitAudited } from "../http/audit.ts";
-import { permitNetwork } from "../http/authenticate.ts";
-import type { AppContext } from "../http/context.ts";
+import { networksOf } from "../http/authenticate.ts";
+import type { AppContext, Caller } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { idempotently, type Remember } from "../http/idempotency.ts";
 import { activeSource } from "../sources/active.ts";
 import { addressOn } from "../sources/checks.ts";
 import { providerFor } from "../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
-import { findWallet, type ManagedWallet } from "../wallets/managed/find.ts";
+import { findScopedWallet, type ManagedWallet, scopedVkeys } from "../wallets/managed/find.ts";
+import { permitAddress } from "../wallets/managed/permit-address.ts";
 import { wakeWallet } from "../wallets/wake.ts";
 import { mayDelete, mayDeregister, type RegistrationKind } from "./states.ts";
 import {
@@ -23,7 +24,7 @@ import {
   updateRegistration,
 } from "./store.ts";
 import type { RegistrationRow } from "./tables.ts";
-import type { RegistrationProfile, WalletName } from "./token.ts";
+import { LEAST_FUNDING, type RegistrationProfile, type WalletName } from "./token.ts";
 
 /** Actions as the audit log names them. */
 const AUDIT_NAMES = { Agent: "agent", InboxAgent: "inbox-agent" } as const;
@@ -53,13 +54,21 @@ export async function requestRegistration<Shown>(
   now: number,
 ): Promise<Shown> {
   const { network } = body;
-  permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   return idempotently(c, database, now, async (remember) => {
-    const wallet = await findWallet(database, network, body.sellingWalletVkey, "Selling");
+    const { caller } = c.var;
+    const wallet = await findScopedWallet(
+      database,
+      caller,
+      network,
+      body.sellingWalletVkey,
+      "Selling",
+    );
     const source = wallet && (await activeSource(database, wallet.sourceId));
     if (!wallet || !source)
       throw new ApiError(404, "sellingWalletVkey: no payment source of this network sells with it");
+    const recipient = recipientOf(caller, wallet, body.recipientWalletAddress);
+    permitFunding(caller, body.sendFundingMinorUnit);
     const profile = profileOf(source);
     const row: RegistrationRow = {
       id: newId(now),
@@ -76,14 +85,14 @@ export async function requestRegistration<Shown>(
       agentIdentifier: null,
       wallet: nameOf(wallet),
       walletVkey: wallet.vkey,
-      recipient: recipientOf(network, body.recipientWalletAddress),
+      recipient,
       sendFunding: body.sendFundingMinorUnit,
       seed: null,
       tx: null,
       txCbor: null,
       failures: 0,
       dueAt: now,
-      createdById: c.var.caller.id,
+      createdById: caller.id,
       createdAt: now,
       updatedAt: now,
       lastCheckedAt: null,
@@ -122,7 +131,6 @@ export async function requestDeregistrationOnce<Shown>(
   show: (row: RegistrationRow) => Shown,
   now: number,
 ): Promise<Shown> {
-  permitNetwork(c.var.caller, body.network);
   const deadline = c.var.deadline;
   const database = db(c.env, body.network, { writes: "idempotent", deadline });
   return idempotently(c, database, now, (remember) =>
@@ -145,11 +153,11 @@ export async function requestDeregistration<Shown>(
   remember: Remember = async () => [],
 ): Promise<Shown> {
   const { network, agentIdentifier, smartContractAddress } = body;
-  permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const row = await findRegistration(database, kind, network, agentIdentifier);
   const source = row && (await activeSource(database, row.sourceId));
-  if (!row || !source || !isSameAddress(smartContractAddress, source.contractAddress))
+  const isFound = source && isSameAddress(smartContractAddress, source.contractAddress);
+  if (!row || !isFound || !(await isInScope(c, database, row)))
     throw new ApiError(404, "agentIdentifier: no such agent was registered here");
   refuseOthers(c, row);
   if (!mayDeregister(kind, row.state))
@@ -190,8 +198,8 @@ export async function removeRegistration(
 ): Promise<RegistrationRow> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   const row = await readRegistration(database, id);
-  if (row?.kind !== kind) throw new ApiError(404, "id: there is no such registration");
-  permitNetwork(c.var.caller, row.network, "id");
+  if (row?.kind !== kind || !(await isInScope(c, database, row)))
+    throw new ApiError(404, "id: there is no such registration");
   refuseOthers(c, row);
   if (!mayDelete(row.state))
     throw new ApiError("wrong_state", `id: the registration is in the state ${row.state}`);
@@ -228,6 +236,17 @@ function refuseOthers(c: AppContext, row: RegistrationRow): void {
     throw new ApiError("not_owner", "The registration was made with another API key");
 }
 
+/** Whether a registration is on a network and of a wallet that the API key may use. */
+async function isInScope(
+  { var: { caller } }: AppContext,
+  database: Database,
+  { network, walletVkey }: RegistrationRow,
+): Promise<boolean> {
+  if (!networksOf(caller).includes(network)) return false;
+  const vkeys = await scopedVkeys(database, caller, network);
+  return vkeys === null || vkeys.includes(walletVkey);
+}
+
 /** The managed wallet of a source that holds a token. @throws ApiError 404, 409; ProviderError */
 async function holdingWallet(
   c: AppContext,
@@ -242,7 +261,8 @@ async function holdingWallet(
   if (!holder) throw new ApiError(404, "agentIdentifier: nobody holds this token on the chain");
   const payment = parseAddress(holder.address)?.payment;
   const wallet =
-    payment?.kind === "key" && (await findWallet(database, source.network, payment.hash));
+    payment?.kind === "key" &&
+    (await findScopedWallet(database, c.var.caller, source.network, payment.hash));
   if (wallet && wallet.sourceId === source.id) return wallet;
   throw new ApiError(
     409,
@@ -250,13 +270,33 @@ async function holdingWallet(
   );
 }
 
-function recipientOf(network: Network, text: string | null): WalletName | null {
+/** @throws ApiError 400, 403 */
+function recipientOf(
+  caller: Caller,
+  wallet: ManagedWallet,
+  text: string | null,
+): WalletName | null {
   if (text === null) return null;
-  const address = addressOn(network, "recipientWalletAddress", text);
+  const field = "recipientWalletAddress";
+  const address = addressOn(wallet.network, field, text);
   const payment = parseAddress(address)?.payment;
   if (payment?.kind !== "key")
-    throw new ApiError(400, "recipientWalletAddress: must be a wallet's address, not a contract's");
+    throw new ApiError(400, `${field}: must be a wallet's address, not a contract's`);
+  permitAddress(caller, field, address, [wallet]);
   return { vkey: payment.hash, address };
+}
+
+/**
+ * Without Admin, no more of the native coin goes with a token than its output needs anyway.
+ *
+ * @throws ApiError 403
+ */
+function permitFunding({ permission }: Caller, amount: string | null): void {
+  if (permission === "Admin" || BigInt(amount ?? 0) <= LEAST_FUNDING) return;
+  throw new ApiError(
+    "permission_missing",
+    `sendFundingMinorUnit: must be at most ${LEAST_FUNDING}, which the token's output needs; an Admin may send more`,
+  );
 }
 
 const nameOf = ({ vkey, address }: WalletName): WalletName => ({ vkey, address });

@@ -247,6 +247,8 @@ export interface ListFilters {
   agentIdentifier?: string | undefined;
   contractAddress?: string | undefined;
   sourceType?: PaymentSourceType | undefined;
+  /** Only of these wallets, by payment key hash; null: of any. */
+  walletVkeys: readonly string[] | null;
   /** Part of the name, case-insensitive, or the whole id or identifier. */
   search?: string | undefined;
 }
@@ -263,6 +265,7 @@ export function listRegistrations(
     agentIdentifier,
     contractAddress,
     sourceType,
+    walletVkeys,
     search,
   }: ListFilters,
 ): Promise<RegistrationRow[]> {
@@ -281,6 +284,7 @@ export function listRegistrations(
         contractAddress === undefined
           ? undefined
           : eq(registration.contractAddress, contractAddress.toLowerCase()),
+        walletVkeys ? inArray(registration.walletVkey, [...walletVkeys]) : undefined,
         sourceType && eq(registration.sourceType, sourceType),
         search === undefined
           ? undefined

@@ -3,11 +3,12 @@ import { type Database, violates } from "../db/client.ts";
 import { newId } from "../db/id.ts";
 import { seal } from "../db/sealed.ts";
 import { commitAudited } from "../http/audit.ts";
-import { permitNetwork } from "../http/authenticate.ts";
+import { networksOf } from "../http/authenticate.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { idempotently } from "../http/idempotency.ts";
 import { activeSource } from "../sources/active.ts";
+import { isSourceInScope } from "../wallets/managed/find.ts";
 import { endpointPlace } from "./delivery/receiver.ts";
 import { newSecret } from "./delivery/signature.ts";
 import { isVisible, renderEndpoint, targetHash } from "./endpoints.ts";
@@ -29,8 +30,8 @@ const DEFAULT_ENDPOINTS_PER_KEY = 20;
  * Creates an endpoint, with a signing secret that is shown in the answer and never again.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 400 for a URL we would not send to, 403 for kinds that are Admins' and for a source on
- *   a network that the key lacks, 404 for an unknown source, 409 for a duplicate endpoint, for one too many, and for a
+ * @throws ApiError 400 for a URL we would not send to, 403 for kinds that are Admins', 404 for an
+ *   unknown source and for one that the key does not reach, 409 for a duplicate endpoint, for one too many, and for a
  *   repeated creation whose endpoint has been deleted, 503 when the name resolver does not answer
  */
 export async function createEndpoint(
@@ -111,9 +112,11 @@ function unlessTooMany(apiKeyId: string, limit: number) {
     WHERE created_by_id = ${apiKeyId} AND deleted_at IS NULL) < ${limit}, ${apiKeyId}, NULL)`;
 }
 
-/** @throws ApiError 404, 403 */
+/** @throws ApiError 404 for a source on another network or without a wallet that the key may use, too */
 async function permitSource(c: AppContext, core: Database, sourceId: string): Promise<void> {
+  const { caller } = c.var;
   const source = await activeSource(core, sourceId);
-  if (!source) throw new ApiError(404, "paymentSourceId: there is no such payment source");
-  permitNetwork(c.var.caller, source.network, "paymentSourceId");
+  const isOnNetwork = source && networksOf(caller).includes(source.network);
+  if (isOnNetwork && (await isSourceInScope(core, caller, sourceId))) return;
+  throw new ApiError(404, "paymentSourceId: there is no such payment source");
 }

@@ -1,7 +1,9 @@
+import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { db, statement } from "../../src/db/client.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
-import { ask, BUYER, documents, pay, send, signed } from "./support.ts";
+import { ask, BUYER, documents, MONTH, pay, SELLER_VKEY, send, signed } from "./support.ts";
 
 beforeEach(emptyTables);
 
@@ -46,5 +48,63 @@ describe("POST /invoice/monthly for an invoice that another key asked for", () =
     // What an Admin made is the Admin's.
     expect((await send("POST", "monthly", signed(), { token: owner })).status).toBe(403);
     expect(await documents()).toHaveLength(5);
+  });
+});
+
+describe("A key that is bound to wallets", () => {
+  const MISSING = `monthly/missing?network=Preprod&month=${MONTH}`;
+
+  /** Keys of the wallet that sold, and of another. */
+  async function boundKeys() {
+    const wallet = (id: string, vkey: string) =>
+      statement(
+        `INSERT INTO managed_wallet (id, source_id, network, role, vkey, address, mnemonic, note,
+           drives, created_by_id, created_at)
+         VALUES (?, 'source-a', 'Preprod', 'Selling', ?, 'addr_test1seller', '', '', 'all', 'key-a', 1)`,
+        id,
+        vkey,
+      );
+    await db(env).batch([wallet("wallet-a", SELLER_VKEY), wallet("wallet-b", "33".repeat(28))]);
+    const [seller, stranger] = await Promise.all(
+      ["wallet-a", "wallet-b"].map((id) => insertKey({ canPay: true, walletLimit: [id] })),
+    );
+    return { seller, stranger } as { seller: string; stranger: string };
+  }
+
+  it("sees its own wallets' payments that are on no invoice, and no others", async () => {
+    const [id] = await pay({});
+    const { seller, stranger } = await boundKeys();
+    const seen = async (token: string) => (await send("GET", MISSING, undefined, { token })).data;
+    expect(await seen(seller)).toMatchObject({ UninvoicedPayments: [{ id }] });
+    expect(await seen(stranger)).toEqual({ UninvoicedPayments: [] });
+  });
+
+  it("bills its own wallets' sales; another's are nothing to bill", async () => {
+    await pay({});
+    const { seller, stranger } = await boundKeys();
+    for (const body of [signed(), signed({ sellerWalletVkey: SELLER_VKEY })])
+      expect(await send("POST", "monthly", body, { token: stranger })).toMatchObject({
+        status: 404,
+        message: "No billable payments were found for this month and wallet",
+      });
+    expect((await send("POST", "monthly", signed(), { token: seller })).status).toBe(200);
+    const body = signed({ forceRegenerate: true });
+    expect((await send("POST", "monthly", body, { token: stranger })).status).toBe(404);
+    expect(await documents()).toHaveLength(1);
+  });
+
+  it("sees no invoice of another wallet, though it asked for it before it was bound", async () => {
+    await pay({});
+    const { seller, stranger } = await boundKeys();
+    await send("POST", "monthly", signed(), { token: seller });
+    const path = `monthly?network=Preprod&month=${MONTH}`;
+    const list = async (token: string) =>
+      (await send("GET", path, undefined, { token })).data.Invoices;
+    expect(await list(seller)).toHaveLength(1);
+    await env.DB.prepare(
+      `UPDATE invoice_document SET created_by_id =
+         (SELECT id FROM api_key WHERE wallet_limit = '["wallet-b"]')`,
+    ).run();
+    expect(await list(stranger)).toEqual([]);
   });
 });

@@ -93,15 +93,18 @@ describe("POST /webhooks is refused with", () => {
     });
   });
 
-  it("403 for a payment source on a network that the key lacks, 404 for none", async () => {
-    const { post } = scene;
+  it("404 for a payment source that does not exist, or that the key does not reach", async () => {
+    const { token, post } = scene;
     const paymentSourceId = await insertSource("source-a", "Preprod");
-    const mainnetOnly = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
-    expect(await post({ paymentSourceId }, { token: mainnetOnly })).toMatchObject({ status: 403 });
-    expect(await post({ paymentSourceId: "source-b" })).toMatchObject({
+    const unknown = {
       status: 404,
       message: "paymentSourceId: there is no such payment source",
-    });
+    };
+    expect(await post({ paymentSourceId: "source-b" }, { token })).toMatchObject(unknown);
+    for (const limit of [{ networkLimit: ["Mainnet"] }, { walletLimit: ["wallet-b"] }]) {
+      const bound = await insertKey({ canPay: true, ...limit });
+      expect(await post({ paymentSourceId }, { token: bound })).toMatchObject(unknown);
+    }
     expect(await audited()).toEqual([]);
   });
 

@@ -5,9 +5,8 @@ import { parseAddress } from "../../chain/address.ts";
 import { isCoseValid, readCoseSign1 } from "../../chain/cose.ts";
 import { bytesToHex } from "../../chain/hex.ts";
 import { keyHash } from "../../chain/keys.ts";
-import { NETWORKS } from "../../chain/network.ts";
 import { db } from "../../db/client.ts";
-import { permitNetwork } from "../../http/authenticate.ts";
+import { networksOf } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { activeSource } from "../../sources/active.ts";
@@ -49,7 +48,6 @@ export async function verifyReveal(
   now: number,
 ): Promise<{ isValid: boolean; problem: string | null }> {
   const payment = await findPayment(c, request.blockchainIdentifier);
-  permitNetwork(c.var.caller, payment.network);
   if (payment.state.onChainState !== "Disputed")
     throw new ApiError(
       400,
@@ -84,9 +82,9 @@ function problemOf(request: RevealRequest, vkey: string): string | null {
   return isCoseValid(cose) ? null : "the signature does not fit the key";
 }
 
-/** The payment, on whichever network it is. @throws ApiError 404 */
+/** The payment, on whichever network of the key it is. @throws ApiError 404 */
 async function findPayment(c: AppContext, blockchainIdentifier: string): Promise<EscrowRecord> {
-  for (const network of NETWORKS) {
+  for (const network of networksOf(c.var.caller)) {
     const [row] = await db(c.env, network, c.var).all<EscrowRow>(
       `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
        WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2 ORDER BY ${MEANT_FIRST} LIMIT 1`,

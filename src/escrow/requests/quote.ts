@@ -1,7 +1,6 @@
 import { requireCredits } from "../../api-keys/credits.ts";
 import { type Database, db } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";
-import { mayUse, permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext, Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently } from "../../http/idempotency.ts";
@@ -9,7 +8,7 @@ import type { SellerWallet } from "../../registry/token-holder.ts";
 import { drivesOf } from "../../sources/drives.ts";
 import { providerFor } from "../../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
-import { findWallet, type ManagedWallet, walletInUse } from "../../wallets/managed/find.ts";
+import { findScopedWallet, type ManagedWallet, walletInUse } from "../../wallets/managed/find.ts";
 import { openKeys } from "../../wallets/managed/keys.ts";
 import { findAgent } from "./agent.ts";
 import { latestTime } from "./clock.ts";
@@ -35,7 +34,6 @@ export async function requestQuote(
   now: number,
 ): Promise<ShownQuote> {
   const { network } = body;
-  permitNetwork(c.var.caller, network);
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const made = await idempotently(c, database, now, async (remember) => {
     const { quote, warnings } = await agree(c, database, body, now);
@@ -107,14 +105,14 @@ async function agree(
  */
 async function sellerOf(
   database: Database,
-  { scope }: Caller,
+  caller: Caller,
   sources: readonly SourceRow[],
   { vkey }: SellerWallet,
 ): Promise<{ wallet: ManagedWallet; source: SourceRow }> {
   const [network] = sources.map((source) => source.network);
-  const wallet = network && (await findWallet(database, network, vkey, "Selling"));
+  const wallet = network && (await findScopedWallet(database, caller, network, vkey, "Selling"));
   const source = wallet && sources.find(({ id }) => id === wallet.sourceId);
-  if (!wallet || !source || !mayUse(scope, wallet.id))
+  if (!wallet || !source)
     throw new ApiError(
       404,
       "agentIdentifier: the token is held by a wallet that is no selling wallet of its payment source",

@@ -4,6 +4,7 @@ import type { Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { addressOn } from "../../sources/checks.ts";
 import type { ManagedWallet } from "../../wallets/managed/find.ts";
+import { permitAddress } from "../../wallets/managed/permit-address.ts";
 
 /**
  * Where a seller's revenue goes: to the given address, else to the wallet's `collectionAddress`.
@@ -50,26 +51,4 @@ export function payableAddress(
 /** The contract of Web3ChainV2 pays out to a key alone. */
 function isPayable(address: string, type: PaymentSourceType): boolean {
   return type === "Web3ChainV1" || parseAddress(address)?.payment.kind === "key";
-}
-
-/**
- * Without an Admin, nobody turns what is owed to a wallet to an address of their own.
- *
- * @throws ApiError 403
- */
-export function permitAddress(
-  caller: Caller,
-  field: string,
-  address: string,
-  wallets: readonly Pick<ManagedWallet, "address" | "collectionAddress">[],
-): void {
-  const isOwn = wallets.some(
-    (wallet) => address === wallet.address || address === wallet.collectionAddress,
-  );
-  const isNamed = caller.scope?.returnAddresses.includes(address);
-  if (caller.permission === "Admin" || isOwn || isNamed) return;
-  throw new ApiError(
-    "permission_missing",
-    `${field}: must be the wallet's own address, its collectionAddress, or one of the API key's returnAddresses`,
-  );
 }

@@ -17,6 +17,8 @@ export interface Purchases {
   /** Payment key hashes, hex. */
   buyerVkey: string;
   sellerVkey: string | null;
+  /** The sellers that the API key may bill for; null: any. */
+  sellerVkeys: readonly string[] | null;
   month: Month;
 }
 
@@ -101,7 +103,7 @@ export function uninvoicedParams(
  * than an invoice covers. Rows: `BillableRow`. Parameters: see `uninvoicedParams`.
  */
 export function selectBillable(
-  { network, buyerVkey, sellerVkey, month }: Purchases,
+  { network, buyerVkey, sellerVkey, sellerVkeys, month }: Purchases,
   removed: Readonly<Record<string, number>>,
   now: number,
 ): Statement {
@@ -109,6 +111,7 @@ export function selectBillable(
     `SELECT ${BILLABLE_COLUMNS}, NULL AS baseId FROM escrow INDEXED BY escrow_billed
      WHERE ${UNINVOICED} AND ${BUYER_VKEY} = ?5
        AND (?6 IS NULL OR terms->>'sellerVkey' = ?6)
+       AND (?8 IS NULL OR terms->>'sellerVkey' IN (SELECT value FROM json_each(?8)))
      UNION ALL
      SELECT ${BILLABLE_COLUMNS}, base_id FROM invoice_base
        JOIN invoiced_payment ON invoiced_payment.base_id = invoice_base.id
@@ -116,12 +119,14 @@ export function selectBillable(
          ON escrow.identifier_hash = invoiced_payment.identifier_hash
          AND escrow.contract_address = invoiced_payment.contract_address
      WHERE ${COUNTS} AND invoice_base.network = ?1 AND buyer_vkey = ?5 AND month = ?7
-       AND (?6 IS NULL OR seller_vkey = ?6) AND invoiced_payment.network = ?1
+       AND (?6 IS NULL OR seller_vkey = ?6)
+       AND (?8 IS NULL OR seller_vkey IN (SELECT value FROM json_each(?8))) AND invoiced_payment.network = ?1
      ORDER BY billableAt, identity LIMIT ${MOST_PAYMENTS + 1}`,
     ...uninvoicedParams(network, month, removed, now),
     buyerVkey,
     sellerVkey,
     month.text,
+    sellerVkeys && JSON.stringify(sellerVkeys),
   );
 }
 

@@ -6,6 +6,7 @@ import { ApiError } from "../../http/errors.ts";
 import { idempotently, type Remember } from "../../http/idempotency.ts";
 import { registeredNames } from "../../registry/read-entries.ts";
 import { removedSources } from "../../sources/active.ts";
+import { scopedVkeys } from "../../wallets/managed/find.ts";
 import { type Conversion, fingerprintOf } from "../content.ts";
 import { parseMonth } from "../month.ts";
 import { invoiceXml, whyNoXml } from "../pdf/cii.ts";
@@ -76,6 +77,7 @@ export async function issueMonthly(
     network,
     buyerVkey: request.buyerWalletVkey.toLowerCase(),
     sellerVkey: request.sellerWalletVkey?.toLowerCase() ?? null,
+    sellerVkeys: await scopedVkeys(core, c.var.caller, network),
     month,
   };
   const issued = await idempotently<Issued>(c, database, now, async (remember) => {

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
 import { BUYER_VKEY } from "../../escrow/billable.ts";
+import { withinScope } from "../../escrow/reads/scope.ts";
 import type { Caller } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import type { invoiceRecord, uninvoicedPayment } from "../answer-schemas.ts";
@@ -20,14 +21,16 @@ import { DOCUMENT_COLUMNS, type DocumentRow, documentOfRow, pdfOf } from "./docu
 
 /**
  * Documents of a month, newest first: the current invoice of each base, or all documents of one
- * base. A key that is not an Admin's sees those it requested.
+ * base. A key that is not an Admin's sees those it requested, of the sellers that it may bill for.
  *
+ * @param sellerVkeys - the only sellers, by payment key hash; null: any
  * @param database - with `writes: "idempotent"`: a document not yet rendered is rendered when
  *   requested
  */
 export async function listInvoices(
   database: Database,
   caller: Caller,
+  sellerVkeys: readonly string[] | null,
   query: z.output<typeof listQuery>,
 ): Promise<z.input<typeof invoiceRecord>[]> {
   const params: unknown[] = [query.network, query.month];
@@ -39,6 +42,10 @@ export async function listInvoices(
   if (query.invoiceBaseId !== undefined) filter("invoice_base.id =", query.invoiceBaseId);
   else where.push("kind = 'Invoice'", `NOT ${IS_CANCELLED}`);
   if (caller.permission !== "Admin") filter("created_by_id =", caller.id);
+  if (sellerVkeys !== null) {
+    params.push(JSON.stringify(sellerVkeys));
+    where.push(`invoice_base.seller_vkey IN (SELECT value FROM json_each(?${params.length}))`);
+  }
   if (query.cursorId !== undefined) filter("invoice_document.id <", query.cursorId);
   params.push(query.limit);
   const rows = await database.all<
@@ -114,13 +121,15 @@ const IS_CANCELLED = `(kind = 'Invoice' AND EXISTS (SELECT 1 FROM invoice_docume
     AND later.revision = invoice_document.revision))`;
 
 /**
- * Payments that became billable in a month and are on no invoice, newest first.
+ * Payments that became billable in a month and are on no invoice, newest first, of the wallets that
+ * the API key may use.
  *
  * @param removed - when sources of the network were removed, epoch milliseconds by id
  * @param now - epoch milliseconds: what becomes billable later is left out
  */
 export async function listUninvoiced(
   database: Database,
+  { scope }: Pick<Caller, "scope">,
   query: z.output<typeof missingQuery>,
   removed: Readonly<Record<string, number>>,
   now: number,
@@ -133,6 +142,7 @@ export async function listUninvoiced(
     params.push(value);
     return `AND ${condition} ?${params.length}`;
   };
+  const permitted = withinScope(scope, (ids) => `?${params.push(ids)}`);
   const rows = await database.all<
     BillableRow & {
       blockchainIdentifier: string;
@@ -146,7 +156,7 @@ export async function listUninvoiced(
        on_chain_state AS onChainState, escrow.created_at AS createdAt,
        ${BUYER_VKEY} AS buyerVkey
      FROM escrow ${query.buyerWalletVkey === undefined ? "" : "INDEXED BY escrow_billed"}
-     WHERE ${UNINVOICED}
+     WHERE ${UNINVOICED} ${permitted === null ? "" : `AND ${permitted}`}
        ${filter(`${BUYER_VKEY} =`, query.buyerWalletVkey?.toLowerCase())}
        ${filter("escrow.id <", query.cursorId)}
      ORDER BY escrow.id DESC LIMIT ?${params.push(query.limit)}`,

@@ -1,6 +1,8 @@
 import { and, asc, eq, inArray, isNull } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
 import type { Database } from "../../db/client.ts";
+import { mayUse } from "../../http/authenticate.ts";
+import type { Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { managedWallet, type WalletRole, type WalletRow } from "./tables.ts";
 
@@ -28,6 +30,54 @@ export async function findWallet(
   if (!row) return undefined;
   const { mnemonic: _, ...wallet } = row;
   return wallet;
+}
+
+/**
+ * The managed wallet of a payment key hash that a key may use.
+ *
+ * @param vkey - hex
+ * @returns undefined for a wallet that the key is not bound to, as for one that does not exist
+ */
+export async function findScopedWallet(
+  core: Database,
+  { scope }: Pick<Caller, "scope">,
+  network: Network,
+  vkey: string,
+  role?: WalletRole,
+): Promise<ManagedWallet | undefined> {
+  const wallet = await findWallet(core, network, vkey, role);
+  return wallet && mayUse(scope, wallet.id) ? wallet : undefined;
+}
+
+/**
+ * The payment key hashes (hex) of the wallets on a network that a key is bound to, removed ones
+ * included.
+ *
+ * @returns null for a key that is bound to no wallets
+ */
+export async function scopedVkeys(
+  core: Database,
+  { scope }: Pick<Caller, "scope">,
+  network: Network,
+): Promise<readonly string[] | null> {
+  if (!scope?.walletIds) return null;
+  const rows = await core.all<{ vkey: string }>(
+    `SELECT DISTINCT vkey FROM managed_wallet
+     WHERE network = ?1 AND id IN (SELECT value FROM json_each(?2))`,
+    network,
+    JSON.stringify(scope.walletIds),
+  );
+  return rows.map(({ vkey }) => vkey);
+}
+
+/** Whether a source has a wallet in use that a key may use; of a key that is bound to none, always. */
+export async function isSourceInScope(
+  core: Database,
+  { scope }: Pick<Caller, "scope">,
+  sourceId: string,
+): Promise<boolean> {
+  if (!scope?.walletIds) return true;
+  return (await walletsOf(core, [sourceId])).some(({ id }) => mayUse(scope, id));
 }
 
 /** The wallets in use of some sources, in the order in which they were added. */

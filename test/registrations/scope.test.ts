@@ -1,0 +1,106 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { LEAST_FUNDING } from "../../src/registrations/token.ts";
+import { emptyTables } from "../support/app.ts";
+import { insertKey } from "../support/keys.ts";
+import { RegistrationDesk, type ShownRegistration } from "../support/registry/registration.ts";
+
+beforeEach(emptyTables);
+
+const KINDS = [
+  ["an agent", "/registry"],
+  ["an inbox agent", "/inbox-agents"],
+] as const;
+
+/** A source whose first selling wallet a key is bound to, and whose second it is not. */
+async function boundKey(options: { returnAddresses?: string[] } = {}) {
+  const desk = await RegistrationDesk.open();
+  const idOf = (vkey: string) =>
+    env.DB.prepare("SELECT id FROM managed_wallet WHERE vkey = ?").bind(vkey).first<string>("id");
+  const [own, other] = desk.sellers;
+  const walletLimit = [(await idOf(own.vkey)) ?? ""];
+  const token = await insertKey({ canPay: true, walletLimit, ...options });
+  const register = (path: string, overrides: object, asked = token) =>
+    desk.ask("POST", path, { ...desk.agent(overrides), agentSlug: "an-agent" }, { token: asked });
+  const list = async (path: string) => {
+    const query = `${path}?network=Preprod`;
+    return (await desk.ask<{ Assets: ShownRegistration[] }>("GET", query, null, { token })).data
+      .Assets;
+  };
+  return { desk, own, other, token, register, list };
+}
+
+describe.each(KINDS)("A key that is bound to a wallet, registering %s,", (_, path) => {
+  it("mints from its own wallet", async () => {
+    const { own, register, list } = await boundKey();
+    const { status, data } = await register(path, { sellingWalletVkey: own.vkey });
+    expect(status).toBe(200);
+    expect(await list(path)).toMatchObject([{ id: data.id }]);
+  });
+
+  it("finds another wallet as little as one that does not exist", async () => {
+    const { desk, other, register } = await boundKey();
+    const refused = await register(path, { sellingWalletVkey: other.vkey });
+    expect(refused.status).toBe(404);
+    const unknown = await register(path, { sellingWalletVkey: "00".repeat(28) });
+    expect(refused.message).toBe(unknown.message);
+    await desk.settle(other);
+    expect(await desk.tokens()).toMatchObject({ minted: 0 });
+  });
+
+  it("sends the token to no stranger's address", async () => {
+    const { own, other, register } = await boundKey();
+    const body = { sellingWalletVkey: own.vkey, recipientWalletAddress: other.address };
+    const refused = await register(path, body);
+    expect(refused.status).toBe(403);
+    expect(refused.message).toMatch(/^recipientWalletAddress: /);
+  });
+
+  it("sends the token to one of its returnAddresses", async () => {
+    const { desk, own, other, register } = await boundKey();
+    const token = await insertKey({ canPay: true, returnAddresses: [other.address] });
+    const body = { sellingWalletVkey: own.vkey, recipientWalletAddress: other.address };
+    expect((await register(path, body, token)).status).toBe(200);
+    await desk.settle(own);
+    expect(await desk.tokens()).toMatchObject({ minted: 1 });
+  });
+
+  it("sends no more of the native coin than the token's output needs", async () => {
+    const { own, register } = await boundKey();
+    const body = (amount: bigint) => ({
+      sellingWalletVkey: own.vkey,
+      sendFundingMinorUnit: String(amount),
+    });
+    const refused = await register(path, body(LEAST_FUNDING + 1n));
+    expect(refused.status).toBe(403);
+    expect(refused.message).toMatch(/^sendFundingMinorUnit: must be at most 5000000/);
+    expect((await register(path, body(LEAST_FUNDING))).status).toBe(200);
+    expect((await register(path, body(LEAST_FUNDING + 1n), env.ADMIN_KEY)).status).toBe(200);
+  });
+
+  it("sees and ends no registration of another wallet", async () => {
+    const { desk, other, token, register, list } = await boundKey();
+    const { data } = await register(path, { sellingWalletVkey: other.vkey }, env.ADMIN_KEY);
+    await desk.settle(other);
+    expect(await list(path)).toEqual([]);
+    const { agentIdentifier } = await desk.shown(data.id, path);
+    const end = (identifier: string | null) =>
+      desk.ask(
+        "POST",
+        `${path}/deregister`,
+        { network: "Preprod", agentIdentifier: identifier },
+        { token },
+      );
+    const [refused, unknown] = [await end(agentIdentifier), await end(`${"00".repeat(40)}`)];
+    expect([refused.status, refused.message]).toEqual([404, unknown.message]);
+  });
+});
+
+it("A key of another network removes a registration as little as one that does not exist", async () => {
+  const { desk, own, register } = await boundKey();
+  const { data } = await register("/registry", { sellingWalletVkey: own.vkey }, env.ADMIN_KEY);
+  const token = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
+  const remove = (id: string) => desk.ask("DELETE", "/registry", { id }, { token });
+  const [refused, unknown] = [await remove(data.id), await remove("nothing")];
+  expect([refused.status, refused.message]).toEqual([404, unknown.message]);
+});
