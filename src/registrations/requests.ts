@@ -1,3 +1,4 @@
+import { isOverSpending } from "../api-keys/spending.ts";
 import { parseAddress } from "../chain/address.ts";
 import type { Network } from "../chain/network.ts";
 import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
@@ -15,6 +16,7 @@ import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
 import { findScopedWallet, type ManagedWallet, scopedVkeys } from "../wallets/managed/find.ts";
 import { permitAddress } from "../wallets/managed/permit-address.ts";
 import { wakeWallet } from "../wallets/wake.ts";
+import { chargeFunding, fundingLeaving } from "./funding-charge.ts";
 import { mayDelete, mayDeregister, type RegistrationKind } from "./states.ts";
 import {
   findRegistration,
@@ -87,6 +89,7 @@ export async function requestRegistration<Shown>(
       walletVkey: wallet.vkey,
       recipient,
       sendFunding: body.sendFundingMinorUnit,
+      fundingCharged: null,
       seed: null,
       tx: null,
       txCbor: null,
@@ -105,8 +108,14 @@ export async function requestRegistration<Shown>(
       c,
       database,
       { action: `${AUDIT_NAMES[kind]}.register`, target: row.id, detail, now },
-      [...(await remember(record)), insertRegistration(database, row)],
-    );
+      [
+        ...(await remember(record)),
+        insertRegistration(database, row),
+        ...chargeFunding(caller, row),
+      ],
+    ).catch((error: unknown) => {
+      throw isOverSpending(error) ? spendingLimitExceeded(row) : error;
+    });
     await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
     return record;
   });
@@ -178,7 +187,7 @@ export async function requestDeregistration<Shown>(
   const record = show({ ...row, ...change, updatedAt: now });
   await commitMove(c, database, row, `${AUDIT_NAMES[kind]}.deregister`, now, [
     ...(await remember(record)),
-    updateRegistration(database, row, change, now),
+    ...updateRegistration(database, row, change, now),
   ]);
   await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
   return record;
@@ -204,7 +213,7 @@ export async function removeRegistration(
   if (!mayDelete(row.state))
     throw new ApiError("wrong_state", `id: the registration is in the state ${row.state}`);
   await commitMove(c, database, row, `${AUDIT_NAMES[kind]}.delete`, now, [
-    updateRegistration(database, row, {}, now),
+    ...updateRegistration(database, row, {}, now),
     statement("DELETE FROM registration WHERE id = ?", id),
   ]);
   return row;
@@ -296,6 +305,13 @@ function permitFunding({ permission }: Caller, amount: string | null): void {
   throw new ApiError(
     "permission_missing",
     `sendFundingMinorUnit: must be at most ${LEAST_FUNDING}, which the token's output needs; an Admin may send more`,
+  );
+}
+
+function spendingLimitExceeded(row: RegistrationRow): ApiError {
+  return new ApiError(
+    "spending_limit_exceeded",
+    `recipientWalletAddress: the API key's spending limits do not cover the ${fundingLeaving(row)} minor units that go with the token`,
   );
 }
 

@@ -63,12 +63,12 @@ export const registrationFields = {
   ),
   recipientWalletAddress: described(
     bech32Address().nullable().default(null),
-    "Who gets the token; null: the selling wallet, which alone can deregister.",
+    "Who gets the token; null: the selling wallet, which alone can deregister. Without Admin, one of the wallet's or the key's own addresses.",
     WALLET_ADDRESS,
   ),
   sendFundingMinorUnit: described(
     amount.nullable().default(null),
-    "Native coin that goes with the token, in minor units; raised to 5000000.",
+    "Native coin that goes with the token, in minor units; raised to 5000000, and without Admin at most that. What leaves the wallet counts against the key's `spendingLimits`.",
     "5000000",
   ),
 };
@@ -321,5 +321,6 @@ export const DEREGISTRATION_ERRORS = {
   504: "The chain provider did not answer in time.",
 };
 export const REGISTRATION_ERRORS = {
+  402: "The API key's spending limits do not cover what goes with the token.",
   404: "No payment source sells with this wallet.",
 };

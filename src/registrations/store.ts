@@ -5,30 +5,14 @@ import { newId } from "../db/id.ts";
 import { nextRevision } from "../db/revision.ts";
 import { walletsDueIn } from "../wallets/due.ts";
 import { reopenTransactions } from "../wallets/spending/stored/transactions.ts";
+import { returnFunding } from "./funding-charge.ts";
 import type { RegistrationKind, RegistrationState } from "./states.ts";
-import { type RegistrationRow, registration } from "./tables.ts";
+import { type RegistrationChange, type RegistrationRow, registration } from "./tables.ts";
 
 /** The registration was changed since it was read: read it again, then decide. */
 export class StaleRegistration extends Error {
   override name = "StaleRegistration";
 }
-
-/** Columns that change during a registration's life. */
-export type RegistrationChange = Partial<
-  Pick<
-    RegistrationRow,
-    | "state"
-    | "error"
-    | "agentIdentifier"
-    | "wallet"
-    | "walletVkey"
-    | "seed"
-    | "tx"
-    | "failures"
-    | "dueAt"
-    | "lastCheckedAt"
-  >
->;
 
 /** The statement that inserts a registration. */
 export function insertRegistration(db: Database, row: typeof registration.$inferInsert): Statement {
@@ -36,8 +20,8 @@ export function insertRegistration(db: Database, row: typeof registration.$infer
 }
 
 /**
- * The statement that updates a registration as it was read; it aborts its batch when the row has
- * changed.
+ * The statements that update a registration as it was read; they abort their batch when the row has
+ * changed. A change that ends a registration without a token gives back what it charged.
  *
  * @param op - identifies the write, so that one whose answer was lost can be told from a stale one
  */
@@ -47,8 +31,8 @@ export function updateRegistration(
   change: RegistrationChange,
   now: number,
   op: string = newId(now),
-): Statement {
-  return db.orm
+): Statement[] {
+  const update = db.orm
     .update(registration)
     .set({
       ...change,
@@ -58,6 +42,7 @@ export function updateRegistration(
     })
     .where(eq(registration.id, row.id))
     .toSQL();
+  return [update, ...returnFunding(row, change)];
 }
 
 /**
@@ -75,7 +60,7 @@ export async function moveRegistration(
 ): Promise<RegistrationRow> {
   const op = newId(now);
   try {
-    await db.batch([updateRegistration(db, row, change, now, op)]);
+    await db.batch(updateRegistration(db, row, change, now, op));
   } catch (error) {
     if (!violates(error, "registration.rev")) throw error;
     const current = await readRegistration(db, row.id);

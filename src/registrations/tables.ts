@@ -38,6 +38,8 @@ export const registration = sqliteTable(
     recipient: text("recipient", { mode: "json" }).$type<WalletName>(),
     /** Native minor units sent with the token, decimal text; null: the minimum. */
     sendFunding: text("send_funding"),
+    /** What was charged to its key's spending limits, native minor units; null: nothing. */
+    fundingCharged: text("funding_charged"),
     /**
      * `<transaction>#<index>` of the output from which the token's name is derived: that of the
      * wallet's line which the transaction spends.
@@ -69,3 +71,20 @@ export const registration = sqliteTable(
 );
 
 export type RegistrationRow = typeof registration.$inferSelect;
+
+/** Columns that change during a registration's life. */
+export type RegistrationChange = Partial<
+  Pick<
+    RegistrationRow,
+    | "state"
+    | "error"
+    | "agentIdentifier"
+    | "wallet"
+    | "walletVkey"
+    | "seed"
+    | "tx"
+    | "failures"
+    | "dueAt"
+    | "lastCheckedAt"
+  >
+>;

@@ -13,11 +13,10 @@ import { openPurpose, type Purpose, purposeOfState, rowIdOf, taskIdOf } from "./
 import {
   dueRegistrations,
   moveRegistration,
-  type RegistrationChange,
   readRegistrations,
   updateRegistration,
 } from "./store.ts";
-import type { RegistrationRow } from "./tables.ts";
+import type { RegistrationChange, RegistrationRow } from "./tables.ts";
 import { transactionsBefore } from "./taken-over.ts";
 import type { RegistrationTransaction } from "./token.ts";
 import {
@@ -109,7 +108,7 @@ export function registrationWork(
         const asMade = move.transaction.phase === "Stored" && rows.get(rowIdOf(move.task.id));
         const row = asMade || found.find(({ id }) => id === rowIdOf(move.task.id));
         const change = row && changeBy(row, move, now);
-        return row && change ? [updateRegistration(db, row, change, now)] : [];
+        return row && change ? updateRegistration(db, row, change, now) : [];
       });
     },
 

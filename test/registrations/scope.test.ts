@@ -104,3 +104,61 @@ it("A key of another network removes a registration as little as one that does n
   const [refused, unknown] = [await remove(data.id), await remove("nothing")];
   expect([refused.status, refused.message]).toEqual([404, unknown.message]);
 });
+
+describe("A key with spendingLimits, registering an agent for one of its returnAddresses,", () => {
+  async function limitedKey(amount: string) {
+    const desk = await RegistrationDesk.open();
+    const [, { address }] = desk.sellers;
+    const token = await insertKey({
+      canPay: true,
+      returnAddresses: [address],
+      spendingLimits: [{ network: "Preprod", unit: "", amount }],
+    });
+    const register = (overrides: object) => desk.register(overrides, { token });
+    const spent = () => env.DB.prepare("SELECT spent FROM key_spending").first<number>("spent");
+    return { desk, address, register, spent };
+  }
+
+  it("is charged what leaves the wallet, up to the limit", async () => {
+    const { address, register, spent } = await limitedKey(String(2n * LEAST_FUNDING - 1n));
+    expect((await register({ recipientWalletAddress: address })).status).toBe(200);
+    expect(await spent()).toBe(Number(LEAST_FUNDING));
+    const refused = await register({ recipientWalletAddress: address });
+    expect([refused.status, refused.message]).toEqual([
+      402,
+      expect.stringMatching(/^recipientWalletAddress: .* spending limits do not cover the 5000000/),
+    ]);
+    expect(await spent()).toBe(Number(LEAST_FUNDING));
+    const { results } = await env.DB.prepare("SELECT id FROM registration").all();
+    expect(results).toHaveLength(1);
+  });
+
+  it("is charged nothing for a token that stays in the wallet", async () => {
+    const { desk, register, spent } = await limitedKey("0");
+    const [{ address }] = desk.sellers;
+    for (const recipientWalletAddress of [null, address])
+      expect((await register({ recipientWalletAddress })).status).toBe(200);
+    expect(await spent()).toBeNull();
+  });
+
+  it("gets the charge back, once, when no token is minted", async () => {
+    const { desk, address, register, spent } = await limitedKey(String(LEAST_FUNDING));
+    const { data } = await register({ recipientWalletAddress: address });
+    await env.DB.prepare("UPDATE payment_source SET deleted_at = 1").run();
+    await desk.settle();
+    expect(await desk.shown(data.id)).toMatchObject({ state: "RegistrationFailed" });
+    expect(await spent()).toBe(0);
+    await desk.settle();
+    expect(await spent()).toBe(0);
+  });
+
+  it("keeps the charge while a transaction may still land", async () => {
+    const { desk, address, register, spent } = await limitedKey(String(LEAST_FUNDING));
+    await register({ recipientWalletAddress: address });
+    await desk.chain.faults({ match: "/tx/submit", truncate: true });
+    await desk.work();
+    await env.DB.prepare("UPDATE payment_source SET deleted_at = 1").run();
+    await desk.settle();
+    expect(await spent()).toBe(Number(LEAST_FUNDING));
+  });
+});

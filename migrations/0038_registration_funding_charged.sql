@@ -1,0 +1,1 @@
+ALTER TABLE `registration` ADD `funding_charged` text;

@@ -1,0 +1,53 @@
+import { giveSpendingBack, spend } from "../api-keys/spending.ts";
+import { type Statement, statement } from "../db/client.ts";
+import type { Caller } from "../http/context.ts";
+import type { RegistrationChange, RegistrationRow } from "./tables.ts";
+import { LEAST_FUNDING } from "./token.ts";
+
+/** Native minor units that leave the wallet with a token; 0 when it stays in the wallet. */
+export function fundingLeaving({
+  wallet,
+  recipient,
+  sendFunding,
+}: Pick<RegistrationRow, "wallet" | "recipient" | "sendFunding">): bigint {
+  if (recipient === null || recipient.address === wallet.address) return 0n;
+  const asked = BigInt(sendFunding ?? 0);
+  return asked > LEAST_FUNDING ? asked : LEAST_FUNDING;
+}
+
+/**
+ * Charges what leaves the wallet with a token to the key's `spendingLimits`, and notes what was
+ * charged. For the batch that inserts the registration, after it; beyond the limit the batch aborts.
+ */
+export function chargeFunding(caller: Caller, row: RegistrationRow): Statement[] {
+  const amount = fundingLeaving(row);
+  const charges = amount > 0n ? spend(caller, row.network, [{ unit: "", amount }]) : [];
+  if (charges.length === 0) return [];
+  return [
+    ...charges,
+    // The caller is cached: only a key that has limits now was charged.
+    statement(
+      `UPDATE registration SET funding_charged = ?2 WHERE id = ?1 AND EXISTS (
+         SELECT 1 FROM api_key WHERE id = ?3 AND spending_limits IS NOT NULL)`,
+      row.id,
+      String(amount),
+      caller.id,
+    ),
+  ];
+}
+
+/**
+ * Gives back what a registration charged, for the batch of the change that ends it without a token.
+ * A transaction that may still land keeps the charge.
+ */
+export function returnFunding(row: RegistrationRow, change: RegistrationChange): Statement[] {
+  const { tx = row.tx, state } = change;
+  if (state !== "RegistrationFailed" || row.fundingCharged === null) return [];
+  if (tx?.status === "Pending") return [];
+  return [
+    ...giveSpendingBack(row.createdById, row.network, [
+      { unit: "", amount: BigInt(row.fundingCharged) },
+    ]),
+    statement("UPDATE registration SET funding_charged = NULL WHERE id = ?", row.id),
+  ];
+}
