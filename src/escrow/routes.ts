@@ -20,7 +20,6 @@ const SIDES = {
     data: z.object({ Purchases: described(z.array(purchaseRecord), "The purchases.") }),
     record: purchaseRecord,
     change: purchaseChange,
-    diffStatus: "success",
   },
   payment: {
     tag: "Payments",
@@ -28,9 +27,8 @@ const SIDES = {
     data: z.object({ Payments: described(z.array(paymentRecord), "The payments.") }),
     record: paymentRecord,
     change: paymentChange,
-    diffStatus: "Success",
   },
-} as const satisfies Record<Side, { diffStatus: SuccessStatus; [key: string]: unknown }>;
+} as const satisfies Record<Side, object>;
 
 interface Diff {
   path: string;
@@ -40,6 +38,7 @@ interface Diff {
   what: string;
   /** Follows `diffPurchases` or `diffPayments` in the operation's id. */
   by: string;
+  status: Record<Side, SuccessStatus>;
 }
 
 const DIFFS: Diff[] = [
@@ -47,6 +46,7 @@ const DIFFS: Diff[] = [
     path: "/diff/onchain-state-or-result",
     stamp: "chain_changed_at",
     by: "ByOnChainStateOrResult",
+    status: { purchase: "success", payment: "Success" },
     shownAs: "onChainStateOrResultLastChangedAt",
     what: "on-chain state or result hash",
   },
@@ -54,6 +54,7 @@ const DIFFS: Diff[] = [
     path: "/diff/next-action",
     stamp: "action_changed_at",
     by: "ByNextAction",
+    status: { purchase: "success", payment: "success" },
     shownAs: "nextActionLastChangedAt",
     what: "next action",
   },
@@ -61,6 +62,7 @@ const DIFFS: Diff[] = [
     path: "/diff",
     stamp: "changed_at",
     by: "",
+    status: { purchase: "success", payment: "success" },
     shownAs: "nextActionOrOnChainStateOrResultLastChangedAt",
     what: "next action, on-chain state or result hash",
   },
@@ -71,7 +73,7 @@ export function escrowRoutes() {
   const router = createRouter();
 
   for (const side of ["purchase", "payment"] as const) {
-    const { tag, list, data, diffStatus, record, change } = SIDES[side];
+    const { tag, list, data, record, change } = SIDES[side];
     const prefix = side === "purchase" ? "PURCHASE" : "PAYMENT";
 
     router.events.push(
@@ -88,7 +90,7 @@ export function escrowRoutes() {
       },
     );
 
-    for (const { path, stamp, shownAs, what, by } of DIFFS) {
+    for (const { path, stamp, shownAs, what, by, status } of DIFFS) {
       serve(
         router,
         {
@@ -104,7 +106,7 @@ export function escrowRoutes() {
           description: diffPaging(shownAs, "lastUpdate", side === "purchase" ? "at" : "after"),
           query: diffQuery,
           data,
-          status: diffStatus,
+          status: status[side],
         },
         async (c, { query }) => {
           const session = readSession(c, query.network);
@@ -115,7 +117,7 @@ export function escrowRoutes() {
           });
           return textAnswer(
             c,
-            `{"status":"${diffStatus}","data":{"${list}":[${records}]}}`,
+            `{"status":"${status[side]}","data":{"${list}":[${records}]}}`,
             session,
           );
         },

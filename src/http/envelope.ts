@@ -1,6 +1,6 @@
 /**
- * `status` of an answer. The interface prints `Success` for the webhook list and update, the
- * payment diffs and the monthly invoice; everything else has `success`.
+ * `status` of an answer. GET and PATCH /webhooks, GET /payment/diff/onchain-state-or-result and
+ * POST /invoice/monthly print `Success`; every other operation prints `success`.
  */
 export type SuccessStatus = "success" | "Success";
 

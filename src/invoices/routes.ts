@@ -87,7 +87,6 @@ export function invoiceRoutes() {
       body: internalBody,
       idempotent: true,
       data: issuedInvoice,
-      status: "Success",
       errors: ERRORS,
     },
     async (c, { body }) => issueMonthly(c, body.network, body, Date.now()),
