@@ -48,8 +48,15 @@ export class ApiError extends Error {
     this.headers = {
       ...(options.retryAfter !== undefined && { "retry-after": String(options.retryAfter) }),
       ...(options.allow && { allow: options.allow.join(", ") }),
+      ...(this.status === 401 && { "www-authenticate": challengeOf(this.code) }),
     };
   }
+}
+
+/** RFC 6750 §3: names the required scheme, and the error unless the request has no key at all. */
+function challengeOf(code: ErrorCode): string {
+  const challenge = 'Bearer realm="agent-payment-service"';
+  return code === "missing_key" ? challenge : `${challenge}, error="invalid_token"`;
 }
 
 /** Answers an error, and logs it when it is ours or a dependency's. */

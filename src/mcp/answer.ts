@@ -35,6 +35,12 @@ class RpcError extends Error {
   }
 }
 
+/** Whether a message begins a conversation. */
+export function isInitialization(message: unknown): boolean {
+  const parsed = request.safeParse(message);
+  return parsed.success && parsed.data.method === "initialize";
+}
+
 /**
  * Answers one message of the Model Context Protocol; null for a notification. Nothing is kept between
  * messages: any isolate answers any of them.

@@ -25,9 +25,11 @@ export function mcpRoutes(dispatch: Dispatch): Hono<AppEnv> {
       await rateLimit(c);
       const message = await readJson(c);
       // Loaded by the first message: others do not pay for it.
-      const { answerMessage, PROTOCOL_VERSIONS } = await import("./answer.ts");
+      const { answerMessage, isInitialization, PROTOCOL_VERSIONS } = await import("./answer.ts");
       const version = c.req.header("mcp-protocol-version");
-      if (version !== undefined && !PROTOCOL_VERSIONS.some((one) => one === version))
+      const isKnown = version === undefined || PROTOCOL_VERSIONS.some((one) => one === version);
+      // The body of an initialization negotiates the version: the header binds the messages after it.
+      if (!isKnown && !isInitialization(message))
         throw new ApiError(
           400,
           `mcp-protocol-version: must be one of ${PROTOCOL_VERSIONS.join(", ")}`,

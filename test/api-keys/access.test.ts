@@ -61,6 +61,26 @@ function expected(access: EndpointCase["access"], caller: CallerName): number {
   return allowed[access].includes(caller) ? 0 : 403;
 }
 
+const KEYED = ENDPOINTS.filter(({ access }) => access !== "none");
+
+it.each(KEYED.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const))(
+  "%s names the scheme of the key in every 401 (RFC 9110 §15.5.2)",
+  async (_, { method, path }) => {
+    for (const [token, error] of [
+      [null, ""],
+      [tokens.unknown, ', error="invalid_token"'],
+      [tokens.revoked, ', error="invalid_token"'],
+    ] as const) {
+      const headers = token === null ? {} : { token };
+      const answer = await app.request(`/api/v1${path}`, { method, headers }, env);
+      expect(answer.status).toBe(401);
+      expect(answer.headers.get("www-authenticate")).toBe(
+        `Bearer realm="agent-payment-service"${error}`,
+      );
+    }
+  },
+);
+
 describe.each(
   ENDPOINTS.map((endpoint) => ({ title: `${endpoint.method} ${endpoint.path}`, endpoint })),
 )("$title", ({ endpoint }) => {

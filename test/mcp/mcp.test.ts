@@ -274,11 +274,37 @@ describe("POST /mcp", () => {
     };
     const answered = await createApp().request("/mcp", init, env);
     expect(answered.status).toBe(status);
+    if (status === 401)
+      expect(answered.headers.get("www-authenticate")).toBe(
+        `Bearer realm="agent-payment-service"${what === "no key" ? "" : ', error="invalid_token"'}`,
+      );
     if (status === 200)
       expect(await answered.json()).toMatchObject({
         error: { code: -32600 - Number(what !== "no request") },
       });
   });
+
+  it.each([
+    ["2025-06-18", "1999-01-01", "2025-06-18"],
+    ["2099-01-01", "2099-01-01", "2025-11-25"],
+    ["2025-03-26", undefined, "2025-03-26"],
+  ])(
+    "initialize negotiates the version %s of its body, whatever the header %s says",
+    async (protocolVersion, header, answered) => {
+      const token = await insertKey({});
+      const body = JSON.stringify({
+        ...{ jsonrpc: "2.0", id: 1, method: "initialize" },
+        params: { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1" } },
+      });
+      const headers = {
+        authorization: `Bearer ${token}`,
+        ...(header !== undefined && { "mcp-protocol-version": header }),
+      };
+      const answer = await createApp().request("/mcp", { method: "POST", headers, body }, env);
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toMatchObject({ result: { protocolVersion: answered } });
+    },
+  );
 
   it("answers 405 to what is no POST: there are no streams and no sessions", async () => {
     const answered = await createApp().request("/mcp", {}, env);

@@ -87,7 +87,5 @@ export function adminErrorResponse(
       method: c.req.method,
     },
   };
-  // RFC 9110 §11.6.1: a 401 names the required scheme.
-  const challenge = status === 401 ? { "www-authenticate": "Bearer" } : {};
-  return c.json(body, status, { ...known.headers, ...challenge });
+  return c.json(body, status, known.headers);
 }

@@ -35,6 +35,12 @@ export const RESPONSE_HEADERS = {
     schema: { type: "integer", minimum: 1 },
     example: 10,
   },
+  "WWW-Authenticate": {
+    description:
+      "The scheme that an API key is sent with (RFC 6750); `error` tells a key that is not valid.",
+    schema: { type: "string", pattern: "^Bearer " },
+    example: 'Bearer realm="agent-payment-service", error="invalid_token"',
+  },
   "X-D1-Bookmark": {
     description:
       "How new the answer is. Sent back with a later request, it gets an answer at least as new.",

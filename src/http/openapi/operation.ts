@@ -79,6 +79,7 @@ function errorAnswers(declared: Declaration, renderer: Renderer): JsonSchema {
       const more = [
         ...(MAY_WAIT.has(status) ? (["Retry-After"] as const) : []),
         ...(status === 429 ? (["RateLimit"] as const) : []),
+        ...(status === 401 ? (["WWW-Authenticate"] as const) : []),
       ];
       return [
         text,

@@ -139,6 +139,7 @@ describe("GET /api/v1/openapi.json", () => {
       for (const { headers } of Object.values(operation.responses))
         expect(headers).toHaveProperty("X-Request-Id");
       expect(operation.responses[429]?.headers).toHaveProperty("Retry-After");
+      if (!open) expect(operation.responses[401]?.headers).toHaveProperty("WWW-Authenticate");
       for (const { $ref, name, description, schema } of operation.parameters ?? [])
         if ($ref === undefined)
           expect(lacking({ ...schema, description: description ?? "" }, name)).toEqual([]);
