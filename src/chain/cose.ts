@@ -1,4 +1,5 @@
 /** COSE_Sign1 (RFC 9052) as produced by wallets that sign data (CIP-8, CIP-30). */
+import { blake2b } from "@noble/hashes/blake2.js";
 import { addressToBytes } from "./address.ts";
 import {
   CborError,
@@ -35,6 +36,10 @@ export interface CoseParts {
   address: Uint8Array | null;
 }
 
+/** CBOR tag of COSE_Sign1 (RFC 9052 §2). */
+const SIGN1_TAG = 18;
+/** Length of blake2b-224, the hash of `hashed` payloads (CIP-8). */
+const DIGEST_LENGTH = 28;
 const ALGORITHM = 1n;
 const KEY_ID = 4n;
 const EDDSA = -8n;
@@ -53,10 +58,11 @@ export function verifyCoseSign1(cose: CoseSignature): (CoseParts & { valid: bool
   return parts && { ...parts, valid: isCoseValid(parts) };
 }
 
-/** Parses a signature, which is cheap. Null when the bytes are not COSE. */
+/** Parses a signature, tagged or not, which is cheap. Null when the bytes are not COSE. */
 export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | null {
   const coseKey = readHex(key);
-  const sign1 = readHex(signature);
+  const outer = readHex(signature);
+  const sign1 = outer?.kind === "tag" && outer.tag === SIGN1_TAG ? outer.content : outer;
   if (coseKey === null || sign1?.kind !== "array" || sign1.items.length !== 4) return null;
   // Only the public key is read: older signers numbered the curve's label otherwise.
   const publicKey = bytesAt(coseKey, PUBLIC_KEY);
@@ -79,6 +85,36 @@ export function readCoseSign1({ signature, key }: CoseSignature): CoseParts | nu
 /** Whether the key signed the payload together with the protected headers. Takes a millisecond. */
 export function isCoseValid({ headers, payload, signature, publicKey }: CoseParts): boolean {
   return isSignedBy(publicKey, signedBytes(headers, payload), signature);
+}
+
+/** What a signature proves about a message. */
+export type CoseVerdict = "signed" | "other message" | "invalid signature";
+
+/**
+ * Decides whether the key signed a message, or its blake2b-224 as hardware wallets do (CIP-8).
+ * The flag `hashed` is not read, because its header is not signed. The payload is a claim: only the
+ * signature proves which of the two was signed.
+ */
+export function verifyCoseMessage(parts: CoseParts, message: Uint8Array): CoseVerdict {
+  if (!isPayloadOf(parts, message)) return "other message";
+  const payloads = [message, digestOf(message)];
+  const isSigned = payloads.some((payload) => isCoseValid({ ...parts, payload }));
+  return isSigned ? "signed" : "invalid signature";
+}
+
+/** Whether the payload is a message or its blake2b-224. Cheap: the signature is not checked. */
+export function isPayloadOf({ payload }: CoseParts, message: Uint8Array): boolean {
+  if (isEqual(payload, message)) return true;
+  return payload.length === DIGEST_LENGTH && isEqual(payload, digestOf(message));
+}
+
+function digestOf(message: Uint8Array): Uint8Array {
+  return blake2b(message, { dkLen: DIGEST_LENGTH });
+}
+
+/** Nothing compared here is secret, so timing may leak. */
+function isEqual(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, index) => byte === b[index]);
 }
 
 /** Signs as a wallet does when asked to sign data with its payment key (CIP-30). */

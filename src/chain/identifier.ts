@@ -1,7 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import lz from "lz-string";
-import { isCoseValid, readCoseSign1, signCoseSign1 } from "./cose.ts";
+import { isPayloadOf, readCoseSign1, signCoseSign1, verifyCoseMessage } from "./cose.ts";
 import { type EscrowDatum, SELLER_NONCE_LENGTH } from "./escrow-datum.ts";
 import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 import { keyHash, type WalletKeys } from "./keys.ts";
@@ -205,12 +205,10 @@ export function verifyTerms(
   if (cose === null) return { ok: false, reason: "the seller's signature is not COSE" };
   if (keyHash(cose.publicKey) !== sellerVkey)
     return { ok: false, reason: "the signing key is not the seller's" };
-  const payload = bytesToHex(cose.payload);
-  const isSigned = contexts.some(
-    (context) => bytesToHex(signedTerms(terms, context).hash) === payload,
-  );
-  if (!isSigned) return { ok: false, reason: "the seller signed other terms" };
-  return isCoseValid(cose)
+  const hashOf = (context: TermsContext) => signedTerms(terms, context).hash;
+  const signed = contexts.find((context) => isPayloadOf(cose, hashOf(context)));
+  if (!signed) return { ok: false, reason: "the seller signed other terms" };
+  return verifyCoseMessage(cose, hashOf(signed)) === "signed"
     ? { ok: true }
     : { ok: false, reason: "the seller's signature is wrong" };
 }

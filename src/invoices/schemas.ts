@@ -190,7 +190,7 @@ const billing = {
 export const monthlyBody = z.object({
   signature: described(
     text(2000).meta({ format: "wallet-signature" }),
-    "COSE_Sign1 (CIP-30 signData) or a bare ed25519 signature, in hex.",
+    "COSE_Sign1 of the message or of its blake2b-224 (CIP-30 signData, CIP-8), or a bare ed25519 signature of the message, in hex.",
     `845869a3012704582082cde2e6948734808e7202f81f5e2fa3e80ae92cf818b4eb${"00".repeat(64)}`,
   ),
   key: described(

@@ -1,10 +1,17 @@
+import { blake2b } from "@noble/hashes/blake2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addressToBytes } from "../../src/chain/address.ts";
-import { signCoseSign1, verifyCoseSign1 } from "../../src/chain/cose.ts";
+import {
+  readCoseSign1,
+  signCoseSign1,
+  verifyCoseMessage,
+  verifyCoseSign1,
+} from "../../src/chain/cose.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
 import { keysFromMnemonic } from "../../src/chain/keys.ts";
+import { FORGED_FORMS, WALLET_FORMS } from "../support/wallet-signatures.ts";
 
 const KEYS = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
 const PAYLOAD = utf8ToBytes("terms");
@@ -71,5 +78,41 @@ describe("COSE_Sign1", () => {
   it("is not valid with a point that is no public key", () => {
     const key = `a1215820${"ff".repeat(32)}`;
     expect(verifyCoseSign1({ ...SIGNED, key })?.valid).toBe(false);
+  });
+});
+
+describe("a wallet's signature of a message", () => {
+  const sign = (payload: Uint8Array) => signCoseSign1(payload, KEYS);
+  const verdictOf = (form: (typeof WALLET_FORMS)[number], message: Uint8Array) => {
+    const cose = readCoseSign1(form[1](message, sign));
+    return cose && verifyCoseMessage(cose, message);
+  };
+  const messages = fc.uint8Array({ minLength: 8, maxLength: 100 });
+
+  it.each(WALLET_FORMS.map((form) => ({ name: form[0], form })))(
+    "proves any message that it is of: $name",
+    ({ form }) => {
+      const check = (message: Uint8Array) => {
+        expect(verdictOf(form, message)).toBe("signed");
+      };
+      fc.assert(fc.property(messages, check), { numRuns: 5 });
+    },
+  );
+
+  it.each(FORGED_FORMS.map((form) => ({ name: form[0], form })))(
+    "proves no message that it is not of: $name",
+    ({ form }) => {
+      const check = (message: Uint8Array) => {
+        expect(verdictOf(form, message)).not.toBe("signed");
+      };
+      fc.assert(fc.property(messages, check), { numRuns: 5 });
+    },
+  );
+
+  it("proves the message when its payload is the message but its hash was signed", () => {
+    const [message, hash] = [PAYLOAD, blake2b(PAYLOAD, { dkLen: 28 })];
+    const cose = readCoseSign1(sign(hash));
+    if (cose === null) throw new Error("the signature is not COSE");
+    expect(verifyCoseMessage({ ...cose, payload: message }, message)).toBe("signed");
   });
 });

@@ -3,7 +3,7 @@
  * docs/escrow-contract.md), on Web3ChainV1 the transaction.
  */
 import { blake2b } from "@noble/hashes/blake2.js";
-import { type CoseSignature, isCoseValid, readCoseSign1 } from "../../chain/cose.ts";
+import { type CoseSignature, readCoseSign1, verifyCoseMessage } from "../../chain/cose.ts";
 import { isSignedBy } from "../../chain/ed25519.ts";
 import { bytesToHex, hexToBytes } from "../../chain/hex.ts";
 import { keyHash } from "../../chain/keys.ts";
@@ -68,11 +68,8 @@ export function readSignature(
   if (parts === null) return { problem: "must be a COSE_Sign1 with its COSE_Key" };
   if (parts.headers.length > MOST_HEADER_BYTES)
     return { problem: `must have protected headers of at most ${MOST_HEADER_BYTES} bytes` };
-  // What the payload says is a claim: one of the two must really have been signed.
-  const isSigned = [message, blake2b(message, DIGEST)].some((payload) =>
-    isCoseValid({ ...parts, payload }),
-  );
-  if (!isSigned) return { problem: "does not sign the proposal's message" };
+  if (verifyCoseMessage(parts, message) !== "signed")
+    return { problem: "does not sign the proposal's message" };
   return {
     vkey: bytesToHex(blake2b(parts.publicKey, DIGEST)),
     publicKey: bytesToHex(parts.publicKey),

@@ -1,9 +1,7 @@
-import { blake2b } from "@noble/hashes/blake2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { canonicalJson } from "../../canonical-json.ts";
 import { parseAddress } from "../../chain/address.ts";
-import { isCoseValid, readCoseSign1 } from "../../chain/cose.ts";
-import { bytesToHex } from "../../chain/hex.ts";
+import { readCoseSign1, verifyCoseMessage } from "../../chain/cose.ts";
 import { keyHash } from "../../chain/keys.ts";
 import { db } from "../../db/client.ts";
 import { networksOf } from "../../http/authenticate.ts";
@@ -75,11 +73,10 @@ function problemOf(request: RevealRequest, vkey: string): string | null {
   if (keyHash(cose.publicKey) !== vkey) return "the key is not the payment key of walletAddress";
   const { action, blockchainIdentifier, validUntil } = request;
   const message = utf8ToBytes(canonicalJson({ action, blockchainIdentifier, validUntil }));
-  // Wallets on hardware sign the message's hash.
-  const payloads = [message, blake2b(message, { dkLen: 28 })].map(bytesToHex);
-  if (!payloads.includes(bytesToHex(cose.payload)))
+  const verdict = verifyCoseMessage(cose, message);
+  if (verdict === "other message")
     return "it signs something else than this action, blockchainIdentifier and validUntil";
-  return isCoseValid(cose) ? null : "the signature does not fit the key";
+  return verdict === "signed" ? null : "the signature does not fit the key";
 }
 
 /** The payment, on whichever network of the key it is. @throws ApiError 404 */

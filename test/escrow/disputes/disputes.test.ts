@@ -9,6 +9,7 @@ import { walletsWithSettlements } from "../../../src/escrow/disputes/store.ts";
 import { emptyTables } from "../../support/app.ts";
 import { BuyDesk } from "../../support/escrow/buying.ts";
 import { DisputeDesk, native, RESULT } from "../../support/escrow/disputing.ts";
+import { FORGED_FORMS, WALLET_FORMS } from "../../support/wallet-signatures.ts";
 import { expectRevealOnlyToAdministrators, reveal } from "./reveal-data.ts";
 
 beforeEach(emptyTables);
@@ -58,9 +59,11 @@ describe("a dispute of Web3ChainV2", () => {
       status: 200,
       data: { state: "SettleRequested", SignedBy: [ADMIN.vkey], missingSignatures: 0 },
     });
-    // A wallet on hardware signs the message's hash.
-    const hashed = signCoseSign1(blake2b(message, { dkLen: 28 }), ADMIN.keys);
-    expect((await disputed.sign(proposal.id, hashed)).status).toBe(200);
+    const sign = (payload: Uint8Array) => signCoseSign1(payload, ADMIN.keys);
+    for (const [name, form] of WALLET_FORMS)
+      expect((await disputed.sign(proposal.id, form(message, sign))).status, name).toBe(200);
+    for (const [name, form] of FORGED_FORMS)
+      expect((await disputed.sign(proposal.id, form(message, sign))).status, name).toBe(400);
 
     await disputed.work();
     await buying.sync();

@@ -6,19 +6,21 @@ import { signCoseSign1 } from "../../../src/chain/cose.ts";
 import type { WalletKeys } from "../../../src/chain/keys.ts";
 import type { DisputeDesk } from "../../support/escrow/disputing.ts";
 import { HOUR } from "../../support/escrow/quoting.ts";
+import { FORGED_FORMS, WALLET_FORMS } from "../../support/wallet-signatures.ts";
 
-type Overrides = { keys?: WalletKeys } & Record<string, unknown>;
+type Form = (typeof WALLET_FORMS)[number][1];
+type Overrides = { keys?: WalletKeys; form?: Form } & Record<string, unknown>;
 
 /** Asks whether an administrator wants to see a job's data. */
 export function reveal(
   { desk, blockchainIdentifier }: DisputeDesk,
-  { keys = ADMIN.keys, ...overrides }: Overrides = {},
+  { keys = ADMIN.keys, form = (message, sign) => sign(message), ...overrides }: Overrides = {},
 ) {
   const validUntil = Date.now() + HOUR;
   const text = `{"action":"RevealData","blockchainIdentifier":"${blockchainIdentifier}","validUntil":${validUntil}}`;
   return desk.ask("POST", "/signature/verify/reveal-data", {
     ...{ action: "RevealData", blockchainIdentifier, validUntil, walletAddress: ADMIN.address },
-    ...signCoseSign1(utf8ToBytes(text), keys),
+    ...form(utf8ToBytes(text), (payload) => signCoseSign1(payload, keys)),
     ...overrides,
   });
 }
@@ -29,6 +31,10 @@ export async function expectRevealOnlyToAdministrators(disputed: DisputeDesk): P
   expect(await reveal(disputed)).toMatchObject(valid);
   const moved = withStakeOf(ADMIN.address, STRANGER.address);
   expect(await reveal(disputed, { walletAddress: moved })).toMatchObject(valid);
+  for (const [name, form] of WALLET_FORMS)
+    expect(await reveal(disputed, { form }), name).toMatchObject(valid);
+  for (const [name, form] of FORGED_FORMS)
+    expect(await reveal(disputed, { form }), name).toMatchObject({ data: { isValid: false } });
   const unproven: [overrides: Overrides, problem: string][] = [
     [{ keys: STRANGER.keys }, "payment key"],
     [{ validUntil: Date.now() + 1000 }, "something else"],

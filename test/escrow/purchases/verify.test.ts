@@ -1,9 +1,16 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { readCoseSign1, signCoseSign1 } from "../../../src/chain/cose.ts";
+import {
+  decodeBlockchainIdentifier,
+  encodeBlockchainIdentifier,
+} from "../../../src/chain/identifier.ts";
+import { keysFromMnemonic } from "../../../src/chain/keys.ts";
 import { emptyTables } from "../../support/app.ts";
 import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
 import { FIXED } from "../../support/escrow/quoting.ts";
 import { insertKey } from "../../support/keys.ts";
+import { FORGED_FORMS, WALLET_FORMS } from "../../support/wallet-signatures.ts";
 
 const TOKEN = `${"ab".repeat(28)}746f6b656e`;
 
@@ -46,6 +53,26 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("POST /purchase/verify of
     expect(Number(native.amount)).toBeGreaterThanOrEqual(
       Number(dynamic.Estimate.minimumNativeLock),
     );
+  });
+
+  it("takes the seller's signature in each form of a wallet's, and no forged one", async () => {
+    const desk = await PurchaseDesk.open(type);
+    const quote = await desk.quote();
+    const known = decodeBlockchainIdentifier(quote.blockchainIdentifier);
+    const payload = known && readCoseSign1(known)?.payload;
+    if (!known || !payload) throw new Error("the quote is not signed");
+    const keys = await keysFromMnemonic(desk.quotes.desk.sellers[0].mnemonic, "Preprod");
+    const verify = (form: (typeof WALLET_FORMS)[number][1]) => {
+      const cose = form(payload, (bytes) => signCoseSign1(bytes, keys));
+      const blockchainIdentifier = encodeBlockchainIdentifier({ ...known, ...cose });
+      return desk.ask("/purchase/verify", { ...desk.body(quote), blockchainIdentifier });
+    };
+    for (const [name, form] of WALLET_FORMS) expect((await verify(form)).status, name).toBe(200);
+    for (const [name, form] of FORGED_FORMS)
+      expect(await verify(form), name).toMatchObject({
+        status: 400,
+        message: expect.stringMatching(/^blockchainIdentifier: the seller/),
+      });
   });
 
   it("refuses what a purchase is refused for, and one that exists", async () => {
