@@ -141,6 +141,11 @@ export const invoiceRecord = named(
     netTotal: decimal("Sum without VAT", "3.78"),
     vatTotal: decimal("VAT", "0.72"),
     grossTotal: decimal("Sum with VAT", "4.50"),
+    roundingAmount: decimal(
+      "What was paid less `grossTotal`, from rounding; may be negative",
+      "0.00",
+    ),
+    paidTotal: decimal("What was paid on the chain", "4.50"),
     Seller: seller,
     Buyer: buyer,
     Items: described(z.array(item), "What was bought."),

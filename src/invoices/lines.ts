@@ -6,6 +6,7 @@ import {
   onePlus,
   PRICE_DIGITS,
   parseDecimal,
+  plus,
   roundHalfUp,
   times,
   trimDecimal,
@@ -78,7 +79,12 @@ export interface CoveredPayment extends Job {
 export interface Totals {
   net: string;
   vat: string;
+  /** `net + vat`. */
   gross: string;
+  /** What was paid on the chain, rounded half-up once. */
+  paid: string;
+  /** `paid − gross`, so that nothing is due (EN 16931, BR-CO-16); may be negative. */
+  rounding: string;
 }
 
 /**
@@ -145,7 +151,7 @@ export interface Pricing {
 /**
  * Prices items. The net unit price is rounded half-up to ten digits, each line to the currency's
  * minor unit, and VAT is computed on the sum of the lines: so every printed number follows from
- * those printed before it (EN 16931, BR-CO-10, BR-CO-13 to 15, BR-CO-17).
+ * those printed before it (EN 16931, BR-CO-10, BR-CO-13 to 17).
  */
 export function priceItems(
   items: readonly Item[],
@@ -154,12 +160,14 @@ export function priceItems(
   const digits = CURRENCIES[currency];
   const vat = parseDecimal(vatRate);
   let net = 0n;
+  let exact = whole(0n);
   const lines = items.map((item) => {
     const gross = times(whole(item.amount), parseDecimal(rateOf(item.unit)));
     const price = roundHalfUp(dividedBy(gross, onePlus(vat)), PRICE_DIGITS);
     const total = { numerator: price * item.quantity, denominator: 10n ** BigInt(PRICE_DIGITS) };
     const lineNet = roundHalfUp(total, digits);
     net += lineNet;
+    exact = plus(exact, times(gross, whole(item.quantity)));
     return {
       name: nameOf(item),
       quantity: String(item.quantity),
@@ -172,12 +180,15 @@ export function priceItems(
     times({ numerator: net, denominator: 10n ** BigInt(digits) }, vat),
     digits,
   );
+  const paid = roundHalfUp(exact, digits);
   return {
     lines,
     totals: {
       net: formatDecimal(net, digits),
       vat: formatDecimal(tax, digits),
       gross: formatDecimal(net + tax, digits),
+      paid: formatDecimal(paid, digits),
+      rounding: formatDecimal(paid - net - tax, digits),
     },
   };
 }

@@ -75,6 +75,29 @@ export function perWholeCoin(rate: string, decimals: number): string {
   return trimDecimal(formatDecimal(numerator * 10n ** BigInt(decimals), digits), 0);
 }
 
+/** Whether decimal text is zero, with any number of digits. */
+export function isZero(decimal: string): boolean {
+  return !/[1-9]/.test(decimal);
+}
+
+/** Decimal text with the other sign; zero has none. */
+export function negate(decimal: string): string {
+  if (isZero(decimal)) return decimal;
+  return decimal.startsWith("-") ? decimal.slice(1) : `-${decimal}`;
+}
+
+/** `a + b`. Denominators that are powers of ten do not grow. */
+export function plus(a: Fraction, b: Fraction): Fraction {
+  const [coarse, fine] = a.denominator <= b.denominator ? [a, b] : [b, a];
+  if (fine.denominator % coarse.denominator !== 0n)
+    return {
+      numerator: a.numerator * b.denominator + b.numerator * a.denominator,
+      denominator: a.denominator * b.denominator,
+    };
+  const factor = fine.denominator / coarse.denominator;
+  return { numerator: fine.numerator + coarse.numerator * factor, denominator: fine.denominator };
+}
+
 /** `a × b`. */
 export function times(a: Fraction, b: Fraction): Fraction {
   return { numerator: a.numerator * b.numerator, denominator: a.denominator * b.denominator };

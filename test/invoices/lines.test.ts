@@ -127,3 +127,53 @@ describe("xmlOmitted", () => {
     expect(mended.data.xml).toContain("<ram:TypeCode>380</ram:TypeCode>");
   });
 });
+
+describe("what was paid", () => {
+  /** Elements of the XML's sums, by their names. */
+  const sumsOf = (xml: unknown) =>
+    Object.fromEntries(
+      [...String(xml).matchAll(/<ram:(\w+Amount)(?: currencyID="EUR")?>([^<]*)</g)]
+        .slice(-8)
+        .map(([, name = "", amount]) => [name, amount]),
+    );
+  const cents = (...amounts: number[]) =>
+    amounts.map((amount) => ({ funds: [{ unit: "", amount: String(amount * 2000) }] }));
+
+  it.each([
+    ["less than the rounded lines", [503, 504, 6103], "71.11", "-0.01", "71.10"],
+    ["more than the rounded line", [7112], "71.11", "0.01", "71.12"],
+  ])("is prepaid and leaves nothing due: %s", async (_, paid, gross, rounding, prepaid) => {
+    await sell(...cents(...paid));
+    const { data } = await ask();
+    expect(sumsOf(data.xml)).toMatchObject({
+      RoundingAmount: rounding,
+      GrandTotalAmount: gross,
+      TotalPrepaidAmount: prepaid,
+      DuePayableAmount: "0.00",
+    });
+    expect(await standing()).toMatchObject({
+      grossTotal: gross,
+      roundingAmount: rounding,
+      paidTotal: prepaid,
+    });
+  });
+
+  it("has no rounding where the lines come to it, and the cancellation negates each sum", async () => {
+    await sell(...cents(1190));
+    const exact = await ask();
+    expect(exact.data.xml).not.toContain("RoundingAmount");
+    expect(sumsOf(exact.data.xml)).toMatchObject({ TotalPrepaidAmount: "11.90" });
+    await sell(...cents(503, 504, 6103));
+    const { data: larger } = await ask();
+    expect(sumsOf(larger.xml)).toMatchObject({
+      TotalPrepaidAmount: "83.00",
+      DuePayableAmount: "0.00",
+    });
+    const { data } = await ask({ forceRegenerate: true });
+    const negated = Object.entries(sumsOf(larger.xml)).map(([name, amount]) => [
+      name,
+      /[1-9]/.test(String(amount)) ? `-${amount}`.replace("--", "") : amount,
+    ]);
+    expect(sumsOf(data.cancellationXml)).toEqual(Object.fromEntries(negated));
+  });
+});

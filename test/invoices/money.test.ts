@@ -21,6 +21,24 @@ function units(text: string, digits: number): bigint {
   return BigInt(whole + fraction.padEnd(digits, "0"));
 }
 
+/** Decimals that every rate of these tests fits in. */
+const RATE_DIGITS = 60;
+
+/** All payments at their rates, in units of 10^-digits: rounded once, at the end. */
+function worthOf(
+  all: readonly { funds: readonly { unit: string; amount: string }[] }[],
+  perUnit: Readonly<Record<string, string>>,
+  digits: number,
+): bigint {
+  const exact = all
+    .flatMap(({ funds }) => funds)
+    .reduce((sum, { unit, amount }) => {
+      const rate = units(plainDecimal(perUnit[unit] ?? "0"), RATE_DIGITS);
+      return sum + BigInt(amount) * rate;
+    }, 0n);
+  return halfUp(exact, 10n ** BigInt(RATE_DIGITS - digits));
+}
+
 /** Half up, written another way than in the code: by the remainder. */
 function halfUp(numerator: bigint, denominator: bigint): bigint {
   const quotient = numerator / denominator;
@@ -80,6 +98,9 @@ describe("an invoice, for any payments, rates, prices, VAT and currency", () => 
         expect(units(totals.gross, digits)).toBe(net + units(totals.vat, digits));
         for (const text of Object.values(totals))
           expect(text.split(".")[1]?.length ?? 0).toBe(digits);
+        const { paid, rounding } = totals;
+        expect(units(paid, digits)).toBe(worthOf(all, perUnit, digits));
+        expect(units(totals.gross, digits) + units(rounding, digits)).toBe(units(paid, digits));
       }),
       runs(300, 30_000),
     );

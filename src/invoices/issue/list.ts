@@ -82,6 +82,8 @@ export async function listInvoices(
       netTotal: content.totals.net,
       vatTotal: content.totals.vat,
       grossTotal: content.totals.gross,
+      roundingAmount: content.totals.rounding,
+      paidTotal: content.totals.paid,
       Seller: content.seller,
       Buyer: content.buyer,
       Items: content.lines.map(({ bought, ...line }) => ({ ...line, ...bought })),

@@ -6,7 +6,16 @@
 import type { InvoiceContent, TaxCategory } from "../content.ts";
 import { countryCode, taxCurrency } from "../countries.ts";
 import type { CoveredPayment } from "../lines.ts";
-import { formatDecimal, parseDecimal, roundHalfUp, times, trimDecimal, whole } from "../money.ts";
+import {
+  formatDecimal,
+  isZero,
+  negate,
+  parseDecimal,
+  roundHalfUp,
+  times,
+  trimDecimal,
+  whole,
+} from "../money.ts";
 import { dayOf, lastDayOf, type Month, parseMonth } from "../month.ts";
 import { nameOf, type Party } from "../party.ts";
 import { printable } from "./glyphs.ts";
@@ -233,9 +242,11 @@ function settlement(content: InvoiceContent, month: Month): string {
       text("ram:LineTotalAmount", sign(totals.net)),
       text("ram:TaxBasisTotalAmount", sign(totals.net)),
       `<ram:TaxTotalAmount currencyID="${currency}">${sign(totals.vat)}</ram:TaxTotalAmount>`,
+      // BT-114: what the rounded lines differ by from what was paid.
+      ...(isZero(totals.rounding) ? [] : [text("ram:RoundingAmount", sign(totals.rounding))]),
       text("ram:GrandTotalAmount", sign(totals.gross)),
       // BT-113, BT-115: the escrow has paid everything.
-      text("ram:TotalPrepaidAmount", sign(totals.gross)),
+      text("ram:TotalPrepaidAmount", sign(totals.paid)),
       text("ram:DuePayableAmount", formatDecimal(0n, digitsOf(totals.gross))),
     ]),
     ...(cancels
@@ -258,7 +269,7 @@ function ratePercent({ tax }: InvoiceContent): string[] {
 
 /** A cancellation's quantities and sums are negative; its prices are not (BR-27). */
 function signOf({ cancels }: InvoiceContent): (decimal: string) => string {
-  return (decimal) => (cancels !== null && /[1-9]/.test(decimal) ? `-${decimal}` : decimal);
+  return (decimal) => (cancels === null ? decimal : negate(decimal));
 }
 
 function digitsOf(decimal: string): number {

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { loadPdfLib } from "../../packages.ts";
 import type { InvoiceContent } from "../content.ts";
 import { CURRENCIES } from "../currencies.ts";
+import { negate } from "../money.ts";
 import { nameOf } from "../party.ts";
 import { markArchive, XML_FILE } from "./archive/archive.ts";
 import { invoiceXml } from "./cii.ts";
@@ -36,9 +37,8 @@ export async function renderPdf(
     content.currency,
     CURRENCIES[content.currency],
   );
-  const isCancellation = content.cancels !== null;
   const amount = (decimal: string) =>
-    formats.money(isCancellation && /[1-9]/.test(decimal) ? `-${decimal}` : decimal);
+    formats.money(content.cancels === null ? decimal : negate(decimal));
   const rows = content.lines.length + (content.payments?.length ?? 0);
   const page = await Typesetter.begin(document, fonts, rows <= MOST_TAGGED);
   const paper: Paper = { page, number, content, words, formats, amount };

@@ -18,8 +18,3 @@ export interface Paper {
   /** An amount with its sign on this document: a cancellation's are negative. */
   amount(decimal: string): string;
 }
-
-/** Decimal text below zero, but for zero. */
-export function negative(decimal: string): string {
-  return /[1-9]/.test(decimal) ? `-${decimal}` : decimal;
-}

@@ -3,6 +3,7 @@ import type { InvoiceContent } from "../content.ts";
 import { CURRENCIES } from "../currencies.ts";
 import {
   formatDecimal,
+  negate,
   parseDecimal,
   perWholeCoin,
   roundHalfUp,
@@ -14,7 +15,7 @@ import { lastDayOf, parseMonth } from "../month.ts";
 import { agentName, unitName } from "../units.ts";
 import type { Formats } from "./formats.ts";
 import { printable } from "./glyphs.ts";
-import { negative, type Paper, SMALL, STRONG } from "./paper.ts";
+import { type Paper, SMALL, STRONG } from "./paper.ts";
 import { column, setTable } from "./table.ts";
 import type { Vocabulary } from "./texts.ts";
 
@@ -111,7 +112,7 @@ function paidAmount(
   formats: Formats,
 ): string {
   const text = trimDecimal(formatDecimal(BigInt(amount), decimals), 0);
-  return formats.decimal(cancels ? negative(text) : text);
+  return formats.decimal(cancels ? negate(text) : text);
 }
 
 /** What amounts of a unit are counted in: whole coins when their decimals are known. */

@@ -1,11 +1,11 @@
 /** The sections of an invoice, from its head to its foot. */
 import { CURRENCIES } from "../currencies.ts";
 import type { Bought } from "../lines.ts";
-import { formatDecimal } from "../money.ts";
+import { formatDecimal, isZero, negate } from "../money.ts";
 import { nameOf, type Party } from "../party.ts";
 import type { Formats } from "./formats.ts";
 import { printable } from "./glyphs.ts";
-import { BODY, LABEL, negative, type Paper, SMALL, STRONG } from "./paper.ts";
+import { BODY, LABEL, type Paper, SMALL, STRONG } from "./paper.ts";
 import { setAnnex, setConversions } from "./payments.ts";
 import { column, setLabelled, setTable } from "./table.ts";
 import type { Vocabulary } from "./texts.ts";
@@ -159,7 +159,8 @@ function setTotals({ page, content, words, formats, amount }: Paper): void {
     rows.push([`${words.vat} ${formats.percent(tax.rate)}`, amount(totals.vat), BODY]);
   rows.push([words.total, amount(totals.gross), { size: 12, bold: true }]);
   if (!content.cancels) {
-    rows.push([words.paid, formats.money(negative(totals.gross)), BODY]);
+    if (!isZero(totals.rounding)) rows.push([words.rounding, formats.money(totals.rounding), BODY]);
+    rows.push([words.paid, formats.money(negate(totals.paid)), BODY]);
     rows.push([words.due, formats.money(zero), STRONG]);
   }
   // The total is never alone on a page.

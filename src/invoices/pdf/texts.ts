@@ -23,6 +23,7 @@ export interface Vocabulary {
   /** Before the percentage. */
   vat: string;
   total: string;
+  rounding: string;
   paid: string;
   due: string;
   reverseCharge: string;
@@ -81,6 +82,7 @@ const ENGLISH: Vocabulary = {
   netTotal: "Net total",
   vat: "VAT",
   total: "Total",
+  rounding: "Rounding",
   paid: "Already paid on the blockchain",
   due: "Amount due",
   reverseCharge:
@@ -145,6 +147,7 @@ const GERMAN: Vocabulary = {
   netTotal: "Summe netto",
   vat: "USt.",
   total: "Gesamtbetrag",
+  rounding: "Rundung",
   paid: "Bereits auf der Blockchain bezahlt",
   due: "Zahlbetrag",
   reverseCharge: "Steuerschuldnerschaft des Leistungsempfängers (§ 13b UStG).",

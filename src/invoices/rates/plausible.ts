@@ -2,7 +2,7 @@ import type { Database } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Conversion, InvoiceContent } from "../content.ts";
 import { CURRENCIES } from "../currencies.ts";
-import { formatDecimal, parseDecimal, roundHalfUp, times, whole } from "../money.ts";
+import { formatDecimal, isZero, parseDecimal, roundHalfUp, times, whole } from "../money.ts";
 import { type Month, parseMonth } from "../month.ts";
 import { unitInWords } from "../units.ts";
 import { isFarFrom, type KnownRate, tooFar } from "./far.ts";
@@ -36,7 +36,7 @@ export async function requirePlausibleRates(
 ): Promise<void> {
   for (const one of content.conversions) requireWorth(one, content);
   const { gross } = content.totals;
-  if (!/[1-9]/.test(gross)) throw worthless("what was paid", content, gross);
+  if (isZero(gross)) throw worthless("what was paid", content, gross);
 
   const { currency } = content;
   const given = content.conversions.filter(({ source }) => source === null);

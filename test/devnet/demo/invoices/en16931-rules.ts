@@ -158,7 +158,9 @@ const RULES: Record<string, (invoice: Invoice) => boolean> = {
     amount(text("TaxBasisTotalAmount")) + amount(text("TaxTotalAmount")),
   "BR-CO-16": ({ text }) =>
     amount(text("DuePayableAmount")) ===
-    amount(text("GrandTotalAmount")) - amount(text("TotalPrepaidAmount")),
+    amount(text("GrandTotalAmount")) -
+      amount(text("TotalPrepaidAmount")) +
+      amount(text("RoundingAmount") || "0"),
   "BR-CO-17": ({ tax }) =>
     tax.category === "O" ||
     amount(tax.amount) ===

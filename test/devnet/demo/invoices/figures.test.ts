@@ -24,7 +24,7 @@ function ofAllSizes(base: InvoiceContent | undefined): InvoiceContent {
       unitPrice: `${net}.1234567891`,
       net: `${net}.15`,
     })),
-    totals: { net: largest, vat: largest, gross: largest },
+    totals: { net: largest, vat: largest, gross: largest, paid: largest, rounding: largest },
     conversions: sizes.map((amount) => ({ unit: "", amount, rate: `0.${amount}`, source: null })),
   };
 }

@@ -184,7 +184,8 @@ describe("an invoice", () => {
     ["aed", "1250.40", "1,250.40"],
     ["usd", "1250.40", "1,250.40"],
   ] as const)("is made out in %s", async (currency, gross, printed) => {
-    const content = { ...contentOf(), currency, totals: { net: gross, vat: "0", gross } };
+    const totals = { net: gross, vat: "0", gross, paid: gross, rounding: "0" };
+    const content = { ...contentOf(), currency, totals };
     const [text = ""] = textsOf(await renderPdf(NUMBER, content, FONTS));
     const sign = new Intl.NumberFormat("en-GB", { style: "currency", currency })
       .format(0)

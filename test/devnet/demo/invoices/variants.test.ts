@@ -8,6 +8,7 @@ import {
   itemsOf,
   priceItems,
 } from "../../../../src/invoices/lines.ts";
+import { negate } from "../../../../src/invoices/money.ts";
 import { invoiceXml } from "../../../../src/invoices/pdf/cii.ts";
 import { renderPdf } from "../../../../src/invoices/pdf/document.ts";
 import { type Formats, formatsOf } from "../../../../src/invoices/pdf/formats.ts";
@@ -148,6 +149,22 @@ describe("an invoice", () => {
     }
     for (const total of [content.totals.net, content.totals.gross])
       expect(endsAt(money(signed(content, total)))).toContain(Math.round(RIGHT));
+  });
+
+  it.each(NAMES)("%s: prints the rounding and the prepaid amount of its XML", (name) => {
+    const { content, boxes } = paperOf(name);
+    if (content.cancels !== null) return;
+    const xml = invoiceXml(NUMBER, content) ?? invoiceXml(NUMBER, { ...content, currency: "eur" });
+    const sumOf = (element: string) =>
+      new RegExp(`<ram:${element}>([^<]*)<`).exec(xml ?? "")?.[1] ?? null;
+    const { money } = formatsFor(content);
+    const rounding = sumOf("RoundingAmount");
+    const printed = boxes.map(({ text }) => text);
+    expect(printed).toContain(money(negate(sumOf("TotalPrepaidAmount") ?? "")));
+    expect(printed).toContain(money(sumOf("DuePayableAmount") ?? ""));
+    if (rounding !== null) expect(printed).toContain(money(rounding));
+    const label = printed.some((text) => text === "Rundung" || text === "Rounding");
+    expect(label).toBe(rounding !== null);
   });
 
   it.each(NAMES)("%s: has each line's description in its column", (name) => {

@@ -1,16 +1,20 @@
 import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import * as mupdf from "mupdf";
 import { describe, expect, it } from "vitest";
 import { packagedFonts, SAMPLES } from "../../../../devnet/demo/invoice-samples.ts";
-import type { InvoiceContent } from "../../../../src/invoices/content.ts";
+import { cancellationOf, type InvoiceContent } from "../../../../src/invoices/content.ts";
 import { countryCode } from "../../../../src/invoices/countries.ts";
+import { coveredBy, itemsOf, priceItems } from "../../../../src/invoices/lines.ts";
 import { invoiceXml, whyNoXml } from "../../../../src/invoices/pdf/cii.ts";
 import { renderPdf } from "../../../../src/invoices/pdf/document.ts";
+import { runs } from "../../../support/effort.ts";
 import { DOCTORED, type Kind } from "./doctored.ts";
 import { brokenRules, CHECKED_RULES } from "./en16931-rules.ts";
 import { schemaErrors } from "./schema.ts";
 
 const NUMBER = "2025-C7654E-0001";
+const TOKEN = "aa".repeat(28);
 
 function sample(name: string): InvoiceContent {
   const found = SAMPLES.find((one) => one.name === name);
@@ -39,10 +43,35 @@ const INVOICES: [string, InvoiceContent][] = [
       ...english,
       currency: "jpy",
       lines: [{ name: "Agent: a", quantity: "3", unitPrice: "33.3333333333", net: "100" }],
-      totals: { net: "100", vat: "0", gross: "100" },
+      totals: { net: "100", vat: "0", gross: "100", paid: "100", rounding: "0" },
     },
   ],
 ];
+
+function paymentOf(amount: bigint, index: number, unit: unknown = "") {
+  return {
+    id: String(index),
+    agentIdentifier: "ab",
+    funds: [{ unit: typeof unit === "string" ? unit : "", amount: String(amount) }],
+    day: "2025-09-12",
+    txHash: null,
+  };
+}
+
+/** A rate with twelve decimals. */
+const rate = fc
+  .bigInt({ min: 1n, max: 10n ** 11n })
+  .map((units) => `0.${String(units).padStart(12, "0")}`);
+const priced = fc.record({
+  items: fc
+    .array(fc.tuple(fc.bigInt({ min: 1n, max: 10n ** 12n }), fc.constantFrom("", TOKEN)), {
+      minLength: 1,
+      maxLength: 30,
+    })
+    .map((paid) => itemsOf(paid.map(([amount, unit], index) => paymentOf(amount, index, unit)))),
+  perUnit: fc.record({ "": rate, [TOKEN]: rate }),
+  vat: fc.constantFrom("0.055", "0.07", "0.19", "0.2", "0.255", "1"),
+});
 
 describe("the XML of an invoice", () => {
   it.each(INVOICES)("is valid by the schema and keeps the rules: %s", async (_, content) => {
@@ -50,6 +79,61 @@ describe("the XML of an invoice", () => {
     expect(xml).not.toBeNull();
     expect(await schemaErrors(xml ?? "")).toEqual([]);
     expect(brokenRules(xml ?? "")).toEqual([]);
+  });
+
+  it("keeps the rules and leaves nothing due, for any payments, rates and VAT, cancelled or not", () => {
+    fc.assert(
+      fc.property(
+        priced,
+        fc.constantFrom("S", "AE", "Z", "O"),
+        fc.boolean(),
+        (priced, kind, isCancelled) => {
+          const { items, perUnit, vat } = priced;
+          const vatRate = kind === "S" ? vat : "0";
+          const content = {
+            ...OF_KIND[kind],
+            tax: { category: kind, rate: vatRate },
+            ...priceItems(items, {
+              currency: "eur",
+              vatRate,
+              rateOf: (unit) => perUnit[unit] ?? "0",
+              nameOf: () => "Agent: a",
+            }),
+            payments: coveredBy(items),
+          };
+          const cancelled = cancellationOf(content, NUMBER, "2025-10-09", ["requested"]);
+          const xml = invoiceXml(NUMBER, isCancelled ? cancelled : content) ?? "";
+          expect(brokenRules(xml)).toEqual([]);
+          const exact = items.reduce(
+            (sum, { unit, amount, quantity }) =>
+              sum + amount * quantity * BigInt(perUnit[unit]?.replace("0.", "") ?? 0),
+            0n,
+          );
+          const paid = (exact * 2n + 10n ** 10n) / (2n * 10n ** 10n);
+          const [, prepaid = ""] = /<ram:TotalPrepaidAmount>([^<]*)</.exec(xml) ?? [];
+          expect(BigInt(prepaid.replace(".", ""))).toBe(isCancelled ? -paid : paid);
+          expect(xml).toContain("<ram:DuePayableAmount>0.00</ram:DuePayableAmount>");
+        },
+      ),
+      runs(100, 5_000),
+    );
+  });
+
+  it("is valid by the schema with a rounding amount", async () => {
+    const content = {
+      ...german,
+      ...priceItems(itemsOf([503n, 504n, 6103n].map(paymentOf)), {
+        currency: "eur",
+        vatRate: "0.19",
+        rateOf: () => "0.01",
+        nameOf: () => "Agent: a",
+      }),
+    };
+    const xml = invoiceXml(NUMBER, content) ?? "";
+    expect(xml).toContain("<ram:RoundingAmount>-0.01</ram:RoundingAmount>");
+    expect(await schemaErrors(xml)).toEqual([]);
+    expect(brokenRules(xml)).toEqual([]);
+    expect(brokenRules(xml.replace("-0.01", "0.01"))).toEqual(["BR-CO-16"]);
   });
 
   it("is judged by a schema that finds faults", async () => {
