@@ -27,10 +27,25 @@ function codesByName(): Map<string, string> {
   return found;
 }
 
+/** Codes that the European Union uses for VAT in place of the ISO code; XI is Northern Ireland. */
+const VAT_CODES: Readonly<Record<string, string>> = { EL: "GR", XI: "GB" };
+/** Other codes that a country is commonly given by. */
+const COMMON_CODES: Readonly<Record<string, string>> = { ...VAT_CODES, UK: "GB" };
+
 /** The ISO 3166-1 alpha-2 code of a country, given that or its name in English or German. */
 export function countryCode(country: string): string | null {
   codes ??= codesByName();
-  return codes.get(country.trim().toLowerCase()) ?? null;
+  const text = country.trim();
+  return codes.get(text.toLowerCase()) ?? COMMON_CODES[text.toUpperCase()] ?? null;
+}
+
+/**
+ * Whether a VAT id begins with the code of a country (BR-CO-09). It may be another country than the
+ * address's: Monaco's ids begin with FR, Northern Ireland's with XI.
+ */
+export function hasVatPrefix(vatNumber: string): boolean {
+  const prefix = vatNumber.trim().slice(0, 2).toUpperCase();
+  return Object.hasOwn(VAT_CODES, prefix) || countryCode(prefix) === prefix;
 }
 
 const EURO_AREA = "AT BE BG CY DE EE ES FI FR GR HR IE IT LT LU LV MC MT NL PT SI SK".split(" ");
@@ -54,6 +69,7 @@ export function taxCurrency(code: string, month: string): Currency | null {
     DK: "dkk",
     GB: "gbp",
     HU: "huf",
+    IM: "gbp",
     IN: "inr",
     IS: "isk",
     JP: "jpy",

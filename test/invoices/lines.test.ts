@@ -128,6 +128,17 @@ describe("xmlOmitted", () => {
   });
 });
 
+describe("the XML", () => {
+  it("is made for a seller in Northern Ireland, whose VAT id begins with XI", async () => {
+    await sell({});
+    const Seller = { ...SELLER, country: "GB", vatNumber: "XI123456789" };
+    const { data } = await ask({ Seller, invoiceCurrency: "gbp" });
+    expect(data.xmlOmitted).toBeNull();
+    expect(data.xml).toContain('<ram:ID schemeID="VA">XI123456789</ram:ID>');
+    expect(data.xml).toContain("<ram:CountryID>GB</ram:CountryID>");
+  });
+});
+
 describe("what was paid", () => {
   /** Elements of the XML's sums, by their names. */
   const sumsOf = (xml: unknown) =>

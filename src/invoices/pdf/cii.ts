@@ -4,7 +4,7 @@
  * the element. docs/invoices.md lists the rules that it satisfies.
  */
 import type { InvoiceContent, TaxCategory } from "../content.ts";
-import { countryCode, taxCurrency } from "../countries.ts";
+import { countryCode, hasVatPrefix, taxCurrency } from "../countries.ts";
 import type { CoveredPayment } from "../lines.ts";
 import {
   formatDecimal,
@@ -45,7 +45,7 @@ export function whyNoXml({ seller, buyer, tax, currency, month }: InvoiceContent
   for (const [field, { country, vatNumber }] of Object.entries({ Seller: seller, Buyer: buyer })) {
     if (countryCode(country) === null)
       return `${field}.country: is neither an ISO 3166-1 code nor the English or German name of a country`;
-    if (!isVatId(vatNumber))
+    if (showsVatIds(tax) && vatNumber && !hasVatPrefix(vatNumber))
       return `${field}.vatNumber: does not begin with the letters of a country`;
   }
   const due = taxCurrency(countryCode(seller.country) ?? "", month);
@@ -69,8 +69,7 @@ export function invoiceXml(number: string, content: InvoiceContent): string | nu
   if (countries.seller === null || countries.buyer === null || month === null) return null;
 
   const { buyerReference } = content.texts;
-  // The rules for "outside the scope of VAT" forbid the ids (BR-O-02).
-  const showVatId = tax.category !== "O";
+  const showVatId = showsVatIds(tax);
   return [
     `<?xml version="1.0" encoding="UTF-8"?>`,
     `<rsm:CrossIndustryInvoice xmlns:rsm="${NAMESPACE}CrossIndustryInvoice:100" xmlns:ram="${NAMESPACE}ReusableAggregateBusinessInformationEntity:100" xmlns:udt="${NAMESPACE}UnqualifiedDataType:100" xmlns:qdt="${NAMESPACE}QualifiedDataType:100">`,
@@ -97,13 +96,12 @@ export function invoiceXml(number: string, content: InvoiceContent): string | nu
   ].join("\n");
 }
 
-const NAMESPACE = "urn:un:unece:uncefact:data:standard:";
-
-function isVatId(vatNumber: string | null | undefined): boolean {
-  if (!vatNumber?.trim()) return true;
-  const prefix = vatNumber.trim().slice(0, 2).toUpperCase();
-  return prefix === "EL" || countryCode(prefix) !== null;
+/** The rules for "outside the scope of VAT" forbid the ids (BR-O-02). */
+function showsVatIds({ category }: InvoiceContent["tax"]): boolean {
+  return category !== "O";
 }
+
+const NAMESPACE = "urn:un:unece:uncefact:data:standard:";
 
 function lineItems(content: InvoiceContent): string[] {
   const sign = signOf(content);

@@ -214,6 +214,38 @@ describe("the XML of an invoice", () => {
     expect(of(left)).toContain(made.toUpperCase());
   });
 
+  it.each([
+    ["Northern Ireland", "GB", "XI123456789", "gbp"],
+    ["Greece", "GR", "EL123456789", "eur"],
+    ["Greece by its code for VAT", "EL", "GR123456789", "eur"],
+    ["Northern Ireland by its code for VAT", "xi", "xi123456789", "gbp"],
+    ["the United Kingdom by its common code", "UK", "GB123456789", "gbp"],
+    ["Monaco, whose VAT ids are French", "MC", "FR12345678901", "eur"],
+    ["the Isle of Man, whose VAT ids are British", "Isle of Man", "GB123456789", "gbp"],
+  ] as const)("is made of VAT charged in %s (%s, %s)", async (_, country, vatNumber, currency) => {
+    const content = { ...german, currency, seller: { ...german.seller, country, vatNumber } };
+    expect(whyNoXml(content)).toBeNull();
+    const xml = invoiceXml(NUMBER, content) ?? "";
+    expect(xml).toContain(`<ram:ID schemeID="VA">${vatNumber.toUpperCase()}</ram:ID>`);
+    expect(await schemaErrors(xml)).toEqual([]);
+    expect(brokenRules(xml)).toEqual([]);
+  });
+
+  it.each([
+    "UK123456789",
+    "EU123456789",
+    "XX123456789",
+    "1A1234567",
+    "123456789",
+    "D",
+    "ΕΛ123456789",
+  ])("is left out for the VAT id %s, unless no VAT id is shown", (vatNumber) => {
+    const of = (content: InvoiceContent) =>
+      whyNoXml({ ...content, buyer: { ...content.buyer, vatNumber } });
+    expect(of(OF_KIND.Z)).toMatch(/^Buyer\.vatNumber: does not begin/);
+    expect(of(OF_KIND.O)).toBeNull();
+  });
+
   it("is attached to the PDF as factur-x.xml", async () => {
     const pdf = mupdf.PDFDocument.openDocument(
       await renderPdf(NUMBER, german, packagedFonts()),
@@ -233,6 +265,9 @@ describe("countryCode", () => {
     [" österreich ", "AT"],
     ["United Kingdom", "GB"],
     ["Griechenland", "GR"],
+    ["el", "GR"],
+    ["UK", "GB"],
+    ["XI", "GB"],
     ["EU", null],
     ["DD", null],
     ["ZZ", null],
