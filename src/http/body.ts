@@ -1,5 +1,6 @@
 import type { AppContext } from "./context.ts";
 import { ApiError } from "./errors.ts";
+import { findJsonError } from "./json-error.ts";
 
 /** Larger bodies are refused with 413. */
 export const MAX_BODY_BYTES = 1024 * 1024;
@@ -25,8 +26,11 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's message quotes the body, which may hold a secret.
-    throw new ApiError(400, "body: is not valid JSON");
+    // The parser's own message quotes the body, which may hold a secret.
+    const error = findJsonError(text);
+    if (!error) throw new ApiError(400, "body: is not valid JSON");
+    const what = error.isCutOff ? "is JSON that ends too early" : "is not valid JSON";
+    throw new ApiError(400, `body: ${what}, at line ${error.line}, column ${error.column}`);
   }
 }
 
