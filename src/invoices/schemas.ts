@@ -242,6 +242,7 @@ export const missingQuery = z.object({
 
 /** A decimal with a non-zero digit; as small as `LEAST_RATE`. */
 const RATE = /^(?=.*[1-9])\d{1,15}(\.\d{1,30})?$/;
+const RATE_FORM = "must be a decimal above zero, as a number or as text with at most 30 decimals";
 export const unitText = "Empty for the native coin, else policy id and asset name in hex.";
 export const rateUnit = described(unitName, unitText, "");
 const rateText =
@@ -254,11 +255,8 @@ export const rateBody = z.object({
   month,
   rate: described(
     z
-      .union([rateNumber.transform(String), z.string().regex(RATE)], {
-        error: ({ input }) =>
-          input === undefined
-            ? "is required"
-            : "must be a decimal above zero, as a number or as text with at most 30 decimals",
+      .union([rateNumber.transform(String), z.string().regex(RATE, RATE_FORM)], {
+        error: ({ input }) => (input === undefined ? "is required" : RATE_FORM),
       })
       .transform(plainDecimal),
     `${rateText}, as a number or as decimal text.`,

@@ -12,13 +12,18 @@ const NONCE_BYTES = 10;
 const JOB_INPUT = z
   .record(z.string(), z.unknown())
   .describe("The job's input, by the inputSchema that show_agent answered.");
-const hex = (digits: string) => z.string().regex(new RegExp(`^[0-9a-fA-F]${digits}$`));
+const hex = (min: number, max = min) =>
+  z
+    .string()
+    .regex(/^[0-9a-fA-F]*$/, "must be hex")
+    .min(min)
+    .max(max);
 const time = z
-  .union([z.string().regex(/^[1-9]\d{0,14}$/), z.int().positive()])
+  .union([z.string().regex(/^[1-9]\d{0,14}$/, "must be Unix milliseconds"), z.int().positive()])
   .transform(String)
   .describe("Unix milliseconds.");
 
-const nonce = z.string().regex(/^([0-9a-f]{2}){7,13}$/);
+const nonce = z.string().regex(/^([0-9a-f]{2}){7,13}$/, "must be lower-case hex of 7 to 13 bytes");
 
 function newNonce(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(NONCE_BYTES))).toString("hex");
@@ -29,9 +34,9 @@ const order = z
   .object({
     network,
     agentIdentifier,
-    blockchainIdentifier: hex("{1,8000}"),
-    sellerVkey: hex("{56}"),
-    inputHash: hex("{64}"),
+    blockchainIdentifier: hex(1, 8000),
+    sellerVkey: hex(56),
+    inputHash: hex(64),
     identifierFromPurchaser: nonce,
     payByTime: time,
     submitResultTime: time,

@@ -5,7 +5,7 @@ export const funds = z
     z.object({
       amount: z
         .string()
-        .regex(/^\d{1,25}$/)
+        .regex(/^\d{1,25}$/, "must be a whole number in decimal digits")
         .describe("Minor units, decimal text."),
       unit: z
         .string()

@@ -23,8 +23,8 @@ export async function listTransactions(
               WHERE hash = ${cursorId})`,
         walletVkey === undefined ? undefined : eq(walletTransaction.walletVkey, walletVkey),
         state && eq(walletTransaction.phase, state),
-        from === undefined ? undefined : gte(createdAt, Date.parse(from)),
-        to === undefined ? undefined : lt(createdAt, Date.parse(to)),
+        from === undefined ? undefined : gte(createdAt, from),
+        to === undefined ? undefined : lt(createdAt, to),
       ),
     )
     .orderBy(desc(createdAt), desc(hash))

@@ -9,6 +9,7 @@ import { insertKey } from "../support/keys.ts";
 interface Schema {
   $ref?: string;
   type?: string | string[];
+  format?: string;
   properties?: Record<string, Schema>;
   items?: Schema;
   oneOf?: Schema[];
@@ -17,7 +18,7 @@ interface Schema {
 }
 
 interface Operation {
-  parameters?: { name: string; in: string }[];
+  parameters?: { name: string; in: string; schema?: Schema }[];
   requestBody?: { content: { "application/json": { schema: Schema } } };
 }
 
@@ -52,7 +53,7 @@ async function messageOf(path: string, init: RequestInit = {}): Promise<string |
 function fieldsOf(message: string): string[] {
   const sentences = message.split("; ").filter((one) => !/^and \d+ more$/.test(one));
   for (const sentence of sentences) expect(sentence).toMatch(/^\w[\w.[\]-]*: [a-z][^;]*[^;.]$/i);
-  expect(message).not.toMatch(/wrong form|is not valid|undefined|pattern/);
+  expect(message).not.toMatch(/wrong form|is not valid|undefined|pattern|must match|\\|\^\D|\(\?/);
   const fields = sentences.map((one) => one.slice(0, one.indexOf(": ")));
   expect(fields).toEqual([...new Set(fields)]);
   expect(fields.length).toBeLessThanOrEqual(5);
@@ -170,6 +171,25 @@ describe("C8 a query's message says so when a parameter is sent twice", () => {
       expect(await messageOf(asked("a", "b"))).toContain(`${name}: must be sent only once`);
       const message = await messageOf(asked("\u0001"));
       if (message !== null) fieldsOf(message);
+    }
+  });
+});
+
+describe("a point in time is a bare date or has a zone, in the query of", () => {
+  const isTime = ({ schema }: { schema?: Schema }) => schema?.format === "date-time";
+  const withTime = OPERATIONS.filter(({ operation }) => queryOf(operation).some(isTime));
+
+  it.each(withTime)("$title", async ({ title, path, operation }) => {
+    for (const { name } of queryOf(operation).filter(isTime)) {
+      const ask = (value: string) =>
+        messageOf(
+          `${path}?${new URLSearchParams({ ...validOf(title), [name]: value } as Record<string, string>)}`,
+        );
+      for (const value of ["2026-11-22", "2026-11-22T06:17Z", "2026-11-22T06:17:26.922+02:00"])
+        expect([name, value, await ask(value)]).toEqual([name, value, null]);
+      expect(await ask("2026-11-22T06:17:26")).toBe(
+        `${name}: must be an ISO 8601 date, with a time zone when it has a time`,
+      );
     }
   });
 });

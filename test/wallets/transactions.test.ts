@@ -67,6 +67,9 @@ describe("GET /wallet/transaction 200", () => {
     expect(await list(`&from=${createdAt}`)).toEqual(
       all.filter((one) => one.createdAt >= createdAt),
     );
+    const day = createdAt.slice(0, 10);
+    expect(await list(`&from=${day}`)).toEqual(all);
+    expect(await list(`&to=${day}`)).toEqual([]);
   });
 });
 
