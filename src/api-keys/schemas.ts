@@ -49,18 +49,21 @@ const networkLimit = described(
   "Networks that the key may use. Default: both of the ledger. An Admin is not limited.",
 );
 
-const spendingLimit = named(
-  "SpendingLimit",
-  "What a key may spend of one unit on one network.",
-  z.object({
-    network,
-    unit: givenUnit,
-    amount: described(
-      z.string().regex(/^\d{1,18}$/, `must be a whole number below 10^18`),
-      "Minor units of `unit`, for all purchases together.",
-      "50000000",
-    ),
-  }),
+const spendingLimitText = "What a key may spend of one unit on one network.";
+const spendingLimitFields = {
+  network,
+  unit: givenUnit,
+  amount: described(
+    z.string().regex(/^\d{1,18}$/, `must be a whole number below 10^18`),
+    "Minor units of `unit`, for all purchases together.",
+    "50000000",
+  ),
+};
+const spendingLimit = named("SpendingLimit", spendingLimitText, z.object(spendingLimitFields));
+const newSpendingLimit = named(
+  "NewSpendingLimit",
+  spendingLimitText,
+  z.strictObject(spendingLimitFields),
 );
 
 const address = bech32Address().refine(
@@ -73,7 +76,7 @@ const walletLimit = described(
   "Ids of the only wallets that the key may use; null: any. An Admin is not limited.",
 );
 const spendingLimits = described(
-  z.array(spendingLimit).max(50).nullable().optional(),
+  z.array(newSpendingLimit).max(50).nullable().optional(),
   "What the key's purchases may cost in all; a unit that is not listed cannot be spent. Null: no limit. An Admin is not limited.",
 );
 const returnAddresses = described(
@@ -83,7 +86,7 @@ const returnAddresses = described(
 
 const name = described(text(100, 0), "What people call it.", "Marketplace");
 
-export const createBody = z.object({
+export const createBody = z.strictObject({
   name: name.default(""),
   permission: permission.default("User"),
   usageLimited: described(usageLimited.default(false), usageLimitedText, true),
@@ -99,7 +102,7 @@ export type CreateBody = z.output<typeof createBody>;
 
 const id = described(text(), "Id of the API key.", "01m80ydzq23ssn602zk7bexfp7");
 
-export const updateBody = z.object({
+export const updateBody = z.strictObject({
   id,
   name: name.optional(),
   status: status.optional(),
@@ -121,7 +124,7 @@ export const updateBody = z.object({
 
 export type UpdateBody = z.output<typeof updateBody>;
 
-export const deleteBody = z.object({ id });
+export const deleteBody = z.strictObject({ id });
 
 const fields = {
   id: recordId("the API key", "01m80ydzq23ssn602zk7bexfp7"),

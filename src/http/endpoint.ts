@@ -6,6 +6,7 @@ import { withDeadline } from "./deadline.ts";
 import { envelope, type SuccessStatus } from "./envelope.ts";
 import { codesOf } from "./errors/codes.ts";
 import { checkIdempotencyKey } from "./idempotency.ts";
+import { findIgnoredFields } from "./ignored-fields.ts";
 import { inWireNames } from "./names/translate.ts";
 import { answerText, described, named } from "./openapi/fields.ts";
 import type { Declaration, Described, Router } from "./openapi/router.ts";
@@ -87,7 +88,8 @@ export function serve<
 }
 
 /**
- * What was sent to an endpoint, as its schemas read it.
+ * What was sent to an endpoint, as its schemas read it. The answer's header `x-ignored-fields` names
+ * what they do not know: fields of the body, and parameters of the URL.
  *
  * @throws ApiError 400, 413
  */
@@ -96,12 +98,20 @@ export async function readInput<Query extends z.ZodType, Body extends z.ZodType>
   endpoint: { query?: Query; body?: Body; idempotent?: boolean },
 ): Promise<{ query: z.output<Query>; body: z.output<Body> }> {
   const sent = endpoint.body && (await readJson(c));
-  const query = endpoint.query && (await validate(endpoint.query, queryObject(c), "query"));
+  const parameters = queryObject(c);
+  const ignored = findIgnoredFields([
+    { schema: endpoint.query ?? NO_PARAMETERS, value: parameters },
+    { schema: endpoint.body ?? z.unknown(), value: sent },
+  ]);
+  if (ignored.length > 0) c.header("x-ignored-fields", ignored.join(","));
+  const query = endpoint.query && (await validate(endpoint.query, parameters, "query"));
   const body = endpoint.body && (await validate(endpoint.body, sent, "body"));
   if (endpoint.idempotent) checkIdempotencyKey(c);
   c.set("body", body);
   return { query: query as z.output<Query>, body: body as z.output<Body> };
 }
+
+const NO_PARAMETERS = z.object({});
 
 /** The query's parameters by name; `REPEATED` for one that was sent more than once. */
 function queryObject(c: AppContext): Record<string, string | typeof REPEATED | undefined> {

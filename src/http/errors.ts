@@ -26,13 +26,15 @@ export class ApiError extends Error {
 
   /**
    * @param what - a code, or a status, which stands for its general code
-   * @param options - `retryAfter`: seconds; `allow`: the methods of a 405; `kind`: under /v1;
-   *   `beside`: members of the body beside `error`, under /api/v1
+   * @param options - `field`: by default the name that the message begins with; `retryAfter`: seconds;
+   *   `allow`: the methods of a 405; `kind`: under /v1; `beside`: members of the body beside
+   *   `error`, under /api/v1
    */
   constructor(
     what: ErrorCode | ErrorStatus,
     message: string,
     options: {
+      field?: string;
       retryAfter?: number;
       allow?: readonly string[];
       kind?: AdminErrorKind;
@@ -42,7 +44,7 @@ export class ApiError extends Error {
     super(message);
     this.code = typeof what === "string" ? what : generalCode(what);
     this.status = ERROR_CODES[this.code].status;
-    this.field = NAMED_FIELD.exec(message)?.[1] ?? null;
+    this.field = options.field ?? NAMED_FIELD.exec(message)?.[1] ?? null;
     this.kind = options.kind ?? null;
     this.beside = options.beside ?? {};
     this.headers = {

@@ -18,6 +18,7 @@ const EXPOSED_HEADERS = [
   "link",
   "ratelimit",
   "ratelimit-policy",
+  "x-ignored-fields",
 ];
 
 const preflight = cors({

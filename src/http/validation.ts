@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ApiError } from "./errors.ts";
+import { findFieldIssues } from "./field-issues.ts";
 import { inOwnNames } from "./names/translate.ts";
 
 /** Problems beyond this number are counted, not listed. */
@@ -12,7 +13,8 @@ export const REPEATED = Symbol("sent more than once");
 z.config({ localeError: (issue) => describe(issue) });
 
 /**
- * Parses a value by a schema, whichever spelling of names it has. Unknown fields are dropped.
+ * Parses a value by a schema, whichever spelling of names it has. Unknown fields are dropped, or
+ * refused by a strict schema.
  *
  * @param whole - what to call the value itself (`body`, `query`) when no field is to blame
  * @throws ApiError 400 with `field: why`, one sentence for each field, several joined by `; `
@@ -22,18 +24,20 @@ export async function validate<Schema extends z.ZodType>(
   value: unknown,
   whole: string,
 ): Promise<z.output<Schema>> {
-  const result = await schema.safeParseAsync(inOwnNames(schema, value));
+  const given = inOwnNames(schema, value);
+  const result = await schema.safeParseAsync(given);
   if (result.success) return result.data;
   // A field's first problem is about its type; its bounds and form mean nothing after that.
   const first = new Map<string, string>();
-  for (const { path, message } of result.error.issues) {
+  for (const { path, message } of findFieldIssues(result.error.issues, given)) {
     const field = fieldName(path) || whole;
     if (!first.has(field)) first.set(field, isRepeated(value, path) ? SENT_TWICE : message);
   }
   const problems = [...first].map(([field, message]) => `${field}: ${message}`);
   const listed = problems.slice(0, LISTED_PROBLEMS).join("; ");
   const rest = problems.length - LISTED_PROBLEMS;
-  throw new ApiError(400, rest > 0 ? `${listed}; and ${rest} more` : listed);
+  const [field = whole] = first.keys();
+  throw new ApiError(400, rest > 0 ? `${listed}; and ${rest} more` : listed, { field });
 }
 
 const SENT_TWICE = "must be sent only once";
@@ -44,12 +48,13 @@ function isRepeated(value: unknown, [name]: readonly PropertyKey[]): boolean {
   return Reflect.get(value, name) === REPEATED;
 }
 
-/** `a.b[0].c` for the path a, b, 0, c. A member may be called by the empty text: `a[""]`. */
+/** `a.b[0].c` for the path a, b, 0, c. A name that is no plain word is quoted: `a[""]`, `a["b c"]`. */
 function fieldName(path: readonly PropertyKey[]): string {
   return path
     .map((step) => {
       if (typeof step === "number") return `[${step}]`;
-      return step === "" ? '[""]' : `.${shortened(String(step))}`;
+      const name = String(step);
+      return /^[\w-]+$/.test(name) ? `.${shortened(name)}` : `[${JSON.stringify(shortened(name))}]`;
     })
     .join("")
     .replace(/^\./, "");
@@ -71,6 +76,9 @@ const FORMAT_NAMES: Record<string, string> = {
   date: "a date, YYYY-MM-DD",
 };
 
+/** Of a schema that does not say what it takes, as each with a check of its own has to. */
+const NO_REASON = "is not valid";
+
 /** Zod's issues in our wording; never with the value itself, which may be secret. */
 function describe(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
@@ -80,9 +88,7 @@ function describe(issue: z.core.$ZodRawIssue): string {
     case "invalid_value":
       return issue.input === undefined ? "is required" : oneOf(issue.values);
     case "invalid_format":
-      return issue.format in FORMAT_NAMES
-        ? `must be ${FORMAT_NAMES[issue.format]}`
-        : `must match ${String(issue.pattern).replace(/^\/(.*)\/\w*$/s, "$1")}`;
+      return issue.format in FORMAT_NAMES ? `must be ${FORMAT_NAMES[issue.format]}` : NO_REASON;
     case "invalid_union":
       return ofUnion(issue);
     case "invalid_key":
@@ -94,13 +100,9 @@ function describe(issue: z.core.$ZodRawIssue): string {
     case "not_multiple_of":
       return `must be a multiple of ${issue.divisor}`;
     case "unrecognized_keys":
-      return `has no field ${issue.keys
-        .map((key) => JSON.stringify(shortened(key)))
-        .slice(0, LISTED_PROBLEMS)
-        .join(", ")}`;
+      return "this field is not known";
     default:
-      // A schema with its own reason to refuse must state it.
-      return "is not valid";
+      return NO_REASON;
   }
 }
 

@@ -15,8 +15,7 @@ import { walletsChanged } from "./managed/changed.ts";
 import { conflictOf, decideDrives, deriveWallet, insertWallets } from "./managed/create.ts";
 import { walletRecordOf } from "./managed/record.ts";
 import { formerWallets } from "./managed/remove.ts";
-import type { WalletRole } from "./managed/tables.ts";
-import type { CreatedWallet, CreateWalletBody } from "./schemas.ts";
+import type { CreatedWallet, CreateWalletBody, WalletOfSourceBody } from "./schemas.ts";
 
 /** Is told of a wallet that was added. */
 export type AddedWallet = (
@@ -38,14 +37,12 @@ export async function createWallet(
   now: number,
 ): Promise<CreatedWallet> {
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
-  const { paymentSourceId, walletType } = body;
-  if (paymentSourceId === undefined || walletType === undefined)
-    return makeWallet(c, database, body, now);
-  const source = await activeSource(database, paymentSourceId);
+  if (!("paymentSourceId" in body)) return makeWallet(c, database, body.network, now);
+  const source = await activeSource(database, body.paymentSourceId);
   if (!source) throw noSuchSource();
   if (source.network !== body.network)
     throw new ApiError(400, `network: must be ${source.network}, that of the payment source`);
-  const created = await addWallet(c, database, source, walletType, body, now);
+  const created = await addWallet(c, database, source, body, now);
   const { id: sourceId, network } = source;
   await added(c, { sourceId, network, vkey: created.walletVkey });
   await wakeChanged(c, sourceId);
@@ -56,7 +53,7 @@ export async function createWallet(
 function makeWallet(
   c: AppContext,
   database: Database,
-  { network }: CreateWalletBody,
+  network: Network,
   now: number,
 ): Promise<CreatedWallet> {
   return idempotently(c, database, now, async (remember) => {
@@ -73,11 +70,11 @@ function addWallet(
   c: AppContext,
   database: Database,
   source: SourceRow,
-  role: WalletRole,
-  body: CreateWalletBody,
+  body: WalletOfSourceBody,
   now: number,
 ): Promise<CreatedWallet> {
   return idempotently(c, database, now, async (remember) => {
+    const role = body.walletType;
     const isNew = body.walletMnemonic === undefined;
     const walletMnemonic = body.walletMnemonic ?? generateMnemonic();
     const wallet = {

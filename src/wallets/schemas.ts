@@ -6,7 +6,6 @@ import {
   minorUnits,
   named,
   recordId,
-  shownAs,
   TX_HASH,
   timestamp,
   WALLET_ADDRESS,
@@ -14,7 +13,7 @@ import {
   walletVkey,
 } from "../http/openapi/fields.ts";
 import { bech32Address, network } from "../http/openapi/ledger.ts";
-import { page, pageOrTake, text } from "../http/parameters.ts";
+import { page, pageOrTake, text, time } from "../http/parameters.ts";
 import { drives } from "../sources/schemas.ts";
 import { mnemonic, walletFields, walletType } from "./managed/schemas.ts";
 import { PHASES } from "./spending/life.ts";
@@ -81,36 +80,22 @@ const sourceId = described(
   "01m80ydypnk4jnwav628wda9nd",
 );
 
-export const createWalletBody = shownAs(
-  z
-    .object({
-      network,
-      paymentSourceId: sourceId.optional(),
-      ...addedFields,
-      walletType: walletType.optional(),
-    })
-    .superRefine((body, problems) => {
-      const isAdded = body.paymentSourceId !== undefined;
-      const require = (field: string, by: string) =>
-        problems.addIssue({ code: "custom", path: [field], message: `is required with ${by}` });
-      const { network: _, paymentSourceId: __, ...rest } = body;
-      const [ofAdded] = Object.entries(rest).filter(([, value]) => value !== undefined);
-      if (!isAdded && ofAdded) require("paymentSourceId", ofAdded[0]);
-      if (isAdded && body.walletType === undefined) require("walletType", "paymentSourceId");
-    }),
-  z.xor([
-    named(
-      "UnmanagedWallet",
-      "A new wallet that the service does not manage.",
-      z.strictObject({ network }),
-    ),
-    named(
-      "WalletOfSource",
-      "A wallet that is added to a payment source.",
-      z.object({ network, paymentSourceId: sourceId, ...addedFields }),
-    ),
-  ]),
+const walletOfSource = named(
+  "WalletOfSource",
+  "A wallet that is added to a payment source.",
+  z.strictObject({ network, paymentSourceId: sourceId, ...addedFields }),
 );
+
+export type WalletOfSourceBody = z.output<typeof walletOfSource>;
+
+export const createWalletBody = z.xor([
+  named(
+    "UnmanagedWallet",
+    "A new wallet that the service does not manage.",
+    z.strictObject({ network }),
+  ),
+  walletOfSource,
+]);
 
 export type CreateWalletBody = z.output<typeof createWalletBody>;
 
@@ -134,7 +119,7 @@ export const createdWallet = named(
 
 export type CreatedWallet = z.infer<typeof createdWallet>;
 
-export const changeBody = z.object({
+export const changeBody = z.strictObject({
   id: described(text(), "Id of the wallet.", WALLET_ID),
   collectionAddress: described(
     bech32Address().nullable().optional(),
@@ -176,16 +161,8 @@ export const transactionQuery = z.object({
     "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
   ),
   state: described(transactionState.optional(), "Only transactions in this state.", "Sent"),
-  from: described(
-    z.iso.datetime({ offset: true }).optional(),
-    "Only transactions stored then or later.",
-    "2026-11-22T06:17:26.922Z",
-  ),
-  to: described(
-    z.iso.datetime({ offset: true }).optional(),
-    "Only transactions stored before then.",
-    "2026-11-23T00:00:00.000Z",
-  ),
+  from: described(time().optional(), "Only transactions stored then or later."),
+  to: described(time().optional(), "Only transactions stored before then."),
 });
 
 export type TransactionQuery = z.output<typeof transactionQuery>;

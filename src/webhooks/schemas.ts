@@ -46,7 +46,7 @@ const authToken = described(
 );
 const webhookId = described(text(), "Id of the webhook.", ID);
 
-export const createBody = z.object({
+export const createBody = z.strictObject({
   url,
   format: format.default("EXTENDED"),
   Events: events,
@@ -60,7 +60,7 @@ export const createBody = z.object({
 });
 export type CreateBody = z.output<typeof createBody>;
 
-export const updateBody = z.object({
+export const updateBody = z.strictObject({
   webhookId,
   url: url.optional(),
   format: format.optional(),

@@ -41,7 +41,7 @@ describe("an endpoint", () => {
       expect(headers.get("x-request-id")).toMatch(/^[0-9a-z]{26}$/);
       expect(headers.get("access-control-allow-origin")).toBe("*");
       expect(headers.get("access-control-expose-headers")).toBe(
-        "x-request-id,retry-after,x-d1-bookmark,etag,link,ratelimit,ratelimit-policy",
+        "x-request-id,retry-after,x-d1-bookmark,etag,link,ratelimit,ratelimit-policy,x-ignored-fields",
       );
       expect(headers.get("x-content-type-options")).toBe("nosniff");
       expect(headers.get("cache-control")).toBe("no-store");
@@ -93,8 +93,9 @@ describe("a body", () => {
   it.each([
     ["", 400, "body: is required"],
     ["  ", 400, "body: is required"],
-    ["{", 400, "body: is not valid JSON"],
-    ['{"name":"secret words}', 400, "body: is not valid JSON"],
+    ["{", 400, "body: is JSON that ends too early, at line 1, column 2"],
+    ['{\n  "name":"secret words}', 400, "body: is JSON that ends too early, at line 2, column 24"],
+    ['{"name":"a",\n"note":é}', 400, "body: is not valid JSON, at line 2, column 8"],
     ["[]", 400, "body: must be an object"],
     ["null", 400, "body: must be an object"],
     ["{}", 400, "name: is required"],

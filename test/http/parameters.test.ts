@@ -141,6 +141,14 @@ describe("body fields", () => {
   const odd = z.object({
     list: z.array(text()).max(5).optional(),
     either: z.union([z.boolean(), z.number()]).optional(),
+    form: z
+      .union([
+        z.strictObject({ id: text(3) }),
+        z.object({ url: text(), name: text() }),
+        z.strictObject({ list: z.array(z.object({ id: text(3) })) }),
+        z.string(),
+      ])
+      .optional(),
     kind: z.discriminatedUnion("is", [z.object({ is: z.literal("A") })]).optional(),
     share: z.number().positive().lt(1).optional(),
     step: z.number().multipleOf(5).optional(),
@@ -150,7 +158,7 @@ describe("body fields", () => {
     day: z.iso.date().optional(),
     hex: z
       .string()
-      .regex(/^[0-9a-f]+$/)
+      .regex(/^[0-9a-f]+$/, "must be hex")
       .optional(),
     rates: z.record(text(3), z.number()).optional(),
   });
@@ -158,6 +166,11 @@ describe("body fields", () => {
   it.each([
     [{ list: "a long text" }, "list: must be a list"],
     [{ either: "a" }, "either: must be true or false, or must be a number"],
+    [{ form: { id: "long" } }, "form.id: must have at most 3 characters"],
+    [{ form: { name: "a" } }, "form.url: is required"],
+    [{ form: { list: [{ id: "a" }, {}] } }, "form.list[1].id: is required"],
+    [{ form: { ids: "a", id: "a" } }, "form.ids: this field is not known"],
+    [{ form: 5 }, "form: must be an object, or must be a string"],
     [{ kind: { is: "B" } }, "kind.is: must be A"],
     [{ kind: {} }, "kind.is: is required"],
     [{ share: 0 }, "share: must be more than 0"],
@@ -167,7 +180,7 @@ describe("body fields", () => {
     [{ url: "a" }, "url: must be a URL"],
     [{ mail: "a" }, "mail: must be an e-mail address"],
     [{ day: "a" }, "day: must be a date, YYYY-MM-DD"],
-    [{ hex: "z" }, "hex: must match ^[0-9a-f]+$"],
+    [{ hex: "z" }, "hex: must be hex"],
     [{ rates: { abcd: 1 } }, "rates.abcd: its name must have at most 3 characters"],
     [{ rates: { abc: "1" } }, "rates.abc: must be a number"],
     [

@@ -122,8 +122,8 @@ describe("POST /wallet 200", () => {
 
 describe("POST /wallet refuses", () => {
   it.each([
-    ["words without a source", { paymentSourceId: undefined }, "paymentSourceId: is required with"],
-    ["a source without a type", { walletType: undefined }, "walletType: is required with"],
+    ["words without a source", { paymentSourceId: undefined }, "paymentSourceId: is required"],
+    ["a source without a type", { walletType: undefined }, "walletType: is required"],
     ["another network", { network: "Mainnet" }, "network: must be Preprod"],
     ["an address of another network", { collectionAddress: "addr1" }, "collectionAddress: must be"],
     ["words that are none", { walletMnemonic: "one two" }, "walletMnemonic: "],
@@ -132,6 +132,33 @@ describe("POST /wallet refuses", () => {
     const refused = await add({ ...existing("seller-1"), ...body });
     expect(refused).toMatchObject({ status: 400, message: expect.stringContaining(message) });
     expect(await storedSources()).toBe(before);
+  });
+
+  const required = (...names: string[]) => names.map((name) => `${name}: is required`).join("; ");
+
+  it.each([
+    [{}, required("network")],
+    [{ walletType: "Selling" }, required("network", "paymentSourceId")],
+    [{ paymentSourceId: "a" }, required("network", "walletType")],
+    [{ network: "Preprod", note: "" }, required("paymentSourceId", "walletType")],
+    [{ network: "Preprod", walletType: "Selling" }, required("paymentSourceId")],
+    [{ network: "Preprod", paymentSourceId: "a" }, required("walletType")],
+    [{ network: "Preprod", type: "Selling" }, "type: this field is not known"],
+    [
+      { network: "Preprod", paymentSourceId: "a", type: "Selling" },
+      `type: this field is not known; ${required("walletType")}`,
+    ],
+    [{ network: "Preprod", paymentSourceId: "a", walletType: 5 }, "walletType: must be one of"],
+    [{ network: 5 }, "network: must be one of Preprod, Mainnet"],
+    [[], "body: must be an object"],
+  ])("%j, and names what it lacks (400)", async (body, message) => {
+    const refused = await api.ask("POST", "/api/v1/wallet", body);
+    const [field] = message.split(": ");
+    expect(refused).toMatchObject({
+      status: 400,
+      message: expect.stringMatching(`^${message}`),
+      field,
+    });
   });
 
   it("a source that is not there, or is removed meanwhile (404)", async () => {

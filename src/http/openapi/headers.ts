@@ -19,6 +19,12 @@ export const RESPONSE_HEADERS = {
     schema: { type: "string", pattern: "^[0-9a-z]{26}$" },
     example: REQUEST_ID,
   },
+  "X-Ignored-Fields": {
+    description:
+      "Fields of the body and parameters of the URL that the service does not know and has ignored: at most 20 names, percent-encoded, with commas between. A dot separates an object from its field. Left out when there are none.",
+    schema: { type: "string" },
+    example: "nickname,AgentPricing.currency",
+  },
   "RateLimit-Policy": {
     description:
       "The limits of the API key (draft-ietf-httpapi-ratelimit-headers): `q` calls in `w` seconds. Beyond those of `minute` a key still has those of `burst`. How many are left is not known, since every location counts for itself.",

@@ -67,7 +67,7 @@ export function operation(declared: Declaration, renderer: Renderer): JsonSchema
   };
 }
 
-const ALWAYS = ["X-Request-Id", "RateLimit-Policy"] as const;
+const ALWAYS = ["X-Request-Id", "RateLimit-Policy", "X-Ignored-Fields"] as const;
 
 function errorAnswers(declared: Declaration, renderer: Renderer): JsonSchema {
   const { body, errorBody } = declared;
@@ -87,6 +87,7 @@ function errorAnswers(declared: Declaration, renderer: Renderer): JsonSchema {
           description,
           headers: headers(
             "X-Request-Id",
+            ...(status === 400 ? (["X-Ignored-Fields"] as const) : []),
             ...(status === 429 ? (["RateLimit-Policy"] as const) : []),
             ...more,
           ),

@@ -25,7 +25,7 @@ export const ruleListQuery = z.object({
   walletId: described(text().optional(), "Only rules of this wallet.", WALLET_ID),
 });
 
-export const newRuleBody = z.object({
+export const newRuleBody = z.strictObject({
   walletId: described(text(), "Id of the wallet.", WALLET_ID),
   unit: givenUnit.default(""),
   thresholdAmount: amount,
@@ -36,7 +36,7 @@ export type NewRuleBody = z.output<typeof newRuleBody>;
 
 const ruleId = "01m80ye0a9x3fy0b7m2c5v8k1q";
 
-export const ruleChangeBody = z.object({
+export const ruleChangeBody = z.strictObject({
   id: described(text(), "Id of the rule.", ruleId),
   thresholdAmount: amount.optional(),
   enabled: described(z.boolean().optional(), enabled, true),
@@ -44,7 +44,7 @@ export const ruleChangeBody = z.object({
 
 export type RuleChangeBody = z.output<typeof ruleChangeBody>;
 
-export const ruleDeletion = z.object({ id: described(text(), "Id of the rule.", ruleId) });
+export const ruleDeletion = z.strictObject({ id: described(text(), "Id of the rule.", ruleId) });
 
 export const balanceState = described(
   named(

@@ -31,7 +31,7 @@ export const mnemonic = text(1500)
 export const newWallet = named(
   "NewWallet",
   "A wallet that the service will manage.",
-  z.object({
+  z.strictObject({
     walletMnemonic: described(
       mnemonic,
       "12, 15, 18, 21 or 24 words (BIP-39). Never returned.",

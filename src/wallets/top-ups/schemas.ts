@@ -29,7 +29,7 @@ export const topUpListQuery = z.object({
   walletId: described(text().optional(), "Only rules of this wallet.", WALLET_ID),
 });
 
-export const newTopUpBody = z.object({
+export const newTopUpBody = z.strictObject({
   walletId: described(text(), "Id of the wallet that is topped up.", WALLET_ID),
   unit: givenUnit.default(""),
   below,
@@ -40,7 +40,7 @@ export const newTopUpBody = z.object({
 
 export type NewTopUpBody = z.output<typeof newTopUpBody>;
 
-export const topUpChangeBody = z.object({
+export const topUpChangeBody = z.strictObject({
   id: described(text(), "Id of the rule.", RULE_ID),
   below: below.optional(),
   upTo: upTo.optional(),
@@ -50,7 +50,7 @@ export const topUpChangeBody = z.object({
 
 export type TopUpChangeBody = z.output<typeof topUpChangeBody>;
 
-export const topUpDeletion = z.object({ id: described(text(), "Id of the rule.", RULE_ID) });
+export const topUpDeletion = z.strictObject({ id: described(text(), "Id of the rule.", RULE_ID) });
 
 export const topUpRecord = named(
   "TopUpRule",

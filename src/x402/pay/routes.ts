@@ -150,7 +150,7 @@ export function payRoutes(router: Router): void {
       tag: "x402",
       summary: "Sets what a key may still pay from a wallet in a token",
       description: "`spentAmount` is kept.",
-      body: z.object({
+      body: z.strictObject({
         apiKeyId: described(text(), "Id of the API key.", API_KEY),
         evmWalletId: described(text(), "Id of the wallet.", WALLET_ID),
         asset: described(evmAddress, "Address of the token.", ASSET),

@@ -229,7 +229,7 @@ export function walletRoutes(router: Router): void {
       summary: "Creates or changes the rule for a wallet and an asset",
       description:
         "A balance that falls below the threshold causes one X402_WALLET_LOW_BALANCE event.",
-      body: z.object({
+      body: z.strictObject({
         evmWalletId: described(text(), "Id of the wallet.", WALLET_ID),
         asset: described(nativeOrToken.default("native"), assetText, "native"),
         threshold: described(tokenAmount(), thresholdText, "50000000"),

@@ -10,6 +10,7 @@ export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: the assertions are what checks the answer's shape
   data: any;
   message: string | undefined;
+  field: string | undefined;
 }
 
 interface AskOptions {
@@ -129,12 +130,16 @@ export class SourceApi {
     options: AskOptions = {},
   ): Promise<Answer> {
     const answer = await this.#request(method, path, body, options);
-    const json = (await answer.json()) as { data?: unknown; error?: { message: string } };
+    const json = (await answer.json()) as {
+      data?: unknown;
+      error?: { message: string; field?: string };
+    };
     return {
       status: answer.status,
       headers: answer.headers,
       data: json.data,
       message: json.error?.message,
+      field: json.error?.field,
     };
   }
 
