@@ -198,17 +198,14 @@ export const updateBody = z.object({
   autoWithdrawPayments: autoWithdrawPayments.optional(),
   autoWithdrawRefunds: autoWithdrawRefunds.optional(),
   AddPurchasingWallets: described(
-    z.array(newWallet).min(1).max(10).optional(),
+    z.array(newWallet).max(10).optional(),
     "Purchasing wallets to add; their history is read.",
   ),
   AddSellingWallets: described(
-    z.array(newWallet).min(1).max(10).optional(),
+    z.array(newWallet).max(10).optional(),
     "Selling wallets to add; their history is read.",
   ),
-  AddFundingWallets: described(
-    z.array(newWallet).min(1).max(10).optional(),
-    "Funding wallets to add.",
-  ),
+  AddFundingWallets: described(z.array(newWallet).max(10).optional(), "Funding wallets to add."),
   RemovePurchasingWallets: described(
     z.array(walletId).max(10).optional(),
     "Purchasing wallets to remove; their mnemonics are destroyed once nothing can need them.",

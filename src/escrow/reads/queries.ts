@@ -187,7 +187,7 @@ export const counted = z.object({
 const MOST_IDENTIFIERS = 100;
 
 const identifiers = described(
-  z.array(givenIdentifier).min(1).max(MOST_IDENTIFIERS),
+  z.array(givenIdentifier).max(MOST_IDENTIFIERS),
   "Identifiers of many escrows. The answer is a list; those without a record are left out.",
 );
 const resolveFields = {

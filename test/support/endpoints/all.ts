@@ -121,7 +121,7 @@ const providerConfig = (prefix: string, required: { required?: true }): Field[] 
   },
 ];
 
-const newWallets = (name: string, max: number, min: number): Field[] => [
+const newWallets = (name: string, max: number): Field[] => [
   {
     name,
     refused: [
@@ -130,7 +130,6 @@ const newWallets = (name: string, max: number, min: number): Field[] => [
       null,
       [5],
       Array(max + 1).fill({ walletMnemonic: "word" }),
-      ...(min > 0 ? [[]] : []),
       [{}],
       [{ walletMnemonic: 5 }],
       [{ walletMnemonic: "" }],
@@ -236,9 +235,9 @@ export const ENDPOINTS: readonly EndpointCase[] = [
       { name: "cooldownTime", refused: [-1, 0.5, 31 * 24 * 3_600_000, "1000", null] },
       drives,
       { name: "lastIdentifierChecked", refused: ["", long(250), 5, {}] },
-      ...newWallets("PurchasingWallets", 50, 0),
-      ...newWallets("SellingWallets", 50, 0),
-      ...newWallets("FundingWallets", 50, 0),
+      ...newWallets("PurchasingWallets", 50),
+      ...newWallets("SellingWallets", 50),
+      ...newWallets("FundingWallets", 50),
     ],
   },
   {
@@ -251,9 +250,9 @@ export const ENDPOINTS: readonly EndpointCase[] = [
       drives,
       { name: "lastIdentifierChecked", refused: ["", long(250), 5, {}, true] },
       ...providerConfig("PaymentSourceConfig", {}),
-      ...newWallets("AddPurchasingWallets", 10, 1),
-      ...newWallets("AddSellingWallets", 10, 1),
-      ...newWallets("AddFundingWallets", 10, 1),
+      ...newWallets("AddPurchasingWallets", 10),
+      ...newWallets("AddSellingWallets", 10),
+      ...newWallets("AddFundingWallets", 10),
       removals("RemovePurchasingWallets"),
       removals("RemoveSellingWallets"),
       removals("RemoveFundingWallets"),

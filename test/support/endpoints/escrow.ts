@@ -199,7 +199,7 @@ export const ESCROW_ENDPOINTS: readonly EndpointCase[] = [
         { name: "blockchainIdentifier", required: true, refused: [long(8000), ...BAD_TEXT] },
         {
           name: "blockchainIdentifiers",
-          refused: [[], "00", {}, null, [5], [""], Array(101).fill("00")],
+          refused: ["00", {}, null, [5], [""], Array(101).fill("00")],
         },
         { name: "filterSmartContractAddress", refused: ["", long(250), ...NOT_TEXT] },
         { name: "includeHistory", refused: ["", "yes", true, false, 1, null] },
