@@ -32,8 +32,11 @@ export function deploymentOf(signature: string): { factory: string; call: Contra
   return { factory: address.toLowerCase(), call: { to: address, data } };
 }
 
-/** The signature itself, without its ERC-6492 wrapper. */
-export function innerSignature(signature: string): Hex {
+/**
+ * The signature that the payer's key or contract made, which the chain gets: without its ERC-6492
+ * wrapper, for either transfer method.
+ */
+export function payerSignature({ signature }: Authorization): Hex {
   return deploymentOf(signature) === null
     ? (signature as Hex)
     : parseErc6492Signature(signature as Hex).signature;
@@ -41,7 +44,7 @@ export function innerSignature(signature: string): Hex {
 
 /** The call that submits an authorization to the chain. */
 export function settlementCall(asset: string, authorization: Authorization): ContractCall {
-  const signature = innerSignature(authorization.signature);
+  const signature = payerSignature(authorization);
   if (authorization.kind === "permit2") {
     const data = encodeFunctionData({
       abi: permit2ProxyAbi,

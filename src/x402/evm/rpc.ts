@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
 
 /** The node refused the call, or the call reverts. */
@@ -41,20 +42,22 @@ export interface RpcCall {
 
 /** A JSON-RPC node of an EVM chain. */
 export interface Rpc {
-  /** @throws RpcRefusal, RpcUnavailable */
-  call<Result>(method: string, ...params: unknown[]): Promise<Result>;
   /**
-   * A batch of calls in one request, answered in order.
+   * One call, whose result must have the form of the schema.
+   *
+   * @throws RpcRefusal, RpcUnavailable
+   */
+  call<Schema extends z.ZodType>(
+    schema: Schema,
+    method: string,
+    ...params: unknown[]
+  ): Promise<z.output<Schema>>;
+  /**
+   * A batch of calls in one request, answered in order. `readResult` reads each answer.
    *
    * @throws RpcUnavailable when any has no answer
    */
   many(calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]>;
-}
-
-interface Answer {
-  id?: unknown;
-  result?: unknown;
-  error?: { code?: number; message?: string; data?: unknown };
 }
 
 const TIMEOUT_MS = 8_000;
@@ -68,10 +71,10 @@ export interface RpcOptions {
 
 /** A client of the node at an operator-supplied URL. */
 export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOptions): Rpc {
-  /** Some nodes do not support batches; once refused, none are sent. */
-  let takesArrays = true;
+  /** Some nodes do not support batches; after the first refusal the client sends none. */
+  let takesBatches = true;
 
-  const post = async (body: unknown): Promise<unknown> => {
+  const post = async (body: unknown): Promise<Reply> => {
     const send = () =>
       fetchPublic(url, {
         method: "POST",
@@ -85,11 +88,11 @@ export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOpti
       });
     try {
       // A kept-alive connection may close as it is used; every call here may be repeated.
-      const response = await send().catch((error: unknown) => {
+      const { status, body } = await send().catch((error: unknown) => {
         if (error instanceof PublicFetchError && error.reason === "unreachable") return send();
         throw error;
       });
-      return parse(response.status, new TextDecoder().decode(response.body));
+      return { status, json: parseJson(new TextDecoder().decode(body)) };
     } catch (error) {
       if (!(error instanceof PublicFetchError)) throw error;
       throw new RpcUnavailable(`the RPC node gave no answer: ${error.message}`, {
@@ -99,55 +102,133 @@ export function createRpc(url: string, { loopbackOrigins, resolverUrl }: RpcOpti
     }
   };
 
-  const one = async ({ method, params }: RpcCall): Promise<unknown | RpcRefusal> =>
-    outcome((await post({ jsonrpc: "2.0", id: 1, method, params })) as Answer);
+  const one = async ({ method, params }: RpcCall): Promise<unknown | RpcRefusal> => {
+    const reply = await post({ jsonrpc: "2.0", id: 1, method, params });
+    if (reply.json === null) throw withoutJson(reply);
+    return outcomeOf(reply.json);
+  };
 
-  const many = async (calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]> => {
-    const [first] = calls;
-    if (!first) return [];
-    if (calls.length === 1) return [await one(first)];
-    if (takesArrays) {
-      const answers = await post(
-        calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params })),
-      );
-      if (Array.isArray(answers)) {
-        const byId = new Map((answers as Answer[]).map((answer) => [answer.id, answer]));
-        return calls.map((_, id) => outcome(byId.get(id)));
-      }
-      takesArrays = false;
-    }
+  const inTurn = async (calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]> => {
     const results: (unknown | RpcRefusal)[] = [];
     // In order, as callers that send transactions require.
     for (const call of calls) results.push(await one(call));
     return results;
   };
 
+  const many = async (calls: readonly RpcCall[]): Promise<(unknown | RpcRefusal)[]> => {
+    const [first, ...others] = calls;
+    if (!first || others.length === 0 || !takesBatches) return inTurn(calls);
+    const batch = await post(
+      calls.map(({ method, params }, id) => ({ jsonrpc: "2.0", id, method, params })),
+    );
+    const outcomes = batchOutcomes(batch, calls.length);
+    if (outcomes && !isOneRefusal(outcomes)) return outcomes;
+    // The first call alone shows whether the node refuses the batch or its calls.
+    const answer = await one(first);
+    if (outcomes && isOneRefusal([outcomes[0], answer])) return outcomes;
+    takesBatches = false;
+    return [answer, ...(await inTurn(others))];
+  };
+
   return {
     many,
-    async call<Result>(method: string, ...params: unknown[]) {
+    async call(schema, method, ...params) {
       const result = await one({ method, params });
       if (result instanceof RpcRefusal) throw result;
-      return result as Result;
+      return readResult(schema, result);
     },
   };
 }
 
-function parse(status: number, text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null) return value;
-  } catch {
-    // Not JSON, such as a gateway's page: reported below without its text.
-  }
-  throw new RpcUnavailable(`the RPC node answered HTTP ${status} without JSON-RPC`);
+/**
+ * Reads a node's answer to a call. This is the only way from an answer to a typed value.
+ *
+ * @throws RpcUnavailable when the node refuses the call, or the answer has another form
+ */
+export function readResult<Schema extends z.ZodType>(
+  schema: Schema,
+  answer: unknown,
+): z.output<Schema> {
+  if (answer instanceof RpcRefusal)
+    throw new RpcUnavailable(`the RPC node refuses: ${answer.message}`, { cause: answer });
+  const result = schema.safeParse(answer);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const place = issue && issue.path.length > 0 ? `${issue.path.join(".")}: ` : "";
+  throw new RpcUnavailable(`the RPC node's answer is malformed: ${place}${issue?.message}`);
 }
 
-function outcome(answer: Answer | undefined): unknown | RpcRefusal {
-  if (answer?.error) {
-    const { code = 0, message = "refused", data } = answer.error;
-    return new RpcRefusal(code, message, typeof data === "string" && data !== "0x" ? data : null);
+/** An HTTP answer; `json` is null when its body is not a JSON object or array. */
+interface Reply {
+  status: number;
+  json: object | null;
+}
+
+function parseJson(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" ? value : null;
+  } catch {
+    // Not JSON, such as a gateway's page.
+    return null;
   }
-  if (!answer || !("result" in answer))
-    throw new RpcUnavailable("the RPC node left a call without an answer");
-  return answer.result;
+}
+
+function withoutJson({ status }: Reply): RpcUnavailable {
+  return new RpcUnavailable(`the RPC node answered HTTP ${status} without JSON-RPC`);
+}
+
+/**
+ * The outcomes of a batch, in the order of its calls; null when the answer leaves out a call, as the
+ * answers of a node do that refuses batches.
+ *
+ * @throws RpcUnavailable when the answer says nothing about batches
+ */
+function batchOutcomes(reply: Reply, calls: number): (unknown | RpcRefusal)[] | null {
+  const { status, json } = reply;
+  const isClientError = status >= 400 && status < 500 && status !== 429;
+  if (json === null && !isClientError) throw withoutJson(reply);
+  if (!Array.isArray(json)) return null;
+  const byId = new Map(json.map((answer: unknown) => [idOf(answer), answer]));
+  const answers = Array.from({ length: calls }, (_, id) => byId.get(String(id)));
+  return answers.includes(undefined) ? null : answers.map(outcomeOf);
+}
+
+/** Some nodes return ids as text. */
+function idOf(answer: unknown): string {
+  return String((answer as { id?: unknown } | null)?.id);
+}
+
+/** Whether all of these are refusals with the same code and text. */
+function isOneRefusal(outcomes: readonly (unknown | RpcRefusal)[]): boolean {
+  const [first] = outcomes;
+  return (
+    first instanceof RpcRefusal &&
+    outcomes.every(
+      (other) =>
+        other instanceof RpcRefusal && other.code === first.code && other.message === first.message,
+    )
+  );
+}
+
+/** What a node answers instead of a result: each node writes it in its own form. */
+const refusalSchema = z
+  .object({
+    code: z.number().catch(0),
+    message: z.string().catch("refused"),
+    data: z.string().nullable().catch(null),
+  })
+  .catch({ code: 0, message: "refused", data: null });
+
+/** What a reverted call returned. Parity writes a word before it. */
+const REVERT_DATA = /^(?:Reverted )?(0x(?:[0-9a-f]{2})+)$/i;
+
+function outcomeOf(answer: unknown): unknown | RpcRefusal {
+  const { error, ...rest } = (answer ?? {}) as { error?: unknown; result?: unknown };
+  if (error) {
+    const { code, message, data } = refusalSchema.parse(error);
+    return new RpcRefusal(code, message, REVERT_DATA.exec(data ?? "")?.[1] ?? null);
+  }
+  if (!("result" in rest)) throw new RpcUnavailable("the RPC node left a call without an answer");
+  return rest.result;
 }

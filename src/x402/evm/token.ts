@@ -1,7 +1,8 @@
-import type { Abi, Hex } from "viem";
+import type { Abi } from "viem";
 import { loadViem } from "../../packages.ts";
 import { tokenAbi } from "./contracts.ts";
-import { type Rpc, RpcRefusal, RpcUnavailable } from "./rpc.ts";
+import * as results from "./results.ts";
+import { type Rpc, RpcRefusal, readResult } from "./rpc.ts";
 
 const { decodeFunctionResult, encodeFunctionData } = await loadViem();
 
@@ -39,12 +40,10 @@ function textOf(value: unknown): string | null {
 }
 
 function decode(functionName: string, answer: unknown): unknown {
-  if (answer instanceof RpcRefusal) {
-    if (answer.isRevert) return null;
-    throw new RpcUnavailable(`the RPC node refuses: ${answer.message}`, { cause: answer });
-  }
+  if (answer instanceof RpcRefusal && answer.isRevert) return null;
+  const data = readResult(results.bytes, answer);
   try {
-    return decodeFunctionResult({ abi: tokenAbi as Abi, functionName, data: answer as Hex });
+    return decodeFunctionResult({ abi: tokenAbi as Abi, functionName, data });
   } catch {
     // Something else answers at this address.
     return null;

@@ -1,6 +1,7 @@
 import type { Hex, PrivateKeyAccount } from "viem";
 import { loadViem } from "../../packages.ts";
-import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "./rpc.ts";
+import * as results from "./results.ts";
+import { type Rpc, type RpcCall, RpcRefusal, readResult } from "./rpc.ts";
 
 const { keccak256, privateKeyToAccount, toHex } = await loadViem();
 
@@ -19,7 +20,7 @@ export interface ChainView {
   receipts: Map<string, Receipt>;
 }
 
-/** EIP-1559 fees per unit of gas; a chain without a base fee takes `maxFee` as its gas price. */
+/** EIP-1559 fees per unit of gas; a legacy transaction takes `maxFee` as its gas price. */
 export interface Fees {
   maxFee: bigint;
   tip: bigint;
@@ -31,16 +32,7 @@ export interface Receipt {
   block: number;
   blockHash: string;
   succeeded: boolean;
-  logs: readonly Log[];
-}
-
-export interface Log {
-  address: string;
-  topics: readonly string[];
-  data: string;
-  transactionHash: string;
-  blockNumber: string;
-  blockHash: string;
+  logs: readonly Pick<results.Log, "address" | "topics" | "data">[];
 }
 
 const DEFAULT_TIP = 1_000_000_000n;
@@ -48,11 +40,16 @@ const DEFAULT_TIP = 1_000_000_000n;
 /** A malicious token may emit as many logs as its gas pays for. */
 const RECEIPTS_PER_REQUEST = 8;
 
-/** @throws RpcUnavailable when any of it cannot be read */
+/**
+ * @param takesOnlyLegacy - whether the chain refuses EIP-1559 transactions although its blocks have
+ *   a base fee
+ * @throws RpcUnavailable when any of it cannot be read
+ */
 export async function readChain(
   rpc: Rpc,
   wallet: string,
   hashes: readonly string[],
+  takesOnlyLegacy: boolean,
 ): Promise<ChainView> {
   const [first = [], ...others] = chunks(hashes, RECEIPTS_PER_REQUEST);
   const [answers, ...rest] = await Promise.all([
@@ -69,19 +66,19 @@ export async function readChain(
     ...others.map((some) => rpc.many(some.map(receiptCall))),
   ]);
   const [chainId, block, nonce, pendingNonce, balance, gasPrice, tip, ...receipts] = answers;
-  const { number, hash, timestamp, baseFeePerGas } = given<BlockJson>(block);
+  const { number, hash, timestamp, baseFeePerGas } = readResult(results.block, block);
   return {
-    chainId: Number(given<string>(chainId)),
-    block: Number(number),
+    chainId: readResult(results.count, chainId),
+    block: number,
     blockHash: hash,
-    time: Number(timestamp),
-    nonce: Number(given<string>(nonce)),
-    pendingNonce: Number(given<string>(pendingNonce)),
-    balance: BigInt(given<string>(balance)),
-    fees: feesFrom(baseFeePerGas, tip, BigInt(given<string>(gasPrice))),
+    time: timestamp,
+    nonce: readResult(results.count, nonce),
+    pendingNonce: readResult(results.count, pendingNonce),
+    balance: readResult(results.quantity, balance),
+    fees: feesFrom(takesOnlyLegacy ? null : (baseFeePerGas ?? null), tip, gasPrice),
     receipts: new Map(
       [...receipts, ...rest.flat()]
-        .map((receipt) => readReceipt(given<ReceiptJson | null>(receipt)))
+        .map(readReceipt)
         .filter((receipt) => receipt !== null)
         .map((receipt) => [receipt.hash, receipt]),
     ),
@@ -107,54 +104,48 @@ export async function readBlockHashes(
     heights.map((height) => ({ method: "eth_getBlockByNumber", params: [toHex(height), false] })),
   );
   return new Map(
-    heights.map((height, i) => [height, given<BlockJson | null>(answers[i])?.hash ?? null]),
+    heights.map((height, i) => {
+      const block = readResult(results.block.nullable(), answers[i]);
+      return [height, block?.hash ?? null];
+    }),
   );
 }
 
-/** Twice the base fee covers five full blocks in a row. */
-function feesFrom(baseFee: string | undefined, tip: unknown, gasPrice: bigint): Fees {
-  if (baseFee === undefined) return { maxFee: gasPrice, tip: gasPrice, isLegacy: true };
+/**
+ * Twice the base fee covers five full blocks in a row.
+ *
+ * @param baseFee - null: the fees of a legacy transaction
+ * @param tip - the node's answer
+ * @param gasPrice - the node's answer
+ */
+function feesFrom(baseFee: bigint | null, tip: unknown, gasPrice: unknown): Fees {
+  if (baseFee === null) {
+    const price = readResult(results.quantity, gasPrice);
+    return { maxFee: price, tip: price, isLegacy: true };
+  }
   // Not every node supports the method; the default is what other clients fall back to.
-  const wanted = tip instanceof RpcRefusal ? DEFAULT_TIP : BigInt(given<string>(tip));
-  return { maxFee: 2n * BigInt(baseFee) + wanted, tip: wanted, isLegacy: false };
+  const wanted = results.quantity.catch(DEFAULT_TIP).parse(tip);
+  return { maxFee: 2n * baseFee + wanted, tip: wanted, isLegacy: false };
 }
 
-interface BlockJson {
-  number: string;
-  hash: string;
-  timestamp: string;
-  baseFeePerGas?: string;
-}
-
-interface ReceiptJson {
-  transactionHash: string;
-  blockNumber: string | null;
-  blockHash: string;
-  status: string;
-  logs: Log[];
-}
-
-/** A node that refuses a plain read cannot be relied on. */
-function given<T>(result: unknown): T {
-  if (result instanceof RpcRefusal)
-    throw new RpcUnavailable(`the RPC node refuses: ${result.message}`, { cause: result });
-  return result as T;
-}
-
-function readReceipt(receipt: ReceiptJson | null): Receipt | null {
-  if (receipt === null || receipt.blockNumber === null) return null;
+/** Null when the transaction is in no block. */
+function readReceipt(answer: unknown): Receipt | null {
+  const receipt = readResult(results.receipt, answer);
+  if (!receipt?.blockHash || receipt.blockNumber == null) return null;
   return {
     hash: receipt.transactionHash,
-    block: Number(receipt.blockNumber),
+    block: receipt.blockNumber,
     blockHash: receipt.blockHash,
-    succeeded: receipt.status === "0x1",
+    succeeded: receipt.status === 1n,
     logs: receipt.logs,
   };
 }
 
 /** Reads one receipt; null when the transaction is in no block. */
 export async function receiptOf(rpc: Rpc, hash: string): Promise<Receipt | null> {
-  return readReceipt(await rpc.call<ReceiptJson | null>("eth_getTransactionReceipt", hash));
+  const [answer] = await rpc.many([receiptCall(hash)]);
+  if (answer instanceof RpcRefusal) throw answer;
+  return readReceipt(answer);
 }
 
 export interface UnsignedTransaction {
@@ -169,6 +160,11 @@ export interface UnsignedTransaction {
 /** Who signs with a key. To derive its public key takes as long as to sign, so it is kept. */
 export function signerOf(privateKey: string): PrivateKeyAccount {
   return privateKeyToAccount(privateKey as Hex);
+}
+
+/** Whether a signed transaction is one with a gas price: the others begin with their type (EIP-2718). */
+export function isLegacy(raw: string): boolean {
+  return Number.parseInt(raw.slice(2, 4), 16) > 0x7f;
 }
 
 /** Signs a transaction; its hash is known before any node has seen it. */
@@ -188,26 +184,4 @@ export async function signTransaction(
         },
   );
   return { raw, hash: keccak256(raw) };
-}
-
-/**
- * The meaning of a node's answer to a broadcast. `stale`: its nonce is used, perhaps by itself.
- * Anything that is not clearly a refusal counts as sent.
- */
-export type BroadcastOutcome = "sent" | "stale" | "refused";
-
-export function broadcastOutcome(answer: unknown): BroadcastOutcome {
-  if (!(answer instanceof RpcRefusal)) return "sent";
-  const { message } = answer;
-  if (/nonce (is )?too (low|small)|old ?nonce/i.test(message)) return "stale";
-  if (/replacement/i.test(message)) return "sent";
-  return isUnfunded(answer) || REFUSED.test(message) ? "refused" : "sent";
-}
-
-const REFUSED =
-  /less than block base fee|fee cap.*(too low|less)|transaction underpriced|intrinsic gas|exceeds block gas limit|invalid (sender|chain)|gas limit/i;
-
-/** Whether a node says that the sender cannot pay for the gas. */
-export function isUnfunded({ message }: RpcRefusal): boolean {
-  return /insufficient funds|exceeds? (the )?(account )?balance/i.test(message);
 }

@@ -1,8 +1,9 @@
+import { broadcastOutcome } from "../evm/broadcast-outcome.ts";
 import type { Rpc } from "../evm/rpc.ts";
-import { broadcastOutcome, type ChainView, readChain } from "../evm/transactions.ts";
+import { type ChainView, isLegacy, readChain } from "../evm/transactions.ts";
 import { confirmCount, explained, isStuck } from "./nonces.ts";
 import { concludeMined, expire, watchDecided } from "./receipts.ts";
-import { bidUp, fillGaps, type PumpWallet, signWaiting } from "./signing.ts";
+import { bidUp, fillGaps, type PumpWallet, signLegacy, signWaiting } from "./signing.ts";
 import type { WalletStore } from "./store.ts";
 
 /** `busy`: payments wait for the chain. `watching`: all are decided, but a re-org may undo them. */
@@ -27,7 +28,8 @@ export async function pumpRound(
 ): Promise<PumpState> {
   if (stateOf(ledger) === "idle") return "idle";
   const hashes = ledger.unmined().map(({ hash }) => hash);
-  const told = await readChain(wallet.rpc, wallet.address, hashes);
+  const takesOnlyLegacy = ledger.get("only_legacy") !== null;
+  const told = await readChain(wallet.rpc, wallet.address, hashes, takesOnlyLegacy);
   if (told.chainId !== wallet.chainId)
     throw new WrongChain(`the RPC node is on chain ${told.chainId}, not ${wallet.chainId}`);
   const chain = explained(ledger, told);
@@ -35,6 +37,7 @@ export async function pumpRound(
   await concludeMined(ledger, wallet.rpc, chain);
   const reappeared = await watchDecided(ledger, wallet.rpc, chain);
   await expire(ledger, wallet.rpc, chain);
+  await signLegacy(ledger, wallet, chain);
   await bidUp(ledger, wallet, chain);
   await signWaiting(ledger, wallet, chain);
   await fillGaps(ledger, wallet, chain);
@@ -75,10 +78,12 @@ async function broadcast(
     due.map(({ raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })),
   );
   let isStale = false;
-  for (const [i, { hash, state }] of due.entries()) {
+  for (const [i, { hash, raw, state }] of due.entries()) {
     const outcome = broadcastOutcome(answers[i]);
+    const isRefused = outcome === "refused" || outcome === "unsupported";
     // What was sent before may be in a mempool, whatever this node says now.
-    if (state !== "sent") ledger.mark(hash, outcome === "refused" ? "refused" : "sent");
+    if (state !== "sent") ledger.mark(hash, isRefused ? "refused" : "sent");
+    if (outcome === "unsupported" && !isLegacy(raw)) ledger.set("only_legacy", "1");
     isStale ||= state === "signed" && outcome === "stale";
   }
   return isStale;

@@ -1,12 +1,13 @@
 import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
-import { PERMIT2, permit2Abi, tokenAbi } from "../evm/contracts.ts";
-import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
-import type { Log, Receipt } from "../evm/transactions.ts";
+import { authorizationStateCall, isAuthorizationUsed } from "../evm/authorization-state.ts";
+import * as results from "../evm/results.ts";
+import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable, readResult } from "../evm/rpc.ts";
+import type { Receipt } from "../evm/transactions.ts";
 import type { Job } from "../rpc-types.ts";
 import type { MinedIn } from "./rows.ts";
 
-const { decodeFunctionResult, encodeFunctionData, pad, toEventSelector, toHex } = await loadViem();
+const { pad, toEventSelector, toHex } = await loadViem();
 
 /**
  * A job's outcome, read from the chain. `open`: none yet, and it may be tried again. `unclear`: the
@@ -108,32 +109,9 @@ function minedIn({ hash: transaction, block, blockHash }: Receipt): MinedIn {
 
 /** Whether the authorization was used by the block of that height. */
 async function isUsed(rpc: Rpc, job: Job, height: number): Promise<boolean> {
-  const from = job.from as Hex;
-  if (job.kind === "eip3009") {
-    const call = { abi: tokenAbi, functionName: "authorizationState" } as const;
-    const data = encodeFunctionData({ ...call, args: [from, job.nonce as Hex] });
-    const answer = await ask(rpc, job.asset, data, height);
-    try {
-      return answer !== null && decodeFunctionResult({ ...call, data: answer });
-    } catch {
-      return false;
-    }
-  }
-  const nonce = BigInt(job.nonce);
-  const call = { abi: permit2Abi, functionName: "nonceBitmap" } as const;
-  const data = encodeFunctionData({ ...call, args: [from, nonce >> 8n] });
-  const answer = await ask(rpc, PERMIT2, data, height);
-  if (answer === null) return false;
-  return ((decodeFunctionResult({ ...call, data: answer }) >> (nonce & 0xffn)) & 1n) === 1n;
-}
-
-/** A contract's answer in the latest block; null when it reverts. */
-async function ask(rpc: Rpc, to: string, data: Hex, height: number): Promise<Hex | null> {
-  const call = { method: "eth_call", params: [{ to, data }, "latest"] };
-  const answer = await upTo(rpc, height, call);
-  if (answer instanceof RpcRefusal && answer.isRevert) return null;
-  if (answer instanceof RpcRefusal) throw answer;
-  return answer as Hex;
+  const answer = await upTo(rpc, height, authorizationStateCall(job));
+  if (answer instanceof RpcRefusal && !answer.isRevert) throw answer;
+  return isAuthorizationUsed(job, answer);
 }
 
 /** An authorization's state on the chain: its payment, or that it was used or cancelled. */
@@ -159,7 +137,7 @@ async function findUse(rpc: Rpc, job: Job, { from, to }: Pick<Span, "from" | "to
         return {
           payment: {
             transaction: log.transactionHash,
-            block: Number(log.blockNumber),
+            block: log.blockNumber,
             blockHash: log.blockHash,
           },
           isLogged: true,
@@ -178,18 +156,19 @@ async function readLogs(
   topics: readonly (string | string[])[],
   first: number,
   last: number,
-): Promise<Log[]> {
+): Promise<results.Log[]> {
   const filter = { address, topics, fromBlock: toHex(first), toBlock: toHex(last) };
   const logs = await upTo(rpc, last, { method: "eth_getLogs", params: [filter] });
   if (logs instanceof RpcRefusal) throw logs;
-  return logs as Log[];
+  return readResult(results.logs, logs);
 }
 
 /** @throws RpcUnavailable when the answering node has not seen the block of that height */
 async function upTo(rpc: Rpc, height: number, call: RpcCall): Promise<unknown | RpcRefusal> {
   const [latest, answer] = await rpc.many([{ method: "eth_blockNumber", params: [] }, call]);
   if (latest instanceof RpcRefusal) throw latest;
-  if (Number(latest) < height) throw new RpcUnavailable("the RPC node is behind");
+  if (readResult(results.count, latest) < height)
+    throw new RpcUnavailable("the RPC node is behind");
   return answer;
 }
 
@@ -197,28 +176,28 @@ async function upTo(rpc: Rpc, height: number, call: RpcCall): Promise<unknown | 
  * Whether a log belongs to the transaction that paid by this authorization: for EIP-3009 the log of
  * its use, for Permit2 that of the transfer.
  */
-async function isOfPayment(rpc: Rpc, job: Job, log: Log): Promise<boolean> {
-  const { transactionHash, blockNumber } = log;
+async function isOfPayment(rpc: Rpc, job: Job, log: results.Log): Promise<boolean> {
+  const { transactionHash, blockNumber: block } = log;
   if (job.kind === "eip3009") {
-    const block = Number(blockNumber);
     const transfers = await readLogs(rpc, job.asset, transferTopics(job), block, block);
     return transfers.some(
       (transfer) => isSame(transfer.transactionHash, transactionHash) && isPaymentOf(job, transfer),
     );
   }
   // Permit2 emits no log: its nonce must be in the transaction's data.
-  const sent = await rpc.call<{ input: string } | null>(
+  const input = await rpc.call(
+    results.transactionInput,
     "eth_getTransactionByHash",
     transactionHash,
   );
   const nonce = toHex(BigInt(job.nonce), { size: 32 }).slice(2);
-  return sent?.input.toLowerCase().includes(nonce) ?? false;
+  return input?.toLowerCase().includes(nonce) ?? false;
 }
 
 /** Data of a Transfer log: the amount alone. */
 const AMOUNT = /^0x[0-9a-fA-F]{64}$/;
 
-function isPaymentOf(job: Job, { address, topics, data }: Log): boolean {
+function isPaymentOf(job: Job, { address, topics, data }: Receipt["logs"][number]): boolean {
   return (
     isSame(address, job.asset) &&
     isSame(topics[0], TRANSFER) &&

@@ -1,9 +1,11 @@
 /** What a pump signs: settlements, fee bumps for stuck ones, and nonce-gap fillers. */
 import type { PrivateKeyAccount } from "viem";
 import { log } from "../../log.ts";
+import { isUnfunded } from "../evm/broadcast-outcome.ts";
 import { revertReason, revertText } from "../evm/contracts.ts";
+import * as results from "../evm/results.ts";
 import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
-import { type ChainView, type Fees, isUnfunded, signTransaction } from "../evm/transactions.ts";
+import { type ChainView, type Fees, isLegacy, signTransaction } from "../evm/transactions.ts";
 import { freeNonce, gaps, isStuck, MAX_UNCONFIRMED } from "./nonces.ts";
 import { concludeHanded } from "./receipts.ts";
 import type { StoredJob } from "./rows.ts";
@@ -54,6 +56,28 @@ export async function bidUp(
   await sign(ledger, wallet, chain, { ...call, nonce: last.nonce, fees });
 }
 
+/**
+ * Replaces the transactions that the chain refused for their type by ones with a gas price and the
+ * same nonces. Each nonce gets one replacement, since the newest transaction decides.
+ */
+export async function signLegacy(
+  ledger: WalletStore,
+  wallet: PumpWallet,
+  chain: ChainView,
+): Promise<void> {
+  if (!chain.fees.isLegacy) return;
+  const newest = new Map(ledger.live().map((signed) => [signed.nonce, signed]));
+  for (const { nonce, jobId, gas, raw, state } of newest.values()) {
+    if (state !== "refused" || isLegacy(raw)) continue;
+    const job = jobId === null ? null : ledger.find(jobId);
+    const call =
+      job?.state === "signed"
+        ? { to: job.job.to, data: job.job.data, gas, jobId }
+        : selfTransfer(wallet);
+    await sign(ledger, wallet, chain, { ...call, nonce, fees: chain.fees });
+  }
+}
+
 function selfTransfer({ address }: PumpWallet) {
   return { to: address, data: "0x", gas: TRANSFER_GAS, jobId: null };
 }
@@ -78,10 +102,10 @@ export async function signWaiting(
   for (const [i, stored] of waiting.entries()) {
     const { job } = stored;
     const estimate = estimates[i];
-    const gas = estimate instanceof RpcRefusal ? 0n : (BigInt(String(estimate)) * 12n) / 10n;
+    const gas = (results.quantity.catch(0n).parse(estimate) * 12n) / 10n;
     const failure =
-      estimate instanceof RpcRefusal
-        ? refusal(job, estimate)
+      gas === 0n
+        ? withoutEstimate(job, estimate)
         : unaffordable(job, gas, gas * chain.fees.maxFee > funds);
     if (failure === "wait") continue;
     if (failure) {
@@ -101,8 +125,12 @@ interface Failure {
   message: string;
 }
 
-/** Why a settlement that the node would not estimate fails; `wait`: it is retried. */
-function refusal(job: StoredJob["job"], refused: RpcRefusal): Failure | "wait" {
+/** Why a settlement that the node does not estimate fails; `wait`: it is retried. */
+function withoutEstimate(job: StoredJob["job"], refused: unknown): Failure | "wait" {
+  if (!(refused instanceof RpcRefusal)) {
+    log("warn", "x402.estimate_refused", { attempt: job.id, error: "the estimate is malformed" });
+    return "wait";
+  }
   if (refused.isRevert) {
     const message = revertText(refused.data, refused.message);
     return { reason: revertReason(job.kind, message) ?? simulationFailed(job.kind), message };

@@ -11,9 +11,10 @@ import {
 
 /**
  * `watched`: hash of the latest block when decided jobs were last compared with the chain. `offered`:
- * the same when refused transactions were last sent again.
+ * the same when refused transactions were last sent again. `only_legacy`: the chain has refused
+ * EIP-1559 transactions.
  */
-type ValueName = "wallet_id" | "nonce_floor" | "watched" | "offered";
+type ValueName = "wallet_id" | "nonce_floor" | "watched" | "offered" | "only_legacy";
 
 /** Conditions on jobs that are not final. */
 const OPEN = {

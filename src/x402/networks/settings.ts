@@ -9,6 +9,7 @@ import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently, type Remember } from "../../http/idempotency.ts";
 import { checkPublicUrl, PublicFetchError } from "../../http/outbound/fetch-public.ts";
+import * as results from "../evm/results.ts";
 import { createRpc, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
 import { x402Network, x402Wallet } from "../tables.ts";
 import { chainIdOf } from "./chain-id.ts";
@@ -146,7 +147,7 @@ async function checkRpcUrl(c: AppContext, rpcUrl: string, caip2Id: string): Prom
   }
   let chainId: number;
   try {
-    chainId = Number(await createRpc(rpcUrl, options).call<string>("eth_chainId"));
+    chainId = await createRpc(rpcUrl, options).call(results.count, "eth_chainId");
   } catch (error) {
     throw refusedUrl(error) ?? rpcError(error);
   }

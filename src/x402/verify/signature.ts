@@ -1,9 +1,10 @@
 import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
 import type { Authorization } from "../evm/authorization.ts";
-import { innerSignature } from "../evm/calldata.ts";
+import { payerSignature } from "../evm/calldata.ts";
 import { erc1271Abi } from "../evm/contracts.ts";
-import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
+import * as results from "../evm/results.ts";
+import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable, readResult } from "../evm/rpc.ts";
 import { chainIdOf } from "../networks/chain-id.ts";
 import type { PaymentRequirements } from "../schemas.ts";
 
@@ -38,8 +39,9 @@ export async function readFacts(
     ...(also ? [also] : []),
   ]);
   if (chainId instanceof RpcRefusal) throw chainId;
-  if (Number(chainId) !== chainIdOf(network))
-    throw new RpcUnavailable(`the RPC node is on chain ${Number(chainId)}, not ${network}`);
+  const chain = readResult(results.count, chainId);
+  if (chain !== chainIdOf(network))
+    throw new RpcUnavailable(`the RPC node is on chain ${chain}, not ${network}`);
   return {
     payerHasCode: isCode(payerCode),
     assetHasCode: isCode(assetCode),
@@ -48,22 +50,14 @@ export async function readFacts(
 }
 
 function isCode(code: unknown): boolean {
-  if (code instanceof RpcRefusal)
-    throw new RpcUnavailable("the RPC node gives no code", { cause: code });
-  return typeof code === "string" && code !== "0x";
+  return readResult(results.bytes, code) !== "0x";
 }
 
 const ERC1271_MAGIC = "0x1626ba7e";
 
-/** The signature as the payer's key or contract made it. */
-function ownSignature({ kind, signature }: Authorization): Hex {
-  // Permit2 takes no ERC-6492 wrapper: there the signature is used as sent.
-  return kind === "eip3009" ? innerSignature(signature) : (signature as Hex);
-}
-
 /** Whether the authorization's signature, of exactly 65 bytes, recovers to its payer. */
 export async function isSignedByKey(digest: Hex, authorization: Authorization): Promise<boolean> {
-  const signature = ownSignature(authorization);
+  const signature = payerSignature(authorization);
   if (signature.length !== 132) return false;
   try {
     const recovered = await recoverAddress({ hash: digest, signature });
@@ -83,10 +77,11 @@ export async function isSignedByContract(
   const data = encodeFunctionData({
     abi: erc1271Abi,
     functionName: "isValidSignature",
-    args: [digest, ownSignature(authorization)],
+    args: [digest, payerSignature(authorization)],
   });
   try {
-    const answer = await rpc.call<string>("eth_call", { to: authorization.from, data }, "latest");
+    const call = { to: authorization.from, data };
+    const answer = await rpc.call(results.bytes, "eth_call", call, "latest");
     return answer.toLowerCase().startsWith(ERC1271_MAGIC);
   } catch (error) {
     if (error instanceof RpcRefusal && error.isRevert) return false;

@@ -11,7 +11,8 @@ import {
   revertText,
   tokenAbi,
 } from "../evm/contracts.ts";
-import { type Rpc, type RpcCall, RpcRefusal } from "../evm/rpc.ts";
+import * as results from "../evm/results.ts";
+import { type Rpc, type RpcCall, RpcRefusal, readResult } from "../evm/rpc.ts";
 
 const { decodeFunctionResult, encodeFunctionData, getAddress } = await loadViem();
 
@@ -59,6 +60,7 @@ export async function simulate(rpc: Rpc, simulation: Simulation): Promise<Failur
     if (!call) throw new Error("a settlement is a call");
     const answer = simulation.answer ?? (await rpc.many([trialOf(call, sender)]))[0];
     if (answer instanceof RpcRefusal) throw answer;
+    readResult(results.bytes, answer);
     return null;
   } catch (error) {
     if (!(error instanceof RpcRefusal && error.isRevert)) throw error;
@@ -135,9 +137,13 @@ interface Aggregated {
 
 async function aggregate(rpc: Rpc, calls: readonly ContractCall[]): Promise<readonly Aggregated[]> {
   const data = tryAggregate(false, calls);
-  const answer = await rpc.call<Hex>("eth_call", { to: MULTICALL3, data }, "latest");
-  if (answer === "0x") throw new RpcRefusal(3, "there is no Multicall3 on this chain", null);
-  return decodeFunctionResult({ abi: multicallAbi, functionName: "tryAggregate", data: answer });
+  const answer = await rpc.call(results.bytes, "eth_call", { to: MULTICALL3, data }, "latest");
+  try {
+    return decodeFunctionResult({ abi: multicallAbi, functionName: "tryAggregate", data: answer });
+  } catch {
+    // There is no contract at the address, or another one.
+    throw new RpcRefusal(3, "there is no Multicall3 on this chain", null);
+  }
 }
 
 /** What a call returned; null when it reverted or returned something else. */
