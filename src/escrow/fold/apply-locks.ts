@@ -1,7 +1,8 @@
-import { MIN_COLLATERAL, splitFee } from "../../chain/amounts.ts";
+import { MIN_COLLATERAL } from "../../chain/amounts.ts";
 import type { EscrowDatum } from "../../chain/escrow-datum.ts";
 import { verifySellerSignature } from "../../chain/identifier.ts";
 import type { Funds } from "../../chain/network.ts";
+import { outputName } from "../../chain/transaction/plan.ts";
 import { newId } from "../../db/id.ts";
 import { log } from "../../log.ts";
 import {
@@ -18,6 +19,7 @@ import {
 import { NOTHING_WANTED } from "../wanted.ts";
 import type { ChangeSet } from "./changes.ts";
 import { fundsOf, liveOutput, storedFunds } from "./escrow-outputs.ts";
+import { feeShares } from "./fee-shares.ts";
 import { deviations } from "./locks/agreement.ts";
 import { type OurWallet, ourSides } from "./locks/our-sides.ts";
 import { tellSecondLock } from "./locks/second-lock.ts";
@@ -38,7 +40,8 @@ export async function applyLocks(
   outputs: EscrowOutput[],
 ): Promise<void> {
   const deviating = new Map<EscrowRecord, string[]>();
-  for (const [position, lock] of outputs.entries()) {
+  let shares: Awaited<ReturnType<typeof feeShares>> | null = null;
+  for (const lock of outputs) {
     const sides = ourSides(changes, source, lock);
     if (sides.length === 0) continue;
 
@@ -65,9 +68,8 @@ export async function applyLocks(
       log("warn", "sync.lock_ignored", { tx: read.tx.hash, index: lock.index, reason: rejection });
       continue;
     }
-    // The fee is split among the escrows that a transaction moves, else among its escrow outputs.
-    const moves = (await read.spentDatums()).size > 0;
-    const fee = moves ? 0n : (splitFee(read.tx.fee, read.outputs.length)[position] ?? 0n);
+    shares ??= await feeShares(source.network, read, new Set());
+    const fee = shares.get(outputName({ txHash: read.tx.hash, index: lock.index })) ?? 0n;
     for (const { side, wallet } of open) {
       const terms = termsOf(lock, changes.pricing);
       const record =

@@ -1,4 +1,4 @@
-import { amountsMatch, splitFee } from "../../chain/amounts.ts";
+import { amountsMatch } from "../../chain/amounts.ts";
 import type { EscrowDatum } from "../../chain/escrow-datum.ts";
 import { decodeBlockchainIdentifier } from "../../chain/identifier.ts";
 import type { OnChainState } from "../../chain/network.ts";
@@ -6,6 +6,7 @@ import { log } from "../../log.ts";
 import { cooldownText, type EscrowRecord, lockOf } from "../record.ts";
 import type { ChangeSet } from "./changes.ts";
 import { identify, liveOutput } from "./escrow-outputs.ts";
+import { feeShares } from "./fee-shares.ts";
 import { settledBy } from "./paid-out/settled.ts";
 import { recordsAhead, type SpentOutput, spentOutputs } from "./skipped-steps.ts";
 import type { EscrowOutput, EscrowSource, Lookback, ReadTransaction } from "./source.ts";
@@ -42,9 +43,13 @@ export async function applySpends(
   lookback: Lookback | null,
 ): Promise<Set<EscrowOutput>> {
   const continuing = new Set<EscrowOutput>();
-  const { spends, count } = await findSpends(changes, source, read, lookback);
-  const shares = splitFee(read.tx.fee, count);
-  for (const [position, { outpoint, redeemer, records }] of spends.entries()) {
+  const spends = await findSpends(changes, source, read, lookback);
+  const known = new Set(
+    spends.flatMap(({ outpoint, records }) => (records.length > 0 ? [outpoint] : [])),
+  );
+  if (known.size === 0) return continuing;
+  const shares = await feeShares(source.network, read, known);
+  for (const { outpoint, redeemer, records } of spends) {
     const first = records[0];
     if (first === undefined) continue;
     const signature = decodeBlockchainIdentifier(first.blockchainIdentifier)?.signature;
@@ -52,7 +57,7 @@ export async function applySpends(
       (one) => !continuing.has(one) && one.datum.referenceSignature === signature,
     );
     if (output) continuing.add(output);
-    const share = shares[position] ?? 0n;
+    const share = shares.get(outpoint) ?? 0n;
     for (const record of records) {
       const step = stepOf(record, redeemer, output ?? null);
       if ("fault" in step) applyLoss(changes, read, record, step.fault);
@@ -62,21 +67,20 @@ export async function applySpends(
   return continuing;
 }
 
-/** The escrow inputs in canonical order, and how many there are to split the fee among. */
+/** The escrow inputs in canonical order. */
 async function findSpends(
   changes: ChangeSet,
   source: EscrowSource,
   read: ReadTransaction,
   lookback: Lookback | null,
-): Promise<{ spends: Spend[]; count: number }> {
+): Promise<Spend[]> {
   const spends = spentOutputs(read).map(
     (spent): Spend => ({ ...spent, records: changes.holding(spent.outpoint) }),
   );
   const known = spends.filter(({ records }) => records.length > 0).length;
   const askProvider = known < spends.length && (known > 0 || lookback !== null);
-  if (!askProvider) return { spends, count: spends.length };
+  if (!askProvider) return spends;
 
-  // The fee is not shared with inputs of other scripts.
   const datums = await read.spentDatums();
   const ours = spends.filter(({ outpoint }) => datums.has(outpoint));
   if (lookback !== null)
@@ -86,7 +90,7 @@ async function findSpends(
         const open = datum === null ? [] : openRecords(changes, source, read, datum);
         spend.records = await recordsAhead(open, source.id, read, spend.outpoint, lookback);
       }
-  return { spends: ours, count: ours.length };
+  return ours;
 }
 
 /** The records that a spent datum may belong to, if steps of theirs were skipped. */

@@ -13,7 +13,6 @@ import { createRegistrySource, metadataOf, settleRegistry } from "../../support/
 import { createSource, parseDoc, settle } from "../../support/sources/sync.ts";
 
 const V1 = "Web3ChainV1";
-const V2 = "Web3ChainV2";
 
 const lock = (as: string, version: string = V1) => ({ do: "lock", as, version });
 
@@ -40,27 +39,6 @@ describe("a lock", () => {
       [true, "Dynamic"],
       [true, "Dynamic"],
     ]);
-  });
-
-  it("beside a step of another contract costs the buyer its fee", async () => {
-    const chain = await TestChain.create();
-    const source = await createSource(chain);
-    await chain.act([lock("other", V2)]);
-    const [together] = await chain.act([
-      {
-        do: "actAll",
-        moves: [{ on: "other", action: "requestRefund" }],
-        orders: [{ as: "a", version: V1 }],
-      },
-    ]);
-    await settle(chain, source);
-    const rows = await db(env).all<{ doc: string; fees: string }>(
-      "SELECT doc, state->>'$.transaction.fees' AS fees FROM escrow",
-    );
-    expect(rows).toHaveLength(2);
-    expect(together?.escrows).toHaveLength(2);
-    for (const { doc, fees } of rows)
-      expect(parseDoc(doc)).toMatchObject({ totalBuyerChainFees: Number(fees) / 1_000_000 });
   });
 
   it("that is ignored counts towards the end of a batch: none checks hundreds of them", async () => {

@@ -1,0 +1,45 @@
+import { parseAddress } from "../../chain/address.ts";
+import { splitFee } from "../../chain/amounts.ts";
+import { decodeEscrowDatum } from "../../chain/escrow-datum.ts";
+import { type Network, PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
+import { type OutputReference, outputName } from "../../chain/transaction/plan.ts";
+import type { ReadTransaction, SpentFunds } from "./source.ts";
+
+/**
+ * The shares of a transaction's fee, native minor units, by the name of the output that bears each. The escrows
+ * that the transaction spends share the fee, else the escrows that it makes. Escrows of all contracts count, so
+ * the shares sum to the fee, whichever payment source reads the transaction.
+ *
+ * @param known - names of spent outputs that hold escrows; the provider is not asked about them
+ */
+export async function feeShares(
+  network: Network,
+  read: Pick<ReadTransaction, "tx" | "spent">,
+  known: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, bigint>> {
+  const { tx, spent } = read;
+  const isSpent = async (input: OutputReference) =>
+    known.has(outputName(input)) || isEscrow(network, await spent(input));
+  const inputs: string[] = [];
+  // Only a script's output has a redeemer.
+  for (const { inputIndex } of tx.spendRedeemers) {
+    const input = tx.inputs[inputIndex];
+    if (input && (await isSpent(input))) inputs.push(outputName(input));
+  }
+  const outputs = tx.outputs.flatMap((output, index) =>
+    isEscrow(network, output) ? [outputName({ txHash: tx.hash, index })] : [],
+  );
+  const bearers = inputs.length > 0 ? inputs : outputs;
+  const shares = splitFee(tx.fee, bearers.length);
+  return new Map(bearers.map((name, position) => [name, shares[position] ?? 0n]));
+}
+
+/** Whether an output of a script holds an escrow of either version. */
+function isEscrow(network: Network, output: Omit<SpentFunds, "funds"> | null): boolean {
+  if (output === null || output.datum === null) return false;
+  const { address: contractAddress, datum } = output;
+  if (parseAddress(contractAddress)?.payment.kind !== "script") return false;
+  return PAYMENT_SOURCE_TYPES.some(
+    (version) => decodeEscrowDatum(datum, { version, network, contractAddress }).ok,
+  );
+}
