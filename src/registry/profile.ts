@@ -56,7 +56,8 @@ export interface ListedSource {
 
 export type ProfileResult = { ok: true; profile: AgentProfile } | { ok: false; reason: string };
 
-const MAX_PRICES = 25;
+/** Amounts that a fixed price may have. */
+export const MAX_PRICES = 25;
 /** Problems reported at most. */
 const LISTED_PROBLEMS = 5;
 /** The ledger's name in `supported_payment_sources` of metadata version 2. */

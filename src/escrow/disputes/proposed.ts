@@ -8,6 +8,7 @@ import { drivesOf } from "../../sources/drives.ts";
 import type { SourceRow } from "../../sources/record.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { touchWallet } from "../../wallets/spending/stored/wallet.ts";
+import { MAX_MEMORY, settlementMemory } from "../actions/ending-memory.ts";
 import { payeeOf, sharesPayee } from "../actions/payees.ts";
 import type { Split } from "../actions/split.ts";
 import { fundsOf } from "../fold/escrow-outputs.ts";
@@ -92,6 +93,7 @@ export async function proposed(
   requireWhole(asked, output);
   const split = { buyer: paying(asked.BuyerFunds), seller: paying(asked.SellerFunds) };
   refuseOnePayee(record, split);
+  refuseTooManyTokens(source, split);
   const opensAt = Number(record.terms.externalDisputeUnlockTime);
   const former = await formerOf(ledger, record.identifierHash, source.id, output);
   const payers = payersOf(place, records);
@@ -219,6 +221,16 @@ function refuseOnePayee(record: EscrowRecord, { buyer, seller }: Split): void {
   throw new ApiError(
     400,
     `BuyerFunds: both parties are paid at ${payeeOf(record, "buyer")}, where the contract counts one output for both: propose all for one of them, who gives the other its part`,
+  );
+}
+
+/** @throws ApiError 400 where the contract could never pay both parts in a transaction */
+function refuseTooManyTokens({ type }: Pick<SourceRow, "type">, split: Split): void {
+  const memory = settlementMemory(split, type);
+  if (memory <= MAX_MEMORY) return;
+  throw new ApiError(
+    400,
+    `BuyerFunds: must with SellerFunds name fewer tokens: the settlement needs about ${memory} units of memory, at most ${MAX_MEMORY} are allowed. Propose each token for one party only`,
   );
 }
 

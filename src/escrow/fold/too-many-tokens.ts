@@ -1,4 +1,4 @@
-import { tooManyTokens } from "../actions/fee-units.ts";
+import { tooManyTokens } from "../actions/ending-memory.ts";
 import type { EscrowRecord } from "../record.ts";
 import type { Wanted } from "../wanted.ts";
 import type { Taken } from "./before.ts";
@@ -6,8 +6,8 @@ import { storedFunds } from "./escrow-outputs.ts";
 import type { EscrowOutput, EscrowSource } from "./source.ts";
 
 /**
- * What is wanted after a transaction, with a note to the seller where the escrow holds more tokens than can be
- * withdrawn: it is told before it does the job. What the transaction left to say comes first.
+ * What is wanted after a transaction, with a note where the escrow holds more tokens than the record's side can
+ * ever be paid: the seller reads it before it does the job. What the transaction left to say comes first.
  *
  * @param output - that holds the funds; null: the escrow has ended
  */
@@ -19,8 +19,10 @@ export function notingTokens(
   after: { wanted: Wanted; taken: Taken },
 ): { wanted: Wanted; taken: Taken } {
   const { wanted, taken } = after;
-  if (record.side !== "payment" || output === null || wanted.error !== null) return after;
-  const note = tooManyTokens(output.output.funds.map(storedFunds), source);
+  if (output === null || wanted.error !== null) return after;
+  const { sellerReturnAddress, buyerReturnAddress } = output.datum;
+  const terms = { ...source, sellerReturnAddress, buyerReturnAddress };
+  const note = tooManyTokens(record.side, output.output.funds.map(storedFunds), terms);
   if (note === null) return after;
   return {
     wanted: { ...wanted, error: { isManual: false, type: "Unknown", note, txHash } },

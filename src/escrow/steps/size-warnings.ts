@@ -2,9 +2,9 @@ import { type Database, db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { activeSource } from "../../sources/active.ts";
 import { publishedScripts } from "../../wallets/reference-scripts/store.ts";
-import { MOST_TOKENS_WITH_FEE, tooManyTokens } from "../actions/fee-units.ts";
+import { tooManyTokens } from "../actions/ending-memory.ts";
 import { isTooLargeWithScript } from "../actions/size.ts";
-import type { EscrowRecord } from "../record.ts";
+import { type EscrowRecord, lockOf } from "../record.ts";
 import type { AskedName } from "./asked.ts";
 
 /**
@@ -25,15 +25,19 @@ export async function sizeWarnings(
   ];
 }
 
+/** A fee rate that takes a part of each token. */
+const WHOLE_PERMILLE = 1000;
+
 /** A result is submitted for the withdrawal that comes after it. */
-async function tokenWarnings(
-  env: Env,
-  { output, sourceId }: EscrowRecord,
-  name: AskedName,
-): Promise<string[]> {
-  if (output === null || output.value.length <= MOST_TOKENS_WITH_FEE) return [];
+async function tokenWarnings(env: Env, record: EscrowRecord, name: AskedName): Promise<string[]> {
+  const { output, sourceId, sourceType: type } = record;
+  const lock = lockOf(record);
+  if (output === null || lock === null) return [];
+  const noteAt = (feeRatePermille: number) =>
+    tooManyTokens("payment", output.value, { ...lock, type, feeRatePermille });
+  if (noteAt(WHOLE_PERMILLE) === null) return [];
   const source = await activeSource(db(env), sourceId);
-  const note = source && tooManyTokens(output.value, source);
+  const note = source && noteAt(source.feeRatePermille);
   return note ? [`${name}: ${note}`] : [];
 }
 
