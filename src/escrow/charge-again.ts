@@ -12,9 +12,19 @@ export function chargeAgain(ids: readonly string[]): Statement[] {
   if (ids.length === 0) return [];
   const listed = JSON.stringify(ids);
   return [
+    // What is taken is noted first: a purchase that finds no credits left has none to give back later.
     statement(
-      `UPDATE api_key SET accumulated_usage_credits =
-         min(max_usage_credits, accumulated_usage_credits + again.credits)
+      `UPDATE escrow_request SET credits = max(0, min(credits, again.room))
+       FROM (SELECT record_id AS id, max_usage_credits - accumulated_usage_credits + credits
+           - sum(credits) OVER (PARTITION BY api_key.id ORDER BY record_id) AS room
+         FROM escrow JOIN escrow_request ON record_id = escrow.id
+           JOIN api_key ON api_key.id = escrow.requested_by_id
+         WHERE ${GIVEN_BACK} AND credits > 0) AS again
+       WHERE record_id = again.id`,
+      listed,
+    ),
+    statement(
+      `UPDATE api_key SET accumulated_usage_credits = accumulated_usage_credits + again.credits
        FROM (SELECT escrow.requested_by_id AS key_id, sum(credits) AS credits
          FROM escrow JOIN escrow_request ON record_id = escrow.id
          WHERE ${GIVEN_BACK} AND credits > 0 GROUP BY 1) AS again

@@ -12,8 +12,8 @@ import { chargesReturned, chargesToReturn } from "../tasks/charge.ts";
 const MOST_RETURNED = 100;
 
 /**
- * Charges a purchase's price to its key's spending limits, and notes what the purchase costs the key so
- * that this can be given back; for the batch that writes the purchase and takes its credits.
+ * Charges a purchase's price to its key's spending limits, and notes what the batch took, which is what can be
+ * given back. For the batch that writes the purchase and takes its credits.
  */
 export function holdCharge(
   caller: Caller,
@@ -21,13 +21,21 @@ export function holdCharge(
 ): Statement[] {
   const spent = spend(caller, network, totals(terms.funds));
   if (spent.length === 0 && !caller.usageLimited) return [];
+  // The caller is cached for a while, in which its limits may be lifted: then the statements take nothing.
   return [
     ...spent,
-    statement("UPDATE escrow SET charge = 'held' WHERE id = ?", id),
     statement(
-      "UPDATE escrow_request SET credits = ?, is_spent = ? WHERE record_id = ?",
+      `UPDATE escrow_request SET credits = iif(usage_limited, ?2, 0),
+         is_spent = ?3 AND spending_limits IS NOT NULL
+       FROM api_key WHERE api_key.id = ?4 AND record_id = ?1`,
+      id,
       caller.usageLimited ? COSTS.purchase : 0,
       Number(spent.length > 0),
+      caller.id,
+    ),
+    statement(
+      `UPDATE escrow SET charge = 'held' WHERE id = ?1 AND EXISTS (
+         SELECT 1 FROM escrow_request WHERE record_id = ?1 AND (credits > 0 OR is_spent))`,
       id,
     ),
   ];
