@@ -27,7 +27,7 @@ const WITHDRAWAL_V1 = {
   /** For a policy, and again for each before it. */
   merged: 7_356n,
   token: 27_783n,
-  /** For a token, and for each policy and each name of its own that the fee has before it. */
+  /** For a token, and for each policy and each name of its policy that the fee has before it. */
   passed: 4_926n,
   /** A token of which the fee takes nothing. */
   untaxed: 28_419n,
@@ -80,7 +80,7 @@ export function settlementMemory({ buyer, seller }: Split, type: PaymentSourceTy
 }
 
 /**
- * Why an escrow that somebody else made cannot be paid out to one of its sides; null: it can be.
+ * Why an escrow that a third party made cannot be paid out to one of its sides; null: it can be.
  *
  * @param value - all that it holds
  */

@@ -7,8 +7,8 @@ import type { ReadTransaction, SpentFunds } from "./source.ts";
 
 /**
  * The shares of a transaction's fee, native minor units, by the name of the output that bears each. The escrows
- * that the transaction spends share the fee, else the escrows that it makes. Escrows of all contracts count, so
- * the shares sum to the fee, whichever payment source reads the transaction.
+ * that the transaction spends share the fee, else the escrows that it makes. Escrows of all contracts count.
+ * So the shares sum to the fee, whichever payment source reads the transaction.
  *
  * @param known - names of spent outputs that hold escrows; the provider is not asked about them
  */

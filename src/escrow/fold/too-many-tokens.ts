@@ -6,8 +6,8 @@ import { storedFunds } from "./escrow-outputs.ts";
 import type { EscrowOutput, EscrowSource } from "./source.ts";
 
 /**
- * What is wanted after a transaction, with a note where the escrow holds more tokens than the record's side can
- * ever be paid: the seller reads it before it does the job. What the transaction left to say comes first.
+ * What is wanted after a transaction, with a note where the record's side can never be paid so many tokens.
+ * The seller reads the note before it does the job. An error of the transaction comes first.
  *
  * @param output - that holds the funds; null: the escrow has ended
  */
