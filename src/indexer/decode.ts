@@ -11,6 +11,7 @@ import {
   decodeSpending,
   decodeTransaction,
 } from "../chain/transaction/decode.ts";
+import { normalizeUnit } from "../chain/unit.ts";
 import { ProviderBehind } from "./checkpoints.ts";
 import { tellOdd } from "./tell.ts";
 
@@ -119,7 +120,7 @@ function outputOf(listedOutput: ProviderUtxo): ChainOutput {
 /** Amounts of a provider, whose native coin has a name. */
 export function fundsOfList(amount: ProviderUtxo["amount"]): ChainOutput["funds"] {
   return amount.map(({ unit, quantity }) => ({
-    unit: unit === "lovelace" ? "" : unit,
+    unit: normalizeUnit(unit),
     amount: BigInt(quantity),
   }));
 }

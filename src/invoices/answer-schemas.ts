@@ -9,19 +9,17 @@ import {
   timestamp,
   walletVkey,
 } from "../http/openapi/fields.ts";
-import { funds, network } from "../http/openapi/ledger.ts";
+import { funds, network, unit } from "../http/openapi/ledger.ts";
 import {
   BUYER,
   buyer,
   currencyShown,
   month,
   rateSource,
-  rateUnit,
   reverseCharge,
   reverseChargeText,
   SELLER,
   seller,
-  unitText,
 } from "./schemas.ts";
 
 const PDF = "JVBERi0xLjcKJcOkw7zDtsOfCjIgMCBvYmoK";
@@ -33,7 +31,7 @@ function decimal(what: string, example: string) {
 
 /** A unit that was paid in, and its rate. */
 const conversion = z.object({
-  unit: described(z.string(), unitText, ""),
+  unit,
   amount: decimal("The total paid in it, in its smallest unit", "10000000"),
   rate: decimal("Invoice currency per smallest unit", "0.00000045"),
   source: described(z.string().nullable(), "Where the rate is from; null: the request.", "ECB"),
@@ -107,7 +105,7 @@ const coveredPayment = z.object({
   Funds: described(
     z.array(
       z.object({
-        unit: described(z.string(), unitText, ""),
+        unit,
         amount: decimal("Amount in the unit", "10000000"),
       }),
     ),
@@ -192,7 +190,7 @@ export const rateRecord = named(
   "InvoiceRate",
   "The end-of-month rate of a unit.",
   z.object({
-    unit: rateUnit,
+    unit,
     currency: currencyShown,
     month,
     rate: decimal("Currency per smallest unit", "0.00000045"),

@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { normalizeUnit, ONE_SPELLING } from "../chain/unit.ts";
 import { described, named, WALLET_ADDRESS } from "../http/openapi/fields.ts";
-import { network, unitOf } from "../http/openapi/ledger.ts";
+import { givenUnit, network, unitKey } from "../http/openapi/ledger.ts";
 import { flag, page, text } from "../http/parameters.ts";
 import { LANGUAGES } from "./content.ts";
 import { CURRENCY_CODES } from "./currencies.ts";
@@ -135,7 +136,23 @@ const invoiceTexts = z.object({
 export const reverseCharge = z.boolean();
 export const reverseChargeText = "Whether the buyer owes the VAT.";
 
-const unitName = text(250, 0).transform(unitOf);
+/** The document has one spelling of each unit: two spellings of one unit are not allowed together. */
+const unitName = unitKey.meta({ wire: { type: "string", pattern: ONE_SPELLING.source } });
+
+/** Values by unit; each unit may be named once. */
+function byUnit<Value>(value: z.ZodType<Value>) {
+  return z.record(unitName, value).transform((given, problems) => {
+    const values = new Map<string, Value>();
+    for (const [key, one] of Object.entries(given)) {
+      const unit = normalizeUnit(key);
+      if (values.has(unit))
+        problems.addIssue({ code: "custom", path: [key], message: "names its unit twice" });
+      values.set(unit, one);
+    }
+    return Object.fromEntries(values);
+  });
+}
+
 const decimals = z.int().min(0).max(30);
 /** Smaller ones have more digits than are printed. */
 const LEAST_RATE = 1e-30;
@@ -151,12 +168,12 @@ const billing = {
   month,
   invoiceCurrency: currency,
   CurrencyConversion: described(
-    z.record(unitName, rateNumber).default({}),
+    byUnit(rateNumber).default({}),
     "Invoice currency per one of the unit that amounts are counted in, or per whole coin of a unit that `decimals` names; the native coin is the empty text.",
     { "": 4.5e-7 },
   ),
   decimals: described(
-    z.record(unitName, decimals).default({}),
+    byUnit(decimals).default({}),
     "Decimals of a whole coin by unit: the rate that `CurrencyConversion` gives for such a unit is per whole coin, and the paper shows whole coins.",
     {},
   ),
@@ -243,14 +260,12 @@ export const missingQuery = z.object({
 /** A decimal with a non-zero digit; as small as `LEAST_RATE`. */
 const RATE = /^(?=.*[1-9])\d{1,15}(\.\d{1,30})?$/;
 const RATE_FORM = "must be a decimal above zero, as a number or as text with at most 30 decimals";
-export const unitText = "Empty for the native coin, else policy id and asset name in hex.";
-export const rateUnit = described(unitName, unitText, "");
 const rateText =
   "Currency per one of the unit that amounts are counted in, or per whole coin with `decimals`";
 export const rateSource = "Where the rate is from.";
 
 export const rateBody = z.object({
-  unit: rateUnit,
+  unit: givenUnit,
   currency,
   month,
   rate: described(

@@ -1,10 +1,10 @@
 import type * as z from "zod";
 import type { Provider } from "../chain/provider/provider.ts";
+import { normalizeUnit } from "../chain/unit.ts";
 import type { AppContext } from "../http/context.ts";
 import { exactNumber } from "../http/envelope.ts";
 import { ApiError } from "../http/errors.ts";
 import { SAYS_OTHER_NAMES } from "../http/names/table.ts";
-import { unitOf } from "../http/openapi/ledger.ts";
 import { addressOn } from "../sources/checks.ts";
 import { readProvider } from "../sources/read-provider.ts";
 import type { balanceQuery, shownQuantity, shownUtxo, utxoQuery } from "./schemas.ts";
@@ -64,5 +64,8 @@ async function askedAddress(
 
 function shownAmount({ unit, quantity }: { unit: string; quantity: string }): Quantity {
   // Clients of other services look for the provider's name of the native coin here, as there alone.
-  return { unit: SAYS_OTHER_NAMES ? unit : unitOf(unit), quantity: exactNumber(BigInt(quantity)) };
+  return {
+    unit: SAYS_OTHER_NAMES ? unit : normalizeUnit(unit),
+    quantity: exactNumber(BigInt(quantity)),
+  };
 }

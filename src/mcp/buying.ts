@@ -58,7 +58,7 @@ const startedJob = z.object({
   submitResultTime: time,
   unlockTime: time,
   externalDisputeUnlockTime: time,
-  amounts: funds.optional(),
+  amounts: z.unknown().optional(),
   supportedPaymentSourceIndex: z.int().optional(),
   sellerReturnAddress: z.string().optional(),
 });
@@ -106,7 +106,10 @@ export const quoteJob = tool({
       ...(index !== undefined && { supportedPaymentSourceIndex: index }),
       ...(sellerReturnAddress !== undefined && { sellerReturnAddress }),
     });
-    if (!quoted.success) throw new ToolError("The agent's quote is not one that can be bought.");
+    if (!quoted.success) {
+      const fields = quoted.error.issues.map(({ path }) => path.join("."));
+      throw new ToolError(`The agent's quote cannot be bought, because of ${fields.join(", ")}.`);
+    }
     const verified = await service.ask<Verified>("POST", "/purchase/verify", quoted.data);
     const { PaidFunds, Cost, Warnings } = verified;
     return {

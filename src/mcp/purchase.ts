@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { givenUnit } from "../http/openapi/ledger.ts";
 
 export const funds = z
   .array(
@@ -7,10 +8,7 @@ export const funds = z
         .string()
         .regex(/^\d{1,25}$/, "must be a whole number in decimal digits")
         .describe("Minor units, decimal text."),
-      unit: z
-        .string()
-        .max(150)
-        .describe("Policy id and asset name in hex; empty: the native coin."),
+      unit: givenUnit,
     }),
   )
   .max(7);

@@ -16,6 +16,7 @@ import {
 import {
   bech32Address,
   blockFields,
+  givenUnit,
   network,
   ownWallet,
   paymentSourceType,
@@ -94,11 +95,7 @@ const tag = described(
 
 const price = z.object({
   amount: described(amount, "Minor units of `unit`.", "5000000"),
-  unit: described(
-    text(120, 0),
-    "Empty for the native coin, else policy id and asset name in hex.",
-    "",
-  ),
+  unit: givenUnit,
 });
 
 export const registerBody = z.object({

@@ -2,6 +2,7 @@ import { and, inArray, isNull } from "drizzle-orm";
 import pMap from "p-map";
 import { type Provider, ProviderError, type ProviderUtxo } from "../chain/provider/provider.ts";
 import { MOST_UTXOS } from "../chain/provider/transactions.ts";
+import { normalizeUnit } from "../chain/unit.ts";
 import { db } from "../db/client.ts";
 import { openOrEmpty } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
@@ -99,7 +100,7 @@ function balanceOf(utxos: readonly ProviderUtxo[]): Balance {
 function sumUp(amounts: readonly { unit: string; quantity: string }[]): Balance {
   const balance: Balance = new Map();
   for (const { unit: shown, quantity } of amounts) {
-    const unit = shown === "lovelace" ? "" : shown;
+    const unit = normalizeUnit(shown);
     balance.set(unit, (balance.get(unit) ?? 0n) + BigInt(quantity));
   }
   return balance;

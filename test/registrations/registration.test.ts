@@ -136,6 +136,15 @@ describe("POST /registry with what the chain cannot take", () => {
   it.each([
     ["a tag of more than 64 bytes", { Tags: ["text", "ü".repeat(63)] }, /^Tags\[1\]: .*64 bytes/],
     ["an address with a query", { apiBaseUrl: "https://agent.example.com?a=b" }, /^apiBaseUrl: /],
+    ...["ada", "ADA", `${"ab".repeat(28)}.74`, "ab".repeat(27), "ab".repeat(61)].map(
+      (unit): [string, object, RegExp] => [
+        `a price in ${unit}`,
+        { AgentPricing: { pricingType: "Fixed", Pricing: [{ unit, amount: "5" }] } },
+        new RegExp(
+          `^AgentPricing\\.Pricing\\[0\\]\\.unit: "${unit.slice(0, 40)}.* is no unit\\. Send`,
+        ),
+      ],
+    ),
   ])("answers 400 to %s", async (_, wrong, message) => {
     const desk = await RegistrationDesk.open();
     expect(await desk.register(wrong)).toMatchObject({

@@ -20,10 +20,22 @@ describe("an agent's metadata", () => {
     ["an empty text", ""],
     ["nothing", undefined],
     ["the ledger's name of it", "lovelace"],
+    ["the ledger's name of it in any letters", ["LOVE", "Lace"]],
   ])("names the native coin by %s", (_, unit) => {
     const price = { amount: "1", ...(unit !== undefined && { unit }) };
     const read = profile({ agentPricing: { pricingType: "Fixed", fixedPricing: [price] } });
     expect(read.pricing).toEqual({ type: "Fixed", amounts: [{ amount: "1", unit: "" }] });
+  });
+
+  it("keeps a unit that is none of the ledger, and spells the others alike", () => {
+    const units = ["ada", `${"ab".repeat(28)}.74`, "AB".repeat(30)];
+    const fixedPricing = units.map((unit) => ({ amount: "1", unit: [unit] }));
+    const read = profile({ agentPricing: { pricingType: "Fixed", fixedPricing } });
+    expect(read.pricing.amounts.map(({ unit }) => unit)).toEqual([
+      "ada",
+      `${"ab".repeat(28)}.74`,
+      "ab".repeat(30),
+    ]);
   });
 
   it.each([

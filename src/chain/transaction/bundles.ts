@@ -1,6 +1,7 @@
 import { encodeBytes, encodeInt } from "../cbor.ts";
 import { hexToBytes } from "../hex.ts";
-import { fundsOf, POLICY_ID_LENGTH, type Value } from "./value.ts";
+import { assetOf } from "../unit.ts";
+import { fundsOf, type Value } from "./value.ts";
 
 /** The array of a value, the largest native amount, and the map of its policies. */
 const VALUE_BYTES = 1 + 9 + 3;
@@ -12,6 +13,7 @@ const POLICY_BYTES = 2 + 28 + 3;
  *
  * @param most - bytes that the value of an output may have (Alonzo's `maxValSize`)
  * @returns none when there are no tokens
+ * @throws UnitError
  */
 export function bundlesOf(value: Value, most: number): Value[] {
   const bundles: Value[] = [];
@@ -19,9 +21,8 @@ export function bundlesOf(value: Value, most: number): Value[] {
   // Sorted, so that each policy is named in as few of them as possible.
   for (const { unit, amount } of fundsOf(value)) {
     if (unit === "") continue;
-    const policyId = unit.slice(0, POLICY_ID_LENGTH);
-    const own =
-      encodeBytes(hexToBytes(unit.slice(POLICY_ID_LENGTH))).length + encodeInt(amount).length;
+    const { policyId, assetName } = assetOf(unit);
+    const own = encodeBytes(hexToBytes(assetName)).length + encodeInt(amount).length;
     const needed = own + (policyId === policy ? 0 : POLICY_BYTES);
     const isNew = bundles.length === 0 || needed > room;
     if (isNew) bundles.push(new Map());

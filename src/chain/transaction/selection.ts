@@ -1,5 +1,6 @@
 import type { Funds } from "../network.ts";
 import type { ProtocolParameters, ProviderUtxo } from "../provider/provider.ts";
+import { normalizeUnit } from "../unit.ts";
 import type { Pay } from "./build.ts";
 import { bundlesOf } from "./bundles.ts";
 import { encodeOutput } from "./encode.ts";
@@ -47,7 +48,7 @@ export function walletOutputs(utxos: readonly ProviderUtxo[]): WalletOutput[] {
       index: outputIndex,
       value: sumOf(
         amount.map(({ unit, quantity }) => ({
-          unit: unit === "lovelace" ? "" : unit,
+          unit: normalizeUnit(unit),
           amount: BigInt(quantity),
         })),
       ),

@@ -1,12 +1,10 @@
 import { encodeArray, encodeBytes, encodeInt, encodeMap } from "../cbor.ts";
 import { hexToBytes } from "../hex.ts";
 import type { Funds } from "../network.ts";
+import { assetOf } from "../unit.ts";
 
 /** Minor units by unit; the native coin has the unit `""`. Only the native coin may be zero. */
 export type Value = Map<string, bigint>;
-
-/** Hex digits of a policy id, with which the unit of a token begins. */
-export const POLICY_ID_LENGTH = 56;
 
 /** The sum of all funds given. */
 export function sumOf(...funds: readonly (readonly Funds[])[]): Value {
@@ -32,7 +30,7 @@ export function fundsOf(value: Value): Funds[] {
   return [...value].map(([unit, amount]) => ({ unit, amount })).sort(byUnit);
 }
 
-/** CBOR of an output's value: the native coin alone, or with its tokens. */
+/** CBOR of an output's value: the native coin alone, or with its tokens. @throws UnitError */
 export function encodeValue(value: Value): Uint8Array {
   const native = encodeInt(value.get("") ?? 0n);
   const tokens = new Map(value);
@@ -40,15 +38,15 @@ export function encodeValue(value: Value): Uint8Array {
   return tokens.size === 0 ? native : encodeArray([native, encodeMultiAsset(tokens)]);
 }
 
-/** CBOR `{policy id: {asset name: quantity}}`. */
+/** CBOR `{policy id: {asset name: quantity}}`. @throws UnitError */
 export function encodeMultiAsset(tokens: Value): Uint8Array {
-  const policies = Map.groupBy(fundsOf(tokens), ({ unit }) => unit.slice(0, POLICY_ID_LENGTH));
+  const policies = Map.groupBy(fundsOf(tokens), ({ unit }) => assetOf(unit).policyId);
   return encodeMap(
     [...policies].map(([policyId, assets]) => [
       encodeBytes(hexToBytes(policyId)),
       encodeMap(
         assets.map(({ unit, amount }) => [
-          encodeBytes(hexToBytes(unit.slice(POLICY_ID_LENGTH))),
+          encodeBytes(hexToBytes(assetOf(unit).assetName)),
           encodeInt(amount),
         ]),
       ),

@@ -8,7 +8,7 @@ import {
 } from "../../chain/plutus/data.ts";
 import { byteString, constr, entriesOf } from "../../chain/plutus/fields.ts";
 import { REDEEMERS } from "../../chain/redeemer.ts";
-import { POLICY_ID_LENGTH } from "../../chain/transaction/value.ts";
+import { assetOf } from "../../chain/unit.ts";
 import type { StoredFunds } from "../record.ts";
 
 /** How an escrow's funds are divided. */
@@ -34,18 +34,22 @@ export function readSplit(redeemer: Uint8Array): Split | null {
   }
 }
 
-/** Plutus data of a value: by policy and name in their order, the native coin under empty names. */
+/**
+ * Plutus data of a value: by policy and name in their order, the native coin under empty names.
+ *
+ * @throws UnitError
+ */
 export function valueData(funds: readonly StoredFunds[]): PlutusMap {
   const sorted = funds
     .filter(({ amount }) => BigInt(amount) !== 0n)
     .toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
-  const policies = Map.groupBy(sorted, ({ unit }) => unit.slice(0, POLICY_ID_LENGTH));
+  const policies = Map.groupBy(sorted, ({ unit }) => assetOf(unit).policyId);
   return {
     entries: [...policies].map(([policyId, assets]) => [
       hexToBytes(policyId),
       {
         entries: assets.map(({ unit, amount }) => [
-          hexToBytes(unit.slice(POLICY_ID_LENGTH)),
+          hexToBytes(assetOf(unit).assetName),
           BigInt(amount),
         ]),
       },

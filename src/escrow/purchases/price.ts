@@ -17,12 +17,13 @@ export function agreedPrice(
   amounts: StoredFunds[] | null,
 ): Price {
   if (pricing.type !== "Fixed") return priceOf(pricing, amounts, "Amounts");
-  if (amounts !== null && !isSame(sumOf(amounts.map(fundsOf)), sumOf(pricing.amounts.map(fundsOf))))
+  const price = priceOf(pricing, null);
+  if (amounts !== null && !isSame(sumOf(amounts.map(fundsOf)), sumOf(price.funds.map(fundsOf))))
     throw new ApiError(
       400,
-      `Amounts: must be the agent's fixed price: ${pricing.amounts.map(shown).join(", ")}`,
+      `Amounts: must be the agent's fixed price: ${price.funds.map(shown).join(", ")}`,
     );
-  return priceOf(pricing, null);
+  return price;
 }
 
 function isSame(one: Value, other: Value): boolean {

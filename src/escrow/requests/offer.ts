@@ -1,4 +1,5 @@
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import { parseUnit, quotedUnit } from "../../chain/unit.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { AgentProfile } from "../../registry/profile.ts";
 import type { StoredFunds } from "../record.ts";
@@ -61,7 +62,7 @@ export function priceOf(
   if (type === "Fixed") {
     if (requested !== null)
       throw new ApiError(400, `${field}: must be left out, since the agent's price is fixed`);
-    return { pricingType: type, funds: amounts };
+    return { pricingType: type, funds: payableFunds(amounts, "agentIdentifier") };
   }
   if (type !== "Dynamic") throw new ApiError(400, "agentIdentifier: the agent takes no payments");
   if (requested === null || requested.length === 0)
@@ -75,4 +76,21 @@ export function priceOf(
       throw refuse("unit", "must not be repeated");
   }
   return { pricingType: type, funds: requested };
+}
+
+/**
+ * A price that was minted, or stored before units were checked, with each unit in its one spelling.
+ *
+ * @param field - of the request that leads to the price
+ * @throws ApiError 400 where a unit names no asset of the ledger
+ */
+export function payableFunds(funds: readonly StoredFunds[], field: string): StoredFunds[] {
+  return funds.map(({ unit: minted, amount }) => {
+    const unit = parseUnit(minted);
+    if (unit !== null) return { unit, amount };
+    throw new ApiError(
+      400,
+      `${field}: the price is in ${quotedUnit(minted)}, which is no unit of the ledger. Ask the seller to register the agent with another price.`,
+    );
+  });
 }

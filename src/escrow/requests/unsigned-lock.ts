@@ -25,6 +25,7 @@ import type { EscrowRecord } from "../record.ts";
 import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
 import { nextActionOf } from "../wanted.ts";
 import { timeOfMovingChain } from "./clock.ts";
+import { payableFunds } from "./offer.ts";
 import { refuseUndriven } from "./quote.ts";
 
 /** What is needed before pay-by to sign, send and reach a block. */
@@ -58,6 +59,7 @@ export async function buildUnsignedLock(
   const record = await findPayment(c.var.caller, database, network, body.blockchainIdentifier);
   refuseUnlessWaiting(record);
   refuseSeller(record, buyer);
+  payableFunds(record.terms.funds, "blockchainIdentifier");
   const core = db(c.env, undefined, { deadline: c.var.deadline });
   const source = await activeSource(core, record.sourceId);
   const seller = await findWallet(core, network, record.terms.sellerVkey, "Selling");

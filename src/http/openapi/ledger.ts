@@ -1,6 +1,7 @@
 /** What several features say of the ledger in requests and answers. */
 import * as z from "zod";
 import { NETWORKS, ON_CHAIN_STATES, PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
+import { normalizeUnit, quotedUnit, TOKEN_PATTERN, UNIT_PATTERN } from "../../chain/unit.ts";
 import { text } from "../parameters.ts";
 import {
   AGENT_IDENTIFIER,
@@ -8,6 +9,7 @@ import {
   described,
   minorUnits,
   named,
+  POLICY_ID,
   walletAddress,
   walletVkey,
 } from "./fields.ts";
@@ -37,31 +39,31 @@ export const onChainState = described(
   "FundsLocked",
 );
 
-export const unit = described(
-  z.string(),
-  "Empty for the native coin, else policy id and asset name in hex.",
-  "",
-);
+const UNIT_TEXT = "Empty for the native coin, else policy id and asset name in hex.";
 
-/** What the chain's providers call the native coin, in any letter case. */
-const NATIVE_NAME = /^[lL][oO][vV][eE][lL][aA][cC][eE]$/;
+/** The unit in an answer. A price that was minted elsewhere may be in any text. */
+export const unit = described(z.string(), UNIT_TEXT, "");
 
-/** A unit as records have it: the native coin has a name as well, and clients use it. */
-export function unitOf(given: string): string {
-  return NATIVE_NAME.test(given) ? "" : given;
-}
+/** The name of a member that is a unit, in the spelling in which it was sent. */
+export const unitKey = z.string().regex(UNIT_PATTERN, {
+  error: ({ input }) =>
+    `${quotedUnit(String(input))} is no unit. Send "" for the native coin, or policy id and asset name in hex`,
+});
 
-/** The unit that a request names. */
-export const givenUnit = described(
+/** The unit that a request names, in any of its spellings. */
+export const givenUnit = described(unitKey.transform(normalizeUnit), UNIT_TEXT, "");
+
+/** The unit of a token that a request names, in either letter case. */
+export const givenToken = described(
   z
     .string()
-    .regex(
-      new RegExp(`${NATIVE_NAME.source}|^(?:[0-9a-f]{56}(?:[0-9a-f]{2}){0,32})?$`),
-      "must be empty for the native coin, else policy id and asset name in lower-case hex",
-    )
-    .transform(unitOf),
-  "Empty for the native coin, else policy id and asset name in hex.",
-  "",
+    .regex(TOKEN_PATTERN, {
+      error: ({ input }) =>
+        `${quotedUnit(String(input))} is no unit of a token. Send policy id and asset name in hex`,
+    })
+    .transform(normalizeUnit),
+  "Policy id and asset name of a token, in hex.",
+  `${POLICY_ID}746f6b656e`,
 );
 
 /** The agent that a request names, taken in lower case as the chain's providers have it. */

@@ -1,5 +1,6 @@
 /** The fields of a token's metadata as registries write them, for the schemas of what they make up. */
 import * as z from "zod";
+import { normalizeUnit } from "../../chain/unit.ts";
 
 /** The joined text of one string or a list of strings; undefined when there is nothing. */
 export function joined(value: unknown, problems: z.RefinementCtx): string | undefined {
@@ -26,14 +27,14 @@ export const TEXT = z.unknown().transform((value, problems): string => {
   return z.NEVER;
 });
 
-/** Writers split texts into pieces, so the empty unit is an empty list. */
+/**
+ * A unit; writers split texts into pieces, so the empty one is an empty list. A text that names no asset
+ * of the ledger stays as it was minted. Nobody can buy at such a price.
+ */
 export const UNIT = z
   .unknown()
   .optional()
-  .transform((value, problems): string => {
-    const text = joined(value, problems) ?? "";
-    return text === "lovelace" ? "" : text;
-  });
+  .transform((value, problems): string => normalizeUnit(joined(value, problems) ?? ""));
 
 /**
  * The text of a number, in one piece or in a list of pieces; undefined when it is anything else. Only

@@ -8,7 +8,7 @@ import {
   walletAddress,
   walletVkey,
 } from "../../http/openapi/fields.ts";
-import { givenUnit, network } from "../../http/openapi/ledger.ts";
+import { givenUnit, network, unit } from "../../http/openapi/ledger.ts";
 import { page, text } from "../../http/parameters.ts";
 
 const WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
@@ -62,7 +62,7 @@ export const ruleRecord = named(
   z.object({
     id: recordId("the rule", ruleId),
     walletId: recordId("the wallet", WALLET_ID),
-    unit: givenUnit,
+    unit,
     thresholdAmount: minorUnits("Minor units; less than this is low.", "50000000"),
     enabled: described(z.boolean(), enabled, true),
     status: balanceState,
@@ -94,7 +94,7 @@ export const lowBalance = named(
     walletAddress: walletAddress("the wallet"),
     network,
     paymentSourceId: recordId("its payment source", "01m80ydypnk4jnwav628wda9nd"),
-    unit: givenUnit,
+    unit,
     thresholdAmount: minorUnits("The threshold, in minor units.", "50000000"),
     balance: minorUnits("What it holds, in minor units.", "49000000"),
   }),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { described, minorUnits, named, recordId, timestamp } from "../../http/openapi/fields.ts";
-import { givenUnit } from "../../http/openapi/ledger.ts";
+import { givenUnit, unit } from "../../http/openapi/ledger.ts";
 import { page, text } from "../../http/parameters.ts";
 
 const WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
@@ -58,7 +58,7 @@ export const topUpRecord = named(
   z.object({
     id: recordId("the rule", RULE_ID),
     walletId: recordId("the wallet that is topped up", WALLET_ID),
-    unit: givenUnit,
+    unit,
     below: minorUnits("Minor units; a balance of less is filled up.", "20000000"),
     upTo: minorUnits("Minor units to which it is filled up.", "60000000"),
     perDay: minorUnits("Minor units that are sent in any 24 hours at the most.", "200000000"),

@@ -10,7 +10,7 @@ import {
   WALLET_ADDRESS,
   walletAddress,
 } from "../../http/openapi/fields.ts";
-import { bech32Address, network, unit } from "../../http/openapi/ledger.ts";
+import { bech32Address, givenToken, network, unit } from "../../http/openapi/ledger.ts";
 import { page, text } from "../../http/parameters.ts";
 import { TRANSFER_STATES } from "./tables.ts";
 
@@ -25,14 +25,8 @@ const asset = named(
   "An amount of a token.",
   z.object({
     unit: described(
-      z
-        .string()
-        .regex(
-          /^[0-9a-fA-F]{56}([0-9a-fA-F]{2}){0,32}$/,
-          "must be policy id and asset name in hex, not the native coin, which goes into minorUnitAmount",
-        )
-        .transform((hex) => hex.toLowerCase()),
-      "Policy id and asset name in hex.",
+      givenToken,
+      "Policy id and asset name in hex; the native coin goes into `minorUnitAmount`.",
       TOKEN,
     ),
     quantity: described(

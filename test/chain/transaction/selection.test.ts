@@ -5,12 +5,8 @@ import { buildTransaction } from "../../../src/chain/transaction/build.ts";
 import { bundlesOf } from "../../../src/chain/transaction/bundles.ts";
 import type { TransactionPlan, WalletOutput } from "../../../src/chain/transaction/plan.ts";
 import { minimumCoin, payFrom } from "../../../src/chain/transaction/selection.ts";
-import {
-  addAll,
-  encodeValue,
-  POLICY_ID_LENGTH,
-  type Value,
-} from "../../../src/chain/transaction/value.ts";
+import { addAll, encodeValue, type Value } from "../../../src/chain/transaction/value.ts";
+import { POLICY_ID_LENGTH } from "../../../src/chain/unit.ts";
 import { runs } from "../../support/effort.ts";
 import { PROTOCOL_PARAMETERS } from "../../support/protocol-parameters.ts";
 

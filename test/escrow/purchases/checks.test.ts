@@ -172,6 +172,18 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
       refused(400, "agentIdentifier: the agent takes no payments"),
     );
 
+    const inAda = [{ unit: "ada", amount: "5000000" }];
+    const odd = await desk.quotes.agent({ pricingType: "Fixed", prices: inAda });
+    for (const path of ["/purchase", "/purchase/verify"]) {
+      const body = desk.body(fixed, { agentIdentifier: odd });
+      expect(await desk.ask(path, body)).toMatchObject(
+        refused(400, /^agentIdentifier: the price is in "ada", which is no unit of the ledger/),
+      );
+      expect(await desk.ask(path, { ...body, Amounts: inAda })).toMatchObject(
+        refused(400, /^Amounts\[0\]\.unit: "ada" is no unit\. Send "" for the native coin/),
+      );
+    }
+
     await desk.quotes.agent({ pricingType: "Dynamic" });
     const asked = [
       { unit: "", amount: "3000000" },

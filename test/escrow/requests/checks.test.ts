@@ -126,6 +126,14 @@ describe.each(BOTH)("POST /payment for %s refuses", (type) => {
     expect(await desk.quote({ RequestedFunds: tooMuch })).toMatchObject(
       refused(400, "RequestedFunds[0].amount: must be at most 9223372036854775807"),
     );
+    const odd = [{ unit: "ADA", amount: "1" }];
+    expect(await desk.quote({ RequestedFunds: odd })).toMatchObject(
+      refused(400, /^RequestedFunds\[0\]\.unit: "ADA" is no unit\. Send "" for the native coin/),
+    );
+    await desk.agent({ pricingType: "Fixed", prices: odd });
+    expect(await desk.quote()).toMatchObject(
+      refused(400, /^agentIdentifier: the price is in "ADA", which is no unit of the ledger/),
+    );
     await desk.agent({ pricingType: "Free" });
     expect(await desk.quote(priced)).toMatchObject(
       refused(400, "agentIdentifier: the agent takes no payments"),

@@ -84,7 +84,7 @@ function list(path: string): EndpointCase {
       { name: "filterAgentIdentifier", refused: ["", "a", "agent", "ab".repeat(126)] },
       { name: "filterNeedsManualAction", refused: ["", "yes", "1", "TRUE"] },
       { name: "searchQuery", refused: ["", long(250)] },
-      { name: "filterUnit", refused: ["coin", "ab", "AB".repeat(28)] },
+      { name: "filterUnit", refused: ["coin", "ab", "AB".repeat(27)] },
       { name: "filterAmountFrom", refused: ["", "-1", "1.5", "1e3", "1".repeat(19)] },
       { name: "filterAmountTo", refused: ["", "ten"] },
       { name: "filterDeadlineFrom", refused: ["", "soon", "1700000000000"] },

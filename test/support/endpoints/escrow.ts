@@ -26,7 +26,7 @@ const FUNDS_REFUSED = [
   [5],
   Array(8).fill({ amount: "1", unit: "" }),
   ...["", "0", "-1", "1.5", "05", "ten", "9".repeat(26), 5, null].map((one) => funds(one)),
-  ...["a", "ADA", "AB".repeat(30), "ab".repeat(61), 5, null].map((one) => funds("1", one)),
+  ...["a", "ADA", "ab".repeat(61), 5, null].map((one) => funds("1", one)),
 ];
 
 /** What a quote and the purchase of it both say. */

@@ -78,6 +78,8 @@ const billing: Field[] = [
       { "": -1 },
       { "": 9e-31 },
       { "": "1" },
+      { ada: 1 },
+      { "": 1, LOVELACE: 1 },
       { [long(250)]: 1 },
     ],
   },
@@ -180,7 +182,7 @@ export const INVOICE_ENDPOINTS: readonly EndpointCase[] = [
     access: "Admin",
     valid: { unit: "", currency: "eur", month: "2025-09", rate: 0.5, source: "House rate" },
     fields: [
-      { name: "unit", required: true, refused: [long(250), ...NOT_TEXT] },
+      { name: "unit", required: true, refused: [long(250), "ADA", ...NOT_TEXT] },
       { name: "currency", required: true, refused: ["", "EURO", ...NOT_TEXT] },
       monthOf(NOT_TEXT),
       {

@@ -14,7 +14,7 @@ const address: Field = {
 const token: Field = {
   name: "unit",
   required: true,
-  refused: ["a", "", "AB".repeat(30), "ab".repeat(61), ...NOT_TEXT],
+  refused: ["a", "", "lovelace", "ab".repeat(61), ...NOT_TEXT],
 };
 
 /** What lies on the chain, what it is called, and what payments need. */

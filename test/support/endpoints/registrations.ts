@@ -170,6 +170,7 @@ export const REGISTRATION_ENDPOINTS: readonly EndpointCase[] = [
           fixed([{ ...price, amount: 5 }]),
           fixed([{ amount: "1" }]),
           fixed([{ ...price, unit: long(120) }]),
+          fixed([{ ...price, unit: "ADA" }]),
         ],
       },
     ],

@@ -1,0 +1,55 @@
+/** A unit names an asset: `""` is the native coin, any other is policy id and asset name in hex. */
+
+/** A text that names no asset of the ledger. */
+export class UnitError extends Error {
+  override name = "UnitError";
+}
+
+/** Hex digits of a policy id, with which the unit of a token begins. */
+export const POLICY_ID_LENGTH = 56;
+
+/** What the chain's providers call the native coin, in any letter case. */
+const NATIVE_NAME = "[lL][oO][vV][eE][lL][aA][cC][eE]";
+const TOKEN = `[0-9a-fA-F]{${POLICY_ID_LENGTH}}(?:[0-9a-fA-F]{2}){0,32}`;
+
+/** Every spelling of the unit of a token. */
+export const TOKEN_PATTERN = new RegExp(`^${TOKEN}$`);
+/** Every spelling of a unit. */
+export const UNIT_PATTERN = new RegExp(`^(?:${NATIVE_NAME}|${TOKEN})?$`);
+
+/** The spelling in which records and answers have a unit. */
+export const ONE_SPELLING = new RegExp(`^(?:${TOKEN.replaceAll("A-F", "")})?$`);
+
+/** A unit in its one spelling, whichever it came in; null: the text names no asset of the ledger. */
+export function parseUnit(text: string): string | null {
+  if (!UNIT_PATTERN.test(text)) return null;
+  const isNative = text.length < POLICY_ID_LENGTH;
+  return isNative ? "" : text.toLowerCase();
+}
+
+/** The same, where a text that names no asset stays as it is. */
+export function normalizeUnit(text: string): string {
+  return parseUnit(text) ?? text;
+}
+
+/**
+ * Policy id and asset name of a unit, hex in lower case; both are empty for the native coin.
+ *
+ * @throws UnitError
+ */
+export function assetOf(unit: string): { policyId: string; assetName: string } {
+  const parsed = parseUnit(unit);
+  if (parsed === null) throw new UnitError(`${quotedUnit(unit)} is no unit of the ledger`);
+  return {
+    policyId: parsed.slice(0, POLICY_ID_LENGTH),
+    assetName: parsed.slice(POLICY_ID_LENGTH),
+  };
+}
+
+const MAX_QUOTED = 40;
+
+/** A text that names no asset, as a message quotes it: short, and in printable ASCII. */
+export function quotedUnit(text: string): string {
+  const start = text.slice(0, MAX_QUOTED).replace(/[^\x20-\x7e]/g, "?");
+  return JSON.stringify(text.length > MAX_QUOTED ? `${start}...` : start);
+}
