@@ -65,7 +65,8 @@ export function encodeLabels(labels: ReadonlyMap<bigint, Metadatum>): Uint8Array
   );
 }
 
-const PIECE_BYTES = 60;
+/** Bytes of a piece of a longer text, in UTF-8. */
+export const PIECE_BYTES = 60;
 
 /** A text in chunks of at most 60 UTF-8 bytes that split no character; `""` has no chunk. */
 export function piecesOf(text: string): string[] {

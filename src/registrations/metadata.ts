@@ -1,4 +1,5 @@
-import { type Metadatum, piecesOf } from "../chain/metadata.ts";
+import { type Metadatum, PIECE_BYTES, piecesOf } from "../chain/metadata.ts";
+import { LEDGER, MINTED_SOURCE_TYPES } from "../registry/metadata/minted-names.ts";
 import type { AgentProfile } from "../registry/profile.ts";
 import type { Purpose } from "./states.ts";
 import type { RegistrationRow } from "./tables.ts";
@@ -11,7 +12,6 @@ const TOKEN_LABEL_VERSION = "1";
 
 /** Keys that readers of the registry expect. */
 const REGISTRY_NAME = "Masumi";
-const LEDGER = "Cardano";
 const INBOX_TYPES = { Web3ChainV1: "MasumiInboxV1", Web3ChainV2: "MasumiInboxV2" } as const;
 
 /** The labels of a transaction that mints or burns a registration's token. */
@@ -85,7 +85,9 @@ function agentMetadata(row: RegistrationRow, profile: AgentProfile): Metadatum {
       : null,
     tags: profile.tags,
     agentPricing:
-      row.sourceType === "Web3ChainV1" ? pricing(profile, "fixedPricing", "unit") : null,
+      row.sourceType === "Web3ChainV1"
+        ? pricing(profile, "fixedPricing", (unit) => ({ unit: piecesOf(unit) }))
+        : null,
     supported_payment_sources: row.sourceType === "Web3ChainV2" ? [ownSource(row, profile)] : null,
     image: piecesOf(profile.image),
     metadata_version: String(profile.metadataVersion),
@@ -97,22 +99,31 @@ function ownSource(row: RegistrationRow, profile: AgentProfile): Metadatum {
     chain: LEDGER,
     network: row.network,
     settlement: fields({
-      paymentSourceType: row.sourceType,
+      paymentSourceType: MINTED_SOURCE_TYPES[row.sourceType],
       address: piecesOf(row.contractAddress),
     }),
-    pricing: pricing(profile, "fixed", "asset"),
+    pricing: pricing(profile, "fixed", (unit) => ({ asset: inOnePiece(unit) })),
   });
 }
 
-/** The native coin's unit is empty, so it has no chunk. */
-function pricing({ pricing: { type, amounts } }: AgentProfile, list: string, unitName: string) {
+/** @param unitField - the field of an amount that names its unit */
+function pricing(
+  { pricing: { type, amounts } }: AgentProfile,
+  list: string,
+  unitField: (unit: string) => Record<string, Metadatum>,
+) {
   return fields({
     pricingType: type,
     [list]:
       type === "Fixed"
-        ? amounts.map(({ amount, unit }) => fields({ amount, [unitName]: piecesOf(unit) }))
+        ? amounts.map(({ amount, unit }) => fields({ amount, ...unitField(unit) }))
         : null,
   });
+}
+
+/** Readers of version 2 take a text that fits one piece as a string, and refuse an empty list of pieces. */
+function inOnePiece(text: string): Metadatum {
+  return new TextEncoder().encode(text).length <= PIECE_BYTES ? text : piecesOf(text);
 }
 
 const pieces = (text: string | null) => (text === null || text === "" ? null : piecesOf(text));

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { LONGEST_TEXT } from "../chain/metadata.ts";
+import { LONGEST_TEXT, PIECE_BYTES } from "../chain/metadata.ts";
 import {
   AGENT_IDENTIFIER,
   CONTRACT_ADDRESS,
@@ -81,14 +81,18 @@ export const REGISTRATION_GUARDS = {
   sendFundingMinorUnit: "spendingLimit",
 } as const;
 
-/** A tag is one text of the metadata; readers do not support chunks. */
-const tag = described(
-  text(63)
+/** A text of the metadata that other readers do not join from pieces. */
+const unbroken = (max: number, bytes: number) =>
+  text(max)
     .refine(
-      (tag) => new TextEncoder().encode(tag).length <= LONGEST_TEXT,
-      `must have at most ${LONGEST_TEXT} bytes in UTF-8`,
+      (one) => new TextEncoder().encode(one).length <= bytes,
+      `must have at most ${bytes} bytes in UTF-8`,
     )
-    .meta({ format: "text-of-64-bytes" }),
+    .meta({ format: `text-of-${bytes}-bytes` });
+const onePiece = unbroken(PIECE_BYTES, PIECE_BYTES);
+
+const tag = described(
+  unbroken(63, LONGEST_TEXT),
   "What the agent can be found by; at most 64 bytes in UTF-8.",
   "translation",
 );
@@ -117,8 +121,8 @@ export const registerBody = z.object({
     z
       .array(
         z.object({
-          name: described(text(60), "Its name.", "A translated letter"),
-          mimeType: described(text(60), "Its media type.", "text/plain"),
+          name: described(onePiece, "Its name; at most 60 bytes in UTF-8.", "A translated letter"),
+          mimeType: described(onePiece, "Its media type; at most 60 bytes in UTF-8.", "text/plain"),
           url: described(text(), "Where it is.", `${AGENT_URL}/example.txt`),
         }),
       )
@@ -129,7 +133,7 @@ export const registerBody = z.object({
   Capability: described(
     z.object({
       name: described(text(), "Its name.", "translation"),
-      version: described(text(), "Its version.", "1.0.0"),
+      version: described(onePiece, "Its version; at most 60 bytes in UTF-8.", "1.0.0"),
     }),
     "What the agent can do.",
   ),

@@ -10,6 +10,7 @@ import {
   UNIT,
   VERSION,
 } from "./metadata/fields.ts";
+import { LEDGER, sourceTypeOf } from "./metadata/minted-names.ts";
 
 /** An amount of a price: decimal text of minor units; `unit` is `""` for the native coin. */
 export interface PriceAmount {
@@ -60,8 +61,6 @@ export type ProfileResult = { ok: true; profile: AgentProfile } | { ok: false; r
 export const MAX_PRICES = 25;
 /** Problems reported at most. */
 const LISTED_PROBLEMS = 5;
-/** The ledger's name in `supported_payment_sources` of metadata version 2. */
-const LEDGER = "Cardano";
 
 /**
  * Reads an agent's metadata, versions 1 and 2, as registries write it: a text is one string, or
@@ -194,14 +193,6 @@ const PAYMENT_SOURCE = record({
   pricing: z.unknown().optional(),
 });
 
-/** The contracts' generations as tokens name them. */
-const SOURCE_TYPES: Readonly<Record<string, PaymentSourceType>> = {
-  Web3ChainV1: "Web3ChainV1",
-  Web3ChainV2: "Web3ChainV2",
-  Web3CardanoV1: "Web3ChainV1",
-  Web3CardanoV2: "Web3ChainV2",
-};
-
 const OPEN_SETTLEMENT = z.object({
   paymentSourceType: OPTIONAL_TEXT,
   address: OPTIONAL_TEXT,
@@ -214,7 +205,7 @@ function listedSource(source: z.output<typeof PAYMENT_SOURCE>): ListedSource {
   return {
     isOnLedger: source.chain === LEDGER,
     network: network.data ?? null,
-    type: SOURCE_TYPES[settlement.data?.paymentSourceType ?? ""] ?? null,
+    type: sourceTypeOf(settlement.data?.paymentSourceType),
     contractAddress: settlement.data?.address ?? null,
     pricing: price.data ?? null,
   };

@@ -58,6 +58,7 @@ const FORMATS: Formats = {
   "transaction-of-the-contract": fc.stringMatching(/^[0-9a-f]{64}$/),
   "bip39-mnemonic": fc.constantFrom(MNEMONIC, MNEMONIC.toUpperCase()),
   "text-of-16-kib": fc.string({ unit: "binary", maxLength: 40 }),
+  "text-of-60-bytes": fc.string({ unit: "binary", minLength: 1, maxLength: 15 }),
   "text-of-64-bytes": fc.string({ unit: "binary", minLength: 1, maxLength: 16 }),
   "rpc-url-on-the-chain": fc.webUrl(),
   "secp256k1-key": fc.stringMatching(/^0x0[0-9a-fA-F]{62}[1-9]$/),
