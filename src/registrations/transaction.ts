@@ -4,6 +4,7 @@ import { isPolicyScript, registryAssetName, registryRedeemer } from "../chain/re
 import { outputName, type PlannedOutput, type WalletOutput } from "../chain/transaction/plan.ts";
 import { minimumCoin } from "../chain/transaction/selection.ts";
 import type { Value } from "../chain/transaction/value.ts";
+import { POLICY_ID_LENGTH } from "../chain/unit.ts";
 import type { Stand, TransactionPart } from "../wallets/work.ts";
 import { registrationLabels } from "./metadata.ts";
 import type { Purpose } from "./states.ts";
@@ -19,8 +20,6 @@ export class NotOnChain extends Error {
 export class NotMinted extends NotOnChain {
   override name = "NotMinted";
 }
-
-const POLICY_ID_LENGTH = 56;
 
 /** What a registration keeps of its transaction, beside the transaction itself. */
 export type RegistrationDetail = {

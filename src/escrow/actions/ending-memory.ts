@@ -4,7 +4,7 @@
  * depends on the tokens, nor does an end that pays to no address of the datum.
  */
 import type { PaymentSourceType } from "../../chain/network.ts";
-import { POLICY_ID_LENGTH } from "../../chain/transaction/value.ts";
+import { POLICY_ID_LENGTH } from "../../chain/unit.ts";
 import type { StoredFunds } from "../record.ts";
 import type { Split } from "./split.ts";
 
