@@ -10,14 +10,25 @@ export type Access = "none" | "User" | "+PAY" | "Admin";
 const MAX_TOKEN_LENGTH = 256;
 
 /**
- * Finds the caller by the header `token`.
+ * Finds the caller by the header `token`, or by `Authorization: Bearer <API key>` (RFC 6750 §2.1).
+ * Both may be sent with the same key; another scheme in `Authorization` is none of ours.
  *
  * @throws ApiError 401, 429
  */
 export async function authenticate(c: AppContext): Promise<Caller> {
-  const token = c.req.header("token");
-  if (!token) throw new ApiError("missing_key", "token: an API key is required in this header");
-  return findByToken(c, "token", token);
+  const token = c.req.header("token") || null;
+  const bearer = bearerToken(c);
+  if (token !== null && bearer !== null && token !== bearer)
+    throw new ApiError(
+      "ambiguous_key",
+      "token: Authorization has another API key; send one of both",
+    );
+  if (token !== null) return findByToken(c, "token", token);
+  if (bearer !== null) return findByToken(c, "authorization", bearer);
+  throw new ApiError(
+    "missing_key",
+    "token: an API key is required in this header, or as Authorization: Bearer",
+  );
 }
 
 /**
@@ -26,10 +37,14 @@ export async function authenticate(c: AppContext): Promise<Caller> {
  * @throws ApiError 401, 429
  */
 export async function authenticateBearer(c: AppContext): Promise<Caller> {
-  const [, token] = /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "") ?? [];
-  if (!token)
+  const token = bearerToken(c);
+  if (token === null)
     throw new ApiError("missing_key", "authorization: a bearer API key is required in this header");
   return findByToken(c, "authorization", token);
+}
+
+function bearerToken(c: AppContext): string | null {
+  return /^Bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? null;
 }
 
 async function findByToken(c: AppContext, header: string, token: string): Promise<Caller> {

@@ -200,7 +200,7 @@ function declaration(endpoint: Interface<z.ZodType, z.ZodType, z.ZodType> & AnyR
     access: access === "none" ? null : access,
     reach: describeReach(scope, names),
     scope,
-    security: access === "none" ? null : "token",
+    security: access === "none" ? [] : ["token", "bearer"],
     answer:
       endpoint.isPlain || endpoint.media
         ? data

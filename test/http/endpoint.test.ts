@@ -63,6 +63,60 @@ describe("an endpoint", () => {
   });
 });
 
+describe("an API key", () => {
+  const ask = async (headers: Record<string, string>) => {
+    const answer = await send("/things", { headers }, null);
+    const { error } = (await answer.json()) as { error?: Record<string, string> };
+    return { status: answer.status, code: error?.code, message: error?.message };
+  };
+
+  it.each([
+    { token: "user" },
+    { authorization: "Bearer user" },
+    { authorization: "bearer  user " },
+    { token: "", authorization: "Bearer user" },
+    { token: "user", authorization: "Bearer user" },
+    { token: "user", authorization: "Basic dXNlcjpwYXNzd29yZA==" },
+    { token: "user", authorization: "Bearer" },
+  ])("is taken from the headers %j", async (headers) => {
+    expect((await ask(headers as Record<string, string>)).status).toBe(200);
+  });
+
+  it.each([{}, { token: "" }, { authorization: "user" }, { authorization: "Basic user" }])(
+    "is missing in the headers %j, and both places for it are named",
+    async (headers) => {
+      expect(await ask(headers as Record<string, string>)).toEqual({
+        status: 401,
+        code: "missing_key",
+        message: "token: an API key is required in this header, or as Authorization: Bearer",
+      });
+    },
+  );
+
+  it("is not chosen from two different ones", async () => {
+    for (const [token, bearer] of [
+      ["user", "admin"],
+      ["user", "unknown"],
+      ["unknown", "user"],
+    ] as const)
+      expect(await ask({ token, authorization: `Bearer ${bearer}` })).toEqual({
+        status: 401,
+        code: "ambiguous_key",
+        message: "token: Authorization has another API key; send one of both",
+      });
+  });
+
+  it("is unknown by the header that it was sent in", async () => {
+    const message = "the API key is unknown or revoked";
+    const expected = { status: 401, code: "unknown_key" };
+    expect(await ask({ token: "no" })).toEqual({ ...expected, message: `token: ${message}` });
+    expect(await ask({ authorization: "Bearer no" })).toEqual({
+      ...expected,
+      message: `authorization: ${message}`,
+    });
+  });
+});
+
 describe("the order of checks", () => {
   const badBody = { method: "POST", body: "{" };
 

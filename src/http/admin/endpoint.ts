@@ -120,7 +120,7 @@ function declaration(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): 
     access: "Admin",
     scope: "admin",
     reach: describeReach("admin"),
-    security: "bearer",
+    security: ["bearer"],
     answer: z.object({
       data: described(endpoint.data, "The answer."),
       meta: described(meta, "About the answer."),

@@ -27,7 +27,12 @@ export const ERROR_CODES = {
   missing_key: {
     status: 401,
     meaning: "The request has no API key.",
-    remedy: "Send the key in the header `token`.",
+    remedy: "Send the key in the header `token`, or as `Authorization: Bearer`.",
+  },
+  ambiguous_key: {
+    status: 401,
+    meaning: "The headers `token` and `Authorization` have different API keys.",
+    remedy: "Send the key in one of them.",
   },
   unknown_key: {
     status: 401,

@@ -37,7 +37,7 @@ export function openApiDocument(mounted: readonly Mounted[]): JsonSchema {
     },
     servers: [{ url: "/", description: "The service that this document comes from." }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    security: [{ token: [] }],
+    security: [{ token: [] }, { bearer: [] }],
     paths,
     webhooks,
     components: {
@@ -46,7 +46,7 @@ export function openApiDocument(mounted: readonly Mounted[]): JsonSchema {
       parameters: REQUEST_HEADERS,
       securitySchemes: {
         token: { type: "apiKey", in: "header", name: "token", description: "An API key." },
-        bearer: { type: "http", scheme: "bearer", description: "An Admin's API key." },
+        bearer: { type: "http", scheme: "bearer", description: "An API key." },
       },
     },
   };

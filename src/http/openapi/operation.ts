@@ -34,7 +34,7 @@ export function operation(declared: Declaration, renderer: Renderer): JsonSchema
     summary,
     description: text.filter(Boolean).join("\n\n"),
     ...(aliasOf && { deprecated: true }),
-    security: security ? [{ [security]: [access, scope] }] : [],
+    security: security.map((scheme) => ({ [scheme]: [access, scope] })),
     ...(parameters.length > 0 && { parameters }),
     ...(declared.body && {
       requestBody: {

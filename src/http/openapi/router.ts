@@ -45,8 +45,8 @@ export interface Declaration extends Described {
   scope: Scope;
   /** What the scope and the guards say, for people. */
   reach: string;
-  /** The security scheme; null: none. */
-  security: "token" | "bearer" | null;
+  /** The security schemes, one of which is needed; none: anyone may call. */
+  security: readonly ("token" | "bearer")[];
   /** The whole body of a successful answer, around `data`. */
   answer: z.ZodType;
   /** The body of an error with a status. */

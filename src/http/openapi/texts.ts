@@ -20,13 +20,14 @@ export const FORMATS: Readonly<Record<string, string>> = {
 export const OVERVIEW = `Payments and purchases of agent services, tracked on the chain; the registry of agents; x402
 payments on EVM chains; invoices and webhooks.
 
-**Requests.** Bodies are JSON, whatever their content type says. Unknown fields are ignored under
-\`/api/v1\` and refused under \`/v1\`. Paths answer with and without a trailing slash. Times are ISO 8601;
+**Requests.** Bodies are JSON, whatever their content type says. Unknown fields and
+parameters are ignored under \`/api/v1\`, and the answer names them in \`x-ignored-fields\`; they are refused
+under \`/v1\` and by bodies that say so, such as those of API keys and of wallets' rules. Paths answer with and without a trailing slash. Times are ISO 8601;
 ids are opaque. Amounts are whole numbers of a unit's smallest part, as decimal text; the empty unit is the
 native coin of the chain.
 
-**Keys.** Every endpoint takes an API key in the header \`token\`, except where it says otherwise. The
-administration under \`/v1\` takes an Admin's key as \`Authorization: Bearer …\`.
+**Keys.** Every endpoint takes an API key in the header \`token\` or as \`Authorization: Bearer …\`, except where
+it says otherwise. The administration under \`/v1\` takes an Admin's key as \`Authorization: Bearer …\` alone.
 
 **Answers.** \`{"status":"success","data":…}\`, with \`Success\` where an operation says so; under \`/v1\`
 \`{data, meta}\`. Answers may get further fields at any time. Every answer carries \`x-request-id\`.

@@ -130,8 +130,10 @@ describe("GET /api/v1/openapi.json", () => {
       expect(operation.tags).toHaveLength(1);
       const [, access, scope] =
         /Access: (User|\+PAY|Admin)\. Scope: (\w+)\. /.exec(operation.description ?? "") ?? [];
-      const scheme = path.startsWith("/v1/") ? "bearer" : "token";
-      expect(operation.security).toEqual(open ? [] : [{ [scheme]: [access, scope] }]);
+      const schemes = path.startsWith("/v1/") ? ["bearer"] : ["token", "bearer"];
+      expect(operation.security).toEqual(
+        open ? [] : schemes.map((scheme) => ({ [scheme]: [access, scope] })),
+      );
       expect(Object.keys(operation.responses)).toEqual(
         expect.arrayContaining(open ? ["200", "500", "503"] : ["200", "401", "403", "429", "503"]),
       );
