@@ -22,7 +22,7 @@ interface Registration {
   id: string;
   state: string;
   error: string | null;
-  agentIdentifier: string | null;
+  agentIdentifier: string;
 }
 
 /**

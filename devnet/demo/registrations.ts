@@ -16,7 +16,7 @@ interface Registration {
   id: string;
   state: string;
   error: string | null;
-  agentIdentifier: string | null;
+  agentIdentifier: string;
 }
 
 /** What the registrations of the demo are made with. */

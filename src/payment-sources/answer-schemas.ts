@@ -8,6 +8,7 @@ import {
   recordId,
   TX_HASH,
   timestamp,
+  WALLET_ADDRESS,
   walletAddress,
 } from "../http/openapi/fields.ts";
 import { network, paymentSourceType, paymentType } from "../http/openapi/ledger.ts";
@@ -46,8 +47,13 @@ const publicFields = {
     50,
   ),
   FeeReceiverNetworkWallet: described(
-    z.object({ walletAddress: walletAddress("the receiver") }).nullable(),
-    "Who gets the fee; null where the contract takes none.",
+    z.object({
+      walletAddress: answerText(
+        "Address of the receiver, in bech32; empty where the contract takes no fee.",
+        WALLET_ADDRESS,
+      ),
+    }),
+    "Who gets the fee.",
   ),
   requiredAdminSignatures: described(
     z.int().min(0).nullable(),
@@ -62,9 +68,8 @@ const publicFields = {
   drives,
   autoWithdrawPayments,
   autoWithdrawRefunds,
-  lastIdentifierChecked: described(
-    z.string().nullable(),
-    "Hash of the last transaction that was read; null before the first.",
+  lastIdentifierChecked: answerText(
+    "Hash of the last transaction that was read; empty before the first.",
     TX_HASH,
   ),
   PurchasingWallets: described(z.array(walletEntry), "Wallets that lock funds for purchases."),

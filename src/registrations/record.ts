@@ -14,7 +14,7 @@ function common(row: RegistrationRow, tip: number | null) {
     createdAt: isoTime(row.createdAt),
     updatedAt: isoTime(row.updatedAt),
     lastCheckedAt: row.lastCheckedAt === null ? null : isoTime(row.lastCheckedAt),
-    agentIdentifier: row.agentIdentifier,
+    agentIdentifier: row.agentIdentifier ?? "",
     sendFundingMinorUnit: row.sendFunding,
     SmartContractWallet: shownWallet(wallet),
     RecipientWallet: recipient && shownWallet(recipient),

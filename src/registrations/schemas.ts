@@ -2,6 +2,7 @@ import * as z from "zod";
 import { LONGEST_TEXT, PIECE_BYTES } from "../chain/metadata.ts";
 import {
   AGENT_IDENTIFIER,
+  answerText,
   CONTRACT_ADDRESS,
   described,
   hexText,
@@ -273,9 +274,8 @@ export const registrationCommon = {
     "When the chain was last looked at for it; null before.",
     "2026-11-22T06:17:26.715Z",
   ),
-  agentIdentifier: described(
-    z.string().nullable(),
-    "Policy id and asset name, in hex; null before it is minted.",
+  agentIdentifier: answerText(
+    "Policy id and asset name, in hex; empty before it is minted.",
     AGENT_IDENTIFIER,
   ),
   sendFundingMinorUnit: described(

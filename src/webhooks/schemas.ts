@@ -198,7 +198,7 @@ export const listedWebhook = named(
   "An endpoint that events are sent to, and how it does.",
   z.object({
     ...webhookFields,
-    failureCount: described(z.number(), "Deliveries that failed since the last success.", 0),
+    failureCount: described(z.int().min(0), "Deliveries that failed since the last success.", 0),
     lastSuccessAt: moment("When a delivery last succeeded; null before the first."),
     disabledAt: moment("When it was disabled after too many failures; null: it was not."),
     disabledReason: described(

@@ -45,7 +45,7 @@ describe("POST /payment-source-extended 200", () => {
       drives: "all",
       autoWithdrawPayments: null,
       autoWithdrawRefunds: null,
-      lastIdentifierChecked: null,
+      lastIdentifierChecked: "",
       PaymentSourceConfig: { rpcProviderApiKey: "provider-key-1", rpcProvider: "Blockfrost" },
       PurchasingWallets: [
         {

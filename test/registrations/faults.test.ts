@@ -154,7 +154,7 @@ describe("a submission whose answer is lost", () => {
     await desk.settle();
     expect(await desk.shown(id)).toMatchObject({
       state: "RegistrationFailed",
-      agentIdentifier: null,
+      agentIdentifier: "",
       error: expect.stringContaining("FeeTooSmallUTxO"),
     });
     expect((await desk.chain.stats()).calls["POST /tx/submit"]).toBe(5);

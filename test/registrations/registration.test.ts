@@ -38,7 +38,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an agent of %s", (type) 
     });
     expect(requested).toMatchObject({
       status: 200,
-      data: { state: "RegistrationRequested", agentIdentifier: null, CurrentTransaction: null },
+      data: { state: "RegistrationRequested", agentIdentifier: "", CurrentTransaction: null },
     });
     const { id } = requested.data;
 

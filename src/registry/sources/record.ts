@@ -68,7 +68,7 @@ export async function toRecords(
       network: row.network,
       url: row.url,
       policyId: row.policyId,
-      note: row.note,
+      note: row.note ?? "",
       rpcProviderApiKey: await open(env, providerKeyPlace(row.id), row.rpcProviderApiKey),
       ...(byId.get(row.id) ?? { latestPage: 1, latestIdentifier: null, error: null }),
     })),

@@ -58,7 +58,7 @@ export const registrySourceRecord = named(
     network,
     url: described(z.string().nullable(), "Where the registry is; null when unknown.", URL),
     policyId: policyIdShown,
-    note: described(z.string().nullable(), "What people are told of it.", "main"),
+    note: answerText("What people are told of it; empty where nobody said.", "main"),
     rpcProviderApiKey: answerText(
       "Key of the chain provider; empty when the key it was sealed with is lost.",
       "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",

@@ -77,7 +77,7 @@ const supported = z.object({
   kinds: described(
     z.array(
       z.object({
-        x402Version: described(z.number(), "Version of x402.", 2),
+        x402Version: described(z.int(), "Version of x402.", 2),
         scheme: answerText("Scheme of the payment.", "exact"),
         network: answerText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
       }),

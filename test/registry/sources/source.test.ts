@@ -145,7 +145,7 @@ describe("PATCH /registry-source/", () => {
     expect(renamed.data).toEqual({ ...data, note: "theirs" });
     const keyed = await ask("PATCH", { id: data.id, rpcProviderApiKey: "key-2" });
     expect(keyed.data).toEqual({ ...data, note: "theirs", rpcProviderApiKey: "key-2" });
-    expect((await ask("PATCH", { id: data.id, note: null })).data).toMatchObject({ note: null });
+    expect((await ask("PATCH", { id: data.id, note: null })).data).toMatchObject({ note: "" });
     expect(await audited()).toEqual([
       "registry-source.create",
       ...Array(3).fill("registry-source.update"),

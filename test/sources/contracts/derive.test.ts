@@ -68,7 +68,7 @@ describe("POST /payment-source-extended without a contract 200", () => {
       feeRatePermille: 35,
       requiredAdminSignatures: null,
       cooldownTime: 600_000,
-      lastIdentifierChecked: null,
+      lastIdentifierChecked: "",
     });
     expect((await desk.api.list()).data.ExtendedPaymentSources).toEqual([data]);
   });
@@ -87,7 +87,7 @@ describe("POST /payment-source-extended without a contract 200", () => {
       smartContractAddress: contractAddress(hash),
       policyId: policy,
       requiredAdminSignatures: 3,
-      FeeReceiverNetworkWallet: null,
+      FeeReceiverNetworkWallet: { walletAddress: "" },
     });
   });
 
