@@ -25,11 +25,23 @@ export interface TokenDomain {
   version: string;
 }
 
-/** A signature that also says how to deploy the signing wallet (ERC-6492); null for any other. */
+/** The parts of a signature with an ERC-6492 wrapper; null for one without a valid wrapper. */
+function wrapperOf(signature: string) {
+  try {
+    const { address, data, signature: inner } = parseErc6492Signature(signature as Hex);
+    return address && data && BigInt(address) !== 0n ? { factory: address, data, inner } : null;
+  } catch {
+    // It ends like a wrapper and is none.
+    return null;
+  }
+}
+
+/** How a signature's ERC-6492 wrapper says that the signing wallet is deployed; null without one. */
 export function deploymentOf(signature: string): { factory: string; call: ContractCall } | null {
-  const { address, data } = parseErc6492Signature(signature as Hex);
-  if (!address || !data || BigInt(address) === 0n) return null;
-  return { factory: address.toLowerCase(), call: { to: address, data } };
+  const wrapper = wrapperOf(signature);
+  if (!wrapper) return null;
+  const { factory, data } = wrapper;
+  return { factory: factory.toLowerCase(), call: { to: factory, data } };
 }
 
 /**
@@ -37,9 +49,7 @@ export function deploymentOf(signature: string): { factory: string; call: Contra
  * wrapper, for either transfer method.
  */
 export function payerSignature({ signature }: Authorization): Hex {
-  return deploymentOf(signature) === null
-    ? (signature as Hex)
-    : parseErc6492Signature(signature as Hex).signature;
+  return wrapperOf(signature)?.inner ?? (signature as Hex);
 }
 
 /** The call that submits an authorization to the chain. */

@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
+import { facilitate } from "../facilitator.ts";
 import type { Payload } from "../rail.ts";
 import { Scene } from "../scene.ts";
 import { type SmartWallet, walletOf, withDeployment } from "./smart-wallet.ts";
@@ -165,5 +166,49 @@ describe("POST /x402/settle with a factory that is not on the network's list", (
     const wrapped = withDeployment(payment, { factory: STRANGER, deployment });
     await expectRefused(wrapped, "eip6492_factory_not_allowed");
     expectNotAsked();
+  });
+});
+
+describe("a wallet that is deployed already", () => {
+  beforeEach(async () => {
+    const { rail } = scene;
+    await rail.transact(owner.address, wallet.factory, wallet.deployment);
+    await rail.approvePermit2(wallet.address);
+  });
+
+  it.each(["eip3009", "permit2"] as const)(
+    "pays by %s with a signature that keeps its wrapper",
+    async (method) => {
+      scene.payment = withDeployment(await signed(owner, method), wallet);
+      const verdict = await facilitate("verify", scene.payment);
+      expect(verdict.body).toMatchObject({ isValid: true });
+      await scene.expectSettledOnce();
+    },
+  );
+
+  it.each([
+    ["eip3009", "invalid_exact_evm_signature"],
+    ["permit2", "invalid_permit2_signature"],
+  ] as const)("does not pay by %s what another key signed", async (method, errorReason) => {
+    const stranger = await scene.rail.buyer();
+    scene.payment = withDeployment(await signed(stranger, method), wallet);
+    expect((await scene.settle()).data.settleResponse).toMatchObject({
+      success: false,
+      errorReason,
+    });
+    await scene.expectFailedOnce(errorReason);
+  });
+
+  it.each([
+    ["eip3009", "invalid_exact_evm_signature"],
+    ["permit2", "invalid_permit2_signature"],
+  ] as const)("does not pay by %s with a wrapper around nothing", async (method, errorReason) => {
+    const payment = await signed(owner, method);
+    const signature = `0x${"6492".repeat(16)}`;
+    scene.payment = { ...payment, payload: { ...payment.payload, signature } };
+    expect((await scene.settle()).data.settleResponse).toMatchObject({
+      success: false,
+      errorReason,
+    });
   });
 });
