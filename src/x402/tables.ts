@@ -106,6 +106,11 @@ export const x402Attempt = sqliteTable(
     errorMessage: text("error_message"),
     /** The settlement that a `Replayed` attempt repeats. */
     replayOf: text("replay_of"),
+    /**
+     * Of an outbound payment whose outcome the chain may still change: Unix seconds at which its
+     * authorization expires. Null when nothing is left to watch.
+     */
+    watchedUntil: integer("watched_until"),
     /** Whether a credit was charged, which a failure refunds. */
     charged: integer("charged", { mode: "boolean" }).notNull(),
     /** Guards every change: a stale or repeated one violates NOT NULL. */
@@ -124,6 +129,8 @@ export const x402Attempt = sqliteTable(
     index("x402_attempt_open")
       .on(table.updatedAt)
       .where(sql`direction = 'InboundSettle' AND status = 'Verified'`),
+    // What the cron asks the chain about.
+    index("x402_attempt_watched").on(table.caip2Id, table.id).where(sql`watched_until IS NOT NULL`),
     uniqueIndex("x402_attempt_signed_once")
       .on(table.apiKeyId, table.paymentIdentifier)
       .where(sql`direction = 'OutboundPayment' AND payment_identifier IS NOT NULL`),
