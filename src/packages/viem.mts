@@ -2,6 +2,7 @@
 export {
   decodeErrorResult,
   decodeFunctionResult,
+  domainSeparator,
   encodeFunctionData,
   getAddress,
   hashTypedData,

@@ -14,6 +14,7 @@ export const tokenAbi = parseAbi([
   "function name() view returns (string)",
   "function version() view returns (string)",
   "function decimals() view returns (uint8)",
+  "function DOMAIN_SEPARATOR() view returns (bytes32)",
   "function balanceOf(address owner) view returns (uint256)",
   "function allowance(address owner, address spender) view returns (uint256)",
   "function authorizationState(address authorizer, bytes32 nonce) view returns (bool)",

@@ -1,16 +1,19 @@
 import type { Abi } from "viem";
 import { loadViem } from "../../packages.ts";
+import type { TokenDomain } from "./calldata.ts";
 import { tokenAbi } from "./contracts.ts";
 import * as results from "./results.ts";
 import { type Rpc, RpcRefusal, readResult } from "./rpc.ts";
 
-const { decodeFunctionResult, encodeFunctionData } = await loadViem();
+const { decodeFunctionResult, domainSeparator, encodeFunctionData, getAddress } = await loadViem();
 
 /** A token's own metadata; without name or version it takes no EIP-3009 authorizations. */
 export interface TokenDetails {
   name: string | null;
   version: string | null;
   decimals: number;
+  /** What the token hashes into signatures, hex of 32 bytes; null when the token does not say. */
+  domainSeparator: string | null;
 }
 
 const MAX_TEXT = 200;
@@ -20,18 +23,29 @@ const MAX_TEXT = 200;
  * @throws RpcUnavailable
  */
 export async function readTokenDetails(rpc: Rpc, asset: string): Promise<TokenDetails | null> {
-  const names = ["name", "version", "decimals"] as const;
+  const names = ["name", "version", "decimals", "DOMAIN_SEPARATOR"] as const;
   const answers = await rpc.many(
     names.map((functionName) => {
       const data = encodeFunctionData({ abi: tokenAbi as Abi, functionName });
       return { method: "eth_call", params: [{ to: asset, data }, "latest"] };
     }),
   );
-  const [name, version, decimals] = names.map((functionName, i) =>
+  const [name, version, decimals, separator] = names.map((functionName, i) =>
     decode(functionName, answers[i]),
   );
   if (typeof decimals !== "number") return null;
-  return { name: textOf(name), version: textOf(version), decimals };
+  return {
+    name: textOf(name),
+    version: textOf(version),
+    decimals,
+    domainSeparator: textOf(separator),
+  };
+}
+
+/** The separator of the EIP-712 domain that EIP-3009 terms imply, hex of 32 bytes. */
+export function impliedSeparator(chainId: number, asset: string, domain: TokenDomain): string {
+  const verifyingContract = getAddress(asset);
+  return domainSeparator({ domain: { ...domain, chainId, verifyingContract } });
 }
 
 /** A token may claim anything; a text that no client would sign for is ignored. */

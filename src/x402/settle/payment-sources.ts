@@ -7,6 +7,7 @@ import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently } from "../../http/idempotency.ts";
+import { chainIdOf } from "../networks/chain-id.ts";
 import { rpcError } from "../networks/settings.ts";
 import { findNetwork, type NetworkRow, rpcOf } from "../networks/settlement-network.ts";
 import type { PaymentRequirements } from "../schemas.ts";
@@ -44,7 +45,7 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
     throw new ApiError(400, "asset: is required, since the network has no default asset");
 
   return idempotently(c, core, now, async (remember) => {
-    const token = await readToken(c, network, asset);
+    const token = await readToken(c, network, asset, body.extra);
     const row: PaymentSourceRow = {
       id: newId(now),
       url: body.url,
@@ -54,15 +55,15 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
       amount: body.amount,
       payTo: body.payTo,
       maxTimeoutSeconds: body.maxTimeoutSeconds,
-      assetName: body.extra?.name ?? token.name,
-      assetVersion: body.extra?.version ?? token.version,
+      assetName: token.name,
+      assetVersion: token.version,
       assetDecimals: token.decimals,
       registryRequestId: body.registryRequestId,
       createdById: c.var.caller.id,
       createdAt: now,
       deletedAt: null,
     };
-    const answer = renderPaymentSource(row);
+    const answer = { ...renderPaymentSource(row), Warnings: token.warnings };
     const detail = { url: row.url, amount: row.amount, asset, payTo: row.payTo };
     await commitAudited(
       c,
@@ -74,12 +75,30 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
   });
 }
 
-async function readToken(c: AppContext, network: NetworkRow, asset: string) {
-  const { readTokenDetails } = await import("../evm/token.ts");
+const OTHER_DOMAIN =
+  "asset: its DOMAIN_SEPARATOR() is not that of extra.name, extra.version, the chain and the address, " +
+  "so EIP-3009 payments will fail. Correct extra, or offer Permit2.";
+
+/** The token's details, in which `terms` come before what the token says of itself. */
+async function readToken(
+  c: AppContext,
+  network: NetworkRow,
+  asset: string,
+  terms: NewPaymentSource["extra"],
+) {
+  const { impliedSeparator, readTokenDetails } = await import("../evm/token.ts");
   try {
     const token = await readTokenDetails(await rpcOf(c.env, network, c.var.deadline), asset);
     if (token === null) throw new ApiError(400, "asset: there is no token at this address");
-    return token;
+    const { decimals, domainSeparator } = token;
+    const name = terms?.name ?? token.name;
+    const version = terms?.version ?? token.version;
+    const isOtherDomain =
+      domainSeparator !== null &&
+      name !== null &&
+      version !== null &&
+      impliedSeparator(chainIdOf(network.caip2Id), asset, { name, version }) !== domainSeparator;
+    return { name, version, decimals, warnings: isOtherDomain ? [OTHER_DOMAIN] : [] };
   } catch (error) {
     throw rpcError(error);
   }

@@ -92,6 +92,18 @@ const sourceRecord = named(
   }),
 );
 
+const newSource = named(
+  "X402NewPaymentSource",
+  "A resource that was just registered.",
+  sourceRecord.extend({
+    Warnings: described(
+      z.array(answerText("A sentence.")),
+      "What is allowed but not advisable.",
+      [],
+    ),
+  }),
+);
+
 const attempt = {
   attemptId: recordId("the attempt", ATTEMPT_ID),
   paymentPayloadHash: answerText("SHA-256 of the payment in canonical form.", PAYLOAD_HASH),
@@ -255,10 +267,12 @@ export function paymentRoutes(router: Router): void {
       names: { amount: "terms", payTo: "terms" },
       tag: "x402",
       summary: "Registers a paid resource",
-      description: "`requirements` is what a buyer must accept.",
+      description:
+        "`requirements` is what a buyer must accept. `Warnings` says when the token's " +
+        "EIP-712 domain is not the one of `extra`: payments by EIP-3009 would fail.",
       body: sourceBody,
       idempotent: true,
-      data: sourceRecord,
+      data: newSource,
       errors: {
         404: "There is no such enabled network.",
         502: ERRORS[502],
