@@ -106,6 +106,8 @@ export const LOG_EVENTS = {
   "x402.outcome_unrecorded": "nothing: the database did not answer; the object records it later",
   "x402.outcomes_unwritten": "nothing: the database did not answer; each payment writes its own",
   "x402.payment_alarm_failed": "nothing: the alarm runs again; investigate if it repeats",
+  "x402.payments_unwatched":
+    "check the network's `rpcUrl`: its node failed; the next run asks again about outbound payments",
   "x402.pump_failed": "nothing: the wallet's object runs again; investigate if it repeats",
   "x402.round_failed": "check the network's `rpcUrl`: its node failed; what was sent is sent again",
   "x402.run_failed": "nothing: what was begun is stored and goes on",

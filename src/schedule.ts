@@ -28,6 +28,7 @@ import { checkTopUps } from "./wallets/top-ups/check.ts";
 import { walletsWithTransfers } from "./wallets/transfers/due.ts";
 import { wakeDueWallets } from "./wallets/wake.ts";
 import { purge, sweep } from "./webhooks/delivery/sweep.ts";
+import { watchPayments } from "./x402/pay/watch-payments.ts";
 import { wakeSettlements } from "./x402/settle/wake-overdue.ts";
 import { checkBalances } from "./x402/wallets/low-balance-check.ts";
 
@@ -41,6 +42,8 @@ const RENDER_MS = 20_000;
 const PUBLISH_MS = 20_000;
 /** How long a run tells records that wallets of theirs are gone, or back. */
 const TELL_MS = 20_000;
+/** How long a run asks chains about payments that sellers settle. */
+const PAYMENTS_MS = 20_000;
 const DOCUMENTS = [ESCROW_DOCUMENTS, ENTRY_DOCUMENTS];
 
 /** How long a run waits for a job: longer than any successful one takes. */
@@ -99,6 +102,10 @@ export async function runSchedule(env: Env): Promise<void> {
       run: () => checkTopUps(env, requestId, Date.now(), Date.now() + BALANCES_MS),
     },
     { name: "x402.low_balance", run: () => checkBalances(env, requestId) },
+    {
+      name: "x402.payments",
+      run: () => watchPayments(env, requestId, Date.now(), Date.now() + PAYMENTS_MS),
+    },
     {
       name: "reference_scripts.publish",
       run: () => publishNeeded(env, requestId, Date.now() + PUBLISH_MS),

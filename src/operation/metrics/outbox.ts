@@ -145,7 +145,9 @@ async function openAttempts(core: Database) {
 function settlements(core: Database, now: number): Promise<{ success: number; count: number }[]> {
   return core.all(
     `SELECT success, count(*) AS count
-     FROM (SELECT success FROM x402_settlement WHERE id >= ? LIMIT ${MOST_COUNTED})
+     FROM (SELECT success FROM x402_settlement AS settlement
+             JOIN x402_payment_attempt AS attempt ON attempt.id = settlement.attempt_id
+           WHERE settlement.id >= ? AND direction = 'InboundSettle' LIMIT ${MOST_COUNTED})
      GROUP BY success`,
     firstIdAt(now - HOUR_MS),
   );

@@ -64,7 +64,10 @@ export async function listAttempts(c: AppContext, filter: AttemptFilter) {
 
 const parseRecord = (text: string) => JSON.parse(text) as z.infer<typeof attemptRecord>;
 
-/** Settlements of the caller's attempts, newest attempt first; all of them for an Admin. */
+/**
+ * Settlements that this service made for the caller, newest attempt first; all of them for an Admin.
+ * Those that sellers made of outbound payments are shown with their attempts only.
+ */
 export async function listSettlements(
   c: AppContext,
   query: { limit: number; cursorId?: string | undefined },
@@ -81,6 +84,7 @@ export async function listSettlements(
     .innerJoin(x402Attempt, eq(x402Attempt.id, x402Settlement.attemptId))
     .where(
       and(
+        eq(x402Attempt.direction, "InboundSettle"),
         caller.permission === "Admin" ? undefined : eq(x402Settlement.apiKeyId, caller.id),
         caller.networkLimit === null
           ? undefined

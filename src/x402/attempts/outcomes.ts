@@ -79,7 +79,11 @@ function outcomeStatements({ order, outcome }: Ended, version: number, now: numb
       version,
       attemptId,
     ),
-    ...settlement(order, outcome, now),
+    ...settlementStatements(
+      { attemptId, apiKeyId: caller.id, amount: order.requirements.amount },
+      outcome,
+      now,
+    ),
     outcomeEvent(order, outcome, version + 1, now),
   ];
 }
@@ -92,12 +96,13 @@ const IDENTIFIER_TAKEN = `SELECT 1 FROM x402_payment_attempt AS other
     AND other.id <> x402_payment_attempt.id`;
 
 /** The attempt's on-chain outcome. One that a re-org undid is no longer a success. */
-function settlement(order: AttemptOrder, outcome: Outcome, now: number): Statement[] {
-  const { success, transaction, payer } = outcome;
+export function settlementStatements(
+  { attemptId, apiKeyId, amount }: { attemptId: string; apiKeyId: string; amount: string },
+  { success, transaction, payer }: Pick<Outcome, "success" | "transaction" | "payer">,
+  now: number,
+): Statement[] {
   if (transaction === "")
-    return [
-      statement("UPDATE x402_settlement SET success = 0 WHERE attempt_id = ?", order.attemptId),
-    ];
+    return [statement("UPDATE x402_settlement SET success = 0 WHERE attempt_id = ?", attemptId)];
   return [
     statement(
       `INSERT INTO x402_settlement
@@ -106,11 +111,11 @@ function settlement(order: AttemptOrder, outcome: Outcome, now: number): Stateme
        ON CONFLICT (attempt_id) DO UPDATE SET success = excluded.success,
          tx_hash = excluded.tx_hash`,
       newId(now),
-      order.attemptId,
-      order.caller.id,
+      attemptId,
+      apiKeyId,
       success ? 1 : 0,
       transaction,
-      order.requirements.amount,
+      amount,
       payer ?? "",
       now,
     ),

@@ -20,6 +20,9 @@ export type Finding =
   | { state: "open" }
   | { state: "unclear" };
 
+/** A payment, as far as the chain can tell it from others. */
+export type AuthorizedPayment = Pick<Job, "kind" | "asset" | "from" | "payTo" | "amount" | "nonce">;
+
 /** Blocks in which others may have used the authorization: since it was last seen unused. */
 export interface Span {
   from: number;
@@ -46,7 +49,7 @@ const MAX_CANDIDATES = 50;
  */
 export async function judgeReceipt(
   rpc: Rpc,
-  job: Job,
+  job: AuthorizedPayment,
   receipt: Receipt,
   span: Span,
 ): Promise<Finding> {
@@ -85,7 +88,11 @@ export async function judgeReceipt(
  *
  * @throws RpcUnavailable, RpcRefusal
  */
-export async function judgeAuthorization(rpc: Rpc, job: Job, span: Span): Promise<Finding> {
+export async function judgeAuthorization(
+  rpc: Rpc,
+  job: AuthorizedPayment,
+  span: Span,
+): Promise<Finding> {
   if (!(await isUsed(rpc, job, span.to))) return { state: "open" };
   const { payment, isLogged } = await findUse(rpc, job, span);
   if (payment) return { state: "settled", ...payment };
@@ -108,7 +115,7 @@ function minedIn({ hash: transaction, block, blockHash }: Receipt): MinedIn {
 }
 
 /** Whether the authorization was used by the block of that height. */
-async function isUsed(rpc: Rpc, job: Job, height: number): Promise<boolean> {
+async function isUsed(rpc: Rpc, job: AuthorizedPayment, height: number): Promise<boolean> {
   const answer = await upTo(rpc, height, authorizationStateCall(job));
   if (answer instanceof RpcRefusal && !answer.isRevert) throw answer;
   return isAuthorizationUsed(job, answer);
@@ -121,7 +128,11 @@ interface Use {
 }
 
 /** Looks for the use of an authorization in the logs, newest blocks first. */
-async function findUse(rpc: Rpc, job: Job, { from, to }: Pick<Span, "from" | "to">): Promise<Use> {
+async function findUse(
+  rpc: Rpc,
+  job: AuthorizedPayment,
+  { from, to }: Pick<Span, "from" | "to">,
+): Promise<Use> {
   const use: Use = { payment: null, isLogged: false };
   const topics =
     job.kind === "eip3009"
@@ -146,7 +157,7 @@ async function findUse(rpc: Rpc, job: Job, { from, to }: Pick<Span, "from" | "to
   return use;
 }
 
-function transferTopics({ from, payTo }: Job): string[] {
+function transferTopics({ from, payTo }: AuthorizedPayment): string[] {
   return [TRANSFER, topic(from), topic(payTo)];
 }
 
@@ -176,7 +187,7 @@ async function upTo(rpc: Rpc, height: number, call: RpcCall): Promise<unknown | 
  * Whether a log belongs to the transaction that paid by this authorization: for EIP-3009 the log of
  * its use, for Permit2 that of the transfer.
  */
-async function isOfPayment(rpc: Rpc, job: Job, log: results.Log): Promise<boolean> {
+async function isOfPayment(rpc: Rpc, job: AuthorizedPayment, log: results.Log): Promise<boolean> {
   const { transactionHash, blockNumber: block } = log;
   if (job.kind === "eip3009") {
     const transfers = await readLogs(rpc, job.asset, transferTopics(job), block, block);
@@ -197,7 +208,10 @@ async function isOfPayment(rpc: Rpc, job: Job, log: results.Log): Promise<boolea
 /** Data of a Transfer log: the amount alone. */
 const AMOUNT = /^0x[0-9a-fA-F]{64}$/;
 
-function isPaymentOf(job: Job, { address, topics, data }: Receipt["logs"][number]): boolean {
+function isPaymentOf(
+  job: AuthorizedPayment,
+  { address, topics, data }: Receipt["logs"][number],
+): boolean {
   return (
     isSame(address, job.asset) &&
     isSame(topics[0], TRANSFER) &&

@@ -9,6 +9,7 @@ import { ApiError } from "../../http/errors.ts";
 import { idempotently, type NamingField, type Remember } from "../../http/idempotency.ts";
 import { log } from "../../log.ts";
 import { payloadHash } from "../attempts/payload-hash.ts";
+import { authorizationKey, readAuthorization } from "../evm/authorization.ts";
 import { balanceOf } from "../evm/balance.ts";
 import {
   findNetwork,
@@ -86,6 +87,7 @@ async function payOnce(
     paymentIdentifier: body.paymentIdentifier ?? null,
   };
   const { attemptId, caip2Network, asset, amount, payTo, payer } = answer;
+  const authorization = readAuthorization(paymentPayload.payload);
   const attempt: typeof x402Attempt.$inferInsert = {
     id: attemptId,
     direction: "OutboundPayment",
@@ -99,7 +101,9 @@ async function payOnce(
     payer,
     resource: body.paymentRequired.resource.url,
     paymentPayloadHash: answer.paymentPayloadHash,
+    claim: authorizationKey(caip2Network, asset, authorization),
     paymentIdentifier: answer.paymentIdentifier,
+    watchedUntil: Number(authorization.validBefore),
     charged: false,
     version: 0,
     createdAt: now,

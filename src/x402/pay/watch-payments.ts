@@ -1,0 +1,191 @@
+import { type Database, db, type Statement, statement, violates } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import { log } from "../../log.ts";
+import { settlementStatements } from "../attempts/outcomes.ts";
+import type { Finding } from "../facilitator-wallet/reconcile.ts";
+import { findNetwork, rpcOf } from "../networks/settlement-network.ts";
+
+/** Payments of a network that one run asks the chain about. Each takes a request or two. */
+const MAX_PER_NETWORK = 40;
+const MINUTE_MS = 60_000;
+/** A payment is final with this many blocks on top, or after this long when no block comes. */
+const FINAL_BLOCKS = 12;
+const FINAL_MS = 10 * MINUTE_MS;
+/** Seconds of chain time after which no re-org brings back a block from before the expiry. */
+const FINAL_SECONDS = 600;
+
+/** An outbound payment whose outcome the chain may still change. */
+interface WatchedPayment {
+  id: string;
+  apiKeyId: string;
+  claim: string;
+  asset: string;
+  amount: string;
+  payTo: string;
+  payer: string;
+  status: "Verified" | "Settled" | "Failed";
+  version: number;
+  createdAt: number;
+  updatedAt: number;
+  /** Unix seconds at which its authorization expires. */
+  watchedUntil: number;
+  /** Hash of the transaction that settled it; null when none has. */
+  transaction: string | null;
+}
+
+/**
+ * Records what became of the payments that `POST /x402/pay` has signed: their sellers settle them,
+ * so only the chain knows. A payment is watched until its settlement is final or its authorization
+ * has long expired. A failing node leaves its own network's payments as they are.
+ *
+ * @param now - epoch milliseconds
+ * @param deadline - epoch milliseconds, after which no further payment is looked at
+ */
+export async function watchPayments(
+  env: Env,
+  requestId: string,
+  now: number,
+  deadline: number,
+): Promise<void> {
+  const core = db(env, undefined, { writes: "idempotent", deadline });
+  const networks = await core.all<{ caip2Id: string }>(
+    `SELECT DISTINCT attempt.caip2_id AS caip2Id FROM x402_payment_attempt AS attempt
+       JOIN x402_network AS network ON network.caip2_id = attempt.caip2_id
+     WHERE watched_until IS NOT NULL AND network.is_enabled = 1`,
+  );
+  await Promise.all(
+    networks.map(({ caip2Id }) =>
+      watchNetwork(env, core, caip2Id, now, deadline).catch((error: unknown) => {
+        log("warn", "x402.payments_unwatched", { caip2Id, requestId, error: String(error) });
+      }),
+    ),
+  );
+}
+
+async function watchNetwork(
+  env: Env,
+  core: Database,
+  caip2Id: string,
+  now: number,
+  deadline: number,
+): Promise<void> {
+  const network = await findNetwork(core, caip2Id);
+  if (!network) return;
+  const payments = await takeTurn(core, caip2Id, now);
+  const [oldest] = payments;
+  if (!oldest) return;
+  const { openChain, judgePayment } = await import("./judge-payment.ts");
+  const chain = await openChain(await rpcOf(env, network, deadline), caip2Id, oldest.createdAt);
+  for (const payment of payments) {
+    if (Date.now() > deadline) return;
+    const finding = await judgePayment(chain, payment, now - payment.createdAt > FINAL_MS);
+    const { number, timestamp } = chain.latest;
+    await record(core, payment, finding, { block: number, time: timestamp }, now);
+  }
+}
+
+/** The payments whose minute it is: each minute takes the next ones, and starts over at the end. */
+async function takeTurn(core: Database, caip2Id: string, now: number): Promise<WatchedPayment[]> {
+  const [{ count } = { count: 0 }] = await core.all<{ count: number }>(
+    `SELECT count(*) AS count FROM x402_payment_attempt
+     WHERE caip2_id = ? AND watched_until IS NOT NULL`,
+    caip2Id,
+  );
+  const turns = Math.max(Math.ceil(count / MAX_PER_NETWORK), 1);
+  return core.all<WatchedPayment>(
+    `SELECT attempt.id, attempt.api_key_id AS apiKeyId, claim, asset, attempt.amount,
+       pay_to AS payTo, attempt.payer, status, version, attempt.created_at AS createdAt,
+       updated_at AS updatedAt, watched_until AS watchedUntil,
+       (SELECT tx_hash FROM x402_settlement WHERE attempt_id = attempt.id AND success = 1)
+         AS "transaction"
+     FROM x402_payment_attempt AS attempt
+     WHERE caip2_id = ? AND watched_until IS NOT NULL ORDER BY attempt.id LIMIT ? OFFSET ?`,
+    caip2Id,
+    MAX_PER_NETWORK,
+    (Math.floor(now / MINUTE_MS) % turns) * MAX_PER_NETWORK,
+  );
+}
+
+/** Writes a finding that is news, and whether the payment is still watched. */
+async function record(
+  core: Database,
+  payment: WatchedPayment,
+  finding: Finding,
+  latest: { block: number; time: number },
+  now: number,
+): Promise<void> {
+  if (finding.state === "unclear") return;
+  const isLongExpired = latest.time >= payment.watchedUntil + FINAL_SECONDS;
+  const outcome = outcomeOf(finding, isLongExpired);
+  const isNews =
+    outcome.status !== payment.status || outcome.transaction !== (payment.transaction ?? "");
+  const isFinal =
+    finding.state === "settled"
+      ? latest.block - finding.block >= FINAL_BLOCKS ||
+        (!isNews && now - payment.updatedAt >= FINAL_MS)
+      : isLongExpired;
+  if (!isNews && !isFinal) return;
+  try {
+    await core.batch(writes(payment, outcome, isNews, isFinal, now));
+  } catch (error) {
+    // Another run of the cron was faster.
+    if (!violates(error, "x402_payment_attempt.version")) throw error;
+  }
+}
+
+interface PaymentOutcome {
+  status: "Verified" | "Settled" | "Failed";
+  transaction: string;
+  errorReason: string | null;
+  errorMessage: string | null;
+}
+
+const NO_ERROR = { errorReason: null, errorMessage: null };
+
+function outcomeOf(finding: Finding, isLongExpired: boolean): PaymentOutcome {
+  if (finding.state === "settled")
+    return { status: "Settled", transaction: finding.transaction, ...NO_ERROR };
+  if (finding.state === "failed") {
+    const { reason, message } = finding;
+    return { status: "Failed", transaction: "", errorReason: reason, errorMessage: message };
+  }
+  if (!isLongExpired) return { status: "Verified", transaction: "", ...NO_ERROR };
+  return {
+    status: "Failed",
+    transaction: "",
+    errorReason: "payment_not_settled",
+    errorMessage: "The seller did not settle the payment before its authorization expired",
+  };
+}
+
+function writes(
+  payment: WatchedPayment,
+  outcome: PaymentOutcome,
+  isNews: boolean,
+  isFinal: boolean,
+  now: number,
+): Statement[] {
+  const { id, apiKeyId, amount, payer, version } = payment;
+  const { status, transaction, errorReason, errorMessage } = outcome;
+  const update = statement(
+    `UPDATE x402_payment_attempt SET status = ?, error_reason = ?, error_message = ?,
+       updated_at = iif(?, ?, updated_at), watched_until = iif(?, NULL, watched_until),
+       version = iif(version = ?, version + 1, NULL)
+     WHERE id = ?`,
+    status,
+    errorReason,
+    errorMessage,
+    isNews ? 1 : 0,
+    now,
+    isFinal ? 1 : 0,
+    version,
+    id,
+  );
+  const success = status === "Settled";
+  const settled = settlementStatements(
+    { attemptId: id, apiKeyId, amount },
+    { success, transaction, payer },
+    now,
+  );
+  return isNews ? [update, ...settled] : [update];
+}
