@@ -146,8 +146,8 @@ function settlements(core: Database, now: number): Promise<{ success: number; co
   return core.all(
     `SELECT success, count(*) AS count
      FROM (SELECT success FROM x402_settlement AS settlement
-             JOIN x402_payment_attempt AS attempt ON attempt.id = settlement.attempt_id
-           WHERE settlement.id >= ? AND direction = 'InboundSettle' LIMIT ${MOST_COUNTED})
+             LEFT JOIN x402_payment_attempt AS attempt ON attempt.id = settlement.attempt_id
+           WHERE settlement.id >= ? AND direction IS NOT 'OutboundPayment' LIMIT ${MOST_COUNTED})
      GROUP BY success`,
     firstIdAt(now - HOUR_MS),
   );
