@@ -11,7 +11,7 @@ const MAX_TOKEN_LENGTH = 256;
 
 /**
  * Finds the caller by the header `token`, or by `Authorization: Bearer <API key>` (RFC 6750 §2.1).
- * Both may be sent with the same key; another scheme in `Authorization` is none of ours.
+ * Both may be sent with the same key; other schemes in `Authorization` are ignored.
  *
  * @throws ApiError 401, 429
  */

@@ -3,9 +3,9 @@ import { otherFieldName } from "./names/table.ts";
 
 /** Fields that the header names at most. */
 const MAX_FIELDS = 20;
-/** Characters of an unknown name that the header repeats. It stays below 16 KiB, whatever was sent. */
+/** Characters that the header repeats of a name; clients refuse headers of more than 16 KiB. */
 const MAX_NAME_LENGTH = 60;
-/** Others define what is in these, or their senders do: nothing in them is looked at. */
+/** Other protocols or the sender define what these hold: the search leaves them out. */
 const OPAQUE = new Set(["paymentPayload", "metadata"]);
 
 /**

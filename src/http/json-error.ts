@@ -59,7 +59,7 @@ function findErrorIndex(text: string): number | null {
   return next === "end" && open.length === 0 ? null : text.length;
 }
 
-/** A part of a text, whose end is the place of its error where it is not whole. */
+/** A part of a text. Where it is not whole, its end is the place of the error. */
 interface Token {
   end: number;
   isWhole: boolean;

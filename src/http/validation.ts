@@ -76,7 +76,7 @@ const FORMAT_NAMES: Record<string, string> = {
   date: "a date, YYYY-MM-DD",
 };
 
-/** Of a schema that does not say what it takes, as each with a check of its own has to. */
+/** The text where a schema gives none. No endpoint answers it: each check states what it takes. */
 const NO_REASON = "is not valid";
 
 /** Zod's issues in our wording; never with the value itself, which may be secret. */

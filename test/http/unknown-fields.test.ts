@@ -11,7 +11,7 @@ import { post, send } from "../support/things.ts";
 const app = createApp();
 const WITH_BODY = ENDPOINTS.filter(({ method }) => method !== "GET");
 
-/** Bodies by which a key or a wallet is limited, or chosen what is told of: a field that goes unread would widen it. */
+/** Bodies that limit a key, a wallet or a webhook: an ignored field would widen what it may do. */
 const STRICT = [
   "POST /api-key",
   "PATCH /api-key",
@@ -92,6 +92,32 @@ describe("a body that limits", () => {
       const objects = objectsIn(requestBody?.content["application/json"].schema ?? {});
       expect(objects.length).toBeGreaterThan(0);
       expect(objects.filter((one) => one.additionalProperties !== false)).toEqual([]);
+    },
+  );
+
+  it.each([
+    [
+      "POST /api-key",
+      { NetworkLimit: [], WalletScopeHotWalletIds: [], walletScopeEnabled: true, canRead: true },
+      ["NetworkLimit", "WalletScopeHotWalletIds", "walletScopeEnabled", "canRead"],
+    ],
+    ["POST /api-key", { canAdmin: false }, ["canAdmin"]],
+    [
+      "POST /wallet/low-balance",
+      { assetUnit: "ab".repeat(28), topupEnabled: true, topupAmount: "5" },
+      ["assetUnit", "topupEnabled", "topupAmount"],
+    ],
+    ["PATCH /wallet/low-balance", { ruleId: "rule" }, ["ruleId"]],
+    ["DELETE /wallet/low-balance", { ruleId: "rule" }, ["ruleId"]],
+  ])(
+    "refuses fields of other services, so that none is lost: %s %j",
+    async (title, more, names) => {
+      const endpoint = strict.find((one) => titleOf(one) === title) as EndpointCase;
+      const answer = await ask(endpoint, { ...endpoint.valid, ...more });
+      expect(answer.status).toBe(400);
+      expect((await errorOf(answer))?.message).toBe(
+        names.map((name) => `${name}: this field is not known`).join("; "),
+      );
     },
   );
 
