@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { text } from "../http/parameters.ts";
 
 /**
@@ -32,6 +33,20 @@ export function printed(max: number, min = 1) {
       },
     })
     .meta({ format: "printed-text" });
+}
+
+/** The same of a field that may be left out: a blank text counts as left out (`unlessBlank`). */
+export function printedIfAny(max: number) {
+  return printed(max, 0);
+}
+
+/** An e-mail address of a field that may be left out; a blank text counts as left out. */
+export function emailIfAny(max: number) {
+  return printedIfAny(max)
+    .refine((value) => unlessBlank(value) === null || z.regexes.email.test(value), {
+      error: "must be an e-mail address",
+    })
+    .meta({ wire: { type: "string", maxLength: max, pattern: z.regexes.email.source } });
 }
 
 /** The same of a field that no invoice is without. */

@@ -7,7 +7,7 @@ import { LANGUAGES } from "./content.ts";
 import { CURRENCY_CODES } from "./currencies.ts";
 import { plainDecimal } from "./money.ts";
 import { parseMonth } from "./month.ts";
-import { printed, printedAlways } from "./printed.ts";
+import { emailIfAny, printedAlways, printedIfAny } from "./printed.ts";
 import { RETRIEVE_ACTION } from "./signature.ts";
 
 export const BUYER = "751ae084d032d89cd03a9bc0bef32f80c0f5f42b15bf50df84181b30";
@@ -53,24 +53,20 @@ const partyFields = {
   zipCode: described(printedAlways(20), "Postal code.", "10115"),
   street: described(printedAlways(100), "Street.", "Invalidenstraße"),
   streetNumber: described(printedAlways(20), "Number of the house.", "1"),
-  email: described(
-    z.email("must be an e-mail address").max(100).nullish(),
-    "E-mail address.",
-    "billing@example.com",
-  ),
-  phone: described(printed(100).nullish(), "Telephone number.", "+49 30 123456"),
+  email: described(emailIfAny(100).nullish(), "E-mail address.", "billing@example.com"),
+  phone: described(printedIfAny(100).nullish(), "Telephone number.", "+49 30 123456"),
   name: described(
-    printed(100).nullish(),
+    printedIfAny(100).nullish(),
     "Name of a person; one of both names is required.",
     "A. Demo",
   ),
   companyName: described(
-    printed(100).nullish(),
+    printedIfAny(100).nullish(),
     "Name of a company; one of both names is required.",
     "Demo Agents GmbH",
   ),
   vatNumber: described(
-    printed(100).nullish(),
+    printedIfAny(100).nullish(),
     "VAT number: the seller's is required with VAT or reverse charge, the buyer's with reverse charge.",
     "DE123456789",
   ),
@@ -83,7 +79,7 @@ const aName = { type: "string", pattern: "\\S" };
 
 const party = named(
   "Party",
-  "A side of an invoice.",
+  "A side of an invoice. A blank text in a field that may be left out counts as left out.",
   z
     .object(partyFields)
     .refine(({ companyName, name }) => Boolean(companyName?.trim() || name?.trim()), {
@@ -105,25 +101,41 @@ const language = named("InvoiceLanguage", "A language of invoices.", z.enum(LANG
 
 const invoiceTexts = z.object({
   itemNamePrefix: described(
-    printed(100).default("Agent: "),
-    "Put before an item's name.",
+    printedIfAny(100).default("Agent: "),
+    "Put before an item's name; the empty text puts nothing there.",
     "Agent: ",
   ),
-  itemNameSuffix: described(printed(100, 0).default(""), "Put after an item's name.", " (monthly)"),
-  title: described(printed(100).optional(), "Title of the invoice.", "Invoice"),
-  description: described(printed(1000).optional(), "Text under the title.", SENTENCE),
-  greeting: described(printed(1000).optional(), "Text before the items.", SENTENCE),
-  closing: described(printed(1000).optional(), "Text after the items.", SENTENCE),
-  signature: described(printed(1000).optional(), "Name under the closing.", "Demo Agents GmbH"),
-  footer: described(printed(1000).optional(), "Text at the foot of each page.", "Demo Agents GmbH"),
-  terms: described(printed(1000).optional(), "Terms of payment.", "Paid through the escrow."),
-  privacy: described(printed(1000).optional(), "Text about privacy.", "See our privacy policy."),
+  itemNameSuffix: described(
+    printedIfAny(100).default(""),
+    "Put after an item's name.",
+    " (monthly)",
+  ),
+  title: described(printedIfAny(100).optional(), "Title of the invoice.", "Invoice"),
+  description: described(printedIfAny(1000).optional(), "Text under the title.", SENTENCE),
+  greeting: described(printedIfAny(1000).optional(), "Text before the items.", SENTENCE),
+  closing: described(printedIfAny(1000).optional(), "Text after the items.", SENTENCE),
+  signature: described(
+    printedIfAny(1000).optional(),
+    "Name under the closing.",
+    "Demo Agents GmbH",
+  ),
+  footer: described(
+    printedIfAny(1000).optional(),
+    "Text at the foot of each page.",
+    "Demo Agents GmbH",
+  ),
+  terms: described(printedIfAny(1000).optional(), "Terms of payment.", "Paid through the escrow."),
+  privacy: described(
+    printedIfAny(1000).optional(),
+    "Text about privacy.",
+    "See our privacy policy.",
+  ),
   buyerReference: described(
-    printed(100).optional(),
+    printedIfAny(100).optional(),
     "The buyer's reference (BT-10), in Germany the Leitweg-ID of an authority.",
     "04011000-12345-67",
   ),
-  idPrefix: described(printed(100).optional(), "Put before the number.", "AG-"),
+  idPrefix: described(printedIfAny(100).optional(), "Put before the number.", "AG-"),
   date: described(day.optional(), "Date of issue, from 1970 on; default: today.", "2026-11-30"),
   language: described(language.default("en-gb"), "Language of our texts.", "en-gb"),
   localizationFormat: described(
@@ -287,7 +299,7 @@ export const rateBody = z.object({
     "Lets a rate pass that is 100 times the one it replaces or the last one before it, or a hundredth of it.",
     false,
   ),
-  source: described(printed(100), rateSource, "ECB"),
+  source: described(printedAlways(100), rateSource, "ECB"),
 });
 
 export const ratesQuery = z.object({

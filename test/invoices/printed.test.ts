@@ -109,6 +109,36 @@ describe("POST /invoice/monthly", () => {
     expect(await documents()).toHaveLength(1);
   });
 
+  it.each(["", " ", "\u00a0\u2003 "])(
+    "200 with %j in each field that may be left out",
+    async (blank) => {
+      await pay({});
+      const optional = ["email", "phone", "name", "companyName", "vatNumber"];
+      const texts = TEXTS.filter((member) => !member.startsWith("itemName"));
+      const { companyName } = SELLER;
+      const omitted = Object.fromEntries(optional.map((member) => [member, undefined]));
+      const first = await ask({
+        vatRate: 0,
+        Seller: { ...SELLER, ...omitted, name: companyName },
+        Buyer: { ...BUYER, ...omitted, companyName: "Bob & Co." },
+      });
+      expect(first).toMatchObject({ status: 200, message: "" });
+      const Invoice = {
+        ...request().Invoice,
+        ...Object.fromEntries(texts.map((member) => [member, blank])),
+      };
+      const blanks = Object.fromEntries(optional.map((member) => [member, blank]));
+      const answer = await ask({
+        vatRate: 0,
+        Invoice,
+        Seller: { ...SELLER, ...blanks, name: companyName },
+        Buyer: { ...BUYER, ...blanks, companyName: "Bob & Co." },
+      });
+      expect(answer).toMatchObject({ status: 200, data: first.data });
+      expect(await documents()).toHaveLength(1);
+    },
+  );
+
   it("200 for what such fields may have: letters of three scripts, signs, narrow spaces", async () => {
     await pay({});
     const name = "Zażółć & Sõnid, Ελλάδα – «Київ» ẞ\u00a0\u202f%";
@@ -117,7 +147,51 @@ describe("POST /invoice/monthly", () => {
   });
 });
 
+describe("the buyer's signature", () => {
+  const PERSON = { ...BUYER, email: "", phone: "", vatNumber: "", companyName: "" };
+
+  it("covers the parties as they were sent: an empty text is not a member that is left out", async () => {
+    await pay({});
+    const body = signed({ Buyer: PERSON });
+    const answer = await send("POST", "monthly", body);
+    expect(answer).toMatchObject({ status: 200, message: "" });
+    const { name, country, city, zipCode, street, streetNumber } = BUYER as Record<string, unknown>;
+    const Buyer = { name, country, city, zipCode, street, streetNumber };
+    expect(await send("POST", "monthly", { ...body, Buyer })).toMatchObject({
+      status: 400,
+      message: expect.stringContaining("signature: does not fit"),
+    });
+    const omitted = await send("POST", "monthly", signed({ Buyer }));
+    expect(omitted.data).toEqual(answer.data);
+    const shown = await send("GET", `monthly?network=Preprod&month=${MONTH}`);
+    const nulls = { email: null, phone: null, vatNumber: null, companyName: null };
+    expect(shown.data.Invoices).toMatchObject([{ Buyer: { name: "Bob", ...nulls } }]);
+  });
+});
+
+describe("the text before an item's name", () => {
+  it.each([
+    [undefined, "Agent: ababab…abababababab"],
+    ["", "ababab…abababababab"],
+    ["Job of ", "Job of ababab…abababababab"],
+  ])("is as it was sent: %j", async (itemNamePrefix, name) => {
+    await pay({});
+    const { message, data } = await ask({ Invoice: { ...request().Invoice, itemNamePrefix } });
+    expect(message).toBe("");
+    expect(data.xml).toContain(`<ram:Name>${name}</ram:Name>`);
+  });
+});
+
 describe("POST /invoice/rates", () => {
+  it("400 for a source that is blank", async () => {
+    const rate = { unit: "", currency: "eur", month: MONTH, rate: 0.0000045 };
+    for (const source of ["", " ", "\u00a0"])
+      expect(await send("POST", "rates", { ...rate, source })).toMatchObject({
+        status: 400,
+        message: expect.stringMatching(/^source: /),
+      });
+  });
+
   it("400 for a source in letters that the fonts have not: no invoice could print it", async () => {
     const rate = { unit: "", currency: "eur", month: MONTH, rate: 0.0000045, source: "市場" };
     const answer = await send("POST", "rates", rate);

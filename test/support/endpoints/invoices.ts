@@ -36,10 +36,10 @@ const party = (name: "Seller" | "Buyer"): Field[] => [
     required: true as const,
     refused: ["", " \u00a0", long(20), ...NOT_TEXT],
   })),
-  { name: `${name}.email`, refused: ["", "bob", "bob@", long(100), 5, {}] },
+  { name: `${name}.email`, refused: ["bob", "bob@", " bob", long(100), 5, {}] },
   ...["phone", "name", "companyName", "vatNumber"].map((member) => ({
     name: `${name}.${member}`,
-    refused: ["", long(100), 5, {}],
+    refused: [long(100), 5, {}],
   })),
 ];
 
@@ -47,11 +47,11 @@ const texts: Field[] = [
   { name: "Invoice", refused: ["text", 5, null, []] },
   ...["itemNamePrefix", "title", "idPrefix", "buyerReference"].map((member) => ({
     name: `Invoice.${member}`,
-    refused: ["", long(100), ...NOT_TEXT],
+    refused: [long(100), ...NOT_TEXT],
   })),
   { name: "Invoice.itemNameSuffix", refused: [long(100), ...NOT_TEXT] },
   ...["description", "greeting", "closing", "signature", "footer", "terms", "privacy"].map(
-    (member) => ({ name: `Invoice.${member}`, refused: ["", long(1000), ...NOT_TEXT] }),
+    (member) => ({ name: `Invoice.${member}`, refused: [long(1000), ...NOT_TEXT] }),
   ),
   {
     name: "Invoice.date",
