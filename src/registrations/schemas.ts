@@ -23,7 +23,7 @@ import {
   paymentSourceType,
 } from "../http/openapi/ledger.ts";
 import { page, text } from "../http/parameters.ts";
-import { metadataFields, otherPricingType } from "../registry/schemas.ts";
+import { metadataFields } from "../registry/schemas.ts";
 import { REGISTRATION_STATES, STATUS_FILTERS } from "./states.ts";
 
 const ID = "01m80ydzjz46b1xn813egtkkv2";
@@ -96,6 +96,12 @@ const tag = described(
   unbroken(63, LONGEST_TEXT),
   "What the agent can be found by; at most 64 bytes in UTF-8.",
   "translation",
+);
+
+const otherPricingType = named(
+  "OtherPricingType",
+  "How an agent is paid that names no price beforehand.",
+  z.enum(["Free", "Dynamic"]),
 );
 
 const price = z.object({

@@ -118,12 +118,12 @@ const PRICING_TYPE = z.unknown().transform((value, problems) => {
 });
 
 /** `{pricingType, <list>: [{amount, <unit>}]}`: the two versions name the inner fields differently. */
-function pricing(listName: string, unitName: string) {
+function pricing(listName: string, unitName: string, unit: z.ZodType<string> = UNIT) {
   return record({ pricingType: PRICING_TYPE, [listName]: z.unknown().optional() }).transform(
     (value, problems): AgentProfile["pricing"] => {
       const type = value.pricingType as AgentProfile["pricing"]["type"];
       if (type !== "Fixed") return { type, amounts: [] };
-      const price = record({ amount: AMOUNT, [unitName]: UNIT });
+      const price = record({ amount: AMOUNT, [unitName]: unit });
       const parsed = list(price, 1, MAX_PRICES).safeParse(value[listName]);
       if (parsed.success)
         return {
@@ -201,9 +201,11 @@ const OPEN_SETTLEMENT = z.object({
 function listedSource(source: z.output<typeof PAYMENT_SOURCE>): ListedSource {
   const network = OPTIONAL_TEXT.safeParse(source.network);
   const settlement = OPEN_SETTLEMENT.safeParse(source.settlement);
-  const price = pricing("fixed", "asset").safeParse(source.pricing);
+  const isOnLedger = source.chain === LEDGER;
+  // Other chains have no unit that may be left out.
+  const price = pricing("fixed", "asset", isOnLedger ? UNIT : TEXT).safeParse(source.pricing);
   return {
-    isOnLedger: source.chain === LEDGER,
+    isOnLedger,
     network: network.data ?? null,
     type: sourceTypeOf(settlement.data?.paymentSourceType),
     contractAddress: settlement.data?.address ?? null,

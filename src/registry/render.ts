@@ -1,10 +1,11 @@
 import type { Network } from "../chain/network.ts";
 import { documentVersion, valueName } from "../http/names/table.ts";
 import type { EntryRecord } from "./entry.ts";
+import { advertisedPricing } from "./pricing.ts";
 import type { AgentProfile } from "./profile.ts";
 
 /** Raised when `render` changes: rows of another version are rendered when they are read. */
-export const DOC_VERSION = documentVersion(1);
+export const DOC_VERSION = documentVersion(2);
 
 /** What an entry shows when its metadata cannot be read (decisions §6). */
 const UNREADABLE: Omit<AgentProfile, "name"> = {
@@ -33,7 +34,8 @@ export function render(entry: EntryRecord): string {
     ...UNREADABLE,
     name: agentIdentifier.slice(POLICY_LENGTH),
   };
-  const { author, legal, pricing } = profile;
+  const { author, legal } = profile;
+  const pricing = advertisedPricing(profile);
   return JSON.stringify({
     name: profile.name,
     description: profile.description,
@@ -53,10 +55,7 @@ export function render(entry: EntryRecord): string {
     metadataVersion: profile.metadataVersion,
     RegistrySource: { id: sourceId, policyId, type: valueName("Web3ChainV1"), url },
     Capability: profile.capability,
-    AgentPricing:
-      pricing.type === "Fixed"
-        ? { pricingType: "Fixed", FixedPricing: { Amounts: pricing.amounts } }
-        : { pricingType: pricing.type },
+    AgentPricing: { pricingType: pricing.type, FixedPricing: { Amounts: pricing.amounts } },
     ExampleOutput: profile.exampleOutputs,
   });
 }

@@ -28,7 +28,7 @@ const entryStatus = named(
 );
 const paymentType = named(
   "PaymentType",
-  "What an agent is paid through; `None` when it is free.",
+  "What an agent is paid through; `None` when it is free, or sold on other chains only.",
   z.enum(PAYMENT_TYPES),
 );
 
@@ -100,34 +100,23 @@ export const searchBody = listBody.extend({
   ),
 });
 
-/** How agents are paid that name no price beforehand. */
-export const otherPricingType = named(
-  "OtherPricingType",
-  "How an agent is paid that names no price beforehand.",
-  z.enum(["Free", "Dynamic"]),
+const pricingType = described(
+  named("PricingType", "How an agent is paid.", z.enum(["Fixed", "Free", "Dynamic"])),
+  "How the agent is paid.",
+  "Fixed",
 );
-
-const amounts = z.array(z.object({ amount: minorUnits("Minor units of `unit`."), unit }));
-const pricing = z.union([
-  named(
-    "FixedPricing",
-    "A price that is known before.",
-    z.object({
-      pricingType: described(z.literal("Fixed"), "How the agent is paid.", "Fixed"),
-      FixedPricing: described(
-        z.object({ Amounts: described(amounts, "The price: all of these amounts.") }),
-        "The price.",
-      ),
-    }),
-  ),
-  named(
-    "OtherPricing",
-    "No price, or one that the agent names for each job.",
-    z.object({
-      pricingType: described(otherPricingType, "How the agent is paid.", "Free"),
-    }),
-  ),
-]);
+const amounts = described(
+  z.array(z.object({ amount: minorUnits("Minor units of `unit`."), unit })),
+  "The price: all of these amounts; empty unless it is fixed.",
+);
+const pricing = named(
+  "EntryPricing",
+  "What an agent charges. An agent that is sold only over x402 has the price and the asset of its first chain that is not free.",
+  z.object({
+    pricingType,
+    FixedPricing: described(z.object({ Amounts: amounts }), "The price."),
+  }),
+);
 const capability = named(
   "Capability",
   "What an agent can do.",
@@ -285,12 +274,8 @@ export const metadataFields = {
       "AgentPricing",
       "What an agent charges.",
       z.object({
-        pricingType: described(
-          named("PricingType", "How an agent is paid.", z.enum(["Fixed", "Free", "Dynamic"])),
-          "How the agent is paid.",
-          "Fixed",
-        ),
-        Pricing: described(amounts, "The price: all of these amounts; empty unless it is fixed."),
+        pricingType,
+        Pricing: amounts,
       }),
     ),
     "What the agent charges.",

@@ -1,8 +1,10 @@
+import { advertisedPricing } from "./pricing.ts";
 import type { AgentProfile } from "./profile.ts";
 
 /** What an agent's metadata says, as the interface shows it. */
 export function shownProfile(profile: AgentProfile) {
-  const { author, legal, pricing } = profile;
+  const { author, legal } = profile;
+  const pricing = advertisedPricing(profile);
   return {
     name: profile.name,
     description: profile.description,

@@ -1,6 +1,7 @@
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import { parseUnit, quotedUnit } from "../../chain/unit.ts";
 import { ApiError } from "../../http/errors.ts";
+import { isSoldElsewhere } from "../../registry/pricing.ts";
 import type { AgentProfile } from "../../registry/profile.ts";
 import type { StoredFunds } from "../record.ts";
 
@@ -26,6 +27,11 @@ export function offerOf(
     if (index !== undefined) throw refuse("must be left out for an agent of Web3ChainV1");
     return { contractAddress: null, pricing: profile.pricing };
   }
+  if (isSoldElsewhere(profile))
+    throw new ApiError(
+      400,
+      "agentIdentifier: the agent is sold on other chains only. Pay it over x402.",
+    );
   if (index === undefined) throw refuse("is required for an agent of Web3ChainV2");
   const listed = profile.paymentSources?.[index];
   if (!listed) throw refuse("the agent lists no payment source at this position");
@@ -79,10 +85,10 @@ export function priceOf(
 }
 
 /**
- * A price that was minted, or stored before units were checked, with each unit in its one spelling.
+ * A minted or stored price, with each unit in its one spelling.
  *
- * @param field - of the request that leads to the price
- * @throws ApiError 400 where a unit names no asset of the ledger
+ * @param field - of the request, for the message
+ * @throws ApiError 400
  */
 export function payableFunds(funds: readonly StoredFunds[], field: string): StoredFunds[] {
   return funds.map(({ unit: minted, amount }) => {
