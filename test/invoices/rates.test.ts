@@ -169,7 +169,7 @@ describe("a rate that is wrong by orders of magnitude", () => {
 });
 
 describe("the price source", () => {
-  const coins = { "": { id: "native", decimals: 6 }, young: { id: "young", decimals: 0 } };
+  const coins = { Lovelace: { id: "native", decimals: 6 }, young: { id: "young", decimals: 0 } };
   const source = (more: object = {}) => ({
     env: {
       LOOPBACK_ORIGINS: env.PRICES_URL,

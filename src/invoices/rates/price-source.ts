@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { normalizeUnit } from "../../chain/unit.ts";
 import { ApiError } from "../../http/errors.ts";
 import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
 import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
@@ -60,7 +61,7 @@ export async function endOfMonthRate(
   const { PRICE_SOURCE_URL: base, PRICE_SOURCE_COINS: text } = env;
   if (!base || !text) return null;
   const coins = coinsSchema.parse(JSON.parse(text));
-  const coin = Object.hasOwn(coins, unit) ? coins[unit] : undefined;
+  const coin = Object.entries(coins).find(([name]) => normalizeUnit(name) === unit)?.[1];
   if (!coin) return null;
   const price = await priceOf(env, base, coin.id, { currency, month }, deadline);
   if (price === null) return null;
