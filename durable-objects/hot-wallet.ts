@@ -10,7 +10,7 @@ import { endWithoutSource, nextForEscrows } from "../src/escrow/tasks/next.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { log } from "../src/log.ts";
 import { isInitiated } from "../src/registrations/states.ts";
-import { nextOfWallet, StaleRegistration } from "../src/registrations/store.ts";
+import { nextOfWallet } from "../src/registrations/store.ts";
 import { activeSource, activeSourceIds, sourceWithKey } from "../src/sources/active.ts";
 import { chainClock, timeOnChain } from "../src/sources/chain-clock.ts";
 import { haveFollowed } from "../src/sources/cursor.ts";
@@ -270,7 +270,7 @@ export class HotWallet extends DurableObject<Env> {
   /** @returns when to try again, epoch milliseconds */
   async #failed({ network, vkey, requestId }: Wallet, error: unknown): Promise<number> {
     // Another run was faster: not a failure, read again.
-    if (error instanceof StaleRegistration || error instanceof StaleWallet) return Date.now();
+    if (error instanceof StaleWallet) return Date.now();
     log("error", "wallet.failed", { wallet: vkey, requestId, error: String(error) });
     await this.#hold(network, vkey, error);
     const retryAt = error instanceof ProviderError ? error.retryAt : null;

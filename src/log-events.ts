@@ -45,14 +45,10 @@ export const LOG_EVENTS = {
   "inbox.metadata_unreadable":
     "nothing: somebody minted an inbox agent whose metadata cannot be read",
   "inbox.verification_failed": "the next run tries again; investigate if it repeats",
-  "registration.failed":
-    "report it: a transaction for a registration could not be built because of a fault of ours; it is tried again",
-
-  // Purchases and payments.
-  "escrow.task_failed":
-    "report it: a step of an escrow could not be built because of a fault of ours; it is tried again",
 
   // Wallets.
+  "wallet.task_failed":
+    "report it: the service's own code threw for the `tasks` of a wallet, each `<record>` or `<record>:…`; they are tried again, and the wallet goes on with its other tasks",
   "wallet.failed":
     "a run of the wallet ended early and is tried again; if it repeats, `GET /wallet` shows what waits",
   "wallet.halted":
@@ -75,12 +71,8 @@ export const LOG_EVENTS = {
     "nothing: the next run of the cron wakes the wallet; investigate if it repeats",
   "reference_script.asked":
     "nothing: an escrow of the source `source` is so large that its steps need the contract's script on the chain; a wallet puts it there, and the deposit stays the wallet's",
-  "reference_script.failed":
-    "report it: a contract's script could not be published or withdrawn because of a fault of ours; it is tried again",
   "reference_script.spent":
     "the transaction `txHash`, which the service did not make or has forgotten, has spent the output that carried the script of the source `source`: steps hold it from now on, and it is published again where one needs it. Find out who else has the wallet's key",
-  "transfer.failed":
-    "report it: a transaction for a transfer could not be built because of a fault of ours; it is tried again",
   "submit.place_failed":
     "a place of `SUBMIT_URLS_…` did not take a transaction: `error` says why; the same bytes are sent again while they are valid",
   "balance.unavailable":

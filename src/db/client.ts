@@ -99,6 +99,19 @@ export function classifyError(error: unknown): "refused" | "unknown" | "overload
   return "refused";
 }
 
+/**
+ * Whether an error says that the database fails, or cannot be used as it is, rather than that it refuses the
+ * values of a statement.
+ */
+export function isDatabaseFault(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailable) return true;
+  const text = error instanceof Error ? error.message : "";
+  return text.includes("D1_ERROR") && !OF_VALUES.test(text);
+}
+
+/** What SQLite says of values, and no other statement has to fear. */
+const OF_VALUES = /constraint failed|too big|malformed JSON|datatype mismatch|integer overflow/;
+
 /** Whether an error is the violation of a constraint on `table.column`, which aborted the batch. */
 export function violates(error: unknown, column: `${string}.${string}` | "CHECK"): boolean {
   const text = error instanceof Error ? `${error.message} ${String(error.cause ?? "")}` : "";

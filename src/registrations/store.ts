@@ -5,12 +5,13 @@ import { newId } from "../db/id.ts";
 import { nextRevision } from "../db/revision.ts";
 import { walletsDueIn } from "../wallets/due.ts";
 import { reopenTransactions } from "../wallets/spending/stored/transactions.ts";
+import { StaleWallet } from "../wallets/spending/stored/wallet.ts";
 import { returnFunding } from "./funding-charge.ts";
 import type { RegistrationKind, RegistrationState } from "./states.ts";
 import { type RegistrationChange, type RegistrationRow, registration } from "./tables.ts";
 
 /** The registration was changed since it was read: read it again, then decide. */
-export class StaleRegistration extends Error {
+export class StaleRegistration extends StaleWallet {
   override name = "StaleRegistration";
 }
 

@@ -5,14 +5,14 @@ import { outputName, type PlannedOutput, type WalletOutput } from "../chain/tran
 import { minimumCoin } from "../chain/transaction/selection.ts";
 import type { Value } from "../chain/transaction/value.ts";
 import { POLICY_ID_LENGTH } from "../chain/unit.ts";
-import type { Stand, TransactionPart } from "../wallets/work.ts";
+import { type Stand, TaskError, type TransactionPart } from "../wallets/work.ts";
 import { registrationLabels } from "./metadata.ts";
 import type { Purpose } from "./states.ts";
 import type { RegistrationRow } from "./tables.ts";
 import { LEAST_FUNDING } from "./token.ts";
 
 /** The token or its policy is not where a transaction needs it. */
-export class NotOnChain extends Error {
+export class NotOnChain extends TaskError {
   override name = "NotOnChain";
 }
 

@@ -1,14 +1,20 @@
 import type { Network } from "../chain/network.ts";
-import { ProviderError, ScriptFailed } from "../chain/provider/provider.ts";
+import { ProviderError } from "../chain/provider/provider.ts";
 import { TransactionTooLarge } from "../chain/transaction/build.ts";
-import { WalletShort } from "../chain/transaction/selection.ts";
 import type { Database, Statement } from "../db/client.ts";
-import { log } from "../log.ts";
+import { noteOnRecords } from "../wallets/note-on-records.ts";
 import { MAX_TRIES, pauseAfter, providerAgainAt, WAIT_MS } from "../wallets/pauses.ts";
 import type { Move } from "../wallets/spending/history.ts";
 import { meaningOf } from "../wallets/spending/life.ts";
 import { VALID_AFTER } from "../wallets/spending/making/window.ts";
-import { FormerMayLand, type Stand, WalletGone, type WalletWork } from "../wallets/work.ts";
+import {
+  FormerMayLand,
+  messageOf,
+  type Stand,
+  TaskError,
+  WalletGone,
+  type WalletWork,
+} from "../wallets/work.ts";
 import { openPurpose, type Purpose, purposeOfState, rowIdOf, taskIdOf } from "./states.ts";
 import {
   dueRegistrations,
@@ -22,13 +28,12 @@ import type { RegistrationTransaction } from "./token.ts";
 import {
   identifierOfSeed,
   NotMinted,
-  NotOnChain,
   type RegistrationDetail,
   registrationPart,
 } from "./transaction.ts";
 
 /** The token of a former try exists, and its transaction is not shown yet. */
-class TokenSeen extends Error {
+class TokenSeen extends TaskError {
   override name = "TokenSeen";
   /** Hex. */
   readonly mintTxHash: string;
@@ -42,9 +47,6 @@ class TokenSeen extends Error {
 /** How long after its confirmation the network may include a transaction again. */
 const LATE_MS = 120_000;
 const MAY_RETURN_MS = VALID_AFTER * 1000 + LATE_MS;
-
-/** Errors whose message tells the owner what to do, and that may be temporary. */
-const MAY_PASS = [WalletShort, NotOnChain, ScriptFailed];
 
 /**
  * What a wallet does for the registrations of a payment source: it mints and burns their tokens.
@@ -117,6 +119,11 @@ export function registrationWork(
         const row = rowOf(id);
         await moveRegistration(db, row, afterFailure(row, error, now), now);
       }
+    },
+
+    onUpdateFailure(tasks, message, now) {
+      const ids = tasks.map(({ id }) => rowIdOf(id));
+      return noteOnRecords(db, "registration", ids, message, now);
     },
   };
 }
@@ -241,14 +248,7 @@ function afterFailure(row: RegistrationRow, error: unknown, now: number): Regist
     };
   if (error instanceof FormerMayLand)
     return { error: `waits for the chain: ${error.message}`, dueAt: now + WAIT_MS };
-  const isClear = error instanceof ProviderError || MAY_PASS.some((kind) => error instanceof kind);
-  if (!isClear) log("error", "registration.failed", { id: row.id, error: String(error) });
-  return tryAgain(
-    row,
-    null,
-    isClear ? (error as Error).message : "internal error, see the log",
-    now,
-  );
+  return tryAgain(row, null, messageOf(error), now);
 }
 
 /** Back to waiting for another transaction, after a pause; too many tries are a failure. */

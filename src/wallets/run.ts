@@ -1,13 +1,15 @@
 import { type Block, ProviderError } from "../chain/provider/provider.ts";
-import { providerAgainAt } from "./pauses.ts";
-import { build, CHECK_MS, dueOf, earliest, hasDeadline } from "./spending/build.ts";
-import { isWaiting } from "./spending/life.ts";
+import { earliest, providerAgainAt } from "./pauses.ts";
+import { build, CHECK_MS, hasDeadline } from "./spending/build.ts";
+import { readDue } from "./spending/isolation/read-due.ts";
+import { reportFailures } from "./spending/isolation/report-failures.ts";
+import { isOpen, isWaiting } from "./spending/life.ts";
 import { look, overtaken } from "./spending/look.ts";
 import { beforeTasks } from "./spending/making/members.ts";
 import type { Run, WalletPorts } from "./spending/ports.ts";
-import { happen, takeOver } from "./spending/record.ts";
+import { happen, repeatUpdates, takeOver } from "./spending/record.ts";
 import { sendAgain } from "./spending/send.ts";
-import { readOpen } from "./spending/stored/transactions.ts";
+import { readUnsettled } from "./spending/stored/transactions.ts";
 import { readWallet } from "./spending/stored/wallet.ts";
 import type { WalletTransaction } from "./spending/transaction.ts";
 import { type Hold, waitsForProvider, writeHold } from "./spending/trouble/hold.ts";
@@ -53,18 +55,20 @@ const isCounted = ({ phase }: WalletTransaction) => phase === "Confirmed";
  */
 export async function runWallet(ports: WalletPorts): Promise<number | null> {
   const { db, network, vkey, works } = ports;
-  const known = await takeOver(ports, {
-    wallet: await readWallet(db, network, vkey),
-    open: await readOpen(db, network, vkey),
-  });
+  const wallet = await readWallet(db, network, vkey);
+  const unsettled = await readUnsettled(db, network, vkey);
+  const open = unsettled.filter(({ phase }) => isOpen(phase));
+  const late = unsettled.filter(({ phase }) => !isOpen(phase));
+  const repeated = await repeatUpdates(ports, { wallet, open, late });
+  const known = await takeOver(ports, repeated.run);
   const now = ports.now();
-  const due = await Promise.all(works.map((work) => dueOf(work, now)));
-  const hasTasks = due.some(({ tasks }) => tasks.length > 0);
+  const due = await Promise.all(works.map((work) => readDue(ports, work, now)));
+  const hasTasks = due.some(({ tasks, failures }) => tasks.length + failures.length > 0);
   const tell = (hold: Hold) => writeHold(db, known.wallet, hold, ports.now());
   if (known.open.length === 0 && !hasTasks) {
     const later = earliest(due.map(({ next }) => next));
     await tell(later === null ? null : undefined);
-    return later;
+    return earliest([later, repeated.next]);
   }
   const run = await afterRestore(ports, known);
   if (typeof run === "number") {
@@ -80,14 +84,17 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
     if (!isSeen(ports, tip))
       for await (const happenings of look(provider, run.open, tip, ports.threshold))
         looked = await happen(ports, looked, happenings);
-    looked = await happen(ports, looked, await overtaken(works, looked.open));
+    looked = await happen(ports, looked, await overtaken(ports, looked.open));
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     // What is stored may be taken by another place than a provider that bans.
     const { open } = await sendAgain(ports, looked, null);
     await tellConfirmed(ports, run, looked, null);
-    for (const [i, work] of works.entries())
-      await work.notBuilt(due[i]?.tasks ?? [], beforeTasks(error), ports.now());
+    const failure = beforeTasks(error);
+    for (const [i, work] of works.entries()) {
+      const failures = due[i]?.tasks.map((task) => ({ task, error: failure })) ?? [];
+      await reportFailures(ports, work, failures, ports.now());
+    }
     await tell(waitsForProvider(error));
     if (hasTasks) return ports.now();
     const again = ports.now() + BLIND_MS;
@@ -100,5 +107,5 @@ export async function runWallet(ports: WalletPorts): Promise<number | null> {
   const { run: built, next, hold } = await build(ports, sent, tip);
   await tell(hold);
   const isUnderWay = built.open.some(({ phase }) => isWaiting(phase) || phase === "InBlock");
-  return earliest([next, isUnderWay ? ports.now() + CHECK_MS : null]);
+  return earliest([next, repeated.next, isUnderWay ? ports.now() + CHECK_MS : null]);
 }

@@ -26,6 +26,21 @@ export interface Task {
   isAlone?: boolean;
 }
 
+/** A task that cannot be done now, and why. */
+export interface Failure {
+  task: Task;
+  error: unknown;
+}
+
+/** What a feature has for the next transaction. */
+export interface DueTasks {
+  tasks: Task[];
+  /** When there will be more, epoch milliseconds; null: nothing waits for its time. */
+  next: number | null;
+  /** Tasks for which the feature's own code threw. The wallet passes them to `notBuilt`. */
+  failures?: readonly Failure[];
+}
+
 /** What a feature puts into a transaction for one task. */
 export interface TransactionPart extends Pick<TransactionPlan, "outputs" | "metadata"> {
   scriptInputs: readonly Omit<ScriptInput, "units">[];
@@ -79,11 +94,11 @@ export interface WalletWork {
   /** Transactions of a version of the service before wallets kept them; each is told once. */
   takenOver(): Promise<TakenOver[]>;
   /**
-   * What may be done now, the most urgent first, and when there will be more, epoch milliseconds.
+   * What may be done now, the most urgent first.
    *
    * @param now - epoch milliseconds
    */
-  due(now: number, limit: number): Promise<{ tasks: Task[]; next: number | null }>;
+  due(now: number, limit: number): Promise<DueTasks>;
   /** Names of outputs of the wallet that something else needs: nothing is built of them. */
   setAside?(): Promise<readonly string[]>;
   /**
@@ -116,6 +131,13 @@ export interface WalletWork {
    * wait, or have failed. One that is due as before would be tried again at once.
    */
   notBuilt(tasks: readonly Task[], error: unknown, now: number): Promise<void>;
+  /**
+   * The feature could not write what became of the transaction of these tasks. Their records show the
+   * message until the wallet has repeated the update; nothing else of them changes.
+   *
+   * @param message - for people
+   */
+  onUpdateFailure(tasks: readonly Pick<Task, "id">[], message: string, now: number): Promise<void>;
 }
 
 /** A transaction that was built before, with all its signatures. */
@@ -127,13 +149,35 @@ export interface PreparedTransaction {
 /** A transaction with its bytes, if they are still known. */
 export type TakenOver = Omit<WalletTransaction, "sequence"> & { cbor: Uint8Array | null };
 
+/** A task cannot be done, now or ever, for a reason that its feature knows. The message is for people. */
+export class TaskError extends Error {
+  override name = "TaskError";
+}
+
+/** The service's own code threw for a task. The message is for people, and the log has the cause. */
+export class InternalError extends TaskError {
+  override name = "InternalError";
+
+  constructor(cause: unknown) {
+    super(
+      "An internal error stopped this task. The service tries it again; if that does not help, report it with the service's log.",
+      { cause },
+    );
+  }
+}
+
+/** What an error that the wallet passes to a feature says to people. Of an unexpected one nothing is shown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : new InternalError(error).message;
+}
+
 /** The wallet that should sign is no longer managed. */
-export class WalletGone extends Error {
+export class WalletGone extends TaskError {
   override name = "WalletGone";
 }
 
 /** A task's former transaction may still land, and excludes no other one. */
-export class FormerMayLand extends Error {
+export class FormerMayLand extends TaskError {
   override name = "FormerMayLand";
 }
 
@@ -143,6 +187,6 @@ export class LineWaits extends FormerMayLand {
 }
 
 /** A node does not have what a task's part spends. */
-export class InputMissing extends Error {
+export class InputMissing extends TaskError {
   override name = "InputMissing";
 }

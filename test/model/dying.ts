@@ -1,4 +1,5 @@
 /** How the processes of a model go wrong. */
+import { DatabaseUnavailable } from "../../src/db/client.ts";
 
 /** What stands between a process and what it reaches. */
 export type Step = <T>(run: () => T) => Promise<T>;
@@ -11,8 +12,8 @@ export interface Faults {
   repeats?: boolean;
 }
 
-/** A process of a model died at one of its steps. */
-export class Died extends Error {
+/** A process of a model died at one of its steps: it reaches its database no more, and no task is at fault. */
+export class Died extends DatabaseUnavailable {
   override name = "Died";
 }
 

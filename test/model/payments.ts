@@ -91,5 +91,15 @@ export function paymentWork(db: WalletDatabase): WalletWork {
         ),
       ]);
     },
+    async onUpdateFailure(tasks, message) {
+      const ids = JSON.stringify(tasks.map(({ id }) => id));
+      await db.batch([
+        statement(
+          "UPDATE payment SET reason = ? WHERE id IN (SELECT value FROM json_each(?))",
+          message,
+          ids,
+        ),
+      ]);
+    },
   };
 }

@@ -48,6 +48,7 @@ function forgetful() {
     afterRestore({ ...ports, db: through } as unknown as WalletPorts, {
       wallet: await readWallet(db, NETWORK, VKEY),
       open: await readOpen(db, NETWORK, VKEY),
+      late: [],
     });
   return { run };
 }

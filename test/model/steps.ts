@@ -1,9 +1,9 @@
 import { formatAddress } from "../../src/chain/address.ts";
 import type { ScriptSource, WalletOutput } from "../../src/chain/transaction/plan.ts";
 import { type Statement, statement } from "../../src/db/client.ts";
+import { isForAll } from "../../src/wallets/isolate.ts";
 import { pauseAfter } from "../../src/wallets/pauses.ts";
 import { meaningOf } from "../../src/wallets/spending/life.ts";
-import { isForAll } from "../../src/wallets/spending/making/members.ts";
 import { DeadlinePassed } from "../../src/wallets/spending/making/window.ts";
 import type { WalletDatabase } from "../../src/wallets/spending/stored/wallet.ts";
 import type { WalletTransaction } from "../../src/wallets/spending/transaction.ts";
@@ -135,6 +135,16 @@ export function stepWork(db: WalletDatabase): WalletWork {
     async notBuilt(tasks, error, now) {
       const rows = await read(tasks.map(({ id }) => id));
       await db.batch(rows.map((row) => update(row, afterFailure(row, error, now), "skip")));
+    },
+    async onUpdateFailure(tasks, message) {
+      const ids = JSON.stringify(tasks.map(({ id }) => id));
+      await db.batch([
+        statement(
+          "UPDATE step SET reason = ? WHERE id IN (SELECT value FROM json_each(?))",
+          message,
+          ids,
+        ),
+      ]);
     },
   };
 }

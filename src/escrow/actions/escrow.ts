@@ -1,6 +1,7 @@
 import { decodeEscrowDatum, type EscrowDatum } from "../../chain/escrow-datum.ts";
 import { type OutputReference, outputNamed } from "../../chain/transaction/plan.ts";
 import { sumOf, type Value } from "../../chain/transaction/value.ts";
+import { TaskError } from "../../wallets/work.ts";
 import type { EscrowRecord, LiveOutput } from "../record.ts";
 
 /** An escrow as the chain has it: the output that holds the funds, and what its datum says. */
@@ -10,7 +11,7 @@ export interface Escrow extends OutputReference {
 }
 
 /** A step cannot be done, now or ever. The message tells the record's owner why. */
-export class StepImpossible extends Error {
+export class StepImpossible extends TaskError {
   override name = "StepImpossible";
 }
 

@@ -4,11 +4,12 @@ import { TransactionTooLarge } from "../../chain/transaction/build.ts";
 import type { Database, Statement } from "../../db/client.ts";
 import { log } from "../../log.ts";
 import { type Drives, drivesOf } from "../../sources/drives.ts";
+import { noteOnRecords } from "../../wallets/note-on-records.ts";
 import type { Move } from "../../wallets/spending/history.ts";
 import { meaningOf } from "../../wallets/spending/life.ts";
 import { DeadlinePassed, NotYet } from "../../wallets/spending/making/window.ts";
 import { afterTry, waitOf } from "../../wallets/waits.ts";
-import { InputMissing, WalletGone, type WalletWork } from "../../wallets/work.ts";
+import { InputMissing, messageOf, WalletGone, type WalletWork } from "../../wallets/work.ts";
 import { StepImpossible } from "../actions/escrow.ts";
 import type { Split } from "../actions/split.ts";
 import type { LiveOutput } from "../record.ts";
@@ -158,6 +159,11 @@ export function disputeWork({ db, source, wallets, vkey, chainTime }: Place): Wa
         }),
       );
     },
+
+    onUpdateFailure(tasks, message, now) {
+      const ids = tasks.map(({ id }) => id);
+      return noteOnRecords(db, "dispute_proposal", ids, message, now);
+    },
   };
 }
 
@@ -199,7 +205,7 @@ function unlessReplaced(
 }
 
 function afterFailure(row: ProposalRow, error: unknown, now: number): ProposalChange {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const isHopeless =
     error instanceof WalletGone ||
     error instanceof TransactionTooLarge ||

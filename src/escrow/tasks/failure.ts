@@ -1,10 +1,9 @@
-import { ProviderError, ScriptFailed } from "../../chain/provider/provider.ts";
+import { ProviderError } from "../../chain/provider/provider.ts";
 import { TooManyUnits, TransactionTooLarge } from "../../chain/transaction/build.ts";
 import { CollateralMissing, WalletShort } from "../../chain/transaction/selection.ts";
-import { log } from "../../log.ts";
 import { providerAgainAt, WAIT_MS } from "../../wallets/pauses.ts";
 import { DeadlinePassed, NotYet } from "../../wallets/spending/making/window.ts";
-import { FormerMayLand, InputMissing, WalletGone } from "../../wallets/work.ts";
+import { FormerMayLand, InputMissing, messageOf } from "../../wallets/work.ts";
 import { StepImpossible } from "../actions/escrow.ts";
 import { windowOf } from "../actions/windows.ts";
 import { OVER_MS } from "../fold/due-at.ts";
@@ -62,14 +61,8 @@ export function afterFailure(
     return want.by === AUTOMATIC
       ? waiting(now + IMPOSSIBLE_MS, problem(error.message))
       : ended(wanted, error.message);
-  const isClear = CLEAR.some((kind) => error instanceof kind);
-  if (!isClear) log("error", "escrow.task_failed", { want: want.id, error: String(error) });
-  const reason =
-    error instanceof TransactionTooLarge && !(error instanceof TooManyUnits)
-      ? `${error.message}; ${SCRIPT_NEEDED}`
-      : isClear
-        ? (error as Error).message
-        : "internal error, see the log";
+  const isTooLarge = error instanceof TransactionTooLarge && !(error instanceof TooManyUnits);
+  const reason = isTooLarge ? `${error.message}; ${SCRIPT_NEEDED}` : messageOf(error);
   const after = afterTry(wanted, reason, now);
   return after.want === null ? after : { ...after, error: problem(reason) };
 }
@@ -92,6 +85,3 @@ const LOCK_OVER =
 
 const SCRIPT_NEEDED =
   "a step of so large an escrow needs the contract's script on the chain, which GET /payment-source-extended/reference-script tells of and POST asks for";
-
-/** Errors whose message tells people what is wrong. */
-const CLEAR = [ProviderError, ScriptFailed, TransactionTooLarge, WalletGone];

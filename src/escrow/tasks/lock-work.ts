@@ -1,5 +1,7 @@
 import { type ProtocolParameters, ProviderError } from "../../chain/provider/provider.ts";
 import { addAll, type Value } from "../../chain/transaction/value.ts";
+import { actOnEach, type ItemError, mapEach } from "../../wallets/isolate.ts";
+import type { Failure } from "../../wallets/work.ts";
 import { StepImpossible } from "../actions/escrow.ts";
 import { lockedFunds, lockPart } from "../actions/lock-part.ts";
 import type { EscrowRecord, WalletName } from "../record.ts";
@@ -46,10 +48,11 @@ export function lockWork(ports: LockPorts): EscrowWork {
 
     async due(now, limit) {
       if (drives !== "all") return { tasks: [], next: null };
-      if (await dealPurchases(ports, now)) told();
+      const { hasEvents, failures } = await dealPurchases(ports, now);
+      if (hasEvents) told();
       const due = await dueLocks(ledger, mine, now, limit);
       const quietUntil = endOfQuiet(due, limit);
-      if (quietUntil > now) return { tasks: [], next: quietUntil };
+      if (quietUntil > now) return { tasks: [], next: quietUntil, failures };
       for (const record of due) records.set(record.id, record);
       return {
         tasks: due.flatMap((record) => {
@@ -61,6 +64,7 @@ export function lockWork(ports: LockPorts): EscrowWork {
           return [{ id: taskIdOf(record, want), deadline, lastStart, isAlone }];
         }),
         next: await nextDue(ledger, mine, "lock", now),
+        failures,
       };
     },
 
@@ -89,27 +93,44 @@ function endOfQuiet(due: readonly EscrowRecord[], limit: number): number {
   return Math.min(Math.max(...asked) + QUIET_MS, Math.min(...asked) + LONGEST_QUIET_MS);
 }
 
-/** @returns whether there are events to be sent */
-async function dealPurchases(ports: LockPorts, now: number): Promise<boolean> {
+/** @returns whether there are events to be sent, and the purchases for which it throws */
+async function dealPurchases(
+  ports: LockPorts,
+  now: number,
+): Promise<{ hasEvents: boolean; failures: Failure[] }> {
   const { ledger, source, buyers } = ports;
   const { network } = source;
   const waiting = await withoutWallet(ledger, { network, sourceId: source.id }, now, MOST_DEALT);
-  if (waiting.length === 0 || buyers.length === 0) return false;
-  const dealt = new Map((await dealtOf(ports, waiting)).map((one) => [one.record.id, one]));
-  const { hasEvents } = await changeRecords(ledger, network, [...dealt.keys()], now, (record) => {
-    const one = dealt.get(record.id);
-    const { wanted } = record;
-    if (!one || record.wallet !== null || wanted.want === null) return null;
-    if ("wallet" in one) return { wanted, wallet: one.wallet };
-    if ("error" in one) return { wanted: afterFailure(record, ports.wallet, one.error, now) };
-    return { wanted: waitingForFunds(record, one.short, now) };
+  if (waiting.length === 0 || buyers.length === 0) return { hasEvents: false, failures: [] };
+  const { all, errors } = await dealtOf(ports, waiting);
+  const dealt = new Map(all.map((one) => [one.record.id, one]));
+  let hasEvents = false;
+  const unwritten = await actOnEach([...dealt.keys()], async (ids) => {
+    const changed = await changeRecords(ledger, network, ids, now, (record) => {
+      const one = dealt.get(record.id);
+      const { wanted } = record;
+      if (!one || record.wallet !== null || wanted.want === null) return null;
+      if ("wallet" in one) return { wanted, wallet: one.wallet };
+      if ("error" in one) return { wanted: afterFailure(record, ports.wallet, one.error, now) };
+      return { wanted: waitingForFunds(record, one.short, now) };
+    });
+    hasEvents ||= changed.hasEvents;
   });
   const others = new Set(
     [...dealt.values()].flatMap((one) => ("wallet" in one ? one.wallet.vkey : [])),
   );
   others.delete(ports.wallet.vkey);
   for (const vkey of others) await ports.wake(vkey);
-  return hasEvents;
+  const failed = [
+    ...errors.map(({ item, error }) => ({ id: item.id, error })),
+    ...unwritten.map(({ item, error }) => ({ id: item, error })),
+  ];
+  const failures = failed.flatMap(({ id, error }) => {
+    const record = waiting.find((one) => one.id === id);
+    const want = record?.wanted.want;
+    return record && want ? [{ task: { id: taskIdOf(record, want) }, error }] : [];
+  });
+  return { hasEvents, failures };
 }
 
 /** The provider did not say what the wallets hold. */
@@ -122,7 +143,7 @@ interface Undealt {
 async function dealtOf(
   ports: LockPorts,
   waiting: readonly EscrowRecord[],
-): Promise<(Dealt | Undealt)[]> {
+): Promise<{ all: (Dealt | Undealt)[]; errors: ItemError<EscrowRecord>[] }> {
   const { buyers } = ports;
   const withChoice = waiting.filter((record) => allowed(record, buyers).length > 1);
   const simple = waiting
@@ -131,22 +152,28 @@ async function dealtOf(
       const [only] = allowed(record, buyers);
       return only ? { record, wallet: only } : { record, short: null };
     });
-  if (withChoice.length === 0) return simple;
+  if (withChoice.length === 0) return { all: simple, errors: [] };
   try {
-    const bids = await bidsOf(ports, withChoice);
-    return [...simple, ...deal(bids, await pursersOf(ports))];
+    const { bids, errors } = await bidsOf(ports, withChoice);
+    return { all: [...simple, ...deal(bids, await pursersOf(ports))], errors };
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    return [...simple, ...withChoice.map((record) => ({ record, error }))];
+    return { all: [...simple, ...withChoice.map((record) => ({ record, error }))], errors: [] };
   }
 }
 
 const allowed = (record: EscrowRecord, buyers: readonly WalletName[]) =>
   buyers.filter((one) => mayUse(record, one));
 
-async function bidsOf(ports: LockPorts, waiting: readonly EscrowRecord[]): Promise<Bid[]> {
+async function bidsOf(
+  ports: LockPorts,
+  waiting: readonly EscrowRecord[],
+): Promise<{ bids: Bid[]; errors: ItemError<EscrowRecord>[] }> {
   const parameters = await ports.parameters();
-  return waiting.map((record) => ({ record, takes: takenBy(record, ports.wallet, parameters) }));
+  const { results, errors } = mapEach(waiting, (record) =>
+    takenBy(record, ports.wallet, parameters),
+  );
+  return { bids: results.map(({ item, result }) => ({ record: item, takes: result })), errors };
 }
 
 /** It is the same for each wallet: their addresses are of one kind. */
@@ -164,7 +191,8 @@ function takenBy(record: EscrowRecord, wallet: WalletName, parameters: ProtocolP
 async function pursersOf(ports: LockPorts): Promise<Purser[]> {
   const { ledger, source, buyers } = ports;
   const vkeys = buyers.map(({ vkey }) => vkey);
-  const before = await bidsOf(ports, await chosenFor(ledger, source.network, vkeys));
+  // One that throws is never locked: its wallet takes it out.
+  const { bids: before } = await bidsOf(ports, await chosenFor(ledger, source.network, vkeys));
   return Promise.all(
     buyers.map(async (wallet): Promise<Purser> => {
       const free: Value = new Map();
@@ -207,8 +235,9 @@ async function handBack(
     short.map(({ id }) => id),
   );
   const free = short.filter(({ id }) => !tried.has(id)).map(({ id }) => id);
-  await changeRecords(ledger, source.network, free, now, ({ wanted }) => ({
-    wanted,
-    wallet: null,
-  }));
+  const release = ({ wanted }: EscrowRecord) => ({ wanted, wallet: null });
+  // One that cannot be written stays with its wallet.
+  await actOnEach(free, async (some) => {
+    await changeRecords(ledger, source.network, some, now, release);
+  });
 }

@@ -44,9 +44,10 @@ export async function moveRecords(
   db: Pick<Database, "all">,
   network: Network,
   wallet: WalletName | null,
-  moves: readonly Move[],
+  all: readonly Move[],
   now: number,
 ): Promise<Statement[]> {
+  const moves = all.filter(({ transaction }) => meaningOf(transaction.phase) !== "Landed");
   if (moves.length === 0) return [];
   const { records, stored } = await loadRecords(
     db,

@@ -3,6 +3,7 @@ import { outputAt } from "../../chain/transaction/decode.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 import { newId } from "../../db/id.ts";
 import { decodeOrList } from "../../indexer/decode.ts";
+import { actOnEach, mapEach } from "../../wallets/isolate.ts";
 import { FormerMayLand, type Stand, type Task } from "../../wallets/work.ts";
 import { scriptOf } from "../actions/contract-script.ts";
 import { type Escrow, readEscrow, StepImpossible } from "../actions/escrow.ts";
@@ -17,7 +18,7 @@ import { AUTOMATIC, standsStill, type Want } from "../wanted.ts";
 import { changeRecords, recordsById } from "./change.ts";
 import { dueSteps, nextDue } from "./open.ts";
 import type { StepPorts } from "./ports.ts";
-import { partsOf, STEP_WORK, taskIdOf } from "./task.ts";
+import { NOT_ASKED, partsOf, STEP_WORK, taskIdOf } from "./task.ts";
 import { type EscrowWork, telling } from "./told.ts";
 import { ended, problem } from "./tries.ts";
 
@@ -60,17 +61,27 @@ export function stepWork(ports: StepPorts): EscrowWork {
       const latest = Math.max(now, chain);
       const times = { now, latest, urgentBefore: chain + PATIENCE_MS };
       const due = await dueSteps(ledger, mine, times, MOST_DUE, ports.automatic);
-      const undecided = due.filter((record) => !canBegin(record)).map(({ id }) => id);
-      if (undecided.length > 0) {
-        const { hasEvents } = await changeRecords(ledger, network, undecided, now, (record) =>
+      const readyOf = (some: readonly EscrowRecord[]) =>
+        mapEach(some, (record) => (canBegin(record) ? taskOf(record, chain) : null));
+      const first = readyOf(due);
+      const undecided = first.results.flatMap(({ item, result }) => (result ? [] : [item]));
+      const ids = undecided.map(({ id }) => id);
+      const unwritten = await actOnEach(ids, async (some) => {
+        const { hasEvents } = await changeRecords(ledger, network, some, now, (record) =>
           decide(record, ports, chain),
         );
         if (hasEvents) told();
-      }
-      const decided = await recordsById(ledger, undecided);
-      const ready = [...due, ...decided].filter(canBegin);
-      for (const record of ready) records.set(record.id, record);
-      const tasks = ready.map((record) => taskOf(record, chain));
+      });
+      const second = readyOf(await recordsById(ledger, ids));
+      const ready = [...first.results, ...second.results];
+      for (const { item, result } of ready) if (result) records.set(item.id, item);
+      const tasks = ready.flatMap(({ result }) => result ?? []);
+      const errors = [
+        ...[...first.errors, ...second.errors],
+        ...unwritten.flatMap(({ item, error }) =>
+          undecided.filter(({ id }) => id === item).map((record) => ({ item: record, error })),
+        ),
+      ];
       const next = await nextDue(ledger, mine, "step", latest);
       return {
         tasks: tasks
@@ -79,6 +90,10 @@ export function stepWork(ports: StepPorts): EscrowWork {
           .map(({ urgency: _, since: __, ...task }) => task),
         // A chain that is ahead gets there as much earlier.
         next: next && next - (latest - now),
+        failures: errors.map(({ item, error }) => ({
+          task: { id: taskIdOf(item, item.wanted.want ?? NOT_ASKED) },
+          error,
+        })),
       };
     },
 

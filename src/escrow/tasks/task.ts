@@ -10,6 +10,9 @@ export function taskIdOf({ id }: Pick<EscrowRecord, "id">, want: Pick<Want, "id"
   return `${id}:${want.id}`;
 }
 
+/** In place of a want: a step that comes by itself, and is not asked for yet. */
+export const NOT_ASKED: Pick<Want, "id"> = { id: "" };
+
 /** The record and the want that a task is about. */
 export function partsOf(taskId: string): { recordId: string; wantId: string } {
   const [recordId = "", wantId = ""] = taskId.split(":");

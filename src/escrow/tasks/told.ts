@@ -1,12 +1,13 @@
 import type { Move } from "../../wallets/spending/history.ts";
-import { type Task, WalletGone, type WalletWork } from "../../wallets/work.ts";
+import { messageOf, type Task, WalletGone, type WalletWork } from "../../wallets/work.ts";
 import type { EscrowRecord } from "../record.ts";
 import { standsStill } from "../wanted.ts";
-import { changeRecords, recordsById } from "./change.ts";
+import { changeRecords, recordsById, type TaskChange } from "./change.ts";
 import { afterFailure } from "./failure.ts";
 import { moveRecords } from "./moved.ts";
 import type { EscrowPorts } from "./ports.ts";
-import { partsOf } from "./task.ts";
+import { NOT_ASKED, partsOf } from "./task.ts";
+import { problem } from "./tries.ts";
 
 /** Work that writes events with what it tells records. */
 export interface EscrowWork extends WalletWork {
@@ -14,7 +15,10 @@ export interface EscrowWork extends WalletWork {
   hasTold(): boolean;
 }
 
-type Telling = Pick<EscrowWork, "revision" | "unchanged" | "moved" | "notBuilt" | "hasTold">;
+type Telling = Pick<
+  EscrowWork,
+  "revision" | "unchanged" | "moved" | "notBuilt" | "onUpdateFailure" | "hasTold"
+>;
 
 /**
  * The work of a wallet that its payment source has no more: nothing is begun, and records are told all the
@@ -38,6 +42,10 @@ export function watching(
       return moveRecords(ledger, network, null, moves, now);
     },
     notBuilt: async () => {},
+    async onUpdateFailure(tasks, message, now) {
+      const hasEvents = await noteOnEscrows(ledger, network, tasks, message, now);
+      hasTold ||= hasEvents;
+    },
     hasTold: () => hasTold,
   };
 }
@@ -86,9 +94,15 @@ export function telling(
       const ids = [...wants.keys()];
       const { hasEvents } = await changeRecords(ledger, network, ids, now, (record) => {
         const { want, underWay } = record.wanted;
-        if (want === null || want.id !== wants.get(record.id) || underWay !== null) return null;
+        if ((want ?? NOT_ASKED).id !== wants.get(record.id) || underWay !== null) return null;
+        if (want === null) return withNote(record, messageOf(error));
         return { wanted: afterFailure(record, wallet, error, now) };
       });
+      hasTold ||= hasEvents;
+    },
+
+    async onUpdateFailure(tasks, message, now) {
+      const hasEvents = await noteOnEscrows(ledger, network, tasks, message, now);
       hasTold ||= hasEvents;
     },
 
@@ -98,4 +112,25 @@ export function telling(
 
     hasTold: () => hasTold,
   };
+}
+
+/** Has records show a message as their error. @returns whether there are events to be sent */
+async function noteOnEscrows(
+  ledger: EscrowPorts["ledger"],
+  network: EscrowPorts["source"]["network"],
+  tasks: readonly Pick<Task, "id">[],
+  message: string,
+  now: number,
+): Promise<boolean> {
+  const ids = tasks.map(({ id }) => partsOf(id).recordId);
+  const { hasEvents } = await changeRecords(ledger, network, ids, now, (record) =>
+    withNote(record, message),
+  );
+  return hasEvents;
+}
+
+/** A record with a message as its error; null: it shows the same, or a person has to see to another. */
+function withNote({ wanted }: EscrowRecord, message: string): TaskChange | null {
+  const isShown = wanted.error?.isManual || wanted.error?.note === message;
+  return isShown ? null : { wanted: { ...wanted, error: problem(message) } };
 }

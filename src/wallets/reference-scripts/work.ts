@@ -3,13 +3,19 @@ import { TransactionTooLarge } from "../../chain/transaction/build.ts";
 import { outputNamed, type PlannedOutput } from "../../chain/transaction/plan.ts";
 import { minimumCoin } from "../../chain/transaction/selection.ts";
 import type { Database, Statement } from "../../db/client.ts";
-import { log } from "../../log.ts";
+import { noteOnRecords } from "../note-on-records.ts";
 import { WAIT_MS } from "../pauses.ts";
 import type { Move } from "../spending/history.ts";
 import { meaningOf } from "../spending/life.ts";
 import { NotYet } from "../spending/making/window.ts";
 import { afterTry, waitOf } from "../waits.ts";
-import { type TransactionPart, WalletGone, type WalletWork } from "../work.ts";
+import {
+  messageOf,
+  TaskError,
+  type TransactionPart,
+  WalletGone,
+  type WalletWork,
+} from "../work.ts";
 import { afterSpent, spenderOf } from "./spent.ts";
 import {
   changeReferenceScripts,
@@ -99,11 +105,16 @@ export function referenceScriptWork(
         }),
       );
     },
+
+    onUpdateFailure(tasks, message, now) {
+      const ids = tasks.map(({ id }) => rowIdOf(id));
+      return noteOnRecords(db, "reference_script", ids, message, now);
+    },
   };
 }
 
 /** Somebody who has the wallet's key has spent the output already, or a transaction that nobody remembers. */
-class OutputSpent extends Error {
+class OutputSpent extends TaskError {
   override name = "OutputSpent";
   /** Hash of the transaction. */
   readonly by: string;
@@ -193,13 +204,12 @@ function purposeOfState(row: ReferenceScriptRow): Purpose | null {
 }
 
 function afterFailure(row: ReferenceScriptRow, error: unknown, now: number): ReferenceScriptChange {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (error instanceof WalletGone || error instanceof TransactionTooLarge)
     return { state: "Failed", error: message, dueAt: null };
   if (error instanceof OutputSpent) return afterSpent(error.by);
   const wait = waitOf(error, now);
   if (wait) return wait;
-  log("warn", "reference_script.failed", { id: row.id, error: String(error) });
   return tryAgain(row, message, now);
 }
 

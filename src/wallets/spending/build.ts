@@ -1,18 +1,21 @@
 import { shorten } from "../../chain/provider/answer.ts";
 import type { Block } from "../../chain/provider/provider.ts";
 import { namesOutput } from "../../chain/provider/refusal.ts";
-import { InputMissing, type Task, type WalletWork } from "../work.ts";
+import { isForAll, isTransient } from "../isolate.ts";
+import { earliest } from "../pauses.ts";
+import { type Failure, InputMissing, type Task, type WalletWork } from "../work.ts";
 import type { Happening } from "./history.ts";
+import { readDue } from "./isolation/read-due.ts";
+import { reportFailures } from "./isolation/report-failures.ts";
 import { together } from "./lanes.ts";
 import { isWaiting } from "./life.ts";
 import { type Making, make, type Surroundings, surroundings } from "./making/make.ts";
-import { beforeTasks, type Failure, type Member } from "./making/members.ts";
+import { beforeTasks, type Member } from "./making/members.ts";
 import { NotYet } from "./making/window.ts";
 import type { Room } from "./outputs.ts";
 import type { Run, WalletPorts } from "./ports.ts";
 import { happen, storeUnchanged } from "./record.ts";
 import { sendNew } from "./send.ts";
-import { StaleWallet } from "./stored/wallet.ts";
 import { noticeSpentElsewhere, pausedUntil } from "./trouble/elsewhere.ts";
 import { type Hold, holdOf, holdOfTask } from "./trouble/hold.ts";
 
@@ -24,14 +27,6 @@ export const CHECK_MS = 4_000;
 const BUILD_MS = 20_000;
 /** Transactions in a row that were lost to changed records, before half as many tasks are tried. */
 const MOST_CONFLICTS = 2;
-/** Tasks of a feature that are considered for one transaction, unless it says another number. */
-const MOST_TASKS = 20;
-
-/** What a feature has for the next transaction. @param now - epoch milliseconds */
-export function dueOf(work: WalletWork, now: number): ReturnType<WalletWork["due"]> {
-  return work.due(now, work.most ?? MOST_TASKS);
-}
-
 export const hasDeadline = (tasks: readonly Task[]): boolean =>
   tasks.some(({ deadline }) => deadline !== undefined);
 
@@ -56,8 +51,9 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
     let conflicts = 0;
     for (;;) {
       const now = ports.now();
-      const { tasks, next } = await dueOf(work, now);
-      if (await pauseAutomatic(current, work, tasks, now)) continue;
+      const { tasks, next, failures: unread } = await readDue(ports, work, now);
+      await reportFailures(ports, work, unread, now);
+      if (await pauseAutomatic(ports, current, work, tasks, now)) continue;
       // What has begun is judged by the tip, as a node does.
       const begun = tasks.filter(({ begins = 0 }) => begins <= tip.time * 1000);
       const room = hasRoomFor(current, ports.view.roomFor.get(work.name) ?? LEAST);
@@ -84,16 +80,17 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
         }
         const chosen = together(begun, now);
         // The fewer there are, the sooner none of them changes meanwhile.
-        const count = conflicts < MOST_CONFLICTS ? chosen.length : Math.ceil(chosen.length / 2);
+        const halvings = Math.max(conflicts - MOST_CONFLICTS + 1, 0);
+        const count = Math.ceil(chosen.length / 2 ** halvings);
         making = await make(hurried, current, around, work, chosen.slice(0, count));
       } catch (error) {
-        if (error instanceof StaleWallet) throw error;
+        if (isTransient(error) && !isForAll(error)) throw error;
         hold = holdOf(error) ?? hold;
         if (error instanceof NotYet) {
           nexts.push(Math.max(error.until, now + CHECK_MS));
           break;
         }
-        await work.notBuilt(begun, error, now);
+        await reportFailures(ports, work, failuresOf(begun, error), now);
         continue;
       }
       const { made, failures } = making;
@@ -103,7 +100,7 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
         around = null;
         continue;
       }
-      await tellFailures(work, failures, now);
+      await reportFailures(ports, work, failures, now);
       hold = failures.reduce((held, { error }) => holdOfTask(error) ?? held, hold);
       if (made === null) continue;
       const { transaction, cbor, members } = made;
@@ -113,10 +110,16 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
         break;
       }
       ports.view.roomFor.delete(work.name);
-      const after = await storeUnchanged(ports, current, work, made);
-      conflicts = after ? 0 : conflicts + 1;
-      if (after === null) continue;
-      current = after;
+      const storing = await storeUnchanged(ports, current, work, made);
+      if (storing.is !== "stored") {
+        if (storing.is === "failed") await reportFailures(ports, work, storing.failures, now);
+        conflicts = storing.is === "failed" ? 0 : conflicts + 1;
+        // Nobody knows which of its tasks the database refuses.
+        if (storing.is === "refused") conflicts = Math.max(conflicts, MOST_CONFLICTS);
+        continue;
+      }
+      conflicts = 0;
+      current = storing.run;
       stored++;
       const verdict = await sendNew(hurried, current, transaction, cbor);
       // That one was accepted need not be stored before the end: it is looked for all the same.
@@ -125,7 +128,7 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
         ports.view.measurements.forget();
         around = null;
         current = await happen(ports, current, verdict);
-        await tellFailures(work, missingAmong(members, verdict), ports.now());
+        await reportFailures(ports, work, missingAmong(members, verdict), ports.now());
       } else for (const { hash } of verdict) around.accepted.add(hash);
       accepted.push(...verdict);
     }
@@ -145,6 +148,7 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
  * @returns whether some of the tasks do
  */
 async function pauseAutomatic(
+  ports: WalletPorts,
   { wallet }: Run,
   work: WalletWork,
   tasks: readonly Task[],
@@ -154,7 +158,7 @@ async function pauseAutomatic(
   const automatic = tasks.filter(({ isAutomatic }) => isAutomatic);
   if (until === null || automatic.length === 0) return false;
   const reason = "waits: the wallet's key is used elsewhere, see SpentElsewhere of GET /wallet";
-  await work.notBuilt(automatic, new NotYet(reason, until), now);
+  await reportFailures(ports, work, failuresOf(automatic, new NotYet(reason, until)), now);
   return true;
 }
 
@@ -169,19 +173,8 @@ function hasRoomFor({ open }: Run, more: Room): boolean {
   );
 }
 
-/** Tells a feature which of its tasks cannot be done, those for the same reason together. */
-async function tellFailures(
-  work: WalletWork,
-  failures: readonly Failure[],
-  now: number,
-): Promise<void> {
-  for (const [error, ones] of Map.groupBy(failures, (one) => one.error))
-    await work.notBuilt(
-      ones.map(({ task }) => task),
-      error,
-      now,
-    );
-}
+const failuresOf = (tasks: readonly Task[], error: unknown): Failure[] =>
+  tasks.map((task) => ({ task, error }));
 
 /** Those members of a refused transaction whose inputs the node names. */
 function missingAmong(members: readonly Member[], verdict: readonly Happening[]): Failure[] {
@@ -189,10 +182,4 @@ function missingAmong(members: readonly Member[], verdict: readonly Happening[])
   return members
     .filter(({ part }) => part.scriptInputs.some((one) => namesOutput(reason, one)))
     .map(({ task }) => ({ task, error: new InputMissing(shorten(reason)) }));
-}
-
-/** The first of some times; null: there is none. */
-export function earliest(times: readonly (number | null)[]): number | null {
-  const known = times.filter((time) => time !== null);
-  return known.length === 0 ? null : Math.min(...known);
 }

@@ -1,7 +1,8 @@
 import { type Block, hashAt, type Provider } from "../../chain/provider/provider.ts";
-import type { WalletWork } from "../work.ts";
+import { isolate, logFailure } from "../isolate.ts";
 import type { Happening } from "./history.ts";
 import { isInChain, isWaiting, LIFE } from "./life.ts";
+import type { WalletPorts } from "./ports.ts";
 import { makerOf, type WalletTransaction } from "./transaction.ts";
 
 /** Slots (seconds) after its validity in which a lagging provider may still show a transaction. */
@@ -94,26 +95,31 @@ async function isOfOneChain(
 /**
  * Transactions that wait for a block, and spend what another one's transaction in a block has spent: so
  * the features know from their own look at the chain.
+ *
+ * @throws what is transient
  */
 export async function overtaken(
-  works: readonly WalletWork[],
+  { works, vkey: wallet, requestId }: Pick<WalletPorts, "works" | "vkey" | "requestId">,
   open: readonly WalletTransaction[],
 ): Promise<Happening[]> {
   const waiting = open.filter(({ phase }) => isWaiting(phase));
   const spent = await Promise.all(
-    works.map((work) => {
+    works.map(async (work) => {
       const isOurs = (one: { work: string }) => one.work === work.name;
       const mine = waiting.filter(({ tasks }) => tasks.some(isOurs));
       const ids = mine.flatMap(({ tasks }) => tasks.filter(isOurs).map(({ id }) => id));
-      return mine.length > 0
-        ? work.spentByOthers?.(
-            ids,
-            mine.flatMap(({ inputs }) => inputs),
-          )
-        : [];
+      const inputs = mine.flatMap((one) => one.inputs);
+      if (mine.length === 0 || !work.spentByOthers) return [];
+      const { result, errors } = await isolate(
+        ids,
+        async (some) => (await work.spentByOthers?.(some, inputs)) ?? [],
+      );
+      for (const { item, error } of errors)
+        logFailure(error, { wallet, requestId, work: work.name, tasks: [item] });
+      return result ?? [];
     }),
   );
-  const names = new Set(spent.flatMap((some) => some ?? []));
+  const names = new Set(spent.flat());
   const error = "somebody else has spent what it spends";
   return waiting
     .filter(({ inputs }) => inputs.some((input) => names.has(input)))

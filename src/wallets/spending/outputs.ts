@@ -1,6 +1,7 @@
 import type { Block, ProtocolParameters, Provider } from "../../chain/provider/provider.ts";
 import { outputName, type WalletOutput } from "../../chain/transaction/plan.ts";
 import { walletOutputs } from "../../chain/transaction/selection.ts";
+import { TaskBackoff } from "./isolation/task-backoff.ts";
 import { isLiving, isOpen } from "./life.ts";
 import { Measurements } from "./making/measurements.ts";
 import type { OwnOutput, WalletTransaction } from "./transaction.ts";
@@ -26,6 +27,7 @@ export type Room = Pick<WalletTransaction, "size" | "memory">;
 export class OutputView {
   readonly evaluator: Evaluator = { knowsMempool: true };
   readonly measurements = new Measurements();
+  readonly backoff = new TaskBackoff();
   /** Up to which tip (hash) what became of the wallet's transactions was looked for last, and when. */
   looked: { tip: string; at: number } | null = null;
   /**

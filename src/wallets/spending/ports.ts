@@ -74,4 +74,6 @@ export interface Run {
   wallet: WalletState;
   /** All transactions that are not final, in the order in which they were stored. */
   open: WalletTransaction[];
+  /** Final ones of which not all records say yet what became of them. */
+  late: readonly WalletTransaction[];
 }

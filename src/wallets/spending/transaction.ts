@@ -46,6 +46,15 @@ export interface WalletTransaction {
   error: string | null;
   /** When it came to this phase, epoch milliseconds. */
   movedAt: number;
+  /** Those of its tasks whose records do not say yet what became of it; left out: none. */
+  failedUpdates?: readonly FailedUpdate[];
+}
+
+/** A record update that threw, and is repeated. */
+export interface FailedUpdate extends Pick<StoredTask, "work" | "id"> {
+  failures: number;
+  /** Epoch milliseconds. */
+  tryAt: number;
 }
 
 /** A task as a transaction keeps it. */

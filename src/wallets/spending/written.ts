@@ -21,7 +21,15 @@ export interface TransactionRow {
 
 type Content = Pick<
   WalletTransaction,
-  "tasks" | "inputs" | "reads" | "lineIn" | "lineOut" | "validFrom" | "validTo" | "size"
+  | "tasks"
+  | "inputs"
+  | "reads"
+  | "lineIn"
+  | "lineOut"
+  | "validFrom"
+  | "validTo"
+  | "size"
+  | "failedUpdates"
 > & {
   /** Not of transactions that were stored before there were steps. */
   memory?: number;
@@ -36,12 +44,13 @@ interface StoredOutput {
   value: [unit: string, amount: string][];
 }
 
-/** JSON of what never changes of a transaction. */
+/** JSON of what never changes of a transaction, but for the updates that failed. */
 export function contentOf(transaction: WalletTransaction): string {
   const { tasks, inputs, lineIn, lineOut, validFrom, validTo, collateral } = transaction;
-  const { size, memory, canBeOvertaken, reads = [] } = transaction;
+  const { size, memory, canBeOvertaken, reads = [], failedUpdates } = transaction;
   const content: Content = {
     ...{ tasks, inputs, lineIn, lineOut, validFrom, validTo, size, memory, canBeOvertaken, reads },
+    ...(failedUpdates && { failedUpdates }),
     fee: String(transaction.fee),
     made: transaction.made.map(storedOutput),
     collateral: collateral && {

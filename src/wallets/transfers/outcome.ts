@@ -1,13 +1,11 @@
 /** What becomes of a transfer by what happens to its transactions: pure. */
 import { ProviderError } from "../../chain/provider/provider.ts";
 import { TransactionTooLarge } from "../../chain/transaction/build.ts";
-import { WalletShort } from "../../chain/transaction/selection.ts";
-import { log } from "../../log.ts";
 import { MAX_TRIES, pauseAfter, providerAgainAt, WAIT_MS } from "../pauses.ts";
 import type { Move } from "../spending/history.ts";
 import { isInChain, meaningOf } from "../spending/life.ts";
 import { NotYet } from "../spending/making/window.ts";
-import { FormerMayLand, WalletGone } from "../work.ts";
+import { FormerMayLand, messageOf, WalletGone } from "../work.ts";
 import type { TransferRow, TransferTransaction } from "./tables.ts";
 
 /** What a transfer keeps of its transaction, beside the transaction itself. */
@@ -83,10 +81,7 @@ export function afterFailure(row: TransferRow, error: unknown, now: number): Tra
   if (error instanceof NotYet) return { error: error.message, dueAt: error.until };
   if (error instanceof FormerMayLand)
     return { error: `waits for the chain: ${error.message}`, dueAt: now + WAIT_MS };
-  if (error instanceof WalletShort || error instanceof ProviderError)
-    return tryAgain(row, error.message, now);
-  log("error", "transfer.failed", { id: row.id, error: String(error) });
-  return tryAgain(row, "internal error, see the log", now);
+  return tryAgain(row, messageOf(error), now);
 }
 
 function tryAgain(row: TransferRow, reason: string, now: number): TransferChange {

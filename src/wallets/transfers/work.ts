@@ -2,6 +2,7 @@ import { minimumCoin } from "../../chain/transaction/selection.ts";
 import type { Value } from "../../chain/transaction/value.ts";
 import type { Database } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
+import { noteOnRecords } from "../note-on-records.ts";
 import { MAX_TRIES } from "../pauses.ts";
 import type { Move } from "../spending/history.ts";
 import { meaningOf } from "../spending/life.ts";
@@ -124,6 +125,11 @@ export function transferWork(db: Database, wallet: SourceWallet): TransferWork {
       const { changes, events } = tellOfTopUps(failed, now);
       await changeTransfers(db, changes, events, now);
       hasTold ||= events.length > 0;
+    },
+
+    onUpdateFailure(tasks, message, now) {
+      const ids = tasks.map(({ id }) => id);
+      return noteOnRecords(db, "transfer", ids, message, now);
     },
 
     hasTold: () => hasTold,

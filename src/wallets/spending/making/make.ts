@@ -17,15 +17,22 @@ import {
   type WalletOutput,
 } from "../../../chain/transaction/plan.ts";
 import { payFrom, WalletShort } from "../../../chain/transaction/selection.ts";
-import { FormerMayLand, type Task, type TransactionPart, type WalletWork } from "../../work.ts";
+import { isExpected, isTransient } from "../../isolate.ts";
+import {
+  type Failure,
+  FormerMayLand,
+  type Task,
+  type TransactionPart,
+  type WalletWork,
+} from "../../work.ts";
 import { isLiving } from "../life.ts";
 import { standFor } from "../line.ts";
 import { ownOutputs } from "../outputs.ts";
 import type { Run, WalletPorts } from "../ports.ts";
 import { taskKey, type WalletTransaction } from "../transaction.ts";
-import { compose, keptOf } from "./compose.ts";
+import { type Composed, compose, type Frame, keptOf, type Purse } from "./compose.ts";
 import { measured } from "./measure.ts";
-import { type Failure, isForAll, type Member, withoutBad } from "./members.ts";
+import { BadMembers, type Member, withoutBad } from "./members.ts";
 import { type Place, placeOnLane, placeOnLine } from "./place.ts";
 import { DeadlinePassed, NotYet, windowFor } from "./window.ts";
 
@@ -93,7 +100,7 @@ interface Job {
  * Builds and signs the next transaction of a feature's tasks.
  *
  * @param tasks - of one kind; see `together`
- * @throws NotYet; ProviderError, not `permanent`: what the provider fails at, it fails at for all
+ * @throws NotYet; what is transient: what the provider fails at, it fails at for all
  */
 export async function make(
   ports: WalletPorts,
@@ -147,7 +154,7 @@ async function makePrepared(
       failures: [],
     };
   } catch (error) {
-    if (isForAll(error)) throw error;
+    if (isTransient(error)) throw error;
     return failed([task], error);
   }
 }
@@ -189,7 +196,7 @@ async function gather({ run, around, work, tasks, validity, outputs, ports }: Jo
       const stand = { keys, line, outputs, validity, parameters, provider };
       members.push({ task, part: await work.part(task, stand) });
     } catch (error) {
-      if (isForAll(error)) throw error;
+      if (isTransient(error)) throw error;
       failures.push({ task, error });
     }
     // A transaction mints one token of a policy, so the next part need not be asked for yet; nor beyond what
@@ -203,10 +210,16 @@ async function gather({ run, around, work, tasks, validity, outputs, ports }: Jo
 /** @throws FormerMayLand when a former transaction of the task stands in the way */
 function requireFree(
   key: string,
-  { open }: Run,
+  { open, late }: Run,
   { stands }: WalletWork,
   { lineRoot }: Place,
 ): void {
+  // Its record may ask for it only since that does not say yet that it was done.
+  const isBehind = [...open, ...late].some(({ failedUpdates = [] }) =>
+    failedUpdates.some((update) => taskKey(update) === key),
+  );
+  if (isBehind)
+    throw new FormerMayLand("its record does not show yet what became of an earlier transaction");
   const isFree =
     stands === "line" && lineRoot !== null
       ? "on" in standFor([key], lineRoot, open)
@@ -236,13 +249,41 @@ function readsOf({ scriptInputs, mints }: TransactionPlan): string[] {
   return [...new Set(names)];
 }
 
+/** @throws as `compose`; BadMembers: one whose part is in no transaction, whatever else is in it */
+function composeMembers(
+  members: readonly Member[],
+  parts: readonly TransactionPart[],
+  purse: Purse,
+  frame: Frame,
+): Composed {
+  const thrownFor = (some: readonly TransactionPart[]): unknown => {
+    try {
+      compose(some, purse, frame);
+    } catch (error) {
+      if (!isExpected(error)) return error;
+    }
+    return null;
+  };
+  try {
+    return compose(parts, purse, frame);
+  } catch (error) {
+    if (isExpected(error)) throw error;
+    for (const [i, part] of parts.entries()) {
+      const own = thrownFor([part]);
+      const member = members[i];
+      if (own && member) throw new BadMembers([member], own);
+    }
+    throw error;
+  }
+}
+
 /** A transaction of as many members, from the first, as it holds. */
 async function build(job: Job, place: Place, members: readonly Member[]): Promise<Made> {
   const { ports, run, around, work, validity } = job;
   const { keys, parameters } = around;
   const frame = { validity, parameters, signer: ports.vkey };
   const parts = members.map(({ part }) => readPublished(part, around.published));
-  const composed = compose(parts, place.purse, frame);
+  const composed = composeMembers(members, parts, place.purse, frame);
   const chosen = members.slice(0, composed.count);
   const known = {
     open: run.open,

@@ -1,16 +1,11 @@
 import { ProviderError } from "../../../chain/provider/provider.ts";
-import type { Task, TransactionPart } from "../../work.ts";
+import { isTransient } from "../../isolate.ts";
+import type { Failure, Task, TransactionPart } from "../../work.ts";
 
 /** A task and what it puts into a transaction. */
 export interface Member {
   task: Task;
   part: TransactionPart;
-}
-
-/** A task that cannot be done now, and why. */
-export interface Failure {
-  task: Task;
-  error: unknown;
 }
 
 /** It is known which of some members have no place in a transaction. */
@@ -29,7 +24,7 @@ export class BadMembers extends Error {
  * the others go on; when it is not known which are, the first half is tried. One that is bad alone has
  * failed: the others of its half are tried without it another time.
  *
- * @throws ProviderError, not `permanent`: it would be thrown for any members
+ * @throws what is transient: it would be thrown for any members
  */
 export async function withoutBad<Built>(
   members: readonly Member[],
@@ -43,7 +38,7 @@ export async function withoutBad<Built>(
     } catch (error) {
       const bad = error instanceof BadMembers ? error.members : [];
       const cause = error instanceof BadMembers ? error.cause : error;
-      if (bad.length === 0 && isForAll(cause)) throw cause;
+      if (bad.length === 0 && isTransient(cause)) throw cause;
       const leaving = bad.length > 0 || left.length > 1 ? bad : left;
       failures.push(...leaving.map(({ task }) => ({ task, error: cause })));
       left =
@@ -63,9 +58,4 @@ export function beforeTasks(error: unknown): unknown {
   if (!(error instanceof ProviderError) || !error.permanent) return error;
   const { message, status, cause } = error;
   return new ProviderError(message, { ...(status !== null && { status }), cause });
-}
-
-/** Whether an error has nothing to do with what was asked of the provider. */
-export function isForAll(error: unknown): boolean {
-  return error instanceof ProviderError && !error.permanent;
 }

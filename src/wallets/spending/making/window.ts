@@ -2,7 +2,7 @@ import type { ChainTime } from "../../../chain/chain-time.ts";
 import type { Network } from "../../../chain/network.ts";
 import { epochEnd, slotAt, slotFrom, timeOfSlot } from "../../../chain/slots.ts";
 import type { TransactionPlan } from "../../../chain/transaction/plan.ts";
-import type { Task } from "../../work.ts";
+import { type Task, TaskError } from "../../work.ts";
 
 /** Slots (seconds) before and after now in which a transaction is valid: allows for clock skew. */
 const VALID_BEFORE = 300;
@@ -11,12 +11,12 @@ export const VALID_AFTER = 330;
 const LEAST_VALID = 60;
 
 /** The network cannot take it any more. */
-export class DeadlinePassed extends Error {
+export class DeadlinePassed extends TaskError {
   override name = "DeadlinePassed";
 }
 
 /** Nothing is built before a time, epoch milliseconds. */
-export class NotYet extends Error {
+export class NotYet extends TaskError {
   override name = "NotYet";
   readonly until: number;
 

@@ -1,6 +1,7 @@
 /** The transactions of wallets as the database keeps them. */
 import type { Network } from "../../../chain/network.ts";
 import { type Statement, statement } from "../../../db/client.ts";
+import { earliest } from "../../pauses.ts";
 import { isOpen, meaningOf, PHASES, type Phase } from "../life.ts";
 import type { WalletTransaction } from "../transaction.ts";
 import { contentOf, type TransactionRow, transactionOf } from "../written.ts";
@@ -13,6 +14,15 @@ const ENDED_MS = 60_000;
 
 /** The transactions of a wallet that are not final, in the order in which they were stored. */
 export async function readOpen(
+  db: WalletDatabase,
+  network: Network,
+  vkey: string,
+): Promise<WalletTransaction[]> {
+  return (await readUnsettled(db, network, vkey)).filter(({ phase }) => isOpen(phase));
+}
+
+/** The same, and final ones of which not all records say yet that they are. */
+export async function readUnsettled(
   db: WalletDatabase,
   network: Network,
   vkey: string,
@@ -113,7 +123,7 @@ export function insertTransaction(
     error,
     requestId,
     now,
-    dueAt(phase, now),
+    dueAt(transaction, now),
   );
 }
 
@@ -122,17 +132,19 @@ export function updateTransactions(
   transactions: readonly WalletTransaction[],
   now: number,
 ): Statement {
-  const rows = transactions.map(
-    ({ hash, phase, blockHeight, blockHash, blockTime, overHeight, error, movedAt }) => ({
+  const rows = transactions.map((one) => {
+    const { hash, phase, blockHeight, blockHash, blockTime, overHeight, error, movedAt } = one;
+    return {
       ...{ hash, phase, blockHeight, blockHash, blockTime, overHeight, error, movedAt },
-      dueAt: dueAt(phase, now),
-    }),
-  );
+      dueAt: dueAt(one, now),
+      ...(one.failedUpdates && { content: contentOf(one) }),
+    };
+  });
   return statement(
     `UPDATE wallet_transaction SET phase = v->>'phase', block_height = v->>'blockHeight',
        block_hash = v->>'blockHash', block_time = v->>'blockTime', over_height = v->>'overHeight',
        error = v->>'error', due_at = v->>'dueAt', updated_at = v->>'movedAt',
-       cbor = iif(v->>'dueAt' IS NULL, NULL, cbor)
+       cbor = iif(v->>'dueAt' IS NULL, NULL, cbor), content = coalesce(v->>'content', content)
      FROM (SELECT value AS v FROM json_each(?1))
      WHERE hash = v->>'hash'`,
     JSON.stringify(rows),
@@ -182,7 +194,11 @@ export function reopenTransactions(hashes: Statement, now: number): Statement[] 
   ];
 }
 
-function dueAt(phase: Phase, now: number): number | null {
+function dueAt({ phase, failedUpdates = [] }: WalletTransaction, now: number): number | null {
+  return earliest([dueForChain(phase, now), ...failedUpdates.map(({ tryAt }) => tryAt)]);
+}
+
+function dueForChain(phase: Phase, now: number): number | null {
   if (!isOpen(phase)) return null;
   if (phase === "Confirmed") return now + FINALITY_MS;
   return meaningOf(phase) === "Ended" ? now + ENDED_MS : now;

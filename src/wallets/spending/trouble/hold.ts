@@ -3,8 +3,8 @@ import { ProviderError } from "../../../chain/provider/provider.ts";
 import { WalletShort } from "../../../chain/transaction/selection.ts";
 import { type Statement, statement } from "../../../db/client.ts";
 import { log } from "../../../log.ts";
+import { isForAll } from "../../isolate.ts";
 import { LineWaits, WalletGone } from "../../work.ts";
-import { isForAll } from "../making/members.ts";
 import { NotYet } from "../making/window.ts";
 import type { WalletDatabase, WalletState } from "../stored/wallet.ts";
 

@@ -1,0 +1,48 @@
+import { isTransient, logFailure } from "../../isolate.ts";
+import { earliest, WAIT_MS } from "../../pauses.ts";
+import type { DueTasks, Failure, Task, WalletWork } from "../../work.ts";
+import type { WalletPorts } from "../ports.ts";
+import { taskKey } from "../transaction.ts";
+
+/** Tasks of a feature that are considered for one transaction, unless it says another number. */
+const MAX_TASKS = 20;
+
+/**
+ * What a feature has for the next transaction. A feature that throws has nothing for a while, and holds up
+ * no other one.
+ *
+ * @param now - epoch milliseconds
+ * @throws what is transient
+ */
+export async function readDue(
+  { vkey: wallet, requestId, view }: Pick<WalletPorts, "vkey" | "requestId" | "view">,
+  work: WalletWork,
+  now: number,
+): Promise<Required<DueTasks>> {
+  let due: DueTasks;
+  try {
+    due = await work.due(now, work.most ?? MAX_TASKS);
+  } catch (error) {
+    if (isTransient(error)) throw error;
+    logFailure(error, { wallet, requestId, work: work.name, tasks: [] });
+    return { tasks: [], next: now + WAIT_MS, failures: [] };
+  }
+  const waitsUntil = ({ id }: Task) =>
+    view.backoff.waitsUntil(taskKey({ work: work.name, id }), now);
+  const isFree = (task: Task) => waitsUntil(task) === null;
+  const untimed = due.tasks.filter((task) => !hasTimes(task));
+  const failures: Failure[] = [
+    ...(due.failures ?? []),
+    ...untimed.map((task) => ({ task, error: new RangeError("a time of the task is no number") })),
+  ];
+  return {
+    tasks: due.tasks.filter((task) => hasTimes(task) && isFree(task)),
+    next: earliest([due.next, ...due.tasks.map(waitsUntil)]),
+    failures: failures.filter(({ task }) => isFree(task)),
+  };
+}
+
+/** Whether the times of a task are numbers: others would be those of each task in its transaction. */
+function hasTimes({ begins = 0, deadline = 0, lastStart = 0 }: Task): boolean {
+  return ![begins, deadline, lastStart].some(Number.isNaN);
+}
