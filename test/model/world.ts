@@ -17,6 +17,7 @@ import { ModelLedger } from "./ledger.ts";
 import { PAYMENTS, paymentWork } from "./payments.ts";
 import { seenBy } from "./seen.ts";
 import { STEP_ADDRESS, STEP_COIN, STEPS, stepWork } from "./steps.ts";
+import { type OddTask, throwing } from "./throwing.ts";
 
 const BEGINS = Date.UTC(2026, 0, 1);
 /** Outputs of scripts, more than anybody asks for. */
@@ -62,6 +63,8 @@ export class World {
   hasCalls = true;
   /** Payments asked for so far. */
   readonly asked: string[] = [];
+  /** Tasks of which the feature's own code throws, by their ids, which begin with an x. */
+  readonly odd = new Map<string, OddTask>();
   #steps = 0;
   #ids = 0;
 
@@ -120,6 +123,27 @@ export class World {
       Number(isAlone ?? false),
     );
     return `s${i}`;
+  }
+
+  /** Asks for a task of which the feature's own code throws. */
+  askOdd(odd: OddTask): void {
+    const id = `x${this.odd.size}`;
+    this.odd.set(id, { ...odd });
+    const { now } = this.ledger;
+    if (odd.work === "payment")
+      database.run(
+        "INSERT INTO payment (id, state, rev, due_at, is_automatic) VALUES (?, 'Asked', 0, ?, 0)",
+        id,
+        now,
+      );
+    else
+      database.run(
+        `INSERT INTO step (id, state, output, rev, due_at, is_measured, can_be_overtaken)
+         VALUES (?, 'Asked', ?, 0, ?, 1, 1)`,
+        id,
+        this.outputOf(MOST_STEPS - this.odd.size),
+        now,
+      );
   }
 
   #change(asksOther: boolean): void {
@@ -193,7 +217,7 @@ export class World {
         confirmed: async () => {},
         scriptsMissed: async () => {},
         view: this.#view,
-        works: [stepWork(db), paymentWork(db)],
+        works: [stepWork(db), paymentWork(db)].map((work) => throwing(work, this.odd)),
         keys: async () => keys,
         published: async () => this.published,
         threshold: 1,

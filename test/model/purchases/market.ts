@@ -15,6 +15,7 @@ import { runWallet } from "../../../src/wallets/run.ts";
 import type { Journal } from "../../../src/wallets/spending/journal.ts";
 import { OutputView } from "../../../src/wallets/spending/outputs.ts";
 import { StaleWallet } from "../../../src/wallets/spending/stored/wallet.ts";
+import type { WalletWork } from "../../../src/wallets/work.ts";
 import { d1Of } from "../d1.ts";
 import { ModelDatabase } from "../database.ts";
 import { Died, type Faults, type Step, stepsOf } from "../dying.ts";
@@ -32,6 +33,7 @@ const database = new ModelDatabase(FOLLOWED, [
   ...["api_key", "key_spending", "audit", "event", "clock", "chain_tip", "followed"],
   ...["escrow", "escrow_request", "escrow_transaction", "escrow_action"],
   ...["wallet_transaction", "hot_wallet"],
+  ...["transfer", "registration", "reference_script", "dispute_proposal"],
 ]);
 
 /** Keys that buy, three wallets that pay, their database and the chain. There is one market at a time. */
@@ -50,6 +52,9 @@ export class Market {
   needlessHalts = 0;
   /** What the provider has calls left for: beside these it follows and sends what is under way. */
   callsFor: "all" | "deadlines" | "nothing" = "all";
+  /** What a wallet does, by what it does for escrows. */
+  featuresOf: (escrows: readonly WalletWork[], db: Database) => readonly WalletWork[] = (escrows) =>
+    escrows;
   #ids = 0;
 
   /** @param outputs - of each wallet, in coins of a million minor units */
@@ -181,14 +186,17 @@ export class Market {
         confirmed: async () => {},
         scriptsMissed: async () => {},
         view: this.#views[n % PAYERS.length] as OutputView,
-        works: escrowWorks({
-          ...{ ledger: db, source: SOURCE, wallets: WALLETS, vkey, deadlineProvider },
-          views: this.#others[n % PAYERS.length] as Map<string, OutputView>,
-          // Every wallet runs in turn.
-          wake: async () => {},
-          automatic: { payments: false, refunds: false },
-          chainTime: async (now) => now,
-        }),
+        works: this.featuresOf(
+          escrowWorks({
+            ...{ ledger: db, source: SOURCE, wallets: WALLETS, vkey, deadlineProvider },
+            views: this.#others[n % PAYERS.length] as Map<string, OutputView>,
+            // Every wallet runs in turn.
+            wake: async () => {},
+            automatic: { payments: false, refunds: false },
+            chainTime: async (now) => now,
+          }),
+          db,
+        ),
         keys: async () => keys,
         published: async () => new Map(),
         threshold: 1,
@@ -211,6 +219,11 @@ export class Market {
     if ("haltedUntil" in entry && entry.haltedUntil !== null && !this.#isSetBack)
       this.needlessHalts++;
     return entry;
+  }
+
+  /** The database, with nothing wrong. */
+  get db(): Database {
+    return this.#seen(turn, false);
   }
 
   #seen(step: Step, repeats: boolean): Database {

@@ -1,0 +1,126 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { runs } from "../support/effort.ts";
+import { payeeOf } from "./payments.ts";
+import { payeeOfStep } from "./steps.ts";
+import { DEEDS, type Deed, Story } from "./story.ts";
+import { isNeverSent, type OddTask, oddTasksOf } from "./throwing.ts";
+import type { World } from "./world.ts";
+
+beforeAll(() => {
+  for (const level of ["info", "warn", "error"] as const)
+    vi.spyOn(console, level).mockImplementation(() => {});
+});
+
+const NOTHING_WRONG = {
+  notDone: [],
+  paidWrongly: [],
+  paidTwice: [],
+  wrongSteps: [],
+  toldWrongly: [],
+};
+const INTERNAL = /An internal error stopped this task/;
+
+const deed = fc.tuple(fc.constantFrom(...DEEDS), fc.nat(1023)) satisfies fc.Arbitrary<Deed>;
+/** Deeds that mean the same however many tasks, steps and transactions there are. */
+const calmDeed = fc.tuple(
+  fc.constantFrom("ask", "step", "run", "run", "mine", "wait"),
+  fc.nat(1023),
+) satisfies fc.Arbitrary<Deed>;
+const outputs = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 6 });
+const seed = fc.nat();
+const some = (one: fc.Arbitrary<Deed>) => fc.array(one, { minLength: 5, maxLength: 30 });
+
+interface Row {
+  id: string;
+  state: string;
+  reason: string | null;
+  version: number;
+}
+
+const rowsOf = ({ database }: World, kind: "ordinary" | "odd") =>
+  database.all<Row>(
+    `SELECT * FROM (SELECT id, state, reason, 0 AS version FROM payment
+       UNION ALL SELECT id, state, reason, version FROM step)
+     WHERE id ${kind === "odd" ? "" : "NOT"} LIKE 'x%' ORDER BY id`,
+  );
+
+/** Plays a story, with odd tasks beside its own. @returns in which run each ordinary task was first sent */
+async function play(
+  story: Story,
+  deeds: readonly Deed[],
+  odd: readonly OddTask[],
+): Promise<ReadonlyMap<string, number>> {
+  const sentIn = new Map<string, number>();
+  let wallets = 0;
+  for (const [i, one] of deeds.entries()) {
+    for (const task of odd) if (task.at % deeds.length === i) story.world.askOdd(task);
+    await story.do(one);
+    if (one[0] !== "run") continue;
+    wallets++;
+    for (const { id, state } of rowsOf(story.world, "ordinary"))
+      if (state !== "Asked" && !sentIn.has(id)) sentIn.set(id, wallets);
+  }
+  return sentIn;
+}
+
+/** Lets all pauses of updates that throw a few times pass. */
+async function settle(world: World): Promise<void> {
+  for (let round = 0; round < 12; round++) {
+    world.pass(60_000);
+    world.ledger.mine();
+    await world.run();
+  }
+}
+
+/** Odd tasks that do not say why they are not done, or whose record is behind the chain. */
+function wronglyShown({ ledger, odd }: World, rows: readonly Row[]): Row[] {
+  return rows.filter(({ id, state, reason, version }) => {
+    const task = odd.get(id);
+    if (!task) return true;
+    const payee = task.work === "payment" ? payeeOf(id) : payeeOfStep({ id, version });
+    const paid = ledger.paidTo(payee);
+    if (isNeverSent(task)) {
+      const isSaid = task.isMute || INTERNAL.test(reason ?? "");
+      return paid !== 0 || !isSaid || state === "Done" || state === "UnderWay";
+    }
+    return state !== "Done" || paid !== 1;
+  });
+}
+
+describe("a wallet with tasks for which its features' own code throws", () => {
+  it("ends every other task as without them, whatever dies, is lost, late, evicted, undone or overtaken", async () => {
+    await fc.assert(
+      fc.asyncProperty(outputs, some(deed), seed, async (more, deeds, oddSeed) => {
+        const story = new Story([600, ...more]);
+        await play(story, deeds, oddTasksOf(oddSeed));
+        expect(await story.end()).toEqual(NOTHING_WRONG);
+      }),
+      runs(60, 2_000),
+    );
+  });
+
+  it("sends every other task at most one run later than without them, and says of each why it waits", async () => {
+    await fc.assert(
+      fc.asyncProperty(outputs, some(calmDeed), seed, async (more, deeds, oddSeed) => {
+        const without = new Story([600, ...more]);
+        const expected = await play(without, deeds, []);
+        const ends = await without.end();
+        const states = rowsOf(without.world, "ordinary").map(({ id, state }) => [id, state]);
+
+        const story = new Story([600, ...more]);
+        const sentIn = await play(story, deeds, oddTasksOf(oddSeed));
+        const wallets = deeds.filter(([kind]) => kind === "run").length;
+        const later = [...expected].filter(
+          ([id, run]) => run < wallets && (sentIn.get(id) ?? Number.POSITIVE_INFINITY) > run + 1,
+        );
+        expect(later).toEqual([]);
+        expect(await story.end()).toEqual(ends);
+        expect(rowsOf(story.world, "ordinary").map(({ id, state }) => [id, state])).toEqual(states);
+        await settle(story.world);
+        expect(wronglyShown(story.world, rowsOf(story.world, "odd"))).toEqual([]);
+      }),
+      runs(40, 2_000),
+    );
+  });
+});

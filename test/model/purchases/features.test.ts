@@ -1,0 +1,127 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { runs } from "../../support/effort.ts";
+import { sameEachTime } from "../same-each-time.ts";
+import { NEVER_SENT, type OddTask } from "../throwing.ts";
+import {
+  askFor,
+  askTransfer,
+  FEATURES,
+  type Feature,
+  featuresOf,
+  lateIn,
+  notSent,
+  shownOf,
+} from "./features.ts";
+import { Market } from "./market.ts";
+
+sameEachTime();
+
+const TRIES = 3;
+const BLOCK_MS = 20_000;
+const FUNDS = [[400, 90, 80, 70, 60, 5], [1], [1]];
+const STOPPED = /^An internal error stopped this task\. /;
+const NOT_RECORDED = /^An internal error keeps this record from showing /;
+
+/** A wallet with a task for which its feature throws, and others before and after it. */
+async function open(feature: Feature, odd: OddTask) {
+  const market = new Market(FUNDS);
+  const tasks = new Map<string, OddTask>();
+  market.featuresOf = featuresOf(tasks);
+  const first = await askTransfer(market.db, market.ledger.now);
+  const { id, task } = await askFor(feature, market);
+  tasks.set(task, { ...odd });
+  const transfers = [first, await askTransfer(market.db, market.ledger.now)];
+  await market.buy(0, 1);
+  const [{ id: purchase } = { id: "" }] = market.database.all<{ id: string }>(
+    "SELECT id FROM escrow WHERE side = 'purchase' AND id <> ? ORDER BY id DESC LIMIT 1",
+    id,
+  );
+  market.pass(1_100);
+  await market.run(0);
+  expect(notSent(market, transfers, purchase)).toEqual([]);
+  return { market, id };
+}
+
+const placed = (place: OddTask["place"], more: Partial<OddTask> = {}): OddTask => ({
+  ...{ work: "payment", place, isMute: false, times: 1, at: 0 },
+  ...more,
+});
+
+describe("a task for which its feature's own code throws before it is sent", () => {
+  it("fails alone, says so, and is tried again after growing pauses, in every feature", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...FEATURES),
+        fc.constantFrom(...NEVER_SENT),
+        async (feature, place) => {
+          const { market, id } = await open(feature, placed(place));
+          const pauses: number[] = [];
+          for (let tries = 1; tries <= TRIES; tries++) {
+            const { note, dueAt, failures } = shownOf(market, feature, id);
+            expect({ note, failures }).toEqual({
+              note: expect.stringMatching(STOPPED),
+              failures: tries,
+            });
+            pauses.push((dueAt ?? 0) - market.ledger.now);
+            market.pass((pauses.at(-1) ?? 0) + 1);
+            await market.run(0);
+          }
+          expect(new Set(pauses).size).toBe(TRIES);
+          expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
+        },
+      ),
+      runs(24, 300),
+    );
+  });
+
+  it("stops no other task when its record takes no failure either, in every feature", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...FEATURES),
+        fc.constantFrom(...NEVER_SENT),
+        async (feature, place) => {
+          const { market } = await open(feature, placed(place, { isMute: true }));
+          const transfer = await askTransfer(market.db, market.ledger.now);
+          market.pass(1_000);
+          await market.run(0);
+          expect(notSent(market, [transfer], "")).toEqual([]);
+        },
+      ),
+      runs(12, 300),
+    );
+  });
+});
+
+describe("a record for which its feature's own code throws after its transaction was sent", () => {
+  it("says so, and is written by a later run, in every feature", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...FEATURES),
+        fc.constantFrom("later", "laterRefused"),
+        fc.integer({ min: 1, max: 4 }),
+        async (feature, place, runsThatThrow) => {
+          // Each run asks twice: with the others, and alone.
+          const times = 2 * runsThatThrow;
+          const { market, id } = await open(feature, placed(place, { times }));
+          market.pass(BLOCK_MS);
+          market.ledger.mine();
+          await market.run(0);
+          const others = market.database.all("SELECT 1 FROM transfer WHERE state = 'Confirmed'");
+          expect(others.length).toBeGreaterThanOrEqual(place === "later" ? 2 : 0);
+          if (place === "later") expect(shownOf(market, feature, id).note).toMatch(NOT_RECORDED);
+          for (let round = 0; round <= times; round++) {
+            market.pass(6 * BLOCK_MS);
+            market.ledger.mine();
+            await market.run(0);
+          }
+          expect(lateIn(market)).toEqual([]);
+          expect(shownOf(market, feature, id)).toMatchObject({ isDone: true });
+          const unpaid = market.database.all("SELECT id FROM transfer WHERE state <> 'Confirmed'");
+          expect(unpaid).toEqual([]);
+        },
+      ),
+      runs(12, 300),
+    );
+  });
+});
