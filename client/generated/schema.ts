@@ -81,7 +81,7 @@ export interface paths {
          * Shows the metrics of the service, in the text form of OpenMetrics 1.0
          * @description For collectors such as Prometheus. Figures are of this moment; each is counted up to a bound, which its help text names. docs/operating.md lists them.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -103,7 +103,7 @@ export interface paths {
          * Shows what is left of the calls to a source's chain provider, by class
          * @description Sources with the same provider key share a budget. To look takes nothing of it, and asks the provider nothing.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["getProviderBudget"];
         put?: never;
@@ -130,7 +130,7 @@ export interface paths {
          *     * Without `cursorId` a page has the items whose stamp is `>=` `lastUpdate`: the items at that stamp come again, and with `limit` 1 a client stands still.
          *     * A page with the cursor item alone, or with none, is the end for now: ask again later, with the same values.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["diffPurchasesByOnChainStateOrResult"];
         put?: never;
@@ -157,7 +157,7 @@ export interface paths {
          *     * Without `cursorId` a page has the items whose stamp is `>=` `lastUpdate`: the items at that stamp come again, and with `limit` 1 a client stands still.
          *     * A page with the cursor item alone, or with none, is the end for now: ask again later, with the same values.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["diffPurchasesByNextAction"];
         put?: never;
@@ -184,7 +184,7 @@ export interface paths {
          *     * Without `cursorId` a page has the items whose stamp is `>=` `lastUpdate`: the items at that stamp come again, and with `limit` 1 a client stands still.
          *     * A page with the cursor item alone, or with none, is the end for now: ask again later, with the same values.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["diffPurchases"];
         put?: never;
@@ -204,7 +204,7 @@ export interface paths {
         };
         /**
          * Lists purchases, newest first
-         * @description Access: User.
+         * @description Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["listPurchases"];
         put?: never;
@@ -212,7 +212,7 @@ export interface paths {
          * Accepts a quote: a purchasing wallet locks its price
          * @description Every part of the quote is checked, the seller's signature too. The answer does not wait for the chain: the purchase moves once its lock is in a block.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `Amounts`: counts against the key's `spendingLimits`. `sellerVkey`: compared with what was quoted or registered (400); it decides nothing by itself. `buyerReturnAddress`: the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403), unless an Admin asks. `sellerReturnAddress`: compared with what was quoted or registered (400); it decides nothing by itself.
          */
         post: operations["createPurchase"];
         delete?: never;
@@ -230,7 +230,7 @@ export interface paths {
         };
         /**
          * Counts purchases
-         * @description Access: User.
+         * @description Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["countPurchases"];
         put?: never;
@@ -254,7 +254,7 @@ export interface paths {
          * Returns the purchase of an escrow's identifier, or those of many
          * @description With `blockchainIdentifier` the record itself, with `blockchainIdentifiers` a list, in their order.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["resolvePurchases"];
         delete?: never;
@@ -279,7 +279,7 @@ export interface paths {
          *     * Without `cursorId` a page has the items whose stamp is `>` `lastUpdate`: items that share that stamp with the last one seen are left out.
          *     * A page with the cursor item alone, or with none, is the end for now: ask again later, with the same values.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["diffPaymentsByOnChainStateOrResult"];
         put?: never;
@@ -306,7 +306,7 @@ export interface paths {
          *     * Without `cursorId` a page has the items whose stamp is `>` `lastUpdate`: items that share that stamp with the last one seen are left out.
          *     * A page with the cursor item alone, or with none, is the end for now: ask again later, with the same values.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["diffPaymentsByNextAction"];
         put?: never;
@@ -333,7 +333,7 @@ export interface paths {
          *     * Without `cursorId` a page has the items whose stamp is `>` `lastUpdate`: items that share that stamp with the last one seen are left out.
          *     * A page with the cursor item alone, or with none, is the end for now: ask again later, with the same values.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["diffPayments"];
         put?: never;
@@ -353,7 +353,7 @@ export interface paths {
         };
         /**
          * Lists payments, newest first
-         * @description Access: User.
+         * @description Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["listPayments"];
         put?: never;
@@ -361,7 +361,7 @@ export interface paths {
          * Quotes a job: signs its price and times for a buyer
          * @description The seller's wallet signs; nothing happens on the chain. The buyer's service verifies `blockchainIdentifier` and locks the funds, which moves the record.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `RequestedFunds`: terms for others: nothing leaves a wallet. `sellerReturnAddress`: the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403), unless an Admin asks.
          */
         post: operations["createPayment"];
         delete?: never;
@@ -379,7 +379,7 @@ export interface paths {
         };
         /**
          * Counts payments
-         * @description Access: User.
+         * @description Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["countPayments"];
         put?: never;
@@ -403,7 +403,7 @@ export interface paths {
          * Returns the payment of an escrow's identifier, or those of many
          * @description With `blockchainIdentifier` the record itself, with `blockchainIdentifiers` a list, in their order.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["resolvePayments"];
         delete?: never;
@@ -425,7 +425,7 @@ export interface paths {
          * Adds up what payments brought
          * @description An escrow counts at the block time of the transaction that ended it, one that is still open at that of its newest transaction, in the days and months of `timeZone`. A withdrawal counts with its price, a settled dispute with what each side received. An escrow whose funds are invalid does not count.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["sumPaymentIncome"];
         delete?: never;
@@ -447,7 +447,7 @@ export interface paths {
          * Adds up what purchases cost
          * @description An escrow counts at the block time of the transaction that ended it, one that is still open at that of its newest transaction, in the days and months of `timeZone`. A withdrawal counts with its price, a settled dispute with what each side received. An escrow whose funds are invalid does not count.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["sumPurchaseSpending"];
         delete?: never;
@@ -467,7 +467,7 @@ export interface paths {
          * Lists purchases as CSV, newest first
          * @description The records of `GET /purchase` with the same filters, a line each after a header (RFC 4180). `amount`, fees and lists of amounts are minor units, `wholeAmount` is exact too. Text that a spreadsheet would take for a formula begins with an apostrophe. When more records follow, the last line begins with `More follow` and `Link` names the next file.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["exportPurchases"];
         put?: never;
@@ -489,7 +489,7 @@ export interface paths {
          * Lists payments as CSV, newest first
          * @description The records of `GET /payment` with the same filters, a line each after a header (RFC 4180). `amount`, fees and lists of amounts are minor units, `wholeAmount` is exact too. Text that a spreadsheet would take for a formula begins with an apostrophe. When more records follow, the last line begins with `More follow` and `Link` names the next file.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["exportPayments"];
         put?: never;
@@ -513,7 +513,7 @@ export interface paths {
          * Builds the lock of a quote for a wallet that is not this service's
          * @description The wallet at `buyerAddress` signs the transaction and sends it within half an hour, before `payByTime`. No purchase is made: the payment moves when the lock is in a block.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `buyerAddress`: read from the ledger, where it is public.
          */
         post: operations["createUnsignedLock"];
         delete?: never;
@@ -535,7 +535,7 @@ export interface paths {
          * Checks a quote without accepting it, and says what it would cost
          * @description Takes what `POST /purchase` takes, and refuses what that refuses.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `Amounts`: counts against the key's `spendingLimits`. `sellerVkey`: compared with what was quoted or registered (400); it decides nothing by itself. `buyerReturnAddress`: the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403), unless an Admin asks. `sellerReturnAddress`: compared with what was quoted or registered (400); it decides nothing by itself.
          */
         post: operations["verifyPurchase"];
         delete?: never;
@@ -557,7 +557,7 @@ export interface paths {
          * Gives a purchase up before its funds are locked
          * @description Nothing is built for it any more, and what it cost its key is given back once it is sure that nothing was locked. A transaction that is on its way may still land: then the purchase goes on. Cancelling again changes nothing.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["cancelPurchase"];
         delete?: never;
@@ -579,7 +579,7 @@ export interface paths {
          * Has the result's hash written to the chain
          * @description Until 2 minutes before `submitResultTime`; once there is a result, another hash replaces it until `externalDisputeUnlockTime`. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["submitResult"];
         delete?: never;
@@ -601,7 +601,7 @@ export interface paths {
          * Gives the buyer the refund
          * @description On Web3ChainV1 it takes the result of a disputed escrow back: the buyer can collect from `submitResultTime`. On Web3ChainV2 the buyer can collect at once, whatever the state. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["authorizeRefund"];
         delete?: never;
@@ -623,7 +623,7 @@ export interface paths {
          * Pays the seller, now
          * @description It comes by itself once `unlockTime` is over, unless `AUTO_WITHDRAW_PAYMENTS` is off or it would cost more than it brings. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["withdrawPayment"];
         delete?: never;
@@ -645,7 +645,7 @@ export interface paths {
          * Asks for the money back, or disputes the result
          * @description Until 2 minutes before `unlockTime`. Without a result the refund can be collected from `submitResultTime`; with one, the escrow is disputed. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["requestRefund"];
         delete?: never;
@@ -667,7 +667,7 @@ export interface paths {
          * Collects the refund, now
          * @description It comes by itself once `submitResultTime` is over without a result, or the refund was authorised, unless `AUTO_WITHDRAW_REFUNDS` is off. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["withdrawRefund"];
         delete?: never;
@@ -689,7 +689,7 @@ export interface paths {
          * Takes a refund request back; on Web3ChainV2, has the seller paid
          * @description On Web3ChainV1 the escrow goes back to where it was. Web3ChainV2 has no way back: there a dispute is ended by authorising the withdrawal, **which is final**, and a request before the result cannot be cancelled. The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["cancelRefundRequest"];
         delete?: never;
@@ -711,7 +711,7 @@ export interface paths {
          * Clears the error of a payment, or has what failed tried again
          * @description A lock stays wanted when its error is cleared: `POST /purchase/cancel` gives it up. Nothing is tried again that could be paid twice.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["recoverPayment"];
         delete?: never;
@@ -733,7 +733,7 @@ export interface paths {
          * Has the step of a payment that failed, or that waits to be tried again, tried now
          * @description While nothing has failed it changes nothing. It is refused where the contract does not allow the step any more.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["retryPayment"];
         delete?: never;
@@ -755,7 +755,7 @@ export interface paths {
          * Clears the error of a purchase, or has what failed tried again
          * @description A lock stays wanted when its error is cleared: `POST /purchase/cancel` gives it up. Nothing is tried again that could be paid twice.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["recoverPurchase"];
         delete?: never;
@@ -777,7 +777,7 @@ export interface paths {
          * Has the step of a purchase that failed, or that waits to be tried again, tried now
          * @description While nothing has failed it changes nothing. It is refused where the contract does not allow the step any more.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["retryPurchase"];
         delete?: never;
@@ -795,7 +795,7 @@ export interface paths {
         };
         /**
          * Lists the steps of escrows that are waiting or under way, newest escrows first
-         * @description Access: User.
+         * @description Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["listTasks"];
         put?: never;
@@ -817,7 +817,7 @@ export interface paths {
          * Lists disputed payments and purchases, newest first
          * @description A key sees its own; Admins see all.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["listDisputes"];
         put?: never;
@@ -841,14 +841,14 @@ export interface paths {
          * Proposes how a dispute is settled
          * @description Answers what administrators sign: on Web3ChainV2 a `message`, on Web3ChainV1 a transaction, `unsignedTxCbor`, which is valid for a day; it can be made from 12 hours before `settleFrom` on. Another proposal for the same escrow takes the place of the first, whose signatures are of no use then.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["proposeSettlement"];
         /**
          * Takes a proposal back
          * @description Its signatures are of no use then, and what a wallet set aside for it is free. Asked again, it answers the same.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["withdrawSettlement"];
         options?: never;
@@ -869,7 +869,7 @@ export interface paths {
          * Hands in an administrator's signature of a proposal
          * @description Whoever hands it in: the signature is the proof. With enough of them a wallet of the service settles the dispute as soon as the contract allows it.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["signSettlement"];
         delete?: never;
@@ -891,7 +891,7 @@ export interface paths {
          * Tells an agent whether an administrator asks for the data of a disputed job
          * @description The administrator signs the canonical JSON of `action`, `blockchainIdentifier` and `validUntil`: keys in this order, without white space. It reveals nothing itself.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `walletAddress`: proved by a signature in the same request.
          */
         post: operations["verifyRevealData"];
         delete?: never;
@@ -909,7 +909,7 @@ export interface paths {
         };
         /**
          * Lists payment sources, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listPaymentSourcesExtended"];
         put?: never;
@@ -917,14 +917,14 @@ export interface paths {
          * Creates a payment source
          * @description Its contract is followed from its first transaction, or after the one given. A contract that is not named by address and policy is derived from its parameters, using a script from the provider.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["createPaymentSource"];
         /**
          * Removes a payment source
          * @description Its contract is no longer followed; its payments and purchases stay readable. Its provider key and its wallets' mnemonics are destroyed once every transaction of the wallets is final and none of its payments and purchases is unfinished. Until then adding a wallet again takes it back.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["deletePaymentSource"];
         options?: never;
@@ -933,7 +933,7 @@ export interface paths {
          * Updates a payment source
          * @description Omitted fields are kept. The history of an added wallet is backfilled.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         patch: operations["updatePaymentSource"];
         trace?: never;
@@ -947,7 +947,7 @@ export interface paths {
         };
         /**
          * Shows the newest reference script of a payment source
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["getReferenceScript"];
         put?: never;
@@ -955,14 +955,14 @@ export interface paths {
          * Publishes the script of a payment source's contract
          * @description A wallet of the source makes an output that carries the script. Transactions of the source's wallets read it from there: they are smaller and cost less. The deposit comes back when it is withdrawn.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["publishReferenceScript"];
         /**
          * Withdraws a published script
          * @description No transaction is made any more that reads it; it is spent once none that does waits for a block.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["withdrawReferenceScript"];
         options?: never;
@@ -981,7 +981,7 @@ export interface paths {
          * Lists the payment sources of the key's networks, newest first
          * @description A key that is bound to wallets is shown its wallets alone, and the sources that have one.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["listPaymentSources"];
         put?: never;
@@ -1001,7 +1001,7 @@ export interface paths {
         };
         /**
          * Lists the payment sources' wallets that the key may use, with what they hold, do and wait for, newest first
-         * @description Access: +PAY.
+         * @description Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `walletVkey`: narrows what the key reaches. `walletAddress`: narrows what the key reaches.
          */
         get: operations["listWallets"];
         put?: never;
@@ -1021,7 +1021,7 @@ export interface paths {
         };
         /**
          * Shows a wallet: what it holds, does and waits for, and what it lacks
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["getWallet"];
         put?: never;
@@ -1029,7 +1029,7 @@ export interface paths {
          * Makes a new wallet, or adds a wallet to a payment source
          * @description Without `paymentSourceId` a new wallet is answered and stored nowhere. With it the new wallet, or the one whose words are sent, is managed from now on: its words are sealed, and its history is read.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["createWallet"];
         delete?: never;
@@ -1039,7 +1039,7 @@ export interface paths {
          * Changes what a wallet does, where its refunds or revenue are sent, or its note
          * @description What is left out is kept.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         patch: operations["updateWallet"];
         trace?: never;
@@ -1053,7 +1053,7 @@ export interface paths {
         };
         /**
          * Lists the transactions of the wallets, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listWalletTransactions"];
         put?: never;
@@ -1073,18 +1073,18 @@ export interface paths {
         };
         /**
          * Lists the rules that watch wallet balances, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listLowBalanceRules"];
         put?: never;
         /**
          * Creates a rule: a WALLET_LOW_BALANCE event each time a balance falls below it
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["createLowBalanceRule"];
         /**
          * Deletes a rule
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["deleteLowBalanceRule"];
         options?: never;
@@ -1093,7 +1093,7 @@ export interface paths {
          * Changes a rule
          * @description Omitted fields are kept. The next check evaluates the balance anew.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         patch: operations["updateLowBalanceRule"];
         trace?: never;
@@ -1107,7 +1107,7 @@ export interface paths {
         };
         /**
          * Lists the payments out of managed wallets, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listTransfers"];
         put?: never;
@@ -1115,7 +1115,7 @@ export interface paths {
          * Pays from a managed wallet to an address
          * @description The wallet's transaction follows; GET shows the progress.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["transferFunds"];
         delete?: never;
@@ -1133,7 +1133,7 @@ export interface paths {
         };
         /**
          * Lists the rules by which wallets are topped up, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listTopUpRules"];
         put?: never;
@@ -1141,14 +1141,14 @@ export interface paths {
          * Has a wallet topped up by the Funding wallet of its payment source
          * @description Balances are checked every five minutes. GET /wallet/transfer-funds lists the top-ups; FUND_DISTRIBUTION events tell of them.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["createTopUpRule"];
         /**
          * Deletes a rule by which a wallet is topped up
          * @description A top-up that is under way goes on.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["deleteTopUpRule"];
         options?: never;
@@ -1157,7 +1157,7 @@ export interface paths {
          * Changes a rule by which a wallet is topped up
          * @description Omitted fields are kept.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         patch: operations["updateTopUpRule"];
         trace?: never;
@@ -1171,18 +1171,18 @@ export interface paths {
         };
         /**
          * Lists API keys, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listApiKeys"];
         put?: never;
         /**
          * Creates a new API key
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["createApiKey"];
         /**
          * Revokes an API key permanently and hides it
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["deleteApiKey"];
         options?: never;
@@ -1191,7 +1191,7 @@ export interface paths {
          * Changes an API key
          * @description Omitted fields are kept. A change takes effect everywhere within ten seconds.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         patch: operations["updateApiKey"];
         trace?: never;
@@ -1205,7 +1205,7 @@ export interface paths {
         };
         /**
          * Shows the API key of the request, with the credits it has used
-         * @description Access: User.
+         * @description Access: User. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         get: operations["getApiKeyStatus"];
         put?: never;
@@ -1225,7 +1225,7 @@ export interface paths {
         };
         /**
          * Lists what was changed through the API, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listAuditEntries"];
         put?: never;
@@ -1254,7 +1254,7 @@ export interface paths {
          *     * Without `cursorId` a page has the items whose stamp is `>=` `statusUpdatedAfter`: the items at that stamp come again, and with `limit` 1 a client stands still.
          *     * A page with the cursor item alone, or with none, is the end for now: ask again later, with the same values.
          *
-         *     Access: User.
+         *     Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         post: operations["diffRegistryEntries"];
         delete?: never;
@@ -1272,7 +1272,7 @@ export interface paths {
         };
         /**
          * Returns an agent's entry and the wallet that is paid
-         * @description Access: User.
+         * @description Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         get: operations["getPaymentInformation"];
         put?: never;
@@ -1292,7 +1292,7 @@ export interface paths {
         };
         /**
          * Returns the agents whose tokens a managed wallet holds
-         * @description Access: User.
+         * @description Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`. `walletVKey`: read from the ledger, where it is public. `walletVkey`: read from the ledger, where it is public.
          */
         get: operations["listWalletAgents"];
         put?: never;
@@ -1312,7 +1312,7 @@ export interface paths {
         };
         /**
          * Returns an agent in its token's own words
-         * @description Access: User.
+         * @description Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         get: operations["getAgentMetadata"];
         put?: never;
@@ -1334,7 +1334,7 @@ export interface paths {
         put?: never;
         /**
          * Lists registry entries, newest first
-         * @description Access: User.
+         * @description Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         post: operations["listRegistryEntries"];
         delete?: never;
@@ -1356,7 +1356,7 @@ export interface paths {
          * Finds registry entries by a part of their text, newest first
          * @description The index follows the entries by a minute at most.
          *
-         *     Access: User.
+         *     Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         post: operations["searchRegistryEntries"];
         delete?: never;
@@ -1374,7 +1374,7 @@ export interface paths {
         };
         /**
          * Lists the capabilities that agents offer now, in descending order of id
-         * @description Access: User.
+         * @description Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         get: operations["listCapabilities"];
         put?: never;
@@ -1394,7 +1394,7 @@ export interface paths {
         };
         /**
          * Lists the agents that were registered here, newest first
-         * @description Access: User.
+         * @description Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["listAgents"];
         put?: never;
@@ -1402,14 +1402,14 @@ export interface paths {
          * Registers an agent
          * @description Its token is minted on the chain afterwards; GET shows the progress.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `sellingWalletVkey`: a wallet that the key may use; any other is unknown (404). `recipientWalletAddress`: the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403), unless an Admin asks. `sendFundingMinorUnit`: counts against the key's `spendingLimits`.
          */
         post: operations["registerAgent"];
         /**
          * Deregisters an agent, or removes its record
          * @description With agentIdentifier and network its token is burned on the chain afterwards; with id alone its record is permanently removed.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         delete: operations["deregisterAgent"];
         options?: never;
@@ -1433,7 +1433,7 @@ export interface paths {
          *
          *     Another name of `DELETE /registry`, which new clients use.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["deregisterAgentByPost"];
         delete?: never;
@@ -1451,7 +1451,7 @@ export interface paths {
         };
         /**
          * Lists the inbox agents that were registered here, newest first
-         * @description Access: User.
+         * @description Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["listInboxAgents"];
         put?: never;
@@ -1459,14 +1459,14 @@ export interface paths {
          * Registers an inbox agent
          * @description Its token is minted on the chain afterwards; GET shows the progress.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `sellingWalletVkey`: a wallet that the key may use; any other is unknown (404). `recipientWalletAddress`: the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403), unless an Admin asks. `sendFundingMinorUnit`: counts against the key's `spendingLimits`.
          */
         post: operations["registerInboxAgent"];
         /**
          * Permanently removes the record of an inbox agent
          * @description Only if its registration failed or its deregistration is confirmed.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["deleteInboxAgent"];
         options?: never;
@@ -1487,7 +1487,7 @@ export interface paths {
          * Deregisters an inbox agent
          * @description Its token is burned on the chain afterwards.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["deregisterInboxAgent"];
         delete?: never;
@@ -1508,7 +1508,7 @@ export interface paths {
          * @deprecated
          * @description Another name of `GET /inbox-agents`, which new clients use.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["listInboxAgentsAlias"];
         put?: never;
@@ -1519,7 +1519,7 @@ export interface paths {
          *
          *     Another name of `POST /inbox-agents`, which new clients use.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `sellingWalletVkey`: a wallet that the key may use; any other is unknown (404). `recipientWalletAddress`: the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403), unless an Admin asks. `sendFundingMinorUnit`: counts against the key's `spendingLimits`.
          */
         post: operations["registerInboxAgentAlias"];
         /**
@@ -1529,7 +1529,7 @@ export interface paths {
          *
          *     Another name of `DELETE /inbox-agents`, which new clients use.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["deleteInboxAgentAlias"];
         options?: never;
@@ -1553,7 +1553,7 @@ export interface paths {
          *
          *     Another name of `POST /inbox-agents/deregister`, which new clients use.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         post: operations["deregisterInboxAgentAlias"];
         delete?: never;
@@ -1575,7 +1575,7 @@ export interface paths {
          * Verifies an inbox registration anew
          * @description An invalid one becomes pending first. A provider that does not answer in six seconds changes nothing. The credit is charged before the provider is asked.
          *
-         *     Access: User.
+         *     Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         post: operations["refreshInboxRegistration"];
         delete?: never;
@@ -1595,7 +1595,7 @@ export interface paths {
         put?: never;
         /**
          * Lists inbox registrations, newest first
-         * @description Access: User.
+         * @description Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         post: operations["listInboxRegistrations"];
         delete?: never;
@@ -1615,7 +1615,7 @@ export interface paths {
         put?: never;
         /**
          * Searches inbox registrations, newest first
-         * @description Access: User.
+         * @description Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         post: operations["searchInboxRegistrations"];
         delete?: never;
@@ -1642,7 +1642,7 @@ export interface paths {
          *     * Without `cursorId` a page has the items whose stamp is `>=` `statusUpdatedAfter`: the items at that stamp come again, and with `limit` 1 a client stands still.
          *     * A page with the cursor item alone, or with none, is the end for now: ask again later, with the same values.
          *
-         *     Access: User.
+         *     Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         post: operations["diffInboxRegistrations"];
         delete?: never;
@@ -1660,7 +1660,7 @@ export interface paths {
         };
         /**
          * Lists registry sources, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listRegistrySources"];
         put?: never;
@@ -1668,14 +1668,14 @@ export interface paths {
          * Creates a registry source
          * @description Its minting policy is followed from its first transaction.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["createRegistrySource"];
         /**
          * Removes a registry source
          * @description Its sync stops at once and its provider key is destroyed. Its entries become `Deregistered`, and are hidden after thirty days.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["deleteRegistrySource"];
         options?: never;
@@ -1684,7 +1684,7 @@ export interface paths {
          * Updates a registry source
          * @description What is left out is kept.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         patch: operations["updateRegistrySource"];
         trace?: never;
@@ -1700,7 +1700,7 @@ export interface paths {
          * Lists webhook endpoints, newest first
          * @description Those created by the API key; an Admin sees all.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         get: operations["listWebhooks"];
         put?: never;
@@ -1708,12 +1708,12 @@ export interface paths {
          * Creates a webhook endpoint
          * @description Only this answer contains the secret that verifies deliveries.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         post: operations["createWebhook"];
         /**
          * Deletes a webhook endpoint and its delivery log
-         * @description Access: +PAY.
+         * @description Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         delete: operations["deleteWebhook"];
         options?: never;
@@ -1722,7 +1722,7 @@ export interface paths {
          * Updates a webhook endpoint
          * @description Omitted fields are kept. `isActive: true` re-enables a disabled endpoint.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         patch: operations["updateWebhook"];
         trace?: never;
@@ -1738,7 +1738,7 @@ export interface paths {
         put?: never;
         /**
          * Sends a test event to a webhook endpoint
-         * @description Access: +PAY.
+         * @description Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         post: operations["testWebhook"];
         delete?: never;
@@ -1760,7 +1760,7 @@ export interface paths {
          * Gives a webhook endpoint a new signing secret
          * @description Deliveries carry two signatures while the previous secret is still valid.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1780,7 +1780,7 @@ export interface paths {
          * Lists the deliveries of a webhook endpoint or about a record, newest event first
          * @description Deliveries are kept for 30 days. An unknown webhook or record has none. About a record there are those of all webhooks that the API key made, for an Admin those of all.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -1804,7 +1804,7 @@ export interface paths {
          * Delivers events again, under the same ids
          * @description One delivery by `id`, or up to 1,000 of a time span, oldest first; by default those that failed or were cancelled. A repeated call continues with the next of those; successes are resent again, so page through them by `since` and `until`.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         post: operations["replayWebhookDeliveries"];
         delete?: never;
@@ -1826,7 +1826,7 @@ export interface paths {
          * Migrates worker bots to a version
          * @description Moves up to 10,000 bots that are not archived. Running it again moves the rest: bots that failed, or that an interrupted run did not reach. `meta.pagination` is that of `failures`.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["migrateWorkerBots"];
         delete?: never;
@@ -1844,7 +1844,7 @@ export interface paths {
         };
         /**
          * Lists what migrations did to each bot, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listWorkerBotMoves"];
         put?: never;
@@ -1864,18 +1864,18 @@ export interface paths {
         };
         /**
          * Lists worker bots, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listWorkerBots"];
         put?: never;
         /**
          * Creates a worker bot
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["createWorkerBot"];
         /**
          * Archives a worker bot, which migrations then no longer move
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["archiveWorkerBot"];
         options?: never;
@@ -1892,18 +1892,18 @@ export interface paths {
         };
         /**
          * Lists versions, by id descending
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listWorkerBotVersions"];
         put?: never;
         /**
          * Creates a version that bots can run
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["createWorkerBotVersion"];
         /**
          * Archives a version, which bots can then no longer be moved to
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["archiveWorkerBotVersion"];
         options?: never;
@@ -1922,7 +1922,7 @@ export interface paths {
          * Lists the invoices of a month, newest first
          * @description A key that is no Admin sees the invoices that it asked for itself.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         get: operations["listMonthlyInvoices"];
         put?: never;
@@ -1930,7 +1930,7 @@ export interface paths {
          * Generates the invoice of a buyer wallet for a month
          * @description Only the owner of the buyer wallet gets it: it signs the request. Asked again, the same PDF comes back, unless something changed: then a new revision, with the cancellation of the one before, when the API key is the one that asked for it or an Admin's.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `walletAddress`: proved by a signature in the same request. `buyerWalletVkey`: proved by a signature in the same request. `sellerWalletVkey`: a wallet that the key may use; any other is unknown (404).
          */
         post: operations["createMonthlyInvoice"];
         delete?: never;
@@ -1950,7 +1950,7 @@ export interface paths {
         put?: never;
         /**
          * Generates an invoice for the operator's own books, without the buyer's signature
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["createInternalMonthlyInvoice"];
         delete?: never;
@@ -1968,7 +1968,7 @@ export interface paths {
         };
         /**
          * Lists payments of a month that are on no invoice, newest first
-         * @description Access: +PAY.
+         * @description Access: +PAY. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist. `buyerWalletVkey`: narrows what the key reaches.
          */
         get: operations["listUninvoicedPayments"];
         put?: never;
@@ -1988,13 +1988,13 @@ export interface paths {
         };
         /**
          * Lists the stored end-of-month rates of a month
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listInvoiceRates"];
         put?: never;
         /**
          * Stores the end-of-month rate of a unit, in place of an earlier one
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["storeInvoiceRate"];
         delete?: never;
@@ -2012,7 +2012,7 @@ export interface paths {
         };
         /**
          * Lists the unspent outputs of an address
-         * @description Access: User.
+         * @description Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`. `address`: read from the ledger, where it is public.
          */
         get: operations["listUnspentOutputs"];
         put?: never;
@@ -2032,7 +2032,7 @@ export interface paths {
         };
         /**
          * Shows what an address holds
-         * @description Access: User.
+         * @description Access: User. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`. `address`: read from the ledger, where it is public.
          */
         get: operations["getBalance"];
         put?: never;
@@ -2054,18 +2054,18 @@ export interface paths {
          * Lists what units are called, and how many decimals they have
          * @description The native coin first, then the tokens of which an Admin said it.
          *
-         *     Access: User.
+         *     Access: User. Scope: public. The same for every key.
          */
         get: operations["listUnits"];
         put?: never;
         /**
          * Says what a token is called, and how many decimals it has
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["saveUnit"];
         /**
          * Forgets what a token is called
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         delete: operations["deleteUnit"];
         options?: never;
@@ -2084,7 +2084,7 @@ export interface paths {
          * Shows what each way to pay still needs on a network
          * @description `PurchaseSources` are the payment sources whose agents can be bought: `isPurchaseReady` says whether now.
          *
-         *     Access: User.
+         *     Access: User. Scope: wallets. Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.
          */
         get: operations["getRailReadiness"];
         put?: never;
@@ -2108,7 +2108,7 @@ export interface paths {
          * Settles a buyer's payment on the chain for a registered resource
          * @description Idempotent per payment payload: the same payload again answers with the first settlement and `replay: true`. A transaction not mined in time answers `settlement_pending` with its hash and Retry-After.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too. `paymentPayload`: proved by a signature in the same request.
          */
         post: operations["settleX402Payment"];
         delete?: never;
@@ -2128,7 +2128,7 @@ export interface paths {
         put?: never;
         /**
          * Tells whether a buyer's payment would settle
-         * @description Access: +PAY.
+         * @description Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too. `paymentPayload`: proved by a signature in the same request.
          */
         post: operations["verifyX402Payment"];
         delete?: never;
@@ -2148,7 +2148,7 @@ export interface paths {
          * Lists x402 payment attempts with their settlement, newest first
          * @description A key that is no Admin sees its own.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too. `paymentPayloadHash`: narrows what the key reaches.
          */
         get: operations["listX402PaymentAttempts"];
         put?: never;
@@ -2170,7 +2170,7 @@ export interface paths {
          * Lists settlements, newest first
          * @description A key that is not an Admin's sees those of its own attempts.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         get: operations["listX402Settlements"];
         put?: never;
@@ -2192,15 +2192,15 @@ export interface paths {
          * Lists registered resources, newest first
          * @description A key that is no Admin sees its own.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         get: operations["listX402PaymentSources"];
         put?: never;
         /**
          * Registers a paid resource
-         * @description `requirements` is what a buyer must accept.
+         * @description `requirements` is what a buyer must accept. `Warnings` says when the token's EIP-712 domain is not the one of `extra`: payments by EIP-3009 would fail.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too. `amount`: terms for others: nothing leaves a wallet. `payTo`: terms for others: nothing leaves a wallet.
          */
         post: operations["createX402PaymentSource"];
         delete?: never;
@@ -2218,7 +2218,7 @@ export interface paths {
         };
         /**
          * Lists the EVM chains configured for the x402 rail
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listX402Networks"];
         put?: never;
@@ -2226,7 +2226,7 @@ export interface paths {
          * Creates or updates an EVM chain configuration, keyed by its CAIP-2 id
          * @description `displayName` and `rpcUrl` are required on creation; later, omitted fields are kept and null clears.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["saveX402Network"];
         delete?: never;
@@ -2244,7 +2244,7 @@ export interface paths {
         };
         /**
          * Lists the enabled EVM chains that the key may use
-         * @description Access: +PAY.
+         * @description Access: +PAY. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         get: operations["listAvailableX402Networks"];
         put?: never;
@@ -2266,7 +2266,7 @@ export interface paths {
          * Lists managed EVM wallets, newest first
          * @description A key that is not an Admin's sees those it created.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         get: operations["listX402Wallets"];
         put?: never;
@@ -2274,7 +2274,7 @@ export interface paths {
          * Creates or imports a managed EVM wallet
          * @description The key of a new wallet is shown here and never again.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         post: operations["createX402Wallet"];
         delete?: never;
@@ -2294,7 +2294,7 @@ export interface paths {
          * Shows what managed EVM wallets hold, newest wallet first
          * @description The wallets of `GET /x402/wallets`, as their networks' RPC nodes tell at most 30 seconds ago. A node that cannot be read is said of its wallets alone.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too.
          */
         get: operations["listX402WalletBalances"];
         put?: never;
@@ -2314,7 +2314,7 @@ export interface paths {
         };
         /**
          * Lists the rules that watch wallet balances, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listX402BalanceRules"];
         put?: never;
@@ -2322,7 +2322,7 @@ export interface paths {
          * Creates or changes the rule for a wallet and an asset
          * @description A balance that falls below the threshold causes one X402_WALLET_LOW_BALANCE event.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["saveX402BalanceRule"];
         delete?: never;
@@ -2344,7 +2344,7 @@ export interface paths {
          * Signs a payment for a resource, within the key's budget
          * @description Needs an Idempotency-Key or a `paymentIdentifier`: the same request again gets the same signature. Of `accepts`, the first terms that the wallet can sign for and a budget covers are used, whatever the wallet's balance; its owner and Admins need no budget for a token, but are limited by one they have. A payment of more than 16 KiB is refused: it would not fit into a header. `xPaymentHeader` goes into the header PAYMENT-SIGNATURE; the resource is not fetched here.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too. `evmWalletId`: counts against the key's x402 budget of the wallet (402). `paymentRequired`: counts against the key's x402 budget of the wallet (402).
          */
         post: operations["payX402Resource"];
         delete?: never;
@@ -2362,7 +2362,7 @@ export interface paths {
         };
         /**
          * Lists budgets, newest first
-         * @description Access: Admin.
+         * @description Access: Admin. Scope: admin. Everything, for Admins.
          */
         get: operations["listX402Budgets"];
         put?: never;
@@ -2370,7 +2370,7 @@ export interface paths {
          * Sets what a key may still pay from a wallet in a token
          * @description `spentAmount` is kept.
          *
-         *     Access: Admin.
+         *     Access: Admin. Scope: admin. Everything, for Admins.
          */
         post: operations["saveX402Budget"];
         delete?: never;
@@ -2388,7 +2388,7 @@ export interface paths {
         };
         /**
          * Lists the kinds of payment that are settled here
-         * @description Access: +PAY.
+         * @description Access: +PAY. Scope: network. Data of the ledger: a key reaches the networks of its `networkLimit`.
          */
         get: operations["listX402FacilitatorKinds"];
         put?: never;
@@ -2412,7 +2412,7 @@ export interface paths {
          * Tells whether a payment would settle
          * @description Leaves an attempt `InboundVerify` in GET /x402/payments, unless the body is no payment or its network cannot settle.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too. `paymentPayload`: proved by a signature in the same request. `paymentRequirements`: terms for others: nothing leaves a wallet.
          */
         post: operations["verifyAsX402Facilitator"];
         delete?: never;
@@ -2434,7 +2434,7 @@ export interface paths {
          * Settles a payment
          * @description Success is reported once per payment: a repeat answers `duplicate_settlement` with the hash and leaves an attempt `Replayed`, so that one payment never pays for two answers of a resource server. A transaction not mined in time answers `settlement_pending` with its hash and Retry-After.
          *
-         *     Access: +PAY.
+         *     Access: +PAY. Scope: owner. Data of the API key that created it, which Admins reach too. `paymentPayload`: proved by a signature in the same request. `paymentRequirements`: terms for others: nothing leaves a wallet.
          */
         post: operations["settleAsX402Facilitator"];
         delete?: never;
@@ -2942,8 +2942,8 @@ export interface components {
             updatedAt: string;
             /** @description When the chain was last looked at for it; null before. */
             lastCheckedAt: string | null;
-            /** @description Policy id and asset name, in hex; null before it is minted. */
-            agentIdentifier: string | null;
+            /** @description Policy id and asset name, in hex; empty before it is minted. */
+            agentIdentifier: string;
             /** @description Native coin that goes with the token, in minor units; null: as little as it may. */
             sendFundingMinorUnit: string | null;
             /** @description The selling wallet that pays for it. */
@@ -3367,7 +3367,7 @@ export interface components {
             /** @description Ids of the only wallets that the key may use; null: any. An Admin is not limited. */
             walletLimit?: string[] | null;
             /** @description What the key's purchases may cost in all; a unit that is not listed cannot be spent. Null: no limit. An Admin is not limited. */
-            spendingLimits?: components["schemas"]["SpendingLimit"][] | null;
+            spendingLimits?: components["schemas"]["NewSpendingLimit"][] | null;
             /** @description Addresses to which the key may turn revenue and refunds, beside the wallets' own; by default none. */
             returnAddresses?: string[];
         };
@@ -3411,7 +3411,7 @@ export interface components {
             Invoice?: {
                 /**
                  * Format: printed-text
-                 * @description Put before an item's name.
+                 * @description Put before an item's name; the empty text puts nothing there.
                  * @default Agent:
                  */
                 itemNamePrefix?: string;
@@ -3510,7 +3510,7 @@ export interface components {
              * @description Tells a success from an error.
              * @constant
              */
-            status: "Success";
+            status: "success";
             /** @description The answer. */
             data: {
                 /** @description PDF in base64. */
@@ -3563,7 +3563,7 @@ export interface components {
         CreateMonthlyInvoiceRequest: {
             /**
              * Format: wallet-signature
-             * @description COSE_Sign1 (CIP-30 signData) or a bare ed25519 signature, in hex.
+             * @description COSE_Sign1 of the message or of its blake2b-224 (CIP-30 signData, CIP-8), or a bare ed25519 signature of the message, in hex.
              */
             signature: string;
             /** @description COSE_Key or a bare ed25519 public key, in hex. */
@@ -3608,7 +3608,7 @@ export interface components {
             Invoice?: {
                 /**
                  * Format: printed-text
-                 * @description Put before an item's name.
+                 * @description Put before an item's name; the empty text puts nothing there.
                  * @default Agent:
                  */
                 itemNamePrefix?: string;
@@ -4053,7 +4053,7 @@ export interface components {
              */
             status: "success";
             /** @description The answer. */
-            data: components["schemas"]["X402PaymentSource"];
+            data: components["schemas"]["X402NewPaymentSource"];
         };
         CreateX402WalletRequest: {
             /** @description EVM chain, as a CAIP-2 id. */
@@ -4606,7 +4606,7 @@ export interface components {
              * @description Tells a success from an error.
              * @constant
              */
-            status: "Success";
+            status: "success";
             /** @description The answer. */
             data: {
                 /** @description The payments. */
@@ -4630,7 +4630,7 @@ export interface components {
              * @description Tells a success from an error.
              * @constant
              */
-            status: "Success";
+            status: "success";
             /** @description The answer. */
             data: {
                 /** @description The payments. */
@@ -4838,6 +4838,21 @@ export interface components {
             /** @description The record as GET showed it at that moment. */
             data: components["schemas"]["DisabledWebhook"];
         };
+        /** @description What an agent charges. An agent that is sold only over x402 has the price and the asset of its first chain that is not free. */
+        EntryPricing: {
+            /** @description How the agent is paid. */
+            pricingType: components["schemas"]["PricingType"];
+            /** @description The price. */
+            FixedPricing: {
+                /** @description The price: all of these amounts; empty unless it is fixed. */
+                Amounts: {
+                    /** @description Minor units of `unit`. */
+                    amount: string;
+                    /** @description Empty for the native coin, else policy id and asset name in hex. */
+                    unit: string;
+                }[];
+            };
+        };
         /** @description The registry that an entry was found in. */
         EntryRegistrySource: {
             /** @description Id of the registry source. */
@@ -4870,24 +4885,6 @@ export interface components {
             mimeType: string;
             /** @description Where it is. */
             url: string;
-        };
-        /** @description A price that is known before. */
-        FixedPricing: {
-            /**
-             * @description How the agent is paid.
-             * @constant
-             */
-            pricingType: "Fixed";
-            /** @description The price. */
-            FixedPricing: {
-                /** @description The price: all of these amounts. */
-                Amounts: {
-                    /** @description Minor units of `unit`. */
-                    amount: string;
-                    /** @description Empty for the native coin, else policy id and asset name in hex. */
-                    unit: string;
-                }[];
-            };
         };
         /** @description A payment source whose contract is named. */
         FollowedContract: {
@@ -5239,8 +5236,8 @@ export interface components {
             updatedAt: string;
             /** @description When the chain was last looked at for it; null before. */
             lastCheckedAt: string | null;
-            /** @description Policy id and asset name, in hex; null before it is minted. */
-            agentIdentifier: string | null;
+            /** @description Policy id and asset name, in hex; empty before it is minted. */
+            agentIdentifier: string;
             /** @description Native coin that goes with the token, in minor units; null: as little as it may. */
             sendFundingMinorUnit: string | null;
             /** @description The selling wallet that pays for it. */
@@ -6083,6 +6080,10 @@ export interface components {
             vatTotal: string;
             /** @description Sum with VAT, as decimal text. */
             grossTotal: string;
+            /** @description What was paid less `grossTotal`, from rounding; may be negative, as decimal text. */
+            roundingAmount: string;
+            /** @description What was paid on the chain, as decimal text. */
+            paidTotal: string;
             /** @description Who sells. */
             Seller: components["schemas"]["Party"];
             /** @description Who buys. */
@@ -6284,6 +6285,15 @@ export interface components {
             /** @description What is allowed but not advisable. */
             Warnings: string[];
         };
+        /** @description What a key may spend of one unit on one network. */
+        NewSpendingLimit: {
+            /** @description Network of the ledger. */
+            network: components["schemas"]["Network"];
+            /** @description Empty for the native coin, else policy id and asset name in hex. */
+            unit: string;
+            /** @description Minor units of `unit`, for all purchases together. */
+            amount: string;
+        };
         /** @description A wallet that the service will manage. */
         NewWallet: {
             /**
@@ -6360,11 +6370,6 @@ export interface components {
          * @enum {string}
          */
         Order: "Asc" | "Desc";
-        /** @description No price, or one that the agent names for each job. */
-        OtherPricing: {
-            /** @description How the agent is paid. */
-            pricingType: components["schemas"]["OtherPricingType"];
-        };
         /**
          * @description How an agent is paid that names no price beforehand.
          * @enum {string}
@@ -6393,7 +6398,7 @@ export interface components {
             /** @description The `cursorId` of the next page; null: this is the last. */
             nextCursor: string | null;
         };
-        /** @description A side of an invoice. */
+        /** @description A side of an invoice. A blank text in a field that may be left out counts as left out. */
         Party: {
             /**
              * Format: printed-text
@@ -6904,7 +6909,7 @@ export interface components {
             /** @description What the agent can do; null when it names nothing. */
             Capability: components["schemas"]["Capability"] | null;
             /** @description What the agent charges. */
-            AgentPricing: components["schemas"]["FixedPricing"] | components["schemas"]["OtherPricing"];
+            AgentPricing: components["schemas"]["EntryPricing"];
             /** @description Results that it shows as examples. */
             ExampleOutput: components["schemas"]["ExampleOutput"][];
             /** @description The wallet that holds the agent's token, and is paid. */
@@ -7008,11 +7013,11 @@ export interface components {
             AdminWallets: components["schemas"]["AdminWallet"][];
             /** @description Fee of the contract, in thousandths of the price. */
             feeRatePermille: number;
-            /** @description Who gets the fee; null where the contract takes none. */
+            /** @description Who gets the fee. */
             FeeReceiverNetworkWallet: {
-                /** @description Address of the receiver, in bech32. */
+                /** @description Address of the receiver, in bech32; empty where the contract takes no fee. */
                 walletAddress: string;
-            } | null;
+            };
             /** @description Administrators who must sign to settle a dispute; null where it is not known. */
             requiredAdminSignatures: number | null;
             /** @description Milliseconds that a side waits between two of its steps. */
@@ -7023,8 +7028,8 @@ export interface components {
             autoWithdrawPayments: boolean | null;
             /** @description Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says. */
             autoWithdrawRefunds: boolean | null;
-            /** @description Hash of the last transaction that was read; null before the first. */
-            lastIdentifierChecked: string | null;
+            /** @description Hash of the last transaction that was read; empty before the first. */
+            lastIdentifierChecked: string;
             /** @description Wallets that lock funds for purchases. */
             PurchasingWallets: components["schemas"]["ManagedWallet"][];
             /** @description Wallets that are paid. */
@@ -7151,7 +7156,7 @@ export interface components {
             Warnings: string[];
         };
         /**
-         * @description What an agent is paid through; `None` when it is free.
+         * @description What an agent is paid through; `None` when it is free, or sold on other chains only.
          * @enum {string}
          */
         PaymentType: "Web3ChainV1" | "Web3ChainV2" | "None";
@@ -7271,11 +7276,11 @@ export interface components {
             AdminWallets: components["schemas"]["AdminWallet"][];
             /** @description Fee of the contract, in thousandths of the price. */
             feeRatePermille: number;
-            /** @description Who gets the fee; null where the contract takes none. */
+            /** @description Who gets the fee. */
             FeeReceiverNetworkWallet: {
-                /** @description Address of the receiver, in bech32. */
+                /** @description Address of the receiver, in bech32; empty where the contract takes no fee. */
                 walletAddress: string;
-            } | null;
+            };
             /** @description Administrators who must sign to settle a dispute; null where it is not known. */
             requiredAdminSignatures: number | null;
             /** @description Milliseconds that a side waits between two of its steps. */
@@ -7286,8 +7291,8 @@ export interface components {
             autoWithdrawPayments: boolean | null;
             /** @description Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says. */
             autoWithdrawRefunds: boolean | null;
-            /** @description Hash of the last transaction that was read; null before the first. */
-            lastIdentifierChecked: string | null;
+            /** @description Hash of the last transaction that was read; empty before the first. */
+            lastIdentifierChecked: string;
             /** @description Wallets that lock funds for purchases. */
             PurchasingWallets: components["schemas"]["ManagedWallet"][];
             /** @description Wallets that are paid. */
@@ -8193,12 +8198,12 @@ export interface components {
             /** @description Payment key hash of the managed selling wallet that pays for the registration. */
             sellingWalletVkey: string;
             /**
-             * @description Who gets the token; null: the selling wallet, which alone can deregister.
+             * @description Who gets the token; null: the selling wallet, which alone can deregister. Without Admin, one of the wallet's or the key's own addresses.
              * @default null
              */
             recipientWalletAddress?: string | null;
             /**
-             * @description Native coin that goes with the token, in minor units; raised to 5000000.
+             * @description Native coin that goes with the token, in minor units; raised to 5000000, and without Admin at most that. What leaves the wallet counts against the key's `spendingLimits`.
              * @default null
              */
             sendFundingMinorUnit?: string | null;
@@ -8226,9 +8231,15 @@ export interface components {
              * @default []
              */
             ExampleOutputs?: {
-                /** @description Its name. */
+                /**
+                 * Format: text-of-60-bytes
+                 * @description Its name; at most 60 bytes in UTF-8.
+                 */
                 name: string;
-                /** @description Its media type. */
+                /**
+                 * Format: text-of-60-bytes
+                 * @description Its media type; at most 60 bytes in UTF-8.
+                 */
                 mimeType: string;
                 /** @description Where it is. */
                 url: string;
@@ -8237,7 +8248,10 @@ export interface components {
             Capability: {
                 /** @description Its name. */
                 name: string;
-                /** @description Its version. */
+                /**
+                 * Format: text-of-60-bytes
+                 * @description Its version; at most 60 bytes in UTF-8.
+                 */
                 version: string;
             };
             /** @description Who offers the agent. */
@@ -8319,12 +8333,12 @@ export interface components {
             /** @description Payment key hash of the managed selling wallet that pays for the registration. */
             sellingWalletVkey: string;
             /**
-             * @description Who gets the token; null: the selling wallet, which alone can deregister.
+             * @description Who gets the token; null: the selling wallet, which alone can deregister. Without Admin, one of the wallet's or the key's own addresses.
              * @default null
              */
             recipientWalletAddress?: string | null;
             /**
-             * @description Native coin that goes with the token, in minor units; raised to 5000000.
+             * @description Native coin that goes with the token, in minor units; raised to 5000000, and without Admin at most that. What leaves the wallet counts against the key's `spendingLimits`.
              * @default null
              */
             sendFundingMinorUnit?: string | null;
@@ -8353,12 +8367,12 @@ export interface components {
             /** @description Payment key hash of the managed selling wallet that pays for the registration. */
             sellingWalletVkey: string;
             /**
-             * @description Who gets the token; null: the selling wallet, which alone can deregister.
+             * @description Who gets the token; null: the selling wallet, which alone can deregister. Without Admin, one of the wallet's or the key's own addresses.
              * @default null
              */
             recipientWalletAddress?: string | null;
             /**
-             * @description Native coin that goes with the token, in minor units; raised to 5000000.
+             * @description Native coin that goes with the token, in minor units; raised to 5000000, and without Admin at most that. What leaves the wallet counts against the key's `spendingLimits`.
              * @default null
              */
             sendFundingMinorUnit?: string | null;
@@ -8475,7 +8489,7 @@ export interface components {
             /** @description What the agent can do; null when it names nothing. */
             Capability: components["schemas"]["Capability"] | null;
             /** @description What the agent charges. */
-            AgentPricing: components["schemas"]["FixedPricing"] | components["schemas"]["OtherPricing"];
+            AgentPricing: components["schemas"]["EntryPricing"];
             /** @description Results that it shows as examples. */
             ExampleOutput: components["schemas"]["ExampleOutput"][];
         };
@@ -8499,8 +8513,8 @@ export interface components {
             url: string | null;
             /** @description The minting policy. */
             policyId: string;
-            /** @description What people are told of it. */
-            note: string | null;
+            /** @description What people are told of it; empty where nobody said. */
+            note: string;
             /** @description Key of the chain provider; empty when the key it was sealed with is lost. */
             rpcProviderApiKey: string;
             /** @description Pages of transactions that were read. */
@@ -9447,7 +9461,7 @@ export interface components {
         };
         /** @description An amount of a token. */
         TransferAsset: {
-            /** @description Policy id and asset name in hex. */
+            /** @description Policy id and asset name in hex; the native coin goes into `minorUnitAmount`. */
             unit: string;
             /** @description Minor units. */
             quantity: string;
@@ -9577,7 +9591,7 @@ export interface components {
             /** @description Ids of the only wallets that the key may use; null: any. An Admin is not limited. */
             walletLimit?: string[] | null;
             /** @description What the key's purchases may cost in all; a unit that is not listed cannot be spent. Null: no limit. An Admin is not limited. */
-            spendingLimits?: components["schemas"]["SpendingLimit"][] | null;
+            spendingLimits?: components["schemas"]["NewSpendingLimit"][] | null;
             /** @description Addresses to which the key may turn revenue and refunds, beside the wallets' own; by default none. */
             returnAddresses?: string[];
         };
@@ -10662,6 +10676,30 @@ export interface components {
              */
             updatedAt: string;
         };
+        /** @description A resource that was just registered. */
+        X402NewPaymentSource: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @description The same as `id`. */
+            supportedPaymentSourceId: string;
+            /** @description URL of the resource. */
+            url: string;
+            /** @description What it is; null: nothing was said. */
+            description: string | null;
+            /** @description What its owner notes of it. */
+            registryRequestId: string | null;
+            /** @description What a buyer must accept. */
+            requirements: components["schemas"]["X402PaymentRequirements"];
+            /** @description Id of the API key that made it. */
+            createdById: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            createdAt: string;
+            /** @description What is allowed but not advisable. */
+            Warnings: string[];
+        };
         /** @description An attempt to verify, settle or make a payment. */
         X402PaymentAttempt: {
             /** @description Id of the attempt. */
@@ -10963,7 +11001,7 @@ export interface components {
                  * @description For programs; it never changes its meaning.
                  * @enum {string}
                  */
-                code: "already_exists" | "body_too_large" | "budget_exceeded" | "chain_provider_failed" | "chain_provider_unavailable" | "changed_concurrently" | "conflict" | "database_unavailable" | "deadline_exceeded" | "idempotency_key_reused" | "identifier_reused" | "insufficient_balance" | "insufficient_funds" | "internal_error" | "invalid_request" | "missing_key" | "network_not_permitted" | "not_found" | "not_owner" | "not_ready" | "out_of_credits" | "permission_missing" | "price_source_failed" | "rate_limited" | "rpc_node_failed" | "spending_limit_exceeded" | "unavailable" | "unknown_key" | "unknown_path" | "upstream_failed" | "upstream_timeout" | "wrong_state";
+                code: "already_exists" | "ambiguous_key" | "body_too_large" | "budget_exceeded" | "chain_provider_failed" | "chain_provider_unavailable" | "changed_concurrently" | "conflict" | "database_unavailable" | "deadline_exceeded" | "idempotency_key_reused" | "identifier_reused" | "insufficient_balance" | "insufficient_funds" | "internal_error" | "invalid_request" | "missing_key" | "network_not_permitted" | "not_found" | "not_owner" | "not_ready" | "out_of_credits" | "permission_missing" | "price_source_failed" | "rate_limited" | "rpc_node_failed" | "spending_limit_exceeded" | "unavailable" | "unknown_key" | "unknown_path" | "upstream_failed" | "upstream_timeout" | "wrong_state";
                 /** @description The field, header or parameter to blame; left out when it is none. */
                 field?: string;
                 /** @description The `x-request-id` of the answer. */

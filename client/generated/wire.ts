@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "e7dae1280b7e59a37d804c8f62ad59d2991022fff2c765dc99260f26eee06e25" as const;
+export const SHAPE = "82872c87ea841ddc8fd617f7ed9b12de1fb79d2a0e0cd9fcefe58fc7b09cc663" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {
