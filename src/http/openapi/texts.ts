@@ -10,6 +10,7 @@ export const FORMATS: Readonly<Record<string, string>> = {
   "rpc-url-on-the-chain": "URL of an RPC node that is on the chain of the request.",
   "secp256k1-key": "A number from 1 to below the order of the curve.",
   "text-of-16-kib": "Text that has at most 16 KiB in UTF-8.",
+  "text-of-60-bytes": "Text that has at most 60 bytes in UTF-8.",
   "text-of-64-bytes": "Text that has at most 64 bytes in UTF-8.",
   "time-zone": "The name of a time zone in the IANA database.",
   "transaction-of-the-contract": "Hash of a transaction of the contract, in hex.",
