@@ -181,19 +181,20 @@ export class ModelLedger {
    */
   failScript(
     hash: string,
-    cost: string,
+    costs: readonly string[],
     returned: { index: number; value: Value },
     others: readonly string[],
   ): void {
     const original = this.#mempool.find((one) => one.hash === hash && !this.#passed.has(hash));
-    const taken = this.tip.unspent.get(cost);
-    if (!original || !isPossible(original, this.tip.unspent) || !taken) return;
+    const taken = costs.flatMap((cost) => this.tip.unspent.get(cost) ?? []);
+    const isThere = taken.length === costs.length;
+    if (!original || !isPossible(original, this.tip.unspent) || !isThere) return;
     const { index, output } = leftOfCollateral(original, taken);
     const isExpected = [...output.value].every(([unit, n]) => returned.value.get(unit) === n);
     if (index !== returned.index || !isExpected || returned.value.size !== output.value.size)
       throw new Error("the wallet expects something else to be left of its collateral");
     const unspent = new Map(this.tip.unspent).set(outputName({ txHash: hash, index }), output);
-    unspent.delete(cost);
+    for (const cost of costs) unspent.delete(cost);
     this.#mempool = this.#mempool.filter((one) => !others.includes(one.hash));
     const cbor = markedInvalid(original.cbor);
     const failed = { ...original, cbor, outputs: [], isValid: false };

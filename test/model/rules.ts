@@ -73,15 +73,18 @@ export function requireSigned(
 /** What is left of the output that a failed script costs: all but native coin. */
 export function leftOfCollateral(
   { outputs, collateralReturn, fee }: ChainTransaction,
-  { address, value }: Output,
+  atStake: readonly Output[],
 ): { index: number; output: Output } {
   if (collateralReturn === null) throw new Error("nothing would be left of the collateral");
   const left = sumOf(collateralReturn.funds);
-  const taken: Value = new Map(value);
+  const taken: Value = new Map();
+  for (const { value } of atStake) addAll(taken, value);
   addAll(taken, left, -1n);
   const stake = taken.get("") ?? 0n;
   if (taken.size > 1 || stake * 2n < fee * 3n)
     throw new Error("the collateral returns too much or too little");
-  if (collateralReturn.address !== address) throw new Error("the collateral returns elsewhere");
+  const { address } = collateralReturn;
+  if (atStake.some((one) => one.address !== address))
+    throw new Error("the collateral returns elsewhere");
   return { index: outputs.length, output: { address, value: left } };
 }

@@ -32,7 +32,7 @@ describe("steps of a wallet", () => {
     world.askStep();
     await world.run();
     const [sent] = await waiting(world);
-    expect(sent).toMatchObject({ tasks: [{ id: "s0" }], collateral: { input: only } });
+    expect(sent).toMatchObject({ tasks: [{ id: "s0" }], collateral: { inputs: [only] } });
     expect(sent?.inputs).toEqual(expect.arrayContaining([only, world.outputOf(0)]));
     world.pass(20_000);
     world.ledger.mine();

@@ -183,11 +183,13 @@ export class World {
     const open = (await this.transactions()).filter(({ collateral }) => collateral !== null);
     const one = open[n % Math.max(open.length, 1)];
     if (!one?.collateral) return;
-    const { input, returned } = one.collateral;
-    const others = open.filter(({ collateral }) => collateral?.input === input);
+    const { inputs, returned } = one.collateral;
+    const others = open.filter(({ collateral }) =>
+      collateral?.inputs.some((input) => inputs.includes(input)),
+    );
     this.ledger.failScript(
       one.hash,
-      input,
+      inputs,
       returned,
       others.map(({ hash }) => hash),
     );

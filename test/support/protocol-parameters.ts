@@ -8,6 +8,7 @@ export const PROTOCOL_PARAMETERS: ProtocolParameters = {
   priceSteps: "0.0000721",
   pricePerReferenceByte: "15",
   collateralPercent: 150n,
+  maxCollateralInputs: 3,
   coinsPerByte: 4310n,
   maxTransactionSize: 16_384,
   maxValueSize: 5_000,

@@ -119,6 +119,8 @@ export interface ProtocolParameters {
   pricePerReferenceByte: string;
   /** Of the fee. */
   collateralPercent: bigint;
+  /** Outputs that may be at stake together. */
+  maxCollateralInputs: number;
   /** Deposit for a byte of an output. */
   coinsPerByte: bigint;
   /** Bytes. */

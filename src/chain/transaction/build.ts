@@ -115,7 +115,7 @@ export function draftTransaction(plan: TransactionPlan, pay: Pay, signers: numbe
   const names = redeemerNames(plan, payment);
   return {
     cbor: encodeTransaction(plan, payment, body, unsigned(signers)),
-    inputs: [...inputsOf(plan, payment), ...(payment.collateral ? [payment.collateral.input] : [])],
+    inputs: [...inputsOf(plan, payment), ...(payment.collateral?.inputs ?? [])],
     names,
     payment,
     measured(used) {

@@ -24,7 +24,7 @@ import {
   type ScriptInput,
   type TransactionPlan,
 } from "./plan.ts";
-import { encodeMultiAsset, encodeValue } from "./value.ts";
+import { add, addAll, encodeMultiAsset, encodeValue, type Value } from "./value.ts";
 
 const BODY = {
   inputs: 0,
@@ -74,7 +74,7 @@ export function encodeBody(plan: TransactionPlan, payment: Payment, fee: bigint)
     ...(minted.size > 0 && { [BODY.mint]: encodeMultiAsset(minted) }),
     ...(hasScripts(plan) && { [BODY.scriptDataHash]: encodeBytes(scriptDataHash(plan, payment)) }),
     ...(collateral && {
-      [BODY.collateral]: encodeSet([encodeReference(collateral.input)]),
+      [BODY.collateral]: encodeSet(collateral.inputs.toSorted(byReference).map(encodeReference)),
       [BODY.collateralReturn]: encodeOutput(collateralReturn(collateral)),
       [BODY.totalCollateral]: encodeInt(collateral.stake),
     }),
@@ -171,9 +171,10 @@ function scriptDataHash(plan: TransactionPlan, payment: Payment): Uint8Array {
 }
 
 /** What a script's failure leaves of the collateral. */
-export function collateralReturn({ input, stake, address }: Collateral): PlannedOutput {
-  const value = new Map(input.value);
-  value.set("", (value.get("") ?? 0n) - stake);
+export function collateralReturn({ inputs, stake, address }: Collateral): PlannedOutput {
+  const value: Value = new Map();
+  for (const input of inputs) addAll(value, input.value);
+  add(value, "", -stake);
   return { address, value };
 }
 

@@ -80,7 +80,8 @@ export interface Payment {
 }
 
 export interface Collateral {
-  input: WalletOutput;
+  /** At least one, and at most as many as the ledger takes. */
+  inputs: readonly WalletOutput[];
   /** Native minor units at stake. */
   stake: bigint;
   /** Where the rest returns. */

@@ -3,16 +3,16 @@ import type { ProtocolParameters, ProviderUtxo } from "../provider/provider.ts";
 import { normalizeUnit } from "../unit.ts";
 import type { Pay } from "./build.ts";
 import { bundlesOf } from "./bundles.ts";
-import { encodeOutput } from "./encode.ts";
+import { byAmountOf, byUse, coinOf, hasTokens, mergeableOutputs } from "./by-use.ts";
+import { collateralReturn, encodeOutput } from "./encode.ts";
 import {
-  byReference,
   mintedValue,
   outputName,
   type PlannedOutput,
   type TransactionPlan,
   type WalletOutput,
 } from "./plan.ts";
-import { add, addAll, sumOf, type Value } from "./value.ts";
+import { add, addAll, encodeValue, sumOf, type Value } from "./value.ts";
 
 /** A wallet cannot pay for the transaction. The message tells its owner how to fix it. */
 export class WalletShort extends Error {
@@ -29,6 +29,13 @@ export class WalletShort extends Error {
 /** What it lacks has to be one output with only the native coin, which a failed script would take. */
 export class CollateralMissing extends WalletShort {
   override name = "CollateralMissing";
+  /** Whether the wallet has enough in more outputs than the ledger takes, so that it can merge them. */
+  readonly isScattered: boolean;
+
+  constructor(message: string, missing: Funds, isScattered: boolean) {
+    super(message, missing);
+    this.isScattered = isScattered;
+  }
 }
 
 /** Bytes that the ledger adds to an output's own (Babbage's `utxoEntrySizeWithoutVal`). */
@@ -81,9 +88,6 @@ export interface PayingWallet {
   splits?: number;
 }
 
-/** An output with less than this, or with more units than that, costs more than it brings. */
-const DUST_COIN = 2_000_000n;
-const DUST_UNITS = 10;
 /** Native minor units of the output that a wallet keeps for collateral. */
 const COLLATERAL_COIN = 5_000_000n;
 /** What must stay beside it when it is split off. */
@@ -148,8 +152,13 @@ export function payFrom(wallet: PayingWallet, plan: TransactionPlan): Pay {
       take(output);
     }
     const stake = (fee * parameters.collateralPercent + 99n) / 100n;
-    const input = runsScripts ? collateralFor(wallet, stake, parameters) : null;
-    if (runsScripts && input === null) throw withoutCollateral(address, missing());
+    const atStake = runsScripts ? collateralFor(wallet, stake, parameters) : null;
+    if (runsScripts && atStake === null)
+      throw withoutCollateral(
+        address,
+        missing(),
+        missing() <= 0n && isScattered(wallet, stake, parameters),
+      );
     if (missing() > 0n)
       throw new WalletShort(
         `the wallet lacks ${missing()} minor units of the native coin: send them to ${address}, then try again`,
@@ -158,7 +167,7 @@ export function payFrom(wallet: PayingWallet, plan: TransactionPlan): Pay {
     return {
       inputs,
       change: changeOf(wallet, left, runsScripts && wallet.collateral === null, parameters),
-      collateral: input && { input, stake, address },
+      collateral: atStake && { inputs: atStake, stake, address },
     };
   };
 }
@@ -226,25 +235,56 @@ function owedBy({ outputs, scriptInputs, mints }: TransactionPlan): Value {
   return owed;
 }
 
-/** What is kept for it, else the smallest output that is large enough, rather without tokens; null: none is. */
+/**
+ * What is kept for it, else the smallest output that is large enough, rather without tokens, else as few of the
+ * largest as are enough together; null: no outputs are.
+ */
 function collateralFor(
   { address, outputs, collateral }: PayingWallet,
   stake: bigint,
   parameters: ProtocolParameters,
-): WalletOutput | null {
-  const isEnough = (output: WalletOutput) =>
-    coinOf(output) >= stake + minimumCoin({ address, value: output.value }, parameters);
-  if (collateral && isEnough(collateral)) return collateral;
-  const found = outputs
-    .toSorted(byUse)
-    .reverse()
+): readonly WalletOutput[] | null {
+  const isEnough = (inputs: readonly WalletOutput[]) => {
+    const { value } = collateralReturn({ inputs, stake, address });
+    return (
+      (value.get("") ?? 0n) >= minimumCoin({ address, value }, parameters) &&
+      encodeValue(value).length <= parameters.maxValueSize
+    );
+  };
+  if (collateral && isEnough([collateral])) return [collateral];
+  const largest = outputs.toSorted(byUse);
+  const alone = largest
+    .toReversed()
     .toSorted((a, b) => Number(hasTokens(a)) - Number(hasTokens(b)))
-    .find(isEnough);
-  return found ?? null;
+    .find((output) => isEnough([output]));
+  if (alone) return [alone];
+  const most = Math.min(parameters.maxCollateralInputs, outputs.length);
+  for (let count = 2; count <= most; count++) {
+    const some = largest.slice(0, count);
+    if (isEnough(some)) return some;
+  }
+  return null;
+}
+
+/** Native minor units beyond the fee of a transaction that merges so many. */
+const MERGE_COIN = 500_000n;
+
+function isScattered(
+  { address, outputs }: PayingWallet,
+  stake: bigint,
+  parameters: ProtocolParameters,
+): boolean {
+  const coin = mergeableOutputs(outputs).reduce((sum, one) => sum + coinOf(one), 0n);
+  const returned = minimumCoin({ address, value: new Map([["", coin]]) }, parameters);
+  return coin >= stake + returned + MERGE_COIN;
 }
 
 /** One output does for both, since what is kept for collateral may pay as well. @param missing - to pay with */
-function withoutCollateral(address: string, missing: bigint): CollateralMissing {
+function withoutCollateral(
+  address: string,
+  missing: bigint,
+  isScattered: boolean,
+): CollateralMissing {
   const amount = missing > COLLATERAL_COIN ? missing : COLLATERAL_COIN;
   const also =
     missing > 0n
@@ -253,23 +293,6 @@ function withoutCollateral(address: string, missing: bigint): CollateralMissing 
   return new CollateralMissing(
     `the wallet has no collateral: ${also}send ${amount} minor units of the native coin in one output to ${address}, then try again`,
     { unit: "", amount },
+    isScattered,
   );
-}
-
-const coinOf = ({ value }: WalletOutput) => value.get("") ?? 0n;
-const hasTokens = ({ value }: WalletOutput) => value.size > 1;
-
-const isDust = (output: WalletOutput) =>
-  coinOf(output) < DUST_COIN || output.value.size > DUST_UNITS + 1;
-
-/** Those with the most of a unit first. */
-function byAmountOf(unit: string, a: WalletOutput, b: WalletOutput): number {
-  const [ofA = 0n, ofB = 0n] = [a.value.get(unit), b.value.get(unit)];
-  return ofA > ofB ? -1 : ofA < ofB ? 1 : 0;
-}
-
-function byUse(a: WalletOutput, b: WalletOutput): number {
-  if (isDust(a) !== isDust(b)) return isDust(a) ? 1 : -1;
-  if (hasTokens(a) !== hasTokens(b)) return hasTokens(a) ? 1 : -1;
-  return coinOf(a) > coinOf(b) ? -1 : coinOf(a) < coinOf(b) ? 1 : byReference(a, b);
 }

@@ -45,7 +45,9 @@ export function afterFailure(
     const isCollateral = error instanceof CollateralMissing;
     const missing = new Map([[unit, amount]]);
     const note = shortageNote({ wallet, missing, isCollateral }, what);
-    return waiting(now + WAIT_MS, problem(note, isLock ? "InsufficientFunds" : "Unknown"));
+    // Clients know no such type of a payment.
+    const type = record.side === "purchase" ? "InsufficientFunds" : "Unknown";
+    return waiting(now + WAIT_MS, problem(note, type));
   }
   // What holds up all that a wallet or a source does is not told by each record: so with the next three.
   if (error instanceof ProviderError && !error.permanent)

@@ -84,7 +84,7 @@ function consequences(now: ReadonlyMap<string, WalletTransaction>): Happening[] 
   const final = takenBy((phase) => phase === "Final");
   const lost = new Set(
     all.flatMap(({ phase, collateral }) =>
-      phase === "Failed" && collateral ? [collateral.input] : [],
+      phase === "Failed" && collateral ? collateral.inputs : [],
     ),
   );
   const isTaken = (taken: ReadonlyMap<string, string>, { hash, inputs }: WalletTransaction) =>
@@ -98,7 +98,7 @@ function consequences(now: ReadonlyMap<string, WalletTransaction>): Happening[] 
       return maker === undefined || (isReturn(maker, input) ? hasFailed(maker) : isPossible(maker));
     });
   const losesCollateral = ({ inputs, collateral }: WalletTransaction) =>
-    (collateral !== null && lost.has(collateral.input)) || inputs.some((input) => lost.has(input));
+    [...inputs, ...(collateral?.inputs ?? [])].some((input) => lost.has(input));
 
   return all.flatMap((one): Happening[] => {
     if (isWaiting(one.phase)) {

@@ -127,7 +127,7 @@ export function ownOutputs(
   ];
   const spent = new Set([
     ...living.flatMap(({ inputs }) => inputs),
-    ...failed.flatMap(({ collateral }) => (collateral ? [collateral.input] : [])),
+    ...failed.flatMap(({ collateral }) => collateral?.inputs ?? []),
   ]);
   // What an ended transaction made is not there, whatever a node that is late says.
   const ended = new Set(open.filter((one) => !living.includes(one)).map(({ hash }) => hash));

@@ -72,9 +72,9 @@ export interface OwnOutput {
 }
 
 export interface StoredCollateral {
-  /** Name of the output. */
-  input: string;
-  /** What returns of it: an output of the wallet that is made only when a script fails. */
+  /** Names of the outputs. */
+  inputs: readonly string[];
+  /** What returns of them: an output of the wallet that is made only when a script fails. */
   returned: OwnOutput;
 }
 

@@ -36,7 +36,7 @@ type Content = Pick<
   canBeOvertaken?: boolean;
   fee: string;
   made: StoredOutput[];
-  collateral: { input: string; returned: StoredOutput } | null;
+  collateral: { inputs: readonly string[]; returned: StoredOutput } | null;
 };
 
 interface StoredOutput {
@@ -54,7 +54,7 @@ export function contentOf(transaction: WalletTransaction): string {
     fee: String(transaction.fee),
     made: transaction.made.map(storedOutput),
     collateral: collateral && {
-      input: collateral.input,
+      inputs: collateral.inputs,
       returned: storedOutput(collateral.returned),
     },
   };
@@ -72,7 +72,7 @@ export function transactionOf({ content, ...row }: TransactionRow): WalletTransa
     fee: BigInt(fee),
     made: made.map(ownOutput),
     collateral: collateral && {
-      input: collateral.input,
+      inputs: collateral.inputs,
       returned: ownOutput(collateral.returned),
     },
   };

@@ -3,8 +3,13 @@ import { describe, expect, it } from "vitest";
 import { keysFromMnemonic } from "../../../src/chain/keys.ts";
 import { buildTransaction } from "../../../src/chain/transaction/build.ts";
 import { bundlesOf } from "../../../src/chain/transaction/bundles.ts";
+import { collateralReturn } from "../../../src/chain/transaction/encode.ts";
 import type { TransactionPlan, WalletOutput } from "../../../src/chain/transaction/plan.ts";
-import { minimumCoin, payFrom } from "../../../src/chain/transaction/selection.ts";
+import {
+  CollateralMissing,
+  minimumCoin,
+  payFrom,
+} from "../../../src/chain/transaction/selection.ts";
 import { addAll, encodeValue, type Value } from "../../../src/chain/transaction/value.ts";
 import { POLICY_ID_LENGTH } from "../../../src/chain/unit.ts";
 import { runs } from "../../support/effort.ts";
@@ -136,5 +141,92 @@ describe("a token payment", () => {
       }),
       runs(60, 600),
     );
+  });
+});
+
+describe("The collateral of a transaction", () => {
+  const SCRIPT = {
+    from: "reference",
+    hash: "ab".repeat(28),
+    output: outputOf(9, new Map()),
+    size: 9_000,
+  } as const;
+  /** A spend of a script's output, which uses as much as a node is asked to measure. */
+  const spending: TransactionPlan = {
+    ...plan(),
+    outputs: [],
+    requiredSigners: [keys.vkey],
+    scriptInputs: [
+      {
+        ...outputOf(8, new Map([["", 5_000_000n]])),
+        script: SCRIPT,
+        redeemer: Uint8Array.of(0x80),
+        units: { memory: 7_000_000n, steps: 3_000_000_000n },
+      },
+    ],
+  };
+
+  const collateralOf = (outputs: readonly WalletOutput[], kept: WalletOutput | null = null) => {
+    const wallet = { address, outputs, mustSpend: [], collateral: kept };
+    const { payment, fee } = buildTransaction(spending, payFrom(wallet, spending), [keys]);
+    if (payment.collateral === null) throw new Error("a script runs without collateral");
+    return { ...payment.collateral, fee };
+  };
+  const coins = (...amounts: number[]) =>
+    amounts.map((amount, i) => outputOf(20 + i, new Map([["", BigInt(amount)]])));
+
+  it("is the kept output, else the smallest that suffices, else as few of the largest as suffice", () => {
+    const [kept, small, large] = coins(5_000_000, 4_000_000, 9_000_000);
+    if (!kept || !small || !large) throw new Error("there are three");
+    expect(collateralOf([kept, small, large], kept).inputs).toEqual([kept]);
+    expect(collateralOf([kept, small, large]).inputs).toEqual([small]);
+    const three = coins(1_100_000, 1_600_000, 1_500_000);
+    expect(collateralOf(three).inputs).toEqual([three[1], three[2]]);
+    expect(collateralOf(coins(1_000_000, 1_000_000, 1_000_000)).inputs).toHaveLength(3);
+  });
+
+  it("is what the ledger takes, whatever the wallet holds, or the wallet says what it lacks", () => {
+    const amounts = fc.array(fc.integer({ min: 900_000, max: 3_000_000 }), { maxLength: 8 });
+    fc.assert(
+      fc.property(amounts, tokensOf(0, 3), (some, tokens) => {
+        const outputs = coins(...some).map((one, i) =>
+          i === 0 ? { ...one, value: new Map([...one.value, ...tokens]) } : one,
+        );
+        try {
+          const { inputs, stake, fee } = collateralOf(outputs);
+          expect(inputs.length).toBeLessThanOrEqual(PROTOCOL_PARAMETERS.maxCollateralInputs);
+          expect(new Set(inputs).size).toBe(inputs.length);
+          expect(stake * 100n).toBeGreaterThanOrEqual(fee * PROTOCOL_PARAMETERS.collateralPercent);
+          const returned = collateralReturn({ inputs, stake, address });
+          const least = minimumCoin(returned, PROTOCOL_PARAMETERS);
+          expect(returned.value.get("")).toBeGreaterThanOrEqual(least);
+          const taken: Value = new Map([["", stake]]);
+          addAll(taken, returned.value);
+          const given: Value = new Map();
+          for (const { value } of inputs) addAll(given, value);
+          expect(taken).toEqual(given);
+        } catch (error) {
+          if (!(error instanceof CollateralMissing)) throw error;
+          // Three of the largest with the native coin alone do not suffice.
+          const plain = outputs.slice(1).map(({ value }) => value.get("") ?? 0n);
+          const [a = 0n, b = 0n, c = 0n] = plain.toSorted((x, y) => (x > y ? -1 : 1));
+          expect(a + b + c).toBeLessThan(3_000_000n);
+        }
+      }),
+      runs(200, 2_000),
+    );
+  });
+
+  it("is told to be mergeable where more outputs than the ledger takes hold enough", () => {
+    const lacking = (outputs: readonly WalletOutput[]) => {
+      try {
+        return collateralOf(outputs);
+      } catch (error) {
+        return error;
+      }
+    };
+    const small = Array<number>(6).fill(800_000);
+    expect(lacking(coins(...small))).toMatchObject({ isScattered: true });
+    expect(lacking(coins(...small.slice(3)))).toMatchObject({ isScattered: false });
   });
 });

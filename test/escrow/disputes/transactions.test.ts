@@ -236,7 +236,7 @@ async function spentOutputs(): Promise<string[]> {
   }>();
   return results.flatMap(({ content }) => {
     const { inputs, collateral } = JSON.parse(content);
-    return [...inputs, collateral?.input];
+    return [...inputs, ...(collateral?.inputs ?? [])];
   });
 }
 

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { emptyTables } from "../../support/app.ts";
-import { BuyDesk } from "../../support/escrow/buying.ts";
+import { BuyDesk, walletTransactions } from "../../support/escrow/buying.ts";
 import type { Shown } from "../../support/escrow/quoting.ts";
 import { RESULT } from "../../support/escrow/stepping.ts";
 import { found, RegistrationDesk } from "../../support/registry/registration.ts";
@@ -29,6 +29,8 @@ const tokensIn = (outputs: readonly ShownUtxo[]) =>
 const DUST = 1_300_000;
 /** The least that can be sent to anybody. */
 const LEAST = 2_000_000n;
+/** After every time of an escrow, in milliseconds. */
+const AFTER_ALL = 15 * 3_600_000;
 /** How often somebody is told of funds before there are enough. */
 const MOST_TOLD = 1;
 
@@ -104,7 +106,83 @@ async function lockFor({ chain, sourceId }: RegistrationDesk, version: PaymentSo
   return found(locked?.escrows ?? [], () => true).identifier;
 }
 
+const SIX_OUTPUTS = Array<number>(6).fill(2_000_000);
+
+/** A buyer with small outputs, which has locked its funds and may take them back. */
+async function smallBuyer(type: PaymentSourceType, funds = SIX_OUTPUTS): Promise<BuyDesk> {
+  const buying = await BuyDesk.open(type, { "buyer-0": funds });
+  buying.desk.bindings = { CHAIN_CLOCK: "tip" };
+  await buying.buy();
+  await buying.work();
+  await buying.sync();
+  expect((await buying.only("purchase")).onChainState).toBe("FundsLocked");
+  await buying.chain.advance(AFTER_ALL);
+  await buying.chain.mine();
+  await buying.sync();
+  return buying;
+}
+
+/** Has the wallet try until nothing changes. @returns the purchase */
+async function takenBack(buying: BuyDesk) {
+  await buying.desk.skipPauses();
+  await buying.work();
+  await buying.sync();
+  return buying.only("purchase");
+}
+
+/** What the provider says of a transaction of the purchase. */
+async function collateralOf(buying: BuyDesk): Promise<ShownUtxo[]> {
+  const { CurrentTransaction } = await buying.only("purchase");
+  const { inputs } = await buying.chain.get<{ inputs: (ShownUtxo & { collateral: boolean })[] }>(
+    `/txs/${CurrentTransaction?.txHash}/utxos`,
+  );
+  return inputs.filter(({ collateral }) => collateral);
+}
+
+describe.each(["Web3ChainV1", "Web3ChainV2"] as const)(
+  "A wallet of six outputs of 2 with %s",
+  (type) => {
+    it("locks a price of 5 and takes it back, with as few outputs as collateral as suffice", async () => {
+      const buying = await smallBuyer(type);
+      expect(await takenBack(buying)).toMatchObject({
+        onChainState: "RefundWithdrawn",
+        NextAction: { errorType: null, errorNote: null },
+      });
+      const { length } = await collateralOf(buying);
+      expect(length).toBeGreaterThanOrEqual(1);
+      expect(length).toBeLessThanOrEqual(2);
+    });
+
+    it("merges its outputs first where the ledger takes one output as collateral", async () => {
+      const buying = await smallBuyer(type);
+      const { chain } = buying;
+      const path = "/epochs/latest/parameters";
+      const parameters = await chain.get<Record<string, unknown>>(path);
+      const changed = { ...parameters, max_collateral_inputs: 1, collateral_percent: 300 };
+      await chain.faults({ match: path, status: 200, body: JSON.stringify(changed) });
+      const before = (await walletTransactions()).length;
+      expect(await takenBack(buying)).toMatchObject({
+        onChainState: "RefundWithdrawn",
+        NextAction: { errorType: null, errorNote: null },
+      });
+      // One that merges, and the refund.
+      expect(await walletTransactions()).toHaveLength(before + 2);
+      expect(await collateralOf(buying)).toHaveLength(1);
+    });
+  },
+);
+
 describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
+  it("says on the purchase that a buyer lacks funds to take its own back", async () => {
+    const buying = await smallBuyer(type, [7_100_000]);
+    const { address } = found(Object.values(buying.buyers), () => true);
+    expect((await takenBack(buying)).NextAction).toMatchObject({
+      requestedAction: "WithdrawRefundRequested",
+      errorType: "InsufficientFunds",
+      errorNote: expect.stringContaining(`send them to ${address}`),
+    });
+  });
+
   it("§3.12 wallet with one UTxO: pays for a step with the output that is its collateral as well", async () => {
     const buying = await BuyDesk.open(type, { "buyer-0": [14_000_000] });
     const { chain } = buying;
@@ -131,8 +209,24 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
 
   it.each<[what: string, funds: number[], tokens: number]>([
     ["dust", Array(8).fill(DUST), 0],
-    ["a single output of dust", [DUST], 0],
     ["tokens", [], 2],
+  ])(
+    "a wallet with nothing but %s pays for a step, with several outputs as collateral",
+    async (_, funds, tokens) => {
+      const seller = await PoorSeller.open(type, funds, tokens);
+      await seller.deliver();
+      expect(await seller.try()).toMatchObject({
+        onChainState: "ResultSubmitted",
+        NextAction: { errorType: null, errorNote: null },
+      });
+      expect(await seller.heldUp()).toBeNull();
+      expect(tokensIn(await outputsAt(seller.desk.chain, seller.address))).toBe(tokens);
+    },
+  );
+
+  it.each<[what: string, funds: number[], tokens: number]>([
+    ["a single output of dust", [DUST], 0],
+    ["one token", [], 1],
   ])(
     "§3.12 token dust only: a wallet with nothing but %s says what it lacks, collateral included, which is enough",
     async (_, funds, tokens) => {

@@ -182,11 +182,13 @@ export async function failScript(
   const open = (await readOpen(db, "Preprod", vkey)).filter((one) => one.collateral !== null);
   const one = open[n % Math.max(open.length, 1)];
   if (!one?.collateral) return;
-  const { input, returned } = one.collateral;
-  const others = open.filter(({ collateral }) => collateral?.input === input);
+  const { inputs, returned } = one.collateral;
+  const others = open.filter(({ collateral }) =>
+    collateral?.inputs.some((input) => inputs.includes(input)),
+  );
   ledger.failScript(
     one.hash,
-    input,
+    inputs,
     returned,
     others.map(({ hash }) => hash),
   );

@@ -213,5 +213,5 @@ export function keptOf(
 function collateralOf({ collateral }: Payment, index: number): WalletTransaction["collateral"] {
   if (collateral === null) return null;
   const { value } = collateralReturn(collateral);
-  return { input: outputName(collateral.input), returned: { index, value } };
+  return { inputs: collateral.inputs.map(outputName), returned: { index, value } };
 }

@@ -9,6 +9,7 @@ import {
 import { namedIn } from "../../../chain/provider/refusal.ts";
 import { epochEnd } from "../../../chain/slots.ts";
 import { buildTransaction } from "../../../chain/transaction/build.ts";
+import { mergeableOutputs } from "../../../chain/transaction/by-use.ts";
 import { unitsOf } from "../../../chain/transaction/fee.ts";
 import {
   outputName,
@@ -16,7 +17,7 @@ import {
   type TransactionPlan,
   type WalletOutput,
 } from "../../../chain/transaction/plan.ts";
-import { payFrom, WalletShort } from "../../../chain/transaction/selection.ts";
+import { CollateralMissing, payFrom, WalletShort } from "../../../chain/transaction/selection.ts";
 import { isExpected, isTransient } from "../../isolate.ts";
 import {
   type Failure,
@@ -25,7 +26,7 @@ import {
   type TransactionPart,
   type WalletWork,
 } from "../../work.ts";
-import { isLiving } from "../life.ts";
+import { isLiving, isWaiting } from "../life.ts";
 import { standFor } from "../line.ts";
 import { ownOutputs } from "../outputs.ts";
 import type { Run, WalletPorts } from "../ports.ts";
@@ -34,6 +35,7 @@ import { type Composed, compose, type Frame, keptOf, type Purse } from "./compos
 import { measured } from "./measure.ts";
 import { BadMembers, type Member, withoutBad } from "./members.ts";
 import { type Place, placeOnLane, placeOnLine } from "./place.ts";
+import { readPublished, readsOf } from "./read-scripts.ts";
 import { DeadlinePassed, NotYet, windowFor } from "./window.ts";
 
 /**
@@ -123,12 +125,20 @@ export async function make(
   const job = { ports, run, around, work, tasks: tasks.slice(0, count), validity, outputs };
   const { address } = around.keys;
   const onLine = () => placeOnLine(run, outputs, address, ports.now());
-  if (work.stands === "line") return makeAt(job, onLine);
   const onLane = () => placeOnLane(run, job.tasks, outputs, address, ports.now());
-  const making = await makeAt(job, onLane);
+  let making = await makeAt(job, work.stands === "line" ? onLine : onLane);
+  const lacks = (isLacking: (error: unknown) => boolean) =>
+    making.made === null && making.failures.some(({ error }) => isLacking(error));
   // A lane holds little: what needs more stands on the line.
-  const isShort = making.failures.some(({ error }) => error instanceof WalletShort);
-  return making.made === null && isShort ? makeAt(job, onLine) : making;
+  if (work.stands !== "line" && lacks((error) => error instanceof WalletShort))
+    making = await makeAt(job, onLine);
+  if (!lacks((error) => error instanceof CollateralMissing && error.isScattered)) return making;
+  try {
+    return { made: await mergeOutputs(job, onLine()), failures: [] };
+  } catch (error) {
+    if (error instanceof NotYet || isTransient(error)) throw error;
+    return making;
+  }
 }
 
 /** The transaction of the first task, as it was built before. */
@@ -229,24 +239,14 @@ function requireFree(
   if (!isFree) throw new FormerMayLand("an earlier transaction of it may still be in a block");
 }
 
-/** A part that reads its scripts from the outputs that carry them, where there are such. */
-function readPublished(
-  part: TransactionPart,
-  published: ReadonlyMap<string, ScriptSource>,
-): TransactionPart {
-  const read = <Run extends { script: ScriptSource }>(run: Run): Run => ({
-    ...run,
-    script: published.get(run.script.hash) ?? run.script,
-  });
-  return { ...part, scriptInputs: part.scriptInputs.map(read), mints: part.mints.map(read) };
-}
-
-/** Names of the outputs that a transaction reads scripts from. */
-function readsOf({ scriptInputs, mints }: TransactionPlan): string[] {
-  const names = [...scriptInputs, ...mints].flatMap(({ script }) =>
-    script.from === "reference" ? [outputName(script.output)] : [],
+/** A transaction without tasks that makes one output of many, of which the next has its collateral. */
+function mergeOutputs(job: Job, place: Place): Promise<Made> {
+  const atStake = job.run.open.flatMap(({ phase, collateral }) =>
+    isWaiting(phase) && collateral !== null ? collateral.inputs : [],
   );
-  return [...new Set(names)];
+  const free = place.purse.outputs.filter((one) => !atStake.includes(outputName(one)));
+  const part = { ...NOTHING, spends: mergeableOutputs(free) };
+  return build(job, place, [], [part]);
 }
 
 /** @throws as `compose`; BadMembers: one whose part is in no transaction, whatever else is in it */
@@ -277,12 +277,18 @@ function composeMembers(
   }
 }
 
-/** A transaction of as many members, from the first, as it holds. */
-async function build(job: Job, place: Place, members: readonly Member[]): Promise<Made> {
+/** A transaction of as many members, from the first, as it holds. @param parts - what it does */
+async function build(
+  job: Job,
+  place: Place,
+  members: readonly Member[],
+  parts: readonly TransactionPart[] = members.map(({ part }) =>
+    readPublished(part, job.around.published),
+  ),
+): Promise<Made> {
   const { ports, run, around, work, validity } = job;
   const { keys, parameters } = around;
   const frame = { validity, parameters, signer: ports.vkey };
-  const parts = members.map(({ part }) => readPublished(part, around.published));
   const composed = composeMembers(members, parts, place.purse, frame);
   const chosen = members.slice(0, composed.count);
   const known = {

@@ -84,7 +84,7 @@ export function placeOnLane(
 
 function collateralOf({ wallet: { collateral }, open }: Run) {
   const isCollateralNamed = open.some(
-    (one) => isWaiting(one.phase) && one.collateral !== null && one.collateral.input === collateral,
+    (one) => isWaiting(one.phase) && one.collateral?.inputs.some((name) => name === collateral),
   );
   return { collateral, isCollateralNamed };
 }

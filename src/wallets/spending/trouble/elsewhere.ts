@@ -90,7 +90,7 @@ function goneFrom(
     null,
     ...shown.map(outputName),
     ...open.flatMap(({ inputs }) => inputs),
-    ...open.map(({ collateral }) => collateral?.input ?? null),
+    ...open.flatMap(({ collateral }) => collateral?.inputs ?? []),
     ...wallet.spentElsewhere.map(({ output }) => output),
   ]);
   return [...names].flatMap((name) =>
