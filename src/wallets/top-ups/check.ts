@@ -4,10 +4,12 @@ import type { Env } from "../../env.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { log } from "../../log.ts";
 import { readBalances } from "../balances.ts";
+import { actOnEach, failureOf } from "../isolate.ts";
 import type { ManagedWallet } from "../managed/find.ts";
 import { insertTransfer, newTransfer } from "../transfers/store.ts";
 import type { TransferRow } from "../transfers/tables.ts";
 import { wakeWallet } from "../wake.ts";
+import { messageOf } from "../work.ts";
 import { boundsOf } from "./bounds.ts";
 import { DAY_MS, decideTopUp, type TopUpDecision } from "./decide.ts";
 import { Funds } from "./funds.ts";
@@ -63,13 +65,16 @@ export async function checkTopUps(
   const past = await topUpsSince(database, [...wallets.keys()], now - DAY_MS);
 
   const payers = new Map<string, ManagedWallet>();
-  for (const rule of rules) {
+  const check = async (rule: DueRule): Promise<void> => {
     const balance = balances.get(rule.walletId);
-    if (balance === undefined) continue;
+    if (balance === undefined) return;
     const outcome = outcomeOf(rule, balance.get(rule.unit) ?? 0n, past, funds, now);
-    if (outcome === null || !(await writeOutcome(database, rule, outcome, now))) continue;
+    if (outcome === null || !(await writeOutcome(database, rule, outcome, now))) return;
     if (outcome.send) payers.set(outcome.send.from.id, outcome.send.from);
-  }
+  };
+  for (const rule of rules)
+    for (const { error } of await actOnEach([rule], () => check(rule)))
+      await writeFailure(database, rule, error, { requestId, now });
   for (const { network, vkey } of payers.values()) await wakeWallet(env, network, vkey, requestId);
 }
 
@@ -117,6 +122,18 @@ function reasonOf({ waitsFor, until }: Exclude<TopUpDecision, { send: bigint }>)
     case "Day":
       return `the next day: perDay is used up${at}`;
   }
+}
+
+/** A rule for which the check throws says so, and is checked again in the next window. */
+async function writeFailure(
+  database: Database,
+  { id, walletId }: DueRule,
+  error: unknown,
+  { requestId, now }: { requestId: string; now: number },
+): Promise<void> {
+  const failure = failureOf(error, { wallet: walletId, requestId, work: "top-up", tasks: [id] });
+  const sql = "UPDATE top_up_rule SET checked_at = ?, waits_for = ? WHERE id = ?";
+  await database.batch([statement(sql, now, messageOf(failure), id)]);
 }
 
 /**

@@ -96,6 +96,28 @@ async function open({ funded = true } = {}) {
   };
 }
 
+describe("a rule that cannot be read", () => {
+  it("says so, is checked again in the next window, and stops no other rule", async () => {
+    const { desk, idOf, rule, rules, topUps, check } = await open();
+    const [, rich] = desk.sellers;
+    const { data: odd } = await rule();
+    const below = "900000000000";
+    const { data: other } = await rule({ walletId: idOf(rich), below, upTo: "900010000000" });
+    await env.DB.prepare("UPDATE top_up_rule SET below = 'many' WHERE id = ?").bind(odd.id).run();
+    await check();
+    expect((await topUps()).map(({ topUpRuleId }) => topUpRuleId)).toEqual([other.id]);
+    await env.DB.prepare("UPDATE top_up_rule SET below = '10000000' WHERE id = ?")
+      .bind(odd.id)
+      .run();
+    const shown = (await rules()).find(({ id }) => id === odd.id);
+    expect(shown?.waitsFor).toMatch(/^An internal error stopped this task\. /);
+    await check(6);
+    expect((await topUps()).map(({ topUpRuleId }) => topUpRuleId).toSorted()).toEqual(
+      [odd.id, other.id].toSorted(),
+    );
+  });
+});
+
 describe("a wallet with a rule", () => {
   it("is filled up when it is low, together with others, and receivers are told", async () => {
     const { desk, treasury, poor, idOf, rule, topUps, check, pay, held } = await open();
