@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../support/effort.ts";
+import { payeeOf } from "../payments.ts";
 import { sameEachTime } from "../same-each-time.ts";
 import { NEVER_SENT, type OddTask } from "../throwing.ts";
 import {
@@ -19,6 +20,10 @@ sameEachTime();
 
 const TRIES = 3;
 const BLOCK_MS = 20_000;
+/** A transaction's validity, and how late a provider may show it. */
+const VALID_MS = 8 * 60_000;
+/** Blocks after which a transaction is final, and some. */
+const FINAL_BLOCKS = 25;
 const FUNDS = [[400, 90, 80, 70, 60, 5], [1], [1]];
 const STOPPED = /^An internal error stopped this task\. /;
 const NOT_RECORDED = /^An internal error keeps this record from showing /;
@@ -123,5 +128,39 @@ describe("a record for which its feature's own code throws after its transaction
       ),
       runs(12, 300),
     );
+  });
+
+  it("is not done twice, though its record asks for it again when its transaction is final", async () => {
+    const market = new Market(FUNDS);
+    const { ledger } = market;
+    const odd = placed("later", { times: 0 });
+    const { id, task } = await askFor("transfer", market);
+    market.featuresOf = featuresOf(new Map([[task, odd]]));
+    await market.run(0);
+    ledger.mine();
+    // The provider shows its block so late that it is taken to have expired.
+    market.pass(VALID_MS);
+    ledger.transactionsBehind = 2;
+    ledger.mine();
+    await market.run(0);
+    expect(shownOf(market, "transfer", id)).toMatchObject({ failures: 1, isDone: false });
+    ledger.transactionsBehind = 0;
+    odd.times = Number.POSITIVE_INFINITY;
+    for (let block = 0; block < FINAL_BLOCKS; block++) {
+      market.pass(BLOCK_MS);
+      ledger.mine();
+      await market.run(0);
+    }
+    expect(market.database.all("SELECT phase FROM wallet_transaction")).toEqual([
+      { phase: "Final" },
+    ]);
+    expect(ledger.paidTo(payeeOf("transfer"))).toBe(1);
+    odd.times = 0;
+    for (let block = 0; block < FINAL_BLOCKS; block++) {
+      market.pass(BLOCK_MS);
+      await market.run(0);
+    }
+    expect(shownOf(market, "transfer", id)).toMatchObject({ note: null, isDone: true });
+    expect(lateIn(market)).toEqual([]);
   });
 });
