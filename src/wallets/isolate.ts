@@ -1,6 +1,6 @@
 /**
- * What one task throws ends in that task. A feature's own code runs for many tasks of a wallet at once;
- * these functions find those for which it throws, so that the wallet does the others in the same run.
+ * What one task throws ends in that task. A feature's own code runs for many tasks of a wallet at once.
+ * These functions find the tasks for which it throws. The wallet does the others in the same run.
  */
 import { shorten } from "../chain/provider/answer.ts";
 import { ProviderError, ScriptFailed } from "../chain/provider/provider.ts";
@@ -35,7 +35,7 @@ export function isExpected(error: unknown): boolean {
 
 /** Where a task failed, for the log. */
 export interface FailurePlace {
-  /** Payment key hash, hex. */
+  /** Payment key hash, hex; of a rule the wallet's id. */
   wallet: string;
   requestId: string;
   /** The feature's name. */
@@ -66,9 +66,9 @@ export interface ItemError<Item> {
 /**
  * Computes something of all items but those for which that throws.
  *
- * @param compute - has no effect: it may be called several times
+ * @param compute - may be called several times
  * @returns null: it throws for every item
- * @throws what is transient
+ * @throws transient errors
  */
 export async function isolate<Item, Result>(
   items: readonly Item[],
@@ -91,9 +91,8 @@ export async function isolate<Item, Result>(
 /**
  * Acts on all items together, or on each alone where that throws.
  *
- * @param act - for all of the items that it gets, or for none
- * @returns the items for which it throws alone
- * @throws what is transient
+ * @param act - takes effect for all of its items or for none
+ * @throws transient errors
  */
 export async function actOnEach<Item>(
   items: readonly Item[],

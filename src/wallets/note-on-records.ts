@@ -1,9 +1,9 @@
 import { type Database, statement } from "../db/client.ts";
 
 /**
- * Has the records of a feature show a message, and changes nothing else of them.
+ * Writes a message into the records of a feature, and nothing else.
  *
- * @param table - has the columns `id`, `error`, `updated_at` and `rev`
+ * @param table - has `id`, `error`, `updated_at` and `rev`
  * @param message - for people
  * @param now - epoch milliseconds
  */

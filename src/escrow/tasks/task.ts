@@ -10,7 +10,7 @@ export function taskIdOf({ id }: Pick<EscrowRecord, "id">, want: Pick<Want, "id"
   return `${id}:${want.id}`;
 }
 
-/** In place of a want: a step that comes by itself, and is not asked for yet. */
+/** In place of a want, for an automatic step that nobody has asked for yet. */
 export const NOT_ASKED: Pick<Want, "id"> = { id: "" };
 
 /** The record and the want that a task is about. */

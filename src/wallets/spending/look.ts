@@ -96,7 +96,7 @@ async function isOfOneChain(
  * Transactions that wait for a block, and spend what another one's transaction in a block has spent: so
  * the features know from their own look at the chain.
  *
- * @throws what is transient
+ * @throws transient errors
  */
 export async function overtaken(
   { works, vkey: wallet, requestId }: Pick<WalletPorts, "works" | "vkey" | "requestId">,

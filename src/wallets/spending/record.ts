@@ -106,7 +106,7 @@ export async function happen(
 }
 
 /**
- * Repeats the record updates that failed, each by itself.
+ * Repeats the record updates that failed, one by one.
  *
  * @returns the wallet after it, and when the next is repeated, epoch milliseconds
  */

@@ -12,7 +12,7 @@ const MAX_TASKS = 20;
  * no other one.
  *
  * @param now - epoch milliseconds
- * @throws what is transient
+ * @throws transient errors
  */
 export async function readDue(
   { vkey: wallet, requestId, view }: Pick<WalletPorts, "vkey" | "requestId" | "view">,

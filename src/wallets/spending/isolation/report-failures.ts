@@ -10,7 +10,7 @@ type Ports = Pick<WalletPorts, "vkey" | "requestId" | "view">;
  * record takes no failure waits all the same.
  *
  * @param now - epoch milliseconds
- * @throws what is transient
+ * @throws transient errors
  */
 export async function reportFailures(
   { vkey: wallet, requestId, view }: Ports,

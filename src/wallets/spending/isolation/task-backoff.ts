@@ -4,8 +4,8 @@ import { pauseAfter } from "../../pauses.ts";
 const MAX_KEPT = 1_000;
 
 /**
- * Growing pauses of tasks whose records take no failure, since writing these throws as well: without them the
- * wallet would try such a task again at once, for ever. They last as long as the wallet's object.
+ * Growing pauses of tasks whose records take no failure, since writing these throws as well. Without a pause
+ * the wallet would try such a task again at once. The pauses last as long as the wallet's object.
  */
 export class TaskBackoff {
   readonly #tasks = new Map<string, { failures: number; until: number }>();

@@ -1,6 +1,6 @@
 /**
- * What records are to say of a wallet's transactions. An update that throws holds up no other one: the
- * transaction keeps which of its tasks it is, and the wallet repeats it after growing pauses.
+ * What records are to say of a wallet's transactions. An update that throws holds up no other update. Its
+ * transaction keeps the task, and the wallet repeats the update after growing pauses.
  */
 import type { Statement } from "../../../db/client.ts";
 import { actOnEach, type ItemError, isolate, isTransient, logFailure } from "../../isolate.ts";
@@ -14,11 +14,10 @@ const NOT_RECORDED =
   "An internal error keeps this record from showing what became of its transaction. The service tries again; if that does not help, report it with the service's log.";
 
 /**
- * Statements of each feature for the moves of its own tasks, and the moves for which that threw. Features that
- * share their records, and so the revisions that guard them, are asked as one: the batch may write a record
- * once.
+ * Statements of each feature for the moves of its tasks, and the moves for which that threw. Features that
+ * share records are asked as one, since the batch may write a record once.
  *
- * @throws what is transient
+ * @throws transient errors
  */
 export async function updatesFor(
   { works }: Pick<WalletPorts, "works">,
@@ -40,11 +39,10 @@ export async function updatesFor(
 }
 
 /**
- * Writes moves with the transactions that they are of. What throws, alone or as the database refuses it, is
- * left out, and kept with its transaction.
+ * Writes moves with their transactions. A move that throws, or that the database refuses, is left out and
+ * kept with its transaction.
  *
- * @param write - gets the statements, and what the transactions keep
- * @throws what is transient, and what `write` throws without any statements
+ * @throws transient errors, and what `write` throws without statements
  */
 export async function writeUpdates<Result>(
   ports: WalletPorts,
@@ -61,7 +59,7 @@ export async function writeUpdates<Result>(
     (error) => {
       if (isTransient(error) || statements.length === 0) throw error;
       log(ports, moves, error);
-      // Nobody knows which of them the database refuses: each is repeated by itself.
+      // Nobody knows which of them the database refuses: the wallet repeats them one by one.
       return write([], (one) => withFailed(one, moves, moves, now));
     },
   );

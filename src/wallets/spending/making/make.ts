@@ -102,7 +102,7 @@ interface Job {
  * Builds and signs the next transaction of a feature's tasks.
  *
  * @param tasks - of one kind; see `together`
- * @throws NotYet; what is transient: what the provider fails at, it fails at for all
+ * @throws NotYet; transient errors
  */
 export async function make(
   ports: WalletPorts,

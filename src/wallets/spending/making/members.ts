@@ -24,7 +24,7 @@ export class BadMembers extends Error {
  * the others go on; when it is not known which are, the first half is tried. One that is bad alone has
  * failed: the others of its half are tried without it another time.
  *
- * @throws what is transient: it would be thrown for any members
+ * @throws transient errors
  */
 export async function withoutBad<Built>(
   members: readonly Member[],
