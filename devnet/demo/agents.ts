@@ -5,11 +5,13 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { keepingServer } from "../server/keeping.ts";
 
 const AVAILABLE = { status: "available", type: "masumi-agent", message: "" };
 const RESTLESS_MS = 20_000;
 const SLOW_CHUNK_MS = 200;
+const BOMB_BYTES = 8 * 1024 * 1024;
 const HUGE_CHUNK = "x".repeat(64 * 1024);
 
 /** How an agent answers. */
@@ -36,6 +38,11 @@ const BEHAVIOURS: Record<string, (response: ServerResponse, argument: string) =>
     response.on("drain", write);
     write();
   },
+  /** A body of some kilobytes that expands to 8 MiB. */
+  bomb: (response) =>
+    response
+      .writeHead(200, { "content-encoding": "gzip" })
+      .end(gzipSync(Buffer.alloc(BOMB_BYTES, " "))),
   /** A body without an end, a few bytes at a time. */
   slow(response) {
     const timer = setInterval(() => response.write(" "), SLOW_CHUNK_MS);

@@ -9,7 +9,10 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { keepingServer } from "../server/keeping.ts";
+
+const BOMB_RECORD = { name: "bomb.dev", type: 1, TTL: 0, data: "8.8.8.8" };
 
 /** Ways in which a resolver fails. */
 const FAILURES: Record<string, (response: ServerResponse) => void> = {
@@ -18,6 +21,11 @@ const FAILURES: Record<string, (response: ServerResponse) => void> = {
   unavailable: (response) => response.writeHead(503).end(),
   nonsense: (response) => response.end("<html></html>"),
   reset: (response) => response.destroy(),
+  /** More records than a message of DNS can have, compressed. */
+  bomb: (response) =>
+    response
+      .writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" })
+      .end(gzipSync(JSON.stringify({ Status: 0, Answer: Array(50_000).fill(BOMB_RECORD) }))),
   hang: () => {},
 };
 

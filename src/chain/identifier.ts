@@ -2,6 +2,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import lz from "lz-string";
 import { isPayloadOf, readCoseSign1, signCoseSign1, verifyCoseMessage } from "./cose.ts";
+import { decompressLz } from "./decompress-lz.ts";
 import { type EscrowDatum, SELLER_NONCE_LENGTH } from "./escrow-datum.ts";
 import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
 import { keyHash, type WalletKeys } from "./keys.ts";
@@ -24,9 +25,17 @@ export interface DecodedIdentifier extends IdentifierSegments {
   agentIdentifier: string | null;
 }
 
-/** Compressed text can expand to the square of its length; real identifiers have some 1,200. */
+/** Hex digits; real identifiers have some 1,200. */
 const LONGEST_IDENTIFIER = 16_384;
 const LONGEST_ADDRESS = 250;
+const MAX_PARTS = 5;
+/** The ledger's largest transaction. */
+const MAX_TRANSACTION_BYTES = 16_384;
+/**
+ * Characters of the parts with their separators: a transaction carries all parts as bytes, which are
+ * hex here, except for the address of the contract.
+ */
+const MAX_TEXT_LENGTH = 2 * MAX_TRANSACTION_BYTES + LONGEST_ADDRESS + MAX_PARTS - 1;
 
 /** The identifier that buyer, seller and contract know an escrow by: lower-case hex. */
 export function encodeBlockchainIdentifier(segments: IdentifierSegments): string {
@@ -40,10 +49,11 @@ export function encodeBlockchainIdentifier(segments: IdentifierSegments): string
 export function decodeBlockchainIdentifier(hex: string): DecodedIdentifier | null {
   // The compression writes units of two bytes.
   if (hex.length % 4 !== 0 || hex.length > LONGEST_IDENTIFIER || !isHex(hex)) return null;
-  const [sellerId, buyerNonce, signature, key, contractAddress, ...rest] =
-    decompress(hex).split(".");
+  const text = decompressLz(hexToBytes(hex), MAX_TEXT_LENGTH) ?? "";
+  const parts = text.split(".", MAX_PARTS + 1);
+  const [sellerId, buyerNonce, signature, key, contractAddress] = parts;
   if (sellerId === undefined || buyerNonce === undefined) return null;
-  if (signature === undefined || key === undefined || rest.length > 0) return null;
+  if (signature === undefined || key === undefined || parts.length > MAX_PARTS) return null;
   if (!isHex(sellerId) || !isHex(buyerNonce)) return null;
   if (contractAddress !== undefined && !isAddressLike(contractAddress)) return null;
   return {
@@ -54,15 +64,6 @@ export function decodeBlockchainIdentifier(hex: string): DecodedIdentifier | nul
     contractAddress: contractAddress ?? null,
     agentIdentifier: sellerId.slice(SELLER_NONCE_LENGTH) || null,
   };
-}
-
-/** Empty when it cannot be decompressed: the library then returns null, or throws. */
-function decompress(hex: string): string {
-  try {
-    return lz.decompressFromUint8Array(hexToBytes(hex)) ?? "";
-  } catch {
-    return "";
-  }
 }
 
 function isAddressLike(text: string): boolean {

@@ -105,6 +105,17 @@ describe("blockchain identifiers", () => {
     expect(decodeBlockchainIdentifier(bytesToHex(lz.compressToUint8Array(text)))).toBeNull();
   });
 
+  it("may be as long as the ledger's largest transaction, and no longer", () => {
+    const signature = (bytes: number) => "00".repeat(bytes);
+    const encoded = (bytes: number) =>
+      encodeBlockchainIdentifier({
+        ...{ sellerId: "aa", buyerNonce: "bb", key: "dd", contractAddress: null },
+        signature: signature(bytes),
+      });
+    expect(decodeBlockchainIdentifier(encoded(16_000))?.signature).toBe(signature(16_000));
+    expect(decodeBlockchainIdentifier(encoded(17_000))).toBeNull();
+  });
+
   it("are not found in any other text", () => {
     fc.assert(
       fc.property(

@@ -1,5 +1,6 @@
 import { abortAfter } from "../../timeout.ts";
 import { isPublicAddress, isPublicName } from "./public-address.ts";
+import { readBody } from "./read-body.ts";
 import { DEFAULT_RESOLVER_URL, dnsOverHttps, type Resolver } from "./resolve.ts";
 
 /** Why a guarded fetch failed; the message may be shown to whoever chose the URL. */
@@ -146,14 +147,8 @@ async function readUpTo(response: Response, maxBytes: number): Promise<Uint8Arra
     await response.body?.cancel().catch(() => undefined);
     return new Uint8Array();
   }
-  const chunks: Uint8Array[] = [];
-  let left = maxBytes;
-  // Leaving the loop early cancels the stream.
-  for await (const chunk of response.body ?? []) {
-    left -= chunk.byteLength;
-    if (left < 0)
-      throw new PublicFetchError("too-large", `the answer is larger than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  const body = await readBody(response, maxBytes);
+  if (body === null)
+    throw new PublicFetchError("too-large", `the answer is larger than ${maxBytes} bytes`);
+  return body;
 }

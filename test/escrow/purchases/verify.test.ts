@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
+import lz from "lz-string";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readCoseSign1, signCoseSign1 } from "../../../src/chain/cose.ts";
+import { bytesToHex } from "../../../src/chain/hex.ts";
 import {
   decodeBlockchainIdentifier,
   encodeBlockchainIdentifier,
@@ -13,6 +15,8 @@ import { insertKey } from "../../support/keys.ts";
 import { FORGED_FORMS, WALLET_FORMS } from "../../support/wallet-signatures.ts";
 
 const TOKEN = `${"ab".repeat(28)}746f6b656e`;
+/** A short identifier that expands to very many parts. */
+const BOMB = bytesToHex(lz.compressToUint8Array(".".repeat(500_000)));
 
 beforeEach(emptyTables);
 
@@ -86,6 +90,10 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("POST /purchase/verify of
     });
     const token = await insertKey({ canPay: true, usageLimited: true, maxUsageCredits: 1 });
     expect((await verify({ inputHash: "00" }, { token })).status).toBe(400);
+    expect(await verify({ blockchainIdentifier: BOMB }, { token })).toMatchObject({
+      status: 400,
+      message: "blockchainIdentifier: is not the identifier of an escrow",
+    });
     expect((await verify({}, { token })).status).toBe(200);
     expect((await verify({}, { token })).status).toBe(402);
     const { data } = await desk.purchase(quote);

@@ -1,5 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import * as z from "zod";
+import { createRequester } from "../../../src/chain/provider/request.ts";
 import { fetchPublic } from "../../../src/http/outbound/fetch-public.ts";
 import { HOSTILE_RECORDS, HOSTILE_URLS } from "../../support/hostile-addresses.ts";
 import { freshName, setName } from "../../support/names.ts";
@@ -84,7 +86,7 @@ describe("a hostile URL", () => {
     expect(sent).toHaveLength(2);
   });
 
-  it.each(["servfail", "unavailable", "nonsense", "reset", "hang"])(
+  it.each(["servfail", "unavailable", "nonsense", "reset", "hang", "bomb"])(
     "whose resolver fails (%s) is not asked: nobody knows what is behind it",
     async (failure) => {
       const name = await nameWith(failure);
@@ -111,6 +113,20 @@ describe("an address that may be asked, and answers with", () => {
     const answer = await fetchPublic(url, { ...OPTIONS, loopbackOrigins });
     expect(answer.status).toBe(302);
     expect(sent).toEqual([url]);
+  });
+
+  it("a small body that expands to a large one is refused at the size allowed", async () => {
+    const url = await agent("bomb");
+    const refused = fetchPublic(url, { ...OPTIONS, loopbackOrigins, maxBytes: 1024 * 1024 });
+    await expect(refused).rejects.toMatchObject({ reason: "too-large" });
+    const answer = await fetchPublic(url, { ...OPTIONS, loopbackOrigins, maxBytes: 9 * 1024 ** 2 });
+    expect(answer.body.byteLength).toBe(8 * 1024 ** 2);
+  });
+
+  it("a small body that expands to a large one is no answer of the chain's provider either", async () => {
+    const url = await agent("bomb");
+    const read = createRequester({ baseUrl: url.replace("/availability", ""), projectId: "key" });
+    await expect(read("/availability", z.unknown())).rejects.toThrow("answer is too large");
   });
 
   it("a body without an end is refused at the size allowed, and not read where none is wanted", async () => {
