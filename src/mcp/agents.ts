@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { network } from "../http/openapi/ledger.ts";
+import { formed } from "./answer-value.ts";
 import { tool } from "./tool.ts";
+import { ToolError } from "./tool-error.ts";
 import { untrusted } from "./untrusted.ts";
 
 /** What is read of a registry entry. */
@@ -18,6 +20,7 @@ export interface Agent {
 
 export const agentIdentifier = z
   .string()
+  .regex(/^([0-9a-fA-F]{2})*$/)
   .min(57)
   .max(250)
   .describe("Policy id and asset name of the agent, in hex, as find_agents answers it.");
@@ -28,7 +31,7 @@ export const findAgents = tool({
   name: "find_agents",
   title: "Find agents",
   description:
-    'Searches the registry for agents that sell services. Answers names, prices and identifiers; amounts are in minor units of `unit`, where "" is the network\'s native coin (1,000,000 minor units are one coin). Moves no money.',
+    'Searches the registry for agents that sell services. Answers identifiers, and as untrusted_data names and prices; amounts are in minor units of `unit`, where "" is the network\'s native coin (1,000,000 minor units are one coin). Moves no money.',
   access: "User",
   hints: { isReadOnly: true, isOpenWorld: false },
   input: z.object({
@@ -48,11 +51,15 @@ export const findAgents = tool({
     });
     return {
       agents: entries.map(({ agentIdentifier, status, AgentPricing, paymentType, ...entry }) => ({
-        agentIdentifier,
-        status,
-        paymentType,
-        pricing: AgentPricing,
-        ...untrusted({ name: entry.name, description: entry.description, tags: entry.tags }),
+        agentIdentifier: formed("hex", agentIdentifier),
+        status: formed("name", status),
+        paymentType: formed("name", paymentType),
+        ...untrusted({
+          name: entry.name,
+          description: entry.description,
+          tags: entry.tags,
+          pricing: AgentPricing,
+        }),
       })),
     };
   },
@@ -75,16 +82,16 @@ export const showAgent = tool({
         (field) => [field, rest[field]],
       ),
     );
-    const schema = await service
-      .askAgent(apiBaseUrl, "/input_schema")
-      .catch((error: Error) => error.message);
+    const schema = await service.askAgent(apiBaseUrl, "/input_schema").catch((error: unknown) => {
+      if (error instanceof ToolError) return { error: error.text, detail: error.detail };
+      throw error;
+    });
     return {
-      agentIdentifier,
-      status,
-      paymentType,
-      pricing: AgentPricing,
-      sellerVkey: sellerWallet.vkey,
-      ...untrusted({ ...about, apiBaseUrl, inputSchema: schema }),
+      agentIdentifier: formed("hex", agentIdentifier),
+      status: formed("name", status),
+      paymentType: formed("name", paymentType),
+      sellerVkey: formed("hex", sellerWallet.vkey),
+      ...untrusted({ ...about, pricing: AgentPricing, apiBaseUrl, inputSchema: schema }),
     };
   },
 });

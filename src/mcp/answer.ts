@@ -2,11 +2,12 @@ import * as z from "zod";
 import { version } from "../../package.json";
 import type { Caller } from "../http/context.ts";
 import { log } from "../log.ts";
+import { type AnswerObject, fixed } from "./answer-value.ts";
 import type { Service } from "./service.ts";
 import type { Tool } from "./tool.ts";
 import { ToolError } from "./tool-error.ts";
 import { toolsOf } from "./tools.ts";
-import { quoted } from "./untrusted.ts";
+import { quoted, untrusted } from "./untrusted.ts";
 
 /** Versions of the protocol, the newest first. */
 export const PROTOCOL_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26"] as const;
@@ -117,16 +118,27 @@ async function call(
   service: Service,
 ): Promise<object> {
   const parsed = input.safeParse(given);
-  if (!parsed.success) return textOf({ error: z.prettifyError(parsed.error) }, true);
+  if (!parsed.success) {
+    const problems = { problems: z.prettifyError(parsed.error) };
+    return textOf({ error: fixed("The arguments are not valid."), ...untrusted(problems) }, true);
+  }
   try {
     return textOf(await run({ caller, service }, parsed.data), false);
   } catch (error) {
-    if (error instanceof ToolError) return textOf({ error: error.message }, true);
+    if (error instanceof ToolError) return textOf(describeError(error), true);
     log("error", "mcp.tool_failed", { tool: name, error: String(error) });
-    return textOf({ error: "The service failed; nothing is known of the outcome." }, true);
+    return textOf({ error: fixed("The service failed; nothing is known of the outcome.") }, true);
   }
 }
 
-function textOf(result: object, isError: boolean): object {
+function describeError({ text, status, detail }: ToolError): AnswerObject {
+  return {
+    error: text,
+    ...(status !== null && { status }),
+    ...(detail !== null && { untrusted_data: detail }),
+  };
+}
+
+function textOf(result: AnswerObject, isError: boolean): object {
   return { content: [{ type: "text", text: quoted(result) }], isError };
 }

@@ -2,7 +2,15 @@ import * as z from "zod";
 import { canonicalJson } from "../canonical-json.ts";
 import { network } from "../http/openapi/ledger.ts";
 import { type Agent, agentIdentifier } from "./agents.ts";
-import { type Funds, funds, type Purchase, sameFunds, shownPurchase } from "./purchase.ts";
+import { type AnswerObject, fixed, formed } from "./answer-value.ts";
+import {
+  type Funds,
+  funds,
+  ownFunds,
+  type Purchase,
+  sameFunds,
+  shownPurchase,
+} from "./purchase.ts";
 import type { Service } from "./service.ts";
 import { tool } from "./tool.ts";
 import { ToolError } from "./tool-error.ts";
@@ -47,6 +55,22 @@ const order = z
     sellerReturnAddress: z.string().max(250).optional(),
   })
   .describe("The `order` that quote_job answered, unchanged.");
+
+type Order = z.output<typeof order>;
+
+const HEX_FIELDS = [
+  "agentIdentifier",
+  "blockchainIdentifier",
+  "sellerVkey",
+  "inputHash",
+  "identifierFromPurchaser",
+] as const;
+const TIME_FIELDS = [
+  "payByTime",
+  "submitResultTime",
+  "unlockTime",
+  "externalDisputeUnlockTime",
+] as const;
 
 /** What an agent answers to `start_job` (MIP-003), as far as a purchase needs it. */
 const startedJob = z.object({
@@ -108,18 +132,23 @@ export const quoteJob = tool({
     });
     if (!quoted.success) {
       const fields = quoted.error.issues.map(({ path }) => path.join("."));
-      throw new ToolError(`The agent's quote cannot be bought, because of ${fields.join(", ")}.`);
+      throw new ToolError(fixed("The agent's quote is not one that can be bought."), {
+        detail: untrusted({ fields }).untrusted_data,
+      });
     }
     const verified = await service.ask<Verified>("POST", "/purchase/verify", quoted.data);
     const { PaidFunds, Cost, Warnings } = verified;
+    const price = ownFunds(PaidFunds);
+    if (price === null)
+      throw new ToolError(fixed("The price has a unit that no token has. It cannot be bought."));
     return {
-      price: PaidFunds,
-      lockedIncludingWhatComesBack: Cost.Locked,
-      warnings: Warnings,
-      order: quoted.data,
-      toBuy:
+      price,
+      lockedIncludingWhatComesBack: ownFunds(Cost.Locked),
+      order: shownOrder(quoted.data),
+      toBuy: fixed(
         "Call purchase_job with this order, and as confirmedPrice this price, once it is agreed to.",
-      ...untrusted({ jobId: job.job_id ?? job.id ?? null }),
+      ),
+      ...untrusted({ jobId: job.job_id ?? job.id ?? null, warnings: Warnings }),
     };
   },
 });
@@ -140,12 +169,13 @@ export const purchaseJob = tool({
       const { PaidFunds } = await service.ask<Verified>("POST", "/purchase/verify", order);
       if (!sameFunds(PaidFunds, confirmedPrice))
         throw new ToolError(
-          `Nothing was bought: the price is ${JSON.stringify(PaidFunds)}, not the confirmed ${JSON.stringify(confirmedPrice)}.`,
+          fixed("Nothing was bought: the price is another than the confirmed one."),
+          { detail: untrusted({ price: PaidFunds, confirmedPrice }).untrusted_data },
         );
       // A fixed price may change between the two: it is compared with what was confirmed.
       const body = { ...order, Amounts: confirmedPrice };
       const made = await service.ask<Purchase>("POST", "/purchase", body);
-      return { bought: true, spent: made.PaidFunds, purchase: shownPurchase(made) };
+      return { bought: true, spent: ownFunds(made.PaidFunds), purchase: shownPurchase(made) };
     } catch (error) {
       if (!(error instanceof ToolError) || error.status !== 409) throw error;
       const { network, blockchainIdentifier } = order;
@@ -156,10 +186,25 @@ export const purchaseJob = tool({
   },
 });
 
+/** The order of a verified quote, text by text: the agent wrote much of it. */
+function shownOrder({ Amounts, supportedPaymentSourceIndex, ...texts }: Order): AnswerObject {
+  const { sellerReturnAddress } = texts;
+  return {
+    network: formed("network", texts.network),
+    ...Object.fromEntries(HEX_FIELDS.map((name) => [name, formed("hex", texts[name])])),
+    ...Object.fromEntries(TIME_FIELDS.map((name) => [name, formed("digits", texts[name])])),
+    ...(Amounts && { Amounts: ownFunds(Amounts) }),
+    ...(supportedPaymentSourceIndex !== undefined && { supportedPaymentSourceIndex }),
+    ...(sellerReturnAddress !== undefined && {
+      sellerReturnAddress: formed("address", sellerReturnAddress),
+    }),
+  };
+}
+
 async function startJob(service: Service, { apiBaseUrl }: Agent, body: object) {
   const answer = await service.askAgent(apiBaseUrl, "/start_job", body);
   const job = startedJob.safeParse(answer);
-  if (!job.success) throw new ToolError("The agent answered no quote.");
+  if (!job.success) throw new ToolError(fixed("The agent answered no quote."));
   return job.data;
 }
 

@@ -1,5 +1,15 @@
 import * as z from "zod";
 import { givenUnit } from "../http/openapi/ledger.ts";
+import {
+  type AnswerObject,
+  type AnswerValue,
+  fixed,
+  formed,
+  hasForm,
+  type TrustedText,
+  timeText,
+} from "./answer-value.ts";
+import { untrusted } from "./untrusted.ts";
 
 export const funds = z
   .array(
@@ -18,7 +28,7 @@ export type Funds = z.infer<typeof funds>;
 export interface Purchase {
   id: string;
   blockchainIdentifier: string;
-  agentIdentifier: string;
+  agentIdentifier: string | null;
   onChainState: string | null;
   resultHash: string;
   PaidFunds: Funds;
@@ -27,41 +37,59 @@ export interface Purchase {
   [field: string]: unknown;
 }
 
-const MEANINGS: Record<string, string> = {
-  FundsLocked:
+const MEANINGS: Record<string, TrustedText> = {
+  FundsLocked: fixed(
     "The price is locked in the escrow; the seller has to deliver before submitResultTime.",
-  FundsOrDatumInvalid: "What was locked is not what was agreed; a person has to look at it.",
-  ResultSubmitted:
+  ),
+  FundsOrDatumInvalid: fixed("What was locked is not what was agreed; a person has to look at it."),
+  ResultSubmitted: fixed(
     "The seller has delivered; from unlockTime the price is the seller's, unless a refund is requested before.",
-  RefundRequested:
+  ),
+  RefundRequested: fixed(
     "A refund is requested; without a result it can be collected from submitResultTime.",
-  Disputed: "A refund is requested although there is a result: the two sides have to agree.",
-  WithdrawAuthorized: "The buyer has let the seller have the price.",
-  RefundAuthorized: "The seller has let the buyer have the refund.",
-  Withdrawn: "Over: the seller has the price.",
-  RefundWithdrawn: "Over: the buyer has the price back.",
-  DisputedWithdrawn: "Over: the price was divided as a dispute was settled.",
+  ),
+  Disputed: fixed("A refund is requested although there is a result: the two sides have to agree."),
+  WithdrawAuthorized: fixed("The buyer has let the seller have the price."),
+  RefundAuthorized: fixed("The seller has let the buyer have the refund."),
+  Withdrawn: fixed("Over: the seller has the price."),
+  RefundWithdrawn: fixed("Over: the buyer has the price back."),
+  DisputedWithdrawn: fixed("Over: the price was divided as a dispute was settled."),
 };
-const NOT_LOCKED = "Nothing is locked yet; NextAction says what happens next.";
+const NOT_LOCKED = fixed("Nothing is locked yet; NextAction says what happens next.");
 
 /** A purchase for a model, with what its state means. */
-export function shownPurchase(purchase: Purchase): object {
-  const { onChainState, CurrentTransaction, NextAction } = purchase;
+export function shownPurchase(purchase: Purchase): AnswerObject {
+  const { onChainState, CurrentTransaction, NextAction, resultHash, PaidFunds } = purchase;
+  const { requestedAction, errorType, errorNote } = NextAction;
+  const price = ownFunds(PaidFunds);
   const times = ["payByTime", "submitResultTime", "unlockTime", "externalDisputeUnlockTime"];
   return {
-    id: purchase.id,
-    blockchainIdentifier: purchase.blockchainIdentifier,
-    agentIdentifier: purchase.agentIdentifier,
-    state: onChainState,
+    id: formed("id", purchase.id),
+    blockchainIdentifier: formed("hex", purchase.blockchainIdentifier),
+    agentIdentifier: formed("hex", purchase.agentIdentifier ?? ""),
+    state: onChainState === null ? null : formed("name", onChainState),
     meaning: onChainState === null ? NOT_LOCKED : MEANINGS[onChainState],
-    price: purchase.PaidFunds,
-    nextAction: NextAction,
-    transaction: CurrentTransaction?.txHash ?? null,
-    resultHash: purchase.resultHash === "" ? null : purchase.resultHash,
-    ...Object.fromEntries(
-      times.map((name) => [name, new Date(Number(purchase[name])).toISOString()]),
-    ),
+    price,
+    nextAction: {
+      requestedAction: formed("name", requestedAction),
+      errorType: errorType === null ? null : formed("name", errorType),
+    },
+    transaction: CurrentTransaction ? formed("hex", CurrentTransaction.txHash) : null,
+    resultHash: resultHash ? formed("hex", resultHash) : null,
+    ...Object.fromEntries(times.map((name) => [name, timeText(Number(purchase[name]))])),
+    ...((errorNote !== null || price === null) &&
+      untrusted({ errorNote, ...(price === null && { price: PaidFunds }) })),
   };
+}
+
+/** Funds whose units are those of tokens; null where a unit is any other text. */
+export function ownFunds(list: Funds): AnswerValue {
+  if (!list.every(({ unit, amount }) => hasForm("hex", unit) && hasForm("digits", amount)))
+    return null;
+  return list.map(({ amount, unit }) => ({
+    amount: formed("digits", amount),
+    unit: formed("hex", unit),
+  }));
 }
 
 /** Whether two lists have the same of every unit. */

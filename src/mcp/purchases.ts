@@ -1,8 +1,17 @@
 import * as z from "zod";
 import { network } from "../http/openapi/ledger.ts";
-import { type Funds, funds, type Purchase, sameFunds, shownPurchase } from "./purchase.ts";
+import { fixed, formed, hasForm } from "./answer-value.ts";
+import {
+  type Funds,
+  funds,
+  ownFunds,
+  type Purchase,
+  sameFunds,
+  shownPurchase,
+} from "./purchase.ts";
 import { tool } from "./tool.ts";
 import { ToolError } from "./tool-error.ts";
+import { untrusted } from "./untrusted.ts";
 
 const RESOLVE = "/purchase/resolve-blockchain-identifier";
 const named = {
@@ -39,10 +48,11 @@ export const requestRefund = tool({
     const { PaidFunds } = await service.ask<Purchase>("POST", RESOLVE, body);
     if (!sameFunds(PaidFunds, confirmedAmount))
       throw new ToolError(
-        `Nothing was requested: the purchase is of ${JSON.stringify(PaidFunds)}, not of ${JSON.stringify(confirmedAmount)}.`,
+        fixed("Nothing was requested: the purchase has another price than the confirmed one."),
+        { detail: untrusted({ price: PaidFunds, confirmedAmount }).untrusted_data },
       );
     const asked = await service.ask<Purchase>("POST", "/purchase/request-refund", body);
-    return { requested: PaidFunds, purchase: shownPurchase(asked) };
+    return { requested: ownFunds(PaidFunds), purchase: shownPurchase(asked) };
   },
 });
 
@@ -66,7 +76,11 @@ interface Books {
 }
 
 const booked = ({ Units }: BookedTotal) =>
-  Units.map(({ unit, gross, networkFee }) => ({ unit, amount: gross, networkFee }));
+  Units.map(({ unit, gross, networkFee }) => ({
+    ...(hasForm("hex", unit) ? { unit: formed("hex", unit) } : untrusted({ unit })),
+    amount: formed("digits", gross),
+    networkFee: formed("digits", networkFee),
+  }));
 
 export const spending = tool({
   name: "spending",
@@ -86,7 +100,7 @@ export const spending = tool({
       const { TotalSpend, TotalRefunded, TotalPending } = sums;
       const spent = booked(TotalSpend);
       return {
-        network: name,
+        network: formed("network", name),
         spent,
         cameBack: booked(TotalRefunded),
         locked: booked(TotalPending),
@@ -95,11 +109,11 @@ export const spending = tool({
     const ledgers = key.NetworkLimit.filter((name) => network.safeParse(name).success);
     return {
       mayBuy: key.canPay,
-      networks: key.NetworkLimit,
+      networks: key.NetworkLimit.map((name) => formed("network", name)),
       purchases: await Promise.all(ledgers.map(books)),
       spending: isLimited
-        ? { limits: spendingLimits, left: RemainingUsageCredits }
-        : "The key has no spending limit of its own.",
+        ? { limits: ownFunds(spendingLimits), left: ownFunds(RemainingUsageCredits) }
+        : fixed("The key has no spending limit of its own."),
       calls: {
         used: key.accumulatedUsageCredits,
         atMost: key.usageLimited ? key.maxUsageCredits : null,

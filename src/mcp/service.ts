@@ -1,7 +1,9 @@
 import type { AppContext } from "../http/context.ts";
 import { fetchPublic, PublicFetchError } from "../http/outbound/fetch-public.ts";
 import { loopbackOrigins } from "../http/outbound/loopback-origins.ts";
+import { fixed } from "./answer-value.ts";
 import { ToolError } from "./tool-error.ts";
+import { untrusted } from "./untrusted.ts";
 
 /** Answers a request as the service answers it from outside. */
 export type Dispatch = (request: Request, c: AppContext) => Promise<Response> | Response;
@@ -40,15 +42,16 @@ export function serviceOf(c: AppContext, token: string, dispatch: Dispatch): Ser
       const response = await dispatch(request, c);
       const answer = (await response.json()) as { data: Data; error?: { message: string } };
       if (!response.ok)
-        throw new ToolError(
-          `The service answered ${response.status}: ${answer.error?.message}`,
-          response.status,
-        );
+        throw new ToolError(fixed("The service refused: see status and untrusted_data.message."), {
+          status: response.status,
+          detail: untrusted({ message: answer.error?.message }).untrusted_data,
+        });
       return answer.data;
     },
 
     async askAgent(apiBaseUrl, path, body) {
-      if (/[?#]/.test(apiBaseUrl)) throw new ToolError("The agent's address is none to ask.");
+      if (/[?#]/.test(apiBaseUrl))
+        throw new ToolError(fixed("The agent's address is none to ask."));
       const url = `${apiBaseUrl.trim().replace(/\/$/, "")}${path}`;
       try {
         const answer = await fetchPublic(url, {
@@ -65,7 +68,9 @@ export function serviceOf(c: AppContext, token: string, dispatch: Dispatch): Ser
       } catch (error) {
         if (error instanceof SyntaxError) return null;
         if (error instanceof PublicFetchError)
-          throw new ToolError(`The agent cannot be asked: ${error.message}.`);
+          throw new ToolError(fixed("The agent cannot be asked: see untrusted_data.message."), {
+            detail: untrusted({ message: error.message }).untrusted_data,
+          });
         throw error;
       }
     },

@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { Caller } from "../http/context.ts";
+import type { AnswerObject } from "./answer-value.ts";
 import type { Service } from "./service.ts";
 
 /** A tool, declared once: this validates its arguments, types its function and describes it to models. */
@@ -13,7 +14,7 @@ export interface Tool<Input extends z.ZodType = z.ZodType> {
   access: "User" | "+PAY";
   /** What hosts tell people before they let it run. */
   hints: { isReadOnly: boolean; isOpenWorld: boolean };
-  run(context: ToolContext, input: z.output<Input>): Promise<object>;
+  run(context: ToolContext, input: z.output<Input>): Promise<AnswerObject>;
 }
 
 /** What a tool works with. */

@@ -1,3 +1,5 @@
+import type { AnswerObject, UntrustedData } from "./answer-value.ts";
+
 /** Longer texts of strangers are cut. */
 const LONGEST_TEXT = 2_000;
 const MOST_ITEMS = 100;
@@ -7,14 +9,14 @@ const DEEPEST = 12;
  * What steers a reader without being seen: control characters, marks of direction, characters without
  * width, and the tags of plane 14.
  */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]/gu;
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /**
  * What a stranger has written, for a model to read: plain JSON of bounded size, under a name that says
  * whose it is.
  */
-export function untrusted(value: unknown): { untrusted_data: unknown } {
-  return { untrusted_data: bounded(value, 0) };
+export function untrusted(value: unknown): { untrusted_data: UntrustedData } {
+  return { untrusted_data: bounded(value, 0) as UntrustedData };
 }
 
 function bounded(value: unknown, depth: number): unknown {
@@ -37,7 +39,7 @@ function plain(text: string): string {
 /**
  * JSON in which nothing can be taken for markup or for the end of what it stands in.
  */
-export function quoted(value: unknown): string {
+export function quoted(value: AnswerObject): string {
   return JSON.stringify(value, null, 1).replace(
     /[<>&]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,

@@ -1,0 +1,68 @@
+declare const TRUSTED: unique symbol;
+declare const UNTRUSTED: unique symbol;
+
+/** Bounded data of others; only `untrusted` makes it. */
+export interface UntrustedData {
+  readonly [UNTRUSTED]: true;
+}
+
+/** Text that the service wrote, or whose form leaves no room for a sentence. */
+export type TrustedText = string & { readonly [TRUSTED]: true };
+
+/** What a tool may answer: plain strings have no place in it, only beneath `untrusted`. */
+export type AnswerValue =
+  | TrustedText
+  | UntrustedData
+  | number
+  | boolean
+  | null
+  | undefined
+  | readonly AnswerValue[]
+  | AnswerObject;
+
+/** The answer of a tool. */
+export interface AnswerObject {
+  readonly [name: string]: AnswerValue;
+}
+
+/** Text that stands in the source code. The compiler refuses a string that it does not know. */
+export function fixed<const Text extends string>(
+  text: string extends Text ? never : Text,
+): TrustedText {
+  return text as unknown as TrustedText;
+}
+
+/** Forms of text in which nobody can write to a model. */
+const FORMS = {
+  /** A member of an enumeration of the service. */
+  name: /^[A-Z][A-Za-z0-9]{0,39}$/,
+  /** An id that the service made. */
+  id: /^[0-9a-z-]{1,40}$/,
+  /** A CAIP-2 id, or a network of the ledger. */
+  network: /^(Preprod|Mainnet|[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32})$/,
+  hex: /^([0-9a-fA-F]{2}){0,8192}$/,
+  /** Minor units, or milliseconds. */
+  digits: /^-?\d{1,80}$/,
+  address: /^addr(_test)?1[02-9ac-hj-np-z]{20,130}$/,
+} as const;
+type Form = keyof typeof FORMS;
+
+/** Whether a text has a form. */
+export function hasForm(form: Form, text: unknown): text is string {
+  return typeof text === "string" && FORMS[form].test(text);
+}
+
+/**
+ * Text of a form.
+ *
+ * @throws RangeError when the text has another form; the message does not quote it
+ */
+export function formed(form: Form, text: string): TrustedText {
+  if (!hasForm(form, text)) throw new RangeError(`a text does not have the form ${form}`);
+  return text as TrustedText;
+}
+
+/** A time, from Unix milliseconds, as ISO 8601. */
+export function timeText(milliseconds: number): TrustedText {
+  return new Date(milliseconds).toISOString() as TrustedText;
+}
