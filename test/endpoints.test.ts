@@ -13,6 +13,7 @@ import { openApi, problemsOf } from "./support/endpoints/document.ts";
 import { permissionOf } from "./support/endpoints/permissions.ts";
 import { insertKey } from "./support/keys.ts";
 import { growingReads } from "./support/plans.ts";
+import { countWrites, rowsWritten } from "./support/written-rows.ts";
 
 const app = createApp();
 const ADMIN = env.ADMIN_KEY ?? "";
@@ -60,29 +61,6 @@ async function send(endpoint: EndpointCase, sent: Sent = {}): Promise<Response> 
   expect(problemsOf(method, `/api/v1${endpoint.path}`, answer.status, shown)).toEqual([]);
   return answer;
 }
-
-/** Has every row that is written from now on counted, whatever its table. */
-async function countWrites(): Promise<void> {
-  const { results } = await env.DB.prepare(
-    `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%cf_%'
-       AND name NOT LIKE 'sqlite_%'`,
-  ).all<{ name: string }>();
-  const triggers = results.flatMap(({ name }) =>
-    ["INSERT", "UPDATE", "DELETE"].map(
-      (event) => `CREATE TRIGGER "counts ${event} ${name}" AFTER ${event} ON "${name}"
-        BEGIN UPDATE written SET n = n + 1; END`,
-    ),
-  );
-  const statements = [
-    "CREATE TABLE written (n INTEGER NOT NULL)",
-    "INSERT INTO written VALUES (0)",
-    ...triggers,
-  ];
-  await env.DB.batch(statements.map((sql) => env.DB.prepare(sql)));
-}
-
-/** Rows written so far: two of these are equal when nothing was written between them. */
-const rowsWritten = () => env.DB.prepare("SELECT n FROM written").first<number>("n");
 
 /** Expects an error in the shape of the interface, and that nothing was written. */
 async function expectRefused(answering: () => Promise<Response>, status: number): Promise<string> {
@@ -331,24 +309,6 @@ describe.each(["GET", "POST"])("C2 %s", (method) => {
       await expectRefused(() => Promise.resolve(app.request(path, init, env)), 404);
     },
   );
-});
-
-describe("a key that is limited to networks", () => {
-  it.each(
-    KEYED.filter(({ access, valid }) => access === "User" && "network" in valid).map(
-      (endpoint) => ({
-        title: name(endpoint),
-        endpoint,
-      }),
-    ),
-  )("answers 403 for another one at $title", async ({ endpoint }) => {
-    const own = String(endpoint.valid.network);
-    const token = await insertKey({ networkLimit: [own] });
-    expect((await send(endpoint, { token })).status).toBe(endpoint.finds ?? 200);
-    const network = own === "Preprod" ? "Mainnet" : "Preprod";
-    const fields = { ...endpoint.valid, network };
-    await expectRefused(() => send(endpoint, { token, fields }), 403);
-  });
 });
 
 describe("as tables grow", () => {
