@@ -119,7 +119,7 @@ const inWorkerd = () =>
 const X402 = "test/x402/**/*.test.ts";
 
 /** Loads the service anew, which ends the objects of whatever else runs there. */
-const ALONE = "test/http/names/**/*.test.ts";
+const ALONE = "test/{http/names,scope}/**/*.test.ts";
 
 /** What the projects in workerd have in common. */
 const IN_WORKERD = {

@@ -14,6 +14,8 @@ interface Parameter {
 /** What is read of the OpenAPI document. */
 export interface Operation {
   operationId: string;
+  /** The access and the scope, as roles of the scheme. */
+  security?: Record<string, string[]>[];
   parameters?: Parameter[];
   requestBody?: { content: { "application/json": { schema: JsonSchema } } };
   responses: Record<string, { content?: { "application/json": { schema: JsonSchema } } }>;

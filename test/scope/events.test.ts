@@ -1,0 +1,100 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { db, statement } from "../../src/db/client.ts";
+import { ChangeSet } from "../../src/escrow/fold/changes.ts";
+import { loadRecords } from "../../src/escrow/fold/load-records.ts";
+import { writeChanges } from "../../src/escrow/fold/write-changes.ts";
+import { EVENT_KINDS, type EventKind, SERVICE_EVENT_KINDS } from "../../src/events/kinds.ts";
+import { checkLowBalances } from "../../src/wallets/low-balance/check.ts";
+import { tellOfTopUps } from "../../src/wallets/transfers/distributions.ts";
+import { transfer } from "../../src/wallets/transfers/tables.ts";
+import { checkBalances } from "../../src/x402/wallets/low-balance-check.ts";
+import { found } from "../support/registry/registration.ts";
+import { arrivals, happen } from "../support/webhooks/receivers.ts";
+import { findMarkers } from "./answers.ts";
+import { type Deployment, openDeployment } from "./deployment/open-deployment.ts";
+import { STRANGERS } from "./strangers.ts";
+
+const MINUTE = 60_000;
+
+let deployment: Deployment;
+
+beforeAll(async () => {
+  deployment = await openDeployment();
+  const { service, things } = deployment;
+  await warn(things.boughtPurchaseId);
+  await db(env).batch([
+    statement("UPDATE low_balance_rule SET threshold = ?", "9000000000000000"),
+    statement(
+      "UPDATE transfer SET top_up_wallet_id = ?, wallet_id = ?",
+      things.sellerId,
+      things.fundingId,
+    ),
+  ]);
+  const now = Date.now();
+  await checkLowBalances(service.env, "test", now, now + MINUTE);
+  await checkBalances(service.env, "test");
+  await topUp();
+  await happen(SERVICE_EVENT_KINDS, { network: "service" });
+  await service.webhooks.settle();
+});
+
+/** Has the deadline of a purchase be near. */
+async function warn(id: string): Promise<void> {
+  const { records } = await loadRecords(db(env), [], "SELECT ?2", id);
+  const record = found(records, () => true);
+  const changes = new ChangeSet([record], Date.now(), 1);
+  changes.warn(record, { step: "FundsLocking", at: Date.now() + MINUTE }, true);
+  const { sourceId, network } = record;
+  await db(env).batch(writeChanges(changes, { sourceId, network }));
+}
+
+/** Has a top-up of the owner's wallet be sent, be confirmed, and fail. */
+async function topUp(): Promise<void> {
+  const [row] = await db(env).orm.select().from(transfer);
+  if (!row) throw new Error("there is no transfer");
+  const batch = { id: row.id, txHash: null };
+  const become = (change: object, failure: string | null) =>
+    tellOfTopUps([{ row, change, batch, failure }], Date.now()).events;
+  await db(env).batch([
+    ...become({ state: "Sent" }, null),
+    ...become({ state: "Confirmed" }, null),
+    ...become({ state: "Failed" }, "It failed"),
+  ]);
+}
+
+/** The bodies that arrived at an endpoint. */
+async function readBodies(key: keyof Deployment["endpoints"]): Promise<string[]> {
+  return (await arrivals(deployment.endpoints[key].path)).map(({ body }) => body);
+}
+
+const listKinds = (bodies: readonly string[]): string[] =>
+  [...new Set(bodies.map((body) => JSON.parse(body).event_type as string))].sort();
+
+/** What an Admin's endpoint gets and the owner's does not: of the service, and of the funding wallet. */
+const OF_ADMINS: readonly EventKind[] = [
+  ...SERVICE_EVENT_KINDS,
+  "FUND_DISTRIBUTION_SENT",
+  "FUND_DISTRIBUTION_CONFIRMED",
+  "FUND_DISTRIBUTION_FAILED",
+];
+
+describe("events about the owner's records", () => {
+  it("of every kind arrive at an Admin's webhook", async () => {
+    expect(listKinds(await readBodies("admin"))).toEqual([...EVENT_KINDS].sort());
+  });
+
+  it("of every kind but those of Admins arrive at the owner's webhook", async () => {
+    const kinds = EVENT_KINDS.filter((kind) => !OF_ADMINS.includes(kind));
+    expect(listKinds(await readBodies("owner"))).toEqual(kinds.sort());
+  });
+
+  it.each(STRANGERS)("show nothing of the owner's to the webhook of %s", async (stranger) => {
+    const { markers } = deployment;
+    const answered = (body: string) => ({ status: 200, body, headers: new Headers() });
+    const leaks = (await readBodies(stranger)).flatMap((body) =>
+      findMarkers(answered(body), {}, markers, stranger).map((name) => `${name} in ${body}`),
+    );
+    expect(leaks).toEqual([]);
+  });
+});

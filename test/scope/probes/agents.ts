@@ -1,0 +1,82 @@
+import { agentBody, inboxBody, OPEN_NAME } from "../deployment/agents.ts";
+import { type Probe, type Probes, probeWith } from "./probe.ts";
+
+const SINCE = "1970-01-01";
+
+function probeList(): Probe[] {
+  return probeWith(
+    ({ network }) => ({ network, limit: 100 }),
+    ({ network, contractAddress }) => ({ network, filterSmartContractAddress: contractAddress }),
+    ({ network }) => ({ network, searchQuery: OPEN_NAME }),
+  );
+}
+
+const probeDeregister = (name: "agentIdentifier" | "inboxIdentifier") =>
+  probeWith((things) => ({ network: things.network, agentIdentifier: things[name] }));
+
+const probeInboxAgents = (path: string): Probes => ({
+  [`GET ${path}`]: probeList(),
+  [`POST ${path}`]: probeWith(({ sellerVkey }) => inboxBody(sellerVkey)),
+  [`POST ${path}/deregister`]: probeDeregister("inboxIdentifier"),
+  [`DELETE ${path}`]: probeWith(({ failedInboxAgentId }) => ({ id: failedInboxAgentId })),
+});
+
+/** Requests about agents, inbox agents, and the registries that list them. */
+export const AGENT_PROBES: Probes = {
+  "GET /registry": probeList(),
+  "POST /registry": probeWith(({ sellerVkey }) => agentBody(sellerVkey)),
+  "DELETE /registry": [
+    ...probeDeregister("agentIdentifier"),
+    ...probeWith(({ failedRegistrationId }) => ({ id: failedRegistrationId })),
+  ],
+  "POST /registry/deregister": probeDeregister("agentIdentifier"),
+  ...probeInboxAgents("/inbox-agents"),
+  ...probeInboxAgents("/registry-inbox"),
+  "POST /registry-diff": probeWith(({ network }) => ({ network, statusUpdatedAfter: SINCE })),
+  "POST /registry-entry": probeWith(({ network }) => ({ network, limit: 50 })),
+  "POST /registry-entry-search": probeWith(({ network }) => ({ network, query: "translat" })),
+  "GET /payment-information": probeWith(({ agentIdentifier }) => ({ agentIdentifier })),
+  "GET /registry/wallet": probeWith(({ network, sellerVkey }) => ({
+    network,
+    walletVKey: sellerVkey,
+  })),
+  "GET /registry/agent-identifier": [
+    {
+      fields: ({ network, agentIdentifier }) => ({ network, agentIdentifier }),
+      reveals: { audience: "network", isRevealed: (body) => body.includes("Translator") },
+    },
+  ],
+  "GET /capability": [
+    {
+      fields: ({ network }) => ({ network }),
+      reveals: { audience: "network", isRevealed: (body) => body.includes("answering") },
+    },
+  ],
+  "POST /inbox-agent-registration-refresh": probeWith(({ network, inboxIdentifier }) => ({
+    network,
+    agentIdentifier: inboxIdentifier,
+  })),
+  "POST /inbox-agent-registration": probeWith(
+    ({ network }) => ({ network, limit: 50 }),
+    ({ network, inboxSlug }) => ({ network, filter: { agentSlug: inboxSlug } }),
+  ),
+  "POST /inbox-agent-registration-search": probeWith(({ network }) => ({
+    network,
+    query: "inbox",
+  })),
+  "POST /inbox-agent-registration-diff": probeWith(({ network }) => ({
+    network,
+    statusUpdatedAfter: SINCE,
+  })),
+  "GET /registry-source": probeWith(() => ({})),
+  "POST /registry-source": probeWith(({ network }, { free }) => ({
+    network,
+    policyId: free.policyId,
+    rpcProviderApiKey: "key",
+  })),
+  "PATCH /registry-source": probeWith(({ registrySourceId }) => ({
+    id: registrySourceId,
+    note: "changed",
+  })),
+  "DELETE /registry-source": probeWith(({ registrySourceId }) => ({ id: registrySourceId })),
+};

@@ -1,0 +1,31 @@
+import { SCOPES, type Scope } from "../../src/http/scope.ts";
+import { openApi } from "../support/endpoints/document.ts";
+
+/** The scope of each operation of the OpenAPI document. Paths under /api/v1 are named without it. */
+const DECLARED: ReadonlyMap<string, Scope> = new Map(
+  Object.entries(openApi.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { security = [] }]) => {
+      const operation = `${method.toUpperCase()} ${path.replace(/^\/api\/v1/, "")}`;
+      return [operation, scopeIn(security)] as const;
+    }),
+  ),
+);
+
+/** Every operation of the document. */
+export const OPERATIONS: readonly string[] = [...DECLARED.keys()];
+
+/** The scope of an operation, as the document has it. */
+export function scopeOf(operation: string): Scope {
+  const scope = DECLARED.get(operation);
+  if (!scope) throw new Error(`the document has no operation ${operation}`);
+  return scope;
+}
+
+/** The scope is the second role; what needs no key is public. */
+function scopeIn(security: Record<string, string[]>[]): Scope {
+  const [scheme] = security;
+  if (!scheme) return "public";
+  const [, scope = ""] = Object.values(scheme)[0] ?? [];
+  if (!(scope in SCOPES)) throw new Error(`${scope} is no scope`);
+  return scope as Scope;
+}
