@@ -12,7 +12,6 @@ type CallerName = (typeof CALLERS)[number];
 
 const app = createApp();
 let tokens: Record<CallerName, string | null>;
-let elsewhere: Record<"User" | "User+PAY", string>;
 
 beforeAll(async () => {
   await emptyTables();
@@ -23,10 +22,6 @@ beforeAll(async () => {
     User: await insertKey({}),
     "User+PAY": await insertKey({ canPay: true }),
     Admin: await insertKey({ permission: "Admin" }),
-  };
-  elsewhere = {
-    User: await insertKey({ networkLimit: ["eip155:1"] }),
-    "User+PAY": await insertKey({ networkLimit: ["eip155:1"], canPay: true }),
   };
 });
 
@@ -92,27 +87,5 @@ describe.each(
       wanted[caller] = expected(endpoint.access, caller);
     }
     expect(answers).toEqual(wanted);
-  });
-});
-
-describe("a key of another network", () => {
-  const OF_A_NETWORK = ENDPOINTS.filter(
-    ({ access, valid }) => (access === "User" || access === "+PAY") && "network" in valid,
-  );
-
-  it.each(
-    OF_A_NETWORK.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const),
-  )("is turned away by %s (403)", async (_, endpoint) => {
-    const isGet = endpoint.method === "GET";
-    const answer = await app.request(
-      `/api/v1${endpoint.path}${isGet ? `?${queryOf(endpoint)}` : ""}`,
-      {
-        method: endpoint.method,
-        headers: { token: elsewhere[endpoint.access === "+PAY" ? "User+PAY" : "User"] },
-        ...(!isGet && { body: JSON.stringify(endpoint.valid) }),
-      },
-      env,
-    );
-    expect(answer.status).toBe(403);
   });
 });
