@@ -35,7 +35,7 @@ export const EXCEPTIONS: readonly Exception[] = [
     operations: ["POST /purchase", "purchase_job"],
     strangers: BOUND,
     shows: ["boughtPurchaseId"],
-    differs: [200, 404, 409],
+    differs: [200, 400, 404, 409],
     mayChange: true,
     because:
       "any key may buy a quote with its wallets, once: the refusal names the purchase's id alone, and a made-up identifier is invalid",
