@@ -18,7 +18,7 @@ import {
   type WalletOutput,
 } from "../../../chain/transaction/plan.ts";
 import { CollateralMissing, payFrom, WalletShort } from "../../../chain/transaction/selection.ts";
-import { isExpected, isTransient } from "../../isolate.ts";
+import { isTransient } from "../../isolate.ts";
 import {
   type Failure,
   FormerMayLand,
@@ -31,9 +31,10 @@ import { standFor } from "../line.ts";
 import { ownOutputs } from "../outputs.ts";
 import type { Run, WalletPorts } from "../ports.ts";
 import { taskKey, type WalletTransaction } from "../transaction.ts";
-import { type Composed, compose, type Frame, keptOf, type Purse } from "./compose.ts";
+import { keptOf } from "./compose.ts";
+import { composeMembers } from "./compose-members.ts";
 import { measured } from "./measure.ts";
-import { BadMembers, type Member, withoutBad } from "./members.ts";
+import { type Member, withoutBad } from "./members.ts";
 import { type Place, placeOnLane, placeOnLine } from "./place.ts";
 import { readPublished, readsOf } from "./read-scripts.ts";
 import { DeadlinePassed, NotYet, windowFor } from "./window.ts";
@@ -247,34 +248,6 @@ function mergeOutputs(job: Job, place: Place): Promise<Made> {
   const free = place.purse.outputs.filter((one) => !atStake.includes(outputName(one)));
   const part = { ...NOTHING, spends: mergeableOutputs(free) };
   return build(job, place, [], [part]);
-}
-
-/** @throws as `compose`; BadMembers: one whose part is in no transaction, whatever else is in it */
-function composeMembers(
-  members: readonly Member[],
-  parts: readonly TransactionPart[],
-  purse: Purse,
-  frame: Frame,
-): Composed {
-  const thrownFor = (some: readonly TransactionPart[]): unknown => {
-    try {
-      compose(some, purse, frame);
-    } catch (error) {
-      if (!isExpected(error)) return error;
-    }
-    return null;
-  };
-  try {
-    return compose(parts, purse, frame);
-  } catch (error) {
-    if (isExpected(error)) throw error;
-    for (const [i, part] of parts.entries()) {
-      const own = thrownFor([part]);
-      const member = members[i];
-      if (own && member) throw new BadMembers([member], own);
-    }
-    throw error;
-  }
 }
 
 /** A transaction of as many members, from the first, as it holds. @param parts - what it does */
