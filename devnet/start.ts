@@ -13,6 +13,7 @@ import { buildWorker } from "./build.ts";
 import { contracts } from "./contracts/index.ts";
 import { publishScripts } from "./demo/actors/publish.ts";
 import { invoiceCommand } from "./demo/invoice-command.ts";
+import { takeJobs } from "./demo/jobs.ts";
 import { playPresent } from "./demo/present.ts";
 import { playRegistrations } from "./demo/registrations.ts";
 import { registerAgents } from "./demo/registry.ts";
@@ -88,6 +89,7 @@ async function start(): Promise<void> {
     const play = await playRegistrations({ ...service, ...access });
     goOn(play(curtain.signal));
   }
+  if (!flags["no-demo"]) takeJobs(service.agents, access, curtain.signal);
   if (!flags["no-demo"]) goOn(playPresent(access, service.agents, curtain.signal, log));
   const curl = (path: string) => `curl -s -H 'token: ${access.token}' '${access.url}${path}'`;
   console.log(`ready: ${service.url} · admin key: ${variables.ADMIN_KEY}`);

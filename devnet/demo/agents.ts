@@ -50,11 +50,31 @@ const BEHAVIOURS: Record<string, (response: ServerResponse, argument: string) =>
   },
 };
 
+/** A request at another path of an agent than `/availability`. */
+export interface AgentRequest {
+  agent: string;
+  path: string;
+  method: string;
+  query: URLSearchParams;
+  /** JSON; undefined where there is none. */
+  body: unknown;
+}
+
+/** What an agent answers. */
+export interface AgentAnswer {
+  status: number;
+  json: object;
+}
+
+type AnswerRequest = (request: AgentRequest) => Promise<AgentAnswer | null>;
+
 export interface Agents {
   /** Origin without a trailing slash; an agent's `apiBaseUrl` is this, a slash and its name. */
   url: string;
   /** @throws RangeError when there is no such behaviour. */
   behave(agent: string, behaviour: string, argument?: string): void;
+  /** Answers what no control request has given an answer for; null: 404. */
+  answerWith(answerRequest: AnswerRequest): void;
   /** The longest time between two questions to one agent since the last call, milliseconds. */
   longestGapMs(): number;
   close(): Promise<void>;
@@ -75,6 +95,7 @@ export async function startAgents(): Promise<Agents> {
   const answers = new Map<string, unknown>();
   const lastAnswers = new Map<string, Promise<{ finished: boolean }>>();
   let longestGap = 0;
+  let answerRequest: AnswerRequest = async () => null;
 
   function behave(agent: string, behaviour: string, argument = ""): void {
     if (!BEHAVIOURS[behaviour]) throw new RangeError(`no behaviour ${behaviour}`);
@@ -99,6 +120,20 @@ export async function startAgents(): Promise<Agents> {
     json(response, 200, Object.fromEntries(asked));
   }
 
+  async function answerOther(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams: query } = new URL(request.url ?? "/", "http://agents");
+    const [, agent = "", path = ""] = pathname.split("/");
+    const text = await textOf(request);
+    if (answers.has(`${agent}/${path}`)) {
+      json(response, 200, answers.get(`${agent}/${path}`));
+      return;
+    }
+    const method = request.method ?? "GET";
+    const body: unknown = text === "" ? undefined : JSON.parse(text);
+    const answer = await answerRequest({ agent, path, method, query, body });
+    json(response, answer?.status ?? 404, answer?.json ?? {});
+  }
+
   const server = keepingServer((request, response) => {
     const [, agent = "", path] = (request.url ?? "").split("/");
     if (agent === "_control") {
@@ -108,8 +143,9 @@ export async function startAgents(): Promise<Agents> {
       return;
     }
     if (path !== "availability") {
-      const known = answers.has(`${agent}/${path}`);
-      json(response, known ? 200 : 404, answers.get(`${agent}/${path}`) ?? {});
+      answerOther(request, response).catch((error: unknown) =>
+        json(response, 502, { status: "error", message: String(error) }),
+      );
       return;
     }
     asked.set(agent, (asked.get(agent) ?? 0) + 1);
@@ -131,6 +167,9 @@ export async function startAgents(): Promise<Agents> {
   return {
     url: `http://127.0.0.1:${port}`,
     behave,
+    answerWith(other) {
+      answerRequest = other;
+    },
     longestGapMs() {
       const gap = longestGap;
       longestGap = 0;

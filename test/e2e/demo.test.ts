@@ -68,6 +68,42 @@ describe("npm start -- --keep", () => {
   const asked = <Data>(method: "GET" | "POST", path: string, body?: object) =>
     ask<Data>({ url: service.url, token: service.adminKey }, method, path, body);
 
+  it("sells a job by the tools of MCP: an agent is found and quotes, its price is locked, the result is delivered", async () => {
+    const use = async (name: string, args: object) => {
+      const answer = await fetch(`${service.url}/mcp`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${service.adminKey}`, connection: "close" },
+        body: JSON.stringify({
+          ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+          params: { name, arguments: args },
+        }),
+      });
+      const { result } = (await answer.json()) as { result: { content: { text: string }[] } };
+      return JSON.parse(result.content[0]?.text ?? "{}");
+    };
+    const network = "Preprod";
+    const find = async () =>
+      (await use("find_agents", { network, query: "translator" })).agents[0]?.agentIdentifier;
+    await expect.poll(find, { timeout: WAIT_MS }).toBeTypeOf("string");
+    const agentIdentifier = await find();
+    const shown = await use("show_agent", { agentIdentifier });
+    expect(shown.untrusted_data.inputSchema.input_data).toMatchObject([{ id: "text" }]);
+    const job = { network, agentIdentifier, input: { text: "Guten Tag" } };
+    const { order, price } = await use("quote_job", job);
+    expect(price).toEqual([{ amount: "5000000", unit: "" }]);
+    expect(await use("purchase_job", { order, confirmedPrice: price })).toMatchObject({
+      bought: true,
+    });
+    const { blockchainIdentifier } = order;
+    const state = async () =>
+      (await use("purchase_status", { network, blockchainIdentifier })).state;
+    await expect.poll(state, { timeout: WAIT_MS }).toBe("ResultSubmitted");
+
+    // An agent refuses what it cannot work on.
+    const refused = await use("quote_job", { ...job, input: { text: 5 } });
+    expect(refused.error).toBe("The agent answered no quote.");
+  });
+
   it("shows agents in every status within 60 s, and one that goes and comes back", async () => {
     const seen = new Set<string>();
     const look = async () => {
