@@ -3,13 +3,14 @@ import { join } from "node:path";
 import { until } from "../devnet/client/wait.ts";
 import { type Receiver, startReceiver } from "../devnet/demo/receiver.ts";
 import { developmentSecrets } from "../devnet/secrets.ts";
+import { MAX_CONCURRENT_FETCHES } from "../src/connections.ts";
 import { newId } from "../src/db/id.ts";
 import type { DeliveryMessage, Env } from "../src/env.ts";
 import { deliver } from "../src/webhooks/delivery/deliver.ts";
 import { dispatchEvents } from "../src/webhooks/delivery/dispatch.ts";
-import { CONNECTIONS } from "../src/webhooks/delivery/share.ts";
 import { purge } from "../src/webhooks/delivery/sweep.ts";
 import { countingWrites } from "../test/support/d1.ts";
+import { connectedBundle } from "./support/connections.ts";
 import { startFloor } from "./support/floor.ts";
 import {
   type BenchContext,
@@ -97,8 +98,11 @@ async function sendingAlone(deliveries: number): Promise<number> {
   const receiver = await startReceiver();
   const floor = await startFloor();
   try {
-    const url = floor.postUrl(`${receiver.url}/floor`, CONNECTIONS, DATA.length);
-    return (await floor.cpuMsOf(url, Math.ceil(deliveries / CONNECTIONS))) / CONNECTIONS;
+    const url = floor.postUrl(`${receiver.url}/floor`, MAX_CONCURRENT_FETCHES, DATA.length);
+    return (
+      (await floor.cpuMsOf(url, Math.ceil(deliveries / MAX_CONCURRENT_FETCHES))) /
+      MAX_CONCURRENT_FETCHES
+    );
   } finally {
     await floor.close();
     await receiver.close();
@@ -114,13 +118,15 @@ const NEIGHBOURS = [
 
 /**
  * How late the events of one endpoint are while the receiver of another is slow: one event at a time,
- * from when the neighbour's first has arrived.
+ * from when the neighbour's first has arrived. Each consumer has the connections of the platform.
  */
 async function benchNeighbours(context: BenchContext): Promise<Row[]> {
   const rows: Row[] = [];
+  const bundle = connectedBundle(context.bundle, context.folder);
+  const connected = { ...context, bundle };
   for (const { neighbour, query, events } of NEIGHBOURS) {
     const receiver = await startReceiver();
-    const service = await startBenchService(context, { LOOPBACK_ORIGINS: receiver.url });
+    const service = await startBenchService(connected, { LOOPBACK_ORIGINS: receiver.url });
     try {
       await createEndpoint(service, `${receiver.url}/0`, KIND);
       if (events > 0) {

@@ -24,7 +24,23 @@ export interface CountedRows {
  * @returns its path
  */
 export function countedBundle(bundle: string, folder: string): string {
-  const copy = join(folder, "counted");
+  return wrappedBundle(bundle, join(folder, "counted"), WRAPPER, wrappedObject);
+}
+
+/**
+ * Wraps a bundle in a module that imports it as `./service.mjs`.
+ *
+ * @param copy - the folder of the wrapped bundle
+ * @param wrapper - source of the module, without its objects
+ * @param objectOf - source of an object of the module, by its name
+ * @returns its path
+ */
+export function wrappedBundle(
+  bundle: string,
+  copy: string,
+  wrapper: string,
+  objectOf: (name: string) => string,
+): string {
   const from = dirname(bundle);
   const modules = readdirSync(from, { recursive: true, encoding: "utf8" }).filter((name) =>
     MODULES.includes(extname(name)),
@@ -32,7 +48,7 @@ export function countedBundle(bundle: string, folder: string): string {
   for (const name of modules) cpSync(join(from, name), join(copy, name));
   renameSync(join(copy, "worker.js"), join(copy, "service.mjs"));
   const path = join(copy, "worker.js");
-  writeFileSync(path, `${WRAPPER}\n${objectNames().map(wrappedObject).join("\n")}`);
+  writeFileSync(path, `${wrapper}\n${objectNames().map(objectOf).join("\n")}`);
   return path;
 }
 

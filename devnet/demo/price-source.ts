@@ -25,8 +25,8 @@ const RECORDED: Record<string, Record<string, object>> = {
 
 export interface PriceSource {
   /**
-   * Origin, to which `/api/v3` is the API and `/broken`, `/slow`, `/text` its failures. `/six` is the
-   * API too: slow, so it answers once six calls wait, and refuses more than that.
+   * Origin, to which `/api/v3` is the API and `/broken`, `/slow`, `/text` its failures. `/four` is the
+   * API too: slow, so it answers once four calls wait, and refuses more than that.
    */
   url: string;
   /** Stops it. */
@@ -42,9 +42,9 @@ export async function startPriceSource(): Promise<PriceSource> {
   const server = keepingServer(async (request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost");
     if (url.pathname.startsWith("/slow")) return;
-    const isBusy = url.pathname.startsWith("/six") && !(await oneOfSix(waiting));
+    const isBusy = url.pathname.startsWith("/four") && !(await oneOfFour(waiting));
     const [, coin = "", day = ""] =
-      /^\/(?:api\/v3|six)\/coins\/([^/]+)\/history\?date=([\d-]+)&/.exec(request.url ?? "") ?? [];
+      /^\/(?:api\/v3|four)\/coins\/([^/]+)\/history\?date=([\d-]+)&/.exec(request.url ?? "") ?? [];
     const answer = RECORDED[coin]?.[day];
     const isRefused = request.headers["x-cg-pro-api-key"] === "wrong";
     const isBroken = isBusy || coin === "broken" || url.pathname.startsWith("/broken");
@@ -67,12 +67,12 @@ export async function startPriceSource(): Promise<PriceSource> {
   };
 }
 
-/** Waits until there are six; false at once when there were. */
-function oneOfSix(waiting: Set<() => void>): Promise<boolean> {
-  if (waiting.size === 6) return Promise.resolve(false);
+/** Waits until there are four; false at once when there were. */
+function oneOfFour(waiting: Set<() => void>): Promise<boolean> {
+  if (waiting.size === 4) return Promise.resolve(false);
   return new Promise((resolve) => {
     waiting.add(() => resolve(true));
-    if (waiting.size < 6) return;
+    if (waiting.size < 4) return;
     setTimeout(() => {
       for (const answer of waiting) answer();
       waiting.clear();

@@ -1,6 +1,7 @@
 import { inArray } from "drizzle-orm";
 import pMap from "p-map";
 import { NETWORKS, type Network } from "../chain/network.ts";
+import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
 import { type Database, db, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
@@ -10,8 +11,6 @@ import { type InboxRow, type VerificationContext, verify } from "./verification.
 
 /** Providers asked per run and network. */
 const PER_RUN = 60;
-/** Providers asked at once: an invocation has six connections, and D1 needs one. */
-const concurrency = 5;
 const TIMEOUT_MS = 15_000;
 /** Each network has its own time: where tokens are free, third-party providers may use it all. */
 const RUN_MS = 20_000;
@@ -47,7 +46,7 @@ async function verifyDue(env: Env, network: Network, requestId: string): Promise
   const verifyInTime = async (row: InboxRow) => {
     if (Date.now() < deadline) await verifyOne(context, row, requestId);
   };
-  await pMap(due, verifyInTime, { concurrency });
+  await pMap(due, verifyInTime, { concurrency: MAX_CONCURRENT_FETCHES });
 }
 
 /** A failing one must not hold up the others; it is due again when its claim expires. */

@@ -4,6 +4,7 @@ import { chargeCall } from "../api-keys/charged-work.ts";
 import { requireCredits } from "../api-keys/credits.ts";
 import type { Network } from "../chain/network.ts";
 import type { Provider } from "../chain/provider/provider.ts";
+import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
 import { db } from "../db/client.ts";
 import { open } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
@@ -35,8 +36,6 @@ interface WalletRow {
 const POLICY_LENGTH = 56;
 /** Tokens that one call reads: each is a call to the provider. */
 const MAX_TOKENS = 100;
-/** Calls under way at once: an invocation has six connections, and D1 needs one. */
-const concurrency = 5;
 
 /**
  * The agents whose tokens a managed wallet holds, read from the provider. Tokens whose metadata
@@ -130,7 +129,7 @@ async function assetsOf(provider: Provider, wallet: WalletRow): Promise<Asset[]>
     const result = readProfile(metadata ?? undefined);
     return result.ok && !isInboxMetadata(metadata) ? assetOf(unit, result.profile) : pMapSkip;
   };
-  return pMap(units, read, { concurrency });
+  return pMap(units, read, { concurrency: MAX_CONCURRENT_FETCHES });
 }
 
 function assetOf(unit: string, profile: AgentProfile): Asset {

@@ -3,6 +3,7 @@ import pMap from "p-map";
 import { type Provider, ProviderError, type ProviderUtxo } from "../chain/provider/provider.ts";
 import { MOST_UTXOS } from "../chain/provider/transactions.ts";
 import { normalizeUnit } from "../chain/unit.ts";
+import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
 import { db } from "../db/client.ts";
 import { openOrEmpty } from "../db/sealed.ts";
 import type { Env } from "../env.ts";
@@ -24,9 +25,6 @@ export interface Holdings {
 }
 
 type AskedWallet = Pick<WalletRow, "id" | "sourceId" | "address">;
-
-/** Provider calls under way at once: an invocation has six connections, and D1 needs one. */
-const concurrency = 5;
 
 /**
  * Asks the sources' providers for the wallets' balances.
@@ -80,7 +78,7 @@ async function askEach<Answer>(
       if (error.retryAt !== null) providers.delete(sourceId);
     }
   };
-  await pMap(wallets, read, { concurrency });
+  await pMap(wallets, read, { concurrency: MAX_CONCURRENT_FETCHES });
   return answers;
 }
 

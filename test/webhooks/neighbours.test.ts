@@ -86,6 +86,25 @@ describe("beside an endpoint of another key", () => {
     expect(await statusesOf(slowId)).toEqual(Array(60).fill("Success"));
   });
 
+  test("one consumer sends four requests at the same time, which leaves connections for the database", async () => {
+    const { slow } = await twoTenants("?answer=late&ms=50");
+    const ids = await happen(Array(12).fill(SLOW));
+    await service.wake();
+    let [open, most] = [0, 0];
+    const { fetch } = globalThis;
+    vi.stubGlobal("fetch", async (...args: Parameters<typeof fetch>) => {
+      open++;
+      most = Math.max(most, open);
+      return fetch(...args).finally(() => open--);
+    });
+    const [first] = service.waiting.splice(0);
+    await service.consume("deliveries", first ? [first.body] : []);
+    vi.unstubAllGlobals();
+    expect(most).toBe(4);
+    await service.drain();
+    expect(idsOf(await arrivals(slow)).sort()).toEqual(ids.sort());
+  });
+
   test("B2 with a backlog, an event goes first with those that were claimed first", async () => {
     const { prompt } = await twoTenants("");
     await happen(Array(40).fill(SLOW));

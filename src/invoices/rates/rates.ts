@@ -1,4 +1,5 @@
 import pMap from "p-map";
+import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
@@ -20,9 +21,6 @@ export interface Rate {
   /** Its source, as the invoice prints it. */
   source: string;
 }
-
-/** Requests to the price source under way at once: an invocation has six connections. */
-const concurrency = 6;
 
 /** Stores a rate in place of an earlier one. */
 export function storeRate(rate: Rate, now: number): Statement {
@@ -157,7 +155,7 @@ export async function askSource(
       throw tooFar("CurrencyConversion", rate, last);
     await core.batch([insertRate(rate, "NOTHING", now)]);
   };
-  await pMap(units, ask, { concurrency });
+  await pMap(units, ask, { concurrency: MAX_CONCURRENT_FETCHES });
 }
 
 /** The stored rates of some units at the end of a month. */

@@ -1,5 +1,6 @@
 import pMap from "p-map";
 import type { Network } from "../../chain/network.ts";
+import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { reserveStamps, stamp } from "../../db/clock.ts";
 import { log } from "../../log.ts";
@@ -38,8 +39,6 @@ interface Outcome {
 
 /** Agents checked between two writes. */
 const CHUNK = 60;
-/** Checks under way at once: an invocation has six connections. */
-const concurrency = 6;
 /** Failed checks in a row after which an agent that was online no longer is. */
 const STRIKES = 3;
 /** The pause before a failed check is repeated. */
@@ -89,7 +88,9 @@ async function checkAll(
   const ask = async (url: string) => {
     if (context.now() < deadline) answers.set(url, await askOne(url, context));
   };
-  await pMap(new Set(agents.map((agent) => agent.api_base_url)), ask, { concurrency });
+  await pMap(new Set(agents.map((agent) => agent.api_base_url)), ask, {
+    concurrency: MAX_CONCURRENT_FETCHES,
+  });
   return agents.flatMap((agent) => {
     const answer = answers.get(agent.api_base_url);
     if (answer === undefined) return [];

@@ -2,7 +2,7 @@ import { type Database, db, type Statement, statement } from "../../db/client.ts
 import type { Env } from "../../env.ts";
 import { ENDPOINTS_WITH_CREATOR, mayReceive, SEES_NOTES } from "../may-receive.ts";
 import type { SealedReceiver } from "./receiver.ts";
-import { CLAIMED_AT_ONCE, CONNECTIONS, claimable, isOneOf } from "./share.ts";
+import { CLAIMED_AT_ONCE, CLAIMED_PER_ENDPOINT, claimable, isOneOf } from "./share.ts";
 
 /**
  * How long a claim lasts: longer than the longest attempt with its database calls. Then any
@@ -35,7 +35,7 @@ type ClaimedRow = Omit<Claim, "receiver"> & { permitted: number };
 
 /**
  * Claims due, unclaimed deliveries of the endpoints, round-robin over the endpoints, at most
- * `CLAIMED_AT_ONCE` in all and `CONNECTIONS` of each.
+ * `CLAIMED_AT_ONCE` in all and `CLAIMED_PER_ENDPOINT` of each.
  *
  * @param now - epoch milliseconds
  */
@@ -77,7 +77,7 @@ export function claiming(env: Env, endpointIds: readonly string[], now: number):
     statement(
       `UPDATE webhook_delivery SET attempt = attempt + 1, claimed_until = ?, last_attempt_at = ?
        WHERE (endpoint_id, event_id) IN (
-         SELECT endpoint_id, event_id FROM (${share.sql}) WHERE turn <= ${CONNECTIONS}
+         SELECT endpoint_id, event_id FROM (${share.sql}) WHERE turn <= ${CLAIMED_PER_ENDPOINT}
          ORDER BY turn LIMIT ${CLAIMED_AT_ONCE})
        RETURNING endpoint_id AS endpointId, event_id AS eventId, event_seq AS eventSeq, network,
          attempt, failed_attempts AS failedAttempts,
@@ -107,7 +107,7 @@ export function claimsOf([claimed, receivers]: readonly D1Result[]): Claim[] {
     (claimed?.results ?? []) as ClaimedRow[],
     ({ endpointId }) => endpointId,
   );
-  const turns = Array.from({ length: CONNECTIONS }, (_, turn) =>
+  const turns = Array.from({ length: CLAIMED_PER_ENDPOINT }, (_, turn) =>
     [...byEndpoint.values()].flatMap((rows) => rows[turn] ?? []),
   );
   return turns.flat().map(({ permitted, ...row }) => ({

@@ -1,4 +1,5 @@
 import { NETWORKS } from "../../chain/network.ts";
+import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, db } from "../../db/client.ts";
 import type { DeliveryMessage, Env } from "../../env.ts";
 import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
@@ -15,7 +16,7 @@ import { askFor } from "./messages.ts";
 import { giveBack, type Later, type Outcome, recordAndClaim, recordOutcomes } from "./outcome.ts";
 import { openReceiver } from "./receiver.ts";
 import { type Attempt, type SendOptions, sendEvent } from "./send.ts";
-import { CONNECTIONS } from "./share.ts";
+import { CLAIMED_PER_ENDPOINT } from "./share.ts";
 
 const DEFAULT_TIMEOUT_MS = 15_000;
 /** An attempt must be recorded before its claim expires and the platform ends the invocation. */
@@ -30,8 +31,8 @@ const GATHERED_MS = 50;
 const SWEPT_EVERY_MS = 60_000;
 
 /**
- * Sends what is due for the endpoints that messages name, in waves: claims deliveries, tries each once, as
- * many concurrently as there are connections, and records the outcomes with the claim of the next, until
+ * Sends what is due for the endpoints that messages name, in waves: claims deliveries, tries each once,
+ * `MAX_CONCURRENT_FETCHES` concurrently, and records the outcomes with the claim of the next, until
  * there is nothing to claim. A wave that waits for a receiver is the last: what it has sent ends in the
  * background, and the rest goes back. Endpoints that are named twice are enqueued at once, for another
  * consumer; of one that has its whole share in flight, whoever frees some of it claims the next. If stopped
@@ -54,7 +55,7 @@ export async function deliver(
   if (claims.length === 0) return;
   const [origins] = await Promise.all([
     loopbackOrigins(env, Date.now() + DEFAULT_TIMEOUT_MS),
-    askFor(env, claims.length < CONNECTIONS ? [] : again, requestId),
+    askFor(env, claims.length < CLAIMED_PER_ENDPOINT ? [] : again, requestId),
   ]);
   const options = {
     timeoutMs: Math.min(Number(env.WEBHOOK_TIMEOUT_MS) || DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS),
@@ -74,14 +75,14 @@ export async function deliver(
       const unsent = sending.stop();
       inBackground(writeAsTheyEnd(env, sending.begun, requestId));
       await giveBack(env, unsent);
-      if (claims.length >= CONNECTIONS) await askFor(env, endpointIds, requestId);
+      if (claims.length >= CLAIMED_PER_ENDPOINT) await askFor(env, endpointIds, requestId);
       return;
     }
     claims = next;
   }
 }
 
-/** Sends claims in their order, as many concurrently as there are connections, until it is stopped. */
+/** Sends claims in their order, `MAX_CONCURRENT_FETCHES` concurrently, until it is stopped. */
 function sendConcurrently(claims: readonly Claim[], send: (claim: Claim) => Promise<Outcome>) {
   const waiting = [...claims];
   const begun: Promise<Outcome>[] = [];
@@ -92,7 +93,7 @@ function sendConcurrently(claims: readonly Claim[], send: (claim: Claim) => Prom
       await outcome;
     }
   };
-  const ended = Promise.all(Array.from({ length: CONNECTIONS }, connection));
+  const ended = Promise.all(Array.from({ length: MAX_CONCURRENT_FETCHES }, connection));
   return {
     begun,
     outcomes: ended.then(() => Promise.all(begun)),

@@ -1,6 +1,6 @@
 import type { DeliveryMessage, Env } from "../../env.ts";
 import { log } from "../../log.ts";
-import { CONNECTIONS } from "./share.ts";
+import { CLAIMED_PER_ENDPOINT } from "./share.ts";
 
 /** The platform's limit per call. */
 const MESSAGES_PER_CALL = 100;
@@ -33,8 +33,8 @@ export async function askFor(
 
 /**
  * An endpoint as many times as it must be enqueued for so many of its deliveries: twice where they are
- * more than one consumer sends concurrently, since two have its whole share in flight.
+ * more than one consumer claims, since two have its whole share in flight.
  */
 export function timesFor(endpointId: string, deliveries: number): string[] {
-  return Array(Math.min(Math.ceil(deliveries / CONNECTIONS), 2)).fill(endpointId);
+  return Array(Math.min(Math.ceil(deliveries / CLAIMED_PER_ENDPOINT), 2)).fill(endpointId);
 }

@@ -1,12 +1,13 @@
+import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Statement, statement } from "../../db/client.ts";
 import type { SqlExpression } from "../../db/clock.ts";
 
-/** The platform's connections per invocation, and what one invocation claims of an endpoint at once. */
-export const CONNECTIONS = 6;
-/** Two for each connection, since to claim and to record costs about as much for one as for many. */
-export const CLAIMED_AT_ONCE = 2 * CONNECTIONS;
+/** What one invocation claims of all endpoints: a claim costs about as much for one as for many. */
+export const CLAIMED_AT_ONCE = 3 * MAX_CONCURRENT_FETCHES;
+/** What one invocation claims of an endpoint. */
+export const CLAIMED_PER_ENDPOINT = 6;
 /** Deliveries of one endpoint in flight, over all consumers. */
-const MAX_UNDER_WAY = 2 * CONNECTIONS;
+const MAX_UNDER_WAY = 2 * CLAIMED_PER_ENDPOINT;
 /** This many timed-out attempts in a row make an endpoint back off as a whole. */
 export const MAX_TIMEOUTS = 3;
 

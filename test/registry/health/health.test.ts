@@ -233,7 +233,7 @@ describe("a run of checks", () => {
     expect((await diff()).map(({ status }) => status)).toEqual(["Online", "Online"]);
   });
 
-  it("asks no more than six at once", async () => {
+  it("asks no more than four agents at the same time", async () => {
     const all = Array.from({ length: 30 }, (_, i) => `agent-${i}`);
     await writer.write(Object.fromEntries(all.map((name) => [name, stateOf(name)])));
     let [underWay, most] = [0, 0];
@@ -244,7 +244,7 @@ describe("a run of checks", () => {
     });
     await check();
     vi.unstubAllGlobals();
-    expect(most).toBe(6);
+    expect(most).toBe(4);
     expect((await diff()).every(({ status }) => status === "Online")).toBe(true);
   });
 

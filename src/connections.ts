@@ -1,0 +1,6 @@
+/**
+ * Requests to receivers, agents and providers that one invocation sends at the same time. The
+ * platform gives an invocation six connections, and a request that hangs keeps its connection: two
+ * are left for D1 and queues.
+ */
+export const MAX_CONCURRENT_FETCHES = 4;
