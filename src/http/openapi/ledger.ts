@@ -47,7 +47,7 @@ export const unit = described(z.string(), UNIT_TEXT, "");
 /** The name of a member that is a unit, in the spelling in which it was sent. */
 export const unitKey = z.string().regex(UNIT_PATTERN, {
   error: ({ input }) =>
-    `${quotedUnit(String(input))} is no unit. Send "" for the native coin, or policy id and asset name in hex`,
+    `must be "" for the native coin, or policy id and asset name in hex, not ${quotedUnit(String(input))}`,
 });
 
 /** The unit that a request names, in any of its spellings. */
@@ -59,7 +59,7 @@ export const givenToken = described(
     .string()
     .regex(TOKEN_PATTERN, {
       error: ({ input }) =>
-        `${quotedUnit(String(input))} is no unit of a token. Send policy id and asset name in hex`,
+        `must be policy id and asset name in hex, not ${quotedUnit(String(input))}`,
     })
     .transform(normalizeUnit),
   "Policy id and asset name of a token, in hex.",
