@@ -17,7 +17,7 @@ const ATTEMPTS = 4;
 const TIMEOUT_MS = 30_000;
 const FIRST_PAUSE_MS = 250;
 /** Whoever is asked to wait longer gets the answer that says so. */
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 
 /** The service did not do it, or the request may be sent again. */
 const NOT_DONE = new Set([429, 503]);
@@ -58,7 +58,7 @@ export function transport(options: TransportOptions): (request: Request) => Prom
         const { status } = response;
         const isDone = !NOT_DONE.has(status) && !(mayRepeat && UNCERTAIN.has(status));
         pauseMs = retryAfterMs(response) ?? pauseMs;
-        if (isLast || isDone || pauseMs > LONGEST_PAUSE_MS) return await inOwnNames(response);
+        if (isLast || isDone || pauseMs > MAX_PAUSE_MS) return await inOwnNames(response);
         await response.body?.cancel();
       } catch (error) {
         if (isLast || !mayRepeat || signal.aborted) throw error;

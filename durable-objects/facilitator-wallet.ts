@@ -19,7 +19,7 @@ import { runBy } from "./alarm.ts";
 const WORK_MS = 25_000;
 const POLL_MS = 400;
 const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 /** When to check again: payments that wait for a block, and settled ones that a re-org may undo. */
 const BUSY_ALARM_MS = 5_000;
 const WATCH_ALARM_MS = 15_000;
@@ -157,7 +157,7 @@ export class FacilitatorWallet extends DurableObject<Env> {
         this.#resend = true;
         this.#settings = null;
         failed = true;
-        pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
+        pause = Math.min(pause * 2, MAX_PAUSE_MS);
         log("warn", "x402.round_failed", { error: String(error) });
       }
       const after = this.#ledger.snapshot();

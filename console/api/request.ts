@@ -40,7 +40,7 @@ const ADMIN_API = "/v1/";
 
 /** What an address of the API answered last, so that an unchanged answer is not sent again. */
 const known = new Map<string, { etag: string; data: unknown }>();
-const MOST_KNOWN = 50;
+const MAX_KNOWN = 50;
 
 /**
  * Calls the API with the key in use, and answers with the `data` of its answer in the interface's own
@@ -111,7 +111,7 @@ function remember(url: string, etag: string, data: unknown): void {
   known.delete(url);
   known.set(url, { etag, data });
   const [oldest] = known.keys();
-  if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+  if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
 }
 
 /** Where a call goes, with its query. Paths under `/v1/` are of the admin operation, all others of the API. */

@@ -143,21 +143,21 @@ export function Amount({ amount, unit }: { amount: string; unit: string }) {
 }
 
 /** Wallets of sellers hold a token of each of their agents: so many are shown, the others are counted. */
-const MOST_FUNDS = 4;
+const MAX_FUNDS = 4;
 
 function FundsList({ value }: { value: unknown }) {
   const funds = [value].flat();
   if (funds.length === 0) return <span class="none">–</span>;
   return (
     <span class="funds">
-      {funds.slice(0, MOST_FUNDS).map((one) => (
+      {funds.slice(0, MAX_FUNDS).map((one) => (
         <Amount
           key={textAt(one, "unit")}
           amount={textAt(one, "amount") || textAt(one, "quantity")}
           unit={textAt(one, "unit")}
         />
       ))}
-      {funds.length > MOST_FUNDS && <small>and {funds.length - MOST_FUNDS} more</small>}
+      {funds.length > MAX_FUNDS && <small>and {funds.length - MAX_FUNDS} more</small>}
     </span>
   );
 }

@@ -16,7 +16,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** How long the demo takes by the chain's clock, milliseconds. */
 export const HISTORY_MS = 48 * HOUR_MS;
 /** More than the longest life takes until the last of its deadlines. */
-const LONGEST_LIFE_MS = 14 * HOUR_MS;
+const MAX_LIFE_MS = 14 * HOUR_MS;
 /** Before the end: pay-by is over then, and the result not due yet. */
 const LATE_MS = 45 * MINUTE_MS;
 
@@ -43,7 +43,7 @@ const UNHURRIED: Pace = {
 export async function playHistory(chain: Chain): Promise<PlayedLife[]> {
   const begins = chain.now();
   for (const buyer of BUYERS) provideDollars(chain, buyer);
-  const spacing = Math.floor((HISTORY_MS - LONGEST_LIFE_MS) / LIVES.length);
+  const spacing = Math.floor((HISTORY_MS - MAX_LIFE_MS) / LIVES.length);
   const beginOf = (turn: number, isLate = false) =>
     begins + (isLate ? HISTORY_MS - LATE_MS : turn * spacing);
   const scenes = LIVES.map((life, turn) => sceneOf(life, turn, beginOf(turn, life.isLate)));

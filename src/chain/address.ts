@@ -33,16 +33,16 @@ const PREFIXES: Record<Network, string> = { Preprod: "addr_test", Mainnet: "addr
 const STAKE_PREFIXES: Record<Network, string> = { Preprod: "stake_test", Mainnet: "stake" };
 /** Header types (upper four bits of the first byte) of CIP-19. */
 const TYPE = { pointer: 4, enterprise: 6, byron: 8, reward: 14 };
-const LONGEST_POINTER = 30;
+const MAX_POINTER_BYTES = 30;
 /** CIP-19 lifts bech32's bound of 90 characters; a base address on a test network takes 108. */
-const LONGEST_TEXT = 128;
+const MAX_TEXT_LENGTH = 128;
 
 /**
  * Reads a payment address in bech32. Null for anything else: other text, a wrong checksum, length
  * or prefix, a Byron address (base58) or a stake address.
  */
 export function parseAddress(text: string): ParsedAddress | null {
-  const decoded = bech32.decodeUnsafe(text, LONGEST_TEXT);
+  const decoded = bech32.decodeUnsafe(text, MAX_TEXT_LENGTH);
   const bytes = decoded && bech32.fromWordsUnsafe(decoded.words);
   if (!decoded || !bytes) return null;
   const parts = partsOf(Uint8Array.from(bytes));
@@ -67,7 +67,7 @@ function partsOf(bytes: Uint8Array): AddressParts | null {
     type < TYPE.pointer
       ? rest === HASH_LENGTH
       : type < TYPE.enterprise
-        ? rest >= 3 && rest <= LONGEST_POINTER
+        ? rest >= 3 && rest <= MAX_POINTER_BYTES
         : rest === 0;
   if (!fits) return null;
   const stake =
@@ -109,7 +109,7 @@ export function addressFromBytes(bytes: Uint8Array): string {
 }
 
 function toBech32(prefix: string, bytes: Uint8Array): string {
-  return bech32.encode(prefix, bech32.toWords(bytes), LONGEST_TEXT);
+  return bech32.encode(prefix, bech32.toWords(bytes), MAX_TEXT_LENGTH);
 }
 
 /**
@@ -118,7 +118,7 @@ function toBech32(prefix: string, bytes: Uint8Array): string {
  * @throws AddressError when the text is neither.
  */
 export function addressToBytes(address: string): Uint8Array {
-  const decoded = bech32.decodeUnsafe(address, LONGEST_TEXT);
+  const decoded = bech32.decodeUnsafe(address, MAX_TEXT_LENGTH);
   const bytes = decoded ? bech32.fromWordsUnsafe(decoded.words) : base58Unsafe(address);
   if (!bytes || bytes.length === 0) throw new AddressError("neither bech32 nor base58");
   return Uint8Array.from(bytes);

@@ -139,8 +139,8 @@ function readV2(fields: Fields): EscrowDatum {
   const sellerReturnAddress = fields.optionalAddress("seller return address");
   const referenceKey = fields.bytes("reference key");
   const referenceSignature = fields.bytes("reference signature");
-  if (referenceSignature.length < 2 * SHORTEST_SIGNATURE)
-    throw new PlutusDataError(`reference signature: shorter than ${SHORTEST_SIGNATURE} bytes`);
+  if (referenceSignature.length < 2 * MIN_SIGNATURE_BYTES)
+    throw new PlutusDataError(`reference signature: shorter than ${MIN_SIGNATURE_BYTES} bytes`);
   return {
     version: "Web3ChainV2",
     buyer: buyer.address,
@@ -163,7 +163,7 @@ function readTerms(fields: Fields, states: number) {
   return {
     collateralReturn: fields.amount("collateral"),
     inputHash: fields.bytes("input hash"),
-    resultHash: fields.bytes("result hash", LONGEST_RESULT),
+    resultHash: fields.bytes("result hash", MAX_RESULT_BYTES),
     payByTime: fields.amount("pay-by time"),
     submitResultTime: fields.amount("submit-result time"),
     unlockTime: fields.amount("unlock time"),
@@ -174,14 +174,14 @@ function readTerms(fields: Fields, states: number) {
   };
 }
 
-const SHORTEST_SIGNATURE = 16;
+const MIN_SIGNATURE_BYTES = 16;
 /** Limit of a field fixed by the lock: far more than any needs. */
-const LONGEST_BYTES = 1024;
+const MAX_FIELD_BYTES = 1024;
 /**
  * A step may set the result and the cooldowns, neither of which the contract bounds. A transaction
  * has 16 KiB; a lower limit would hide the step from us.
  */
-const LONGEST_RESULT = 16_384;
+const MAX_RESULT_BYTES = 16_384;
 /** Times and amounts are stored in 64-bit columns. */
 const MAX_INT64 = 2n ** 63n - 1n;
 
@@ -207,7 +207,7 @@ class Fields {
     return field;
   }
 
-  bytes(name: string, longest = LONGEST_BYTES): string {
+  bytes(name: string, longest = MAX_FIELD_BYTES): string {
     return bytesToHex(byteString(this.#take(name), name, longest));
   }
 

@@ -26,8 +26,8 @@ export interface DecodedIdentifier extends IdentifierSegments {
 }
 
 /** Hex digits; real identifiers have some 1,200. */
-const LONGEST_IDENTIFIER = 16_384;
-const LONGEST_ADDRESS = 250;
+const MAX_IDENTIFIER_LENGTH = 16_384;
+const MAX_ADDRESS_LENGTH = 250;
 const MAX_PARTS = 5;
 /** The ledger's largest transaction. */
 const MAX_TRANSACTION_BYTES = 16_384;
@@ -35,7 +35,7 @@ const MAX_TRANSACTION_BYTES = 16_384;
  * Characters of the parts with their separators: a transaction carries all parts as bytes, which are
  * hex here, except for the address of the contract.
  */
-const MAX_TEXT_LENGTH = 2 * MAX_TRANSACTION_BYTES + LONGEST_ADDRESS + MAX_PARTS - 1;
+const MAX_TEXT_LENGTH = 2 * MAX_TRANSACTION_BYTES + MAX_ADDRESS_LENGTH + MAX_PARTS - 1;
 
 /** The identifier that buyer, seller and contract know an escrow by: lower-case hex. */
 export function encodeBlockchainIdentifier(segments: IdentifierSegments): string {
@@ -48,7 +48,7 @@ export function encodeBlockchainIdentifier(segments: IdentifierSegments): string
 /** Parses an identifier; null when the text is not one. No signature is checked. */
 export function decodeBlockchainIdentifier(hex: string): DecodedIdentifier | null {
   // The compression writes units of two bytes.
-  if (hex.length % 4 !== 0 || hex.length > LONGEST_IDENTIFIER || !isHex(hex)) return null;
+  if (hex.length % 4 !== 0 || hex.length > MAX_IDENTIFIER_LENGTH || !isHex(hex)) return null;
   const text = decompressLz(hexToBytes(hex), MAX_TEXT_LENGTH) ?? "";
   const parts = text.split(".", MAX_PARTS + 1);
   const [sellerId, buyerNonce, signature, key, contractAddress] = parts;
@@ -67,7 +67,7 @@ export function decodeBlockchainIdentifier(hex: string): DecodedIdentifier | nul
 }
 
 function isAddressLike(text: string): boolean {
-  return text.startsWith("addr") && text.length <= LONGEST_ADDRESS;
+  return text.startsWith("addr") && text.length <= MAX_ADDRESS_LENGTH;
 }
 
 /** The identifier of the escrow that a datum belongs to. */
@@ -217,7 +217,7 @@ export function verifyTerms(
 /** A registration has at most 25 payment sources. */
 const PAYMENT_SOURCE_INDEXES = [undefined, ...Array.from({ length: 25 }, (_, index) => index)];
 /** Beyond this many assets not every order is tried. */
-const MOST_PERMUTED = 4;
+const MAX_PERMUTED_ASSETS = 4;
 
 function possibleContexts(
   datum: EscrowDatum,
@@ -231,7 +231,11 @@ function possibleContexts(
       amount: unit === "" ? amount - datum.collateralReturn : amount,
     }))
     .filter(({ amount }) => amount > 0n);
-  const orders = known ? [known] : price.length <= MOST_PERMUTED ? permutations(price) : [price];
+  const orders = known
+    ? [known]
+    : price.length <= MAX_PERMUTED_ASSETS
+      ? permutations(price)
+      : [price];
   const indexes = datum.version === "Web3ChainV1" ? [undefined] : PAYMENT_SOURCE_INDEXES;
   return [null, ...orders].flatMap((requestedFunds) =>
     indexes.map((index) => ({

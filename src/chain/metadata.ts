@@ -13,7 +13,7 @@ import {
 export type Metadatum = string | bigint | Uint8Array | Metadatum[] | Map<Metadatum, Metadatum>;
 
 /** Most bytes of a text or byte string that the ledger accepts. */
-export const LONGEST_TEXT = 64;
+export const MAX_TEXT_BYTES = 64;
 /** Far deeper than any metadata standard nests. */
 const MAX_DEPTH = 64;
 
@@ -47,7 +47,7 @@ function metadatumOf(node: CborNode, depth: number): Metadatum {
   }
 }
 
-/** CBOR of a metadatum. The ledger accepts no text or byte string longer than `LONGEST_TEXT`. */
+/** CBOR of a metadatum. The ledger accepts no text or byte string longer than `MAX_TEXT_BYTES`. */
 export function encodeMetadatum(value: Metadatum): Uint8Array {
   if (typeof value === "string") return encodeText(value);
   if (typeof value === "bigint") return encodeInt(value);

@@ -90,32 +90,32 @@ export function pageColumns({ includeHistory }: Pick<DiffQuery, "includeHistory"
  * Entries of a history that are shown: a party may take thousands of steps, while a text in D1 has
  * at most two megabytes, and an entry up to about 1,500 bytes.
  */
-const LONGEST_HISTORY = 1_000;
+const MAX_HISTORY = 1_000;
 
 /** Between the entries of a history as it is read. No entry contains a line break. */
 const NEXT_ENTRY = ",\n";
 
 /** An entry is longer than this: a shorter text need not be counted through. */
-const SHORTEST_ENTRY = 50;
+const MIN_ENTRY_LENGTH = 50;
 
 /** SQL of a record's histories, newest first, each with one entry more than are shown. */
 const HISTORIES = `,
   (SELECT group_concat(doc, '${NEXT_ENTRY}') FROM (
      SELECT doc FROM escrow_transaction WHERE record_id = page.id AND id IS NOT page.shown
        AND status <> '${PASSED_OVER}'
-     ORDER BY id DESC LIMIT ${LONGEST_HISTORY + 1})) AS transactions,
+     ORDER BY id DESC LIMIT ${MAX_HISTORY + 1})) AS transactions,
   (SELECT group_concat(doc, '${NEXT_ENTRY}') FROM (
      SELECT doc FROM escrow_action WHERE record_id = page.id
-     ORDER BY id DESC LIMIT ${LONGEST_HISTORY + 1})) AS actions`;
+     ORDER BY id DESC LIMIT ${MAX_HISTORY + 1})) AS actions`;
 
 /** The entries that are shown, and whether there are more. */
 function shownEntries(text: string | null = null): { shown: string; isTruncated: boolean } {
   if (text === null) return { shown: "", isTruncated: false };
-  if (text.length <= LONGEST_HISTORY * SHORTEST_ENTRY) return { shown: text, isTruncated: false };
+  if (text.length <= MAX_HISTORY * MIN_ENTRY_LENGTH) return { shown: text, isTruncated: false };
   const entries = text.split(NEXT_ENTRY);
-  const isTruncated = entries.length > LONGEST_HISTORY;
+  const isTruncated = entries.length > MAX_HISTORY;
   return {
-    shown: isTruncated ? entries.slice(0, LONGEST_HISTORY).join(NEXT_ENTRY) : text,
+    shown: isTruncated ? entries.slice(0, MAX_HISTORY).join(NEXT_ENTRY) : text,
     isTruncated,
   };
 }

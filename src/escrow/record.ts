@@ -155,7 +155,7 @@ export function walletIdsOf({ wallet, terms }: Pick<EscrowRecord, "wallet" | "te
   return wallet ? [wallet.id] : (terms.walletIds ?? []);
 }
 
-const LONGEST_NOTE = 1_000;
+const MAX_NOTE_LENGTH = 1_000;
 /** Length of the beginning that is kept of a note that is cut. */
 const NOTE_BEGINNING = 500;
 
@@ -166,7 +166,7 @@ const NOTE_BEGINNING = 500;
 export function addNote(note: string | null, sentence: string): string {
   if (note === null) return sentence;
   const both = `${note}; then: ${sentence}`;
-  if (both.length <= LONGEST_NOTE) return both;
+  if (both.length <= MAX_NOTE_LENGTH) return both;
   return `${note.slice(0, NOTE_BEGINNING)} …; then: ${sentence}`;
 }
 

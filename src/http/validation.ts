@@ -5,7 +5,7 @@ import { inOwnNames } from "./names/translate.ts";
 
 /** Problems beyond this number are counted, not listed. */
 const LISTED_PROBLEMS = 5;
-const LONGEST_NAME = 60;
+const MAX_NAME_LENGTH = 60;
 
 /** Stands in a query object for a parameter sent more than once, which no schema accepts. */
 export const REPEATED = Symbol("sent more than once");
@@ -127,7 +127,7 @@ function ofUnion({ input, discriminator, options = [], errors }: UnionIssue): st
 
 /** A caller-supplied name, truncated for printing. */
 function shortened(name: string): string {
-  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+  return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
 }
 
 function bound(

@@ -117,12 +117,12 @@ function publishedIn(object: JsonObject): Published {
   };
 }
 
-const LONGEST_KEY = 4000;
+const MAX_KEY_LENGTH = 4000;
 
 /** A key is a text, or a JWK (RFC 7517), which is stored as canonical JSON text. */
 function keyOf(value: unknown): string | null {
-  if (!isObject(value)) return textOf(value, LONGEST_KEY);
-  return isShallow(value, MAX_DEPTH) ? textOf(canonicalJson(value), LONGEST_KEY) : null;
+  if (!isObject(value)) return textOf(value, MAX_KEY_LENGTH);
+  return isShallow(value, MAX_DEPTH) ? textOf(canonicalJson(value), MAX_KEY_LENGTH) : null;
 }
 
 /** Whether a value nests no deeper: what a stranger nests thousandfold, recursion does not survive. */

@@ -167,8 +167,8 @@ function byUnit<Value>(value: z.ZodType<Value>) {
 
 const decimals = z.int().min(0).max(30);
 /** Smaller ones have more digits than are printed. */
-const LEAST_RATE = 1e-30;
-const rateNumber = z.number().positive().min(LEAST_RATE).max(1e12);
+const MIN_RATE = 1e-30;
+const rateNumber = z.number().positive().min(MIN_RATE).max(1e12);
 
 const billing = {
   buyerWalletVkey: described(keyHash, "Payment key hash of the buyer's wallet.", BUYER),
@@ -269,7 +269,7 @@ export const missingQuery = z.object({
   ),
 });
 
-/** A decimal with a non-zero digit; as small as `LEAST_RATE`. */
+/** A decimal with a non-zero digit; as small as `MIN_RATE`. */
 const RATE = /^(?=.*[1-9])\d{1,15}(\.\d{1,30})?$/;
 const RATE_FORM = "must be a decimal above zero, as a number or as text with at most 30 decimals";
 const rateText =

@@ -13,7 +13,7 @@ import { ApiError } from "../http/errors.ts";
 export const RETRIEVE_ACTION = "RetrieveMonthlyInvoices";
 
 /** Longest validity of a signature. */
-export const LONGEST_VALIDITY_MS = 2 * 60 * 60 * 1000;
+export const MAX_VALIDITY_MS = 2 * 60 * 60 * 1000;
 
 /** The signed parts of a request, and its signature. */
 export interface SignedRequest {
@@ -59,7 +59,7 @@ export function signedMessage(
  */
 export function verifyBuyer(request: SignedRequest, buyer: object, now: number): Network {
   if (request.validUntil < now) throw new ApiError(400, "validUntil: the signature has expired");
-  if (request.validUntil > now + LONGEST_VALIDITY_MS)
+  if (request.validUntil > now + MAX_VALIDITY_MS)
     throw new ApiError(400, "validUntil: must be at most two hours ahead");
 
   const address = parseAddress(request.walletAddress);

@@ -17,13 +17,13 @@ export function unitName(unit: string): string {
   return /^[\x21-\x7e]+$/.test(name) ? `${name} (${policy})` : policy;
 }
 
-const LONGEST_NAME = 80;
+const MAX_NAME_LENGTH = 80;
 
 /** A registered name, cut where it is longer than a line or two. */
 export function shortName(name: string): string {
   const letters = [...name.trim()];
-  return letters.length > LONGEST_NAME
-    ? `${letters.slice(0, LONGEST_NAME - 1).join("")}…`
+  return letters.length > MAX_NAME_LENGTH
+    ? `${letters.slice(0, MAX_NAME_LENGTH - 1).join("")}…`
     : letters.join("");
 }
 

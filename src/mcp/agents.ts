@@ -25,7 +25,7 @@ export const agentIdentifier = z
   .max(250)
   .describe("Policy id and asset name of the agent, in hex, as find_agents answers it.");
 
-const MOST_AGENTS = 20;
+const MAX_AGENTS = 20;
 
 export const findAgents = tool({
   name: "find_agents",
@@ -41,7 +41,7 @@ export const findAgents = tool({
       .min(1)
       .max(250)
       .describe("Words of what is needed, such as `translate german`."),
-    limit: z.int().min(1).max(MOST_AGENTS).default(10).describe("Agents at most."),
+    limit: z.int().min(1).max(MAX_AGENTS).default(10).describe("Agents at most."),
   }),
   async run({ service }, { network, query, limit }) {
     const { entries } = await service.ask<{ entries: Agent[] }>("POST", "/registry-entry-search", {

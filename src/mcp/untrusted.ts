@@ -1,8 +1,8 @@
 import type { AnswerObject, UntrustedData } from "./answer-value.ts";
 
 /** Longer texts of strangers are cut. */
-const LONGEST_TEXT = 2_000;
-const MOST_ITEMS = 100;
+const MAX_TEXT_LENGTH = 2_000;
+const MAX_ITEMS = 100;
 const DEEPEST = 12;
 
 /**
@@ -23,17 +23,17 @@ function bounded(value: unknown, depth: number): unknown {
   if (typeof value === "string") return plain(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth === DEEPEST) return "…";
-  if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map((one) => bounded(one, depth + 1));
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((one) => bounded(one, depth + 1));
   return Object.fromEntries(
     Object.entries(value)
-      .slice(0, MOST_ITEMS)
+      .slice(0, MAX_ITEMS)
       .map(([name, part]) => [plain(name), bounded(part, depth + 1)]),
   );
 }
 
 function plain(text: string): string {
   const seen = text.replace(/[\n\r\t]+/g, " ").replace(UNSEEN, "");
-  return seen.length > LONGEST_TEXT ? `${seen.slice(0, LONGEST_TEXT)}…` : seen;
+  return seen.length > MAX_TEXT_LENGTH ? `${seen.slice(0, MAX_TEXT_LENGTH)}…` : seen;
 }
 
 /**

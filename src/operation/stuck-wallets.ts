@@ -11,7 +11,7 @@ const PAUSED_MS = 6 * 60_000;
 /** What holds up a whole wallet for so long does not pass by itself, as a full line or an epoch's end do. */
 const HELD_MS = 5 * 60_000;
 /** Rows that are looked at, of each table and network. */
-const MOST_LOOKED_AT = 10_000;
+const MAX_ROWS = 10_000;
 
 /** A wallet that does not do what it shall. */
 export interface StuckWallet {
@@ -79,7 +79,7 @@ function tasksOf(
     `SELECT vkey, min(source_id) AS sourceId, count(*) AS waiting,
        ifnull(max(error), '${UNTRIED}') AS reason
      FROM (SELECT wallet_vkey AS vkey, source_id, error, failures, due_at FROM ${table}
-           WHERE network = ?1 AND due_at IS NOT NULL AND state GLOB ?3 LIMIT ${MOST_LOOKED_AT})
+           WHERE network = ?1 AND due_at IS NOT NULL AND state GLOB ?3 LIMIT ${MAX_ROWS})
      WHERE failures >= ${MANY_FAILURES} OR (due_at <= ?2 AND NOT ${IS_AT_WORK})
      GROUP BY vkey`,
     network,
@@ -93,7 +93,7 @@ function heldUp(ledger: Database, network: Network, now: number): Promise<Row[]>
   return ledger.all(
     `SELECT vkey, NULL AS sourceId, 0 AS waiting, held AS reason FROM hot_wallet
      WHERE network = ? AND held_since <= ? AND held NOT LIKE 'waits for the chain provider%'
-     LIMIT ${MOST_LOOKED_AT}`,
+     LIMIT ${MAX_ROWS}`,
     network,
     now - HELD_MS,
   );
@@ -111,7 +111,7 @@ function tasksOfEscrows(ledger: Database, network: Network, now: number): Promis
              error->>'note' AS note, ifnull(want->>'failures', 0) AS failures
            FROM escrow
            WHERE network = ?1 AND due_at IS NOT NULL AND due_at <= ?3 AND want IS NOT NULL
-           LIMIT ${MOST_LOOKED_AT})
+           LIMIT ${MAX_ROWS})
      WHERE failures >= ${MANY_FAILURES} OR type = 'InsufficientFunds'
        OR (due_at <= ?2 AND NOT ${IS_AT_WORK})
      GROUP BY vkey, iif(vkey IS NULL, sourceId, NULL)`,

@@ -16,7 +16,7 @@ import { CHAIN_CHECKS, type readiness } from "./schemas.ts";
 type Rail = z.input<typeof readiness>["Rails"][number];
 
 /** A source that was not read for so long has no chain provider that answers. */
-const LONGEST_SILENCE_MS = 15 * 60_000;
+const MAX_SILENCE_MS = 15 * 60_000;
 
 /** What purchases do without. */
 const FOR_SELLERS: Check["id"] = "chain.selling_wallet";
@@ -105,8 +105,7 @@ function missingOf(
 function silence(synced: SyncStatus | undefined, now: number): Missing {
   const at = synced?.lastCheckedAt ?? null;
   if (at === null) return "The chain was not read yet";
-  if (now - at > LONGEST_SILENCE_MS)
-    return `The chain was last read at ${new Date(at).toISOString()}`;
+  if (now - at > MAX_SILENCE_MS) return `The chain was last read at ${new Date(at).toISOString()}`;
   return synced?.error ? "The chain could not be read the last time" : null;
 }
 

@@ -2,7 +2,7 @@ import { giveSpendingBack, spend } from "../api-keys/spending.ts";
 import { type Statement, statement } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import type { RegistrationChange, RegistrationRow } from "./tables.ts";
-import { LEAST_FUNDING } from "./token.ts";
+import { MIN_FUNDING } from "./token.ts";
 
 /** Native minor units that leave the wallet with a token; 0 when it stays in the wallet. */
 export function fundingLeaving({
@@ -12,7 +12,7 @@ export function fundingLeaving({
 }: Pick<RegistrationRow, "wallet" | "recipient" | "sendFunding">): bigint {
   if (recipient === null || recipient.address === wallet.address) return 0n;
   const asked = BigInt(sendFunding ?? 0);
-  return asked > LEAST_FUNDING ? asked : LEAST_FUNDING;
+  return asked > MIN_FUNDING ? asked : MIN_FUNDING;
 }
 
 /**

@@ -26,7 +26,7 @@ import {
   updateRegistration,
 } from "./store.ts";
 import type { RegistrationRow } from "./tables.ts";
-import { LEAST_FUNDING, type RegistrationProfile, type WalletName } from "./token.ts";
+import { MIN_FUNDING, type RegistrationProfile, type WalletName } from "./token.ts";
 
 /** Actions as the audit log names them. */
 const AUDIT_NAMES = { Agent: "agent", InboxAgent: "inbox-agent" } as const;
@@ -301,10 +301,10 @@ function recipientOf(
  * @throws ApiError 403
  */
 function permitFunding({ permission }: Caller, amount: string | null): void {
-  if (permission === "Admin" || BigInt(amount ?? 0) <= LEAST_FUNDING) return;
+  if (permission === "Admin" || BigInt(amount ?? 0) <= MIN_FUNDING) return;
   throw new ApiError(
     "permission_missing",
-    `sendFundingMinorUnit: must be at most ${LEAST_FUNDING}, which the token's output needs; an Admin may send more`,
+    `sendFundingMinorUnit: must be at most ${MIN_FUNDING}, which the token's output needs; an Admin may send more`,
   );
 }
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { LONGEST_TEXT, PIECE_BYTES } from "../chain/metadata.ts";
+import { MAX_TEXT_BYTES, PIECE_BYTES } from "../chain/metadata.ts";
 import {
   AGENT_IDENTIFIER,
   answerText,
@@ -93,7 +93,7 @@ const unbroken = (max: number, bytes: number) =>
 const onePiece = unbroken(PIECE_BYTES, PIECE_BYTES);
 
 const tag = described(
-  unbroken(63, LONGEST_TEXT),
+  unbroken(63, MAX_TEXT_BYTES),
   "What the agent can be found by; at most 64 bytes in UTF-8.",
   "translation",
 );

@@ -1,7 +1,7 @@
 import type { AgentProfile } from "../registry/profile.ts";
 
 /** Minimum native minor units sent with a token. */
-export const LEAST_FUNDING = 5_000_000n;
+export const MIN_FUNDING = 5_000_000n;
 
 /** The metadata of an inbox agent's token. */
 export interface InboxAgentProfile {

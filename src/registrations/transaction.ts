@@ -9,7 +9,7 @@ import { type Stand, TaskError, type TransactionPart } from "../wallets/work.ts"
 import { registrationLabels } from "./metadata.ts";
 import type { Purpose } from "./states.ts";
 import type { RegistrationRow } from "./tables.ts";
-import { LEAST_FUNDING } from "./token.ts";
+import { MIN_FUNDING } from "./token.ts";
 
 /** The token or its policy is not where a transaction needs it. */
 export class NotOnChain extends TaskError {
@@ -84,7 +84,7 @@ function tokenOutput(
   const amounts = [BigInt(sendFunding ?? 0n), minimumCoin({ address, value }, parameters)];
   value.set(
     "",
-    amounts.reduce((a, b) => (a > b ? a : b), LEAST_FUNDING),
+    amounts.reduce((a, b) => (a > b ? a : b), MIN_FUNDING),
   );
   return { address, value };
 }

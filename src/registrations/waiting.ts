@@ -5,7 +5,7 @@ import {
   waitingRecords,
 } from "../wallets/waiting.ts";
 import { purposeOfState, type RegistrationState, taskIdOf } from "./states.ts";
-import { LEAST_FUNDING } from "./token.ts";
+import { MIN_FUNDING } from "./token.ts";
 
 const REQUESTED = { table: "registration", states: "*Requested", pays: "send_funding" };
 
@@ -17,7 +17,7 @@ export const waitingRegistrations: WaitingTasks = async (...asked) => {
     if (purpose === null) return [];
     const reason = error ?? ITS_TURN;
     const funding = BigInt(pays ?? 0);
-    const amount = funding > LEAST_FUNDING ? funding : LEAST_FUNDING;
+    const amount = funding > MIN_FUNDING ? funding : MIN_FUNDING;
     const needs = purpose === "Registration" ? [{ unit: "", amount }] : [];
     return [{ vkey, feature: "registration", id: taskIdOf(id, purpose), reason, dueAt, needs }];
   });

@@ -90,7 +90,7 @@ async function budgetName(baseUrl: string, apiKey: string): Promise<string> {
 const FIRST_LEASE = 2;
 /** Most reads of callers need no more, and reads that begin are let in one by one. */
 const FIRST_READ_LEASE = 5;
-const LARGEST_LEASE = 50;
+const MAX_LEASE = 50;
 
 type BudgetStub = ReturnType<Env["PROVIDER_BUDGET"]["get"]>;
 
@@ -108,7 +108,7 @@ function leasedBudget(rpc: BudgetStub, use: ProviderUse): CallBudget {
     if (answer.waitMs > 0) await scheduler.wait(answer.waitMs);
     left += answer.granted;
     if (by === "read") by = "begunRead";
-    portion = Math.min(portion * 2, LARGEST_LEASE);
+    portion = Math.min(portion * 2, MAX_LEASE);
   }
 
   return {

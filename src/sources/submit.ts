@@ -17,7 +17,7 @@ type Places = Pick<
 
 const TIMEOUT_MS = 8_000;
 /** A node's refusal is far shorter. */
-const LONGEST_ANSWER = 64 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
  * Submits the same bytes to one place after the other, until one accepts them, or says what ends
@@ -69,7 +69,7 @@ function submitTo(env: Places, url: string): Submit {
         headers: { "content-type": "application/cbor", accept: "application/json" },
         body: Uint8Array.from(cbor),
         timeoutMs: TIMEOUT_MS,
-        maxBytes: LONGEST_ANSWER,
+        maxBytes: MAX_ANSWER_BYTES,
         loopbackOrigins: await loopbackOrigins(env, Date.now() + TIMEOUT_MS),
         resolverUrl: env.DNS_OVER_HTTPS_URL,
       });

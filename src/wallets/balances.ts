@@ -1,7 +1,7 @@
 import { and, inArray, isNull } from "drizzle-orm";
 import pMap from "p-map";
 import { type Provider, ProviderError, type ProviderUtxo } from "../chain/provider/provider.ts";
-import { MOST_UTXOS } from "../chain/provider/transactions.ts";
+import { MAX_UTXOS } from "../chain/provider/transactions.ts";
 import { normalizeUnit } from "../chain/unit.ts";
 import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
 import { db } from "../db/client.ts";
@@ -51,7 +51,7 @@ export function readHoldings(
 ): Promise<Map<string, Holdings>> {
   return askEach(env, wallets, deadline, use, async (provider, address) => {
     const utxos = await provider.addressUtxos(address);
-    const isAll = utxos.length < MOST_UTXOS;
+    const isAll = utxos.length < MAX_UTXOS;
     return { utxos, balance: isAll ? balanceOf(utxos) : await balanceAt(provider, address) };
   });
 }

@@ -6,7 +6,7 @@ export const MAX_TRIES = 5;
 export const WAIT_MS = 30_000;
 
 const FIRST_PAUSE_MS = 5_000;
-const LONGEST_PAUSE_MS = 5 * 60_000;
+const MAX_PAUSE_MS = 5 * 60_000;
 
 /**
  * Until when a task waits for a provider that fails, epoch milliseconds: a few minutes at the most, whatever it
@@ -15,12 +15,12 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
  * @param retryAt - as a ProviderError has it
  */
 export function providerAgainAt(retryAt: number | null, now: number): number {
-  return now + Math.min(Math.max((retryAt ?? now) - now, WAIT_MS), LONGEST_PAUSE_MS);
+  return now + Math.min(Math.max((retryAt ?? now) - now, WAIT_MS), MAX_PAUSE_MS);
 }
 
 /** Milliseconds to wait after so many failed tries; at least one. */
 export function pauseAfter(failures: number): number {
-  return Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+  return Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), MAX_PAUSE_MS);
 }
 
 /** The first of some times; null: there is none. */

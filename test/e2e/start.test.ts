@@ -21,7 +21,7 @@ import {
 } from "./copies.ts";
 
 /** D6 What a person reads at once, and copies. */
-const LONGEST_LINE = 200;
+const MAX_LINE_LENGTH = 200;
 
 describe("npm start twice at once", () => {
   let folder: string;
@@ -91,7 +91,9 @@ describe("npm start twice at once", () => {
       /^(ready|console|API reference|purchases|webhooks arrive at|sold by x402|settlements|x402 is left out|the service logs to): /;
     for (const { stdout, stderr } of copies) {
       const lines = stdout.trim().split("\n");
-      expect(lines.filter((line) => !known.test(line) || line.length > LONGEST_LINE)).toEqual([]);
+      expect(lines.filter((line) => !known.test(line) || line.length > MAX_LINE_LENGTH)).toEqual(
+        [],
+      );
       expect(stderr).toBe("");
     }
   });

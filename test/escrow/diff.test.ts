@@ -206,7 +206,7 @@ it.each(SIDES)(
 );
 
 describe("B8 a record with thousands of steps", () => {
-  const LONGEST_HISTORY = 1_000;
+  const MAX_HISTORY = 1_000;
   const STEPS = 4_800;
 
   /** A record as a party leaves it that asks for a refund and takes it back, again and again. */
@@ -242,12 +242,12 @@ describe("B8 a record with thousands of steps", () => {
       const [item] = data[LIST[side]] ?? [];
       expect(item?.historyTruncated).toBe(true);
       expect(item?.TransactionHistory.map(({ id }) => id)).toEqual(
-        Array.from({ length: LONGEST_HISTORY }, (_, i) => `step-0${STEPS - i}`),
+        Array.from({ length: MAX_HISTORY }, (_, i) => `step-0${STEPS - i}`),
       );
       expect(item?.ActionHistory?.map(({ id }) => id)).toEqual(
         side === "payment"
           ? undefined
-          : Array.from({ length: LONGEST_HISTORY }, (_, i) => `zz-0${STEPS - i}`),
+          : Array.from({ length: MAX_HISTORY }, (_, i) => `zz-0${STEPS - i}`),
       );
     }
   });
@@ -263,7 +263,7 @@ describe("B8 a record with thousands of steps", () => {
       env,
     });
     // For a transaction index and table, for an action the table; all once more for whether there is more.
-    expect(rowsRead()).toBeLessThanOrEqual(6 * LONGEST_HISTORY + 10);
+    expect(rowsRead()).toBeLessThanOrEqual(6 * MAX_HISTORY + 10);
   });
 
   it("B8 keeps of a note that grows with every step how it began and how it ended", async () => {

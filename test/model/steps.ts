@@ -34,7 +34,7 @@ interface Step {
 }
 
 export const STEP_COIN = 4_000_000n;
-export const MOST_TRIES = 10;
+export const MAX_TRIES = 10;
 const WAIT_MS = 10_000;
 /** How long after its deadline a provider may still show that a step was done. */
 const LATE_MS = 120_000;
@@ -190,7 +190,7 @@ function afterFailure(row: Step, error: unknown, now: number): Partial<Step> {
 function failed(row: Step, reason: string | null, now: number): Partial<Step> {
   const failures = row.failures + 1;
   return {
-    state: failures >= MOST_TRIES ? "Failed" : "Asked",
+    state: failures >= MAX_TRIES ? "Failed" : "Asked",
     is_alone: 1,
     failures,
     reason,

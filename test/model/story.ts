@@ -1,6 +1,6 @@
 import type { SubmitFault } from "./ledger.ts";
 import { payeeOf } from "./payments.ts";
-import { MOST_TRIES, payeeOfStep } from "./steps.ts";
+import { MAX_TRIES, payeeOfStep } from "./steps.ts";
 import { World } from "./world.ts";
 
 /** What can happen while a wallet works, each with a number that says how. */
@@ -37,7 +37,7 @@ const BLOCK_MS = 20_000;
 /** Two validity windows, in blocks, and what it takes to be sure of the end of one. */
 const ROUNDS = 80;
 /** As many as a story has deeds. */
-const MOST_VERSIONS = Array.from({ length: 31 }, (_, i) => i);
+const VERSIONS = Array.from({ length: 31 }, (_, i) => i);
 /** In which a wallet whose database was set back waits, and looks at nothing. */
 const HALTED_ROUNDS = 30;
 const FAULTS: readonly SubmitFault[] = ["lostBefore", "lostAfter", "busy"];
@@ -207,7 +207,7 @@ export class Story {
   /** How often a step was done as it was asked for, or in some way when the database has forgotten which. */
   #paid({ id, version }: StepEnd): number {
     const { ledger } = this.#world;
-    const versions = this.#least > 1 ? MOST_VERSIONS : [version];
+    const versions = this.#least > 1 ? VERSIONS : [version];
     return versions
       .map((one) => ledger.paidTo(payeeOfStep({ id, version: one })))
       .reduce((a, b) => a + b, 0);
@@ -228,7 +228,7 @@ export class Story {
       .concat(
         database.all<StepEnd>(
           "SELECT * FROM step WHERE state = 'Failed' AND failures <> ? AND id NOT LIKE 'x%'",
-          MOST_TRIES,
+          MAX_TRIES,
         ),
       )
       .map((row) => JSON.stringify(row));

@@ -22,7 +22,7 @@ import { type OddTask, throwing } from "./throwing.ts";
 const BEGINS = Date.UTC(2026, 0, 1);
 /** Outputs of scripts, more than anybody asks for. */
 const STEP_OUTPUTS = "5e".repeat(32);
-const MOST_STEPS = 150;
+const MAX_STEPS = 150;
 
 const keys = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
 const database = new ModelDatabase(`${PAYMENTS}; ${STEPS}`, [
@@ -78,7 +78,7 @@ export class World {
         { address: keys.address, value },
       ] as const;
     });
-    const scripts = Array.from({ length: MOST_STEPS }, (_, i) => {
+    const scripts = Array.from({ length: MAX_STEPS }, (_, i) => {
       const value = new Map([["", STEP_COIN]]);
       return [`${STEP_OUTPUTS}#${i}`, { address: STEP_ADDRESS, value }] as const;
     });
@@ -141,7 +141,7 @@ export class World {
         `INSERT INTO step (id, state, output, rev, due_at, is_measured, can_be_overtaken)
          VALUES (?, 'Asked', ?, 0, ?, 1, 1)`,
         id,
-        this.outputOf(MOST_STEPS - this.odd.size),
+        this.outputOf(MAX_STEPS - this.odd.size),
         now,
       );
   }

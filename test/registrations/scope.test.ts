@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { LEAST_FUNDING } from "../../src/registrations/token.ts";
+import { MIN_FUNDING } from "../../src/registrations/token.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
 import { RegistrationDesk, type ShownRegistration } from "../support/registry/registration.ts";
@@ -71,11 +71,11 @@ describe.each(KINDS)("A key that is bound to a wallet, registering %s,", (_, pat
       sellingWalletVkey: own.vkey,
       sendFundingMinorUnit: String(amount),
     });
-    const refused = await register(path, body(LEAST_FUNDING + 1n));
+    const refused = await register(path, body(MIN_FUNDING + 1n));
     expect(refused.status).toBe(403);
     expect(refused.message).toMatch(/^sendFundingMinorUnit: must be at most 5000000/);
-    expect((await register(path, body(LEAST_FUNDING))).status).toBe(200);
-    expect((await register(path, body(LEAST_FUNDING + 1n), env.ADMIN_KEY)).status).toBe(200);
+    expect((await register(path, body(MIN_FUNDING))).status).toBe(200);
+    expect((await register(path, body(MIN_FUNDING + 1n), env.ADMIN_KEY)).status).toBe(200);
   });
 
   it("sees and ends no registration of another wallet", async () => {
@@ -120,15 +120,15 @@ describe("A key with spendingLimits, registering an agent for one of its returnA
   }
 
   it("is charged what leaves the wallet, up to the limit", async () => {
-    const { address, register, spent } = await limitedKey(String(2n * LEAST_FUNDING - 1n));
+    const { address, register, spent } = await limitedKey(String(2n * MIN_FUNDING - 1n));
     expect((await register({ recipientWalletAddress: address })).status).toBe(200);
-    expect(await spent()).toBe(Number(LEAST_FUNDING));
+    expect(await spent()).toBe(Number(MIN_FUNDING));
     const refused = await register({ recipientWalletAddress: address });
     expect([refused.status, refused.message]).toEqual([
       402,
       expect.stringMatching(/^recipientWalletAddress: .* spending limits do not cover the 5000000/),
     ]);
-    expect(await spent()).toBe(Number(LEAST_FUNDING));
+    expect(await spent()).toBe(Number(MIN_FUNDING));
     const { results } = await env.DB.prepare("SELECT id FROM registration").all();
     expect(results).toHaveLength(1);
   });
@@ -142,7 +142,7 @@ describe("A key with spendingLimits, registering an agent for one of its returnA
   });
 
   it("gets the charge back, once, when no token is minted", async () => {
-    const { desk, address, register, spent } = await limitedKey(String(LEAST_FUNDING));
+    const { desk, address, register, spent } = await limitedKey(String(MIN_FUNDING));
     const { data } = await register({ recipientWalletAddress: address });
     await env.DB.prepare("UPDATE payment_source SET deleted_at = 1").run();
     await desk.settle();
@@ -153,12 +153,12 @@ describe("A key with spendingLimits, registering an agent for one of its returnA
   });
 
   it("keeps the charge while a transaction may still land", async () => {
-    const { desk, address, register, spent } = await limitedKey(String(LEAST_FUNDING));
+    const { desk, address, register, spent } = await limitedKey(String(MIN_FUNDING));
     await register({ recipientWalletAddress: address });
     await desk.chain.faults({ match: "/tx/submit", truncate: true });
     await desk.work();
     await env.DB.prepare("UPDATE payment_source SET deleted_at = 1").run();
     await desk.settle();
-    expect(await spent()).toBe(Number(LEAST_FUNDING));
+    expect(await spent()).toBe(Number(MIN_FUNDING));
   });
 });

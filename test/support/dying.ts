@@ -6,11 +6,11 @@ import { objectsLike } from "./objects.ts";
 const realSetTimeout = globalThis.setTimeout;
 
 /** Longer than any pause before something is tried again, and shorter than any timeout. */
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 5_000;
 
 /** The timer of a dead process: it does not wait out its pauses before it tries again. */
 export function hurried(callback: () => void, ms = 0): unknown {
-  return realSetTimeout(callback, ms > LONGEST_PAUSE_MS ? ms : 0);
+  return realSetTimeout(callback, ms > MAX_PAUSE_MS ? ms : 0);
 }
 
 /**

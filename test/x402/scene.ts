@@ -42,7 +42,7 @@ export interface Sent {
 
 const TRANSFER = toEventSelector("Transfer(address,address,uint256)");
 /** Seconds: twice that is longer than the service waits for anybody. */
-export const LONGEST_WAIT = 16;
+export const MAX_WAIT_S = 16;
 const realFetch = globalThis.fetch;
 
 /** Whether a request brings a transaction to the node. */
@@ -202,7 +202,7 @@ export class Scene {
       await this.beImpatient(how, seconds);
       await this.rail.rpc("evm_setAutomine", how.isMining ?? true);
       const answer = await settle();
-      if (signed(answer) !== "" || seconds >= LONGEST_WAIT) return answer;
+      if (signed(answer) !== "" || seconds >= MAX_WAIT_S) return answer;
     }
   }
 

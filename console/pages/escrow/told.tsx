@@ -15,7 +15,7 @@ interface Delivery {
   AttemptLog: object[];
 }
 
-const MOST_SHOWN = "50";
+const MAX_EVENTS = "50";
 
 export function Told({ id }: { id: string }) {
   const live = useLive(
@@ -25,7 +25,7 @@ export function Told({ id }: { id: string }) {
         {
           method: "GET",
           path: "/webhooks/deliveries",
-          query: { recordId: id, limit: MOST_SHOWN },
+          query: { recordId: id, limit: MAX_EVENTS },
         },
         signal,
       ),

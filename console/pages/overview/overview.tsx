@@ -131,16 +131,16 @@ function healthTodo({ kind, count }: Health["reasons"][number]): Todo {
 }
 
 /** So many stand on the first page; the lists have the others. */
-const MOST_SHOWN = 12;
+const MAX_TODOS = 12;
 const NEEDS_PERSON = { filterNeedsManualAction: "true" };
 
 function Todos({ todos, isWhole }: { todos: readonly Todo[]; isWhole: boolean }) {
   if (todos.length === 0)
     return isWhole ? <p class="empty">Nothing: money moves by itself.</p> : null;
-  const rest = todos.length - MOST_SHOWN;
+  const rest = todos.length - MAX_TODOS;
   return (
     <ul class="todo">
-      {todos.slice(0, MOST_SHOWN).map(({ what, todo, href, isBad }) => (
+      {todos.slice(0, MAX_TODOS).map(({ what, todo, href, isBad }) => (
         <li key={`${href} ${what.split(": ")[0]}`} class={isBad ? "bad" : ""}>
           <a href={href}>{what}</a>
           <p>{todo}</p>

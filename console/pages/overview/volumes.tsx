@@ -13,7 +13,7 @@ interface Counts {
 }
 
 /** The chart has a bar for so many days, today the last. */
-const MOST_DAYS = 31;
+const MAX_DAYS = 31;
 const DAY_MS = 86_400_000;
 const PERIODS = { day: 1, week: 7, month: 30, all: null } as const;
 type Period = keyof typeof PERIODS;
@@ -26,7 +26,7 @@ function beginOf(period: Period): string {
 }
 
 function readCounts(period: Period, signal: AbortSignal) {
-  const days = String(PERIODS[period] ?? MOST_DAYS);
+  const days = String(PERIODS[period] ?? MAX_DAYS);
   const query = { network: network.value, createdFrom: beginOf(period), days };
   return Promise.all(
     (["payment", "purchase"] as const).map(async (side) => ({

@@ -40,7 +40,7 @@ type Check = (data: PlutusData, network: Network) => void;
 
 /** Bytes of a key hash, and of the longest address in bech32. */
 const HASH_LENGTH = 28;
-const LONGEST_ADDRESS = 128;
+const MAX_ADDRESS_BYTES = 128;
 
 const integer: Check = (data) => {
   if (typeof data !== "bigint") throw new PlutusDataError("parameter: not an integer");
@@ -58,7 +58,7 @@ const address: Check = (data, network) => {
 };
 
 const contractAddress: Check = (data, network) => {
-  const text = new TextDecoder().decode(byteString(data, "parameter", LONGEST_ADDRESS));
+  const text = new TextDecoder().decode(byteString(data, "parameter", MAX_ADDRESS_BYTES));
   const parsed = parseAddress(text);
   if (parsed?.payment.kind !== "script" || parsed.network !== network)
     throw new PlutusDataError("parameter: not the address of a contract");

@@ -123,9 +123,9 @@ export const TYPE_BITS = 4;
 const DATA_HEAD = (TERM.constant << 6) | (1 << 5) | (TYPE.data << 1);
 const DATA_HEAD_BITS = TERM_BITS + 1 + TYPE_BITS + 1;
 /** Bytes. */
-const LONGEST_PIECE = 255;
+const MAX_PIECE_BYTES = 255;
 /** Tags in a type; a list of pairs of data takes seven. */
-const LONGEST_TYPE = 32;
+const MAX_TYPE_TAGS = 32;
 
 /** Copies bits, and returns them. */
 export function copyBits(from: BitReader, to: BitWriter, count: number): number {
@@ -208,7 +208,7 @@ function copyConstant(from: BitReader, to: BitWriter): void {
   const tags: number[] = [];
   while (copyBits(from, to, 1) === 1) {
     tags.push(copyBits(from, to, TYPE_BITS));
-    if (tags.length > LONGEST_TYPE) throw new FlatError("a constant's type is too long");
+    if (tags.length > MAX_TYPE_TAGS) throw new FlatError("a constant's type is too long");
   }
   const left = tags.reverse();
   const type = takeType(left);
@@ -281,8 +281,8 @@ export function writeData(to: BitWriter, cbor: Uint8Array): void {
 /** Writes a byte string as `copyBytes` reads it. */
 export function writeBytes(to: BitWriter, bytes: Uint8Array): void {
   to.align();
-  for (let at = 0; at < bytes.length; at += LONGEST_PIECE) {
-    const piece = bytes.subarray(at, at + LONGEST_PIECE);
+  for (let at = 0; at < bytes.length; at += MAX_PIECE_BYTES) {
+    const piece = bytes.subarray(at, at + MAX_PIECE_BYTES);
     to.write(piece.length, BYTE);
     for (const byte of piece) to.write(byte, BYTE);
   }

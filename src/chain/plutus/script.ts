@@ -24,7 +24,7 @@ export class ScriptError extends Error {
 /** The prefix for Plutus V3 when the ledger hashes a script. */
 const PLUTUS_V3 = Uint8Array.of(3);
 /** Bytes: twice the limit of a transaction, so no script on the chain is larger. */
-const LARGEST_SCRIPT = 32 * 1024;
+const MAX_SCRIPT_BYTES = 32 * 1024;
 
 /**
  * Hash of a Plutus V3 script, hex: blake2b-224 over the language and the script.
@@ -44,7 +44,7 @@ export function scriptHash(script: Uint8Array): string {
  */
 export function scriptOfHash(hash: string, shown: string): Uint8Array | null {
   // A byte string's head takes up to nine bytes.
-  if (shown.length > 2 * (LARGEST_SCRIPT + 9)) return null;
+  if (shown.length > 2 * (MAX_SCRIPT_BYTES + 9)) return null;
   const bytes = hexToBytes(shown);
   const inner = byteString(bytes);
   return [bytes, inner].find((script) => script !== null && scriptHash(script) === hash) ?? null;
@@ -80,7 +80,7 @@ export function replaceParameters(
   parameters: readonly Uint8Array[],
 ): { script: Uint8Array; replaced: Uint8Array[] } {
   const program = byteString(script);
-  if (program === null || script.length > LARGEST_SCRIPT)
+  if (program === null || script.length > MAX_SCRIPT_BYTES)
     throw new ScriptError("not a script of a size that the ledger takes");
   const from = new BitReader(program);
   const to = new BitWriter();

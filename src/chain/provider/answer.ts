@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-const LONGEST_MESSAGE = 1000;
+const MAX_MESSAGE_LENGTH = 1000;
 
 const ERROR = z.object({ message: z.string() });
 
@@ -24,5 +24,5 @@ export function jsonOf(text: string): unknown {
 
 /** A text as it is stored or logged. */
 export function shorten(text: string): string {
-  return text.slice(0, LONGEST_MESSAGE);
+  return text.slice(0, MAX_MESSAGE_LENGTH);
 }

@@ -19,7 +19,7 @@ export function createAssetCalls(get: Requester): AssetProvider {
 
     async assetHolders(unit) {
       // The provider calls it malformed, while callers ask for what they like.
-      if (unit.length > LONGEST_UNIT) return null;
+      if (unit.length > MAX_UNIT_LENGTH) return null;
       return get(`/assets/${unit}/addresses?order=desc`, HOLDERS);
     },
 
@@ -46,7 +46,7 @@ export function createAssetCalls(get: Requester): AssetProvider {
 }
 
 /** Policy id and a name of 32 bytes, in hex. */
-const LONGEST_UNIT = 120;
+const MAX_UNIT_LENGTH = 120;
 
 const HASH = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hex characters");
 const QUANTITY = z.string().regex(/^\d+$/);

@@ -6,7 +6,7 @@ import { createRequester, createSender, type RequesterOptions } from "./request.
 import { createTransactionCalls } from "./transactions.ts";
 
 /** How far the tip may be ahead of the wall clock, seconds: nodes take no block of more than a few. */
-const MOST_AHEAD = 300;
+const MAX_AHEAD_S = 300;
 
 /**
  * A provider with the Blockfrost HTTP API. Reads are retried on temporary failures; refusals (402,
@@ -29,7 +29,7 @@ export function createBlockfrost(
       const block = await get("/blocks/latest", BLOCK);
       if (block === null) throw new ProviderError("provider: has no block at all", { status: 404 });
       const ahead = block.time - Math.floor(now() / 1000);
-      if (clock === "wall" && ahead > MOST_AHEAD)
+      if (clock === "wall" && ahead > MAX_AHEAD_S)
         throw new ProviderError(`provider: its tip is ${ahead} s ahead of the time`, {
           status: 200,
         });

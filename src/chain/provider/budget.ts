@@ -41,7 +41,7 @@ interface ClassRules {
 }
 
 /** What the smallest plan of a hosted provider allows in a day. */
-const SMALLEST_PLAN = 50_000;
+const MIN_PLAN_CALLS = 50_000;
 
 export const CALL_CLASSES: Readonly<Record<CallClass, ClassRules>> = {
   deadline: { leaves: 0, aheadS: 20, leavesOfDay: 0, headStart: 1, perKey: null },
@@ -52,7 +52,7 @@ export const CALL_CLASSES: Readonly<Record<CallClass, ClassRules>> = {
   idle: {
     ...{ leaves: 0.7, aheadS: 0, leavesOfDay: 0.55, headStart: 0.05, perKey: null },
     // What nobody waits for never uses up a plan of which nobody told us.
-    assumedPerDay: SMALLEST_PLAN,
+    assumedPerDay: MIN_PLAN_CALLS,
   },
 };
 
@@ -65,7 +65,7 @@ const SCARCE = 50;
 const SCARCE_LEASE = 10;
 const DAY_MS = 24 * 60 * 60_000;
 /** Even if a provider names a later time, it is asked again after a day. */
-const LONGEST_STOP_MS = DAY_MS;
+const MAX_STOP_MS = DAY_MS;
 
 /** What a provider key allows. */
 export interface Quota {
@@ -164,7 +164,7 @@ export function leaseCalls(
  * @param until - epoch milliseconds, as `now`
  */
 export function stopCalls(state: BudgetState, until: number, now: number): BudgetState {
-  const bounded = Math.min(until, now + LONGEST_STOP_MS);
+  const bounded = Math.min(until, now + MAX_STOP_MS);
   return { ...state, stoppedUntil: Math.max(state.stoppedUntil, bounded) };
 }
 

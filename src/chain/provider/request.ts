@@ -37,7 +37,7 @@ const ATTEMPTS = 3;
 const RETRY_BUDGET_MS = 15_000;
 const FIRST_PAUSE_MS = 250;
 /** The largest transaction stays far below. What is larger is asked for in parts, or done without. */
-const LONGEST_BODY = 4 * 1024 * 1024;
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /** Checked here because a runtime that refuses a header quotes it in the error. */
 const HEADER_VALUE = /^[\x21-\x7e]*$/;
@@ -189,7 +189,7 @@ async function readText(response: Response): Promise<string | null> {
     const { done, value } = await reader.read();
     if (done) return text + decoder.decode();
     length += value.length;
-    if (length > LONGEST_BODY) {
+    if (length > MAX_BODY_BYTES) {
       await reader.cancel();
       return null;
     }
@@ -203,7 +203,7 @@ async function readText(response: Response): Promise<string | null> {
  */
 function tellsShortBody(headers: Headers): boolean {
   const length = headers.get("content-length");
-  return length !== null && Number(length) <= LONGEST_BODY && !headers.has("content-encoding");
+  return length !== null && Number(length) <= MAX_BODY_BYTES && !headers.has("content-encoding");
 }
 
 /** A wrong answer may be a proxy's, so it is not permanent; asking again at once will not help. */

@@ -15,7 +15,7 @@ const PAGE = 100;
 /** A wallet with more outputs than this uses only the newest of them: the change of its own line is there. */
 const MAX_PAGES = 10;
 /** As many outputs of an address are listed at most. */
-export const MOST_UTXOS = PAGE * MAX_PAGES;
+export const MAX_UTXOS = PAGE * MAX_PAGES;
 
 /** The provider's calls for building and sending transactions, over a client's GET and POST. */
 export function createTransactionCalls(get: Requester, send: Sender): TransactionProvider {
@@ -24,7 +24,7 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
       // By their names: while pages are read, what comes in moves all others to later ones.
       const found = new Map<string, ProviderUtxo>();
       const path = `/addresses/${encodeURIComponent(address)}/utxos`;
-      for (let page = 1; found.size < MOST_UTXOS && page <= 2 * MAX_PAGES; page++) {
+      for (let page = 1; found.size < MAX_UTXOS && page <= 2 * MAX_PAGES; page++) {
         const rows = (await getPage(get, path, UTXOS, { page, count: PAGE, order: "desc" })) ?? [];
         for (const row of rows) found.set(`${row.tx_hash}#${row.output_index}`, utxoOf(row));
         if (rows.length < PAGE) break;

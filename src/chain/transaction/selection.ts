@@ -91,10 +91,10 @@ export interface PayingWallet {
 /** Native minor units of the output that a wallet keeps for collateral. */
 const COLLATERAL_COIN = 5_000_000n;
 /** What must stay beside it when it is split off. */
-const LEAST_BESIDE_COLLATERAL = 10_000_000n;
+const MIN_BESIDE_COLLATERAL = 10_000_000n;
 /** Native minor units of a small output, and what must stay beside it: some ten fees of steps. */
 const SPLIT_COIN = 10_000_000n;
-const LEAST_BESIDE_SPLIT = 20_000_000n;
+const MIN_BESIDE_SPLIT = 20_000_000n;
 
 /**
  * Pays for a plan out of one wallet: what has to be spent, then the outputs with the most of each token
@@ -214,9 +214,9 @@ function changeOf(
   const last = bundles.length > 0 && !isForAll ? bundles.pop() : undefined;
   for (const { tokens, least } of bundles) split(new Map([["", least], ...tokens]), least);
   if (last) return [...change, { address, value: new Map([["", coin], ...last.tokens]) }];
-  if (wantsCollateral && coin >= COLLATERAL_COIN + LEAST_BESIDE_COLLATERAL)
+  if (wantsCollateral && coin >= COLLATERAL_COIN + MIN_BESIDE_COLLATERAL)
     split(new Map([["", COLLATERAL_COIN]]), COLLATERAL_COIN);
-  for (let i = 0; i < splits && coin >= SPLIT_COIN + LEAST_BESIDE_SPLIT; i++)
+  for (let i = 0; i < splits && coin >= SPLIT_COIN + MIN_BESIDE_SPLIT; i++)
     split(new Map([["", SPLIT_COIN]]), SPLIT_COIN);
   return [...change, { address, value: new Map([["", coin]]) }];
 }

@@ -5,7 +5,7 @@ import { type Provider, ProviderError } from "../../chain/provider/provider.ts";
 import type { ScriptSource } from "../../chain/transaction/plan.ts";
 
 /** Contracts whose scripts an isolate keeps: more than a deployment has sources. */
-const MOST_KEPT = 20;
+const MAX_SCRIPTS = 20;
 /** By hash, which a script is checked against: it never changes. */
 const kept = new Map<string, ScriptSource>();
 
@@ -16,7 +16,7 @@ export async function scriptOf(
 ): Promise<ScriptSource> {
   const hash = parseAddress(contractAddress)?.payment.hash ?? "";
   const known = kept.get(hash) ?? (await askFor(hash, provider));
-  if (kept.size < MOST_KEPT) kept.set(hash, known);
+  if (kept.size < MAX_SCRIPTS) kept.set(hash, known);
   return known;
 }
 

@@ -6,7 +6,7 @@ import type { EscrowRecord } from "../record.ts";
  * output again, has no room for the script: the network takes 16,384 bytes, the rest of a step takes about
  * 1,500, and the scripts of the default deployments are as large as they are.
  */
-export const LARGEST_WITH_SCRIPT: Record<PaymentSourceType, number> = {
+export const MAX_OUTPUT_WITH_SCRIPT: Record<PaymentSourceType, number> = {
   Web3ChainV1: 17_000,
   Web3ChainV2: 9_800,
 };
@@ -16,5 +16,5 @@ export function isTooLargeWithScript({
   output,
   sourceType,
 }: Pick<EscrowRecord, "output" | "sourceType">): boolean {
-  return output !== null && JSON.stringify(output).length > LARGEST_WITH_SCRIPT[sourceType];
+  return output !== null && JSON.stringify(output).length > MAX_OUTPUT_WITH_SCRIPT[sourceType];
 }

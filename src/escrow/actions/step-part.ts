@@ -35,7 +35,7 @@ export interface StepMeans {
  * How many steps share a transaction. The contract of Web3ChainV1 takes one; that of Web3ChainV2 takes
  * more memory for each the more there are, so that beyond these each costs more than in a second one.
  */
-const MOST_STEPS: Record<PaymentSourceType, number> = { Web3ChainV1: 1, Web3ChainV2: 5 };
+const MAX_STEPS: Record<PaymentSourceType, number> = { Web3ChainV1: 1, Web3ChainV2: 5 };
 
 /**
  * Takes a step of an escrow that is on the chain.
@@ -67,7 +67,7 @@ export function stepPart(escrow: Escrow, taken: StepTaken, means: StepMeans): Tr
     spends: [],
     outputs,
     metadata: new Map(),
-    most: MOST_STEPS[contract.type],
+    most: MAX_STEPS[contract.type],
     // The contract of Web3ChainV2 knows its escrows by their signatures.
     alone: [`reference signature ${datum.referenceSignature}`],
     detail: { step: taken.step },

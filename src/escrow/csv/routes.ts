@@ -6,15 +6,15 @@ import { listQuery } from "../reads/queries.ts";
 import { csvFile } from "./file.ts";
 
 /** Lines of a file: with the longest identifiers they still fit the memory of a Worker. */
-const MOST_LINES = 2_000;
+const MAX_LINES = 2_000;
 
 const MEDIA = "text/csv";
 
 const csvQuery = listQuery.omit({ includeHistory: true }).extend({
   limit: described(
-    wholeNumber({ min: 1, max: MOST_LINES, default: MOST_LINES }),
+    wholeNumber({ min: 1, max: MAX_LINES, default: MAX_LINES }),
     "How many records the file has at most.",
-    MOST_LINES,
+    MAX_LINES,
   ),
 });
 

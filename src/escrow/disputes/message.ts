@@ -30,7 +30,7 @@ export function agreeingOf(administrators: readonly string[], signed: readonly A
 
 const DIGEST = { dkLen: 28 };
 /** The contract takes no longer ones. */
-const MOST_HEADER_BYTES = 256;
+const MAX_HEADER_BYTES = 256;
 
 /** The message that settles an escrow's output in a way, 28 bytes. */
 export function settlementMessage({ txHash, index }: OutputReference, split: Split): Uint8Array {
@@ -66,8 +66,8 @@ export function readSignature(
 ): AdminSignature | { problem: string } {
   const parts = readCoseSign1(cose);
   if (parts === null) return { problem: "must be a COSE_Sign1 with its COSE_Key" };
-  if (parts.headers.length > MOST_HEADER_BYTES)
-    return { problem: `must have protected headers of at most ${MOST_HEADER_BYTES} bytes` };
+  if (parts.headers.length > MAX_HEADER_BYTES)
+    return { problem: `must have protected headers of at most ${MAX_HEADER_BYTES} bytes` };
   if (verifyCoseMessage(parts, message) !== "signed")
     return { problem: "does not sign the proposal's message" };
   return {

@@ -22,7 +22,7 @@ import { providerFor } from "../../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
 import { keptOf } from "../../wallets/spending/making/compose.ts";
-import { HIGHEST_FEE } from "../../wallets/spending/making/make.ts";
+import { MAX_FEE } from "../../wallets/spending/making/make.ts";
 import { spareOutputs } from "../../wallets/spending/spare.ts";
 import { readOpen } from "../../wallets/spending/stored/transactions.ts";
 import { readWallet, type WalletState } from "../../wallets/spending/stored/wallet.ts";
@@ -142,7 +142,7 @@ export async function settlementToSign(
       const exact = await measured(provider, plan, pays, count);
       if (exact === null) continue;
       const built = unsignedTransaction(exact, payFrom(pays, exact), count);
-      if (built.fee > HIGHEST_FEE)
+      if (built.fee > MAX_FEE)
         throw new ApiError(503, `the provider's parameters make a fee of ${built.fee} minor units`);
       const content = contentOf({
         ...keptOf(built, pays),

@@ -18,7 +18,7 @@ import { administratorKeys } from "./administrators.ts";
 export const REVEAL_ACTION = "RevealData";
 
 /** Longest validity of a signature. */
-const LONGEST_VALIDITY_MS = 2 * 60 * 60 * 1000;
+const MAX_VALIDITY_MS = 2 * 60 * 60 * 1000;
 
 /** What an administrator shows an agent, to be shown a job's data. */
 export interface RevealRequest {
@@ -60,7 +60,7 @@ export async function verifyReveal(
   if (address.payment.kind !== "key" || !isAdministrator)
     throw new ApiError(400, "walletAddress: is not that of an administrator of the contract");
   if (request.validUntil < now) throw new ApiError(400, "validUntil: the signature has expired");
-  if (request.validUntil > now + LONGEST_VALIDITY_MS)
+  if (request.validUntil > now + MAX_VALIDITY_MS)
     throw new ApiError(400, "validUntil: must be at most two hours ahead");
   const problem = problemOf(request, address.payment.hash);
   return { isValid: problem === null, problem };

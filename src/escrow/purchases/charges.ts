@@ -9,7 +9,7 @@ import { totals } from "../requests/sign.ts";
 import { chargesReturned, chargesToReturn } from "../tasks/charge.ts";
 
 /** Purchases whose charges one run returns. */
-const MOST_RETURNED = 100;
+const MAX_RETURNED = 100;
 
 /**
  * Charges a purchase's price to its key's spending limits, and notes what the batch took, which is what can be
@@ -61,7 +61,7 @@ export async function returnCharges(
   network: Network,
   only?: string,
 ): Promise<void> {
-  const due = await chargesToReturn(database, network, MOST_RETURNED, only);
+  const due = await chargesToReturn(database, network, MAX_RETURNED, only);
   for (const { id, requestedById } of due) {
     const [row] = await database.all<Charged>(
       `SELECT credits, is_spent AS isSpent, terms->'funds' AS funds

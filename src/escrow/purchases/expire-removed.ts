@@ -7,7 +7,7 @@ import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
 import { expire } from "../sync/expire.ts";
 
 /** Purchases that one run expires. */
-const MOST_EXPIRED = 80;
+const MAX_EXPIRED = 80;
 /** Twenty blocks, of which there is one in 20 seconds: no block of before pay-by is that much later. */
 const MARGIN_MS = 20 * 20_000;
 
@@ -31,7 +31,7 @@ export async function expireOfRemoved(
        AND on_chain_state IS NULL AND expired_at IS NULL
        AND CAST(terms->>'payByTime' AS INTEGER) < ?2
        AND side = 'purchase' AND network = ?3 AND terms->>'isRequested' AND under_way IS NULL
-     LIMIT ${MOST_EXPIRED}`,
+     LIMIT ${MAX_EXPIRED}`,
     JSON.stringify(sourceIds),
     now - MARGIN_MS,
     network,

@@ -184,10 +184,10 @@ export const counted = z.object({
 });
 
 /** How many identifiers are resolved at once. */
-const MOST_IDENTIFIERS = 100;
+const MAX_IDENTIFIERS = 100;
 
 const identifiers = described(
-  z.array(givenIdentifier).max(MOST_IDENTIFIERS),
+  z.array(givenIdentifier).max(MAX_IDENTIFIERS),
   "Identifiers of many escrows. The answer is a list; those without a record are left out.",
 );
 const resolveFields = {

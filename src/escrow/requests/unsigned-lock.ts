@@ -29,7 +29,7 @@ import { payableFunds } from "./offer.ts";
 import { refuseUndriven } from "./quote.ts";
 
 /** What is needed before pay-by to sign, send and reach a block. */
-const LEAST_BEFORE_PAY_BY_MS = 2 * 60_000;
+const MIN_BEFORE_PAY_BY_MS = 2 * 60_000;
 /** Slots (seconds) before and after now in which the lock is valid: somebody has to sign it. */
 const VALID_BEFORE = 300;
 const VALID_AFTER = 30 * 60;
@@ -172,7 +172,7 @@ function refuseSeller(record: EscrowRecord, { address }: Buyer): void {
 
 /** @throws ApiError 409 */
 function refuseTooLate({ terms }: EscrowRecord, now: number): void {
-  const last = Number(terms.payByTime) - LEAST_BEFORE_PAY_BY_MS;
+  const last = Number(terms.payByTime) - MIN_BEFORE_PAY_BY_MS;
   if (now > last)
     throw new ApiError(
       409,

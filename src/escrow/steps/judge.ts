@@ -20,7 +20,7 @@ export type Verdict =
   { is: "done" } | { is: "open"; step: Step } | { is: "refused"; reason: string };
 
 /** How long before its deadline a step is not accepted any more: it has to reach a block. */
-const LEAST_BEFORE_DEADLINE_MS = 2 * 60_000;
+const MIN_BEFORE_DEADLINE_MS = 2 * 60_000;
 
 /** The states that only this step leads to, or after which nobody asks for it again. */
 const SHOWN_BY: Partial<Record<Step, readonly OnChainState[]>> = {
@@ -114,7 +114,7 @@ export function untimely(
   time: ChainTime,
 ): string | null {
   const window = windowOf(record, step);
-  const last = window?.deadline && window.deadline - LEAST_BEFORE_DEADLINE_MS;
+  const last = window?.deadline && window.deadline - MIN_BEFORE_DEADLINE_MS;
   if (last && time.latest > last)
     return `${name} had to be asked for until ${iso(last)}, 2 minutes before its time is over`;
   const begins = window?.notBefore ?? 0;

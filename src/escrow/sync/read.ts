@@ -17,7 +17,7 @@ import type {
 import type { OwnTransactions } from "./own.ts";
 
 /** As many transactions are kept that made what others spend, so that a long pass needs no more room. */
-const MOST_KEPT = 200;
+const MAX_READS = 200;
 
 /** Reads a transaction; null when the provider does not have it. */
 type ReadByHash = (txHash: string) => Promise<EarlierTransaction | null>;
@@ -59,7 +59,7 @@ export function transactionReader(
     const read = reads.get(txHash) ?? readByHash(txHash);
     reads.set(txHash, read);
     const [oldest] = reads.keys();
-    if (reads.size > MOST_KEPT && oldest !== undefined) reads.delete(oldest);
+    if (reads.size > MAX_READS && oldest !== undefined) reads.delete(oldest);
     try {
       return await read;
     } catch (error) {

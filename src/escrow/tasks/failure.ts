@@ -15,7 +15,7 @@ import { afterTry, ended, problem } from "./tries.ts";
 /** How long what can no longer be begun in time is left alone; the sync ends it before. */
 const LEFT_ALONE_MS = 10 * 60_000;
 /** From the last start to the end of a step, and the clocks' difference. */
-const LONGEST_END_MS = OVER_MS + 2 * 60_000;
+const MAX_END_MS = OVER_MS + 2 * 60_000;
 /** How long what comes by itself and is not possible is left alone: the escrow may be moved meanwhile. */
 const IMPOSSIBLE_MS = 60 * 60_000;
 
@@ -77,7 +77,7 @@ function afterDeadline(record: EscrowRecord, want: Want, now: number): Wanted {
   const deadline = windowOf(record, want.step)?.deadline ?? 0;
   const until = deadline + OVER_MS;
   const { wanted } = record;
-  if (until > now && until - now <= LONGEST_END_MS)
+  if (until > now && until - now <= MAX_END_MS)
     return { ...wanted, want: { ...want, tryAt: until } };
   return ended(wanted, `${want.step} was not done in time: its window has closed`);
 }

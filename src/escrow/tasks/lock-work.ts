@@ -15,12 +15,12 @@ import { type EscrowWork, telling } from "./told.ts";
 import { problem } from "./tries.ts";
 
 /** Locks that a transaction makes: about what it has room for. */
-const MOST_LOCKS = 20;
+const MAX_LOCKS = 20;
 /** Purchases that are dealt at once. */
-const MOST_DEALT = 100;
+const MAX_ASSIGNED = 100;
 /** A purchase waits so long for others to share its transaction: after the newest, and at the most. */
 const QUIET_MS = 250;
-const LONGEST_QUIET_MS = 1_000;
+const MAX_QUIET_MS = 1_000;
 /** How long before its pay-by time a purchase is not locked any more. */
 const LAST_START_MS = 120_000;
 /** How often it is looked whether a wallet has got what a purchase needs. */
@@ -42,7 +42,7 @@ export function lockWork(ports: LockPorts): EscrowWork {
     ...tells,
     name: LOCK_WORK,
     stands: "line",
-    most: MOST_LOCKS,
+    most: MAX_LOCKS,
 
     takenOver: async () => [],
 
@@ -90,7 +90,7 @@ export function lockWork(ports: LockPorts): EscrowWork {
 function endOfQuiet(due: readonly EscrowRecord[], limit: number): number {
   const asked = due.flatMap(({ wanted: { want } }) => (want === null ? [] : [want.since]));
   if (asked.length === 0 || asked.length >= limit) return 0;
-  return Math.min(Math.max(...asked) + QUIET_MS, Math.min(...asked) + LONGEST_QUIET_MS);
+  return Math.min(Math.max(...asked) + QUIET_MS, Math.min(...asked) + MAX_QUIET_MS);
 }
 
 /** @returns whether there are events to be sent, and the purchases for which it throws */
@@ -100,7 +100,7 @@ async function dealPurchases(
 ): Promise<{ hasEvents: boolean; failures: Failure[] }> {
   const { ledger, source, buyers } = ports;
   const { network } = source;
-  const waiting = await withoutWallet(ledger, { network, sourceId: source.id }, now, MOST_DEALT);
+  const waiting = await withoutWallet(ledger, { network, sourceId: source.id }, now, MAX_ASSIGNED);
   if (waiting.length === 0 || buyers.length === 0) return { hasEvents: false, failures: [] };
   const { all, errors } = await dealtOf(ports, waiting);
   const dealt = new Map(all.map((one) => [one.record.id, one]));

@@ -13,7 +13,7 @@ import { partsOf } from "./task.ts";
 import { afterTry } from "./tries.ts";
 
 /** After this many collaterals a step is left to a person. */
-const MOST_LOST = 2;
+const MAX_LOST_COLLATERALS = 2;
 const NOT_TAKEN = "the network did not take the transaction";
 
 /** What a transaction of a wallet moves. */
@@ -157,7 +157,10 @@ function end(changes: ChangeSet, { record, txHash, phase, reason }: Told): void 
   changes.want(record, {
     ...tried,
     want: tried.want && { ...tried.want, ...(lost > 0 && { lostCollaterals: lost }) },
-    error: phase === "Failed" && lost >= MOST_LOST ? collateralLost(lost) : (tried.error ?? error),
+    error:
+      phase === "Failed" && lost >= MAX_LOST_COLLATERALS
+        ? collateralLost(lost)
+        : (tried.error ?? error),
   });
 }
 

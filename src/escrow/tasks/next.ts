@@ -30,7 +30,7 @@ export async function nextForEscrows(
 }
 
 /** Records that are told together. */
-const MOST_TOLD = 100;
+const MAX_RECORDS = 100;
 
 /**
  * Has a wallet do nothing more for the escrows of a payment source that was removed: there is no provider
@@ -46,7 +46,7 @@ export async function endWithoutSource(
 ): Promise<void> {
   const rows = await ledger.all<{ id: string }>(
     `SELECT id FROM escrow WHERE network = ?1 AND source_id = ?3 AND due_at IS NOT NULL
-       AND (wallet->>'vkey' = ?2 OR wallet->>'vkey' IS NULL) LIMIT ${MOST_TOLD}`,
+       AND (wallet->>'vkey' = ?2 OR wallet->>'vkey' IS NULL) LIMIT ${MAX_RECORDS}`,
     network,
     vkey,
     sourceId,

@@ -23,9 +23,9 @@ import { type EscrowWork, telling } from "./told.ts";
 import { ended, problem } from "./tries.ts";
 
 /** Records that are considered at once. */
-const MOST_DUE = 60;
+const MAX_DUE = 60;
 /** Steps that are considered for one transaction: as many as go together on Web3ChainV2. */
-const MOST_TOGETHER = 5;
+const MAX_STEPS_TOGETHER = 5;
 /** How long before its deadline a step is not begun any more. */
 const LAST_START_MS = 60_000;
 /** For how long a transaction may wait for a block, and be overtaken. */
@@ -50,7 +50,7 @@ export function stepWork(ports: StepPorts): EscrowWork {
     ...tells,
     name: STEP_WORK,
     stands: "lanes",
-    most: MOST_TOGETHER,
+    most: MAX_STEPS_TOGETHER,
 
     takenOver: async () => [],
 
@@ -60,7 +60,7 @@ export function stepWork(ports: StepPorts): EscrowWork {
       // What is due by the chain, and what was put off by the wall clock.
       const latest = Math.max(now, chain);
       const times = { now, latest, urgentBefore: chain + PATIENCE_MS };
-      const due = await dueSteps(ledger, mine, times, MOST_DUE, ports.automatic);
+      const due = await dueSteps(ledger, mine, times, MAX_DUE, ports.automatic);
       const readyOf = (some: readonly EscrowRecord[]) =>
         mapEach(some, (record) => (canBegin(record) ? taskOf(record, chain) : null));
       const first = readyOf(due);

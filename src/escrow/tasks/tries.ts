@@ -7,7 +7,7 @@ import { AUTOMATIC, type RecordError, type Wanted } from "../wanted.ts";
  * A step that failed so often ends. A lock is tried until its time is over, and what comes by itself for
  * ever: nobody else would ask for it again.
  */
-const MOST_TRIES = 10;
+const MAX_TRIES = 10;
 
 /**
  * What is wanted after a try that failed: the same after a growing pause, or nothing any more.
@@ -20,7 +20,7 @@ export function afterTry(wanted: Wanted, reason: string, now: number): Wanted {
   if (want === null) return wanted;
   const failures = (want.failures ?? 0) + 1;
   const mayEnd = want.step !== "FundsLocking" && want.by !== AUTOMATIC;
-  if (failures >= MOST_TRIES && mayEnd)
+  if (failures >= MAX_TRIES && mayEnd)
     return ended(wanted, `${want.step} failed ${failures} times, the last time: ${reason}`);
   const again = { ...want, failures, tryAt: now + pauseAfter(failures) };
   return { ...wanted, want: again, underWay: null };

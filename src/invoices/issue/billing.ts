@@ -6,10 +6,10 @@ import type { BillablePayment } from "../lines.ts";
 import { dayOf, type Month } from "../month.ts";
 
 /** Most payments that an invoice covers: their ids must fit in a row. */
-export const MOST_PAYMENTS = 20_000;
+export const MAX_PAYMENTS = 20_000;
 
 /** Most payments that a document lists: it must fit in a row. */
-export const MOST_LISTED = 2_000;
+export const MAX_LISTED = 2_000;
 
 /** What one buyer bought in a month, of one seller or of all. */
 export interface Purchases {
@@ -121,7 +121,7 @@ export function selectBillable(
      WHERE ${COUNTS} AND invoice_base.network = ?1 AND buyer_vkey = ?5 AND month = ?7
        AND (?6 IS NULL OR seller_vkey = ?6)
        AND (?8 IS NULL OR seller_vkey IN (SELECT value FROM json_each(?8))) AND invoiced_payment.network = ?1
-     ORDER BY billableAt, identity LIMIT ${MOST_PAYMENTS + 1}`,
+     ORDER BY billableAt, identity LIMIT ${MAX_PAYMENTS + 1}`,
     ...uninvoicedParams(network, month, removed, now),
     buyerVkey,
     sellerVkey,

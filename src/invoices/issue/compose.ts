@@ -10,10 +10,10 @@ import { unlessBlank } from "../printed.ts";
 import type { UsedRate } from "../rates/rates.ts";
 import type { BillingRequest } from "../schemas.ts";
 import { agentName } from "../units.ts";
-import { MOST_LISTED, MOST_PAYMENTS } from "./billing.ts";
+import { MAX_LISTED, MAX_PAYMENTS } from "./billing.ts";
 
 /** Most lines of a document: they must fit in a row. */
-const MOST_LINES = 1_000;
+const MAX_LINES = 1_000;
 
 /**
  * Checks what VAT law requires of the parties, before any payment is read.
@@ -29,11 +29,11 @@ export function requireVatNumbers({ vatRate, reverseCharge, Seller, Buyer }: Bil
 
 /** @throws ApiError 409 when there is too much for one document */
 export function itemsToBill(payments: readonly BillablePayment[]): Item[] {
-  const most = `An invoice has at most ${MOST_LINES} lines for ${MOST_PAYMENTS} payments`;
-  if (payments.length > MOST_PAYMENTS)
+  const most = `An invoice has at most ${MAX_LINES} lines for ${MAX_PAYMENTS} payments`;
+  if (payments.length > MAX_PAYMENTS)
     throw new ApiError(409, `${most}; this month has more payments`);
   const items = itemsOf(payments);
-  if (items.length > MOST_LINES)
+  if (items.length > MAX_LINES)
     throw new ApiError(409, `${most}; this month has ${items.length} for ${payments.length}`);
   return items;
 }
@@ -88,7 +88,7 @@ export function contentOf(
       source: rates.get(unit)?.source ?? null,
       ...(Object.hasOwn(request.decimals, unit) && { decimals: request.decimals[unit] ?? 0 }),
     })),
-    ...(payments.length <= MOST_LISTED && { payments }),
+    ...(payments.length <= MAX_LISTED && { payments }),
     cancels: null,
   };
 }

@@ -136,12 +136,12 @@ function lineItems(content: InvoiceContent): string[] {
 }
 
 /** Most transactions that a line's note names: the annex of the PDF has them all. */
-const MOST_NOTED = 100;
+const MAX_NOTED = 100;
 
 /** BT-127: the transactions of the payments that the line bills. */
 function lineNote(payments: readonly CoveredPayment[]): string[] {
   const hashes = payments.flatMap(({ day, txHash }) => (txHash ? [`${day} ${txHash}`] : []));
-  if (hashes.length === 0 || hashes.length > MOST_NOTED) return [];
+  if (hashes.length === 0 || hashes.length > MAX_NOTED) return [];
   return [element("ram:IncludedNote", [text("ram:Content", hashes.join("; "))])];
 }
 

@@ -15,7 +15,7 @@ import { vocabulary } from "./texts.ts";
 import { Typesetter } from "./typesetter.ts";
 
 /** Most rows of tables that are tagged: each cell is an object, and a document must fit in a row. */
-const MOST_TAGGED = 1_000;
+const MAX_TAGGED_ROWS = 1_000;
 
 /**
  * Typesets an invoice or a cancellation on A4 pages. If `invoiceXml` returns one, the EN 16931
@@ -40,7 +40,7 @@ export async function renderPdf(
   const amount = (decimal: string) =>
     formats.money(content.cancels === null ? decimal : negate(decimal));
   const rows = content.lines.length + (content.payments?.length ?? 0);
-  const page = await Typesetter.begin(document, fonts, rows <= MOST_TAGGED);
+  const page = await Typesetter.begin(document, fonts, rows <= MAX_TAGGED_ROWS);
   const paper: Paper = { page, number, content, words, formats, amount };
 
   setPaper(paper);

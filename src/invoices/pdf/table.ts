@@ -25,7 +25,7 @@ interface Labelled {
 const PADDING = 4;
 const GAP = 8;
 /** Points: a figure that must be smaller to fit its column has a line of its own. */
-const SMALLEST_FIGURE = 6.5;
+const MIN_FIGURE_POINTS = 6.5;
 
 /**
  * Typesets a table that may span pages, with titles at the top of each. Rows are never split. Text
@@ -98,7 +98,7 @@ function setCell(
     return { lines: page.wrap(text, width, fitted), style: fitted };
   }
   const fitted = shrunk(page, text, width, style);
-  return fitted.size < SMALLEST_FIGURE ? null : { lines: [text], style: fitted };
+  return fitted.size < MIN_FIGURE_POINTS ? null : { lines: [text], style: fitted };
 }
 
 /** A label, and its value to the right of it, in one line from one x to another. */

@@ -1,7 +1,7 @@
 import { type Database, db } from "../../db/client.ts";
 import { firstIdAt } from "../../db/id.ts";
 import type { Env } from "../../env.ts";
-import { MOST_COUNTED } from "./bounds.ts";
+import { MAX_COUNTED } from "./bounds.ts";
 import type { Family } from "./open-metrics.ts";
 
 const HOUR_MS = 60 * 60_000;
@@ -43,7 +43,7 @@ export async function outbox(
     {
       name: "deliveries_open",
       type: "gauge",
-      help: `Deliveries that are to be sent now, or later after a failure; at most ${MOST_COUNTED}.`,
+      help: `Deliveries that are to be sent now, or later after a failure; at most ${MAX_COUNTED}.`,
       samples: [
         { labels: { due: "now" }, value: open.due },
         { labels: { due: "later" }, value: open.count - open.due },
@@ -59,7 +59,7 @@ export async function outbox(
     {
       name: "deliveries_last_hour",
       type: "gauge",
-      help: `Deliveries of the last hour's events by status, at most ${MOST_COUNTED}.`,
+      help: `Deliveries of the last hour's events by status, at most ${MAX_COUNTED}.`,
       samples: ended.map(({ status, count }) => ({ labels: { status }, value: count })),
     },
     {
@@ -78,7 +78,7 @@ export async function outbox(
     {
       name: "settlements_last_hour",
       type: "gauge",
-      help: `x402 settlements of the last hour, at most ${MOST_COUNTED}.`,
+      help: `x402 settlements of the last hour, at most ${MAX_COUNTED}.`,
       samples: settled.map(({ success, count }) => ({
         labels: { success: success ? "true" : "false" },
         value: count,
@@ -100,7 +100,7 @@ function endpoints(core: Database, now: number): Promise<{ state: string; count:
     `SELECT CASE WHEN is_active THEN iif(ifnull(paused_until, 0) > ?, 'paused', 'active')
          ELSE iif(disabled_at IS NULL, 'stopped', 'disabled') END AS state, count(*) AS count
      FROM (SELECT is_active, paused_until, disabled_at FROM webhook_endpoint
-           WHERE deleted_at IS NULL LIMIT ${MOST_COUNTED})
+           WHERE deleted_at IS NULL LIMIT ${MAX_COUNTED})
      GROUP BY state`,
     now,
   );
@@ -112,7 +112,7 @@ async function openDeliveries(core: Database, now: number) {
        min(iif(due_at <= ?1, due_at, NULL)) AS oldest
      FROM (SELECT d.due_at FROM webhook_endpoint e
              CROSS JOIN webhook_delivery d ON d.endpoint_id = e.id AND d.due_at IS NOT NULL
-           LIMIT ${MOST_COUNTED})`,
+           LIMIT ${MAX_COUNTED})`,
     now,
   );
   return row ?? { count: 0, due: 0, oldest: null };
@@ -127,7 +127,7 @@ function endedDeliveries(
     `SELECT status, count(*) AS count
      FROM (SELECT d.status FROM webhook_endpoint e
              CROSS JOIN webhook_delivery d ON d.endpoint_id = e.id AND d.event_id >= ?
-           LIMIT ${MOST_COUNTED})
+           LIMIT ${MAX_COUNTED})
      GROUP BY status`,
     firstIdAt(now - HOUR_MS),
   );
@@ -137,7 +137,7 @@ async function openAttempts(core: Database) {
   const [row] = await core.all<{ count: number; oldest: number | null }>(
     `SELECT count(*) AS count, min(updated_at) AS oldest
      FROM (SELECT updated_at FROM x402_payment_attempt
-           WHERE direction = 'InboundSettle' AND status = 'Verified' LIMIT ${MOST_COUNTED})`,
+           WHERE direction = 'InboundSettle' AND status = 'Verified' LIMIT ${MAX_COUNTED})`,
   );
   return row ?? { count: 0, oldest: null };
 }
@@ -147,7 +147,7 @@ function settlements(core: Database, now: number): Promise<{ success: number; co
     `SELECT success, count(*) AS count
      FROM (SELECT success FROM x402_settlement AS settlement
              LEFT JOIN x402_payment_attempt AS attempt ON attempt.id = settlement.attempt_id
-           WHERE settlement.id >= ? AND direction IS NOT 'OutboundPayment' LIMIT ${MOST_COUNTED})
+           WHERE settlement.id >= ? AND direction IS NOT 'OutboundPayment' LIMIT ${MAX_COUNTED})
      GROUP BY success`,
     firstIdAt(now - HOUR_MS),
   );

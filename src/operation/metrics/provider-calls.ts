@@ -7,7 +7,7 @@ import { budgetOf } from "../../sources/provider.ts";
 import type { Family } from "./open-metrics.ts";
 
 /** Objects that are asked: more keys than these are unlikely, and an invocation has six connections. */
-const MOST_KEYS = 20;
+const MAX_KEYS = 20;
 
 const TABLES = ["payment_source", "registry_source"] as const;
 
@@ -47,7 +47,7 @@ async function budgetsOf(env: Env, deadline: number) {
   for (const table of TABLES) {
     const rows = await core.all<{ id: string; network: Network; sealed: string }>(
       `SELECT id, network, rpc_provider_api_key AS sealed FROM ${table}
-       WHERE deleted_at IS NULL ORDER BY id LIMIT ${MOST_KEYS}`,
+       WHERE deleted_at IS NULL ORDER BY id LIMIT ${MAX_KEYS}`,
     );
     for (const { id, network, sealed } of rows) {
       try {
@@ -59,5 +59,5 @@ async function budgetsOf(env: Env, deadline: number) {
       }
     }
   }
-  return [...found.values()].slice(0, MOST_KEYS);
+  return [...found.values()].slice(0, MAX_KEYS);
 }

@@ -2,7 +2,7 @@ import { NETWORKS, ON_CHAIN_STATES } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { ENTRY_STATUSES } from "../../registry/entry.ts";
-import { MOST_COUNTED } from "./bounds.ts";
+import { MAX_COUNTED } from "./bounds.ts";
 import type { Family, Sample } from "./open-metrics.ts";
 
 /**
@@ -27,13 +27,13 @@ export async function records(env: Pick<Env, "DB">, deadline: number): Promise<F
     {
       name: "records",
       type: "gauge",
-      help: `Payments and purchases by state on the chain ("" before the first), at most ${MOST_COUNTED} of each.`,
+      help: `Payments and purchases by state on the chain ("" before the first), at most ${MAX_COUNTED} of each.`,
       samples: each.flatMap(({ escrows }) => escrows),
     },
     {
       name: "agents",
       type: "gauge",
-      help: `Agents in the registry by status, at most ${MOST_COUNTED} of each.`,
+      help: `Agents in the registry by status, at most ${MAX_COUNTED} of each.`,
       samples: each.flatMap(({ agents }) => agents),
     },
   ];
@@ -54,7 +54,7 @@ async function count(
   const rows = await ledger.all<{ state: string | null; count: number }>(
     `SELECT value AS state, (SELECT count(*) FROM (SELECT 1 FROM ${table}
        WHERE ${columns.map((column) => `${column} = ?`).join(" AND ")} AND ${state} IS value
-       LIMIT ${MOST_COUNTED})) AS count
+       LIMIT ${MAX_COUNTED})) AS count
      FROM json_each(?)`,
     ...Object.values(fixed),
     JSON.stringify(states),

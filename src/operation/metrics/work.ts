@@ -2,7 +2,7 @@ import { NETWORKS } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { NEEDS_PERSON } from "../../escrow/reads/needs-person.ts";
-import { MOST_COUNTED } from "./bounds.ts";
+import { MAX_COUNTED } from "./bounds.ts";
 import type { Family, Sample } from "./open-metrics.ts";
 
 interface Counted {
@@ -55,7 +55,7 @@ export async function work(env: Pick<Env, "DB">, deadline: number, now: number):
     {
       name: "tasks_waiting",
       type: "gauge",
-      help: `Tasks of wallets that have not begun, at most ${MOST_COUNTED} of a network and feature, by what they wait for.`,
+      help: `Tasks of wallets that have not begun, at most ${MAX_COUNTED} of a network and feature, by what they wait for.`,
       samples: counts(tasks),
     },
     {
@@ -81,7 +81,7 @@ export async function work(env: Pick<Env, "DB">, deadline: number, now: number):
     {
       name: "records_with_error",
       type: "gauge",
-      help: `Payments and purchases with an error, at most ${MOST_COUNTED} of a network.`,
+      help: `Payments and purchases with an error, at most ${MAX_COUNTED} of a network.`,
       samples: counts(each.flatMap((one) => one.errors)),
     },
   ];
@@ -103,7 +103,7 @@ async function waiting(ledger: Database, network: string, now: number): Promise<
       const rows = await ledger.all<{ reason: string; count: number; oldest: number }>(
         `SELECT reason, count(*) AS count, min(since) AS oldest FROM (
            SELECT ${REASON} AS reason, ${since} AS since FROM ${table}
-           WHERE network = ? AND due_at IS NOT NULL AND state GLOB ? LIMIT ${MOST_COUNTED})
+           WHERE network = ? AND due_at IS NOT NULL AND state GLOB ? LIMIT ${MAX_COUNTED})
          GROUP BY reason`,
         network,
         states,
@@ -114,7 +114,7 @@ async function waiting(ledger: Database, network: string, now: number): Promise<
   const escrows = await ledger.all<{ reason: string; count: number; oldest: number }>(
     `SELECT iif(error IS NULL, 'turn', 'failing') AS reason, count(*) AS count, min(since) AS oldest
      FROM (SELECT error, want, due_at, ifnull(want->>'since', due_at) AS since FROM escrow
-           WHERE network = ? AND due_at IS NOT NULL LIMIT ${MOST_COUNTED})
+           WHERE network = ? AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})
      WHERE due_at <= ? OR (want IS NOT NULL AND error IS NOT NULL)
      GROUP BY reason`,
     network,
@@ -133,7 +133,7 @@ async function underWay(ledger: Database, network: string): Promise<Counted[]> {
   const rows = await ledger.all<{ phase: string; count: number; oldest: number }>(
     `SELECT phase, count(*) AS count, min(created_at) AS oldest FROM (
        SELECT phase, created_at FROM wallet_transaction
-       WHERE network = ? AND due_at IS NOT NULL LIMIT ${MOST_COUNTED})
+       WHERE network = ? AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})
      GROUP BY phase`,
     network,
   );
@@ -144,7 +144,7 @@ async function errors(ledger: Database, network: string): Promise<Counted[]> {
   const rows = await ledger.all<{ type: string; count: number }>(
     `SELECT type, count(*) AS count FROM (
        SELECT state->>'$.nextAction.errorType' AS type FROM escrow
-       WHERE network = ? AND side IN ('payment', 'purchase') AND ${NEEDS_PERSON} LIMIT ${MOST_COUNTED})
+       WHERE network = ? AND side IN ('payment', 'purchase') AND ${NEEDS_PERSON} LIMIT ${MAX_COUNTED})
      WHERE type IS NOT NULL GROUP BY type`,
     network,
   );

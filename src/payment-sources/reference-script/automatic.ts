@@ -6,7 +6,7 @@ import { NETWORKS, type Network } from "../../chain/network.ts";
 import { type Database, db, violates } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
-import { LARGEST_WITH_SCRIPT } from "../../escrow/actions/size.ts";
+import { MAX_OUTPUT_WITH_SCRIPT } from "../../escrow/actions/size.ts";
 import { IS_OF_REMOVED } from "../../escrow/reads/meant.ts";
 import { BULKY } from "../../escrow/tables.ts";
 import { changeRecords } from "../../escrow/tasks/change.ts";
@@ -25,7 +25,7 @@ import { wakeWallet } from "../../wallets/wake.ts";
 /** One that failed, or that was withdrawn, is asked for again after so long at the earliest. */
 const AGAIN_MS = 60 * 60_000;
 /** Records that are told in one run, of each network. */
-const MOST_TOLD = 50;
+const MAX_RECORDS = 50;
 
 const NOTE =
   "The escrow is so large that its next step needs the contract's script on the chain: publish it by POST /payment-source-extended/reference-script";
@@ -77,9 +77,9 @@ function sourcesInNeed(
        ${silent ? "AND error IS NULL" : ""} AND NOT EXISTS (
        SELECT 1 FROM reference_script AS script WHERE script.source_id = escrow.source_id
          AND (script.state NOT IN ('Withdrawn', 'Failed') OR script.updated_at > ?3))
-     ORDER BY id LIMIT ${MOST_TOLD}`,
+     ORDER BY id LIMIT ${MAX_RECORDS}`,
     network,
-    JSON.stringify(LARGEST_WITH_SCRIPT),
+    JSON.stringify(MAX_OUTPUT_WITH_SCRIPT),
     now - AGAIN_MS,
   );
 }

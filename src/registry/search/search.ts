@@ -8,7 +8,7 @@ import { normalise } from "./index.ts";
 /** Entries first read from the index, to be filtered by the ledger: a full page. */
 const CANDIDATES = 50;
 /** When few of them pass the filters, twice as many are read each time, up to this many. */
-const MOST_CANDIDATES = 5_000;
+const MAX_CANDIDATES = 5_000;
 
 /**
  * One page of the entries whose text contains the query, newest first by id, after `cursorId`. The
@@ -21,7 +21,7 @@ export async function searchPage(
 ): Promise<ShownRow[]> {
   const page: ShownRow[] = [];
   let { cursorId } = body;
-  for (let candidates = CANDIDATES; ; candidates = Math.min(candidates * 2, MOST_CANDIDATES)) {
+  for (let candidates = CANDIDATES; ; candidates = Math.min(candidates * 2, MAX_CANDIDATES)) {
     const ids = await searchIds(index, { ...body, cursorId }, candidates);
     const { sql, params } = registryList({ ...body, limit: body.limit - page.length }, ids);
     page.push(...(await ledger.all<ShownRow>(sql, ...params)));

@@ -1,7 +1,7 @@
 import { decodeEscrowDatum } from "../../chain/escrow-datum.ts";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
-import { MOST_UTXOS } from "../../chain/provider/transactions.ts";
+import { MAX_UTXOS } from "../../chain/provider/transactions.ts";
 
 /** A payment source's contract, as far as its datums depend on it. */
 export interface EscrowContract {
@@ -21,7 +21,7 @@ export async function partiesAt(
   { type: version, network, contractAddress }: EscrowContract,
 ): Promise<ReadonlySet<string> | null> {
   const utxos = await provider.addressUtxos(contractAddress);
-  if (utxos.length >= MOST_UTXOS) return null;
+  if (utxos.length >= MAX_UTXOS) return null;
   const parties = new Set<string>();
   for (const { inlineDatum } of utxos) {
     if (inlineDatum === null) continue;

@@ -23,7 +23,7 @@ export function missingFunds(
 }
 
 /** Native minor units that the smallest transaction costs. */
-const LEAST_FEE = 160_000n;
+const MIN_FEE = 160_000n;
 
 /**
  * What a wallet can spend less of than the tasks that wait for it need.
@@ -43,7 +43,7 @@ export function missingForTasks(
     }
   if (spendable === null) return [];
   return [...needed].flatMap(([unit, { amount, tasks }]) => {
-    const fee = unit === "" ? LEAST_FEE : 0n;
+    const fee = unit === "" ? MIN_FEE : 0n;
     const lacking = amount + fee - (spendable.get(unit) ?? 0n);
     const reason = tasks === 1 ? "for a task that waits" : `for ${tasks} tasks that wait`;
     return lacking > 0n ? [{ unit, amount: lacking.toString(), sendTo, reason }] : [];

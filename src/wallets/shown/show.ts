@@ -18,7 +18,7 @@ import { AT_REST, readStands, type StoredTransaction, type WalletStand } from ".
 /** The providers' share of a request's remaining time; the rest is for the answer. */
 const PROVIDERS_SHARE = 0.6;
 /** Waiting tasks of a wallet that are shown of each feature. */
-const MOST_WAITING = 20;
+const MAX_WAITING = 20;
 
 /** A wallet as it is shown, with what that was made of. */
 export interface Shown {
@@ -103,7 +103,7 @@ async function readLedgers(
     const [standing, kept, ...tasks] = await Promise.all([
       readStands(ledger, network, vkeys),
       features.setAside(ledger, network),
-      ...features.waiting.map((waitingOf) => waitingOf(ledger, network, vkeys, MOST_WAITING)),
+      ...features.waiting.map((waitingOf) => waitingOf(ledger, network, vkeys, MAX_WAITING)),
     ]);
     for (const name of kept) setAside.add(name);
     for (const [vkey, stand] of standing) stands.set(nameOf({ network, vkey }), stand);

@@ -20,13 +20,13 @@ import { noticeSpentElsewhere, pausedUntil } from "./trouble/elsewhere.ts";
 import { type Hold, holdOf, holdOfTask } from "./trouble/hold.ts";
 
 /** What may wait for a block, of all of a wallet's transactions: about what a block has room for. */
-const MOST_WAITING = { size: 60_000, memory: 60_000_000 };
+const MAX_UNCONFIRMED_TOTAL = { size: 60_000, memory: 60_000_000 };
 /** How often transactions under way are looked at. */
 export const CHECK_MS = 4_000;
 /** How long a run goes on building before it looks at the chain again. */
 const BUILD_MS = 20_000;
 /** Transactions in a row that were lost to changed records, before half as many tasks are tried. */
-const MOST_CONFLICTS = 2;
+const MAX_CONFLICTS = 2;
 export const hasDeadline = (tasks: readonly Task[]): boolean =>
   tasks.some(({ deadline }) => deadline !== undefined);
 
@@ -80,7 +80,7 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
         }
         const chosen = together(begun, now);
         // The fewer there are, the sooner none of them changes meanwhile.
-        const halvings = Math.max(conflicts - MOST_CONFLICTS + 1, 0);
+        const halvings = Math.max(conflicts - MAX_CONFLICTS + 1, 0);
         const count = Math.ceil(chosen.length / 2 ** halvings);
         making = await make(hurried, current, around, work, chosen.slice(0, count));
       } catch (error) {
@@ -115,7 +115,7 @@ export async function build(ports: WalletPorts, run: Run, tip: Block): Promise<B
         if (storing.is === "failed") await reportFailures(ports, work, storing.failures, now);
         conflicts = storing.is === "failed" ? 0 : conflicts + 1;
         // Nobody knows which of its tasks the database refuses.
-        if (storing.is === "refused") conflicts = Math.max(conflicts, MOST_CONFLICTS);
+        if (storing.is === "refused") conflicts = Math.max(conflicts, MAX_CONFLICTS);
         continue;
       }
       conflicts = 0;
@@ -169,7 +169,8 @@ const LEAST: Room = { size: 1, memory: 0 };
 function hasRoomFor({ open }: Run, more: Room): boolean {
   const waiting = [...open.filter(({ phase }) => isWaiting(phase)), more];
   return (["size", "memory"] as const).every(
-    (measure) => waiting.reduce((sum, one) => sum + one[measure], 0) <= MOST_WAITING[measure],
+    (measure) =>
+      waiting.reduce((sum, one) => sum + one[measure], 0) <= MAX_UNCONFIRMED_TOTAL[measure],
   );
 }
 

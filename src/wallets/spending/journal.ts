@@ -50,7 +50,7 @@ const TOTAL = "";
  */
 const HALT_MS = 8 * 60_000;
 /** Forgotten transactions that are told, and stored again, at once. */
-const MOST_FORGOTTEN = 100;
+const MAX_FORGOTTEN = 100;
 /** How far back a database can be set (D1 Time Travel: 30 days), and a day. */
 const KEPT_MS = 31 * 24 * 60 * 60_000;
 
@@ -99,7 +99,7 @@ export class Journal {
     if (look !== null) return look;
     const forgotten = this.#execute<Handed>(
       `SELECT hash, written FROM handed WHERE vkey = ? AND is_forgotten = 1
-       ORDER BY stored, hash LIMIT ${MOST_FORGOTTEN}`,
+       ORDER BY stored, hash LIMIT ${MAX_FORGOTTEN}`,
       vkey,
     );
     return { haltedUntil: null, forgotten };

@@ -11,10 +11,10 @@ import { isWaiting } from "./life.ts";
 import { makerOf, type WalletTransaction } from "./transaction.ts";
 
 /** Transactions of one line or lane that wait for a block. */
-export const MOST_UNCONFIRMED = 20;
-export const MOST_LANES = 3;
+export const MAX_UNCONFIRMED = 20;
+export const MAX_LANES = 3;
 /** Native minor units that a lane needs to pay for a step. */
-const LEAST_COIN = 3_000_000n;
+const MIN_COIN = 3_000_000n;
 /** With less than this left before its deadline, a task hangs on as little as possible. */
 const URGENT_MS = 10 * 60_000;
 
@@ -73,21 +73,21 @@ export function laneFor(
     ),
   );
   const all = outputs
-    .filter((one) => one.value.size === 1 && coinOf(one) >= LEAST_COIN && !isForCollateral(one))
+    .filter((one) => one.value.size === 1 && coinOf(one) >= MIN_COIN && !isForCollateral(one))
     .map((output) => ({ output, name: outputName(output), ...ground(outputName(output)) }))
     .sort((a, b) => a.depth - b.depth || byCoin(a.output, b.output));
-  const used = all.filter(({ name }) => continuing.has(name)).slice(0, MOST_LANES);
+  const used = all.filter(({ name }) => continuing.has(name)).slice(0, MAX_LANES);
   const free = all.filter(({ name }) => !continuing.has(name));
-  const lanes = [...used, ...free.slice(0, MOST_LANES - used.length)];
+  const lanes = [...used, ...free.slice(0, MAX_LANES - used.length)];
   if (lanes.length === 0) return "none";
   const confirmed = step.isUrgent && all.find(({ depth }) => depth === 0);
   const chosen = confirmed || roomiest(lanes, step.canBeOvertaken);
-  return chosen ? { on: chosen.output, missing: MOST_LANES - lanes.length } : "full";
+  return chosen ? { on: chosen.output, missing: MAX_LANES - lanes.length } : "full";
 }
 
 function roomiest<L extends Ground>(lanes: readonly L[], canBeOvertaken: boolean): L | undefined {
   const roomy = lanes
-    .filter(({ depth }) => depth < MOST_UNCONFIRMED)
+    .filter(({ depth }) => depth < MAX_UNCONFIRMED)
     .sort((a, b) => a.depth - b.depth);
   const firm = roomy.filter(({ isShaky }) => !isShaky);
   if (!canBeOvertaken) return firm[0] ?? roomy[0];

@@ -199,7 +199,7 @@ function tell(
 }
 
 /** How often the same bytes are stored again, when records change and what they ask for does not. */
-const MOST_STORINGS = 3;
+const MAX_STORINGS = 3;
 
 /**
  * Stores a transaction as `storeNew` does. Should records of its tasks have changed meanwhile, they are
@@ -218,7 +218,7 @@ export async function storeUnchanged(
     try {
       return await storeNew(ports, run, made);
     } catch (error) {
-      if (!(error instanceof RecordChanged) || !work.unchanged || storing === MOST_STORINGS)
+      if (!(error instanceof RecordChanged) || !work.unchanged || storing === MAX_STORINGS)
         throw error;
       const unchanged = work.unchanged;
       const { result, errors } = await isolate(tasks, (some) => unchanged(some));

@@ -2,10 +2,10 @@ import { defaultPerDay, type TopUpBounds } from "./decide.ts";
 import type { TopUpRuleRow } from "./tables.ts";
 
 /** Native minor units: less is not worth a transaction, and too little for an output of its own. */
-export const LEAST_COIN = 2_000_000n;
+export const MIN_COIN = 2_000_000n;
 
 /** The least that is sent of a unit at once, in minor units. */
-export const leastOf = (unit: string): bigint => (unit === "" ? LEAST_COIN : 1n);
+export const leastOf = (unit: string): bigint => (unit === "" ? MIN_COIN : 1n);
 
 /** A rule as numbers. */
 export function boundsOf({

@@ -14,7 +14,7 @@ import { bech32Address, givenToken, network, unit } from "../../http/openapi/led
 import { page, text } from "../../http/parameters.ts";
 import { TRANSFER_STATES } from "./tables.ts";
 
-const MOST_ASSETS = 10;
+const MAX_ASSETS = 10;
 
 const TRANSFER_ID = "01m80yg3q4v6t1n8s2c7w9x5ba";
 const WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
@@ -61,7 +61,7 @@ export const transferBody = z.object({
   assets: described(
     z
       .array(asset)
-      .max(MOST_ASSETS)
+      .max(MAX_ASSETS)
       .refine(
         (assets) => new Set(assets.map(({ unit }) => unit)).size === assets.length,
         "must name each unit once",

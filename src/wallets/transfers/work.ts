@@ -14,7 +14,7 @@ import { changeTransfers, readTransfers, updateTransfers } from "./store.ts";
 import type { TransferRow } from "./tables.ts";
 
 /** Transfers that one transaction pays. */
-const MOST_OUTPUTS = 100;
+const MAX_OUTPUTS = 100;
 /** How often it is looked whether given-up transfers can no longer land. */
 const GIVEN_UP_MS = 60_000;
 
@@ -44,7 +44,7 @@ export function transferWork(db: Database, wallet: SourceWallet): TransferWork {
   return {
     name: TRANSFER_WORK,
     stands: "line",
-    most: MOST_OUTPUTS,
+    most: MAX_OUTPUTS,
     revision: "transfer.rev",
 
     takenOver: async () => [],

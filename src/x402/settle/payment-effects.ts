@@ -21,7 +21,7 @@ import {
 /** What must be left of the caller's time when the wallet signs; later it must not. */
 const SIGN_MARGIN_MS = 500;
 /** Minimum wait for the wallet. */
-const LEAST_WAIT_MS = 5_000;
+const MIN_WAIT_MS = 5_000;
 
 /** Work on a payment, shared by all its waiting callers. */
 export interface Run {
@@ -127,7 +127,7 @@ async function withdrawRow(env: Env, { order }: Payment, run: Run): Promise<Paym
 async function submit(env: Env, payment: Payment, run: Run): Promise<PaymentEvent[]> {
   const { wallet, job, order } = payment;
   if (!wallet || !job) throw new Error("a verified payment has a wallet and a job");
-  const waitMs = Math.max(run.deadline - Date.now(), LEAST_WAIT_MS);
+  const waitMs = Math.max(run.deadline - Date.now(), MIN_WAIT_MS);
   const object = walletObject(env, wallet.caip2Id, wallet.address);
   // A wallet of an earlier version answers nothing.
   const told: JobStatus | undefined = await object.submit(wallet.id, job, { order, waitMs });

@@ -19,9 +19,9 @@ import { readWallets, type WalletQuery } from "./settings.ts";
 
 /** Whoever asks again sooner is shown what was read last: nodes count calls. */
 const KEPT_MS = 30_000;
-const MOST_KEPT = 1_000;
+const MAX_KEPT = 1_000;
 /** Tokens that are read of a wallet, besides the native coin. */
-const MOST_TOKENS = 8;
+const MAX_TOKENS = 8;
 /** A silent node must not cost the answer about the others. */
 const READ_MS = 7_000;
 
@@ -70,7 +70,7 @@ export async function listBalances(c: AppContext, query: WalletQuery, now: numbe
       const network = networks.get(caip2Id);
       const questions = own.map((wallet) => {
         const tokens = [network?.defaultAsset ?? [], rules.get(wallet.id) ?? []].flat();
-        const assets = new Set(["native", ...tokens.slice(0, MOST_TOKENS)]);
+        const assets = new Set(["native", ...tokens.slice(0, MAX_TOKENS)]);
         return { wallet, assets: [...assets] };
       });
       const readings = network?.isEnabled
@@ -128,7 +128,7 @@ async function readOrKept(
   const isKept = (question: Question) => (kept.get(keyOf(question))?.until ?? 0) > now;
   const asked = questions.filter((question) => !isKept(question));
   const readings = await readOrFail(c, network, asked, now);
-  if (kept.size + asked.length > MOST_KEPT) kept.clear();
+  if (kept.size + asked.length > MAX_KEPT) kept.clear();
   for (const [i, question] of asked.entries()) {
     const reading = readings[i];
     if (reading) kept.set(keyOf(question), { until: now + KEPT_MS, reading });

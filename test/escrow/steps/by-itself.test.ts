@@ -10,7 +10,7 @@ import { settle } from "../../support/sources/sync.ts";
 beforeEach(emptyTables);
 
 const HOUR = 60 * 60_000;
-const MOST_MINUTES = 30;
+const MAX_MINUTES = 30;
 
 /** A service that sells and buys, in which only the cron, and what it wakes, does anything. */
 class Unattended {
@@ -45,7 +45,7 @@ class Unattended {
   async until(state: string): Promise<void> {
     const { quotes } = this.desk;
     const { chain, sourceId } = quotes.desk;
-    for (let minute = 0; minute < MOST_MINUTES; minute++) {
+    for (let minute = 0; minute < MAX_MINUTES; minute++) {
       await runSchedule(quotes.desk.env());
       const wallets = [...quotes.desk.sellers, this.desk.buyer];
       const woken = wallets.filter(({ vkey }) => this.#woken.delete(vkey));

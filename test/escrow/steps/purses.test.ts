@@ -32,7 +32,7 @@ const LEAST = 2_000_000n;
 /** After every time of an escrow, in milliseconds. */
 const AFTER_ALL = 15 * 3_600_000;
 /** How often somebody is told of funds before there are enough. */
-const MOST_TOLD = 1;
+const MAX_EVENTS = 1;
 
 /** The seller of an escrow, whose wallet holds some outputs and tokens, and whoever helps out. */
 class PoorSeller {
@@ -234,7 +234,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
       await seller.deliver();
       let payment = await seller.try();
       const told: string[] = [];
-      while (payment.onChainState !== "ResultSubmitted" && told.length < MOST_TOLD) {
+      while (payment.onChainState !== "ResultSubmitted" && told.length < MAX_EVENTS) {
         const { errorNote } = payment.NextAction;
         const [, missing = "", to] =
           /lacks (\d+) minor units of the native coin(?: in one output, as collateral)?: send them to (\S+), and SubmitResult goes on/.exec(

@@ -181,9 +181,9 @@ export function settledOtherwise(service: Service): string[] {
 /** What a share comes to at the most: the ledger wants so much in each output. */
 function most(unit: string, owed: Value): bigint {
   const share = owed.get(unit) ?? 0n;
-  return unit === "" && owed.size > 0 && share < LEAST_COIN ? LEAST_COIN : share;
+  return unit === "" && owed.size > 0 && share < MIN_COIN ? MIN_COIN : share;
 }
-const LEAST_COIN = 1_500_000n;
+const MIN_COIN = 1_500_000n;
 
 /** Administrators who really signed a transaction. */
 function signersOf({ cbor, hash }: Sent) {

@@ -5,7 +5,7 @@ import type { Service } from "./service.ts";
 
 /** Milliseconds between two blocks. */
 export const BLOCK_MS = 20_000;
-const LONGEST_MS = 30 * 60_000;
+const MAX_MS = 30 * 60_000;
 
 /** All times of the escrows and proposals that there are, epoch milliseconds, and 0. */
 export function timesOf(service: Service): number[] {
@@ -43,7 +43,7 @@ export function pauseOf(service: Service): number {
   // Administrators have a day to sign a transaction.
   if (escrows === null && settlements !== null) return Math.max(settlements - ledger.now, BLOCK_MS);
   const next = Math.min(escrows ?? 0, settlements ?? Number.POSITIVE_INFINITY) - ledger.now;
-  return Math.min(Math.max(next, BLOCK_MS), LONGEST_MS);
+  return Math.min(Math.max(next, BLOCK_MS), MAX_MS);
 }
 
 /** Whether nothing is left to be done, and nothing on its way. */

@@ -17,7 +17,7 @@ import type { Service } from "./service.ts";
 import { FEE_RECEIVER, SOURCES, WALLETS } from "./terms.ts";
 
 /** No output of the model's needs more native coin to exist. */
-const LARGEST_DEPOSIT = 2_500_000n;
+const MAX_DEPOSIT = 2_500_000n;
 
 /** How an escrow ended on the chain. */
 interface Ending {
@@ -110,7 +110,7 @@ function lessThanAgreed({ terms, sourceType }: EscrowRecord, { seller }: Settled
   const { feeRatePermille } = SOURCES[sourceType];
   const least = sumOf(terms.funds.map(fundsOf));
   addAll(least, shareOf(least, BigInt(feeRatePermille)), -1n);
-  if (sourceType === "Web3ChainV1") add(least, "", -LARGEST_DEPOSIT);
+  if (sourceType === "Web3ChainV1") add(least, "", -MAX_DEPOSIT);
   const isTooLittle = isLess(sumOf(seller.map(fundsOf)), least);
   return isTooLittle ? ["the seller has got less than was agreed"] : [];
 }
@@ -181,7 +181,7 @@ function isLess(paid: Value, owed: Value): boolean {
 function isMuch(paid: Value, owed: Value): boolean {
   const isMore = [...paid].some(([unit, amount]) => {
     const due = owed.get(unit) ?? 0n;
-    return amount > (unit === "" ? due + 2n * LARGEST_DEPOSIT : due);
+    return amount > (unit === "" ? due + 2n * MAX_DEPOSIT : due);
   });
   return isMore || isLess(paid, owed);
 }

@@ -6,9 +6,9 @@ import { PAYERS } from "./quotes.ts";
 
 export const KEYS = 20;
 /** Purchases that a limited key has credits for. */
-export const MOST_CREDITS = 3;
+export const MAX_CREDITS = 3;
 /** Native minor units that a limited key may spend. */
-export const MOST_SPENT = 30_000_000n;
+export const MAX_SPENT = 30_000_000n;
 
 export const hasCredits = (n: number) => n % 2 === 0;
 export const hasSpending = (n: number) => n % 3 === 0;
@@ -31,7 +31,7 @@ export function callerOf(n: number): Caller {
 }
 
 export function insertKeys(database: ModelDatabase): void {
-  const limits = JSON.stringify([{ network: "Preprod", unit: "", amount: String(MOST_SPENT) }]);
+  const limits = JSON.stringify([{ network: "Preprod", unit: "", amount: String(MAX_SPENT) }]);
   for (let n = 0; n < KEYS; n++)
     database.run(
       `INSERT INTO api_key (id, token_hash, masked_token, permission, status, can_pay, network_limit,
@@ -40,7 +40,7 @@ export function insertKeys(database: ModelDatabase): void {
        VALUES (?1, ?1, '', 'User', 'Active', 1, '["Preprod"]', ?2, ?3, 0, 'key-0', 0, 0, ?4)`,
       `key-${n}`,
       Number(hasCredits(n)),
-      MOST_CREDITS,
+      MAX_CREDITS,
       hasSpending(n) ? limits : null,
     );
 }

@@ -1,7 +1,7 @@
 import { COSTS } from "../../../src/api-keys/costs.ts";
 import { escrowOutputs } from "../../../src/escrow/fold/escrow-outputs.ts";
 import type { SubmitFault } from "../ledger.ts";
-import { hasCredits, hasSpending, KEYS, MOST_CREDITS, MOST_SPENT } from "./keys.ts";
+import { hasCredits, hasSpending, KEYS, MAX_CREDITS, MAX_SPENT } from "./keys.ts";
 import { Market } from "./market.ts";
 import { ALL_OVER, PAYERS, QUOTES, SOURCE } from "./quotes.ts";
 
@@ -190,8 +190,8 @@ export class PurchaseStory {
       const isRight =
         account.credits === (hasCredits(n) ? credits : 0) &&
         BigInt(account.spent) === (hasSpending(n) ? spent : 0n) &&
-        account.credits <= MOST_CREDITS &&
-        BigInt(account.spent) <= MOST_SPENT;
+        account.credits <= MAX_CREDITS &&
+        BigInt(account.spent) <= MAX_SPENT;
       return isRight ? [] : [{ ...account, held }];
     });
   }

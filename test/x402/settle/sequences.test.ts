@@ -3,7 +3,7 @@ import { beforeAll, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { runs } from "../../support/effort.ts";
 import { api, type Envelope, type Payload, Rail, type SettleData, settle } from "../rail.ts";
-import { LONGEST_WAIT, Scene } from "../scene.ts";
+import { MAX_WAIT_S, Scene } from "../scene.ts";
 
 let rail: Rail;
 
@@ -184,7 +184,7 @@ it("moves money once per authorization for any sequence of submissions, disguise
       do {
         seconds *= 2;
         purchases = await play(steps, seconds);
-      } while (purchases.some(({ isGivenUp }) => isGivenUp) && seconds < LONGEST_WAIT);
+      } while (purchases.some(({ isGivenUp }) => isGivenUp) && seconds < MAX_WAIT_S);
       for (const purchase of purchases)
         if (purchase.answers.length > 0) await purchase.expectOneWinner();
         else expect(await purchase.scene.paidIn()).toEqual([]);

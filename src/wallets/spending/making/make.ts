@@ -43,7 +43,7 @@ import { DeadlinePassed, NotYet, windowFor } from "./window.ts";
  * Native minor units. Twice what the largest transaction with the longest script costs: a higher
  * fee means wrong protocol parameters, and an overpaid fee is lost.
  */
-export const HIGHEST_FEE = 5_000_000n;
+export const MAX_FEE = 5_000_000n;
 
 /** What a run needs to know of the chain to build transactions, read once. */
 export interface Surroundings {
@@ -276,7 +276,7 @@ async function build(
     throw error;
   });
   const built = buildTransaction(plan, payFrom(composed.wallet, plan), [keys]);
-  if (built.fee > HIGHEST_FEE)
+  if (built.fee > MAX_FEE)
     throw new ProviderError(
       `provider: by its protocol parameters the fee would be ${built.fee} minor units of the native coin`,
       { permanent: true },

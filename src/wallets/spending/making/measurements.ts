@@ -21,7 +21,7 @@ import type { Value } from "../../../chain/transaction/value.ts";
 type Used = ReadonlyMap<string, ExecutionUnits>;
 
 /** More shapes than a wallet's steps have in a day. */
-const MOST_KEPT = 500;
+const MAX_MEASUREMENTS = 500;
 
 export class Measurements {
   readonly #used = new Map<string, Used>();
@@ -37,7 +37,7 @@ export class Measurements {
   }
 
   keep(shape: string, used: Used): void {
-    if (this.#used.size >= MOST_KEPT) this.forget();
+    if (this.#used.size >= MAX_MEASUREMENTS) this.forget();
     this.#used.set(shape, used);
   }
 

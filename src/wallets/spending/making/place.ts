@@ -1,7 +1,7 @@
 import { outputName, type WalletOutput } from "../../../chain/transaction/plan.ts";
 import { largestOf, WalletShort } from "../../../chain/transaction/selection.ts";
 import { LineWaits, type Task } from "../../work.ts";
-import { groundOf, isUrgent, laneFor, MOST_LANES, MOST_UNCONFIRMED } from "../lanes.ts";
+import { groundOf, isUrgent, laneFor, MAX_LANES, MAX_UNCONFIRMED } from "../lanes.ts";
 import { isWaiting } from "../life.ts";
 import { headOf, mayMoveRoot } from "../line.ts";
 import type { Run } from "../ports.ts";
@@ -39,7 +39,7 @@ export function placeOnLine(
   const ground = groundOf(run.open);
   const { lineRoot, line } = lineFor(run, outputs, address);
   const lineIn = outputName(line);
-  if (ground(lineIn).depth >= MOST_UNCONFIRMED)
+  if (ground(lineIn).depth >= MAX_UNCONFIRMED)
     throw new NotYet("the wallet's line is full", now + FULL_MS);
   // What hangs on what others can overtake would fall with it.
   const last = new Set(outputs.map(outputName).filter((name) => ground(name).isShaky));
@@ -72,7 +72,7 @@ export function placeOnLane(
     free.filter((one) => outputName(one) !== wallet.collateral),
     open,
   );
-  if (lane === "none") return placeOnLine(run, outputs, address, now, MOST_LANES);
+  if (lane === "none") return placeOnLine(run, outputs, address, now, MAX_LANES);
   if (lane === "full") throw new NotYet("the wallet's lanes are full", now + FULL_MS);
   const { on, missing } = lane;
   return {

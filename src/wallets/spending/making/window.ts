@@ -8,7 +8,7 @@ import { type Task, TaskError } from "../../work.ts";
 const VALID_BEFORE = 300;
 export const VALID_AFTER = 330;
 /** Slots that a transaction needs to reach a block. */
-const LEAST_VALID = 60;
+const MIN_VALID_SLOTS = 60;
 
 /** The network cannot take it any more. */
 export class DeadlinePassed extends TaskError {
@@ -45,7 +45,7 @@ export function windowFor(
   const end = epochEnd(network, now);
   const first = tasks[0]?.deadline;
   const isDueBefore = first !== undefined && slotFrom(network, first) <= end;
-  if (end - now < LEAST_VALID && !isDueBefore)
+  if (end - now < MIN_VALID_SLOTS && !isDueBefore)
     throw new NotYet("an epoch ends, with which prices may change", timeOfSlot(network, end));
   let validity: Window = {
     from: slotAt(network, time.earliest) - VALID_BEFORE,
@@ -60,7 +60,7 @@ export function windowFor(
     const isPassed = isLate || both.to <= Math.max(both.from, now);
     if (count === 0 && isPassed)
       throw new DeadlinePassed("its deadline is over, or too near to reach a block before it");
-    if (isPassed || (count > 0 && both.to < now + LEAST_VALID)) return { validity, count };
+    if (isPassed || (count > 0 && both.to < now + MIN_VALID_SLOTS)) return { validity, count };
     validity = both;
   }
   return { validity, count: tasks.length };

@@ -13,17 +13,17 @@ import { commitWallet, type SpentElsewhere, type WalletDatabase } from "../store
 import { makerOf } from "../transaction.ts";
 
 /** So many are kept of a wallet, the newest, and for so long. */
-const MOST_KEPT = 10;
+const MAX_KEPT = 10;
 const KEPT_MS = 7 * 24 * 60 * 60_000;
 /** As many within this time pause what is done unasked. */
-const MOST_AT_ONCE = 3;
+const MAX_AT_ONCE = 3;
 const AT_ONCE_MS = 60 * 60_000;
 /** Transactions whose outputs are asked for in one look. */
-const MOST_ASKED = 5;
+const MAX_LOOKUPS = 5;
 
 /** Those that are still worth telling, the oldest first. @param now - epoch milliseconds */
 export function recentOf(spent: readonly SpentElsewhere[], now: number): SpentElsewhere[] {
-  return spent.filter(({ at }) => now - at < KEPT_MS).slice(-MOST_KEPT);
+  return spent.filter(({ at }) => now - at < KEPT_MS).slice(-MAX_KEPT);
 }
 
 /**
@@ -32,7 +32,7 @@ export function recentOf(spent: readonly SpentElsewhere[], now: number): SpentEl
  * @param now - epoch milliseconds
  */
 export function pausedUntil(spent: readonly SpentElsewhere[], now: number): number | null {
-  const last = spent.filter(({ at }) => now - at < AT_ONCE_MS).at(-MOST_AT_ONCE);
+  const last = spent.filter(({ at }) => now - at < AT_ONCE_MS).at(-MAX_AT_ONCE);
   return last === undefined ? null : last.at + AT_ONCE_MS;
 }
 
@@ -52,7 +52,7 @@ export async function noticeSpentElsewhere(
   shown: readonly WalletOutput[],
 ): Promise<Run> {
   const gone = goneFrom(run, before, shown);
-  const makers = [...new Set(gone.map(makerOf))].slice(0, MOST_ASKED);
+  const makers = [...new Set(gone.map(makerOf))].slice(0, MAX_LOOKUPS);
   const spenders = await spendersOf(ports.provider, makers);
   const spent = gone.flatMap((output) => {
     const txHash = spenders.get(output);
