@@ -64,7 +64,7 @@ export interface Settlement {
 /** A signature as the redeemer has it. */
 export const isSignature = oneOf([isBytes, isBytes, isBytes]);
 const SIGNATURE = { key: 0, headers: 1, signature: 2 } as const;
-const LONGEST_HEADERS = 256n;
+const MAX_HEADER_BYTES = 256n;
 
 /**
  * Demands that enough administrators signed. One that is listed several times counts as often.
@@ -84,7 +84,7 @@ export function* isAgreed(
     every(signatures, (signature) =>
       lessThanEqualsInteger(
         lengthOfByteString(unBData(fieldAt(signature, SIGNATURE.headers))),
-        integer(LONGEST_HEADERS),
+        integer(MAX_HEADER_BYTES),
       ),
     ),
   );

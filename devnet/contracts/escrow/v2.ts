@@ -26,7 +26,7 @@ import { coinOf, covers, coversAll, isNative, paymentsTo } from "./values.ts";
 type V2 = Spend<typeof V2_LAYOUT> & { continuing: Term<List<Data>> };
 
 const isDatum = isDatumOf(V2_LAYOUT);
-const SHORTEST_SIGNATURE = 16n;
+const MIN_SIGNATURE_BYTES = 16n;
 
 /** A function of the parameters, in the order of `escrowParameters`, and of the script context. */
 export const ESCROW_V2 = lambda((required: Term<Data>) =>
@@ -97,7 +97,7 @@ function* openV2(context: Term<Data>): Steps<V2> {
     all(
       lessThanEqualsInteger(integer(0n), unIData(datum.collateralReturn)),
       lessThanEqualsInteger(
-        integer(SHORTEST_SIGNATURE),
+        integer(MIN_SIGNATURE_BYTES),
         lengthOfByteString(unBData(datum.referenceSignature)),
       ),
     ),
