@@ -301,7 +301,7 @@ describe("an unknown path", () => {
   });
 });
 
-describe.each(["GET", "POST"])("C2 %s", (method) => {
+describe.each(["GET", "POST"])("%s", (method) => {
   it.each(["/api/v1/health//", "/api/v1/health///", "/api/v1/x402/networks//"])(
     "%s, with more than one slash at its end, answers 404",
     async (path) => {

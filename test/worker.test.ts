@@ -132,14 +132,14 @@ describe("a slot of the cron", () => {
     return { done, release, missing };
   }
 
-  it("B10 in which an object hangs still does the other jobs", async () => {
+  it("runs the other jobs while an object hangs", async () => {
     const { done, release, missing } = fireHanging();
     await vi.waitUntil(() => missing().length === 0, { timeout: 60_000 });
     release();
     await done;
   });
 
-  it("B10 in which an object hangs comes to an end", async () => {
+  it("ends although an object hangs", async () => {
     const { setTimeout } = globalThis;
     // The time that a job has is over at once; all other timers are as they are.
     vi.stubGlobal("setTimeout", (callback: () => void, ms = 0) =>

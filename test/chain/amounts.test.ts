@@ -37,7 +37,7 @@ describe("amountsMatch", () => {
     ],
     ["less than the collateral", [], [native(MIN_COLLATERAL - 1n)], MIN_COLLATERAL, false],
     [
-      "§6 collateral return too small: a collateral too small to give back",
+      "a collateral that is too small for an output",
       [],
       [native(10_000_000n)],
       MIN_COLLATERAL - 1n,

@@ -60,7 +60,7 @@ const deployed = () =>
     .sort((a, b) => Number(a) - Number(b))
     .map((name) => parseEnv(readFileSync(join(set, name), "utf8")));
 
-it("D1 the guide's commands keep every secret that they make in a file for its owner alone", () => {
+it("the guide's commands write every new secret to a file that only its owner can read", () => {
   const first = parseEnv(readFileSync(join(kept, "production.env"), "utf8"));
   run(blocks.join("\n"));
   expect(statSync(kept).mode & 0o777).toBe(0o700);
@@ -88,7 +88,7 @@ it("D1 the guide's commands keep every secret that they make in a file for its o
   expect(typed).toEqual({ PRICE_SOURCE_KEY: "typed" });
 });
 
-it("D1 the guide's commands write over no secret when they are run again", () => {
+it("the guide's commands do not overwrite secrets when they run again", () => {
   const [begin = "", ...steps] = blocks;
   for (const step of steps.filter((block) => block.includes("> $secrets"))) {
     run(`${begin}\n${step}`);

@@ -19,13 +19,13 @@ it.each([
   ["--origins", "--origins needs a value"],
   ["--origins=", "--origins needs a value"],
   ["demo", "demo is no option"],
-])("D6 readOptions says of %s in one line what is wrong", (option, problem) => {
+])("readOptions reports the problem of %s in one line", (option, problem) => {
   expect(() => readOptions([option])).toThrow(
     new Error(`${problem}; npm start -- --help lists the options`),
   );
 });
 
-it("D6 the usage lists every option, in lines that fit a screen", () => {
+it("the usage lists every option, in lines that fit a screen", () => {
   for (const option of ["--no-demo", "--keep", "--origins", "--help", "PORT="])
     expect(USAGE).toContain(option);
   expect(Math.max(...USAGE.split("\n").map(({ length }) => length))).toBeLessThan(100);

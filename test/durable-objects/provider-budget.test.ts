@@ -43,7 +43,7 @@ describe("ProviderBudget.lease", () => {
     expect((await rpc.lease(50, "read", "b")).granted).toBe(50);
   });
 
-  it("B1 spreads the quota of PROVIDER_CALLS_PER_DAY over the day", async () => {
+  it("spreads the quota of PROVIDER_CALLS_PER_DAY over the day", async () => {
     const { rpc } = budget({ PROVIDER_CALLS_PER_DAY: "100" });
     // Half of what 90 calls are by midday: 0.05 and half of 0.95 of them.
     expect((await rpc.lease(50, "read", "a")).granted).toBe(23);

@@ -6,7 +6,7 @@ import { GZIP_LIMIT_BYTES, isSmallEnough } from "../../devnet/build.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-it("D3 npm run build judges the bundle by its size alone, which no busy machine changes", async () => {
+it("npm run build checks only the size of the bundle, which does not depend on the load of the machine", async () => {
   const built = await promisify(execFile)(process.execPath, ["devnet/build.ts"], { cwd: root });
   expect(built.stdout).toMatch(
     /^dist\/worker\.js: \d+ KiB, gzip \d+ KiB \(limit 512 KiB\)\npublic\/console: gzip \d+ KiB \(limit 60 KiB\)\n$/,
@@ -16,6 +16,6 @@ it("D3 npm run build judges the bundle by its size alone, which no busy machine 
 it.each([
   [GZIP_LIMIT_BYTES, true],
   [GZIP_LIMIT_BYTES + 1, false],
-])("D3 a bundle of %i bytes of gzip is small enough: %s", (gzipBytes, isEnough) => {
+])("the size limit accepts a bundle of %i bytes of gzip: %s", (gzipBytes, isEnough) => {
   expect(isSmallEnough({ path: "", bytes: 0, gzipBytes })).toBe(isEnough);
 });

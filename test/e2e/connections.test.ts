@@ -47,7 +47,7 @@ const UNREAD: [what: string, status: number, method: string, path: string, body:
 ];
 
 it.each(UNREAD)(
-  "B9 a client that keeps its connections and sends %s is answered %i each time",
+  "a client that reuses its connections and sends %s gets %i each time",
   async (_, status, method, path, body) => {
     const agent = new Agent({ keepAlive: true, maxSockets: KEPT_CONNECTIONS });
     const headers = status === 413 ? { token } : {};

@@ -198,7 +198,7 @@ describe("npm start -- --keep", () => {
     await expect.poll(() => registrations(service), { interval: 500 }).toEqual(REGISTERED);
   });
 
-  it("C13 does well, as its health says", async () => {
+  it("reports status ok in its health", async () => {
     expect(await asked("GET", "/health")).toMatchObject({ status: "ok", reasons: [] });
   });
 

@@ -20,7 +20,7 @@ async function secrets(...flags: string[]) {
   return { code, stdout: program.stdout, stderr: program.stderr };
 }
 
-it("D1 npm run secrets writes a file that only its owner reads, and says to keep a copy", async () => {
+it("npm run secrets writes a file that only its owner can read, and advises to keep a copy", async () => {
   const file = join(folder, "below", "production.env");
   const { code, stdout } = await secrets(`--file=${file}`);
   expect(code).toBe(0);
@@ -37,7 +37,7 @@ it("D1 npm run secrets writes a file that only its owner reads, and says to keep
   for (const secret of Object.values(made)) expect(stdout).not.toContain(secret);
 });
 
-it("D1 npm run secrets never overwrites a file", async () => {
+it("npm run secrets never overwrites a file", async () => {
   const file = join(folder, "staging.env");
   await secrets(`--file=${file}`);
   const before = readFileSync(file, "utf8");

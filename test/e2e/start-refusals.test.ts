@@ -54,7 +54,7 @@ async function outcome(program: string, ...prefix: string[]) {
 }
 
 it.each(["devnet/start.ts", "devnet/build.ts"])(
-  "D7 %s says in one line that prepare has not run",
+  "%s reports in one line that prepare has not run",
   async (program) => {
     copyCheckout();
     expect(await outcome(program)).toEqual({
@@ -67,7 +67,7 @@ it.each(["devnet/start.ts", "devnet/build.ts"])(
   },
 );
 
-it("D7 npm start says in one line that the checkout cannot be written to", async () => {
+it("npm start reports in one line that the checkout is not writable", async () => {
   copyCheckout();
   chmodSync(folder, 0o555);
   // The administrator of a machine writes wherever it wants, unless it lays that power down.
@@ -80,7 +80,7 @@ it("D7 npm start says in one line that the checkout cannot be written to", async
 });
 
 it.each(["", "/below"])(
-  "D7 npm start says in one line that --keep=FILE%s is no folder",
+  "npm start reports in one line that --keep=FILE%s is no folder",
   async (below) => {
     const file = join(folder, "file");
     writeFileSync(file, "");
@@ -102,7 +102,7 @@ it("npm start says in one line that --origins names one that is not of this mach
   expect(copy.stdout).toBe("");
 });
 
-it("D6 npm start says in one line that it does not know an option, and where they are listed", async () => {
+it("npm start reports an unknown option in one line, which names the list of options", async () => {
   const copy = run(process.execPath, ["devnet/start.ts", "--nodemo"], {});
   expect((await once(copy.process, "close"))[0]).toBe(1);
   expect(copy.stderr).toBe("there is no option --nodemo; npm start -- --help lists the options\n");
@@ -119,7 +119,7 @@ it("npm start says in one line that ESCROW_CONTRACTS names a file that is not ri
   expect(copy.stdout).toBe("");
 });
 
-it("D7 npm runs the Node of the install, whichever it was started by", () => {
+it("npm uses the Node of the install, whichever Node started npm", () => {
   const read = "process.stdout.write(process.versions.node)";
   const version = execFileSync("npm", ["exec", "--", "node", "-e", read], {
     cwd: root,

@@ -20,7 +20,7 @@ import {
   stop,
 } from "./copies.ts";
 
-/** D6 What a person reads at once, and copies. */
+/** A person reads and copies such a line at once. */
 const MAX_LINE_LENGTH = 200;
 
 describe("npm start twice at once", () => {
@@ -60,7 +60,7 @@ describe("npm start twice at once", () => {
     await expect(webhook(other)).rejects.toMatchObject({ status: 400 });
   });
 
-  it("C13 tells an Admin of a wallet that cannot pay, and of the receiver that is gone when it is told too", async () => {
+  it("sends an Admin WALLET_STUCK when a wallet lacks funds, and ENDPOINT_DISABLED when a receiver answers 410", async () => {
     const [mine] = receivers;
     const [, { url, adminKey: token }] = services;
     const webhook = (path: string, Events: string[]) =>
@@ -76,7 +76,7 @@ describe("npm start twice at once", () => {
     await expect.poll(told).toEqual(["WALLET_STUCK", "ENDPOINT_DISABLED"]);
   });
 
-  it("D7 names the file of what the service logs", async () => {
+  it("prints the path of the service's log file", async () => {
     const [{ stdout }] = copies;
     const file = join(folder, "service.log");
     expect(stdout.split("\n")).toContain(`the service logs to: ${file}`);
@@ -84,7 +84,7 @@ describe("npm start twice at once", () => {
     await expect.poll(() => readFileSync(file, "utf8")).toContain("reseal.done");
   });
 
-  it("stops both when asked to, and D7 has printed its own lines only", async () => {
+  it("stops both when asked to, and prints nothing but the known lines", async () => {
     const [kept, open] = copies;
     expect(await Promise.all([stop(kept, "SIGINT"), stop(open, "SIGTERM")])).toEqual([0, 0]);
     const known =

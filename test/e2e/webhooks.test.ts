@@ -55,7 +55,7 @@ async function happen(kind: string, count: number): Promise<void> {
   await host.scheduled();
 }
 
-test("B2 the queue goes on while a receiver holds all of its requests open", {
+test("the queue delivers to others while a receiver leaves all of its requests open", {
   timeout: 120_000,
 }, async () => {
   await subscribe("/held?answer=hold", HELD);

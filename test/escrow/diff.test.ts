@@ -163,7 +163,7 @@ it.each(SIDES)(
 );
 
 it.each(SIDES)(
-  "A8 GET /%s/diff/… shows every change, though one comes while rows of an older version are rendered",
+  "GET /%s/diff/… shows every change, though one comes while rows of an older version are rendered",
   async (side) => {
     const writer = await Writer.create(env.DB);
     const records = Array.from({ length: 3 }, () => makeRecord(side));
@@ -205,7 +205,7 @@ it.each(SIDES)(
   },
 );
 
-describe("B8 a record with thousands of steps", () => {
+describe("a record with thousands of steps", () => {
   const MAX_HISTORY = 1_000;
   const STEPS = 4_800;
 
@@ -232,27 +232,30 @@ describe("B8 a record with thousands of steps", () => {
     ]);
   }
 
-  it.each(SIDES)("B8 GET /%s and its diffs show the newest thousand, and say so", async (side) => {
-    await pingPong(side);
-    const paths = ["", "/diff", "/diff/next-action", "/diff/onchain-state-or-result"];
-    for (const path of paths) {
-      const answer = await call(`/api/v1/${side}${path}?network=Preprod&includeHistory=true`);
-      expect(answer.status).toBe(200);
-      const { data } = (await answer.json()) as { data: Record<string, HistoryItem[]> };
-      const [item] = data[LIST[side]] ?? [];
-      expect(item?.historyTruncated).toBe(true);
-      expect(item?.TransactionHistory.map(({ id }) => id)).toEqual(
-        Array.from({ length: MAX_HISTORY }, (_, i) => `step-0${STEPS - i}`),
-      );
-      expect(item?.ActionHistory?.map(({ id }) => id)).toEqual(
-        side === "payment"
-          ? undefined
-          : Array.from({ length: MAX_HISTORY }, (_, i) => `zz-0${STEPS - i}`),
-      );
-    }
-  });
+  it.each(SIDES)(
+    "GET /%s and its diffs show the newest thousand steps, and mark the history as truncated",
+    async (side) => {
+      await pingPong(side);
+      const paths = ["", "/diff", "/diff/next-action", "/diff/onchain-state-or-result"];
+      for (const path of paths) {
+        const answer = await call(`/api/v1/${side}${path}?network=Preprod&includeHistory=true`);
+        expect(answer.status).toBe(200);
+        const { data } = (await answer.json()) as { data: Record<string, HistoryItem[]> };
+        const [item] = data[LIST[side]] ?? [];
+        expect(item?.historyTruncated).toBe(true);
+        expect(item?.TransactionHistory.map(({ id }) => id)).toEqual(
+          Array.from({ length: MAX_HISTORY }, (_, i) => `step-0${STEPS - i}`),
+        );
+        expect(item?.ActionHistory?.map(({ id }) => id)).toEqual(
+          side === "payment"
+            ? undefined
+            : Array.from({ length: MAX_HISTORY }, (_, i) => `zz-0${STEPS - i}`),
+        );
+      }
+    },
+  );
 
-  it.each(SIDES)("B8 reads of /%s no more rows than what is shown takes", async (side) => {
+  it.each(SIDES)("GET /%s reads no more rows than the steps it shows", async (side) => {
     await pingPong(side);
     const { d1, rowsRead } = countingD1(env.DB);
     await diffPage(db({ DB: d1 }), side, "chain_changed_at", {
@@ -266,7 +269,7 @@ describe("B8 a record with thousands of steps", () => {
     expect(rowsRead()).toBeLessThanOrEqual(6 * MAX_HISTORY + 10);
   });
 
-  it("B8 keeps of a note that grows with every step how it began and how it ended", async () => {
+  it("keeps the beginning and the end of a note that grows with every step", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain);
     const datum = { sellerCooldownTime: "5" };
@@ -284,7 +287,7 @@ describe("B8 a record with thousands of steps", () => {
     }
   });
 
-  it.each(SIDES)("B8 a short history of /%s carries no mark", async (side) => {
+  it.each(SIDES)("GET /%s does not mark a short history as truncated", async (side) => {
     const writer = await Writer.create(env.DB);
     await writer.change([makeRecord(side)]);
     const [item] = await page(side, { includeHistory: "true" });

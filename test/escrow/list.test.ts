@@ -57,7 +57,7 @@ async function write(count: number): Promise<EscrowRecord[]> {
 }
 
 describe("GET /payment", () => {
-  it("§6 duplicates in list: returns what its filters ask for, newest first, page after page", async () => {
+  it("returns every record that matches its filters exactly once, newest first, page after page", async () => {
     const records = await write(150);
     const isAmong = (from: number, to: number) => (one: EscrowRecord) =>
       records.indexOf(one) >= from && records.indexOf(one) < to;

@@ -69,7 +69,7 @@ const SILENT: [what: string, request: Silent][] = [
 ];
 
 it.each(SILENT)(
-  `C18 ${PARALLEL} requests at once that wait for %s, which never comes, end by their deadline`,
+  `${PARALLEL} parallel requests that wait for %s, which never comes, end by their deadline`,
   async (_, { path, token = () => "apk_unknown", init, env: overrides }) => {
     const ask = async () => {
       const headers = { token: token(), authorization: `Bearer ${token()}` };
@@ -83,7 +83,7 @@ it.each(SILENT)(
   },
 );
 
-it("C18 a body that nobody reads and that never ends holds no answer back", async () => {
+it("an endless body that no endpoint reads does not delay the answer", async () => {
   const ask = async () => {
     const init = { method: "POST", body: silentBody() };
     const answer = await app.request("/api/v1/api-key", init, { ...env, REQUEST_DEADLINE_MS });

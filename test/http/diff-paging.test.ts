@@ -16,7 +16,7 @@ const DIFFS = Object.entries(paths).flatMap(([path, methods]) =>
   path.includes("diff") ? Object.values(methods).map((operation) => ({ path, operation })) : [],
 );
 
-describe("C3 the OpenAPI document says of", () => {
+describe("the OpenAPI document says of", () => {
   it("eight diffs", () => {
     expect(DIFFS).toHaveLength(8);
   });
@@ -88,7 +88,7 @@ async function ask(path: string, since: string, cursorId?: string): Promise<Page
   return Object.values(data)[0] ?? [];
 }
 
-describe("C3 with limit 1", () => {
+describe("with limit 1", () => {
   it.each(DIFFS)("$path gets on with cursorId, and without as its text says", async (diff) => {
     const { path, operation } = diff;
     await fill(path);

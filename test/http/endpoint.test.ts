@@ -164,7 +164,7 @@ describe("a body", () => {
     expect((await send("/things", { method: "POST", body })).status).toBe(400);
   });
 
-  it("C1 nested as deep as may be is read, one level deeper is refused", async () => {
+  it("is read at the greatest allowed depth, and refused one level deeper", async () => {
     const nested = (depth: number, open = "[", close = "]") =>
       `{"name":"a","[":"\\"[[{","deep":${open.repeat(depth - 1)}1${close.repeat(depth - 1)}}`;
     expect((await post(nested(MAX_BODY_DEPTH))).status).toBe(200);

@@ -29,7 +29,7 @@ describe("Idempotency-Key", () => {
     '{"note":"","name":"a"}',
     '{"name":"\\u0061","note":""}',
     '{"name":"a","unknown":1}',
-  ])("C10 gives the same answer again to the request written as %s", async (body) => {
+  ])("gives the same answer again to the request written as %s", async (body) => {
     const first = await (await post('{"name":"a"}', "key-1")).json();
     expect(await (await post(body, "key-1")).json()).toEqual(first);
     expect(effects).toHaveLength(1);

@@ -138,7 +138,7 @@ const queryOf = ({ parameters = [] }: Operation) => parameters.filter((one) => o
 const validOf = (title: string): Record<string, unknown> =>
   ENDPOINTS.find((one) => `${one.method} /api/v1${one.path}` === title)?.valid ?? {};
 
-describe("C8 a body's message names the field, what is wrong and what is right, once for each", () => {
+describe("a body's message names the field, what is wrong and what is right, once for each", () => {
   const withBody = OPERATIONS.filter(({ operation }) => schemaOf(operation) !== undefined);
 
   it.each(withBody)("$title", async ({ title, method, path, operation }) => {
@@ -159,7 +159,7 @@ describe("C8 a body's message names the field, what is wrong and what is right, 
   });
 });
 
-describe("C8 a query's message says so when a parameter is sent twice", () => {
+describe("a query's message reports a parameter that is sent twice", () => {
   const withQuery = OPERATIONS.filter(({ operation }) => queryOf(operation).length > 0);
 
   it.each(withQuery)("$title", async ({ title, path, operation }) => {
@@ -194,7 +194,7 @@ describe("a point in time is a bare date or has a zone, in the query of", () => 
   });
 });
 
-describe("C8 a key that is limited to networks", () => {
+describe("a key that is limited to networks", () => {
   it.each(["/x402/payment-sources", "/x402/wallets"])(
     "is told which field of %s names the wrong one",
     async (path) => {

@@ -130,7 +130,7 @@ describe("body fields", () => {
     expect(await validate(body, sent, "body")).toEqual({ id: "a" });
   });
 
-  it("C8 are listed up to five problems, and the rest counted", async () => {
+  it("are reported up to five problems, and the other problems are counted", async () => {
     const many = z.object({ list: z.array(z.string()) });
     const sent = { list: Array.from({ length: 50 }, () => 1) };
     await expect(validate(many, sent, "body")).rejects.toThrow(
@@ -187,7 +187,7 @@ describe("body fields", () => {
       { rates: { ["x".repeat(61)]: 1 } },
       `rates.${"x".repeat(60)}…: its name must have at most 3 characters`,
     ],
-  ])("C8 of %j get one sentence, which says what is right", async (sent, message) => {
+  ])("of %j get one sentence, which says what is right", async (sent, message) => {
     await expect(validate(odd, sent, "body")).rejects.toThrow(
       expect.objectContaining({ status: 400, message }),
     );

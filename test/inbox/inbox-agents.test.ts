@@ -182,7 +182,7 @@ describe("POST /inbox-agent-registration-refresh/", () => {
     expect((await inbox.refresh(inbox.agentIdentifier, { token })).code).toBe(402);
   });
 
-  it("A6 parallel refreshes of one registration are charged one credit each, before the provider is asked", async () => {
+  it("charges parallel refreshes of one registration one credit each, before it asks the provider", async () => {
     const { inbox, token, used } = await limited(3);
     await inbox.publish({ agentIdentifier: inbox.agentIdentifier });
     const { fetch } = globalThis;
@@ -200,7 +200,7 @@ describe("POST /inbox-agent-registration-refresh/", () => {
     expect([await used(), asked]).toEqual([3, 3]);
   });
 
-  it("A6 costs its credit too when the provider does not answer", async () => {
+  it("charges the credit also when the provider does not answer", async () => {
     const { inbox, token, used } = await limited();
     await inbox.publish({}, 502);
     expect(await inbox.refresh(inbox.agentIdentifier, { token })).toMatchObject({
@@ -210,7 +210,7 @@ describe("POST /inbox-agent-registration-refresh/", () => {
     expect(await used()).toBe(1);
   });
 
-  it("A6 gives back no credit that was not taken, as when the key's limit has just ended", async () => {
+  it("returns no credit that it did not charge, as when the key's limit has just been removed", async () => {
     const { inbox, token, used } = await limited();
     const headers = { token };
     await inbox.desk.ask("GET", "/api-key-status", null, headers);

@@ -216,7 +216,7 @@ describe("the price source", () => {
     expect(await documents()).toEqual([]);
   });
 
-  it("A7 is not asked for a key without credits", async () => {
+  it("gets no request for a key without credits", async () => {
     await pay({});
     const limits = { usageLimited: true, maxUsageCredits: 0 };
     const token = await insertKey({ permission: "Admin", ...limits });

@@ -8,7 +8,7 @@ beforeAll(() => {
 });
 
 describe("a provider that bans the wallet from reading", () => {
-  it("§3.12 provider bans: does not keep what is stored from a place that takes it", async () => {
+  it("does not block submission of stored transactions to another place", async () => {
     const world = new World([100]);
     const id = world.askPayment();
     world.ledger.submitFaults = ["lostBefore"];

@@ -57,7 +57,7 @@ describe("a wallet whose key is used elsewhere", () => {
     expect(stateOf(unasked)).toBe("Done");
   });
 
-  it("§6 UTxO lag: takes nothing for spent elsewhere that a provider shows late, and pays everything once", async () => {
+  it("treats no output as spent that a provider shows late, and pays everything once", async () => {
     const world = new World([400, 300]);
     for (let i = 0; i < 10; i++) {
       world.ledger.outputsBehind = i % 4;

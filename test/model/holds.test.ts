@@ -12,7 +12,7 @@ const since = (world: World) =>
     ?.held_since;
 
 describe("what holds up a wallet", () => {
-  it("§6 false InsufficientFunds: is its funds, from the first try that lacked them until it can pay", async () => {
+  it("is its funds, from the first try that lacked them until it can pay", async () => {
     const world = new World([1]);
     world.askPayment();
     await world.run();
@@ -31,7 +31,7 @@ describe("what holds up a wallet", () => {
     expect(since(world)).toBeNull();
   });
 
-  it("§6 false InsufficientFunds: is not its funds while all of them are in transactions under way", async () => {
+  it("is not its funds while all of its funds are in pending transactions", async () => {
     const world = new World([20]);
     // As late as can be: all that it is shown was spent by the first of them.
     world.ledger.outputsBehind = 3;

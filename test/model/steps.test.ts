@@ -26,7 +26,7 @@ const rows = (world: World) =>
   );
 
 describe("steps of a wallet", () => {
-  it("§3.12 wallet with one UTxO: are taken with the only output, which pays the fee and is the collateral", async () => {
+  it("use the only output, which pays the fee and is the collateral", async () => {
     const world = new World([12]);
     const [[only] = []] = world.ledger.unspentAt(world.address);
     world.askStep();
@@ -160,7 +160,7 @@ describe("steps of a wallet", () => {
     expect(rows(world).filter(({ state }) => state === "Asked")).toEqual([]);
   });
 
-  it("§3.12 phase-2 failure: whose script failed in a block are done again alone, and so is all that named the collateral", async () => {
+  it("whose script failed in a block are built again alone, as is every transaction with the same collateral", async () => {
     const world = new World([500, 90, 80, 5]);
     for (let i = 0; i < 3; i++) world.askStep();
     await world.run();

@@ -12,7 +12,7 @@ const deed = fc.tuple(fc.constantFrom(...DEEDS), fc.nat(1023)) satisfies fc.Arbi
 const outputs = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 6 });
 
 describe("a wallet that pays and takes steps", () => {
-  it("§3.12 crash around submit, §6 lock double: does everything, each task once, whatever dies, is lost, late, evicted, undone or overtaken", async () => {
+  it("completes every task once, through crashes, lost and late answers, evictions, rollbacks and conflicting spends", async () => {
     await fc.assert(
       fc.asyncProperty(
         outputs,

@@ -62,7 +62,7 @@ describe("GET /health", () => {
     ["that nobody has read for a quarter of an hour", 15 * MINUTE, {}, 1],
     ["that is being read for so long", 15 * MINUTE, { lease: Date.now() + MINUTE }, 0],
     ["that was never read", null, {}, 1],
-  ])("C13 is degraded by a source %s: %j", async (_, ago, state, count) => {
+  ])("is degraded by a source %s: %j", async (_, ago, state, count) => {
     await insertFollowed("a");
     await synced("a", ago, state);
     const { answer, body } = await get("/health");
@@ -100,7 +100,7 @@ describe("GET /health", () => {
 });
 
 describe("GET /health/ready", () => {
-  it("C13 is 503 with the same data once a payment source has not synced for too long", async () => {
+  it("is 503 with the same data once a payment source has not synced for too long", async () => {
     await insertFollowed("a");
     await insertFollowed("b", "Mainnet");
     await synced("a", 2 * MINUTE);

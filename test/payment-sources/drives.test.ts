@@ -106,7 +106,7 @@ describe("POST /payment-source-extended", () => {
 });
 
 describe("PATCH /payment-source-extended", () => {
-  it("§3.9i: changes what a source does, and keeps it where nothing is sent", async () => {
+  it("changes what a source does, and keeps the setting when the field is absent", async () => {
     const { data: source } = await api.create();
     const { id } = source;
     expect((await api.update({ id, drives: "nothing" })).data.drives).toBe("nothing");

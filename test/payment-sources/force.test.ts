@@ -59,7 +59,7 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
     expect(await kept()).toEqual({ wallets: [true], sources: [true] });
   });
 
-  it("§3.12 source deleted: gives up what is not finished, in so many words, and keeps the keys that it needs", async () => {
+  it("ends open work with a clear note, and keeps the keys that the work still needs", async () => {
     const { source } = await unfinished(2);
     expect((await api.remove(source.id, {}, true)).status).toBe(200);
     for (const { NextAction } of await payments())
@@ -145,7 +145,7 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
 });
 
 describe("the key of a removed wallet", () => {
-  it("§3.9g: stays until the wallet's transactions are final, and they are followed until then", async () => {
+  it("stays until the wallet's transactions are final, and the sync follows them until then", async () => {
     const { desk } = await requested();
     await desk.work();
     const removal = { id: desk.sourceId, force: true };

@@ -39,7 +39,7 @@ describe("PATCH /payment-source-extended 200", () => {
     expect(await storedSources()).not.toContain("provider-key-2");
   });
 
-  it("C9 changes of PaymentSourceConfig what it holds and keeps the rest", async () => {
+  it("changes the fields of PaymentSourceConfig that the body contains and keeps the others", async () => {
     const { data: source } = await api.create();
     const { id } = source;
     for (const [config, key] of [

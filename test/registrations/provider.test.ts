@@ -110,7 +110,7 @@ describe("a wallet that cannot pay", () => {
     expect(await desk.tokens()).toMatchObject({ minted: 0 });
   });
 
-  it("§6 collateral missing: pays with one output for everything, the collateral included", async () => {
+  it("pays everything with one output, which is also the collateral", async () => {
     const { desk, id } = await requested({ sellerFunds: [7_000_000] });
     await desk.settle();
     expect(await desk.shown(id)).toMatchObject({

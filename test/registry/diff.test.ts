@@ -152,7 +152,7 @@ describe("POST /registry-diff/", () => {
   });
 });
 
-it("A8 an entry of an older version is shown as it was when its page was read", async () => {
+it("the diff shows an entry of an older version as it was when its page was read", async () => {
   await register("before");
   await env.DB.prepare("UPDATE registry_entry SET doc_version = 0").run();
   const [shown] = await diff();

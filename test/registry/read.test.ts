@@ -222,7 +222,7 @@ describe("GET /payment-information/, /registry/wallet and /registry/agent-identi
     expect((await information(token)).status).toBe(402);
   });
 
-  it("A7 ask the provider nothing for a key without credits", async () => {
+  it("ask the provider nothing for a key without credits", async () => {
     await createSource(chain);
     const { wallets } = await chain.wallets();
     const vkey = wallets.find(({ name }) => name === "seller-0")?.vkey;

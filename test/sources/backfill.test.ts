@@ -166,11 +166,11 @@ async function purchases(source: string) {
   return { rows, error: cursor?.error };
 }
 
-describe("A9 one identifier locked from two of our wallets: the second leaves the first alone", () => {
+describe("a second lock of one identifier, from another of our wallets,", () => {
   const identifierOf = (step: { escrows: { identifier: string }[] } | undefined) =>
     step?.escrows[0]?.identifier ?? "";
 
-  it("A9 and stops nothing when both wallets were there from the beginning", async () => {
+  it("does not change the first and stops nothing when both wallets were there from the beginning", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V1, (name) => name.startsWith("buyer"));
     const [first] = await chain.act([lockSigned("first", "buyer-0")]);
@@ -190,7 +190,7 @@ describe("A9 one identifier locked from two of our wallets: the second leaves th
     });
   });
 
-  it("A9 and stops no past of a wallet added later", async () => {
+  it("does not stop the backfill of a wallet that is added later", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V1, (name) => name === "buyer-0");
     const [first] = await chain.act([lockSigned("first", "buyer-0")]);
@@ -213,7 +213,7 @@ describe("A9 one identifier locked from two of our wallets: the second leaves th
     });
   });
 
-  it("A9 and stops nothing that is new while the past of the first is read", async () => {
+  it("does not stop the sync of new transactions during the backfill of the first", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V1, (name) => name === "buyer-1");
     const [first] = await chain.act([lockSigned("first", "buyer-0"), ...lockMany("old", 90)]);
@@ -238,7 +238,7 @@ describe("A9 one identifier locked from two of our wallets: the second leaves th
     ]);
   });
 
-  it("A9 and gets the record when the first lock was rolled back for good", async () => {
+  it("gets the record when the first lock was rolled back for good", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V1, (name) => name === "buyer-0");
     const [first] = await chain.act([lockSigned("first", "buyer-0")]);

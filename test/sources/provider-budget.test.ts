@@ -43,7 +43,7 @@ async function cursors(): Promise<CursorRow[]> {
   return results;
 }
 
-test("B1 250 reads at once by one User key, three times in a row, delay no pass of the sync and fail none", async () => {
+test("250 parallel reads by one User key, three times in a row, delay no pass of the sync and fail no pass", async () => {
   // A wallet belongs to one source.
   await createSource(chain, V1, (name) => name.endsWith("-0"));
   await createSource(chain, V2, (name) => !name.endsWith("-0"));

@@ -24,14 +24,14 @@ const found = (pattern: RegExp) =>
     })),
   );
 
-it("D4 no test asks how long something took", () => {
+it("no test measures time", () => {
   const measured = found(
     /expect\([^;]*\b(?:Date|performance)\.now\(\)[^;]*?\)\s*\.(?:not\.)?toBeLessThan/g,
   );
   expect(measured).toEqual([]);
 });
 
-it("D4 no test gives what it waits for less time than a busy machine may need", () => {
+it("no test gives a wait less time than a busy machine may need", () => {
   const waits = found(/(?:wait\w+|poll)\([^;]*?\btimeout: (\d[\d_]*)/g);
   expect(waits.filter(({ value }) => value < MIN_WAIT_MS)).toEqual([]);
   const limits = found(/^ *\}, (\d[\d_]*)\);$/gm);

@@ -121,7 +121,7 @@ describe("POST /webhooks is refused with", () => {
     expect((await post({}, { token: otherToken })).status).toBe(200);
   });
 
-  test("B3 409 for the twenty-first of an API key, until one is deleted", async () => {
+  test("409 for the twenty-first webhook of an API key, until one is deleted", async () => {
     const { service, token, otherToken } = scene;
     const urls = Array.from({ length: 21 }, () => `${env.RECEIVER_URL}${freshPath()}`);
     const create = (url?: string, by = token) =>
@@ -140,7 +140,7 @@ describe("POST /webhooks is refused with", () => {
     expect((await create(urls[20])).status).toBe(200);
   });
 
-  test("B3 409 for all but as many of parallel creations as the variable allows", async () => {
+  test("409 for all parallel creations beyond the number that the variable allows", async () => {
     const { token } = scene;
     const service = new WebhookService({ WEBHOOK_ENDPOINTS_PER_KEY: "3" });
     const answers = await Promise.all(
@@ -153,7 +153,7 @@ describe("POST /webhooks is refused with", () => {
     expect(statuses).toEqual([...Array(3).fill(200), ...Array(9).fill(409)]);
   });
 
-  test("C11 409 for the repeat of a creation whose webhook was deleted", async () => {
+  test("409 for the repeat of a creation whose webhook was deleted", async () => {
     const { service, token, post } = scene;
     const options = { token, headers: { "idempotency-key": "once" } };
     const { data } = await post({}, options);

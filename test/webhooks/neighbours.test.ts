@@ -48,7 +48,7 @@ afterEach(() => {
 });
 
 describe("beside an endpoint of another key", () => {
-  test("B2 whose receiver holds all of its requests open, an event arrives before any is answered", async () => {
+  test("whose receiver leaves all of its requests open, an event arrives before any of them is answered", async () => {
     const { slow, slowId, prompt } = await twoTenants("?answer=hold");
     const held = await happen(Array(40).fill(SLOW));
     await service.wake();
@@ -68,7 +68,7 @@ describe("beside an endpoint of another key", () => {
     expect(await statusesOf(slowId)).toEqual(Array(40).fill("Success"));
   });
 
-  test("B2 whose receiver answers after a second, an event does not wait for the backlog", async () => {
+  test("whose receiver answers after a second, an event does not wait for the backlog", async () => {
     const { slow, slowId, prompt } = await twoTenants("?answer=late&ms=1000");
     const late = await happen(Array(60).fill(SLOW));
     await service.wake();
@@ -105,7 +105,7 @@ describe("beside an endpoint of another key", () => {
     expect(idsOf(await arrivals(slow)).sort()).toEqual(ids.sort());
   });
 
-  test("B2 with a backlog, an event goes first with those that were claimed first", async () => {
+  test("with a backlog, an event is sent with the deliveries that were claimed first", async () => {
     const { prompt } = await twoTenants("");
     await happen(Array(40).fill(SLOW));
     const [id] = await happen([PROMPT]);
@@ -121,7 +121,7 @@ describe("an endpoint that does not answer in time", () => {
     service = new WebhookService({ WEBHOOK_TIMEOUT_MS: "200" });
   });
 
-  test("B2 three times in a row backs off as a whole, is tried by one delivery, and goes on when it answers", async () => {
+  test("three times in a row backs off as a whole, is tried with one delivery, and recovers when it answers", async () => {
     const path = freshPath();
     const { id: webhookId } = await service.create(`${path}?answer=hang`);
     const ids = await happen(Array(20).fill(SLOW));
@@ -145,7 +145,7 @@ describe("an endpoint that does not answer in time", () => {
     expect(await statusesOf(webhookId)).toEqual(Array(20).fill("Success"));
   });
 
-  test("B2 is asked every five minutes at least, and disabled after three days of it", async () => {
+  test("is tried at least every five minutes, and disabled after three days without an answer", async () => {
     const path = freshPath();
     const { id: webhookId } = await service.create(`${path}?answer=hang`);
     await happen(Array(20).fill(SLOW));
@@ -162,7 +162,7 @@ describe("an endpoint that does not answer in time", () => {
     expect(statuses).toEqual(new Set(["Cancelled"]));
   });
 
-  test("B2 does not back off when it answers badly in between", async () => {
+  test("does not back off when it answers with an error in between", async () => {
     const path = freshPath();
     const { id: webhookId } = await service.create(path);
     const [late, bad] = [["answer=hang"], ["answer=500"]];
@@ -175,7 +175,7 @@ describe("an endpoint that does not answer in time", () => {
     expect(await service.listed(webhookId)).toMatchObject({ pausedUntil: null });
   });
 
-  test("B2 is sent everything at once when its URL changes", async () => {
+  test("receives everything at once when its URL changes", async () => {
     const path = freshPath();
     const { id: webhookId } = await service.create(`${path}?answer=hang`);
     await happen(Array(20).fill(SLOW));

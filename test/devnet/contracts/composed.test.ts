@@ -158,7 +158,7 @@ describe("what a wallet puts together is accepted by the ledger", () => {
     );
   });
 
-  it("§6 collateral return too small: of a step that any purse pays, with what would be returned of its collateral", async () => {
+  it("the ledger accepts a step paid from any wallet outputs, with the return of its collateral", async () => {
     const types = fc.constantFrom("Web3ChainV1" as const, "Web3ChainV2" as const);
     let paid = 0;
     await fc.assert(

@@ -135,7 +135,7 @@ it("a payout goes where the wallet collects, untagged, the datum's return addres
   ]);
 });
 
-it("§6 min UTxO: a result for which the deposit is too small is paid for by the wallet", () => {
+it("the wallet adds native coin when the deposit is too small for an output with the result", () => {
   const from = escrow("Web3ChainV1", [["", 2_000_000n]], {
     state: "FundsLocked",
     resultHash: "",

@@ -260,11 +260,11 @@ function prependRedeemer(tx: Uint8Array, redeemer: Uint8Array): Uint8Array {
   return Uint8Array.of(...tx.subarray(0, redeemers.start), ...both, ...tx.subarray(redeemers.end));
 }
 
-describe("A11 disputes of Web3ChainV2 that are settled in one transaction", () => {
+describe("disputes of Web3ChainV2 that one transaction settles", () => {
   it.each([
     ["to return addresses", true],
     ["to the parties themselves", false],
-  ])("A11 %s show what each paid to each side", async (_, returned) => {
+  ])("%s show what each escrow paid to each side", async (_, returned) => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V2);
     const { wallets } = await chain.wallets();

@@ -63,7 +63,7 @@ async function tell(id: string, want: Want, desk: PurchaseDesk, phase: Phase): P
 }
 
 describe("POST /purchase/cancel", () => {
-  it("§3.9h: gives up a purchase that no wallet has begun, and gives back what it cost, once", async () => {
+  it("cancels a purchase before a wallet begins its lock, and refunds its charge once", async () => {
     const { desk, id, cancel } = await opened();
     expect(await used()).toBe(1);
     expect(await row(id)).toMatchObject({ charge: "held", want: expect.any(String) });

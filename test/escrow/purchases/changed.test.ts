@@ -65,7 +65,7 @@ async function openMainnet(desk: PurchaseDesk): Promise<void> {
 }
 
 describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
-  it("§3.12 identifier of another network: refuses what the same seller has quoted on the other one, and takes it there", async () => {
+  it("refuses an identifier that the same seller quoted on another network, and accepts it there", async () => {
     const desk = await PurchaseDesk.open(type);
     const { chain, sellers } = desk.quotes.desk;
     const preprod = { network: "Preprod" };
@@ -98,7 +98,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
     expect(await desk.purchase(here, preprod)).toMatchObject({ status: 200 });
   });
 
-  it("§3.12 NFT moved: is refused while the agent's token is in another wallet, and taken once it is back", async () => {
+  it("is refused while the agent's token is in another wallet, and accepted once the token is back", async () => {
     const desk = await PurchaseDesk.open(type);
     const { chain, sellers } = desk.quotes.desk;
     const quote = await desk.quote();
@@ -123,7 +123,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
     expect((await desk.purchase(quote)).status).toBe(200);
   });
 
-  it("§3.12 price changed: is refused once the agent is registered anew at another price, which a new quote asks for", async () => {
+  it("is refused once the agent is registered again at another price, which a new quote contains", async () => {
     const desk = await PurchaseDesk.open(type);
     const { chain, contract } = desk.quotes.desk;
     const quote = await desk.quote();
@@ -161,7 +161,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
   });
 });
 
-it("§3.12 price changed: POST /purchase tells a buyer who names the quote's price what the same token asks now, and shows others what they pay", async () => {
+it("POST /purchase reports the token's present price to a buyer who names the price of the quote, and shows others what they pay", async () => {
   const desk = await PurchaseDesk.open(V1);
   const service = desk.quotes.desk;
   const { chain } = service;

@@ -25,7 +25,7 @@ async function walletIds(role: "Selling" | "Purchasing"): Promise<string[]> {
 const spent = () => env.DB.prepare("SELECT sum(spent) AS spent FROM key_spending").first("spent");
 
 describe("a key with spendingLimits", () => {
-  it("§3.12 credits race: buys up to them, however many purchases are made at once, and never beyond", async () => {
+  it("spends exactly up to its limits when many purchases arrive at once", async () => {
     const desk = await PurchaseDesk.open();
     const spendingLimits = limitOf("14999999");
     const headers = { token: await insertKey({ canPay: true, spendingLimits }) };
@@ -83,7 +83,7 @@ describe("a key with spendingLimits", () => {
     expect(shown.find(({ id }) => id === sent.id)).toMatchObject({ expiredAt: null });
   });
 
-  it("§6 credits, usage limit semantics: buys what they list, however the coin is spelled, and nothing else", async () => {
+  it("pays only in the units that its limits list, in any spelling of the native coin", async () => {
     const desk = await PurchaseDesk.open();
     for (const spendingLimits of [
       [],

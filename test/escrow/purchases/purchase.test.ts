@@ -92,7 +92,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
     },
   );
 
-  it("§6 serverless: leaves the wallets all that a lock is made of, and waits for none", async () => {
+  it("stores everything that a wallet needs for the lock, and waits for no wallet", async () => {
     const desk = await PurchaseDesk.open(type);
     const returns = type === V2 ? desk.quotes.desk.sellers[0].address : null;
     const quote = await desk.quote(returns === null ? {} : { sellerReturnAddress: returns });
@@ -187,7 +187,7 @@ describe("POST /purchase", () => {
     }
   });
 
-  it("§6 duplicate purchase: sent five times at once makes one purchase, and answers 409 four times", async () => {
+  it("stores one purchase when it is sent five times at once, and answers 409 four times", async () => {
     const desk = await PurchaseDesk.open();
     const quote = await desk.quote();
     const token = await insertKey({ canPay: true, usageLimited: true, maxUsageCredits: 9 });

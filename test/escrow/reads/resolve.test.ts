@@ -34,7 +34,7 @@ async function write(count: number, overrides: Partial<EscrowRecord> = {}) {
 }
 
 describe("POST /purchase/resolve-blockchain-identifier", () => {
-  it("§6 poll by list: answers the record of an identifier as the list shows it, with histories if asked", async () => {
+  it("answers the record of an identifier as the list shows it, with histories if requested", async () => {
     const [, record] = await write(3);
     const { blockchainIdentifier } = record ?? {};
     const listed = async (includeHistory: boolean) => {

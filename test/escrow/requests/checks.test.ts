@@ -29,7 +29,7 @@ const refused = (status: number, message: string | RegExp) => ({
 const inMinutes = (minutes: number) => new Date(Date.now() + minutes * MINUTE).toISOString();
 
 describe.each(BOTH)("POST /payment for %s refuses", (type) => {
-  it("§3.12 uppercase nonce: networks and agents that the key or the service does not have, and ids in capitals", async () => {
+  it("networks and agents that the key or the service does not have, and ids in capitals", async () => {
     const desk = await opened(type);
     const token = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
     expect(await desk.quote({}, { token })).toMatchObject(
@@ -203,7 +203,7 @@ describe.each(BOTH)("POST /payment for %s refuses", (type) => {
     );
   });
 
-  it("§3.12 provider faults, §6 provider text misread: nothing for good when the provider fails, whatever it says", async () => {
+  it("nothing for good when the provider fails, whatever the provider's message is", async () => {
     const desk = await opened(type);
     const body = JSON.stringify({
       ...{ status_code: 404, error: "Not Found" },

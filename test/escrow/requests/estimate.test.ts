@@ -55,7 +55,7 @@ describe("an estimate", () => {
     expect(alone).toBeLessThan(5_000_000n);
   });
 
-  it("§6 fees: of a price below the fee on V1 says what the seller loses", () => {
+  it("reports the seller's loss when a price on V1 is below the fee", () => {
     expect(estimate([native(1_000_000n)], quoteOf("V1"), 50).expectedNet).toEqual([
       native(-435_230n),
     ]);

@@ -66,7 +66,7 @@ class Unattended {
 }
 
 describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an escrow of %s", (type) => {
-  it("§6 first use: comes to its end with nobody's help: the seller is paid for a result", async () => {
+  it("pays the seller for a result without any request after the result", async () => {
     const service = await Unattended.open(type);
     const blockchainIdentifier = await service.buy();
     await service.until("FundsLocked");

@@ -62,7 +62,7 @@ async function withAnotherService(type: PaymentSourceType) {
 }
 
 describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
-  it("§3.9a: a withdrawal whose transaction timed out is made again by itself", async () => {
+  it("the wallet sends a withdrawal again after its transaction has timed out", async () => {
     const desk = await StepDesk.open(type);
     const { chain, desk: service } = desk.buying;
     await desk.take("submit-result");
@@ -86,7 +86,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     expect(await statuses("payment")).toEqual(["Confirmed", "FailedViaTimeout", "Confirmed"]);
   });
 
-  it("§3.12 rollback of a submit, of a withdraw: a result and a withdrawal that are rolled back are sent again, and nothing twice", async () => {
+  it("the wallet sends a result and a withdrawal again after a rollback, and neither of them twice", async () => {
     const desk = await StepDesk.open(type);
     const { chain, desk: service } = desk.buying;
     await desk.take("submit-result");
@@ -112,7 +112,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     expect(await statuses("payment")).toEqual(["Confirmed", "Confirmed"]);
   });
 
-  it("§3.9b, §3.12 node's view lags: a withdrawal that no node takes keeps the output that it spends, and is made all the same", async () => {
+  it("the wallet repeats a withdrawal that a lagging node refuses, until it lands", async () => {
     const desk = await StepDesk.open(type);
     const { chain, desk: service } = desk.buying;
     await desk.take("submit-result");
@@ -133,7 +133,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     expect(await desk.buying.only("payment")).toMatchObject({ NextAction: NONE });
   });
 
-  it("§3.12 phase-2 failure: a result whose script fails in a block costs its collateral, and is sent again, once", async () => {
+  it("the wallet sends a result once more after its script failed in a block and cost the collateral", async () => {
     const desk = await StepDesk.open(type);
     const { chain, desk: service } = desk.buying;
     await chain.holdBlocks();
@@ -157,7 +157,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     expect(await statuses("payment")).toEqual(["RolledBack", "Confirmed"]);
   });
 
-  it("§3.12 lost answer of submit, landed: a result whose transaction a node took without a word is submitted once, and no error", async () => {
+  it("a result whose submission got no answer is submitted once, and its record shows no error", async () => {
     const desk = await StepDesk.open(type);
     const { chain, desk: service } = desk.buying;
     await desk.ask("submit-result");
@@ -173,7 +173,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     expect(await statuses("payment")).toEqual(["Confirmed"]);
   });
 
-  it("§3.12 two services on one wallet: a withdrawal that another service with the same key makes first is done, and no error", async () => {
+  it("a withdrawal counts as done, without an error, when another service with the same key sends it first", async () => {
     const { desk, blockchainIdentifier, shown } = await withAnotherService(type);
     expect((await desk.ask("withdraw", { blockchainIdentifier })).status).toBe(200);
     await desk.buying.chain.act([{ do: "withdraw", on: "a" }]);
@@ -185,7 +185,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     ["the other one's", 0, "RolledBack", "Orphaned"],
     ["ours", OUR_NODE, "Confirmed", "Confirmed"],
   ] as const)(
-    "§3.12 two services on one wallet: of two withdrawals that both have sent, %s lands, and that the other does not is no error",
+    "of two services' withdrawals of one output %s lands, and this service reports no error",
     async (_, landing, status, phase) => {
       const { desk, blockchainIdentifier, shown } = await withAnotherService(type);
       const { chain, desk: service } = desk.buying;
@@ -221,7 +221,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
 });
 
 describe("a deadline", () => {
-  it("§3.9c: that passes with a step undone ends it visibly, and what is left for the party is done", async () => {
+  it("that passes ends an open step visibly, and leaves the party the steps that are still possible", async () => {
     const desk = await StepDesk.open("Web3ChainV1");
     const { chain, desk: service } = desk.buying;
     expect((await desk.ask("request-refund")).status).toBe(200);

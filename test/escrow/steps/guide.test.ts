@@ -25,7 +25,7 @@ function statesIn(cell: string, type: string): string[] {
 const isDone = (name: AskedName, state: string) =>
   name === "request-refund" && state === "Disputed";
 
-it("§6 docs wrong: docs/escrow.md has each call with its party and the states in which it is possible", () => {
+it("docs/escrow.md lists each call with its party and the states in which it is possible", () => {
   const told = new Map<string, Record<string, string[]>>();
   let call = "";
   for (const [, side, name, who, cell = ""] of guide.matchAll(ROW)) {

@@ -178,7 +178,7 @@ describe("an escrow with tokens that nobody knows", () => {
     ["a hundred, of each too few for a fee", "Web3ChainV1", { each: "1" }],
     ["forty, with the protocol's fee of each", "Web3ChainV1", { mints: 2, each: MANY }],
     ["a hundred", "Web3ChainV2", { each: MANY }],
-  ])("§3.12 hostile sizes: %s, is withdrawn at its time (%s)", async (_, version, how) => {
+  ])("%s, is withdrawn at its time (%s)", async (_, version, how) => {
     const { buying, tokens, told } = await stuffed(version, how);
     const { chain, desk } = buying;
     expect(told.filter((one) => / more memory than /.test(one ?? ""))).toEqual([]);
@@ -195,7 +195,7 @@ describe("an escrow with tokens that nobody knows", () => {
     expect((toProtocol.get("lovelace") ?? 0n) >= (BigInt(POOR) * permille) / 1000n).toBe(true);
   });
 
-  it("§3.12 hostile sizes: a hundred, with more fees than a transaction can count, says at once and then at its time what is in the way of the withdrawal", async () => {
+  it("whose fees do not fit in a transaction reports this at once, and again at the time of the withdrawal", async () => {
     const { buying, told } = await stuffed("Web3ChainV1", { each: MANY });
     const tooMany = expect.stringMatching(/holds 100 tokens, .* Do no work for it$/);
     expect(told).toEqual([tooMany, ...told.slice(1, -2), tooMany, tooMany]);
@@ -209,7 +209,7 @@ describe("an escrow with tokens that nobody knows", () => {
     });
   });
 
-  it("§3.12 hostile sizes: a hundred, with more fees than a transaction can count, is refunded all the same", async () => {
+  it("whose fees do not fit in a transaction is refunded all the same", async () => {
     const { buying, tokens, ask } = await stuffed("Web3ChainV1", { each: MANY, buyer: "buyer-0" });
     await ask("purchase/request-refund");
     await go(buying);
@@ -277,7 +277,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an escrow of %s", (versi
     expect(told.at(-1)).toEqual([]);
   });
 
-  it("§3.12 hostile sizes: with a result of 16 KB is settled by its administrators", async () => {
+  it("with a result of 16 KB is settled by its administrators", async () => {
     const buying = await BuyDesk.open(version);
     const { chain, desk } = buying;
     desk.bindings = { CHAIN_CLOCK: "tip" };

@@ -63,7 +63,7 @@ const LIVES: readonly [PaymentSourceType, Life][] = [
 ];
 
 describe("an escrow, one step asked for after the other", () => {
-  it.each(LIVES)("§6 refund state wrong: goes where each leads it (%s)", async (type, life) => {
+  it.each(LIVES)("reaches the state that each step leads to (%s)", async (type, life) => {
     const desk = await StepDesk.open(type);
     for (const step of life) {
       if (typeof step === "number") {

@@ -92,7 +92,7 @@ async function expectSubmittedOnce(buying: BuyDesk): Promise<void> {
   expect((await walletTransactions()).map(({ hash }) => hash)).toEqual(onChain);
 }
 
-describe("§3.12 provider 402, 418, 429, 500, timeout or 403", () => {
+describe("with a provider that answers 402, 418, 429, 500 or 403, or times out,", () => {
   it.each([
     ["the tip", "/blocks/latest"],
     ["a transaction under way", "^/txs/[0-9a-f]{64}$"],

@@ -183,7 +183,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     });
   });
 
-  it("§3.12 wallet with one UTxO: pays for a step with the output that is its collateral as well", async () => {
+  it("a wallet with one output pays for a step with its collateral output", async () => {
     const buying = await BuyDesk.open(type, { "buyer-0": [14_000_000] });
     const { chain } = buying;
     const { address } = found(Object.values(buying.buyers), () => true);
@@ -228,7 +228,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("with %s", (type) => {
     ["a single output of dust", [DUST], 0],
     ["one token", [], 1],
   ])(
-    "§3.12 token dust only: a wallet with nothing but %s says what it lacks, collateral included, which is enough",
+    "a wallet with nothing but %s reports what it lacks, including the collateral, and that amount is enough",
     async (_, funds, tokens) => {
       const seller = await PoorSeller.open(type, funds, tokens);
       await seller.deliver();

@@ -89,7 +89,7 @@ describe("POST …/error-state-recovery", () => {
     });
   });
 
-  it("§6 recovery did nothing, second lock after recovery: tries again what failed, where it still can be done, and no lock that may be made twice", async () => {
+  it("retries a failed step that is still possible, but no lock that could land twice", async () => {
     const desk = await StepDesk.open("Web3ChainV2");
     const submit = want("SubmitResult", { resultHash: RESULT, failures: 10, tryAt: 5e15 });
     await desk.put("payment", { wanted: { ...NOTHING_WANTED, error: failed({ ended: submit }) } });
@@ -148,7 +148,7 @@ describe("POST …/error-state-recovery", () => {
 });
 
 describe("POST …/retry", () => {
-  it("§3.9a, §6 stuck after result: tries at once what waits after tries that failed, and leaves alone what goes on", async () => {
+  it("runs a task at once that waits after failed tries, and does not change a task in progress", async () => {
     const desk = await StepDesk.open("Web3ChainV1");
     expect(await retry(desk, "payment")).toMatchObject({
       status: 409,

@@ -16,7 +16,7 @@ const audited = () =>
   env.DB.prepare("SELECT count(*) AS n FROM audit WHERE action LIKE '%.step'").first<number>("n");
 
 describe("POST /payment/submit-result", () => {
-  it("§6 false retries of results: is done once, and answers the same again", async () => {
+  it("stores one result, and gives the same answer to a repeated request", async () => {
     const desk = await StepDesk.open("Web3ChainV1");
     const key = { "idempotency-key": "job-1" };
     const first = await desk.ask("submit-result", { submitResultHash: "AB".repeat(32) }, key);
@@ -76,7 +76,7 @@ describe("POST /payment/submit-result", () => {
 });
 
 describe("a step that is asked for", () => {
-  it("§3.9c: is refused with its state, or the time that is the reason", async () => {
+  it("is refused with the state or the time that prevents it", async () => {
     const desk = await StepDesk.open("Web3ChainV1");
     const message = async (...asked: Parameters<StepDesk["ask"]>) =>
       (await desk.ask(...asked)).message;
@@ -128,7 +128,7 @@ describe("a step that is asked for", () => {
     expect(await message("request-refund")).toBe(of("the purchase's funds are not locked"));
   });
 
-  it("§3.12 key revoked: is for the record's owner and Admins, within the wallets of the key", async () => {
+  it("is open to the record's owner and to Admins, within the wallets of the key", async () => {
     const desk = await StepDesk.open("Web3ChainV2");
     const as = async (options: Parameters<typeof insertKey>[0]) => ({
       token: await insertKey({ canPay: true, ...options }),

@@ -9,7 +9,7 @@ const D1_LIMIT = 2_000_000;
 beforeEach(emptyTables);
 afterEach(() => vi.restoreAllMocks());
 
-it("B12 a batch of records with notes of many bytes a character has no parameter beyond D1's limit", async () => {
+it("a batch of records with notes of multi-byte characters has no parameter beyond D1's limit", async () => {
   const bind = vi.spyOn(Object.getPrototypeOf(env.DB.prepare("SELECT 1")), "bind");
   const writer = await Writer.create(env.DB);
   const records = Array.from({ length: 80 }, () => {

@@ -20,7 +20,7 @@ async function later(buying: BuyDesk, ms: number): Promise<void> {
   await buying.chain.mine();
 }
 
-it("§3.9e, §3.12 sync down across payBy: what is not locked in time expires, on both sides, once the chain was followed beyond it", async () => {
+it("a payment without a lock expires for both sides, once the sync has passed its pay-by time", async () => {
   const buying = await BuyDesk.open();
   await buying.buy();
   await buying.sync();
@@ -38,7 +38,7 @@ it("§3.9e, §3.12 sync down across payBy: what is not locked in time expires, o
   expect(await env.DB.prepare("SELECT count(*) AS n FROM wallet_transaction").first("n")).toBe(0);
 });
 
-it("§3.9e, §3.12 sync down across payBy: a quote that was paid in time is found paid, however late it is looked at", async () => {
+it("the sync finds a quote paid that was paid in time, however late it reads the lock", async () => {
   const buying = await BuyDesk.open();
   await buying.buy();
   await buying.work();
@@ -56,7 +56,7 @@ it("§3.9e, §3.12 sync down across payBy: a quote that was paid in time is foun
   expect(await env.DB.prepare(told).first("n")).toBe(0);
 });
 
-it("§3.9h: a lock that may still land is waited for, and its charge is held until it cannot", async () => {
+it("a purchase waits for a lock that may still land, and keeps its charge until then", async () => {
   const buying = await BuyDesk.open();
   const { id } = await buying.buy();
   await env.DB.prepare("UPDATE escrow SET charge = 'held' WHERE id = ?").bind(id).run();
@@ -85,7 +85,7 @@ it("§3.9h: a lock that may still land is waited for, and its charge is held unt
   expect(violates(twice, "escrow.rev")).toBe(true);
 });
 
-it("§3.9e: a lock of something else uses no quote up, be it before, beside or after the one that fits", async () => {
+it("a lock with other terms does not use up a quote, whether it comes before, with or after the right lock", async () => {
   const buying = await BuyDesk.open();
   const { chain, desk } = buying;
   const quotes: ShownEscrow[] = [];

@@ -142,7 +142,7 @@ it("a pass that waits for three confirmations is complete: one call more when no
   expect((await leftBehind(source)).escrows).toHaveLength(2);
 });
 
-describe("C15 confirmations", () => {
+describe("confirmations", () => {
   async function confirmations(): Promise<number | null> {
     const { Payments } = await data<{
       Payments: { CurrentTransaction: { confirmations: number } | null }[];
@@ -150,7 +150,7 @@ describe("C15 confirmations", () => {
     return Payments[0]?.CurrentTransaction?.confirmations ?? null;
   }
 
-  it("C15 do not go back when another provider of the network is behind", async () => {
+  it("do not decrease when another provider of the network is behind", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V1, (name) => name === "seller-0");
     const other = await createSource(chain, "Web3ChainV2", (name) => name === "seller-1");
@@ -169,7 +169,7 @@ describe("C15 confirmations", () => {
     expect(await confirmations()).toBe(11);
   });
 
-  it("C15 are counted to the new tip once blocks were taken back", async () => {
+  it("are counted to the new tip after a rollback", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V1, (name) => name === "seller-0");
     await chain.act([{ do: "lock", as: "a", version: V1 }]);

@@ -223,7 +223,7 @@ describe("a rollback", () => {
     ]);
   });
 
-  it("§3.12 of a lock: of a lock leaves the record without a state, and takes it up again when the lock returns", async () => {
+  it("of a lock leaves the record without a state, and the record continues when the lock returns", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V1);
     await chain.act([lock("a")]);

@@ -135,7 +135,7 @@ describe("a life driven from outside", () => {
 describe("a lock that is genuine but wrong is FundsOrDatumInvalid, with the reason", () => {
   it.each([
     ["a cooldown", { datum: { sellerCooldownTime: "5" } }, /cooldown/],
-    ["§3.12 collateral return below minimum", { collateral: "1000" }, /collateral/],
+    ["a collateral return below the minimum", { collateral: "1000" }, /collateral/],
     ["a late lock", { payByTime: "1700000000000" }, /payByTime/],
     ["another state", { datum: { state: "Disputed" } }, /Disputed/],
     ["a result", { datum: { resultHash: "ab".repeat(32) } }, /result/],
@@ -164,7 +164,7 @@ describe("a lock that is genuine but wrong is FundsOrDatumInvalid, with the reas
 describe("strangers on the chain", () => {
   const deep = (depth: number) => `${"9f".repeat(depth)}${"ff".repeat(depth)}`;
 
-  it("§3.9f, §3.12 foreign transaction, §6 sync halt: datums of any kind are passed over, and the locks after them are found", async () => {
+  it("cannot stop the sync with datums of any kind: it finds the locks after them", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain);
     await chain.act(
@@ -241,7 +241,7 @@ describe("strangers on the chain", () => {
     expect(cursor?.n).toBe(1);
   });
 
-  it("§3.12 phase-2 failure: a transaction that failed phase 2 changes nothing", async () => {
+  it("change nothing with a transaction that failed phase 2", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain);
     const [locked] = await chain.act([LOCK, { do: "failToSpend", on: "a" }]);

@@ -50,7 +50,7 @@ async function tasks(query = "", token?: string) {
 beforeEach(emptyTables);
 
 describe("GET /task", () => {
-  it("§6 never locked: shows what is waiting or under way, why, and until when, newest escrows first", async () => {
+  it("lists waiting and pending tasks with their reasons and deadlines, newest escrows first", async () => {
     const transaction = new ChangeSet([], SINCE, 1).newTransaction(
       makeRecord("payment"),
       "ab".repeat(32),

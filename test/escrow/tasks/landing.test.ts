@@ -51,7 +51,7 @@ async function sent(fault: Record<string, unknown> = {}): Promise<[BuyDesk, stri
   return [buying, stored?.hash ?? ""];
 }
 
-describe("§3.12 lost answer of submit, landed: a lock is made once and is no error", () => {
+describe("a lock whose submission got no answer lands once, without an error,", () => {
   it.each([
     ["its wallet", (buying: BuyDesk) => buying.work()],
     ["the sync", (buying: BuyDesk) => buying.sync()],
@@ -91,7 +91,7 @@ describe("§3.12 lost answer of submit, landed: a lock is made once and is no er
   });
 });
 
-describe("§3.12 rollback of a lock of ours: it is wanted again, and made once in the end", () => {
+describe("a lock of this service that was rolled back is replaced once", () => {
   /** A service whose lock both its wallet and its sync have seen in a block, which is taken back. */
   async function takenBack(): Promise<{ buying: BuyDesk; hash: string; gone: string[] }> {
     const [buying, hash] = await sent();

@@ -123,7 +123,7 @@ describe("a purchase that is to be locked", () => {
     expect(await walletTransactions()).toEqual([]);
   });
 
-  it("§3.12 wallet empty, §6 insufficient though funded: says what is missing in which wallet, and goes on when it is there", async () => {
+  it("reports what each wallet lacks, and continues when the funds are there", async () => {
     const buying = await BuyDesk.open("Web3ChainV1", { "buyer-0": [4_000_000] });
     const { address, vkey } = buying.buyers["buyer-0"] ?? { address: "", vkey: "" };
     await buying.buy();
@@ -164,7 +164,7 @@ describe("a purchase that is to be locked", () => {
     });
   });
 
-  it("§6 false InsufficientFunds: is locked at once by a wallet all of whose funds are under way, where the others are poor", async () => {
+  it("is locked at once from unconfirmed change of a wallet, when the other wallets lack funds", async () => {
     const buying = await BuyDesk.open("Web3ChainV1", {
       "buyer-0": [25_000_000],
       "buyer-1": [2_000_000],
@@ -191,7 +191,7 @@ describe("a purchase that is to be locked", () => {
     expect(await env.DB.prepare(told).first("n")).toBe(0);
   });
 
-  it("§3.9d, §3.12 window collapses: is not begun so late that no block would take it in time", async () => {
+  it("is not begun too late for a block within its validity window", async () => {
     const buying = await BuyDesk.open();
     await buying.buy();
     await buying.chain.advance(59 * 60_000);
@@ -215,7 +215,7 @@ describe("a purchase that is to be locked", () => {
     expect((await buying.only("purchase")).SmartContractWallet).toBeNull();
   });
 
-  it("§3.9d, §3.12 lost answer of submit: is locked once, though the answer to its transaction was lost and it came too late", async () => {
+  it("is locked once when its submission got no answer and landed after its time", async () => {
     const buying = await BuyDesk.open();
     await buying.buy();
     await buying.chain.faults({ match: "/tx/submit", status: 504 });
@@ -235,7 +235,7 @@ describe("a purchase that is to be locked", () => {
   });
 
   it.each(["is refused", "comes into no block in time"])(
-    "§6 double-lock in error handler: keeps its lock when the one that was sent after it %s, which is sent again",
+    "keeps its lock when the next transaction of the wallet %s, which is sent again",
     async (failure) => {
       const buying = await BuyDesk.open();
       const { chain, desk } = buying;

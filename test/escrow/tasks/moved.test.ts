@@ -139,7 +139,7 @@ describe("a wallet's transaction for a record", () => {
     });
   });
 
-  it("§3.12 phase-2 failure: that loses its collateral is tried again once, then a person decides", async () => {
+  it("that loses its collateral is tried once more, then requires a person", async () => {
     await purchases(1);
     await tell(await stored(), TX, "Stored");
     await tell(await stored(), TX, "Failed");

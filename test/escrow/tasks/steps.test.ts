@@ -109,7 +109,7 @@ describe("a step that is asked for", () => {
     );
   });
 
-  it("§3.9c, §3.12 window collapses: ends visibly once its window has closed", async () => {
+  it("ends visibly once its window has closed", async () => {
     const buying = await locked("Web3ChainV1");
     await askFor("payment", "SubmitResult", RESULT);
     await later(buying, 3 * HOUR);

@@ -66,7 +66,7 @@ async function untilNext(name: string): Promise<number | null> {
   return row?.due_at == null ? null : row.due_at - row.last_check_at;
 }
 
-it("B10 a check that fails by itself loses nothing that the others found", async () => {
+it("a failed health check loses no result of the other checks", async () => {
   await writer.write({ a: stateOf("a"), b: stateOf("b") });
   await writer.write({ c: stateOf("c", "https://c.agents.example.com") });
   const error = vi.spyOn(console, "error").mockImplementation(() => {});

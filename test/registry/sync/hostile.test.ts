@@ -71,7 +71,7 @@ describe("a flood of tokens with all the metadata that a transaction can hold", 
 });
 
 // A ledger of the Conway era refuses such bytes, and so does the local chain.
-it("A9 a transaction whose bytes mint one token twice makes one step of it, and stops nothing", async () => {
+it("a transaction whose bytes mint one token twice adds one step, and stops nothing", async () => {
   const policyId = "ab".repeat(28);
   const token = { policyId, assetName: "cd".repeat(32), quantity: 1n };
   const hash = "ef".repeat(32);

@@ -201,7 +201,7 @@ describe("a look at the chain", () => {
     expect(seen.map(({ hash, event }) => `${hash} ${event}`)).toEqual(["a Over"]);
   });
 
-  it("§3.9g: gives up what no block has two minutes after its validity, and for good twenty blocks later", async () => {
+  it("expires an absent transaction two minutes after its validity, and ends it for good twenty blocks later", async () => {
     const at = async (height: number, one: WalletTransaction) => {
       const { provider, tip } = chain(height);
       return (await look(provider, [one], tip, 1)).map(({ event }) => event);

@@ -39,7 +39,7 @@ it("a wallet can spare what is neither its line, nor its collateral, nor holds t
   expect(spareOf([LINE, SMALL], { spentElsewhere: elsewhere })).toEqual([SMALL]);
 });
 
-it("§3.12 wallet with one UTxO: a wallet without a line keeps its largest output for it", () => {
+it("a wallet without a line reserves its largest output for the line", () => {
   expect(spareOf(ALL, { lineRoot: null, collateral: null })).toEqual([SMALL, LINE]);
   expect(spareOf([LARGE], { lineRoot: null, collateral: null })).toEqual([]);
   expect(spareOf([], {})).toEqual([]);

@@ -69,7 +69,7 @@ describe("an event", () => {
     });
   });
 
-  it("A10 of a payment carries the record as GET shows it, histories left out", async () => {
+  it("of a payment carries the record as GET shows it, without histories", async () => {
     const path = freshPath();
     const { secret } = await service.create(path);
     const writer = await Writer.create(env.DB);
@@ -160,7 +160,7 @@ describe("an event", () => {
     expect(await deliveriesOf(webhookId)).toBe(2_000);
   });
 
-  it("B4 that still waits in the queue is not asked for again before five minutes have passed", async () => {
+  it("that waits in the queue is not queued again before five minutes have passed", async () => {
     const { id } = await service.create(freshPath());
     await happen(Array(50).fill(SETTLED));
     await service.wake();

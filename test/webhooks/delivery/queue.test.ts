@@ -31,7 +31,7 @@ describe("the queue handler", () => {
     }
   });
 
-  it("D2 does what a message says, whatever its queue is called", async () => {
+  it("handles a message by its content, whatever the queue's name is", async () => {
     const path = freshPath();
     await service.create(path);
     await happen(["X402_PAYMENT_SETTLED"]);
@@ -41,7 +41,7 @@ describe("the queue handler", () => {
     expect(await arrivals(path)).toHaveLength(1);
   });
 
-  it("D2 reports what any queue gave up, which the cron does then", async () => {
+  it("reports messages of any dead-letter queue, and leaves their work to the cron", async () => {
     const path = freshPath();
     await service.create(path, { Events: ["X402_PAYMENT_SETTLED"] });
     await happen(["X402_PAYMENT_SETTLED"]);

@@ -56,7 +56,7 @@ describe("a receiver that", () => {
     ["is slow", "stall"],
     ["is cut off", "cut"],
     ["is badly encoded", "garbled"],
-  ])("C4 answers 200 has got it, though the body %s", async (_, answer) => {
+  ])("answers 200 counts as reached, though the body %s", async (_, answer) => {
     const path = freshPath();
     const { id: webhookId } = await service.create(`${path}?answer=${answer}`);
     await happen(["X402_PAYMENT_SETTLED"]);
@@ -66,7 +66,7 @@ describe("a receiver that", () => {
     ]);
   });
 
-  it("C17 answers 103 before its final status is told so, and tried again", async () => {
+  it("answers 103 first is judged by its final status, and tried again", async () => {
     const { id: webhookId } = await service.create(freshPath("?answer=hints"));
     await happen(["X402_PAYMENT_SETTLED"]);
     await service.settle();

@@ -30,7 +30,7 @@ async function eventOf(attemptId: string): Promise<{ kind: string; data: object 
 }
 
 describe("the event of a settlement", () => {
-  test("A10 has the record as GET /x402/payments shows it, and the fields it had before", async () => {
+  test("has the record as GET /x402/payments shows it, and the event's earlier fields", async () => {
     const extensions = { "payment-identifier": { info: { id: "order_of_the_event_01" } } };
     scene.payment = { ...scene.payment, extensions };
     const { attemptId, settleResponse } = (await scene.settle()).data;
@@ -53,7 +53,7 @@ describe("the event of a settlement", () => {
     for (const field of EARLIER_FIELDS) expect(data).toHaveProperty(field);
   });
 
-  test("A10 that failed has the same, without a settlement", async () => {
+  test("that failed has the same record, without a settlement", async () => {
     scene.payment = await scene.rail.payment(await scene.rail.buyer(1n), scene.source);
     const { attemptId } = (await scene.settle()).data;
     const [record] = await scene.attempts();
@@ -64,7 +64,7 @@ describe("the event of a settlement", () => {
     for (const field of EARLIER_FIELDS) expect(data).toHaveProperty(field);
   });
 
-  test("A10 that a reorganisation undid shows the settlement as GET does then", async () => {
+  test("that a reorg reverted shows the settlement as GET does then", async () => {
     const { attemptId, settleResponse } = (await scene.settle()).data;
     const { rail } = scene;
     await rail.rpc("anvil_rollback", 1);

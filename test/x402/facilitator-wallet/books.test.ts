@@ -23,7 +23,7 @@ function jobOf(id: string): Job {
   };
 }
 
-it("B6 a settled payment leaves the books without a look at all that were settled before", async () => {
+it("a settled payment leaves the books without a read of all payments settled before", async () => {
   const { FACILITATOR_WALLET } = env;
   const object = FACILITATOR_WALLET.get(FACILITATOR_WALLET.idFromName("eip155:1:0xbooks"));
   const rowsRead = await runInDurableObject(object, (_object, { storage }) => {

@@ -33,7 +33,7 @@ async function passBy(): Promise<void> {
 }
 
 describe.each([1_000, 65_535])("a node that counts %i transactions too many", (count) => {
-  it("A5 has the first payments settle by the nonces that the books say", async () => {
+  it("does not stop the first payments, which use the nonces of the wallet's own books", async () => {
     scene.onRpc(counting(count));
     expect((await scene.settle()).data.settleResponse).toMatchObject({ success: true });
     await scene.again();
@@ -43,7 +43,7 @@ describe.each([1_000, 65_535])("a node that counts %i transactions too many", (c
     expect(await used()).toBe(2);
   });
 
-  it("A5 and stands by it is believed, and no gap is filled once it tells the truth", async () => {
+  it("and repeats the count is believed, and no gap is filled once the node counts correctly", async () => {
     const { rail } = scene;
     let sent = 0;
     scene.onRpc(async (request) => {
@@ -64,14 +64,14 @@ describe.each([1_000, 65_535])("a node that counts %i transactions too many", (c
 });
 
 describe("a wallet whose key has sent transactions elsewhere", () => {
-  it("A5 settles from where the chain is, once the node turns its own count away", async () => {
+  it("continues from the chain's nonce once the node refuses the wallet's own nonce", async () => {
     const { rail } = scene;
     await rail.rpc("anvil_setNonce", rail.facilitator.address, toHex(1_000));
     await scene.expectSettledOnce();
     expect(await used()).toBe(1_001);
   });
 
-  it("A5 fills no more nonces than it may have transactions waiting", async () => {
+  it("fills no more nonces than its limit of pending transactions", async () => {
     scene.onRpc(counting(16));
     expect((await scene.settleImpatiently()).data.settleResponse).toMatchObject({
       errorReason: "settlement_pending",

@@ -81,7 +81,7 @@ describe("POST /x402/networks", () => {
     expect(JSON.stringify(row)).not.toContain(BASE);
   });
 
-  it("C6 refuses a node whose name resolves to an address that is not public", async () => {
+  it("refuses a node whose name resolves to an address that is not public", async () => {
     const name = freshName();
     await setName(name, ["10.0.0.7"]);
     const rpcUrl = `https://${name}/rpc`;

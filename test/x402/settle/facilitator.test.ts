@@ -20,7 +20,7 @@ async function attempts(): Promise<Listed[]> {
 }
 
 describe("the plain facilitator", () => {
-  it("C5 answers invalid_network for an EVM chain that it does not know", async () => {
+  it("answers invalid_network for an EVM chain that it does not know", async () => {
     await scene.again();
     const { payment } = scene;
     const elsewhere = { ...payment.accepted, network: "eip155:424242" };
@@ -40,7 +40,7 @@ describe("the plain facilitator", () => {
     expect(await attempts()).toEqual([]);
   });
 
-  it("C7 says when to ask again for a settlement that no block has taken", async () => {
+  it("says when to ask again about a settlement that is in no block yet", async () => {
     const { status, headers, body } = await scene.impatiently(
       () => facilitate("settle", scene.payment),
       (answer) => answer.body.transaction,
@@ -54,7 +54,7 @@ describe("the plain facilitator", () => {
     expect(headers.get("retry-after")).toMatch(/^\d+$/);
   });
 
-  it("C14 leaves an attempt InboundVerify, and one Replayed for a duplicate", async () => {
+  it("records an attempt InboundVerify, and an attempt Replayed for a duplicate", async () => {
     await scene.again();
     const { payment } = scene;
     expect((await facilitate("verify", payment)).body).toMatchObject({ isValid: true });
@@ -77,7 +77,7 @@ describe("the plain facilitator", () => {
     expect(new Set(left.map(({ id }) => id)).size).toBe(3);
   });
 
-  it("C14 records why a payment would not settle", async () => {
+  it("records why a payment cannot settle", async () => {
     await scene.again({ amount: "99999999999999" });
     const errorReason = "invalid_exact_evm_insufficient_balance";
     expect((await facilitate("verify", scene.payment)).body.invalidReason).toBe(errorReason);

@@ -84,7 +84,7 @@ describe("paymentPayloadHash", () => {
     );
   });
 
-  it("C1 is not computed of what is nested 20,000 deep, which is refused", async () => {
+  it("refuses a payload that is nested 20,000 deep without computing its hash", async () => {
     const deep = "[".repeat(20_000) + "]".repeat(20_000);
     const text = JSON.stringify(withNote("note")).replace('"note":"note"', `"note":${deep}`);
     for (const path of ["settle", "verify", "facilitator/settle", "facilitator/verify"]) {

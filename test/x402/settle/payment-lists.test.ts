@@ -110,7 +110,7 @@ describe("GET /x402/settlements", () => {
 describe("the payer of a payment", () => {
   const LOWER = /^0x[0-9a-f]{40}$/;
 
-  it("C16 is shown in lower case wherever it is told", async () => {
+  it("is in lower case everywhere", async () => {
     const source = await rail.source();
     const buyer = await rail.buyer();
     const payment = await rail.payment(buyer, source);
@@ -132,7 +132,7 @@ describe("the payer of a payment", () => {
     });
   });
 
-  it("C16 of a row that an earlier version wrote is shown like any other", async () => {
+  it("of a row from an earlier version is in lower case too", async () => {
     await env.DB.batch([
       env.DB.prepare("UPDATE x402_payment_attempt SET payer = '0x' || upper(substr(payer, 3))"),
       env.DB.prepare("UPDATE x402_settlement SET payer = '0x' || upper(substr(payer, 3))"),

@@ -189,7 +189,7 @@ describe("a request for an authorization", () => {
   const met = (payment: Payment, order = ASKED.repeat, isBusy = false) =>
     meet(payment, order, { isBusy, isWatched: true });
 
-  it.each(PHASES)("A1 %s: is met as its payment, key and request say", (phase) => {
+  it.each(PHASES)("in phase %s is answered by its payment, key and request", (phase) => {
     const payment = paymentIn(phase);
     const replies = RELATIONS.map((relation) => {
       const meeting = met(payment, ASKED[relation]);
@@ -216,7 +216,7 @@ describe("a request for an authorization", () => {
     ["amount", { amount: "1000000" }],
     ["token", { asset: "0xee" }],
     ["network", { network: "eip155:1" }],
-  ])("A1 is for another payment with another %s", (_, changes) => {
+  ])("is for another payment with another %s", (_, changes) => {
     const order = orderOf("second", { requirements: { ...requirements, ...changes } });
     expect(met(paymentIn("closed"), order).reply).toBe("conflict");
     const elsewhere = orderOf("second", { paymentSourceId: "source" });
@@ -283,7 +283,7 @@ describe("a payment that an earlier version had stored", () => {
     expect(restored(payment)).toBe(payment);
   });
 
-  it("C16 shows its payer in lower case", () => {
+  it("shows its payer in lower case", () => {
     const payer = "0xDDdd";
     const outcome = { ...SUCCESS, payer };
     const stored = { ...old, phase: "ended", payer, outcome, isRecorded: true } as const;
@@ -332,7 +332,7 @@ function* without(faults: Turn[]): Generator<Turn, Turn> {
 }
 
 describe("any sequence of requests, alarms, lost answers, evictions and reorganisations", () => {
-  it("A1 A2 A3 settles once, keeps every claim with its key, and leaves no attempt open in D1", () => {
+  it("settles once, keeps every claim with its key, and leaves no attempt open in D1", () => {
     fc.assert(
       fc.property(fc.array(command, { minLength: 1, maxLength: 12 }), (commands) => {
         const world = new World();

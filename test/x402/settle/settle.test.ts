@@ -133,7 +133,7 @@ describe("POST /x402/settle", () => {
     expect((await settle(other, payment)).status).toBe(400);
   });
 
-  it("D4 settles 20 payments at once from one wallet, with 20 transfers", async () => {
+  it("settles 20 payments at once from one wallet, with 20 transfers", async () => {
     const source = await rail.source();
     const buyer = await rail.buyer();
     const payments = await Promise.all(
@@ -239,7 +239,7 @@ describe("POST /x402/settle", () => {
     expect(await rail.balance(source.payTo)).toBe(10_000n);
   });
 
-  it("A7 asks no node for a key without credits, and answers what it has paid for", async () => {
+  it("asks no node for a key without credits, and answers the settlement that the key has paid for", async () => {
     const limits = { usageLimited: true, maxUsageCredits: 1, networkLimit: [rail.caip2] };
     const token = await insertKey({ canPay: true, ...limits });
     const [buyer, poor] = [await rail.buyer(), await rail.buyer(1n)];

@@ -47,7 +47,7 @@ describe("the cron", () => {
     ["minutes", MINUTE_MS, 3],
     ["hours", 60 * MINUTE_MS, 5],
     ["days", 24 * 60 * MINUTE_MS, 13],
-  ])("B5 wakes every payment that is overdue by %s in its turn", async (_, age, turns) => {
+  ])("wakes every payment that is overdue by %s in its turn", async (_, age, turns) => {
     const claims = Array.from({ length: HOPELESS + 1 }, (__, n) => `payment-${1000 + n}`);
     await insertAttempts(claims, Date.now() - age - MINUTE_MS);
     const woken: string[] = [];
@@ -59,7 +59,7 @@ describe("the cron", () => {
     expect(woken.sort()).toEqual(claims);
   });
 
-  it("B5 wakes a payment of the last minutes whatever else is overdue, and none before that", async () => {
+  it("wakes a payment of the last minutes whatever else is overdue, and none before that", async () => {
     const now = Date.now();
     const old = Array.from({ length: HOPELESS }, (_, n) => `old-${n}`);
     await insertAttempts(old, now - 2 * 24 * 60 * MINUTE_MS);

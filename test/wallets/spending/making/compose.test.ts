@@ -261,7 +261,7 @@ describe("parts of transactions put together", () => {
     expect(compose(parts, purse, frame).count).toBe(4);
   });
 
-  it("§6 coin selection: leave alone what is kept for the end, and the collateral that another names", () => {
+  it("do not spend reserved outputs or the collateral that another part names", () => {
     const [line, kept, other] = [5_000_000n, 90_000_000n, 9_000_000n].map((coin) => output(coin));
     if (!line || !kept || !other) throw new Error("not reached");
     const base = { address: keys.address, line, outputs: [line, kept, other], collateral: null };
@@ -276,7 +276,7 @@ describe("parts of transactions put together", () => {
     expect(() => spends(named, 40_000_000n)).toThrow(WalletShort);
   });
 
-  it("§3.12 token dust: spend dust and foreign units only when nothing else pays, and keep those apart", () => {
+  it("spend dust and foreign units only when nothing else pays, and keep those units apart", () => {
     const units = Array.from({ length: 11 }, (_, i) => `${"ee".repeat(28)}${10 + i}`);
     const dust = output(1_900_000n);
     const crowded = output(

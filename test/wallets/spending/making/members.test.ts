@@ -30,7 +30,7 @@ const builder = (bad: readonly string[], isNamed: boolean) => async (some: reado
 };
 
 describe("bad members of a transaction", () => {
-  it("§6 double-lock in error handler: leave when they are named, and the others go on at once", async () => {
+  it("leave when the node names them, and the other members continue at once", async () => {
     const { built, failures } = await withoutBad(
       [1, 2, 3, 4].map(member),
       builder(["2", "3"], true),

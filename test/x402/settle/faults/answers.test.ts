@@ -36,7 +36,7 @@ describe("a node that takes a transaction and says that it refuses it", () => {
     "intrinsic gas too low",
     "transaction underpriced",
     "max fee per gas less than block base fee",
-  ])("A4 as with '%s': the payment settles in its first try", async (message) => {
+  ])("as with '%s' settles the payment in its first try", async (message) => {
     let refused = 0;
     scene.onRpc((sent) =>
       answering(sent, (call) => {
@@ -51,7 +51,7 @@ describe("a node that takes a transaction and says that it refuses it", () => {
     await scene.expectSettledOnce();
   });
 
-  it("A4 and keeps it for a later block: the payment stays open until then", async () => {
+  it("and keeps the transaction for a later block leaves the payment open until then", async () => {
     scene.onRpc((sent) =>
       answering(sent, (call) =>
         asksFor("eth_sendRawTransaction", call)
@@ -70,7 +70,7 @@ describe("a node that takes a transaction and says that it refuses it", () => {
 });
 
 describe("a receipt that is wrong", () => {
-  it("A4 and says reverted of a transaction that waits: the payment stays open", async () => {
+  it("and says reverted of a pending transaction leaves the payment open", async () => {
     const { rail } = scene;
     const latest = await rail.rpc<{ number: string; hash: string }>(
       "eth_getBlockByNumber",
@@ -95,7 +95,7 @@ describe("a receipt that is wrong", () => {
   });
 
   it.each(["eip3009", "permit2"] as const)(
-    "A4 and says reverted of a transaction that paid by %s: the payment is settled",
+    "and says reverted of a transaction that paid by %s does not stop the settlement",
     async (method) => {
       let told = 0;
       scene.onRpc(
@@ -116,7 +116,7 @@ describe("a receipt that is wrong", () => {
 
 describe("a node that has receipts before it has logs", () => {
   it.each(["eip3009", "permit2"] as const)(
-    "A4 has a payment by %s stay open until the logs are there",
+    "keeps a payment by %s open until the logs are there",
     async (method) => {
       scene.onRpc(lying(withoutLogs));
       const { data } = await scene.settleImpatiently({ method });
@@ -128,7 +128,7 @@ describe("a node that has receipts before it has logs", () => {
     },
   );
 
-  it("A4 and never tells: failed after twelve blocks, and settled when the logs come all the same", async () => {
+  it("and never has the logs fails a payment after twelve blocks, which settles when the logs come all the same", async () => {
     const { rail } = scene;
     scene.onRpc((sent) => answering(sent, withoutLogs));
     expect((await scene.settleImpatiently()).data.settleResponse).toMatchObject(PENDING);
@@ -146,7 +146,7 @@ describe("a node that has receipts before it has logs", () => {
 });
 
 describe("a node that hides what was mined until the authorization has expired", () => {
-  it("A4 is corrected: the payment fails, and is settled once the node tells", async () => {
+  it("fails the payment, which settles once the node shows the transaction", async () => {
     const { rail } = scene;
     await scene.settlePending();
     const used = await rail.rpc<string>(

@@ -66,7 +66,7 @@ async function loseAttempt(): Promise<Attempt | undefined> {
 }
 
 describe("a settled payment", () => {
-  it("A1 is no success for other terms than those that were settled", async () => {
+  it("is no success for other terms than the terms that were settled", async () => {
     const pending = await scene.impatiently(
       () => settleAs(alice),
       ({ body }) => body.transaction,
@@ -92,7 +92,7 @@ describe("a settled payment", () => {
 });
 
 describe("a beginning whose answer was lost", () => {
-  it("A1 is ended when another key sends the payment, which settles under its own attempt", async () => {
+  it("ends when another key sends the payment, which settles under its own attempt", async () => {
     const first = await loseAttempt();
     expect((await settleAs(bob)).body).toMatchObject({ success: true });
     const attempts = await scene.attempts();
@@ -106,7 +106,7 @@ describe("a beginning whose answer was lost", () => {
     expect(await scene.events()).toEqual(["X402_PAYMENT_SETTLED"]);
   });
 
-  it("A2 is failed when the chain refuses the payment by then, and the credit goes back", async () => {
+  it("fails when the chain refuses the payment by then, and the credit is returned", async () => {
     const first = await loseAttempt();
     await scene.rail.emptyAccount(scene.payer);
     const errorReason = "invalid_exact_evm_insufficient_balance";
@@ -122,7 +122,7 @@ describe("a beginning whose answer was lost", () => {
     expect(await credits(alice)).toBe(1);
   });
 
-  it("A2 is given up by the alarm when the node failed meanwhile, and the credit goes back", async () => {
+  it("is ended by the alarm when the node failed meanwhile, and the credit is returned", async () => {
     const first = await loseAttempt();
     scene.onRpc(dead);
     expect((await settleAs(alice)).status).toBe(502);
@@ -136,7 +136,7 @@ describe("a beginning whose answer was lost", () => {
     expect(await credits(alice)).toBe(1);
   });
 
-  it("A2 gives the credit back once when the failure's answer is lost too", async () => {
+  it("returns the credit once when the failure's answer is lost too", async () => {
     await loseAttempt();
     // The credit of another payment, which is not to be given back.
     await env.DB.prepare(
@@ -152,7 +152,7 @@ describe("a beginning whose answer was lost", () => {
     expect(await credits(alice)).toBe(4);
   });
 
-  it("A3 moves no money under the attempt once that was given up, though this was lost too", async () => {
+  it("moves no money for an attempt that was ended, though the answer to its end was lost too", async () => {
     const first = await loseAttempt();
     await loseNextBatch();
     await scene.fireAlarms();
@@ -173,7 +173,7 @@ describe("a beginning whose answer was lost", () => {
 
 describe("a database that is gone from any call on, and loses what the alarm writes as well", () => {
   it.each(["before", "after"] as const)(
-    "A3 %s it was applied: the payment settles once when it is back, and no attempt stays open",
+    "lets the payment settle once when it is back, and leaves no attempt open (it fails %s the call)",
     async (when) => {
       const steps = await atEveryStep(3, async (k) => {
         await scene.again();
@@ -220,7 +220,7 @@ describe("what the object stores", () => {
     expect(await credits(alice)).toBe(1);
   });
 
-  it("B12 has room for another attempt of a payment of nearly a megabyte that failed", async () => {
+  it("has room for another attempt of a failed payment of nearly a megabyte", async () => {
     await scene.again({ asset: scene.rail.contracts.feeToken });
     // One character beyond Latin-1 doubles what the rest takes.
     const note = `ж${"x".repeat(900_000)}`;

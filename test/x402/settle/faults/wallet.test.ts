@@ -33,7 +33,7 @@ describe("a facilitator wallet without gas", () => {
     await scene.expectSettledOnce(["X402_PAYMENT_FAILED"]);
   });
 
-  it("A4 keeps the payment that the node refuses for it open, and settles it once there is some", async () => {
+  it("keeps a payment open that the node refuses for lack of gas, and settles the payment once there is gas", async () => {
     const { rail } = scene;
     const sent: string[] = [];
     scene.onRpc(async (request) => {
