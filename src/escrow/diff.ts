@@ -30,10 +30,10 @@ export interface DiffQuery {
 export type Viewer = Pick<Caller, "id" | "permission" | "scope">;
 
 /**
- * One page of the records changed since a point: those with a later stamp, and of those with the
- * same stamp the ones from `cursorId` on. Without a cursor a purchase page begins at `lastUpdate`,
- * a payment page after it. Ascending by stamp, then id, so a client that sends the last item's
- * stamp and id sees every change (`interface.md`, decisions §4).
+ * Reads one page of the records that changed since a point, in ascending order of stamp and id.
+ * The page has the records with a later stamp. Of the records with the same stamp it has those
+ * from `cursorId` on. Without a cursor, a purchase page begins at `lastUpdate` and a payment page
+ * after it. A client that sends the last item's stamp and id therefore sees every change.
  *
  * @returns JSON text of the records, comma separated
  */

@@ -1,4 +1,4 @@
-/** Kinds about payments, wallets and the like, for whoever may see those (interface, Events; decisions §7). */
+/** Event kinds about payments, wallets and transfers, for keys that may read the subject of an event. */
 export const TENANT_EVENT_KINDS = [
   "PURCHASE_ON_CHAIN_STATUS_CHANGED",
   "PAYMENT_ON_CHAIN_STATUS_CHANGED",

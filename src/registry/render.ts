@@ -7,7 +7,7 @@ import type { AgentProfile } from "./profile.ts";
 /** Raised when `render` changes: rows of another version are rendered when they are read. */
 export const DOC_VERSION = documentVersion(2);
 
-/** What an entry shows when its metadata cannot be read (decisions §6). */
+/** What an entry shows when its metadata cannot be read. */
 const UNREADABLE: Omit<AgentProfile, "name"> = {
   description: "",
   apiBaseUrl: "",

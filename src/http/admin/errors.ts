@@ -1,4 +1,4 @@
-/** The shape of errors under /v1, where the admin operation lives (interface, Errors). */
+/** The shape of errors under /v1, the paths of the admin operations. */
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import * as z from "zod";
@@ -19,7 +19,7 @@ const KINDS = [
   "internal",
 ] as const;
 
-/** What programs tell errors apart by; decisions §10 lists all of them. */
+/** Programs distinguish errors by the kind, not by the message. */
 export type AdminErrorKind = (typeof KINDS)[number];
 
 /** The body of every error under /v1. */

@@ -31,7 +31,7 @@ export function formatBody(format: WebhookFormat, event: OutgoingEvent): string 
   }
 }
 
-/** The body of decisions §7. The record's text is inserted as it is and never parsed. */
+/** The body of the extended format. It contains the record's text unchanged, without parsing it. */
 function extendedBody({ id, kind, sequence, createdAt, data }: OutgoingEvent): string {
   const head = JSON.stringify({
     id,
