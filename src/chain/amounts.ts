@@ -4,8 +4,8 @@ import type { Funds } from "./network.ts";
 export const MIN_COLLATERAL = 1_435_230n;
 
 /**
- * Whether an escrow output holds what was agreed: every token exactly, and of the native coin at
- * least the agreed amount on top of the collateral, which is zero or at least `MIN_COLLATERAL`.
+ * Whether an escrow output has the agreed amounts: every token exactly, and at least the agreed native
+ * coin on top of the collateral. The collateral is zero or at least `MIN_COLLATERAL`.
  */
 export function amountsMatch(expected: Funds[], actual: Funds[], collateral: bigint): boolean {
   if (collateral !== 0n && collateral < MIN_COLLATERAL) return false;

@@ -1,6 +1,6 @@
 /**
- * Which clocks tell what the time on the chain is: the wall clock beside the tip, or the tip alone
- * where the chain lives in another time.
+ * The clocks that show the time on the chain: the wall clock beside the tip, or only the tip. A chain
+ * that lives in another time has only the tip.
  */
 export type ChainClock = "wall" | "tip";
 

@@ -1,13 +1,13 @@
 /**
- * Ed25519 (RFC 8032) with keys of 32 bytes and signatures of 64. Accepts what the ledger's verifier
- * accepts, except for keys and commitments with a small-order part, which an honest key never
- * produces: there the equation is checked times the cofactor, as RFC 8032 §5.1.7 has it.
+ * Ed25519 (RFC 8032) with keys of 32 bytes and signatures of 64. It accepts what the ledger's verifier
+ * accepts, except for keys and commitments with a small-order part, which an honest key never produces.
+ * For these the equation is checked times the cofactor, as RFC 8032 §5.1.7 requires.
  */
 import { createPublicKey, verify as verifyNatively } from "node:crypto";
 import { hashes, Point, verify } from "@noble/ed25519";
 import { sha512 } from "@noble/hashes/sha2.js";
 
-// The library has no synchronous hash of its own.
+// The library includes no synchronous hash.
 hashes.sha512 = sha512;
 
 /** The order of the group that `Point.BASE` generates. */
@@ -30,8 +30,9 @@ export function isSignedBy(
   message: Uint8Array,
   signature: Uint8Array,
 ): boolean {
-  // The runtime's verifier takes a tenth of the time. It never times the cofactor and recomputes the
-  // commitment, so what it accepts is right here as well, if the key is; what it refuses may be.
+  // The runtime's verifier takes a tenth of the time. It recomputes the commitment without the cofactor.
+  // A signature that it accepts is therefore valid here too, if the key is sound. A signature that it
+  // refuses may still be valid.
   return (
     (isSignedNatively(publicKey, message, signature) && isSoundKey(publicKey)) ||
     verify(signature, message, publicKey, { zip215: false })

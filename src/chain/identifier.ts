@@ -155,11 +155,11 @@ export function signIdentifier(
 }
 
 /**
- * Whether the seller that a datum names signed its terms. The datum lacks two things that were
- * signed, so each of their possible values is tried: the requested funds (none for a fixed price,
- * else what was locked less the collateral, in any order), and the payment source's position.
- * Takes a few milliseconds, with four assets and other terms some ten times as long; the costly
- * check of the signature comes last.
+ * Whether the seller that a datum names signed its terms. The datum lacks two signed values, so each of
+ * their possible values is tried. The first is the requested funds: none for a fixed price, else the
+ * locked funds less the collateral, in any order. The second is the position of the payment source. The
+ * check takes a few milliseconds, and some ten times as long for four assets and other terms. The
+ * costly check of the signature comes last.
  *
  * @param lockedFunds - the funds of the output that locked the escrow
  * @param requestedFunds - where they are known, in the order in which they were asked for

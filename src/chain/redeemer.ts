@@ -30,8 +30,8 @@ export function encodeRedeemer(index: number, fields: PlutusData[] = []): Uint8A
 }
 
 /**
- * CBOR of the datum that a payout output carries: the reference of the escrow output it pays out,
- * so that one output cannot count for two escrows.
+ * CBOR of the datum of a payout output. The datum references the escrow output that is paid out, so
+ * that one output cannot count for two escrows.
  *
  * @param txHash - 64 hex characters
  */

@@ -21,11 +21,11 @@ export function registryRedeemer(type: PaymentSourceType, does: "mint" | "burn")
 }
 
 /**
- * The asset name (hex, 32 bytes) that a registry policy requires of a new token: it is derived from
- * an output that the minting transaction spends, so no name is ever used twice.
+ * The asset name (hex, 32 bytes) that a registry policy requires of a new token. The name is derived
+ * from an output that the minting transaction spends, so no name is ever used twice.
  *
- * Generation 1: blake2b-256 of transaction id and output index (4 bytes, big-endian). Generation 2:
- * a nonce, blake2b-224 of the same, and the version 0 in three bytes.
+ * Generation 1: blake2b-256 of transaction id and output index (4 bytes, big-endian). Generation 2: a
+ * nonce, blake2b-224 of the same, and the version 0 in three bytes.
  */
 export function registryAssetName(
   type: PaymentSourceType,

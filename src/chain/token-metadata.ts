@@ -5,9 +5,9 @@ import { decodeMetadatum, type Metadatum } from "./metadata.ts";
 export const TOKEN_METADATA_LABEL = "721";
 
 /**
- * A minting transaction's metadata of one of its tokens, as JSON: byte strings are `0x…`, integers
- * are numbers, or decimal text beyond what a number holds. CIP-25 names policy and token by text in
- * version 1 (the token by its hex as well as by its UTF-8 text) and by bytes in 2.
+ * A minting transaction's metadata of one of its tokens, as JSON. Byte strings are `0x…`. Integers are
+ * numbers, or decimal text beyond what a number holds. Version 1 of CIP-25 names policy and token by
+ * text, the token by its hex or its UTF-8 text. Version 2 names both by bytes.
  *
  * @param label - CBOR of the metadata under label 721
  * @param assetName - hex

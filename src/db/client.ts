@@ -52,9 +52,9 @@ const ATTEMPTS = 3;
 const DEFAULT_DEADLINE_MS = 10_000;
 
 /**
- * The only way to D1. `db(env, network)` is the ledger database of a network (records, cursors,
- * events), `db(env)` the core one (keys, source settings, endpoints); both are one D1 today, and no
- * statement joins tables of the two, but for the few that docs/scaling.md names.
+ * The only way to D1. `db(env, network)` is the database of a network (records, cursors, events), and
+ * `db(env)` the core database (keys, source settings, endpoints). Both are one D1 today. No statement
+ * joins tables of the two, except the few that docs/scaling.md names.
  */
 export function db(
   env: { DB: D1Database },

@@ -4,9 +4,10 @@ const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 let last = { at: -1, random: -1n };
 
 /**
- * A new record id: 48 bits of time and 80 random bits in lower-case Crockford base 32, 26
- * characters. Ids made later sort later (by code unit): to the millisecond, and within one as long as
- * the same process makes them, without one of another time in between (ULID, "Monotonicity").
+ * A new record id: 48 bits of time and 80 random bits in lower-case Crockford base 32, 26 characters
+ * (ULID, "Monotonicity"). Ids sort by their time, to the millisecond (by code unit). Within a
+ * millisecond, the ids of one process sort in the order of their creation. This order needs that the
+ * process makes no id of another time in between.
  *
  * @param now - epoch milliseconds
  */

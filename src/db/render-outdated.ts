@@ -34,11 +34,11 @@ interface Progress {
 }
 
 /**
- * Renders anew, in the order of their ids, the documents that an older version rendered. How far it
- * came is written in the batch of the documents, so it may stop anywhere, run twice at once, and go
- * on with the next run. Only documents change: no stamp moves, nothing is told, and a row that
- * another writer changed meanwhile is left as that one wrote it. Documents are only brought forward,
- * so two versions that run side by side do not undo each other's work.
+ * Renders again, in the order of their ids, the documents that an older version rendered. Each batch
+ * stores its progress together with its documents. A run may therefore stop anywhere, overlap another
+ * run, and continue with the next one. Only documents change: stamps stay, no event is sent, and a row
+ * that another writer changed meanwhile keeps that writer's text. A document never returns to an older
+ * version, so two versions that run side by side do not undo each other's work.
  *
  * @param now - epoch milliseconds
  * @param deadline - epoch milliseconds after which no further batch is begun

@@ -1,7 +1,7 @@
 /**
- * Encrypted columns. A sealed value is `v1.<key id>.<base64url of IV, ciphertext and tag>`:
- * AES-256-GCM under a key derived by HKDF-SHA-256 (RFC 5869) from one of `SEALING_KEYS` for that
- * table and column, bound to its row by the associated data.
+ * Encrypted columns. A sealed value is `v1.<key id>.<base64url of IV, ciphertext and tag>`, encrypted
+ * with AES-256-GCM. HKDF-SHA-256 (RFC 5869) derives the encryption key from one of `SEALING_KEYS` for
+ * the table and column. The associated data bind the value to its row.
  */
 import { log } from "../log.ts";
 import { SEALED_COLUMNS } from "./sealed-columns.ts";

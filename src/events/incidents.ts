@@ -34,13 +34,13 @@ export async function openIncidents(
 }
 
 /**
- * Statements that begin incidents which are not known to go on, with an event for each, which only Admins
- * receive. Any number of runs may find the same ones: one of them tells.
+ * Statements that begin incidents which are not open yet, with an event for each, which only Admins
+ * receive. When several runs find the same incident, only one of them writes the event.
  *
- * The batch must not be sent again when its answer is lost: what was begun is not told twice then.
+ * The batch must not be sent again when its answer is lost, so that no event is written twice.
  *
  * @param now - epoch milliseconds
- * @param renews - whether `since` moves when one that goes on is found again
+ * @param renews - whether `since` moves when an open incident is found again
  */
 export function beginIncidents(
   kind: ServiceEventKind,

@@ -19,7 +19,10 @@ export const event = sqliteTable("event", {
   sourceId: text("source_id"),
   /** The API key it is for, besides Admins; null: all that may use the network. */
   ownerId: text("owner_id"),
-  /** JSON array of the wallets it is about; null: of none. A key bound to wallets is told of its own. */
+  /**
+   * JSON array of the wallets that the event concerns; null: none. A key bound to wallets receives only
+   * events about its wallets.
+   */
   walletIds: text("wallet_ids"),
   recordId: text("record_id").notNull(),
   /** 1, 2, 3 … per record. */

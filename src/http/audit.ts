@@ -30,10 +30,10 @@ export function auditRow(c: AppContext, entry: AuditEntry): Statement {
 }
 
 /**
- * Makes a mutation and its audit row in one batch. The audit row's id is the operation key: when
- * the first answer was lost and the batch is sent again, its violation says that all is done, since
- * the id is made here for one batch, which writes it before anything else that a repeat could
- * violate. So `database` may have `writes: "idempotent"` whatever the statements are.
+ * Writes a mutation and its audit row in one batch. The id of the audit row is the operation key. It is
+ * made here for this batch, which writes the audit row first. When the batch is sent again after a lost
+ * answer, the violated key shows that the batch is already applied. So `database` may have `writes:
+ * "idempotent"` whatever the statements are.
  */
 export async function commitAudited(
   c: AppContext,

@@ -5,9 +5,8 @@ import { ApiError } from "./errors.ts";
 const DEFAULT_DEADLINE_MS = 10_000;
 
 /**
- * Runs a request under a deadline, so that no connection hangs on something we wait for. Work
- * already begun continues in the background: a write may still apply, as a repeat under its
- * `Idempotency-Key` shows.
+ * Runs a request under a deadline, so that no client waits longer for a dependency. Work already begun
+ * continues in the background: a write may still apply, as a repeat under its `Idempotency-Key` shows.
  *
  * @param allowedMs - milliseconds; default: `REQUEST_DEADLINE_MS`, else 10 s
  * @throws ApiError 503 with Retry-After when the time is up

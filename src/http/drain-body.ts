@@ -7,10 +7,9 @@ const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 const MAX_DRAIN_MS = 5_000;
 
 /**
- * Reads what the handlers left of a request's body before the answer is sent. The runtime closes a
- * connection on which a body was not read to its end, and drops a `Connection: close` that would
- * say so: a client that reuses connections would send its next request on one being closed (RFC
- * 9112 §9.3).
+ * Reads the rest of a request's body before the answer is sent. The runtime closes a connection whose
+ * body was not read to its end, and drops a `Connection: close` header that would announce this. A
+ * client that reuses connections would send its next request on the closing connection (RFC 9112 §9.3).
  */
 export const drainBody: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next();

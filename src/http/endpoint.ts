@@ -38,16 +38,16 @@ interface Interface<Query extends z.ZodType, Body extends z.ZodType, Data extend
   beside?: Record<number, { name: string; members: z.ZodRawShape }>;
 }
 
-/** Answers with the endpoint's data, or with a complete response of its own. */
+/** Answers with the endpoint's data, or with a complete response. */
 export type Handler<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType> = (
   c: AppContext,
   input: { query: z.output<Query>; body: z.output<Body> },
 ) => Promise<z.input<Data> | Response>;
 
 /**
- * Serves an endpoint. Checks run in this order: key (401), permission (403), rate (429), input (400,
- * 413), the network that the input names (403); the rest is the handler's. An address is rate limited
- * before the database is asked for a key that is not cached.
+ * Serves an endpoint. Five checks run in this order: key (401), permission (403), rate (429), input
+ * (400, 413), and the network that the input names (403). The handler does the rest. An address is rate
+ * limited before the database looks up a key that is not cached.
  *
  * @example
  * serve(router, {

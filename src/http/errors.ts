@@ -25,10 +25,10 @@ export class ApiError extends Error {
   readonly beside: Readonly<Record<string, unknown>>;
 
   /**
-   * @param what - a code, or a status, which stands for its general code
-   * @param options - `field`: by default the name that the message begins with; `retryAfter`: seconds;
-   *   `allow`: the methods of a 405; `kind`: under /v1; `beside`: members of the body beside
-   *   `error`, under /api/v1
+   * @param what - a code, or a status, which means the general code of that status
+   * @param options - `field`: by default the name that the message begins with. `retryAfter`: seconds.
+   *   `allow`: the methods of a 405. `kind`: under /v1. `beside`: members of the body beside `error`,
+   *   under /api/v1.
    */
   constructor(
     what: ErrorCode | ErrorStatus,

@@ -6,7 +6,7 @@ import { ApiError } from "./errors.ts";
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const MAX_KEY_LENGTH = 255;
-/** Expired rows deleted along the way: the table needs no job of its own. */
+/** Each batch deletes this many expired rows, so that the table needs no cleaning job. */
 const EXPIRED_PER_BATCH = 50;
 
 /** The statements that remember an answer, for the effect's batch; none without a key. */
@@ -22,11 +22,11 @@ export interface NamingField {
  * Runs the effect of a POST once per `Idempotency-Key` and API key, for 24 hours: a repeat gets the
  * first answer. Errors are not stored, so a repeat after one tries again.
  *
- * @param work - makes the effect in one batch that begins with `await remember(answer)`, before any
- *   statement that a second run of the effect would violate, and returns that answer
+ * @param work - makes the effect in one batch and returns the answer. The batch begins with
+ *   `await remember(answer)`, before any statement that a second run of the effect would violate.
  * @param now - epoch milliseconds
- * @param field - stands in for the header when that is absent
- * @throws ApiError 422 for another request under a used key, 409 where a field stands in for it
+ * @param field - a field whose value is the key when the header is absent
+ * @throws ApiError 422 for another request under a used key, 409 when the key is the field's value
  *
  * @example
  * return idempotently(c, database, now, async (remember) => {
@@ -62,8 +62,8 @@ export async function idempotently<Answer>(
       store(request, await seal(c.env, place, JSON.stringify(answer)), now),
     );
   } catch (error) {
-    // The same request, or its batch, was sent twice concurrently: the first has stored the answer,
-    // or made what the second finds in its way, and only that of the same request is found.
+    // The same request, or its batch, was sent twice concurrently. The first run has stored its answer,
+    // or a row that the second run conflicts with. Only an answer to the same request is returned.
     const mayBeDone =
       violates(error, "idempotency.key") || (error instanceof ApiError && error.status === 409);
     const winner = mayBeDone ? await earlierAnswer() : null;
@@ -144,8 +144,8 @@ function store(request: KeyedRequest, sealedAnswer: string, now: number): Statem
 }
 
 /**
- * SHA-256 of method, path and parsed body, hex: the same request with its members in another order,
- * or without those that have their defaults, is a repeat.
+ * SHA-256 of method, path and parsed body, hex. A request with its members in another order, or without
+ * members that have their defaults, is a repeat.
  */
 async function requestHash(c: AppContext): Promise<string> {
   const bytes = new TextEncoder().encode(

@@ -9,8 +9,9 @@ const MAX_NAME_LENGTH = 60;
 const OPAQUE = new Set(["paymentPayload", "metadata"]);
 
 /**
- * The fields of a request that its schemas ignore, as the header `x-ignored-fields` names them:
- * percent-encoded, with a dot between an object and its field, and no index for the items of a list.
+ * The fields of a request that its schemas ignore, as the header `x-ignored-fields` names them. The
+ * names are percent-encoded, with a dot between an object and its field, and no index for the items of
+ * a list.
  *
  * @param sent - values as they were sent, whichever spelling of names they have
  */

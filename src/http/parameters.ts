@@ -63,7 +63,7 @@ export const pageOrTake = {
 };
 
 /**
- * How a client pages through a diff, for the reference (interface, rules of the diffs).
+ * How a client pages through a diff, as the API reference shows it.
  *
  * @param stamp - the field that a diff is ordered by
  * @param since - the parameter that takes it

@@ -7,9 +7,9 @@ import { subscriberOf } from "./outbound/public-address.ts";
 const RETRY_AFTER = 10;
 
 /**
- * Limits a key that calls too often: beyond its calls per minute (`RATE_LIMIT`) it still has those
- * per ten seconds (`RATE_LIMIT_BURST`), so it is never locked out. The platform counts per location
- * and approximately: this protects us from a runaway client and is no accounting of calls.
+ * Limits a key that calls too often. Beyond its calls per minute (`RATE_LIMIT`) it keeps its calls per
+ * ten seconds (`RATE_LIMIT_BURST`), so that the key is never locked out. The platform counts per
+ * location and approximately. The limit stops a runaway client and is no accounting of calls.
  *
  * @throws ApiError 429 with Retry-After
  */

@@ -6,10 +6,10 @@ import { ApiError } from "./errors.ts";
 const BOOKMARK = /^[0-9a-f]{1,16}(-[0-9a-f]{1,64}){1,5}$/i;
 
 /**
- * The ledger for a read that may be answered by a replica near the client: any, or one at least as
- * new as the bookmark of `x-d1-bookmark`.
+ * The database for a read that a replica near the client may answer. With the bookmark of
+ * `x-d1-bookmark`, the replica is at least as new as the bookmark.
  *
- * @throws ApiError 400 when the bookmark is not one of ours
+ * @throws ApiError 400 when the bookmark is malformed
  */
 export function readSession(c: AppContext, network: Network): Database {
   const bookmark = c.req.header("x-d1-bookmark");

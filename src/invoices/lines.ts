@@ -149,9 +149,9 @@ export interface Pricing {
 }
 
 /**
- * Prices items. The net unit price is rounded half-up to ten digits, each line to the currency's
- * minor unit, and VAT is computed on the sum of the lines: so every printed number follows from
- * those printed before it (EN 16931, BR-CO-10, BR-CO-13 to 17).
+ * Prices items. The net unit price is rounded half-up to ten digits, and each line to the currency's
+ * minor unit. VAT is computed on the sum of the lines. So every printed number follows from the numbers
+ * printed before it (EN 16931, BR-CO-10, BR-CO-13 to 17).
  */
 export function priceItems(
   items: readonly Item[],

@@ -2,9 +2,9 @@ import * as z from "zod";
 import { text } from "../http/parameters.ts";
 
 /**
- * What must not be in a line of print: control characters and line ends, which would begin lines of
- * their own; format characters, of which those for bidirectional text show it in another order, and
- * those without width do not show at all; and what is no character.
+ * Characters that a printed line must not contain. Control characters and line ends would begin other
+ * lines. Format characters show bidirectional text in another order, or have no width and do not show
+ * at all. The remaining classes are no characters.
  */
 const NOT_PRINTED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]|\u034f/u;
 

@@ -33,8 +33,8 @@ export interface SignedRequest {
 }
 
 /**
- * The text that the buyer signs: canonical JSON of the action, the expiry, and the SHA-256 of the
- * canonical JSON of buyer, key hash and month.
+ * The text that the buyer signs: canonical JSON of the action, the expiry and a hash. The hash is the
+ * SHA-256 of the canonical JSON of buyer, key hash and month.
  *
  * @param buyer - the party object as sent, restricted to its known members
  */
@@ -50,7 +50,7 @@ export function signedMessage(
 /**
  * Checks that the owner of the payment key `buyerWalletVkey` signed this request and that the
  * signature is still valid. The stake credential of an address never counts: anyone can make an
- * address from any stake key and somebody else's payment key.
+ * address from any stake key and another person's payment key.
  *
  * @param buyer - see `signedMessage`
  * @param now - epoch milliseconds

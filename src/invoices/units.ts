@@ -1,4 +1,4 @@
-/** A unit in messages: the native coin has no name of its own. */
+/** A unit as messages name it. The unit of the native coin is the empty text. */
 export function unitInWords(unit: string): string {
   return unit === "" ? "the native coin" : `the unit ${JSON.stringify(unit)}`;
 }

@@ -27,12 +27,13 @@ import { checkTarget } from "./target.ts";
 const DEFAULT_ENDPOINTS_PER_KEY = 20;
 
 /**
- * Creates an endpoint, with a signing secret that is shown in the answer and never again.
+ * Creates an endpoint with a signing secret, which only this answer shows.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 400 for a URL we would not send to, 403 for kinds that are Admins', 404 for an
- *   unknown source and for one that the key does not reach, 409 for a duplicate endpoint, for one too many, and for a
- *   repeated creation whose endpoint has been deleted, 503 when the name resolver does not answer
+ * @throws ApiError 400 for a URL that we do not send to. 403 for event kinds that only Admins receive.
+ *   404 for a source that is unknown, or that the key does not reach. 409 for a duplicate endpoint, for
+ *   one endpoint too many, and for a repeated creation whose endpoint was deleted. 503 when the name
+ *   resolver does not answer.
  */
 export async function createEndpoint(
   c: AppContext,

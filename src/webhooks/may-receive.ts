@@ -11,10 +11,12 @@ export const SEES_NOTES = `(e.created_by_id = '${ENV_ADMIN_ID}' OR k.permission 
   OR k.wallet_limit IS NOT NULL)`;
 
 /**
- * SQL condition: endpoint `e` is active, subscribed, and for all sources or the event's own, and
- * the key that created it still has +PAY access and the event's network, and is the one that the
- * event is for, or an Admin's; a key that is bound to wallets gets what is about them alone. Checked when an event is fanned out and again at each attempt, since
- * three days lie between the first and the last.
+ * SQL condition: endpoint `e` is active, subscribed, and for all sources or the event's source. The key
+ * that created the endpoint still has +PAY access and the event's network. The event is for this key,
+ * or this key is an Admin's. A key that is bound to wallets receives only events about these wallets.
+ *
+ * The service checks the condition when an event is fanned out, and again at each attempt. Three days
+ * lie between the first attempt and the last.
  *
  * @param event - SQL of the event's columns
  */

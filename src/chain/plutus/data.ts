@@ -72,9 +72,9 @@ function plutusDataOf(node: CborNode, depth: number): PlutusData {
 }
 
 /**
- * Constructor number and fields of a CBOR node, its fields unread: tags 121 to 127 are 0 to 6,
- * 1280 to 1400 are 7 to 127, and 102 carries the number as the first of two items. Null when the
- * node is not a constructor.
+ * Constructor number and fields of a CBOR node, its fields unread. Tags 121 to 127 are 0 to 6, and tags
+ * 1280 to 1400 are 7 to 127. Tag 102 carries the number as the first of two items. Null when the node
+ * is not a constructor.
  */
 export function constrOf(node: CborNode): { index: number; fields: CborNode[] } | null {
   if (node.kind !== "tag" || node.content.kind !== "array") return null;

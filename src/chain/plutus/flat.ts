@@ -1,8 +1,8 @@
 /**
- * The flat encoding of Plutus Core programs (Plutus Core specification, appendix on flat), as far
- * as copying and writing terms needs it: nothing is interpreted, every bit that is copied stays as
- * the compiler wrote it. Byte strings are byte-aligned by padding, so a term shifted by some bits
- * gets different padding.
+ * The flat encoding of Plutus Core programs (Plutus Core specification, appendix on flat), as far as
+ * copying and writing terms needs it. Nothing is interpreted: every copied bit stays as the compiler
+ * wrote it. Padding aligns byte strings to bytes, so a term that is shifted by some bits gets different
+ * padding.
  */
 
 export class FlatError extends Error {

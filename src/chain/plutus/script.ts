@@ -65,10 +65,10 @@ const NUMBER_BITS = 8;
 const MORE_BITS = 1;
 
 /**
- * Replaces a script's parameters by others. They stay in place, in one of the two forms that
- * compilers use: applications around the body, `[[body p1] p2]`, or all in one,
- * `(case (constr 0 a1 p1 p2) body)`, after the body's own arguments. Everything else is copied bit
- * for bit, as the compiler wrote it.
+ * Replaces a script's parameters by others. They stay in place, in one of the two forms that compilers
+ * use. The first form is applications around the body, `[[body p1] p2]`. The second form is one term,
+ * `(case (constr 0 a1 p1 p2) body)`, with the parameters after the body's own arguments. Everything
+ * else is copied bit for bit.
  *
  * @param script - the flat program as a CBOR byte string
  * @param parameters - CBOR of Plutus data, as many as the script has

@@ -1,7 +1,7 @@
 /**
- * Who may call the provider now. All users of a key share what it allows: a burst that comes back
- * evenly, and calls for each UTC day if the key has a quota. What a class leaves is there for the
- * classes above it.
+ * Decides who may call the provider now. All users of a key share its allowance: a burst that refills
+ * evenly, and calls for each UTC day if the key has a quota. The classes above a class may use what it
+ * leaves.
  */
 
 /** On whose behalf calls are made; who may use the last one comes first. */

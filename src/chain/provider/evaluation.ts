@@ -14,8 +14,8 @@ const COUNT = z.int().nonnegative();
 const UNITS = z.object({ memory: COUNT, steps: COUNT });
 
 /**
- * The answer of Ogmios 5 (`EvaluateTx`, https://ogmios.dev/v5.6/api/), which the provider passes
- * on: a result, the reason why there is none, or a fault of the request.
+ * The answer of Ogmios 5 (`EvaluateTx`, https://ogmios.dev/v5.6/api/), which the provider passes on. It
+ * is a result, the reason for its absence, or a fault of the request.
  */
 const ANSWER = z.union([
   z.object({ result: z.object({ EvaluationResult: z.record(z.string(), UNITS) }) }),

@@ -52,11 +52,12 @@ const BAN_MS = 60 * 60_000;
 const RATE_LIMIT_MS = 10_000;
 
 /**
- * Makes the GET of a client: checked, bounded in time and size, retried with back-off when the
- * network or the service fails (never when it refuses).
+ * Makes the GET of a client, checked and bounded in time and size. It is retried with backoff when the
+ * network or the service fails, and never when the service refuses.
  *
- * The returned function throws a ProviderError: with `retryAt` when the provider refuses more calls
- * (402, 418, 429), an AnswerTooLarge, `permanent` when a retry cannot help (another 4xx but 425, a redirect).
+ * The returned function throws a ProviderError. It has `retryAt` when the provider refuses more calls
+ * (402, 418, 429), and is an AnswerTooLarge for a body beyond the bound. It is `permanent` when a retry
+ * cannot help (another 4xx but 425, a redirect).
  */
 export function createRequester(options: RequesterOptions): Requester {
   const { wait = pause, now = Date.now } = options;
@@ -75,8 +76,8 @@ export function createRequester(options: RequesterOptions): Requester {
 }
 
 /**
- * Makes the POST of a client: checked and bounded as a GET, and never retried here, since only the
- * caller knows whether it may be sent twice.
+ * Makes the POST of a client, checked and bounded as a GET. It is never retried here, since only the
+ * caller knows whether the request may be sent twice.
  *
  * The returned function throws a ProviderError for everything but 200 and 400.
  */

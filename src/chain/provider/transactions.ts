@@ -12,7 +12,7 @@ import {
 import type { Requester, Sender } from "./request.ts";
 
 const PAGE = 100;
-/** A wallet with more outputs than this uses only the newest of them: the change of its own line is there. */
+/** A wallet with more outputs uses only the newest ones, which include the change of its line. */
 const MAX_PAGES = 10;
 /** As many outputs of an address are listed at most. */
 export const MAX_UTXOS = PAGE * MAX_PAGES;

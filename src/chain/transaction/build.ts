@@ -159,8 +159,9 @@ function unsigned(signers: number) {
 }
 
 /**
- * How much more than measured scripts may use, in percent. The fee and the change differ from those that
- * were measured, so they may use a little more; less is reserved where there is no room for it.
+ * How much more than measured scripts may use, in percent. The final fee and change differ from the
+ * measured ones, so the scripts may use a little more. The reserve is smaller where there is no room
+ * for it.
  *
  * @throws TooManyUnits when they use more than a transaction may without any reserve
  */

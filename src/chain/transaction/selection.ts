@@ -97,10 +97,11 @@ const SPLIT_COIN = 10_000_000n;
 const MIN_BESIDE_SPLIT = 20_000_000n;
 
 /**
- * Pays for a plan out of one wallet: what has to be spent, then the outputs with the most of each token
- * that is owed, then the largest outputs with only the native coin, then those with tokens, then dust,
- * until everything is paid and the change is large enough. Tokens return in outputs of their own, so that
- * the last of the change has only the native coin, wherever there is enough of it for all.
+ * Pays for a plan out of one wallet, until everything is paid and the change is large enough. First
+ * come the outputs that must be spent, then the outputs with the most of each token that is owed. Then
+ * follow the largest outputs with only the native coin, the outputs with tokens, and dust. Tokens
+ * return in separate outputs. The last output of the change therefore has only the native coin,
+ * wherever there is enough of it for all outputs.
  *
  * @throws WalletShort, when the payment is asked for
  */
@@ -236,8 +237,9 @@ function owedBy({ outputs, scriptInputs, mints }: TransactionPlan): Value {
 }
 
 /**
- * What is kept for it, else the smallest output that is large enough, rather without tokens, else as few of the
- * largest as are enough together; null: no outputs are.
+ * The output that is reserved for collateral, else the smallest output that is large enough, preferably
+ * without tokens. Else as few of the largest outputs as are enough together; null: all of them are too
+ * small.
  */
 function collateralFor(
   { address, outputs, collateral }: PayingWallet,

@@ -1,7 +1,7 @@
 /**
- * Names on the wire. The interface leaves the chain's name out of its own; services that clients come
- * from have it in them. Requests may have either spelling (`translate.ts`); answers, events and the
- * OpenAPI document have the one that the variable `WIRE_NAMES` chooses for the whole deployment.
+ * Names on the wire. Our own names do not contain the chain's name; those of the services that clients
+ * come from do. Requests may have either spelling (`translate.ts`). Answers, events and the OpenAPI
+ * document have the spelling that the variable `WIRE_NAMES` chooses for the whole deployment.
  */
 import { FIELDS, VALUES } from "./spellings.ts";
 

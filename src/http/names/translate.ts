@@ -43,8 +43,8 @@ type Definition = {
 };
 
 /**
- * Walks a value along its schema. Only values that an enumeration or a literal of the schema has are
- * renamed, and only fields that an object of the schema has: free text stays as it is.
+ * Walks a value along its schema. Only values of an enumeration or literal are renamed, and only fields
+ * that an object of the schema has. Free text stays unchanged.
  */
 function renamed(schema: z.ZodType, value: unknown, renaming: Renaming): unknown {
   const definition = schema._zod.def as unknown as Definition;

@@ -60,7 +60,7 @@ function examplesOf(schema: z.core.$ZodType): unknown[] | undefined {
   return innerType && examplesOf(innerType);
 }
 
-/** Says more, or less, than zod does by itself. */
+/** Corrects the schema that zod writes. */
 function override({
   zodSchema,
   jsonSchema,

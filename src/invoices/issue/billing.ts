@@ -61,9 +61,9 @@ export interface BillableRow {
 }
 
 /**
- * A row of `escrow` that is to be billed: the newest record of its payment, and not a result that
- * could not be withdrawn yet when its source was removed, since its outcome is unknown. `?1` is the
- * network, `?4` when its sources were removed (JSON: epoch milliseconds by id).
+ * A row of `escrow` that is to be billed: the newest record of its payment. A result that could not be
+ * withdrawn yet when its source was removed is left out, since its outcome is unknown. `?1` is the
+ * network, `?4` the times at which its sources were removed (JSON: epoch milliseconds by id).
  */
 const COUNTS = `${BILLABLE} AND escrow.network = ?1
   AND NOT EXISTS (SELECT 1 FROM escrow AS newer INDEXED BY escrow_identifier
@@ -98,9 +98,9 @@ export function uninvoicedParams(
 }
 
 /**
- * What a buyer has to be billed for a month: payments that became billable in it and are on no
- * invoice, and those that an invoice of this month holds already. Oldest first, at most one more
- * than an invoice covers. Rows: `BillableRow`. Parameters: see `uninvoicedParams`.
+ * What a buyer has to be billed for a month. These are payments that became billable in the month and
+ * are on no invoice, and the payments on its invoice. Oldest first, at most one more than an invoice
+ * covers. Rows: `BillableRow`. Parameters: see `uninvoicedParams`.
  */
 export function selectBillable(
   { network, buyerVkey, sellerVkey, sellerVkeys, month }: Purchases,

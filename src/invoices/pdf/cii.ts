@@ -36,10 +36,10 @@ const EXEMPTION_CODES: Partial<Record<TaxCategory, string>> = {
 };
 
 /**
- * Why no valid XML of an invoice can be made, naming the field; null: it can. A party's country must be
- * known by its ISO code or its name, a VAT id begin with a country's letters (BR-CO-09), and VAT be
- * charged in the currency of the seller's country (Art. 230 of Directive 2006/112/EC): we have no rate
- * for another one.
+ * Why no valid XML of an invoice is possible, naming the field; null: it is possible. A party's country
+ * must be known by its ISO code or its name. A VAT id must begin with a country's letters (BR-CO-09).
+ * VAT must be charged in the currency of the seller's country, since we have no rate for another
+ * currency (Art. 230 of Directive 2006/112/EC).
  */
 export function whyNoXml({ seller, buyer, tax, currency, month }: InvoiceContent): string | null {
   for (const [field, { country, vatNumber }] of Object.entries({ Seller: seller, Buyer: buyer })) {

@@ -10,8 +10,8 @@ interface SubsetStream {
 }
 
 /**
- * Adapts fontkit 2 to pdf-lib 1.17. pdf-lib was made for a fork of fontkit 1, whose subsets lose
- * outlines; fontkit 2 makes correct ones, but returns bytes where pdf-lib reads a stream.
+ * Adapts fontkit 2 to pdf-lib 1.17, which was made for a fork of fontkit 1. Subsets of that fork lose
+ * outlines. Subsets of fontkit 2 are correct, but are bytes where pdf-lib reads a stream.
  */
 export async function subsettingFontkit(): Promise<Fontkit> {
   const fontkit = await loadFontkit();

@@ -13,8 +13,8 @@ export function printable(text: string): string {
 }
 
 /**
- * Text that is correct with glyphs simply in sequence: other scripts need shaping, and so do marks
- * that compose with no letter, even in these scripts.
+ * Text that is correct with glyphs simply in sequence. Other scripts need shaping, and so do marks that
+ * compose with no letter, even in these scripts.
  */
 const SET_PLAINLY = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]$/u;
 const MARK_OR_INVISIBLE = /^[\p{M}\p{Cc}\p{Cf}]$/u;

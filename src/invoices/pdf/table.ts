@@ -24,7 +24,7 @@ interface Labelled {
 
 const PADDING = 4;
 const GAP = 8;
-/** Points: a figure that must be smaller to fit its column has a line of its own. */
+/** Points. A figure that needs a smaller size to fit its column gets a separate line. */
 const MIN_FIGURE_POINTS = 6.5;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The logical structure of a tagged PDF (ISO 32000-1, 14.7 and 14.8): what is a heading, a paragraph or
- * a cell, in the order in which it is read. `pdf-lib` has the objects for it, but none of this.
+ * The logical structure of a tagged PDF (ISO 32000-1, 14.7 and 14.8): headings, paragraphs and cells,
+ * in reading order. `pdf-lib` has the objects for it, but builds no structure.
  */
 import type { PDFDocument, PDFOperator, PDFPage, PDFRef } from "pdf-lib";
 

@@ -66,7 +66,7 @@ export class Typesetter {
     document.registerFontkit(await subsettingFontkit());
     // Ligatures would make searched and copied text differ from the original.
     const options = { subset: true, features: { liga: false } };
-    // A subset's name begins with six letters of its own (ISO 32000-1, 9.6.4).
+    // The name of each subset begins with six different letters (ISO 32000-1, 9.6.4).
     const embed = (file: Uint8Array, customName: string) =>
       document.embedFont(file, { ...options, customName });
     const regular = await embed(files.regular, "AAAAAA+NotoSans-Regular");

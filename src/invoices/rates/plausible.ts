@@ -20,10 +20,11 @@ interface LookUp {
 }
 
 /**
- * Refuses an invoice whose rates are wrong by orders of magnitude: what was paid in a unit comes to
- * nothing, or the rate of a request is far from the stored one of its month, the last one before, the
- * one on the previous invoice, or, when none is stored, that of the price source. Stored rates were
- * held against each other when they were stored.
+ * Refuses an invoice whose rates are wrong by orders of magnitude. Either the payments in a unit come
+ * to nothing, or a rate of the request is far from a known rate. Known rates are the stored rate of the
+ * month, the last rate before it, and the rate on the previous invoice. When none is stored, the rate
+ * of the price source is the known one. Stored rates were compared with each other when they were
+ * stored.
  *
  * @param previous - the invoice that this one replaces
  * @throws ApiError 400 naming `CurrencyConversion`; 502 or 504 when the price source fails

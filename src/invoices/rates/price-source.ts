@@ -44,9 +44,9 @@ const answerSchema = (currency: Currency) =>
   });
 
 /**
- * The rate of a unit at the end of a month: the price at the first midnight (UTC) of the next one,
- * from an API of the form `GET {base}/coins/{id}/history?date=DD-MM-YYYY`, per smallest unit. Null
- * when the source is off or does not know the unit.
+ * The rate of a unit at the end of a month, per smallest unit: the price at the first midnight (UTC) of
+ * the next month. It comes from an API of the form `GET {base}/coins/{id}/history?date=DD-MM-YYYY`.
+ * Null when the source is off or does not know the unit.
  *
  * @param deadline - of the request, epoch milliseconds
  * @returns the rate as decimal text, and its source, as the invoice prints it

@@ -77,14 +77,14 @@ export interface GivenRates {
 }
 
 /**
- * The rate of each unit: that of the request, else the stored one, else that of the price source,
- * which is stored. No rate is guessed: an unknown one must be given by the caller.
+ * The rate of each unit: the rate of the request, else the stored rate, else the rate of the price
+ * source, which is then stored. No rate is guessed: the caller must give an unknown one.
  *
  * @param given - of the request
  * @param now - epoch milliseconds
  * @param deadline - of the request, epoch milliseconds
- * @throws ApiError 400 naming the units without a rate, or one whose rate at the price source is far
- *   from the last one before it; 502 or 504 when the price source fails
+ * @throws ApiError 400 naming the units without a rate, or a unit whose rate at the price source is far
+ *   from the last rate before it. 502 or 504 when the price source fails.
  */
 export async function ratesFor(
   env: PriceSourceEnv,

@@ -31,13 +31,17 @@ const GATHERED_MS = 50;
 const SWEPT_EVERY_MS = 60_000;
 
 /**
- * Sends what is due for the endpoints that messages name, in waves: claims deliveries, tries each once,
- * `MAX_CONCURRENT_FETCHES` concurrently, and records the outcomes with the claim of the next, until
- * there is nothing to claim. A wave that waits for a receiver is the last: what it has sent ends in the
- * background, and the rest goes back. Endpoints that are named twice are enqueued at once, for another
- * consumer; of one that has its whole share in flight, whoever frees some of it claims the next. If stopped
- * at any point, the claims expire and the sweep enqueues again, so a receiver may get an event twice, but
- * never misses one.
+ * Sends what is due for the endpoints that messages name, in waves. A wave claims deliveries, tries
+ * each delivery once, and records the outcomes together with the claims of the next wave. It sends
+ * `MAX_CONCURRENT_FETCHES` requests concurrently. The waves end when nothing is left to claim.
+ *
+ * A wave that waits for a receiver is the last one. Its open requests end in the background, and its
+ * unsent claims are released. An endpoint that is named twice is enqueued at once, for another
+ * consumer. When an endpoint has its whole share in flight, the consumer that frees a part of the share
+ * claims the next delivery.
+ *
+ * The run may stop at any point: the claims expire, and the sweep enqueues their endpoints again. A
+ * receiver may therefore get an event twice, but never misses one.
  *
  * @param inBackground - keeps the invocation alive for receivers that the batch does not wait for
  * @throws when the database fails; the messages must then be redelivered

@@ -26,10 +26,10 @@ interface PendingEvent {
 }
 
 /**
- * Fans out the events written since the last time: a delivery for each endpoint that may receive
- * it, and messages for the endpoints that got one. Any number may run concurrently, and each may
- * stop at any point: a delivery is written once, by its key, and the cursor only moves forward,
- * after the deliveries are written. The sweep replaces messages that were not sent.
+ * Fans out the events written since the last run. Each endpoint that may receive an event gets a
+ * delivery, and each endpoint with new deliveries gets messages. Any number of runs may overlap, and
+ * each may stop at any point. The key of a delivery prevents a second one. The cursor moves only
+ * forward, after the deliveries are written. The sweep replaces messages that were not sent.
  *
  * @param requestId - passed on in the messages
  */

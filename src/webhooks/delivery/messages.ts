@@ -32,8 +32,9 @@ export async function askFor(
 }
 
 /**
- * An endpoint as many times as it must be enqueued for so many of its deliveries: twice where they are
- * more than one consumer claims, since two have its whole share in flight.
+ * An endpoint, once for each message that its deliveries need. A second message is needed when one
+ * consumer does not claim all of the deliveries. Two consumers have the endpoint's whole
+ * share in flight.
  */
 export function timesFor(endpointId: string, deliveries: number): string[] {
   return Array(Math.min(Math.ceil(deliveries / CLAIMED_PER_ENDPOINT), 2)).fill(endpointId);

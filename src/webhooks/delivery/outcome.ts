@@ -54,8 +54,8 @@ export interface Later {
 
 /**
  * Records the outcomes of claimed deliveries, and the health of their endpoints, in one batch. An
- * outcome applies only while its claim's attempt is the newest and still open, so a late or
- * repeated one changes nothing, and no failure is counted twice.
+ * outcome applies only while its claim's attempt is the newest one and still open. A late or repeated
+ * outcome therefore changes nothing, and no failure is counted twice.
  *
  * @param now - epoch milliseconds
  * @returns which endpoints have deliveries that may be claimed now, and when they will have others

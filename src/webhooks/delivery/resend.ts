@@ -50,10 +50,10 @@ export async function testEndpoint(c: AppContext, webhookId: string, now: number
 }
 
 /**
- * Resends finished deliveries, under the same ids and with all attempts: the named one, or up to a
- * thousand of a time span, oldest first. A repeated call continues with the next that failed or
- * were cancelled; resent successes stay the oldest, so a longer log of successes needs smaller
- * spans, by `since` and `until`.
+ * Resends finished deliveries under the same ids, with the full number of attempts. These are the named
+ * delivery, or up to a thousand deliveries of a time span, oldest first. A repeated call continues with
+ * the next deliveries that failed or were cancelled. Resent successes stay the oldest, so a longer log
+ * of successes needs smaller spans, by `since` and `until`.
  *
  * @param now - epoch milliseconds
  * @throws ApiError 403; 404 for an unknown webhook or delivery; 409 when the webhook is not active

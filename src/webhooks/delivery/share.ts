@@ -12,13 +12,13 @@ const MAX_UNDER_WAY = 2 * CLAIMED_PER_ENDPOINT;
 export const MAX_TIMEOUTS = 3;
 
 /**
- * SQL of the deliveries that may be claimed now: `endpoint_id`, `event_id`, and `turn`, which counts
- * those of each endpoint from 1, the longest due first.
+ * SQL of the deliveries that may be claimed now: `endpoint_id`, `event_id` and `turn`. The turn counts
+ * the deliveries of each endpoint from 1, the longest due first.
  *
- * Of each endpoint only the `MAX_UNDER_WAY` longest due deliveries are read, those in flight among
- * them: so no endpoint has more in flight, and a long backlog costs no more reads than a short one.
- * An endpoint that backs off has none until its pause ends, and then one at a time until one is
- * answered.
+ * Of each endpoint only the `MAX_UNDER_WAY` longest due deliveries are read, including those in flight.
+ * So no endpoint has more in flight, and a long backlog costs no more reads than a short one. An
+ * endpoint that backs off has no turn until its pause ends. Then it has one delivery at a time until a
+ * receiver answers.
  *
  * @param which - a condition on endpoint `e`
  * @param now - epoch milliseconds

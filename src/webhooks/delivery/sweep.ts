@@ -15,9 +15,10 @@ const ASKED_MS = 5 * 60_000;
 const GRACE_MS = 30_000;
 
 /**
- * Does what was left undone: fans out events whose wake-up was lost, enqueues endpoints with due,
- * unclaimed deliveries (a retry, a lost message, a dead consumer), and cancels open deliveries of
- * disabled endpoints. Runs each minute; skipped, repeated or overlapping runs do no harm.
+ * Completes the work of runs that did not finish. It fans out events whose wake-up was lost, and
+ * cancels open deliveries of disabled endpoints. It also enqueues endpoints with due, unclaimed
+ * deliveries (a retry, a lost message, a dead consumer). Runs each minute; skipped, repeated or
+ * overlapping runs do no harm.
  */
 export async function sweep(env: Env, requestId: string): Promise<void> {
   try {
@@ -32,8 +33,8 @@ export async function sweep(env: Env, requestId: string): Promise<void> {
 }
 
 /**
- * Enqueues endpoints with due, unclaimed deliveries, each once until a consumer has taken the
- * message, which may still be in the queue, or `ASKED_MS` have passed.
+ * Enqueues endpoints with due, unclaimed deliveries. An endpoint is enqueued again only after a
+ * consumer has taken its message, or after `ASKED_MS`, since the message may still be in the queue.
  */
 async function askForOverdue(env: Env, core: Database, requestId: string): Promise<void> {
   const now = Date.now();

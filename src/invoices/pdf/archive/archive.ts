@@ -1,7 +1,7 @@
 /**
- * What PDF/A-3b (ISO 19005-3) asks of a document besides embedded fonts and an identifier: metadata that
- * say so, and the colour space of its colours. And what Factur-X 1.07 and ZUGFeRD 2.3 ask of one with an
- * invoice in it: an extension schema, and which file it is. docs/invoices.md says what is checked.
+ * What PDF/A-3b (ISO 19005-3) requires besides embedded fonts and an identifier: metadata that declare
+ * the format, and the color space. Factur-X 1.07 and ZUGFeRD 2.3 also require an extension schema, and
+ * the name of the embedded invoice. docs/invoices.md lists what is checked.
  */
 import type { PDFDocument } from "pdf-lib";
 import { loadPdfLib } from "../../../packages.ts";
