@@ -10,7 +10,7 @@ import { type Fault, findFaults, type Rule } from "./language-rules.ts";
 
 /** Places that each rule still has. These numbers may only go down: lower them with each repair. */
 const ALLOWED: Record<Rule, number> = {
-  "long sentence": 590,
+  "long sentence": 529,
   "retired name": 214,
   bound: 0,
   "outside document": 0,
@@ -44,7 +44,7 @@ else
     const places = faults.filter((fault) => fault.rule === rule);
     const count = `${rule}: ${places.length} places, ${allowed} allowed`;
     if (places.length < allowed)
-      console.log(`${count}; lower the number in ${import.meta.filename}`);
+      console.log(`${count}; lower the number in tools/lint/check-language.ts`);
     if (places.length <= allowed) continue;
     process.exitCode = 1;
     console.error(`${count}. List yours with: node tools/lint/check-language.ts FILE`);
