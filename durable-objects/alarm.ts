@@ -1,6 +1,6 @@
 /**
- * Makes an object run by a time at the latest: the alarm is moved earlier, never later, so the end
- * of a run keeps the alarm of a wake-up during it.
+ * Makes an object run by a time at the latest. The alarm is moved earlier, never later, so the end of a
+ * run keeps the alarm of a wake-up during the run.
  *
  * @param at - epoch milliseconds
  */

@@ -60,9 +60,9 @@ interface Next {
 }
 
 /**
- * The one place where a managed wallet's key is opened and its outputs are spent. The platform runs
- * one alarm of an object at a time; if two objects ever run, the version of the wallet's row lets only
- * one store a transaction, and nothing is sent that is not stored.
+ * The one place where a managed wallet's key is opened and its outputs are spent. The platform runs one
+ * alarm of an object at a time. If two objects ever run, the version of the wallet's row lets only one
+ * of them store a transaction. Nothing is sent that is not stored.
  */
 export class HotWallet extends DurableObject<Env> {
   #view: OutputView | null = null;

@@ -43,8 +43,8 @@ const KEY = "payment";
 
 /**
  * One on-chain authorization, and so at most one transfer. The table of
- * `src/x402/settle/payment-state.ts` defines the transitions; this stores the payment's state
- * before any external call, sets the alarm, and carries out what the table says.
+ * `src/x402/settle/payment-state.ts` defines the transitions. This object stores the payment's state
+ * before any external call, sets the alarm, and performs what the table says.
  */
 export class PaymentPayload extends DurableObject<Env> {
   #running: Promise<SettleAnswer | null> | null = null;

@@ -30,8 +30,8 @@ type SourceJob = Extract<RegistryJob, { sourceId: string }>;
 
 /**
  * Does one job of the registry: follows a source, checks its agents, or keeps the search index of a
- * network. The platform runs one alarm of an object at a time, so there is one run at a time; if
- * two objects ever run, the versions of the rows let only one write.
+ * network. The platform runs one alarm of an object at a time, so there is one run at a time. If two
+ * objects ever run, the versions of the rows let only one of them write.
  */
 export class RegistryCursor extends DurableObject<Env> {
   /** Requests a run and returns immediately, so that a slow source delays nobody. */

@@ -23,7 +23,7 @@ import { runAlarm } from "./alarm.ts";
 
 /** How long one alarm works before it yields and sets the next. */
 const WORK_MS = 20_000;
-/** How long a tip that somebody else has read is good enough. */
+/** How long a tip that another reader has read is good enough. */
 const TIP_MS = 2_000;
 /**
  * Extra time for the database: enough for the calls of a last batch, even if each takes almost its
@@ -32,9 +32,9 @@ const TIP_MS = 2_000;
 const DATABASE_MS = 60_000;
 
 /**
- * Follows one payment source: whenever it is asked to, and of itself in between, as often as the budget has
- * calls for that. The platform runs one alarm of an object at a time, so there is one pass at a time; if two
- * objects ever run, the cursor's version lets only one write.
+ * Follows one payment source: on request, and in between as often as the budget has calls for it. The
+ * platform runs one alarm of an object at a time, so there is one pass at a time. If two objects ever
+ * run, the cursor's version lets only one of them write.
  */
 export class SourceCursor extends DurableObject<Env> {
   #tip: { block: Block; at: number } | null = null;
@@ -63,7 +63,7 @@ export class SourceCursor extends DurableObject<Env> {
       storage,
       () => this.#pass(sourceId, requestId, isAsked ? "sync" : "idle"),
       async (error) => {
-        // Nobody has asked: the cron does, and has calls of its own.
+        // This pass was not requested. The cron requests one, and has separate calls.
         if (!isAsked && error instanceof NoCallsLeft) return null;
         return reportFailure(error, {
           requestId,

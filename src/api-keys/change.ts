@@ -12,8 +12,8 @@ import { requireWallets } from "./wallet-limit.ts";
  * cache keys for eight.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 404 for an unknown key or wallet; 409 when no active Admin would be left, or when more credits are used than
- *   the new limit
+ * @throws ApiError 404 for an unknown key or wallet. 409 when no active Admin would be left, or when the
+ *   key has used more credits than the new limit.
  */
 export async function updateKey(
   c: AppContext,

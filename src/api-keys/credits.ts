@@ -31,8 +31,8 @@ export function charge(
 /**
  * Refunds a charge, for the batch that records the failure.
  *
- * @param onlyIf - an SQL condition that holds once, such as that the failed row is still flagged
- *   as charged; put this before the statement that clears the flag
+ * @param onlyIf - an SQL condition that is true once, such as that the failed row still has its
+ *   charge flag. Put the refund before the statement that clears the flag.
  */
 export function refund(
   caller: Caller,

@@ -16,8 +16,8 @@ const CACHED_KEYS = 10_000;
 const cache = new Map<string, { caller: Caller; until: number }>();
 
 /**
- * Finds the active key of a token: that of the environment, or one of the table, read from the
- * primary and cached in this isolate for eight seconds.
+ * Finds the active key of a token: the key of the environment, or a key of the table. The table is read
+ * from the primary, and this isolate caches the key for eight seconds.
  *
  * @throws Error when `ADMIN_KEY` is set but too short
  */

@@ -50,9 +50,9 @@ export function inboxList(
 }
 
 /**
- * Registrations whose status changed since a point, with the paging of `registry/diff.ts`: the cursor
- * item is returned again, an unknown cursor is compared by its text, and one that stands before the point
- * does not count.
+ * Registrations whose status changed since a point, with the paging of `registry/diff.ts`. The cursor
+ * item is returned again, and an unknown cursor is compared by its text. A cursor before the point does
+ * not count.
  *
  * @param after - epoch milliseconds
  */

@@ -28,7 +28,7 @@ export const NOTHING_PUBLISHED = `linked_email = NULL, encryption_public_key = N
 
 /**
  * Applies a run of minting transactions to inbox registrations, for the batch that moves the cursor
- * past them. Applying a transaction again changes nothing: a token is minted once and burned once,
+ * past them. Applying a transaction again changes nothing. A token is minted once and burned once,
  * since its name is derived from an output that can be spent once.
  *
  * @param now - epoch milliseconds
@@ -85,9 +85,9 @@ export function writeInboxMints(
 }
 
 /**
- * Undoes the changes of blocks above a height, for a batch of the registry's rollback. A token
- * whose mint is gone stays as `Deregistered`, so that clients of the diff see it; one that was not
- * burned after all is verified anew.
+ * Undoes the changes of blocks above a height, for a batch of the registry's rollback. A token whose
+ * mint is gone stays as `Deregistered`, so that clients of the diff see it. A token whose burn is gone
+ * is verified again.
  *
  * @param now - epoch milliseconds
  */

@@ -4,13 +4,13 @@ import { StaleRecord } from "./cursor.ts";
 import type { Follower } from "./follower.ts";
 import { mergeRecent, type Position } from "./position.ts";
 
-/** Batches that lose a record to somebody else before the pass is left to its next alarm. */
+/** Batches that lose a record to another writer before the pass is left to its next alarm. */
 const ATTEMPTS = 5;
 
 /**
- * Applies as many of the transactions as fit one batch and the time until `deadline`, but one in any
- * case, commits them, and returns the others. A batch that loses a record to another writer is folded
- * anew from what was read: the chain is the same, and the provider is not asked again.
+ * Applies as many of the transactions as fit one batch and the time until `deadline`, but at least one.
+ * It commits them, and returns the others. When a batch loses a record to another writer, the same
+ * reads are folded again. The chain is the same, so the provider is not asked again.
  *
  * @param deadline - epoch milliseconds
  * @throws ProviderError, ProviderBehind, StaleCursor, StaleRecord, DatabaseUnavailable

@@ -3,10 +3,12 @@ import { type Database, type Statement, statement } from "../db/client.ts";
 
 /*
  * The tip from which `confirmations` are counted: one per network, whichever source saw it. Sources
- * may ask different providers, some of which are behind, so it is the highest tip that any of them
- * saw. After a rollback the chain may be shorter for a while: the pass that detects it, by another
+ * may ask different providers, and some providers are behind. The tip is therefore the highest one
+ * that any source saw.
+ *
+ * After a rollback the chain may be shorter for a while. The pass that detects the rollback, by another
  * block hash at a known height, resets the tip. A rollback that affected none of our transactions is
- * not detected, and the old tip counts until the chain has grown past it.
+ * not detected. The old tip then counts until the chain has grown past it.
  */
 
 /** The network's tip; null before the first. */

@@ -74,8 +74,9 @@ export async function requireSameChain(provider: BlockProvider, tip: Block): Pro
 }
 
 /**
- * Binds a run of transactions to the chain: the block of the last of them is of the tip's chain, and so are all
- * before it. A node that is late shows a transaction where it was before a rollback.
+ * Binds a run of transactions to the chain. The block of the last transaction is of the tip's chain,
+ * and so are all blocks before it. A node that is late shows a transaction where it was before a
+ * rollback.
  *
  * @throws ProviderBehind when it is not
  */
@@ -118,8 +119,8 @@ export function writeCheckpoint(
 }
 
 /**
- * Forgets the blocks above the newest checkpoint that stands, which the chain no longer has, and
- * remembers the one that a rollback left standing above it.
+ * Deletes the blocks above the newest valid checkpoint, which the chain no longer has. Stores the block
+ * above that checkpoint which a rollback left valid.
  */
 export function resetCheckpoints(
   sourceId: string,

@@ -114,9 +114,9 @@ export async function holdLease(
 }
 
 /**
- * The pass is complete. These columns do not move the version, so they cannot make a batch of
- * another pass stale; but where the cursor was moved meanwhile, the pass is not complete. As long
- * as the tip's hash stays what it is, no further transaction can have its confirmations.
+ * The pass is complete. These columns do not move the version, so they cannot make a batch of another
+ * pass stale. When the cursor was moved meanwhile, the pass is not complete. As long as the tip's hash
+ * is the same, no further transaction can have its confirmations.
  */
 export async function finish(
   db: Database,

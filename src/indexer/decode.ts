@@ -28,9 +28,9 @@ export function decodeSent(sourceId: string, txHash: string, cbor: string): Chai
 }
 
 /**
- * As `decodeSent`, but what such a transaction spends and makes is taken out of its readable parts and out
- * of the provider's list, so that it can be followed. Of what is in the bytes alone and cannot be read, the
- * redeemers have no constructor, and nobody has signed.
+ * As `decodeSent`, but an unreadable transaction keeps its inputs and outputs, so that it can be
+ * followed. They come from its readable parts and from the provider's list. Redeemers that only the
+ * unreadable bytes contain have no constructor, and the transaction has no signers.
  *
  * @param cbor - hex
  * @throws ProviderError, also when it is another transaction

@@ -19,9 +19,10 @@ export interface PassContext {
 }
 
 /**
- * What follows an address or a policy on the chain, through the functions of this room: `runPass`
- * calls these in turn. `Listed` is a transaction as it is listed, `Read` one that was read,
- * `Changes` what a run of them does to records, folded in memory until it is written.
+ * What follows an address or a policy on the chain, through the functions of this folder. `runPass`
+ * calls its functions in turn. `Listed` is a transaction as it is listed, and `Read` a transaction that
+ * was read. `Changes` are the changes of records by a run of transactions, folded in memory until they
+ * are written.
  */
 export interface Follower<P extends Position, Listed, Read, Changes> extends PassContext {
   tables: FollowerTables;

@@ -28,9 +28,9 @@ export interface Fork<P extends Position> {
 const MAX_COMPARED = 500;
 
 /**
- * Finds how far above a checkpoint the chain is still the one that was applied: up to the block in
- * which what is listed first differs from what was applied. A block is undone as a whole: one that
- * holds other transactions, or at another time, is another block.
+ * Finds how far above a checkpoint the chain is still the one that was applied. The search ends at the
+ * block whose listed transactions differ from the applied ones. A block is undone as a whole: a block
+ * with other transactions, or at another time, is another block.
  *
  * @param checkpoint - the newest that stands; null when none does
  * @param applied - what was applied above it, as far as is known, in chain order. What is listed and
@@ -64,8 +64,8 @@ export async function findFork<P extends Position>(
 }
 
 /**
- * What is known to have been applied above a height, in chain order: what changed our records, and
- * the last transactions that were read, whether they did or not.
+ * What is known to have been applied above a height, in chain order. These are the transactions that
+ * changed our records, and the last transactions that were read.
  */
 export function appliedAbove(
   height: number,

@@ -12,10 +12,10 @@ export interface Page<Listed> {
 }
 
 /**
- * Lists the transactions after the cursor. The listing begins at the first of `recent` and is
- * compared with them: a transaction that the provider did not list in time is found, and everything
- * after it is done again (which changes nothing where nothing was missed). At least the next hundred
- * are in it, if there are so many.
+ * Lists the transactions after the cursor. The listing begins at the first of `recent` and is compared
+ * with them. It thus finds a transaction that the provider listed late, and everything after this
+ * transaction is applied again, which changes nothing where nothing was missed. The listing has at
+ * least the next hundred transactions, if there are so many.
  *
  * @param recent - see `Cursor`
  * @param pages - from the first of `recent` on; read no further than needed

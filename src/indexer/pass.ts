@@ -8,9 +8,9 @@ import { readInOrder } from "./read.ts";
 import { undoRolledBack } from "./undo.ts";
 
 /**
- * One pass: what was rolled back is undone, then the new transactions are applied in order, one batch
- * after another, until there are none or `deadline` passes. Safe to stop anywhere and to run
- * again: a batch either moved the cursor with all it wrote, or did nothing.
+ * Runs one pass. It undoes what was rolled back, then applies the new transactions in order, one batch
+ * after another, until none are left or `deadline` passes. A pass may stop anywhere and run again: a
+ * batch either moved the cursor with all it wrote, or did nothing.
  *
  * @param deadline - epoch milliseconds after which no further batch is begun, and the one under way
  *   takes in no more

@@ -20,9 +20,9 @@ export function isAfter(position: Position, other: Position | null): boolean {
 }
 
 /**
- * What the next listing is compared with: all that was done in the last blocks up to the last of
- * `done`, in chain order, and the one before them. What stands after that one was done before a
- * transaction that was listed late: it is left out, so that it is done again.
+ * What the next listing is compared with. These are all transactions done in the last blocks up to the
+ * last of `done`, in chain order, and the one before them. A transaction after that one was done before
+ * a transaction that was listed late. It is left out, so that it is done again.
  */
 export function mergeRecent<P extends Position>(recent: P[], done: P[]): P[] {
   const last = done.at(-1);

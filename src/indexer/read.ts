@@ -3,9 +3,9 @@ import type { Follower } from "./follower.ts";
 import { isAfter, type Position } from "./position.ts";
 
 /**
- * Reads transactions in order, as far as they have their confirmations: the first few in any case,
- * and then as many as there is time for. When one cannot be read, those before it are returned, so
- * that work done is kept; if it is the first, its error is thrown.
+ * Reads transactions in order, as far as they have their confirmations. The first few are read in any
+ * case, and then as many as there is time for. When a transaction cannot be read, the ones before it
+ * are returned, so that work done is kept. If it is the first, its error is thrown.
  *
  * @param until - epoch milliseconds after which no further transactions are begun
  * @throws ProviderError when they are not listed in chain order

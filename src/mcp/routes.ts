@@ -12,7 +12,7 @@ const PATH = "/mcp";
 const DEADLINE_MS = 25_000;
 
 /**
- * A server of the Model Context Protocol (streamable HTTP, stateless) for agents that buy: each message
+ * A server of the Model Context Protocol (streamable HTTP, stateless) for agents that buy. Each message
  * is a POST, answered as JSON; there are no sessions and no streams. An API key is the bearer token.
  *
  * @param dispatch - answers requests to the API that tools make

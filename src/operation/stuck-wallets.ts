@@ -4,11 +4,14 @@ import type { Env } from "../env.ts";
 
 /** A task that nobody has tried for so long is not being done: the cron wakes wallets each minute. */
 const OVERDUE_MS = 90_000;
-/** So many failed tries mean that a task will not do by itself. */
+/** A task with this many failed tries does not recover without help. */
 const MANY_FAILURES = 2;
 /** Longer than the longest pause between two tries, so that what failed is found between them. */
 const PAUSED_MS = 6 * 60_000;
-/** What holds up a whole wallet for so long does not pass by itself, as a full line or an epoch's end do. */
+/**
+ * A wallet that is blocked for this long does not recover without help. A full line or the end of an
+ * epoch passes sooner.
+ */
 const HELD_MS = 5 * 60_000;
 /** Rows that are looked at, of each table and network. */
 const MAX_ROWS = 10_000;
@@ -31,9 +34,9 @@ const IS_AT_WORK = `EXISTS (SELECT 1 FROM wallet_transaction AS stored
   WHERE stored.network = ?1 AND stored.wallet_vkey = vkey AND stored.created_at > ?2)`;
 
 /**
- * Wallets with tasks that failed more than once, that lack funds for a purchase, that nobody tries, or that
- * something has held up for long: transfers, registrations, and the locks and steps of escrows. What waits
- * for the provider or for the chain is not counted.
+ * Wallets with tasks that failed more than once, that lack funds for a purchase, that nobody tries, or
+ * that have waited for long. The tasks are transfers, registrations, and the locks and steps of
+ * escrows. Tasks that wait for the provider or the chain are not counted.
  *
  * @param deadline - epoch milliseconds, as `now`
  * @throws DatabaseUnavailable

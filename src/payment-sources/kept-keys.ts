@@ -7,9 +7,9 @@ import { destroyMnemonics, type KeptWallet, keptWallets } from "../wallets/manag
 import { vkeysOfOpen } from "../wallets/spending/stored/transactions.ts";
 
 /**
- * Destroys the mnemonics of removed wallets that nothing can need any more: each of their transactions
- * is final, and no payment or purchase that is not finished names them. With the last wallet of a removed
- * source goes the provider key, by which transactions are followed until then.
+ * Destroys the mnemonics of removed wallets that nothing can need any more. Each of their transactions
+ * is final, and no unfinished payment or purchase names them. The last wallet of a removed source takes
+ * the provider key with it, since transactions are followed with that key until then.
  *
  * @param deadline - epoch milliseconds
  */

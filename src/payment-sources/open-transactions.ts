@@ -19,9 +19,9 @@ export async function refuseUnfinished(ledger: Database, of: RecordsOfWallets): 
 }
 
 /**
- * Refuses to remove wallets whose keys are still needed: those with a transaction that was sent and
- * is not settled yet, as the `…Initiated` state of a payment, purchase or registration says, or `Sent`
- * of a transfer.
+ * Refuses to remove wallets whose keys are still needed, because a transaction was sent and is not
+ * settled yet. The state `…Initiated` of a payment, purchase or registration shows this, or `Sent` of a
+ * transfer.
  *
  * @throws ApiError 409 naming the wallets
  */

@@ -138,7 +138,7 @@ async function updateSettings(
   );
 }
 
-/** Whether a setting is changed, and to what: null is a value of its own. */
+/** Whether a setting is changed, and to what: null is also a value. */
 function changeOf(setting: boolean | null | undefined): [isChanged: number, to: number | null] {
   return [Number(setting !== undefined), setting == null ? null : Number(setting)];
 }

@@ -63,12 +63,12 @@ export async function walletAssets(
 }
 
 /**
- * An agent in its token's own words: from a registry source that was just read, else from the provider
- * of a payment source with its policy.
+ * An agent as its token describes it. The description comes from a registry source that was just read,
+ * else from the provider of a payment source with its policy.
  *
  * @param now - epoch milliseconds
- * @throws ApiError 404 when its policy is not followed, nobody holds the token, or its metadata cannot
- *   be read; ProviderError
+ * @throws ApiError 404 when its policy is not followed, the token has no owner, or its metadata cannot be
+ *   read. ProviderError.
  */
 export async function agentAsset(
   c: AppContext,

@@ -6,8 +6,8 @@ import type { AppContext } from "../http/context.ts";
 import { readSession } from "../http/session.ts";
 
 /**
- * Runs the query of a metered call: for a key with a limit in one batch with its charge, on the
- * primary; for any other on a replica.
+ * Runs the query of a metered call. For a key with a limit, query and charge are one batch on the
+ * primary. For any other key a replica answers.
  *
  * @returns the rows, and the session they came from
  * @throws ApiError 402 when the key has no credits left: nothing was read

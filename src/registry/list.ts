@@ -11,8 +11,8 @@ export type ListBody = z.output<typeof listBody>;
  * One page of a list, newest first by id, after `cursorId`. Only the filters that were sent are in
  * the statement. Without a status filter only agents that are online are listed.
  *
- * The index has the entries of one status in the order of a page, but not those of several: a page is
- * read per status, and the first of all of them are taken. So no page reads all entries.
+ * The index has the entries of one status in the order of a page, but not the entries of several. A
+ * page is read per status, and the first of all of them are taken. So no page reads all entries.
  *
  * @param among - ids of the entries that count; all of them when omitted
  */

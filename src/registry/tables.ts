@@ -112,9 +112,9 @@ export const registryEntry = sqliteTable(
 );
 
 /**
- * When an agent is checked, and how often it answered. Written by every check, so it is narrow and
- * has no index: which agents are due is found by reading it all, which costs a thousandth of
- * writing an index entry for each. Ledger.
+ * When an agent is checked, and how often it answered. Every check writes this table, so it is narrow
+ * and has no index. A read of the whole table finds the agents that are due, and costs a thousandth of
+ * an index entry for each write. Ledger.
  */
 export const registryHealth = sqliteTable(
   "registry_health",

@@ -56,8 +56,9 @@ export async function budgetOf(env: BudgetEnv, network: Network, apiKey: string)
 }
 
 /**
- * The provider with which a wallet works: what follows and sends its transactions under way is leased
- * as sync is, and transactions go to further places when the provider does not take them.
+ * The provider with which a wallet works. Calls that follow and send its pending transactions have
+ * leases like those of the sync. A transaction goes to further places when the provider does not accept
+ * it.
  *
  * @param use - for what it builds; with a deadline, for everything
  */

@@ -13,14 +13,14 @@ export const drives = described(
   "all",
 );
 
-/** Whether sellers' funds are withdrawn by themselves at a payment source. */
+/** Whether the service withdraws sellers' funds at a payment source without a request. */
 export const autoWithdrawPayments = described(
   z.boolean().nullable(),
   "Whether sellers' wallets withdraw what is paid once they may; null: as the deployment's `AUTO_WITHDRAW_PAYMENTS` says.",
   null,
 );
 
-/** Whether buyers' refunds are collected by themselves at a payment source. */
+/** Whether the service collects buyers' refunds at a payment source without a request. */
 export const autoWithdrawRefunds = described(
   z.boolean().nullable(),
   "Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says.",

@@ -23,7 +23,7 @@ export const paymentSource = sqliteTable(
     rpcProviderApiKey: text("rpc_provider_api_key").notNull(),
     /** The default is that of sources from before there was a choice. */
     drives: text("drives", { enum: DRIVES }).notNull().default("nothing"),
-    /** Whether withdrawals come by themselves; null: as `AUTO_WITHDRAW_PAYMENTS` says. */
+    /** Whether withdrawals run without a request; null: as `AUTO_WITHDRAW_PAYMENTS` says. */
     autoWithdrawPayments: integer("auto_withdraw_payments", { mode: "boolean" }),
     /** Whether refunds do; null: as `AUTO_WITHDRAW_REFUNDS` says. */
     autoWithdrawRefunds: integer("auto_withdraw_refunds", { mode: "boolean" }),

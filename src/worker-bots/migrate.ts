@@ -50,9 +50,9 @@ async function checkVersions(database: Database, body: MigrateBody): Promise<voi
 }
 
 /**
- * Takes the lock and records who asked for what. The lease is the request's own deadline, since
- * nothing is sent to the database after it; a batch still in flight then aborts when another
- * migration has the lock.
+ * Takes the lock and records the request and its caller. The lease is the request's own deadline, since
+ * nothing is sent to the database after it. A batch still in flight then aborts when another migration
+ * has the lock.
  */
 async function begin(
   c: AppContext,

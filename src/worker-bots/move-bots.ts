@@ -112,9 +112,9 @@ async function recordRefusal(
 }
 
 /**
- * Commits a batch that writes the audit rows of some places, whose ids are its operation key. They
- * belong to this migration, made by one request: if they already exist, this batch was sent twice,
- * or a copy of a larger one arrived late. The existing rows then give the outcomes.
+ * Commits a batch that writes the audit rows of some places, whose ids are its operation key. The rows
+ * belong to this migration, made by one request. If they already exist, this batch was sent twice, or a
+ * copy of a larger batch arrived late. The existing rows then give the outcomes.
  *
  * @returns the bots in those places that were not moved
  * @throws ApiError 409 when another migration has taken the lock, 422 when the version is gone

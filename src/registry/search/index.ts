@@ -12,8 +12,8 @@ const MAX_TEXT = 400_000;
 const DATABASE_MS = 30_000;
 
 /**
- * Brings the search index of a network up to date: it follows the change stamps of the ledger, as
- * any client of the diff does, so an empty index is filled by itself.
+ * Updates the search index of a network. It follows the change stamps, as any client of the diff does,
+ * so an empty index fills without further work.
  *
  * @param deadline - epoch milliseconds after which no further batch is begun
  * @returns whether there is more to do

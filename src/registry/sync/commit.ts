@@ -8,9 +8,9 @@ import type { EntryChanges } from "./changes.ts";
 import { type MintPosition, REGISTRY_TABLES, type RegistryCursor } from "./cursor.ts";
 
 /**
- * A batch is full once its states have this many characters. A statement's parameter may have
- * two million bytes; an entry's states and documents in it take up to six for each character here,
- * and a transaction that is not split may add a quarter of a million.
+ * A batch is full once its states have this many characters. A statement's parameter may have two
+ * million bytes. The states and documents of an entry take up to six bytes there for each character
+ * here. A transaction that is not split may add a quarter of a million.
  */
 export const MAX_TEXT = 200_000;
 

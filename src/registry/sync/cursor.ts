@@ -13,8 +13,8 @@ export interface FollowedSource {
 }
 
 /**
- * Where a mint or burn stands: block height, index in the block, hash, and its place among all the
- * redeemers of the policy as it was listed last, counted from 0.
+ * The position of a mint or burn: block height, index in the block, hash, and redeemer index. The
+ * redeemer index counts from 0 among all the redeemers of the policy as they were listed last.
  */
 export type MintPosition = readonly [
   height: number,

@@ -9,7 +9,7 @@ import type { MintListener } from "./mint-listener.ts";
 const CHUNK = 100;
 /**
  * Undoes the newest steps above a height. An entry whose mint was rolled back stays as `Deregistered`,
- * so that clients of the diff see it; if the transaction is applied again, the entry is used again.
+ * so that clients of the diff see it. If the transaction is applied again, the entry is used again.
  */
 export async function undoSteps(
   db: Database,

@@ -3,7 +3,7 @@ import { type Database, db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
 
-/** What an object of the registry is asked to do; each job has an object of its own. */
+/** The job of an object of the registry; each job has a separate object. */
 export type RegistryJob =
   | { kind: "sync" | "health"; network: Network; sourceId: string }
   | { kind: "search"; network: Network };

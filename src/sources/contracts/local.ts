@@ -22,8 +22,9 @@ export interface DevelopmentEnv {
 const NEVER_WITH_MAINNET = ["LOOPBACK_ORIGINS", "CONTRACT_TEMPLATES", "CHAIN_CLOCK"] as const;
 
 /**
- * Keeps development and real money apart: no contract or policy of the local chain without the variable
- * `LOOPBACK_ORIGINS`, no Mainnet source with it, with `CONTRACT_TEMPLATES` or with `CHAIN_CLOCK`.
+ * Keeps development and real money apart. No contract or policy of the local chain is allowed without
+ * the variable `LOOPBACK_ORIGINS`. No Mainnet source is allowed with it, with `CONTRACT_TEMPLATES` or
+ * with `CHAIN_CLOCK`.
  *
  * @param scriptHash - payment credential of the contract's address, or policy id, hex; omitted
  *   while neither is known

@@ -7,8 +7,8 @@ import { derivedScript } from "./derive.ts";
 import type { DevelopmentEnv } from "./local.ts";
 
 /**
- * The script of a source's contract, as the chain shows it once it was used there, else derived from the
- * source's parameters as for a new source.
+ * The script of a source's contract. The chain shows the script once it was used there. Before that,
+ * the script is derived from the source's parameters as for a new source.
  *
  * @returns the hash and the script as witnesses carry it, both hex; null when neither gives it
  * @throws ProviderError

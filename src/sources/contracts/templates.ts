@@ -58,8 +58,8 @@ export function templatesOf(
 }
 
 /**
- * Whether a policy is the one that agents of a contract are minted under today: that of the default
- * deployment, or in development one of the local chain.
+ * Whether agents of a contract are minted under a policy today. This is the policy of the default
+ * deployment, or in development a policy of the local chain.
  *
  * @param policyId - hex
  * @throws Error when the variable `CONTRACT_TEMPLATES` is malformed
