@@ -46,8 +46,8 @@ export async function recordOutcome(
     if (!violates(error, "x402_payment_attempt.version")) throw error;
     const own = await standingOf(core, order.attemptId);
     if (own?.version !== version + 1) throw error;
-    // The object repeats an outcome until D1 is known to have it, so the next is this one; or it is
-    // one that the wallet wrote without learning that it had, before a re-org led to this.
+    // The object repeats an outcome until D1 is known to have it, so the stored outcome may be this one.
+    // Otherwise the wallet wrote it without learning so, before a reorg led to the present outcome.
     const { success, transaction } = outcome;
     const isThis = success ? own.settledIn === transaction : own.status === "Failed";
     if (!isThis) await recordOutcome(core, order, outcome, version + 1, now);

@@ -1,8 +1,8 @@
 import { isoText } from "../../db/clock.ts";
 
 /*
- * An attempt's record is written by D1, so that lists and events show the same: an event's is read
- * by the batch that makes the change it tells of.
+ * D1 renders the record of an attempt, so that lists and events show the same. The batch that writes a
+ * change also reads the record for its event.
  */
 
 /** How attempts and settlements are joined; a replay shows the settlement that it repeats. */

@@ -106,8 +106,8 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.outp
 }
 
 /**
- * Identifies the authorization itself, however its payload is written: the token contract uses an
- * EIP-3009 nonce once per payer, Permit2 once per owner whatever the token.
+ * Identifies the authorization itself, however its payload is written. The token contract uses an
+ * EIP-3009 nonce once per payer. Permit2 uses a nonce once per owner, whatever the token.
  *
  * @param asset - the token's address
  */

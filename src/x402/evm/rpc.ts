@@ -179,8 +179,8 @@ function withoutJson({ status }: Reply): RpcUnavailable {
 }
 
 /**
- * The outcomes of a batch, in the order of its calls; null when the answer leaves out a call, as the
- * answers of a node do that refuses batches.
+ * The outcomes of a batch, in the order of its calls. Null when the answer leaves out a call, as the
+ * answers of a node that refuses batches do.
  *
  * @throws RpcUnavailable when the answer says nothing about batches
  */

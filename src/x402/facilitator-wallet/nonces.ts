@@ -14,9 +14,9 @@ export function isStuck({ sinceBlock, sinceTime }: Signed, { block, time }: Chai
 }
 
 /**
- * The chain as far as the stored state explains it. A count more than `MAX_UNCONFIRMED` beyond what
- * the wallet has used or holds is replaced by the stored one until `confirmCount`: the next
- * transaction uses the stored nonce, which shows which is right.
+ * The chain as far as the stored state explains it. A count more than `MAX_UNCONFIRMED` beyond the
+ * wallet's own nonces is replaced by the stored count until `confirmCount`. The next transaction uses
+ * the stored nonce, which shows which count is right.
  */
 export function explained(ledger: WalletStore, chain: ChainView): ChainView {
   const live = ledger.live();
@@ -36,10 +36,10 @@ export function confirmCount(ledger: WalletStore, { nonce }: ChainView): void {
   ledger.set("nonce_floor", String(Math.max(nonceFloor(ledger), nonce)));
 }
 
-/** The lowest nonce that no transaction of ours holds. */
+/** The lowest nonce that none of our transactions uses. */
 export function freeNonce(ledger: WalletStore, chain: ChainView): number {
   const held = ledger.heldNonces();
-  // With nothing of ours pending, what the node holds was sent by somebody else with the same key.
+  // When we have nothing pending, another program with the same key sent what the node has pending.
   const first = ledger.live().length === 0 ? chain.pendingNonce : chain.nonce;
   let nonce = Math.max(first, nonceFloor(ledger));
   while (held.has(nonce)) nonce++;

@@ -11,8 +11,8 @@ const { pad, toEventSelector, toHex } = await loadViem();
 
 /**
  * A job's outcome, read from the chain. `open`: none yet, and it may be tried again. `unclear`: the
- * node's answers are inconsistent, as while one lags. A failure's place is what decided it: a
- * transaction of its own, or the block that was read.
+ * node's answers are inconsistent, as while a node lags. A failure has the place that decided it: one
+ * of the job's transactions, or the block that was read.
  */
 export type Finding =
   | ({ state: "settled" } & MinedIn)
@@ -82,9 +82,9 @@ export async function judgeReceipt(
 }
 
 /**
- * Decides a job by its authorization alone, when none of its own transactions has a receipt: others
- * may submit it too, and then the payee has still been paid. If the token does not tell whether it
- * was used, it counts as unused.
+ * Decides a job by its authorization alone, when none of the job's transactions has a receipt. Others
+ * may submit the authorization too, and then the payee has still been paid. If the token does not show
+ * whether it was used, it counts as unused.
  *
  * @throws RpcUnavailable, RpcRefusal
  */

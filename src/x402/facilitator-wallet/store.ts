@@ -25,13 +25,14 @@ const OPEN = {
 const KEPT_MS = 7 * 24 * 60 * 60_000;
 
 /**
- * The stored state of one facilitator wallet: its jobs and the transactions signed for them. All
- * calls are synchronous, so what is written before an external call is durable before that call
- * leaves the object.
+ * The stored state of one facilitator wallet: its jobs and the transactions signed for them. All calls
+ * are synchronous, so a write before an external call is durable before that call leaves the object.
  *
- * Invariants: a nonce is held by live transactions (`signed`, `sent`, `refused`) of one job only; a
- * job's transaction stays stored from when it was sent to a node until the job is final; a job is
- * signed anew only after its transactions have lost their nonces.
+ * Invariants:
+ *
+ * - Live transactions (`signed`, `sent`, `refused`) with the same nonce belong to one job.
+ * - A job's transaction stays stored from when it was sent to a node until the job is final.
+ * - A job is signed again only after its transactions have lost their nonces.
  */
 export class WalletStore {
   readonly #sql: SqlStorage;

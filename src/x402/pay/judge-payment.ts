@@ -1,4 +1,4 @@
-/** What the chain says of a payment that somebody else settles. */
+/** The state on the chain of a payment that another facilitator settles. */
 import type { z } from "zod";
 import * as results from "../evm/results.ts";
 import { type Rpc, RpcRefusal, RpcUnavailable, readResult } from "../evm/rpc.ts";

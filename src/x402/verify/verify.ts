@@ -33,8 +33,8 @@ export type Verdict =
 const TIME_TO_SETTLE = 6n;
 
 /**
- * Verifies a payment in the order of the SDK's checks, so that both give the same reason: what was
- * signed, by whom, and whether the chain would accept it.
+ * Verifies a payment in the order of the SDK's checks, so that both give the same reason. It checks the
+ * signed terms, the signer, and whether the chain would accept the payment.
  *
  * @param now - epoch milliseconds
  * @throws RpcUnavailable when the chain cannot be asked, or the node is on another chain
