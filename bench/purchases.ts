@@ -36,9 +36,9 @@ interface Asked {
 }
 
 /**
- * Buys jobs of one agent with one wallet: one at a time, each when the one before it was handed to the node,
- * then a hundred at once, with a block whenever the wallet has handed over what it can. All is done a second
- * time by a service that counts D1 rows.
+ * Buys jobs of one agent with one wallet. First it buys one at a time, each when the lock before it was
+ * sent to the node. Then it buys a hundred at once, with a block whenever the wallet has sent all it
+ * can. A service that counts D1 rows repeats everything.
  */
 export async function benchPurchases(context: BenchContext): Promise<Row[]> {
   const { quick } = context;

@@ -3,8 +3,8 @@
  *
  *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [lists] [rows] [growth] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
  *
- * Without a part's name all of them run. Any answer that is not 2xx and any failed connection ends it
- * with exit code 1; a figure beyond its limit does so when all parts have run.
+ * Without a part's name all of them run. Any answer that is not 2xx and any failed connection ends the
+ * run with exit code 1. A figure beyond its limit has the same exit code once all parts have run.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";

@@ -47,9 +47,9 @@ interface StepCosts {
 }
 
 /**
- * Has a hundred escrows locked, then some results asked for one at a time, then those of all others at once,
- * with a block whenever the wallet has handed over what it can; and the same again by a script that an output
- * carries. All is done a second time by a service that counts D1 rows.
+ * Locks a hundred escrows, then requests some results one at a time, then the results of all others at
+ * once. A block follows whenever the wallet has sent all it can. The same follows with a script that an
+ * output carries. A service that counts D1 rows repeats everything.
  */
 export async function benchSteps(context: BenchContext): Promise<StepCosts> {
   const counted = { ...context, bundle: countedBundle(context.bundle, context.folder) };

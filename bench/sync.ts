@@ -34,8 +34,8 @@ export interface SyncFigures {
 }
 
 /**
- * Makes a chain of transactions first, then creates a source, fires the cron once and watches the
- * source's own object read, decode and write them all. Both parties of every escrow are managed, so
+ * Makes a chain of transactions and creates a source. Then it fires the cron once and watches the
+ * source's own object read, decode and write all of them. Both parties of every escrow are managed, so
  * each transaction changes two records.
  */
 export async function benchSync(context: BenchContext): Promise<SyncFigures> {
@@ -70,8 +70,9 @@ export async function benchSync(context: BenchContext): Promise<SyncFigures> {
 }
 
 /**
- * Lives of three transactions: lock, result, withdrawal. As many as share a block go step by step: a
- * withdrawal waits for the unlock time, after which what was not in a block by then is not valid any more.
+ * Escrows of three transactions: lock, result, withdrawal. Escrows that share a block go step by step.
+ * A withdrawal waits for the unlock time, after which earlier transactions that are in no block are not
+ * valid any more.
  */
 function makeTransactions(chain: Chain, count: number): void {
   const steps: ((escrow: Escrow) => Escrow)[] = [

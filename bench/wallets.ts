@@ -30,9 +30,9 @@ interface Work {
 }
 
 /**
- * Asks for everything at once and makes a block whenever the wallet has handed over what it can; then
- * the same with each asked for when the one before it is done, as a service does that waits for
- * blocks. Each has a chain and a database of its own.
+ * Requests everything at once, and makes a block whenever the wallet has sent all it can. Then it
+ * requests each task when the one before it is done, as a service does that waits for blocks. Each run
+ * has a separate chain and database.
  */
 export async function benchWallets(context: BenchContext): Promise<Row[]> {
   const registrations: Work = {

@@ -91,8 +91,8 @@ export async function benchWebhooks(context: BenchContext): Promise<WebhookFigur
 }
 
 /**
- * What the harness takes: CPU milliseconds of a Worker that does nothing but send bodies of that size to
- * the receiver, as many at once as one batch of the service does.
+ * The harness alone: CPU milliseconds of a Worker that only sends bodies of that size to the receiver.
+ * It sends as many at once as one batch of the service does.
  */
 async function sendingAlone(deliveries: number): Promise<number> {
   const receiver = await startReceiver();
@@ -234,8 +234,8 @@ async function lag(
 }
 
 /**
- * Rows that twenty events cost when they come one by one, which is the worst case: the service's own
- * statements, run from here so that D1's counts can be read.
+ * Rows that twenty events cost when they come one by one, which is the worst case. The service's own
+ * statements run from here, so that D1's counts can be read.
  */
 async function rowsWritten(
   service: BenchService,

@@ -9,9 +9,9 @@ const ROUNDS = 5;
 const DEADLINE_MS = 10_000;
 
 /**
- * Migrates fleets of growing size forth and back in one call each. The audit rows of all rounds
- * stay, so that a cost that grows with history would show in the last row, which has the fleet of
- * the one before it.
+ * Migrates fleets of growing size forth and back in one call each. The audit rows of all rounds stay. A
+ * cost that grows with history would therefore show in the last row, whose fleet is as large as the one
+ * before.
  *
  * @throws when a bot is not moved
  */

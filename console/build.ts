@@ -1,6 +1,6 @@
 /**
- * Builds the console into `public/`, where wrangler takes static files from. esbuild is the one that
- * wrangler brings, so no bundler is a dependency of its own.
+ * Builds the console into `public/`, where wrangler takes static files from. wrangler brings esbuild,
+ * so the package needs no bundler.
  */
 import { copyFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";

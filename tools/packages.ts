@@ -1,6 +1,6 @@
 /**
- * Bundles the packages of `src/packages.ts`, each into one module, which a deployment uploads beside the
- * Worker's. esbuild is the one that wrangler brings, with the conditions that wrangler sets.
+ * Bundles each package of `src/packages.ts` into one module, which a deployment uploads beside the
+ * Worker's. The bundler is wrangler's esbuild, with the conditions that wrangler sets.
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -23,9 +23,9 @@ interface Target {
 }
 
 /**
- * Loads the service with each kind of request, and the floor with what answers it. Each gets its turn in
- * every round, so that a machine that is busy for a while does not slow one only; a figure is the median of
- * the rounds. `ours` is what a request takes above one query of as many rows and bytes.
+ * Loads the service with each kind of request, and the floor with its counterpart. Each has its turn in
+ * every round, so that a machine that is busy for a while does not slow only one of them. A figure is
+ * the median of the rounds. `ours` is what a request takes above one query of as many rows and bytes.
  */
 export async function measureAboveFloor(
   service: BenchService,

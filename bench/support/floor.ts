@@ -1,7 +1,8 @@
 /**
  * The floor of the harness: what workerd and the simulated D1 take for an answer before our code does
- * anything. A Worker of a few lines has the service's bindings and a table of texts; beside each figure
- * stands what it takes for nothing, for one query of as many rows and bytes, or for requests to a receiver.
+ * anything. A Worker of a few lines has the service's bindings and a table of texts. Each figure is
+ * shown beside the floor's: for nothing, for one query of as many rows and bytes, or for requests to a
+ * receiver.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -7,8 +7,8 @@ import type { Row } from "./table.ts";
 
 const LIMITS = [10, 100];
 /**
- * The page, the row after it, the height of the tip and, where a record of the page waits for its wallet,
- * whether something holds up the one source there is.
+ * The page, the row after it, and the height of the tip. A page with a record that waits for its wallet
+ * also reads whether something blocks its source.
  */
 const allowed = (limit: number) => limit + 3;
 

@@ -26,8 +26,8 @@ const CALLER: Caller = {
 };
 
 /**
- * Rows of settlements that come one by one, which is the worst case: the service's own statements,
- * run from here so that D1's counts can be read. Must come first: it purges every event there is.
+ * Rows of settlements that come one by one, which is the worst case. The service's own statements run
+ * from here, so that D1's counts can be read. This part must come first: it purges all events.
  */
 export async function rowsWritten(
   service: BenchService,

@@ -14,8 +14,8 @@ import { createWalletClient, http, publicActions } from "viem";
 import { evmAccount } from "../../devnet/evm/node.ts";
 
 /**
- * How often viem looks for the block of a transaction. Its default is 500 ms for a chain of
- * one-second blocks and 4 s for one that it does not know, and would be all that is measured.
+ * How often viem looks for the block of a transaction. Its default is 500 ms for a chain of one-second
+ * blocks, and 4 s for an unknown chain. The default alone would decide the figure.
  */
 const POLLING_INTERVAL_MS = 100;
 

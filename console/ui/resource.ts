@@ -2,7 +2,10 @@
 import type { Method } from "../api/request.ts";
 import type { Access } from "../api/session.ts";
 
-/** Kinds of values. `tag` is one of a list of names, `code` an identifier that is copied rather than read, `secret` the same, which its owner has to keep, `records` flat objects. */
+/**
+ * Kinds of values. `tag` is one of a list of names. `code` is an identifier that is copied rather than
+ * read, and `secret` one that its owner has to keep. `records` are flat objects.
+ */
 export type Kind =
   | "text"
   | "tag"
@@ -52,8 +55,8 @@ export interface Field {
   name: string;
   label: string;
   /**
-   * `lines` is a list of texts, one a line; `choices` are some of a list; `amount` is typed in whole units
-   * of `unit` and sent in minor ones; `json` is sent as it is.
+   * `lines` is a list of texts, one a line. `choices` are some of a list. `amount` is typed in whole
+   * units of `unit` and sent in minor units. `json` is sent as it is.
    */
   as?:
     | "text"

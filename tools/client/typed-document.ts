@@ -11,9 +11,9 @@ const EXAMPLES = ["examples", "example"];
 const WORDS = ["description", "summary", "title", "tags", "info", "servers", "security"];
 
 /**
- * The document as types are generated from it: without examples, headers of answers and fields that are
- * always null, which openapi-fetch cannot type, and with all errors of an operation as one, since
- * `error.code` tells them apart. An error that has more than that in its body stays what it is.
+ * The document from which types are generated. It lacks examples, headers of answers and fields that
+ * are always null, which openapi-fetch cannot type. All errors of an operation are one, since
+ * `error.code` tells them apart. An error with a larger body stays separate.
  */
 export function typedDocument(document: Json): Json {
   const typed = withoutNulls(without(document, EXAMPLES));
@@ -57,8 +57,8 @@ export function shapeOf(document: Json): string {
 }
 
 /**
- * The operations that may be sent again when their outcome is not known, as `POST /api/v1/purchase`:
- * those that take an Idempotency-Key, and queries, which have a 304.
+ * The operations that may be sent again when their outcome is unknown, as `POST /api/v1/purchase`. They
+ * are the operations with an Idempotency-Key, and queries, which have a 304.
  */
 export function repeatable(document: Json): string[] {
   return Object.entries<Json>(document.paths).flatMap(([path, methods]) =>

@@ -1,8 +1,8 @@
 /**
- * `node tools/docs/pictures.ts [url] [admin key]`: takes the pictures of the console in docs/ anew, from what
- * `npm start` shows once its demo has gone on for some minutes.
+ * `node tools/docs/pictures.ts [url] [admin key]` takes the pictures of the console in docs/ again. Run it
+ * when the demo of `npm start` has run for some minutes.
  *
- * The address is that of `npm start`, and the key the one of `.dev.vars`, unless others are given. It needs a
+ * The default address is the one of `npm start`, and the default key is in `.dev.vars`. The script needs a
  * Chromium: `CHROMIUM`, or one on the path.
  */
 import { fileURLToPath } from "node:url";
