@@ -1,6 +1,6 @@
 /**
- * Builds the console into `public/`, where wrangler takes static files from. wrangler brings esbuild,
- * so the package needs no bundler.
+ * Builds the console into `public/`, where wrangler takes static files from. The bundler is wrangler's
+ * esbuild, so no other bundler is a dependency.
  */
 import { copyFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
