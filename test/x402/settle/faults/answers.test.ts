@@ -128,7 +128,7 @@ describe("a node that has receipts before it has logs", () => {
     },
   );
 
-  it("and never has the logs fails a payment after twelve blocks, which settles when the logs come all the same", async () => {
+  it("makes a payment without logs fail after twelve blocks, and settle when the logs come all the same", async () => {
     const { rail } = scene;
     scene.onRpc((sent) => answering(sent, withoutLogs));
     expect((await scene.settleImpatiently()).data.settleResponse).toMatchObject(PENDING);
