@@ -44,7 +44,7 @@ describe("findFaults", () => {
   it("finds references to documents that the repository does not have", () => {
     expect(faultsIn("// The bound is in docs/escrow.md.\n")).toEqual([]);
     expect(faultsIn("// The bound is in plans.md.\n")).toEqual(["1 outside document"]);
-    expect(faultsIn("/** The page (decisions §4). */\n")).toEqual(["1 outside document"]);
+    expect(faultsIn("/** The page (plans, §4). */\n")).toEqual(["1 outside document"]);
     expect(faultsIn("/** The length (RFC\n * 9112 §9.3). */\n")).toEqual([]);
   });
 
