@@ -1,4 +1,4 @@
-/** The built Worker with the connections of the platform: the simulator has no limit of its own. */
+/** The built Worker with the connections of the platform: the simulator has no limit. */
 import { join } from "node:path";
 import { wrappedBundle } from "./counted.ts";
 

@@ -27,14 +27,7 @@ export function countedBundle(bundle: string, folder: string): string {
   return wrappedBundle(bundle, join(folder, "counted"), WRAPPER, wrappedObject);
 }
 
-/**
- * Wraps a bundle in a module that imports it as `./service.mjs`.
- *
- * @param copy - the folder of the wrapped bundle
- * @param wrapper - source of the module, without its objects
- * @param objectOf - source of an object of the module, by its name
- * @returns its path
- */
+/** Wraps a bundle, `copy` being the new folder, in a module that imports it as `./service.mjs`. */
 export function wrappedBundle(
   bundle: string,
   copy: string,

@@ -13,7 +13,7 @@ import type { AgentAnswer, Agents } from "./agents.ts";
 const NETWORK = "Preprod";
 const MINUTE_MS = 60_000;
 const POLL_MS = 2_000;
-/** The chain's clock is minutes ahead of ours at times: a quote has ten minutes to be paid. */
+/** Long enough where the clock of the chain is minutes ahead. */
 const PAY_BY_MINUTES = 10;
 const NONCE = /^(?:[0-9a-f]{2}){7,13}$/;
 

@@ -5,6 +5,7 @@ import { between, circles, readImports } from "./imports.ts";
 const FLOORS = [
   [
     "src/canonical-json.ts",
+    "src/connections.ts",
     "src/env.ts",
     "src/log.ts",
     "src/log-events.ts",

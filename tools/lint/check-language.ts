@@ -10,7 +10,7 @@ import { type Fault, findFaults, type Rule } from "./language-rules.ts";
 
 /** Places that each rule still has. These numbers may only go down: lower them with each repair. */
 const ALLOWED: Record<Rule, number> = {
-  "long sentence": 453,
+  "long sentence": 451,
   "retired name": 214,
   bound: 0,
   "outside document": 0,
