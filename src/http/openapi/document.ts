@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { bugs, version } from "../../../package.json";
+import { version } from "../../../package.json";
 import { answerText, described, timestamp } from "./fields.ts";
 import { headers, REQUEST_HEADERS, RESPONSE_HEADERS } from "./headers.ts";
 import { type JsonSchema, schemaRenderer } from "./json-schema.ts";
@@ -32,7 +32,7 @@ export function openApiDocument(mounted: readonly Mounted[]): JsonSchema {
       summary: "Payments, purchases and the registry of agent services.",
       description: OVERVIEW,
       version,
-      contact: { name: "Agent payment service", url: bugs.url },
+      contact: { name: "Agent payment service" },
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "The service that this document comes from." }],
