@@ -48,8 +48,8 @@ export function assetOf(unit: string): { policyId: string; assetName: string } {
 
 const MAX_QUOTED = 40;
 
-/** A text that names no asset, as a message quotes it: short, and in printable ASCII. */
+/** A text that names no asset, as a message quotes it: short, in printable ASCII without quotes. */
 export function quotedUnit(text: string): string {
-  const start = text.slice(0, MAX_QUOTED).replace(/[^\x20-\x7e]/g, "?");
-  return JSON.stringify(text.length > MAX_QUOTED ? `${start}...` : start);
+  const start = text.slice(0, MAX_QUOTED).replace(/[^\x20-\x7e]|["\\;]/g, "?");
+  return `"${start}${text.length > MAX_QUOTED ? "..." : ""}"`;
 }

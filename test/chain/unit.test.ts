@@ -64,7 +64,7 @@ describe("a unit", () => {
 
   it("is quoted in a message by 40 printable characters at the most", () => {
     expect(quotedUnit("ada")).toBe('"ada"');
-    expect(quotedUnit('a"b\n‮')).toBe('"a\\"b??"');
+    expect(quotedUnit('a"b\n‮')).toBe('"a?b??"');
     expect(quotedUnit("x".repeat(41))).toBe(`"${"x".repeat(40)}..."`);
   });
 });
