@@ -99,7 +99,6 @@ describe("a wallet that cannot pay", () => {
   it.each([
     ["is empty", [], /empty: send 10000000/],
     ["holds too little", [3_000_000], /lacks \d+ minor units .* send them to addr_test1/],
-    ["has no output for collateral", Array(20).fill(1_400_000), /collateral: send 5000000/],
   ])("because it %s fails the registration and says what to do", async (_, funds, error) => {
     const { desk, id } = await requested({ sellerFunds: funds });
     await desk.settle();

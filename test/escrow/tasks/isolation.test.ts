@@ -62,7 +62,7 @@ describe("a purchase whose unit cannot be read", () => {
       expect.objectContaining({
         event: "wallet.task_failed",
         requestId: "test",
-        error: expect.stringContaining("hex"),
+        error: expect.stringContaining("is no unit of the ledger"),
       }),
     );
     logged.mockRestore();

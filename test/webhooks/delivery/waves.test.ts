@@ -79,13 +79,13 @@ describe("a receiver that holds what it gets", () => {
     const background: Promise<void>[] = [];
     await deliver(service.env, messages, (work) => background.push(work));
 
-    // They take turns, so that five arrive before the six that are held have every connection.
+    // The endpoints take turns: three arrive before four held requests have every connection.
     const sent = idsOf(await arrivals(prompt));
-    expect(sent).toHaveLength(5);
+    expect(sent).toHaveLength(3);
     const deliveries: Record<string, unknown>[] = await service.deliveries(promptId);
-    expect(deliveries.filter(({ id }) => !sent.includes(String(id)))).toMatchObject([
-      { status: "Pending", attempts: 0, lastAttemptAt: null, AttemptLog: [] },
-    ]);
+    expect(deliveries.filter(({ id }) => !sent.includes(String(id)))).toMatchObject(
+      Array(3).fill({ status: "Pending", attempts: 0, lastAttemptAt: null, AttemptLog: [] }),
+    );
     const end = await service.drainAhead();
     expect(idsOf(await arrivals(prompt)).sort()).toEqual(ids.sort());
 
