@@ -118,7 +118,7 @@ describe("beside an endpoint of another key", () => {
 
 describe("an endpoint that does not answer in time", () => {
   beforeEach(() => {
-    service = new WebhookService({ WEBHOOK_TIMEOUT_MS: "200" });
+    service = new WebhookService({ WEBHOOK_TIMEOUT_MS: "1000" });
   });
 
   test("three times in a row backs off as a whole, is tried with one delivery, and recovers when it answers", async () => {
