@@ -1,7 +1,7 @@
 /** Written by `npm run generate:client`: do not change it here. */
 
 /** Hash of the document that the types follow from. */
-export const SHAPE = "82872c87ea841ddc8fd617f7ed9b12de1fb79d2a0e0cd9fcefe58fc7b09cc663" as const;
+export const SHAPE = "d4f3bf36330c40ccf931a48f2eff8bcdcb7763fc310e4210b1e18d8807d8b5a8" as const;
 
 /** Fields in the other spelling, and their names here. */
 export const FIELDS = {

@@ -4,9 +4,9 @@ import { openApi } from "../support/endpoints/document.ts";
 /** The scope of each operation of the OpenAPI document. Paths under /api/v1 are named without it. */
 const DECLARED: ReadonlyMap<string, Scope> = new Map(
   Object.entries(openApi.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, { security = [] }]) => {
+    Object.entries(operations).map(([method, { "x-scope": scope }]) => {
       const operation = `${method.toUpperCase()} ${path.replace(/^\/api\/v1/, "")}`;
-      return [operation, scopeIn(security)] as const;
+      return [operation, scopeIn(scope)] as const;
     }),
   ),
 );
@@ -21,11 +21,7 @@ export function scopeOf(operation: string): Scope {
   return scope;
 }
 
-/** The scope is the second role; what needs no key is public. */
-function scopeIn(security: Record<string, string[]>[]): Scope {
-  const [scheme] = security;
-  if (!scheme) return "public";
-  const [, scope = ""] = Object.values(scheme)[0] ?? [];
+function scopeIn(scope: string): Scope {
   if (!(scope in SCOPES)) throw new Error(`${scope} is no scope`);
   return scope as Scope;
 }

@@ -34,7 +34,8 @@ export function operation(declared: Declaration, renderer: Renderer): JsonSchema
     summary,
     description: text.filter(Boolean).join("\n\n"),
     ...(aliasOf && { deprecated: true }),
-    security: security.map((scheme) => ({ [scheme]: [access, scope] })),
+    security: security.map((scheme) => ({ [scheme]: [] })),
+    "x-scope": scope,
     ...(parameters.length > 0 && { parameters }),
     ...(declared.body && {
       requestBody: {

@@ -15,7 +15,7 @@ interface Parameter {
 export interface Operation {
   operationId: string;
   /** The access and the scope, as roles of the scheme. */
-  security?: Record<string, string[]>[];
+  "x-scope": string;
   parameters?: Parameter[];
   requestBody?: { content: { "application/json": { schema: JsonSchema } } };
   responses: Record<string, { content?: { "application/json": { schema: JsonSchema } } }>;
