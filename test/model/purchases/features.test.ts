@@ -115,7 +115,8 @@ describe("a record for which its feature's own code throws after its transaction
           const others = market.database.all("SELECT 1 FROM transfer WHERE state = 'Confirmed'");
           expect(others.length).toBeGreaterThanOrEqual(place === "later" ? 2 : 0);
           if (place === "later") expect(shownOf(market, feature, id).note).toMatch(NOT_RECORDED);
-          for (let round = 0; round <= times; round++) {
+          // The pauses between its tries grow.
+          for (let round = 0; round <= 6 * times; round++) {
             market.pass(6 * BLOCK_MS);
             market.ledger.mine();
             await market.run(0);
