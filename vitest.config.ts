@@ -115,6 +115,9 @@ const inWorkerd = () =>
     },
   }));
 
+/** Files that only a long run has: `LONG_TESTS=1` runs one of them. */
+const LONG_ONLY = EFFORT.isLong ? [] : ["**/*.long.test.ts"];
+
 /** Settlements were seen to stop in runtimes that had run other rooms before, never after their own. */
 const X402 = "test/x402/**/*.test.ts";
 
@@ -148,14 +151,14 @@ export default defineConfig({
         test: {
           name: "workers",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/{console,devnet,e2e,long,model,structure}/**", X402, ALONE],
+          exclude: ["test/{console,devnet,e2e,long,model,structure}/**", X402, ALONE, ...LONG_ONLY],
           isolate: false,
           ...IN_WORKERD,
         },
       },
       {
         plugins: [loadAtOnce(), inWorkerd()],
-        test: { name: "x402", include: [X402], isolate: false, ...IN_WORKERD },
+        test: { name: "x402", include: [X402], exclude: LONG_ONLY, isolate: false, ...IN_WORKERD },
       },
       {
         plugins: [loadAtOnce(), inWorkerd()],
@@ -164,10 +167,8 @@ export default defineConfig({
       {
         test: {
           name: "node",
-          // Those of `long` need packages that only a long run installs.
-          include: [
-            `test/{console,devnet,e2e,model,structure${EFFORT.isLong ? ",long" : ""}}/**/*.test.ts`,
-          ],
+          include: ["test/{console,devnet,e2e,long,model,structure}/**/*.test.ts"],
+          exclude: LONG_ONLY,
           isolate: false,
           setupFiles: ["./test/support/seed.ts"],
           ...PATIENCE,

@@ -1,4 +1,7 @@
-/** How long an operator waits for the console: from the navigation, with nothing cached, in Chromium. */
+/**
+ * Measures how long an operator waits for the console in Chromium, from the navigation on an empty
+ * cache.
+ */
 import type { Browser } from "playwright-core";
 import { findChromium, launch } from "../devnet/client/console.ts";
 import { startHost } from "../devnet/host.ts";
@@ -9,7 +12,7 @@ import type { Row } from "./support/table.ts";
 
 const ADMIN_KEY = "a key for the bench, of the console";
 
-/** What is waited for: the first of its elements that says something of the service is its data. */
+/** Elements that end the wait: the first one that shows data of the service. */
 const VIEWS = [
   { view: "sign in", fragment: "", data: "form label" },
   { view: "overview", fragment: "#/overview", data: "main .todo li, main p.empty, main .cards h3" },
@@ -32,7 +35,7 @@ export interface ConsoleTimes {
 }
 
 /**
- * Opens each view in a browser context of its own many times, the views in turns.
+ * Opens each view many times, the views in turns, each time in a new browser context.
  *
  * @returns null where there is no Chromium
  */

@@ -32,7 +32,7 @@ const GROWS: readonly (readonly [reader: RegExp, why: string])[] = [
     "looks from the newest on for what fits a filter",
   ],
 ];
-/** How long the service then works by itself on new jobs. */
+/** How long the service then works on new jobs. */
 const WORK_MS = 45_000;
 /** A statement may read more where there is more to choose a page from, but not as many times as rows. */
 const mayRead = (few: number) => 2 * few + 100;
@@ -47,8 +47,9 @@ export interface GrowthFigures {
 }
 
 /**
- * Plays the demo, whose records are real, and copies what is over in each table. At each size every list,
- * diff and search is asked for with each of its filters, and then the service works on new jobs.
+ * Plays the demo, whose records are real, and copies the finished rows of each table. At each size
+ * it requests every list, diff and search with each of its filters. Then the service works on new
+ * jobs.
  */
 export async function benchGrowth(context: BenchContext): Promise<GrowthFigures> {
   const sizes = context.quick ? [2_000, 10_000] : [2_000, 200_000, 2_000_000];
@@ -129,7 +130,7 @@ async function keyOfOneWallet(admin: ApiAccess): Promise<ApiAccess> {
   return { ...admin, token };
 }
 
-/** All that is read by requests, and by the service itself at work. */
+/** Everything that requests read, and the service at work. */
 async function read(
   service: Service,
   keys: readonly ApiAccess[],

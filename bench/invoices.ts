@@ -1,5 +1,5 @@
 /** What making one invoice costs: CPU of workerd for the whole request, D1 included. */
-import { DOC_VERSION } from "../src/escrow/render.ts";
+import { DOC_VERSION } from "../src/escrow/store/render.ts";
 import {
   type BenchContext,
   type BenchService,
@@ -25,8 +25,8 @@ const PARTY = {
 };
 
 /**
- * Asks for the invoices of buyers who each bought once from so many agents. The first invoice of
- * all also loads the code and the fonts, and stands in a row of its own.
+ * Requests the invoices of buyers who each bought once from so many agents. The first invoice also
+ * loads the code and the fonts, and has its own row.
  */
 export async function benchInvoices(context: BenchContext): Promise<Row[]> {
   const rounds = context.quick ? 2 : 20;
@@ -90,9 +90,16 @@ async function measure(service: BenchService, { name, lines, rounds }: Case): Pr
   };
 }
 
-/** Withdrawn payments, each to an agent of its own: only what billing reads is as sync writes it. */
+/**
+ * Withdrawn payments, each to a different agent. Only the columns that billing reads equal those of
+ * the sync.
+ */
 async function insertPayments({ host }: BenchService, buyerVkey: string, count: number) {
-  const state = JSON.stringify({ withdrawnForSeller: [], transaction: { blockTime: IN_MONTH_S } });
+  const state = JSON.stringify({
+    lock: { buyerVkey },
+    withdrawnForSeller: [],
+    transaction: { blockTime: IN_MONTH_S },
+  });
   const terms = Array.from({ length: count }, (_, index) => ({
     agentIdentifier: index.toString(16).padStart(60, "a"),
     buyerVkey,
@@ -104,10 +111,11 @@ async function insertPayments({ host }: BenchService, buyerVkey: string, count: 
     .prepare(
       `INSERT INTO escrow (id, side, network, source_id, source_type, contract_address, policy_id,
          blockchain_identifier, identifier_hash, requested_by_id, terms, state, on_chain_state,
-         created_at, updated_at, chain_changed_at, action_changed_at, changed_at, sequence, rev,
-         doc_version, doc)
+         created_at, updated_at, chain_changed_at, action_changed_at, changed_at, sequence, revision,
+         doc_version, doc, requested_action)
        SELECT ?1 || key, 'payment', 'Preprod', 'bench', 'Web3ChainV1', '', '', '', ?1 || key, '',
-         value, ?2, 'Withdrawn', 0, 0, 0, 0, 0, 0, 0, ?3, '{}' FROM json_each(?4)`,
+         value, ?2, 'Withdrawn', 0, 0, 0, 0, 0, 0, 0, ?3, '{}', 'None'
+       FROM json_each(?4)`,
     )
     .bind(buyerVkey, state, DOC_VERSION, JSON.stringify(terms))
     .run();

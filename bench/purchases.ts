@@ -10,7 +10,7 @@ import type { Row } from "./support/table.ts";
 
 /** Requests under way at once, when all are asked for together. */
 const CONNECTIONS = 16;
-/** How often it is looked what the node has: the error of a latency. */
+/** How often the bench reads the node's mempool: the error of a latency. */
 const WATCH_MS = 5;
 const STOPPED_AFTER_MS = 60_000;
 const LOCKED = { side: "purchase", state: "FundsLocked" } as const;
@@ -27,7 +27,7 @@ interface Round {
 }
 
 /** When each transaction was first seen in the node's mempool, by hash. */
-type Handed = Map<string, number>;
+type SeenTimes = Map<string, number>;
 
 interface Asked {
   /** Of the purchase. */
@@ -82,9 +82,9 @@ async function measure(service: BenchService, node: DevnetNode, round: Round): P
   const { type, count, isTogether } = round;
   const quotes = await quoteJobs(service, type, round.count);
   const before = service.cpuMs();
-  const { asked, acceptMs, handed, blocks } = await purchase(service, node, quotes, round);
+  const { asked, acceptMs, seenAt, blocks } = await purchase(service, node, quotes, round);
   const cpuMs = service.cpuMs() - before;
-  const latencies = await latenciesOf(service, asked, handed);
+  const latencies = await latenciesOf(service, asked, seenAt);
   return {
     contract: type,
     purchases: count,
@@ -99,7 +99,7 @@ async function measure(service: BenchService, node: DevnetNode, round: Round): P
   };
 }
 
-/** Buys what was quoted, and waits until all of it is locked. */
+/** Buys the quoted jobs, and waits until all of them are locked. */
 async function purchase(
   service: BenchService,
   node: DevnetNode,
@@ -107,9 +107,9 @@ async function purchase(
   { isTogether }: Round,
 ) {
   const { chain } = node;
-  const handed: Handed = new Map();
+  const seenAt: SeenTimes = new Map();
   const watch = () => {
-    for (const hash of chain.mempool()) if (!handed.has(hash)) handed.set(hash, performance.now());
+    for (const hash of chain.mempool()) if (!seenAt.has(hash)) seenAt.set(hash, performance.now());
   };
   const watching = setInterval(watch, WATCH_MS);
   try {
@@ -138,28 +138,29 @@ async function purchase(
         const begun = performance.now();
         await ask(body);
         acceptMs += performance.now() - begun;
-        const isHanded = () => handed.size > blocks;
-        await until(isHanded, { what: "a lock", everyMs: WATCH_MS, limitMs: STOPPED_AFTER_MS });
+        const isSeen = () => seenAt.size > blocks;
+        await until(isSeen, { what: "a lock", everyMs: WATCH_MS, limitMs: STOPPED_AFTER_MS });
         chain.mine();
         blocks++;
       }
     }
     blocks += await mineUntil(service, node, LOCKED, locked + quotes.length);
-    return { asked, acceptMs, handed, blocks };
+    return { asked, acceptMs, seenAt, blocks };
   } finally {
     clearInterval(watching);
   }
 }
 
 /** Milliseconds from each request to its transaction in the node's mempool. */
-async function latenciesOf({ host }: BenchService, asked: readonly Asked[], handed: Handed) {
+async function latenciesOf({ host }: BenchService, asked: readonly Asked[], seenAt: SeenTimes) {
   const { results } = await host.d1
     .prepare("SELECT record_id AS id, tx_hash AS txHash FROM escrow_transaction")
     .all<{ id: string; txHash: string }>();
   const byId = Map.groupBy(results, ({ id }) => id);
   return asked.map(({ id, at }) => {
-    const times = (byId.get(id) ?? []).flatMap(({ txHash }) => handed.get(txHash) ?? []);
-    if (times.length === 0) throw new Error(`no transaction of the purchase ${id} was handed over`);
+    const times = (byId.get(id) ?? []).flatMap(({ txHash }) => seenAt.get(txHash) ?? []);
+    if (times.length === 0)
+      throw new Error(`no transaction of the purchase ${id} reached the node`);
     return Math.min(...times) - at;
   });
 }

@@ -1,10 +1,12 @@
 /**
- * `npm run bench`: builds the Worker and measures it in workerd; see docs/benchmarks.md.
+ * Builds the Worker and measures it in workerd; see docs/benchmarks.md.
  *
- *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [lists] [rows] [growth] [sync] [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
+ *     npm run bench -- [startup] [deploy] [console] [diff] [paging] [lists] [rows] [growth] [sync]
+ *         [worker-bots] [invoices] [wallets] [purchases] [steps] [x402] [--quick] [--json <path>]
  *
- * Without a part's name all of them run. Any answer that is not 2xx and any failed connection ends the
- * run with exit code 1. A figure beyond its limit has the same exit code once all parts have run.
+ * `npm run bench` without a name runs all parts. An answer other than 2xx or a failed connection
+ * ends the run with exit code 1. A figure beyond its limit has the same exit code once all parts
+ * have run.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";

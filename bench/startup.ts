@@ -25,10 +25,10 @@ export interface StartupCpu {
 }
 
 /**
- * Starts an empty Worker and the bundle in turns, so that a busy machine slows both.
+ * Starts an empty Worker and the bundle in turns. A busy machine then slows both.
  *
- * @param bundle - path of the ES module that was built
- * @throws when one does not start or does not answer
+ * @param bundle - path of the built ES module
+ * @throws Error when a Worker does not start or answer
  */
 export async function measureStartup(bundle: string): Promise<StartupCpu> {
   const folder = mkdtempSync(join(tmpdir(), "startup-"));

@@ -23,7 +23,7 @@ const GOAL_CALLS = { alone: 4, together: 1.5 } as const;
 const GOAL_CPU_MS = { alone: 60, together: 20 } as const;
 /** CPU ms of workerd per result, beyond which the bench fails: half more than was measured. */
 const LIMIT_CPU_MS = { alone: 290, together: 105 } as const;
-/** From a block to the record, while something of ours is under way. */
+/** From a block to the record, while a wallet has a pending transaction. */
 const GOAL_MOVED_S = 5;
 
 const REACHED = { side: "payment", state: "ResultSubmitted" } as const;
@@ -81,12 +81,12 @@ function roundsOf(type: PaymentSourceType, quick: boolean): Round[] {
   ]);
 }
 
-/** What asking for a round's results took. */
+/** The outcome of a round's requests. */
 interface Submitted {
   /** With transactions. */
   blocks: number;
   /** Seconds from each block to its record. */
-  moved: readonly number[];
+  recordSeconds: readonly number[];
 }
 
 /** Plays the rounds of a contract on a chain of their own, the escrows of each locked before it begins. */
@@ -135,7 +135,7 @@ async function measure(
   const fees = await feesOf(service);
   node.calls.clear();
   const [begun, cpu] = [performance.now(), service.cpuMs()];
-  const { blocks, moved } = await submit();
+  const { blocks, recordSeconds } = await submit();
   const seconds = (performance.now() - begun) / 1000;
   const calls = [...node.calls.values()].reduce((sum, one) => sum + one, 0);
   const cpuMs = service.cpuMs() - cpu;
@@ -148,7 +148,7 @@ async function measure(
     blocks,
     "goal blocks": isAlone ? count : GOAL_BLOCKS[type][script],
     seconds,
-    "block to record s": isAlone ? percentile(moved, 0.5).toFixed(1) : "",
+    "block to record s": isAlone ? percentile(recordSeconds, 0.5).toFixed(1) : "",
     "goal s": isAlone ? `${GOAL_MOVED_S}` : "",
     "calls/result": calls / count,
     "goal calls": GOAL_CALLS[kind],
@@ -190,14 +190,14 @@ async function lock(
   return jobs.map(({ blockchainIdentifier }) => blockchainIdentifier);
 }
 
-/** Asks for one result after the other, each when the one before it is on its record. */
+/** Requests one result after the other, each when the one before it is on its record. */
 async function submitEach(
   service: BenchService,
   { chain }: DevnetNode,
   escrows: readonly string[],
 ): Promise<Submitted> {
   const before = await countIn(service, REACHED);
-  const moved: number[] = [];
+  const recordSeconds: number[] = [];
   for (const [i, escrow] of escrows.entries()) {
     await submit(service, escrow);
     const isHanded = () => chain.mempool().length > 0;
@@ -206,12 +206,12 @@ async function submitEach(
     const mined = performance.now();
     const isMoved = async () => (await countIn(service, REACHED)) > before + i;
     await until(isMoved, { what: "its record", everyMs: LOOK_MS, limitMs: STOPPED_AFTER_MS });
-    moved.push((performance.now() - mined) / 1000);
+    recordSeconds.push((performance.now() - mined) / 1000);
   }
-  return { blocks: escrows.length, moved };
+  return { blocks: escrows.length, recordSeconds };
 }
 
-/** Asks for all results, and makes blocks until they are on the chain. */
+/** Requests all results, and makes blocks until they are on the chain. */
 async function submitAll(
   service: BenchService,
   node: DevnetNode,
@@ -220,7 +220,7 @@ async function submitAll(
   const before = await countIn(service, REACHED);
   for (const escrow of escrows) await submit(service, escrow);
   const blocks = await mineUntil(service, node, REACHED, before + escrows.length);
-  return { blocks, moved: [] };
+  return { blocks, recordSeconds: [] };
 }
 
 const submit = (service: BenchService, blockchainIdentifier: string) =>

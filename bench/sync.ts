@@ -93,7 +93,7 @@ function makeTransactions(chain: Chain, count: number): void {
   }
 }
 
-/** A block's escrows are of different parties, each with money of its own. */
+/** A block's escrows have different parties, each with separate funds. */
 const PARTIES = SELLERS.slice(0, TRANSACTIONS_PER_BLOCK).map((seller, i) => ({
   seller,
   buyer: BUYERS[i % BUYERS.length] ?? BUYERS[0],

@@ -6,9 +6,9 @@ import { developmentSecrets } from "../devnet/secrets.ts";
 import { MAX_CONCURRENT_FETCHES } from "../src/connections.ts";
 import { newId } from "../src/db/id.ts";
 import type { DeliveryMessage, Env } from "../src/env.ts";
-import { deliver } from "../src/webhooks/delivery/deliver.ts";
-import { dispatchEvents } from "../src/webhooks/delivery/dispatch.ts";
-import { purge } from "../src/webhooks/delivery/sweep.ts";
+import { deliverEvents } from "../src/webhooks/delivery/deliver-events.ts";
+import { dispatchEvents } from "../src/webhooks/delivery/dispatch-events.ts";
+import { purgeDeliveries } from "../src/webhooks/delivery/sweep.ts";
 import { countingWrites } from "../test/support/d1.ts";
 import { connectedBundle } from "./support/connections.ts";
 import { startFloor } from "./support/floor.ts";
@@ -116,10 +116,7 @@ const NEIGHBOURS = [
   { neighbour: "hangs", query: "?answer=hang", events: 40 },
 ] as const;
 
-/**
- * How late the events of one endpoint are while the receiver of another is slow: one event at a time,
- * from when the neighbour's first has arrived. Each consumer has the connections of the platform.
- */
+/** Measures the lag of one endpoint's events while another endpoint's receiver is slow. */
 async function benchNeighbours(context: BenchContext): Promise<Row[]> {
   const rows: Row[] = [];
   const bundle = connectedBundle(context.bundle, context.folder);
@@ -261,11 +258,11 @@ async function rowsWritten(
     await dispatchEvents(env, "bench");
     while (waiting.length > 0) {
       const background: Promise<void>[] = [];
-      await deliver(env, waiting.splice(0, 6), (work) => background.push(work));
+      await deliverEvents(env, waiting.splice(0, 6), (work) => background.push(work));
       await Promise.all(background);
     }
   }
-  await purge(env, Date.now() + 40 * DAY_MS);
+  await purgeDeliveries(env, Date.now() + 40 * DAY_MS);
   return {
     endpoints,
     "per event": counting.rowsWritten(/(INTO|UPDATE|FROM) event/) / events,

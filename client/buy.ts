@@ -24,25 +24,25 @@ export interface SellersQuote {
   supportedPaymentSourceIndex?: number;
 }
 
-/** What is bought. */
+/** A job to buy. */
 export interface Order {
   network: Schemas["Network"];
   quote: SellersQuote;
-  /** What the buyer chose to tell this job from its others, and named to the seller. */
+  /** The buyer's identifier of the job, which the seller knows. */
   identifierFromPurchaser: string;
   /** The buyer's own hash of the input, never the seller's: see `hashInput`. */
   inputHash: string;
-  /** The most that may be paid: of each unit no more than this, and of others nothing. */
+  /** The highest price: of each unit at most this amount, and no other units. */
   atMost: readonly Schemas["Funds"][];
-  /** What the buyer notes. */
+  /** The buyer's note. */
   metadata?: string;
 }
 
-/** How a purchase is waited for. */
+/** How to wait for a purchase. */
 export interface BuyOptions {
-  /** Milliseconds between two looks; default 10 s. */
+  /** Milliseconds between two polls; default 10 s. */
   everyMs?: number;
-  /** Told of the purchase each time that it is looked at. */
+  /** Receives the purchase at each poll. */
   onLook?: (purchase: Schemas["Purchase"]) => void;
   /** Stops waiting, not the purchase. */
   signal?: AbortSignal;
@@ -74,11 +74,10 @@ const ENDED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Accepts a quote and waits until its result is on the chain; its `resultHash` is to be compared with
- * what the seller delivers (`matchesResult`). Called again for the same quote, after a restart say, it
- * goes on with the purchase that there is.
+ * Accepts a quote and waits until its result is on the chain. Compare the `resultHash` with the
+ * delivered result (`matchesResult`). A repeated call continues the purchase of the quote.
  *
- * @throws RangeError when the quote costs more than it may: nothing was bought
+ * @throws RangeError when the quote costs more than `atMost`
  * @throws ServiceError when the quote is refused
  * @throws PurchaseStopped
  */
@@ -107,9 +106,9 @@ async function accept(client: Client, order: Order): Promise<Schemas["Purchase"]
   if (checked.data) requireWithin(checked.data.data.PaidFunds, order.atMost);
   // The purchase exists: `verify` says so as the purchase itself does.
   else if (checked.response.status !== 409) unwrap(checked);
-  const made = checked.data && (await client.POST("/api/v1/purchase", { body }));
-  if (made?.data) return made.data.data;
-  if (made && made.response.status !== 409) unwrap(made);
+  const purchased = checked.data && (await client.POST("/api/v1/purchase", { body }));
+  if (purchased?.data) return purchased.data.data;
+  if (purchased && purchased.response.status !== 409) unwrap(purchased);
   const existing = await resolve(client, order);
   const { agentIdentifier, inputHash } = existing;
   if (agentIdentifier !== body.agentIdentifier || inputHash !== body.inputHash)

@@ -22,12 +22,12 @@ export class ServiceError extends Error {
 
   constructor(response: Response, body: unknown) {
     const { error } = (body ?? {}) as Partial<Schemas["ApiError"]>;
-    const told = typeof error === "object" ? error : undefined;
-    super(told?.message ?? `the service answered ${response.status}`);
+    const apiError = typeof error === "object" ? error : undefined;
+    super(apiError?.message ?? `the service answered ${response.status}`);
     this.status = response.status;
-    this.code = told?.code ?? null;
-    this.field = told?.field;
-    this.requestId = told?.requestId ?? response.headers.get("x-request-id") ?? undefined;
+    this.code = apiError?.code ?? null;
+    this.field = apiError?.field;
+    this.requestId = apiError?.requestId ?? response.headers.get("x-request-id") ?? undefined;
     this.retryAfterMs = retryAfterMs(response);
     this.body = body;
   }

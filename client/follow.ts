@@ -5,19 +5,19 @@ import { pause } from "./transport.ts";
 /** An item that changed. */
 export interface Change<Item> {
   item: Item;
-  /** Keep it once the item has been dealt with: {@link follow} goes on after it. */
+  /** Store the position once you have processed the item: {@link follow} continues after it. */
   position: string;
 }
 
 /** From where, how often and how long a feed is followed. */
 export interface FollowOptions {
-  /** The position of the last item that was dealt with; the very beginning when left out. */
+  /** The position of the last processed item; the beginning of the feed when left out. */
   from?: string | undefined;
-  /** Ends when there is nothing more for now, instead of waiting for it. */
+  /** Ends after the last change, instead of waiting for more. */
   once?: boolean;
-  /** Milliseconds between two looks at the end of the feed; default 10 s. */
+  /** Milliseconds between two polls at the end of the feed; default 10 s. */
   everyMs?: number;
-  /** Told of what is waited out: a failure of the service or of the connection. */
+  /** Receives failures of the service or of the connection, after which it waits. */
   onError?: (error: unknown) => void;
   /** Ends it by throwing the signal's reason. */
   signal?: AbortSignal;
@@ -26,13 +26,14 @@ export interface FollowOptions {
 const EVERY_MS = 10_000;
 
 /**
- * Follows what changes, from a position on: every item is seen at least once after each of its changes,
- * also when many change at once, when pages end between items of one stamp, and after a restart from a
- * position that was kept. An item that changes again before it is read is seen once, as it is then.
+ * Yields the changes of a feed from a position on: every item at least once after each of its
+ * changes. That holds when many items change at once, when a page ends between items of one stamp,
+ * and after a restart. An item that changes again before the client reads it appears once, in its
+ * newest state.
  *
- * Failures of the service and of the connection are waited out, unless it ends by itself (`once`).
+ * It waits during failures of the service and of the connection, except with `once`.
  *
- * @throws ServiceError for what waiting does not mend, such as a key that is revoked
+ * @throws ServiceError when waiting does not help, such as for a revoked key
  *
  * @example
  * for await (const { item, position } of follow(purchaseFeed(client, "Preprod"), { from })) {
@@ -73,7 +74,7 @@ function positionOf(text: string): Position {
   return { stamp, id };
 }
 
-/** Whether a failure is one that passes: of the service, of its limits or of the connection. */
+/** Whether a failure is temporary: of the service, of its limits or of the connection. */
 function mayPass(error: unknown): boolean {
   return !(error instanceof ServiceError) || error.status === 429 || error.status >= 500;
 }

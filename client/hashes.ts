@@ -1,9 +1,9 @@
 /**
- * The hash of a job's input that quotes name (MIP-004): SHA-256 of `identifierFromPurchaser`, `;` and the
- * input as canonical JSON (RFC 8785), in hex.
+ * The hash of a job's input that quotes name (MIP-004): SHA-256 of `identifierFromPurchaser`, `;`
+ * and the input as canonical JSON (RFC 8785), in hex.
  *
- * Clients in Python that use `canonicaljson` write some numbers otherwise (`1.0`, `1e-07`) and sort
- * members by code point: for such inputs the two sides have different hashes, and a string is better.
+ * Python clients that use `canonicaljson` write some numbers differently (`1.0`, `1e-07`) and sort
+ * members by code point. For such inputs the two sides have different hashes; use a string instead.
  *
  * @throws TypeError for a number that JSON does not have
  */

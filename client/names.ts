@@ -8,9 +8,8 @@ const values = new Map<string, string>(Object.entries(VALUES));
 const valueFields: ReadonlySet<string> = new Set(VALUE_FIELDS);
 
 /**
- * Reads the JSON of an answer or an event, in whichever of the two spellings the deployment writes
- * (`Web3ChainV1` or `Web3CardanoV1`, …); what is returned has the names of the types. Free text stays
- * as it is.
+ * Reads the JSON of an answer or an event in either of the two spellings (`Web3ChainV1` or
+ * `Web3CardanoV1`, …). The result has the names of the types. Free text stays as it is.
  *
  * @throws SyntaxError when it is no JSON
  */
@@ -18,7 +17,7 @@ export function parseWire(text: string): unknown {
   return JSON.parse(text, OTHER.test(text) ? inOwnNames : undefined);
 }
 
-/** Takes fields of an object to their names; those of its parts are there already. */
+/** Renames the fields of an object; its parts have their names already. */
 function inOwnNames(_: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(

@@ -16,21 +16,21 @@ export interface TransportOptions {
 const ATTEMPTS = 4;
 const TIMEOUT_MS = 30_000;
 const FIRST_PAUSE_MS = 250;
-/** Whoever is asked to wait longer gets the answer that says so. */
+/** The caller gets the answer instead of a longer wait. */
 const MAX_PAUSE_MS = 60_000;
 
-/** The service did not do it, or the request may be sent again. */
+/** The service did nothing, so the client may send the request again. */
 const NOT_DONE = new Set([429, 503]);
-/** Whether it was done is not known. */
+/** The service may have done the request. */
 const UNCERTAIN = new Set([500, 502, 504]);
 
 const repeatable: ReadonlySet<string> = new Set(REPEATABLE);
 
 /**
- * A `fetch` that signs in, and sends again what may be sent again: after 429 and 503, which say that
- * nothing was done, any request; after a lost connection or another failure of the service, what reads
- * and what has an Idempotency-Key. A POST gets such a key when it has none, the same for all attempts.
- * It waits as long as `Retry-After` says.
+ * A `fetch` that authenticates and retries. After 429 and 503, which say that nothing was done, it
+ * retries any request. After a lost connection or another failure of the service, it retries reads
+ * and requests with an Idempotency-Key. A POST without such a key gets one, the same for all
+ * attempts. It waits as long as `Retry-After` says.
  */
 export function transport(options: TransportOptions): (request: Request) => Promise<Response> {
   const { attempts = ATTEMPTS, timeoutMs = TIMEOUT_MS, token } = options;

@@ -1,7 +1,7 @@
 import type { webhooks } from "./generated/schema.ts";
 import { parseWire } from "./names.ts";
 
-/** What an endpoint of the format EXTENDED is sent; `type` tells the kinds apart. */
+/** An event in the format EXTENDED; `type` distinguishes the kinds. */
 export type WebhookEvent = {
   [Kind in keyof webhooks]: webhooks[Kind]["post"]["requestBody"]["content"]["application/json"];
 }[keyof webhooks];
@@ -14,7 +14,7 @@ export interface Delivery {
   headers: Headers | Record<string, string | string[] | undefined>;
 }
 
-/** How a delivery is judged. */
+/** How to verify a delivery. */
 export interface VerifyOptions {
   /** Milliseconds that the clocks of the two sides may differ; default five minutes. */
   toleranceMs?: number;
@@ -22,7 +22,7 @@ export interface VerifyOptions {
   now?: number;
 }
 
-/** A delivery is not one of the service, or not of now. */
+/** The delivery is not from the service, or too old. */
 export class WebhookError extends Error {
   override name = "WebhookError";
 }
@@ -30,11 +30,11 @@ export class WebhookError extends Error {
 const TOLERANCE_MS = 5 * 60_000;
 
 /**
- * Verifies a delivery (Standard Webhooks 1.0.0, `v1`) and reads its event. Its `id` is the same in every
- * delivery of an event, and `sequence` orders the events of a record.
+ * Verifies a delivery (Standard Webhooks 1.0.0, `v1`) and reads its event. An event's `id` never
+ * changes; `sequence` orders a record's events.
  *
- * @param secret - `whsec_…`, as it was shown when the webhook was created or its secret rotated; several
- *   while a receiver changes from one to the next
+ * @param secret - `whsec_…`, as shown when the webhook was created or its secret rotated. Several
+ *   are valid during a rotation.
  * @throws WebhookError
  *
  * @example

@@ -1,6 +1,6 @@
 /** The operator's console: a client of the API that runs in the browser alone. */
 import { render } from "preact";
-import { Frame } from "./ui/frame.tsx";
+import { Frame } from "./frame.tsx";
 import { applyTheme } from "./ui/theme.tsx";
 
 applyTheme();

@@ -1,8 +1,8 @@
 /**
- * Puts the static files of the API reference (`src/http/openapi/reference.ts`), the docs as Markdown with
- * their index for models (llmstxt.org), and the console into `public/`, where wrangler takes them from; and the
- * packages that are modules of their own into `src/packages/`. Run after an install and before anything that
- * starts the Worker.
+ * Prepares static files. `public/`, from which wrangler serves them, gets the API reference
+ * (`src/http/reference.ts`), the console, and the docs as Markdown with their index for
+ * models (llmstxt.org). `src/packages/` gets the packages that are separate modules. Run it after
+ * an install and before anything that starts the Worker.
  */
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,6 @@
 /**
- * BLAKE2b in WebAssembly: the ledger hashes every body, datum and script, and in JavaScript that took a
- * third of what the local chain costs a test run.
+ * BLAKE2b in WebAssembly. The ledger hashes every body, datum and script, and in JavaScript that
+ * took a third of what the local chain costs a test run.
  */
 import { createBLAKE2b } from "hash-wasm";
 

@@ -31,13 +31,21 @@ export interface Bundle {
 
 /**
  * Bundles `src/worker.ts` with the settings of `wrangler.toml` into a folder, as a deployment does.
- * Nothing is deployed and no network is needed.
  *
- * @param environment - of `wrangler.toml`; production when empty
- * @throws with the bundler's messages when the build fails, and when `npm run prepare` has not run.
+ * @param environment - of `wrangler.toml`. Default: production.
+ * @throws Error with the bundler's messages
  */
 export async function buildWorker(folder = DIST, environment = ""): Promise<Bundle> {
   requireAssets();
+  return bundleWorker(folder, environment);
+}
+
+/**
+ * Builds as `buildWorker` does, but needs only `src/packages/` and the folder `public/`.
+ *
+ * @throws with the bundler's messages when the build fails
+ */
+export async function bundleWorker(folder: string, environment = ""): Promise<Bundle> {
   const wrangler = fileURLToPath(
     new URL("bin/wrangler.js", import.meta.resolve("wrangler/package.json")),
   );

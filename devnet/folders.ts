@@ -11,6 +11,7 @@ const ASSETS = [
   join(PUBLIC, "console.html"),
   join(CHECKOUT, "src/packages/pdf-lib.mjs"),
   join(CHECKOUT, "src/packages/viem.mjs"),
+  join(CHECKOUT, "client/generated/wire.ts"),
 ];
 
 /** @throws when nothing can be written to the checkout, where secrets are kept and the build works */
@@ -23,7 +24,7 @@ export function requireWritableCheckout(): void {
 export function requireAssets(): void {
   if (!ASSETS.every((path) => existsSync(path)))
     throw new Error(
-      "public/ or src/packages/ has not been made: run `npm run prepare`, which npm ci leaves out with --ignore-scripts",
+      "public/, src/packages/ or client/generated/ has not been made: run `npm run prepare`, which npm ci leaves out with --ignore-scripts",
     );
 }
 

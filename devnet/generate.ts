@@ -1,9 +1,12 @@
 /**
- * `npm run generate -- --name what_changed`: writes the migration that brings the database from the
- * last one to the tables in `src/`. drizzle has no word for WITHOUT ROWID, so it is added here.
+ * `npm run generate` writes `migrations/` from the tables in `src/`. drizzle has no word for WITHOUT
+ * ROWID, so it is added here.
+ *
+ * Before 1.0.0 is released no database has to be kept, and the one migration is written anew. The same
+ * tables give the same files. From then on `npm run generate -- --name what_changed` adds a migration.
  */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = new URL("../", import.meta.url);
@@ -28,33 +31,60 @@ const WITHOUT_ROWID = [
   "job",
   "registry_health",
   "registry_step",
+  "wallet_task",
   "webhook_delivery",
   "worker_bot",
   "worker_bot_lock",
   "worker_bot_migration",
   "worker_bot_move",
   "worker_bot_version",
+  "x402_payment_attempt",
+  "x402_settlement",
 ];
 
-const before = new Set(sqlFiles());
+/** Drizzle takes a random one. */
+const INITIAL_SNAPSHOT_ID = "00000000-0000-4000-8000-000000000000";
+
+const { version } = readJson("package.json");
+const isReleased = !/^(0\.|1\.0\.0-)/.test(version);
+if (!isReleased) rmSync(migrations, { recursive: true, force: true });
+const before = new Set(isReleased ? sqlFiles() : []);
 execFileSync(
   process.execPath,
   [
     fileURLToPath(new URL("node_modules/drizzle-kit/bin.cjs", root)),
     "generate",
-    ...process.argv.slice(2),
+    ...(isReleased ? process.argv.slice(2) : ["--name", "initial"]),
   ],
   { cwd: fileURLToPath(root), stdio: "inherit" },
 );
 for (const name of sqlFiles().filter((file) => !before.has(file))) {
   const file = new URL(name, migrations);
   let sql = readFileSync(file, "utf8");
-  for (const table of WITHOUT_ROWID)
-    sql = sql.replace(
-      new RegExp(`(CREATE TABLE \`${table}\` \\([\\s\\S]*?\\n\\));`),
-      "$1 WITHOUT ROWID;",
-    );
+  for (const table of WITHOUT_ROWID) {
+    const created = new RegExp(`(CREATE TABLE \`${table}\` \\([\\s\\S]*?\\n\\));`);
+    if (!isReleased && !created.test(sql)) throw new Error(`WITHOUT_ROWID: there is no ${table}`);
+    sql = sql.replace(created, "$1 WITHOUT ROWID;");
+  }
   writeFileSync(file, sql);
+}
+if (!isReleased) makeReproducible();
+
+/** Drizzle writes the time and a random id into the files beside the migration. */
+function makeReproducible(): void {
+  const journal = readJson("migrations/meta/_journal.json");
+  for (const entry of journal.entries) entry.when = 0;
+  writeJson("migrations/meta/_journal.json", journal);
+  const snapshot = "migrations/meta/0000_snapshot.json";
+  writeJson(snapshot, { ...readJson(snapshot), id: INITIAL_SNAPSHOT_ID });
+}
+
+function readJson(path: string) {
+  return JSON.parse(readFileSync(new URL(path, root), "utf8"));
+}
+
+function writeJson(path: string, content: object): void {
+  writeFileSync(new URL(path, root), `${JSON.stringify(content, null, 2)}\n`);
 }
 
 function sqlFiles(): string[] {

@@ -31,13 +31,16 @@ export interface HostOptions {
    * workerd with it.
    */
   leaveSignals?: boolean;
-  /** False: no key is braked. The simulated limits cost more than the real ones. */
+  /** False: no key is limited. The simulated limits cost more than the real ones. */
   rateLimits?: false;
   /** Takes each line that the Worker or its runtime prints; the console when omitted. */
   log?: (line: string) => void;
   /** The ES module to run; `dist/worker.js` when omitted. */
   bundle?: string;
-  /** The Worker answers on a socket of its own, past the entry of the local runtime, which costs more than it does. */
+  /**
+   * The Worker answers on a separate socket, without the entry of the local runtime, which costs
+   * more than the Worker.
+   */
   isDirect?: boolean;
 }
 
@@ -65,7 +68,7 @@ export interface Host {
 export async function startHost(options: HostOptions): Promise<Host> {
   const { log } = options;
   const script = options.bundle ?? join(DIST, "worker.js");
-  // Its note on which files it reads would stand between the lines of whoever starts a host.
+  // Its list of read files would be between the lines of the program that starts a host.
   process.env.WRANGLER_LOG ??= "warn";
   const config = unstable_readConfig({ config: configPath });
   // The module rules are the bundler's business; the bundle is one module, with packages and fonts beside it.
@@ -78,7 +81,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
         ...(options.rateLimits === false && { ratelimits: {} }),
         modules: modulesOf(script),
         modulesRoot: dirname(script),
-        // Not `workerOptions.bindings`, which hold what happens to stand in `.dev.vars`.
+        // Not `workerOptions.bindings`, which contain `.dev.vars`.
         bindings: { ...config.vars, ...options.bindings },
         host: "127.0.0.1",
         port: options.port ?? 0,

@@ -46,7 +46,7 @@ export interface ServiceOptions {
 export interface Service {
   /** Origin without a trailing slash. */
   url: string;
-  /** Each of its transactions has a block of its own, at once, until `goLive`. */
+  /** Each transaction gets a separate block at once, until `goLive`. */
   chain: Chain;
   /** Base URL of the chain's provider. */
   provider: string;

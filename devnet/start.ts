@@ -1,6 +1,6 @@
 /**
  * `npm start`: the service on a local chain, for development and demonstration. Its state is
- * forgotten on exit, unless a folder is given to keep it in.
+ * deleted on exit, unless a folder is given to store it.
  *
  *     PORT=8787 npm start -- [--no-demo] [--keep | --keep=FOLDER] [--origins=ORIGIN,…]
  */
@@ -34,7 +34,7 @@ const DIFF = "/api/v1/purchase/diff/onchain-state-or-result?network=Preprod";
 const SETTLEMENTS = "/api/v1/x402/settlements";
 
 const flags = optionsOrEnd();
-/** A bundle of its own: another copy may be building at this moment. */
+/** A separate bundle, because another copy may be building at this moment. */
 const folder = mkdtempSync(join(tmpdir(), "agent-payment-service-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 let service: Service | undefined;
@@ -126,7 +126,7 @@ function optionsOrEnd(): StartOptions {
   }
 }
 
-/** Lets a part of the demo go on while the service is ready. What the curtain cuts off may fail. */
+/** Runs a part of the demo while the service is ready. A part that the end interrupts may fail. */
 function goOn(part: Promise<void>): void {
   part.catch((error: unknown) => {
     if (!curtain.signal.aborted) console.error(error);

@@ -13,11 +13,11 @@ export async function runBy(
 }
 
 /**
- * Runs the work of an alarm, and again when it says so. Never throws: after six failures the platform
- * drops an alarm. The next cron tick retries.
+ * Runs the work of an alarm, and repeats it when the work asks for it. Never throws: the platform drops an
+ * alarm after six failures. The next cron tick retries.
  *
- * @param run - returns when to run again (epoch milliseconds; null: leave it to the cron)
- * @param failed - tells of an error, and returns the same
+ * @param run - returns the next time, epoch milliseconds. Null: the cron decides.
+ * @param failed - logs an error, and returns the next time
  */
 export async function runAlarm(
   storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">,

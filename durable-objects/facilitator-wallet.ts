@@ -5,14 +5,19 @@ import { open } from "../src/db/sealed.ts";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
 import { within } from "../src/timeout.ts";
-import { Outcomes } from "../src/x402/facilitator-wallet/outcomes.ts";
-import type { PumpState } from "../src/x402/facilitator-wallet/pump.ts";
-import type { PumpWallet } from "../src/x402/facilitator-wallet/signing.ts";
-import { WalletStore } from "../src/x402/facilitator-wallet/store.ts";
-import { chainIdOf } from "../src/x402/networks/chain-id.ts";
-import { findNetwork, privateKeyPlace, rpcOf } from "../src/x402/networks/settlement-network.ts";
-import type { Job, JobStatus, Submission } from "../src/x402/rpc-types.ts";
-import { x402Wallet } from "../src/x402/tables.ts";
+import { OutcomeWriter } from "../src/x402/facilitator-wallet/outcome-writer.ts";
+import type { PumpState } from "../src/x402/facilitator-wallet/pump-round.ts";
+import type { SigningWallet } from "../src/x402/facilitator-wallet/sign-jobs.ts";
+import { WalletStore } from "../src/x402/facilitator-wallet/wallet-store.ts";
+import type {
+  FacilitatorWalletObject,
+  Job,
+  JobStatus,
+  Submission,
+} from "../src/x402/model/messages.ts";
+import { parseChainId } from "../src/x402/model/schemas.ts";
+import { x402Wallet } from "../src/x402/model/tables.ts";
+import { findNetwork, openRpc, privateKeyPlace } from "../src/x402/networks/settlement-network.ts";
 import { runBy } from "./alarm.ts";
 
 /** How long one run of the pump works before the alarm takes over. */
@@ -30,55 +35,54 @@ const SETTINGS_MS = 30_000;
  * One facilitator wallet on one chain: the only one to assign its nonces. Jobs are stored first;
  * one pump signs and sends them in nonce order and reads their outcomes.
  */
-export class FacilitatorWallet extends DurableObject<Env> {
-  readonly #ledger: WalletStore;
+export class FacilitatorWallet extends DurableObject<Env> implements FacilitatorWalletObject {
+  readonly #store: WalletStore;
   #pumping: Promise<void> | null = null;
-  /** Whether somebody asked for the pump since its last round began. */
-  #isAsked = false;
+  /** Whether a request arrived since the last round began. */
+  #isRequested = false;
   /** Whether the next round resends what was sent before. */
   #resend = false;
   /** Ends the pump's pause early. */
   #wakePump = () => {};
   /** Callers that wait, by their job. */
   readonly #waiters = new Map<string, Set<() => void>>();
-  readonly #outcomes = new Outcomes();
-  #settings: { wallet: PumpWallet; until: number } | null = null;
+  readonly #outcomes = new OutcomeWriter();
+  #settings: { wallet: SigningWallet; until: number } | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#ledger = new WalletStore(ctx.storage.sql);
+    this.#store = new WalletStore(ctx.storage.sql);
   }
 
   /**
    * Adds a job; idempotent.
    *
-   * @param asked - left out by payments of an earlier version, which call `wait` then
    * @returns as `wait` does
    */
-  async submit(walletId: string, job: Job, asked?: Submission): Promise<JobStatus> {
-    if (this.#ledger.get("wallet_id") !== walletId) this.#ledger.set("wallet_id", walletId);
-    if (asked) this.#outcomes.expect(asked.order, job.from);
-    this.#ledger.add(job, Date.now());
+  async submit(walletId: string, job: Job, { order, waitMs }: Submission): Promise<JobStatus> {
+    if (this.#store.getValue("wallet_id") !== walletId) this.#store.setValue("wallet_id", walletId);
+    this.#outcomes.expect(order, job.from);
+    this.#store.addJob(job, Date.now());
     await runBy(this.ctx.storage, Date.now() + BUSY_ALARM_MS);
     this.#start();
     this.#wakePump();
-    return this.wait(job.id, asked?.waitMs ?? 0);
+    return this.wait(job.id, waitMs);
   }
 
   /** The job's state: immediately when it is decided, else after at most `waitMs`. */
   async wait(jobId: string, waitMs: number): Promise<JobStatus> {
-    const { dropUnsigned } = await import("../src/x402/facilitator-wallet/receipts.ts");
+    const { failUnsignedJobs } = await import("../src/x402/facilitator-wallet/receipts.ts");
     const until = Date.now() + waitMs;
     for (;;) {
-      const job = this.#ledger.find(jobId);
+      const job = this.#store.findJob(jobId);
       // Many callers wait concurrently: each watches its own job, the pump all jobs.
       if (job?.state === "waiting" && job.signBefore <= Date.now())
-        dropUnsigned(this.#ledger, Date.now());
-      const status = this.#ledger.status(jobId);
+        failUnsignedJobs(this.#store, Date.now());
+      const status = this.#store.jobStatus(jobId);
       const left = until - Date.now();
       const isPending = status.state === "pending";
       if (left <= 0 || (!isPending && !this.#outcomes.isBeingWritten(jobId))) {
-        const isRecorded = !isPending && this.#outcomes.handOver(jobId, status);
+        const isRecorded = !isPending && this.#outcomes.takeRecorded(jobId, status);
         return { ...status, isRecorded };
       }
       this.#start();
@@ -89,7 +93,7 @@ export class FacilitatorWallet extends DurableObject<Env> {
     }
   }
 
-  /** Has anything that was left undone looked after. */
+  /** Resumes unfinished work. */
   async wake(): Promise<void> {
     await this.ctx.storage.setAlarm(Date.now());
   }
@@ -104,17 +108,17 @@ export class FacilitatorWallet extends DurableObject<Env> {
   }
 
   #start(): void {
-    this.#isAsked = true;
+    this.#isRequested = true;
     this.#pumping ??= this.#pump();
   }
 
-  /** Who asks while it comes to its end is not told that it has: it goes on, unless the alarm soon does. */
+  /** A request that arrives while the pump ends starts another run, unless the alarm soon does. */
   async #pump(): Promise<void> {
     for (;;) {
       const state = await this.#work();
-      if (state === "busy" || !this.#isAsked) break;
+      if (state === "busy" || !this.#isRequested) break;
     }
-    // In the same turn as the last look: nobody asks in between.
+    // No await since the last check, so no request can come between.
     this.#pumping = null;
   }
 
@@ -138,7 +142,7 @@ export class FacilitatorWallet extends DurableObject<Env> {
   }
 
   async #rounds(): Promise<PumpState> {
-    const { pumpRound } = await import("../src/x402/facilitator-wallet/pump.ts");
+    const { pumpRound } = await import("../src/x402/facilitator-wallet/pump-round.ts");
     const until = Date.now() + WORK_MS;
     let pause = FIRST_PAUSE_MS;
     let before = "";
@@ -148,32 +152,31 @@ export class FacilitatorWallet extends DurableObject<Env> {
       try {
         const resend = this.#resend;
         this.#resend = false;
-        this.#isAsked = false;
-        state = await pumpRound(this.#ledger, await this.#wallet(), resend);
+        this.#isRequested = false;
+        state = await pumpRound(this.#store, await this.#wallet(), resend);
         pause = FIRST_PAUSE_MS;
       } catch (error) {
-        // The node may have lost, or never received, what was sent; the network may have another by
-        // now.
+        // The node may not have the sent transactions, and the network may have another node by now.
         this.#resend = true;
         this.#settings = null;
         failed = true;
         pause = Math.min(pause * 2, MAX_PAUSE_MS);
         log("warn", "x402.round_failed", { error: String(error) });
       }
-      const after = this.#ledger.snapshot();
-      const moved = after !== before;
+      const after = this.#store.snapshot();
+      const hasChanged = after !== before;
       before = after;
-      this.#tell(this.#ledger.takeMoved());
+      this.#notify(this.#store.takeChangedJobs());
       if (state !== "busy" || Date.now() > until) return state;
-      if (!moved || failed) await this.#pause(failed ? pause : POLL_MS);
+      if (!hasChanged || failed) await this.#pause(failed ? pause : POLL_MS);
     }
   }
 
-  /** Wakes who waits for these jobs: at once, or when an outcome is written. */
-  #tell(jobIds: ReadonlySet<string>): void {
-    const statuses = new Map([...jobIds].map((id) => [id, this.#ledger.status(id)]));
+  /** Wakes the callers that wait for these jobs, after the outcomes are written. */
+  #notify(jobIds: ReadonlySet<string>): void {
+    const statuses = new Map([...jobIds].map((id) => [id, this.#store.jobStatus(id)]));
     const wake = () => {
-      for (const id of jobIds) for (const told of this.#waiters.get(id) ?? []) told();
+      for (const id of jobIds) for (const resolve of this.#waiters.get(id) ?? []) resolve();
     };
     this.#outcomes.write(this.env, statuses).then(wake);
   }
@@ -185,28 +188,28 @@ export class FacilitatorWallet extends DurableObject<Env> {
   }
 
   async #change(jobId: string, ms: number): Promise<void> {
-    const { promise: told, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<void>();
     const waiters = this.#waiters.get(jobId) ?? new Set();
     this.#waiters.set(jobId, waiters.add(resolve));
-    await within(ms, told, () => {});
+    await within(ms, promise, () => {});
     waiters.delete(resolve);
     if (waiters.size === 0) this.#waiters.delete(jobId);
   }
 
-  async #wallet(): Promise<PumpWallet> {
+  async #wallet(): Promise<SigningWallet> {
     if (this.#settings && this.#settings.until > Date.now()) return this.#settings.wallet;
-    const id = this.#ledger.get("wallet_id") ?? "";
+    const id = this.#store.getValue("wallet_id") ?? "";
     const core = db(this.env);
     // A removed wallet, or one of a disabled network, still finishes what it has begun.
     const [row] = await core.orm.select().from(x402Wallet).where(eq(x402Wallet.id, id));
     const network = row && (await findNetwork(core, row.caip2Id));
     if (!network) throw new Error(`the wallet ${id} or its network is gone`);
-    const { signerOf } = await import("../src/x402/evm/transactions.ts");
-    const wallet: PumpWallet = {
-      chainId: chainIdOf(row.caip2Id),
+    const { createSigner } = await import("../src/x402/evm/transactions.ts");
+    const wallet: SigningWallet = {
+      chainId: parseChainId(row.caip2Id),
       address: row.address,
-      signer: signerOf(await open(this.env, privateKeyPlace(row.id), row.privateKey)),
-      rpc: await rpcOf(this.env, network, Date.now() + SETTINGS_MS),
+      signer: createSigner(await open(this.env, privateKeyPlace(row.id), row.privateKey)),
+      rpc: await openRpc(this.env, network, Date.now() + SETTINGS_MS),
     };
     this.#settings = { wallet, until: Date.now() + SETTINGS_MS };
     return wallet;

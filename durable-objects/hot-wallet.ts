@@ -4,39 +4,29 @@ import { ProviderError } from "../src/chain/provider/provider.ts";
 import { type Database, db } from "../src/db/client.ts";
 import { newId } from "../src/db/id.ts";
 import { open } from "../src/db/sealed.ts";
-import { automaticSteps, confirmationThreshold, type Env } from "../src/env.ts";
-import { failSettlementWithoutSource, nextSettlement } from "../src/escrow/disputes/store.ts";
-import { endWithoutSource, nextForEscrows } from "../src/escrow/tasks/next.ts";
+import { automaticSteps, confirmationThreshold, type Env, objectNamed } from "../src/env.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { log } from "../src/log.ts";
-import { isInitiated } from "../src/registrations/states.ts";
-import { nextOfWallet } from "../src/registrations/store.ts";
 import { activeSource, activeSourceIds, sourceWithKey } from "../src/sources/active.ts";
 import { chainClock, timeOnChain } from "../src/sources/chain-clock.ts";
 import { haveFollowed } from "../src/sources/cursor.ts";
 import { walletProvider } from "../src/sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../src/sources/record.ts";
 import { wakeSource } from "../src/sources/wake.ts";
-import { walletsOf } from "../src/wallets/managed/find.ts";
-import { openKeys } from "../src/wallets/managed/keys.ts";
-import { forgetSpent } from "../src/wallets/reference-scripts/spent.ts";
-import {
-  failScriptWithoutSource,
-  nextReferenceScript,
-  publishedScripts,
-} from "../src/wallets/reference-scripts/store.ts";
-import type { OutputView } from "../src/wallets/spending/outputs.ts";
-import type { WalletJournal } from "../src/wallets/spending/ports.ts";
-import { sourcesOfOpen } from "../src/wallets/spending/stored/transactions.ts";
-import { readWallet, StaleWallet } from "../src/wallets/spending/stored/wallet.ts";
-import {
-  failTransfersWithoutSource,
-  isGivenUp,
-  nextTransfer,
-} from "../src/wallets/transfers/due.ts";
-import { wakeWallet } from "../src/wallets/wake.ts";
-import { WalletGone } from "../src/wallets/work.ts";
+import { WALLET_FEATURES } from "../src/wallet-features.ts";
+import { walletsOf } from "../src/wallets/managed/find-wallet.ts";
+import { openKeys } from "../src/wallets/managed/open-keys.ts";
+import { StaleWalletError, WalletRemovedError } from "../src/wallets/queue/errors.ts";
+import { type WalletObject, wakeWallet } from "../src/wallets/queue/wake-wallet.ts";
+import { forgetSpent } from "../src/wallets/reference-scripts/forget-spent.ts";
+import { publishedScripts } from "../src/wallets/reference-scripts/store.ts";
+import type { OutputView } from "../src/wallets/spending/context/output-view.ts";
+import type { WalletJournal } from "../src/wallets/spending/context/wallet-ports.ts";
+import type { FeatureContext, NextTask } from "../src/wallets/spending/feature-queue.ts";
+import { listOpenSources } from "../src/wallets/spending/store/transactions.ts";
+import { readWallet } from "../src/wallets/spending/store/wallet.ts";
 import { runBy } from "./alarm.ts";
+import type { SpendingJournal } from "./spending-journal.ts";
 
 /** Time of a run: many calls to a possibly slow provider, and its statements. */
 const RUN_MS = 90_000;
@@ -49,22 +39,12 @@ interface Wallet {
   requestId: string;
 }
 
-/** What a feature has for the wallet to do, of one payment source. */
-interface Next {
-  sourceId: string;
-  dueAt: number | null;
-  /** For a transaction to be built, rather than for one that is under way. */
-  isWaiting: boolean;
-  /** Ends it, since its source was removed. */
-  giveUp(): Promise<void>;
-}
-
 /**
  * The one place where a managed wallet's key is opened and its outputs are spent. The platform runs one
  * alarm of an object at a time. If two objects ever run, the version of the wallet's row lets only one
  * of them store a transaction. Nothing is sent that is not stored.
  */
-export class HotWallet extends DurableObject<Env> {
+export class HotWallet extends DurableObject<Env> implements WalletObject {
   #view: OutputView | null = null;
   readonly #viewsOfOthers = new Map<string, OutputView>();
 
@@ -96,36 +76,29 @@ export class HotWallet extends DurableObject<Env> {
 
   async #work({ network, vkey, requestId }: Wallet): Promise<number | null> {
     const { env } = this;
-    const ledger = db(env, network, {
+    const database = db(env, network, {
       writes: "idempotent",
       deadline: Date.now() + RUN_MS,
     });
-    const next = await this.#next(ledger, network, vkey);
+    const next = await this.#next(database, network, vkey);
     const source = next
       ? await activeSource(db(env), next.sourceId)
-      : await this.#sourceOfOpen(ledger, network, vkey);
+      : await this.#sourceOfOpen(database, network, vkey);
     if (next && source === null) {
-      await next.giveUp();
+      await next.endWithoutSource();
       return Date.now();
     }
     if (source === null) return null;
     // The transaction library is loaded here, not at start-up.
-    const { escrowWorks } = await import("../src/escrow/tasks/works.ts");
-    const { disputeWork } = await import("../src/escrow/disputes/work.ts");
-    const { registrationWork } = await import("../src/registrations/work.ts");
-    const { referenceScriptWork } = await import("../src/wallets/reference-scripts/work.ts");
-    const { transferWork } = await import("../src/wallets/transfers/work.ts");
-    const { runWallet } = await import("../src/wallets/run.ts");
-    const wallet = { network, vkey, sourceId: source.id };
-    const transfers = transferWork(ledger, wallet);
-    const { OutputView } = await import("../src/wallets/spending/outputs.ts");
+    const { runWallet } = await import("../src/wallets/spending/run-wallet.ts");
+    const { OutputView } = await import("../src/wallets/spending/context/output-view.ts");
     this.#view ??= new OutputView();
     const providers = await this.#providers(source);
     const clock = await chainClock(env, Date.now() + RUN_MS);
     const chainTime = timeOnChain(clock, providers.provider);
     const wallets = await walletsOf(db(env), [source.id]);
-    const escrows = escrowWorks({
-      ledger,
+    const context: FeatureContext = {
+      database,
       source,
       wallets,
       vkey,
@@ -134,28 +107,24 @@ export class HotWallet extends DurableObject<Env> {
       automatic: automaticSteps(env, source),
       chainTime,
       wake: (onNetwork, other) => wakeWallet(env, onNetwork, other, requestId),
-    });
+    };
+    const created = await Promise.all(WALLET_FEATURES.map((one) => one.createFeatures(context)));
+    const features = created.flat();
     const again = await runWallet({
       network,
       vkey,
       sourceId: source.id,
-      db: ledger,
+      db: database,
       ...providers,
       journal: this.#journal(network, vkey),
       hasFollowed: async (since) =>
-        haveFollowed(ledger, await activeSourceIds(db(env), network), since),
+        haveFollowed(database, await activeSourceIds(db(env), network), since),
       view: this.#view,
-      works: [
-        ...escrows,
-        disputeWork({ db: ledger, source, wallets, vkey, chainTime }),
-        referenceScriptWork(ledger, wallet),
-        registrationWork(ledger, wallet),
-        transfers,
-      ],
-      published: () => publishedScripts(ledger, source.id),
-      scriptsMissed: (outputs) => forgetSpent(ledger, providers.provider, source.id, outputs),
+      features,
+      publishedScripts: () => publishedScripts(database, source.id),
+      onMissingScripts: (outputs) => forgetSpent(database, providers.provider, source.id, outputs),
       keys: () => this.#keys(source, vkey),
-      confirmed: async (sourceIds, tip) => {
+      onConfirmed: async (sourceIds, tip) => {
         for (const id of sourceIds)
           await wakeSource(env, id, requestId, id === source.id ? tip : null);
       },
@@ -165,64 +134,19 @@ export class HotWallet extends DurableObject<Env> {
       newId,
       requestId,
     });
-    if ([transfers, ...escrows].some((work) => work.hasTold()))
-      await wakeDispatcher(env, requestId);
+    if (features.some((feature) => feature.hasEvents?.())) await wakeDispatcher(env, requestId);
     // Another source, with its own provider and wallets, has its turn at once.
-    const after = await this.#next(ledger, network, vkey);
+    const after = await this.#next(database, network, vkey);
     const isOfAnother = after && after.sourceId !== source.id && (after.dueAt ?? 0) <= Date.now();
     return isOfAnother ? Date.now() : again;
   }
 
   /** What has waited longest for a transaction, or else anything that is under way. */
-  async #next(ledger: Database, network: Network, vkey: string): Promise<Next | null> {
-    const [settlement, script, registration, transfer, escrow] = await Promise.all([
-      nextSettlement(ledger, network, vkey),
-      nextReferenceScript(ledger, network, vkey),
-      nextOfWallet(ledger, network, vkey),
-      nextTransfer(ledger, network, vkey),
-      nextForEscrows(ledger, db(this.env), network, vkey),
-    ]);
-    const all: Next[] = [];
-    if (escrow)
-      all.push({
-        ...escrow,
-        isWaiting: true,
-        giveUp: async () => {
-          await endWithoutSource(ledger, { network, vkey, sourceId: escrow.sourceId }, Date.now());
-        },
-      });
-    if (settlement)
-      all.push({
-        ...settlement,
-        isWaiting: true,
-        giveUp: () => failSettlementWithoutSource(ledger, settlement, Date.now()),
-      });
-    if (script)
-      all.push({
-        ...script,
-        isWaiting: true,
-        giveUp: () => failScriptWithoutSource(ledger, script, Date.now()),
-      });
-    if (registration)
-      all.push({
-        ...registration,
-        isWaiting: !isInitiated(registration.state),
-        giveUp: async () => {
-          const { failWithoutSource } = await import("../src/registrations/work.ts");
-          await failWithoutSource(ledger, registration, Date.now());
-        },
-      });
-    if (transfer)
-      all.push({
-        ...transfer,
-        isWaiting: !isGivenUp(transfer),
-        giveUp: () =>
-          failTransfersWithoutSource(
-            ledger,
-            { network, vkey, sourceId: transfer.sourceId },
-            Date.now(),
-          ),
-      });
+  async #next(database: Database, network: Network, vkey: string): Promise<NextTask | null> {
+    const found = await Promise.all(
+      WALLET_FEATURES.map((feature) => feature.findNext(database, db(this.env), { network, vkey })),
+    );
+    const all = found.filter((task) => task !== null);
     const [first] = all.sort(
       (a, b) => Number(b.isWaiting) - Number(a.isWaiting) || (a.dueAt ?? 0) - (b.dueAt ?? 0),
     );
@@ -230,8 +154,12 @@ export class HotWallet extends DurableObject<Env> {
   }
 
   /** A source through which transactions were sent that are not final; any that is left will do. */
-  async #sourceOfOpen(ledger: Database, network: Network, vkey: string): Promise<SourceRow | null> {
-    for (const id of await sourcesOfOpen(ledger, network, vkey)) {
+  async #sourceOfOpen(
+    database: Database,
+    network: Network,
+    vkey: string,
+  ): Promise<SourceRow | null> {
+    for (const id of await listOpenSources(database, network, vkey)) {
       const source = await sourceWithKey(db(this.env), id);
       if (source !== null) return source;
     }
@@ -239,13 +167,12 @@ export class HotWallet extends DurableObject<Env> {
   }
 
   #journal(network: Network, vkey: string): WalletJournal {
-    const { SPENDING_JOURNAL } = this.env;
-    const journal = SPENDING_JOURNAL.get(SPENDING_JOURNAL.idFromName(network));
+    const journal = objectNamed<SpendingJournal>(this.env.SPENDING_JOURNAL, network);
     return {
       enter: (...asked) => journal.enter(vkey, ...asked),
-      hand: (...asked) => journal.hand(vkey, ...asked),
+      append: (...asked) => journal.append(vkey, ...asked),
       resume: (...stored) => journal.resume(...stored),
-      remembered: (...told) => journal.remembered(vkey, ...told),
+      markRestored: (...told) => journal.markRestored(vkey, ...told),
     };
   }
 
@@ -261,7 +188,7 @@ export class HotWallet extends DurableObject<Env> {
     const wallets = await walletsOf(db(this.env), [id]);
     const found = wallets.find((one) => one.vkey === vkey);
     if (!found)
-      throw new WalletGone(
+      throw new WalletRemovedError(
         "the payment source does not manage the wallet any more: add it again, then try again",
       );
     return openKeys(this.env, found);
@@ -270,7 +197,7 @@ export class HotWallet extends DurableObject<Env> {
   /** @returns when to try again, epoch milliseconds */
   async #failed({ network, vkey, requestId }: Wallet, error: unknown): Promise<number> {
     // Another run was faster: not a failure, read again.
-    if (error instanceof StaleWallet) return Date.now();
+    if (error instanceof StaleWalletError) return Date.now();
     log("error", "wallet.failed", { wallet: vkey, requestId, error: String(error) });
     await this.#hold(network, vkey, error);
     const retryAt = error instanceof ProviderError ? error.retryAt : null;
@@ -279,11 +206,12 @@ export class HotWallet extends DurableObject<Env> {
 
   /** Stores why the wallet gets nothing done, if the database takes it. */
   async #hold(network: Network, vkey: string, error: unknown): Promise<void> {
-    const ledger = db(this.env, network, { writes: "idempotent" });
+    const database = db(this.env, network, { writes: "idempotent" });
     try {
-      const { holdOf, writeHold } = await import("../src/wallets/spending/trouble/hold.ts");
-      const reason = holdOf(error) ?? "internal error, see the log";
-      await writeHold(ledger, await readWallet(ledger, network, vkey), reason, Date.now());
+      const { findBlocker, storeBlocker } = await import("../src/wallets/spending/blocker.ts");
+      const internal = { code: "failing", reason: "internal error, see the log" } as const;
+      const wallet = await readWallet(database, network, vkey);
+      await storeBlocker(database, wallet, findBlocker(error) ?? internal, Date.now());
     } catch (failure) {
       log("warn", "wallet.hold_unstored", { wallet: vkey, error: String(failure) });
     }

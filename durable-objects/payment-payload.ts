@@ -2,19 +2,22 @@ import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../src/env.ts";
 import { log } from "../src/log.ts";
 import { within } from "../src/timeout.ts";
-import type { SettleAnswer, SettleOrder } from "../src/x402/rpc-types.ts";
-import { meet } from "../src/x402/settle/meet-request.ts";
-import { answerOf, pendingAnswer } from "../src/x402/settle/payment-answer.ts";
-import { jobStatus, perform, type Run } from "../src/x402/settle/payment-effects.ts";
+import type { PaymentObject, SettleAnswer, SettleOrder } from "../src/x402/model/messages.ts";
+import { onRequest } from "../src/x402/settle/on-request.ts";
+import { toPendingAnswer, toSettleAnswer } from "../src/x402/settle/payment-answer.ts";
+import {
+  readJobStatus,
+  runEffect,
+  type SettlementRun,
+} from "../src/x402/settle/payment-effects.ts";
 import {
   advance,
+  EFFECTS,
   type Effect,
   type Payment,
   type PaymentEvent,
   type Phase,
-  WORK,
 } from "../src/x402/settle/payment-state.ts";
-import { type FirstPayment, restored } from "../src/x402/settle/stored-payment.ts";
 
 /** One turn of work; the alarm takes the next. */
 const WORK_MS = 25_000;
@@ -46,7 +49,7 @@ const KEY = "payment";
  * `src/x402/settle/payment-state.ts` defines the transitions. This object stores the payment's state
  * before any external call, sets the alarm, and performs what the table says.
  */
-export class PaymentPayload extends DurableObject<Env> {
+export class PaymentPayload extends DurableObject<Env> implements PaymentObject {
   #running: Promise<SettleAnswer | null> | null = null;
 
   async settle(order: SettleOrder): Promise<SettleAnswer> {
@@ -57,26 +60,26 @@ export class PaymentPayload extends DurableObject<Env> {
       // Nothing is awaited from here until the run has begun, so no other call can interleave.
       const before = this.#read();
       const isBusy = this.#running !== null;
-      const meeting = meet(before, order, { isBusy, isWatched });
-      const { payment } = meeting;
-      if (meeting.reply === "told") return this.#answerDecided(payment, order);
-      if (meeting.reply === "conflict")
+      const reaction = onRequest(before, order, { isBusy, isWatched });
+      const { payment } = reaction;
+      if (reaction.reply === "outcome") return this.#answerDecided(payment, order);
+      if (reaction.reply === "conflict")
         return { kind: "conflict", attemptId: payment.order.attemptId };
       if (hasWaited && Date.now() >= deadline) return this.#pending(order);
 
       if (payment !== before) this.#write(payment);
-      const answer = await this.#runUntil({ order, deadline, answer: null }, meeting.effect);
+      const answer = await this.#runUntil({ order, deadline, answer: null }, reaction.effect);
       hasWaited = true;
-      isWatched ||= meeting.effect === "watch";
+      isWatched ||= reaction.effect === "watch";
       if (answer?.kind === "settled") return this.#answerDecided(this.#read() ?? payment, order);
       if (answer && "replay" in answer) return { ...answer, replay: !isOwn(payment, order) };
       // The reason why another key's attempt was not begun does not apply to this key's.
-      const isOthers = isBusy && meeting.relation === "rival" && answer?.kind === "refused";
+      const isOthers = isBusy && reaction.relation === "rival" && answer?.kind === "refused";
       if (answer && !isOthers) return answer;
     }
   }
 
-  /** Has anything that was left undone looked after. */
+  /** Resumes unfinished work. */
   async wake(): Promise<void> {
     if (this.#read()) await this.ctx.storage.setAlarm(Date.now());
   }
@@ -86,7 +89,7 @@ export class PaymentPayload extends DurableObject<Env> {
     try {
       const run = { order: null, deadline: Date.now() + WORK_MS, answer: null };
       await this.#exclusively(async () =>
-        this.#carryOut(run, await this.#apply({ kind: "alarm" })),
+        this.#runEffects(run, await this.#apply({ kind: "alarm" })),
       );
     } catch (error) {
       log("error", "x402.payment_alarm_failed", { error: String(error) });
@@ -95,8 +98,7 @@ export class PaymentPayload extends DurableObject<Env> {
   }
 
   #read(): Payment | null {
-    const stored = this.ctx.storage.kv.get<Payment | FirstPayment>(KEY);
-    return stored ? restored(stored) : null;
+    return this.ctx.storage.kv.get<Payment>(KEY) ?? null;
   }
 
   #write(payment: Payment | null): void {
@@ -117,24 +119,28 @@ export class PaymentPayload extends DurableObject<Env> {
     const first = own || !payment.successReported;
     if (payment.outcome?.success && !payment.successReported)
       this.#write({ ...payment, successReported: true });
-    return answerOf(payment, { replay: !own, first });
+    return toSettleAnswer(payment, { replay: !own, first });
   }
 
   async #pending(order: SettleOrder): Promise<SettleAnswer> {
     const payment = this.#read();
     if (!payment)
-      return { kind: "refused", status: 504, message: "The settlement could not be begun in time" };
-    const status = await jobStatus(this.env, payment, 0).catch(() => null);
-    return pendingAnswer(payment, !isOwn(payment, order), status?.transaction ?? "");
+      return {
+        kind: "refused",
+        status: 504,
+        message: "The settlement did not start in time. Send the payment again.",
+      };
+    const status = await readJobStatus(this.env, payment, 0).catch(() => null);
+    return toPendingAnswer(payment, !isOwn(payment, order), status?.transaction ?? "");
   }
 
   /** Null: timed out, or the run ended without an outcome. */
-  async #runUntil(run: Run, effect: Effect): Promise<SettleAnswer | null> {
+  async #runUntil(run: SettlementRun, effect: Effect): Promise<SettleAnswer | null> {
     try {
       const ms = Math.max(run.deadline - Date.now(), 0);
       const work = this.#exclusively(async () => {
         await this.#arm();
-        return this.#carryOut(run, effect);
+        return this.#runEffects(run, effect);
       });
       return await within(ms, work, () => null);
     } catch (error) {
@@ -153,11 +159,11 @@ export class PaymentPayload extends DurableObject<Env> {
     return this.#running;
   }
 
-  async #carryOut(run: Run, first: Effect | null): Promise<SettleAnswer | null> {
+  async #runEffects(run: SettlementRun, first: Effect | null): Promise<SettleAnswer | null> {
     for (let effect = first; effect !== null; ) {
       const payment = this.#read();
       if (!payment) break;
-      const events = await perform(this.env, effect, payment, run);
+      const events = await runEffect(this.env, effect, payment, run);
       effect = await this.#apply(...events);
     }
     return run.answer;
@@ -167,19 +173,19 @@ export class PaymentPayload extends DurableObject<Env> {
   async #apply(...events: PaymentEvent[]): Promise<Effect | null> {
     const before = this.#read();
     let payment = before;
-    let asked: Effect | null = null;
+    let nextEffect: Effect | null = null;
     for (const event of events) {
       if (!payment) break;
       const { payment: next, effect } = advance(payment, event);
       payment = next;
-      asked = effect ?? asked;
+      nextEffect = effect ?? nextEffect;
     }
     if (payment !== before) {
       this.#write(payment);
       await this.#arm();
     }
     // A later event may have done it.
-    return payment && asked === WORK[payment.phase] ? asked : null;
+    return payment && nextEffect === EFFECTS[payment.phase] ? nextEffect : null;
   }
 }
 

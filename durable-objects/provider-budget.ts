@@ -12,6 +12,7 @@ import {
 } from "../src/chain/provider/budget.ts";
 import { type BudgetReport, reportOf } from "../src/chain/provider/budget-report.ts";
 import type { Env } from "../src/env.ts";
+import type { BudgetObject } from "../src/sources/provider.ts";
 
 /** What hosted providers allow. */
 const DEFAULT_CALLS_PER_SECOND = 10;
@@ -20,11 +21,11 @@ const DEFAULT_CALLS_PER_SECOND = 10;
  * The call budget of one provider key. It is stored, because calling on after a 402 or 429 gets the
  * address banned, restart or not.
  */
-export class ProviderBudget extends DurableObject<Env> {
+export class ProviderBudget extends DurableObject<Env> implements BudgetObject {
   /**
-   * Grants up to `calls` calls, or says when to ask again.
+   * Grants up to `calls` calls, or returns the time to ask again.
    *
-   * @param by - an isolate of the release before does not name it, and reads as sync does
+   * @param by - the class of the caller. Default: sync.
    * @param key - id of the API key for which a caller's read is made
    */
   async lease(calls: number, by: CallClass = "sync", key?: string): Promise<Lease> {

@@ -3,12 +3,12 @@ import { db } from "../src/db/client.ts";
 import { open } from "../src/db/sealed.ts";
 import { confirmationThreshold, type Env } from "../src/env.ts";
 import { loopbackOrigins } from "../src/http/outbound/loopback-origins.ts";
-import { undoInboxMints, writeInboxMints } from "../src/inbox/mints.ts";
-import { endRegistrations, forgetRegistrations } from "../src/inbox/removal.ts";
+import { deleteRegistrations, endRegistrations } from "../src/inbox/end-registrations.ts";
+import { undoInboxMints, writeInboxMints } from "../src/inbox/write-inbox-mints.ts";
 import { recordFailure } from "../src/indexer/cursor.ts";
-import { reportFailure } from "../src/indexer/failure.ts";
+import { reportFailure } from "../src/indexer/report-failure.ts";
 import { log } from "../src/log.ts";
-import { checkService } from "../src/operation/troubles.ts";
+import { checkService } from "../src/observability/check-service.ts";
 import { reopenRegistrations } from "../src/registrations/store.ts";
 import { checkHealth } from "../src/registry/health/check-agents.ts";
 import { indexChanges } from "../src/registry/search/index.ts";
@@ -16,7 +16,7 @@ import { activeRegistrySource, providerKeyPlace } from "../src/registry/sources/
 import { REGISTRY_TABLES } from "../src/registry/sync/cursor.ts";
 import { continueRemoval, readRemoved } from "../src/registry/sync/removal.ts";
 import { syncRegistry } from "../src/registry/sync/sync.ts";
-import { type RegistryJob, wakeJob } from "../src/registry/sync/wake.ts";
+import { type RegistryJob, type RegistryObject, wakeJob } from "../src/registry/sync/wake.ts";
 import { providerFor } from "../src/sources/provider.ts";
 import { runAlarm } from "./alarm.ts";
 
@@ -33,7 +33,7 @@ type SourceJob = Extract<RegistryJob, { sourceId: string }>;
  * network. The platform runs one alarm of an object at a time, so there is one run at a time. If two
  * objects ever run, the versions of the rows let only one of them write.
  */
-export class RegistryCursor extends DurableObject<Env> {
+export class RegistryCursor extends DurableObject<Env> implements RegistryObject {
   /** Requests a run and returns immediately, so that a slow source delays nobody. */
   async tick(job: RegistryJob, requestId: string): Promise<void> {
     await this.ctx.storage.put({ job, requestId });
@@ -77,19 +77,19 @@ export class RegistryCursor extends DurableObject<Env> {
   async #sync(job: SourceJob, requestId: string, deadline: number): Promise<boolean> {
     const { env } = this;
     const { sourceId, network } = job;
-    const ledger = db(env, network, { writes: "idempotent", deadline: deadline + DATABASE_MS });
-    const removed = await readRemoved(ledger, sourceId);
+    const database = db(env, network, { writes: "idempotent", deadline: deadline + DATABASE_MS });
+    const removed = await readRemoved(database, sourceId);
     if (removed !== null)
-      return continueRemoval(ledger, removed, Date.now(), {
-        end: (now) => endRegistrations(ledger, removed, now),
-        forget: () => forgetRegistrations(ledger, sourceId),
+      return continueRemoval(database, removed, Date.now(), {
+        end: (now) => endRegistrations(database, removed, now),
+        forget: () => deleteRegistrations(database, sourceId),
       });
     const source = await activeRegistrySource(db(env), sourceId);
     if (source === null) return false;
     const apiKey = await open(env, providerKeyPlace(sourceId), source.rpcProviderApiKey);
     return syncRegistry(
       {
-        db: ledger,
+        db: database,
         provider: await providerFor(env, network, apiKey, "sync"),
         source,
         threshold: confirmationThreshold(env),
@@ -97,9 +97,9 @@ export class RegistryCursor extends DurableObject<Env> {
         listener: {
           apply: (reads, now) => writeInboxMints(source, reads, now),
           agentsUndone: (agents, above, now) => reopenRegistrations(network, agents, above, now),
-          undo: (above, now) => undoInboxMints(ledger, source, above, now),
+          undo: (above, now) => undoInboxMints(database, source, above, now),
         },
-        committed: () => this.#wakeFollowers(job, requestId),
+        onCommit: () => this.#wakeFollowers(job, requestId),
       },
       deadline,
     );
@@ -137,7 +137,7 @@ export class RegistryCursor extends DurableObject<Env> {
   }
 
   async #record({ sourceId, network }: SourceJob, reason: string): Promise<void> {
-    const ledger = db(this.env, network, { writes: "idempotent" });
-    await recordFailure(ledger, REGISTRY_TABLES, sourceId, reason);
+    const database = db(this.env, network, { writes: "idempotent" });
+    await recordFailure(database, REGISTRY_TABLES, sourceId, reason);
   }
 }

@@ -5,20 +5,21 @@ import { open } from "../src/db/sealed.ts";
 import { confirmationThreshold, type Env, lookInterval, warningTime } from "../src/env.ts";
 import { ESCROW_TABLES, readCursor } from "../src/escrow/sync/cursor.ts";
 import type { SyncContext } from "../src/escrow/sync/follower.ts";
-import { syncSource } from "../src/escrow/sync/sync.ts";
-import { walletsWithEscrows } from "../src/escrow/tasks/wake.ts";
+import { syncSource } from "../src/escrow/sync/sync-source.ts";
+import { walletsWithEscrows } from "../src/escrow/tasks/wallets-with-escrows.ts";
 import { wakeDispatcher } from "../src/events/outbox.ts";
 import { recordFailure } from "../src/indexer/cursor.ts";
-import { reportFailure } from "../src/indexer/failure.ts";
+import { reportFailure } from "../src/indexer/report-failure.ts";
 import { log } from "../src/log.ts";
-import { checkService } from "../src/operation/troubles.ts";
+import { checkService } from "../src/observability/check-service.ts";
 import { activeSource } from "../src/sources/active.ts";
 import { chainClock } from "../src/sources/chain-clock.ts";
+import type { SourceObject } from "../src/sources/cursor.ts";
 import { providerFor } from "../src/sources/provider.ts";
 import { providerKeyPlace } from "../src/sources/record.ts";
-import { walletsToSendAgain } from "../src/wallets/due.ts";
-import { walletsOf } from "../src/wallets/managed/find.ts";
-import { wakeWalletsOf } from "../src/wallets/wake.ts";
+import { walletsOf } from "../src/wallets/managed/find-wallet.ts";
+import { walletsToResend } from "../src/wallets/queue/due-wallets.ts";
+import { wakeWalletsFor } from "../src/wallets/queue/wake-wallet.ts";
 import { runAlarm } from "./alarm.ts";
 
 /** How long one alarm works before it yields and sets the next. */
@@ -36,7 +37,7 @@ const DATABASE_MS = 60_000;
  * platform runs one alarm of an object at a time, so there is one pass at a time. If two objects ever
  * run, the cursor's version lets only one of them write.
  */
-export class SourceCursor extends DurableObject<Env> {
+export class SourceCursor extends DurableObject<Env> implements SourceObject {
   #tip: { block: Block; at: number } | null = null;
 
   /**
@@ -84,8 +85,8 @@ export class SourceCursor extends DurableObject<Env> {
     const { env } = this;
     const deadline = Date.now() + WORK_MS;
     const network = (await activeSource(db(env), sourceId))?.network;
-    const ledger = db(env, network, { writes: "idempotent", deadline: deadline + DATABASE_MS });
-    const cursor = await readCursor(ledger, sourceId);
+    const database = db(env, network, { writes: "idempotent", deadline: deadline + DATABASE_MS });
+    const cursor = await readCursor(database, sourceId);
     // After the cursor: see `syncSource`.
     const source = await activeSource(db(env), sourceId);
     if (source === null || cursor === null) return null;
@@ -95,14 +96,14 @@ export class SourceCursor extends DurableObject<Env> {
     this.#tip = null;
     let hasCommitted = false;
     const context: SyncContext = {
-      db: ledger,
+      db: database,
       provider: await providerFor(env, source.network, apiKey, use),
       source: { ...source, wallets },
       threshold: confirmationThreshold(env),
       tip: known && Date.now() - known.at < TIP_MS ? known.block : null,
       warnBeforeMs: warningTime(env),
       now: Date.now,
-      committed: () => {
+      onCommit: () => {
         hasCommitted = true;
         return wakeDispatcher(env, requestId);
       },
@@ -110,19 +111,19 @@ export class SourceCursor extends DurableObject<Env> {
     try {
       if (await syncSource(context, cursor, deadline)) return Date.now();
     } finally {
-      if (hasCommitted) await this.#wakeWallets(ledger, sourceId, requestId);
+      if (hasCommitted) await this.#wakeWallets(database, sourceId, requestId);
     }
     const interval = lookInterval(env);
     return interval && Date.now() + interval;
   }
 
   /** Has wallets do at once what the records are due for by now. Never throws: the cron wakes them too. */
-  async #wakeWallets(ledger: Database, sourceId: string, requestId: string): Promise<void> {
+  async #wakeWallets(database: Database, sourceId: string, requestId: string): Promise<void> {
     const { env } = this;
     try {
       const clock = await chainClock(env, Date.now() + DATABASE_MS);
-      const features = [walletsWithEscrows(clock, sourceId), walletsToSendAgain];
-      await wakeWalletsOf(env, ledger, features, requestId);
+      const features = [walletsWithEscrows(clock, sourceId), walletsToResend];
+      await wakeWalletsFor(env, database, features, requestId);
     } catch (error) {
       log("warn", "wallet.wake_failed", { source: sourceId, requestId, error: String(error) });
     }
@@ -131,7 +132,7 @@ export class SourceCursor extends DurableObject<Env> {
   async #record(sourceId: string, reason: string): Promise<void> {
     const source = await activeSource(db(this.env), sourceId);
     if (source === null) return;
-    const ledger = db(this.env, source.network, { writes: "idempotent" });
-    await recordFailure(ledger, ESCROW_TABLES, sourceId, reason);
+    const database = db(this.env, source.network, { writes: "idempotent" });
+    await recordFailure(database, ESCROW_TABLES, sourceId, reason);
   }
 }

@@ -1,6 +1,10 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../src/env.ts";
-import { type Entry, Journal, type ReadAgain } from "../src/wallets/spending/journal.ts";
+import {
+  type EnterResult,
+  Journal,
+  type ReadAgain,
+} from "../src/wallets/spending/model/journal.ts";
 
 /** The journal of a network's wallets: what a database that is set back cannot take along. */
 export class SpendingJournal extends DurableObject<Env> {
@@ -13,19 +17,19 @@ export class SpendingJournal extends DurableObject<Env> {
     );
   }
 
-  async enter(...asked: Parameters<Journal["enter"]>): Promise<Entry | ReadAgain> {
+  async enter(...asked: Parameters<Journal["enter"]>): Promise<EnterResult | ReadAgain> {
     return this.#journal.enter(...asked);
   }
 
-  async hand(...asked: Parameters<Journal["hand"]>): Promise<boolean | ReadAgain> {
-    return this.#journal.hand(...asked);
+  async append(...asked: Parameters<Journal["append"]>): Promise<boolean | ReadAgain> {
+    return this.#journal.append(...asked);
   }
 
   async resume(...asked: Parameters<Journal["resume"]>): Promise<void> {
     this.#journal.resume(...asked);
   }
 
-  async remembered(...told: Parameters<Journal["remembered"]>): Promise<void> {
-    this.#journal.remembered(...told);
+  async markRestored(...told: Parameters<Journal["markRestored"]>): Promise<void> {
+    this.#journal.markRestored(...told);
   }
 }

@@ -1,43 +1,39 @@
 import { Hono } from "hono";
-import { auditRoutes } from "./api-keys/audit.ts";
+import { auditRoutes } from "./api-keys/audit-routes.ts";
 import { findKey } from "./api-keys/find-key.ts";
 import { apiKeyRoutes } from "./api-keys/routes.ts";
-import { booksRoutes } from "./escrow/books/routes.ts";
-import { csvRoutes } from "./escrow/csv/routes.ts";
+import { ledgerRoutes } from "./chain-lookups/routes.ts";
 import { disputeRoutes } from "./escrow/disputes/routes.ts";
-import { outputsSetAside, waitingSettlements } from "./escrow/disputes/store.ts";
 import { purchaseRoutes } from "./escrow/purchases/routes.ts";
-import { escrowRequestRoutes } from "./escrow/requests/routes.ts";
-import { escrowRoutes } from "./escrow/routes.ts";
+import { booksRoutes } from "./escrow/queries/books/routes.ts";
+import { csvRoutes } from "./escrow/queries/csv/routes.ts";
+import { escrowRoutes } from "./escrow/queries/routes.ts";
+import { escrowRequestRoutes } from "./escrow/quotes/routes.ts";
 import { stepRoutes } from "./escrow/steps/routes.ts";
 import { taskRoutes } from "./escrow/task-list/routes.ts";
-import { waitingEscrows } from "./escrow/tasks/waiting.ts";
 import type { AppEnv } from "./http/context.ts";
+import type { Mounted } from "./http/document.ts";
 import { drainBody } from "./http/drain-body.ts";
 import { errorResponse } from "./http/errors.ts";
 import { openCors, requestId, securityHeaders } from "./http/headers.ts";
 import { notFound } from "./http/not-found.ts";
-import type { Mounted } from "./http/openapi/document.ts";
-import { referenceRoutes } from "./http/openapi/reference.ts";
-import { inboxAgentRoutes } from "./inbox/agent-routes.ts";
+import { referenceRoutes } from "./http/reference.ts";
+import { inboxAgentRoutes } from "./inbox/inbox-agent-routes.ts";
 import { inboxRoutes } from "./inbox/routes.ts";
 import { invoiceRoutes } from "./invoices/routes.ts";
-import { ledgerRoutes } from "./ledger/routes.ts";
 import { mcpRoutes } from "./mcp/routes.ts";
-import { operationRoutes } from "./operation/routes.ts";
+import { operationRoutes } from "./observability/routes.ts";
 import { paymentSourceRoutes } from "./payment-sources/routes.ts";
 import { tellRecords } from "./payment-sources/tell-records.ts";
 import { readinessRoutes } from "./readiness/routes.ts";
 import { registrationRoutes } from "./registrations/routes.ts";
-import { waitingRegistrations } from "./registrations/waiting.ts";
 import { registryRoutes } from "./registry/routes.ts";
 import { registrySourceRoutes } from "./registry/sources/routes.ts";
-import { unitRoutes } from "./units/routes.ts";
-import { waitingReferenceScripts } from "./wallets/reference-scripts/waiting.ts";
+import { unitRoutes } from "./tokens/routes.ts";
+import { WALLET_FEATURES } from "./wallet-features.ts";
 import { walletRoutes } from "./wallets/routes.ts";
 import { topUpRoutes } from "./wallets/top-ups/routes.ts";
 import { transferRoutes } from "./wallets/transfers/routes.ts";
-import { waitingTransfers } from "./wallets/transfers/waiting.ts";
 import { webhookRoutes } from "./webhooks/routes.ts";
 import { workerBotRoutes } from "./worker-bots/routes.ts";
 import { x402Routes } from "./x402/routes.ts";
@@ -70,18 +66,8 @@ export function createApp(): Hono<AppEnv> {
     { at: API, router: paymentSourceRoutes() },
     {
       at: API,
-      router: walletRoutes(
-        {
-          waiting: [
-            waitingReferenceScripts,
-            waitingTransfers,
-            waitingRegistrations,
-            waitingEscrows,
-            waitingSettlements,
-          ],
-          setAside: outputsSetAside,
-        },
-        (c, { sourceId }) => tellRecords(c.env, sourceId, c.var.deadline),
+      router: walletRoutes(WALLET_FEATURES, (c, { sourceId }) =>
+        tellRecords(c.env, sourceId, c.var.deadline),
       ),
     },
     { at: API, router: transferRoutes() },

@@ -1,31 +1,23 @@
-import type { FacilitatorWallet } from "../durable-objects/facilitator-wallet.ts";
-import type { HotWallet } from "../durable-objects/hot-wallet.ts";
-import type { PaymentPayload } from "../durable-objects/payment-payload.ts";
-import type { ProviderBudget } from "../durable-objects/provider-budget.ts";
-import type { RegistryCursor } from "../durable-objects/registry-cursor.ts";
-import type { SourceCursor } from "../durable-objects/source-cursor.ts";
-import type { SpendingJournal } from "../durable-objects/spending-journal.ts";
-
 /** Bindings, variables and secrets of the Worker; see `wrangler.toml` and docs/operating.md. */
 export interface Env {
   /** The ledger and the core database; one D1 today, told apart by `db/client.ts`. */
   DB: D1Database;
   /** One object per payment source: the only writer of its records. */
-  SOURCE_CURSOR: DurableObjectNamespace<SourceCursor>;
+  SOURCE_CURSOR: DurableObjectNamespace;
   /** One object per registry source and job, and one per network for the search index. */
-  REGISTRY_CURSOR: DurableObjectNamespace<RegistryCursor>;
+  REGISTRY_CURSOR: DurableObjectNamespace;
   /** The registry's search index, rebuilt from the ledger when it is lost. */
   SEARCH_DB: D1Database;
   /** One object per provider base URL and key: leases calls, remembers bans. */
-  PROVIDER_BUDGET: DurableObjectNamespace<ProviderBudget>;
+  PROVIDER_BUDGET: DurableObjectNamespace;
   /** One object per x402 authorization: settles it once. */
-  PAYMENT_PAYLOAD: DurableObjectNamespace<PaymentPayload>;
+  PAYMENT_PAYLOAD: DurableObjectNamespace;
   /** One object per EVM chain and facilitator wallet: assigns its nonces. */
-  FACILITATOR_WALLET: DurableObjectNamespace<FacilitatorWallet>;
+  FACILITATOR_WALLET: DurableObjectNamespace;
   /** One object per managed wallet's key: the only spender of its outputs. */
-  HOT_WALLET: DurableObjectNamespace<HotWallet>;
+  HOT_WALLET: DurableObjectNamespace;
   /** One object per network: what its wallets handed to nodes, whatever becomes of the database. */
-  SPENDING_JOURNAL: DurableObjectNamespace<SpendingJournal>;
+  SPENDING_JOURNAL: DurableObjectNamespace;
   /** Wakes the webhook dispatcher; the events themselves live in D1. */
   EVENTS: Queue<EventsWake>;
   /** Asks for webhook deliveries to be sent; the deliveries themselves live in D1. */
@@ -64,13 +56,13 @@ export interface Env {
   /** Confirmations a transaction needs before it is applied; decimal text, at least 1. */
   CONFIRMATION_THRESHOLD: string;
   /**
-   * Seconds between two looks at a payment source that nobody waits for, decimal text; default 20; 0: it is
-   * looked at when the cron says so.
+   * Seconds between two syncs of a payment source that nobody waits for, decimal text; default 20.
+   * With 0, only the cron starts a sync.
    */
   SYNC_EVERY_SECONDS?: string;
   /** Calls per second that a provider key allows, decimal text; the burst is fifty times that. */
   PROVIDER_CALLS_PER_SECOND: string;
-  /** Calls per UTC day that a provider key allows, decimal text; no limit of ours when empty. */
+  /** Calls per UTC day that a provider key allows, decimal text; empty: no limit. */
   PROVIDER_CALLS_PER_DAY?: string;
   /**
    * Further places for transactions that Preprod's provider does not take: comma separated https URLs
@@ -79,15 +71,15 @@ export interface Env {
   SUBMIT_URLS_PREPROD?: string;
   /** The same on Mainnet. */
   SUBMIT_URLS_MAINNET?: string;
-  /** Whether sellers' funds are withdrawn by themselves once they may be; `false`: not. */
+  /** Whether the service withdraws sellers' funds when due; `false`: it does not. */
   AUTO_WITHDRAW_PAYMENTS?: string;
   /** Whether buyers' refunds are; `false`: not. */
   AUTO_WITHDRAW_REFUNDS?: string;
-  /** Minutes before a deadline at which it is told of, decimal text; default 30. */
+  /** Minutes before a deadline at which the event is sent, decimal text; default 30. */
   DEADLINE_WARNING_MINUTES?: string;
   /**
-   * Whether a contract's script is put into an output on the chain as soon as an escrow needs it there;
-   * `false`: the record says so instead.
+   * Whether a wallet publishes a contract's script as soon as an escrow needs it on the chain;
+   * `false`: the record reports the need instead.
    */
   AUTO_REFERENCE_SCRIPT?: string;
   /** Milliseconds a webhook receiver has to answer, decimal text; default 15000, at most 25000. */
@@ -110,8 +102,8 @@ export interface Env {
    */
   LOOPBACK_ORIGINS?: string;
   /**
-   * Development only: with `tip`, the chain's tip is the only clock that validity and deadlines on the
-   * chain are judged by, for chains that live in another time. Refused while any source is on Mainnet.
+   * Development only: with `tip`, the chain's tip is the only clock for validity and deadlines, for
+   * chains that live in another time. Refused while any source is on Mainnet.
    */
   CHAIN_CLOCK?: string;
   /**
@@ -143,12 +135,18 @@ export function lookInterval({ SYNC_EVERY_SECONDS: seconds = "" }: Env): number 
   return (Number(seconds) > 0 ? Number(seconds) : 20) * 1_000;
 }
 
-/** How long before a deadline it is told of, milliseconds: half an hour where the setting is no number. */
+/**
+ * Milliseconds before a deadline at which the event is sent: half an hour unless the setting is a
+ * number.
+ */
 export function warningTime({ DEADLINE_WARNING_MINUTES: minutes }: Env): number {
   return (Number(minutes) > 0 ? Number(minutes) : 30) * 60_000;
 }
 
-/** Which steps of escrows come by themselves: all, unless the deployment or the payment source says otherwise. */
+/**
+ * Which steps of escrows are automatic: all that neither the deployment nor the payment source
+ * switches off.
+ */
 export function automaticSteps(
   env: Pick<Env, "AUTO_WITHDRAW_PAYMENTS" | "AUTO_WITHDRAW_REFUNDS">,
   source?: { autoWithdrawPayments: boolean | null; autoWithdrawRefunds: boolean | null },
@@ -171,4 +169,17 @@ export interface DeliveryMessage {
   v: 1;
   requestId: string;
   endpointId: string;
+}
+
+/**
+ * The calls of the object with a name. The caller names the interface that the object's class implements, so
+ * that no code below the objects depends on their classes.
+ */
+export function objectNamed<Calls extends object>(
+  namespace: DurableObjectNamespace,
+  name: string,
+): Calls & { readonly id: { toString(): string } } {
+  return namespace.get(namespace.idFromName(name)) as unknown as Calls & {
+    id: { toString(): string };
+  };
 }

@@ -1,138 +1,134 @@
-/**
- * Everything that the service logs, each with what an operator does about it. docs/operating.md lists
- * them: `npm run document` writes its table from this one.
- */
+/** Events of the log, with advice for operators; `npm run document` copies them to the docs. */
 export const LOG_EVENTS = {
   // The chain, as sources follow it.
   "sync.failed":
-    "look at the source's `error` in `/health`; the next pass tries again, and if the provider lags, the sync waits",
+    "look at the source's `error` in `/health`; the next pass tries again, and a lagging provider only delays the sync",
   "sync.failure_unrecorded":
-    "the database did not take a source's `error`: see `sync.failed` of the same source for the reason",
+    "the database did not store a source's `error`: see `sync.failed` of the same source for the reason",
   "sync.not_woken": "nothing: the cron wakes the source within a minute",
   "sync.rollback": "nothing: the records follow the chain",
   "sync.transaction_gap":
-    "look at the escrow on the chain: its record stays unchanged, because what was skipped before the transaction `tx` could not be read in time or leads to other funds",
+    "look at the escrow on the chain: its record stays unchanged, because the transactions before `tx` could not be read in time or move other funds",
   "sync.transaction_late":
-    "nothing: what came after it is applied again; if it repeats, the provider is unreliable",
+    "nothing: the sync applies all later transactions again; if it repeats, the provider is unreliable",
   "sync.transaction_unreadable":
-    "the ledger accepted a transaction whose bytes we cannot read: report it; the sync continues with what the provider lists of it, and takes up no lock that it made",
+    "report it: the service cannot read the bytes of this transaction. The sync applies what the provider lists of it, and follows no lock in it",
   "sync.escrow_lost":
-    "look at the escrow on the chain: its funds were moved in a way that cannot be followed, as its record says",
+    "look at the escrow on the chain: the sync cannot follow how its funds moved, as its record says",
   "sync.lock_ignored":
-    "nothing: somebody locked funds at the contract in the name of one of our wallets, with terms that it never signed",
-  "dispute.failed":
-    "see the proposal's `error` in `GET /dispute`: its transaction could not be made, and is tried again a few times",
+    "nothing: another party locked funds in the name of a managed wallet, with terms that the wallet never signed",
   "sync.deadline_near":
-    "see in `GET /task` why the `step` of the `record` is not done: after its `deadline` the contract does not allow it",
-  "sync.output_skipped": "nothing: somebody paid to the contract what is no escrow",
+    "find in the task list why the `step` of the `record` is not done: after its `deadline` the contract does not allow the step",
+  "sync.output_skipped":
+    "nothing: the `reason` says why an output at the contract is no escrow. The service never follows an escrow by datum hash",
 
   // Agents and inbox agents.
-  "registry.sync_failed":
-    "look at the source's `error` in `GET /registry-source`; the next pass tries again",
+  "registry.sync_failed": "look at the `error` of the registry source; the next pass tries again",
   "registry.health_failed": "the next run checks the agents; investigate if it repeats",
   "registry.search_failed": "the next run fills the search index; investigate if it repeats",
   "registry.failure_unrecorded":
-    "the database did not take a source's `error`: see `registry.sync_failed` for the reason",
+    "the database did not store a source's `error`: see `registry.sync_failed` for the reason",
   "registry.rollback": "nothing: the registry follows the chain",
   "registry.not_woken": "nothing: the cron wakes the source within a minute",
   "registry.wake_failed":
     "nothing: the next run of the cron tries again; investigate if it repeats",
   "registry.followers_not_woken":
-    "nothing: the cron wakes what waits for the new agents within a minute",
+    "nothing: the cron wakes the followers of new agents within a minute",
   "registry.metadata_unreadable":
-    "nothing: somebody minted an agent whose metadata cannot be read; its entry is `Invalid`",
-  "registry.check_failed": "report it: an agent could not be checked because of a fault of ours",
-  "inbox.metadata_unreadable":
-    "nothing: somebody minted an inbox agent whose metadata cannot be read",
+    "nothing: a minted agent has unreadable metadata; its entry is `Invalid`",
+  "registry.check_failed": "report it: a fault of the service prevented the check of an agent",
+  "inbox.metadata_unreadable": "nothing: a minted inbox agent has unreadable metadata",
   "inbox.verification_failed": "the next run tries again; investigate if it repeats",
 
   // Wallets.
   "wallet.task_failed":
-    "report it: the service's own code threw for the `tasks` of a wallet, each `<record>` or `<record>:…`; they are tried again, and the wallet goes on with its other tasks",
+    "report it: the service's code threw for the `tasks` of a wallet, each `<record>` or `<record>:…`. The wallet tries them again, and does its other tasks",
   "wallet.failed":
-    "a run of the wallet ended early and is tried again; if it repeats, `GET /wallet` shows what waits",
+    "a run of the wallet ended early, and the wallet tries again; if it repeats, the wallet's `Waiting` lists the waiting tasks",
   "wallet.halted":
-    "nothing: after a restore of the database the wallets of a network stop until nothing that they sent can land unseen",
+    "nothing: after a restore of the database, the wallets of a network stop until no earlier transaction can land unseen",
   "wallet.scripts_not_run":
-    "nothing: the node's own words on scripts that it refused, or could not run; the records say what follows. Report it when the same task is refused again and again",
+    "nothing: the node refused scripts or could not run them; the records have the consequences. Report it when the same task is refused again and again",
   "wallet.submit_unknown":
-    "nothing: the provider did not say whether it took a transaction; the same bytes are sent again",
+    "nothing: the provider did not say whether it accepted a transaction; the wallet sends the same bytes again",
   "wallet.held":
-    "look at `HeldUp` of `GET /wallet`: `reason` says why the wallet gets nothing done; null: it goes on",
+    "look at `HeldUp` of the wallet: `reason` says what blocks the wallet; null: the wallet goes on",
   "wallet.keys_destroyed":
-    "nothing: the mnemonics of the removed wallets with the ids `wallets` were destroyed, since nothing can need them any more",
-  "wallet.hold_unstored":
-    "nothing more: the database did not take why the wallet gets nothing done",
+    "nothing: the service destroyed the mnemonics of the removed wallets with the ids `wallets`, which no task needs",
+  "wallet.hold_unstored": "nothing: the database did not store what blocks the wallet",
   "wallet.spent_elsewhere":
-    "the transaction `txHash`, which the service did not make, has spent an output of the wallet: find out who else has its key, and let only one of them use it. Three within an hour pause what nobody asked for",
+    "the foreign transaction `txHash` has spent an output of the wallet: find out who else has its key, and let only one of them use it. Three within an hour pause the automatic steps",
   "wallet.transaction":
-    "nothing: a transaction of the wallet with the key hash `wallet` came to the state `phase`, `from` another (null: it is new); `GET /wallet/transaction` lists them. A rollback that took it out of its block shows as the next `from`",
+    "nothing: a transaction of the wallet with the key hash `wallet` changed its `phase`, `from` another (null: it is new). A rollback shows in the next `from`",
   "wallet.wake_failed":
     "nothing: the next run of the cron wakes the wallet; investigate if it repeats",
   "reference_script.asked":
-    "nothing: an escrow of the source `source` is so large that its steps need the contract's script on the chain; a wallet puts it there, and the deposit stays the wallet's",
+    "nothing: an escrow of the source `source` is so large that its steps need the contract's script on the chain. A wallet publishes the script and owns its deposit",
   "reference_script.spent":
-    "the transaction `txHash`, which the service did not make or has forgotten, has spent the output that carried the script of the source `source`: steps hold it from now on, and it is published again where one needs it. Find out who else has the wallet's key",
+    "the foreign or forgotten transaction `txHash` has spent the output with the script of the source `source`. Steps contain the script until it is published again. Find out who else has the wallet's key",
   "submit.place_failed":
-    "a place of `SUBMIT_URLS_…` did not take a transaction: `error` says why; the same bytes are sent again while they are valid",
+    "a URL of `SUBMIT_URLS_…` did not accept a transaction: `error` says why; the wallet sends the same bytes again while they are valid",
   "balance.unavailable":
-    "nothing: the provider did not return a wallet's balance; it is asked again",
+    "nothing: the provider did not return a wallet's balance; the next check asks again",
   "low_balance.superseded": "nothing: another run had checked the rule already",
   "top_up.superseded": "nothing: another run had checked the rule already",
 
   // x402.
   "x402.alarm_not_set": "nothing: the cron wakes the wallet's object; investigate if it repeats",
-  "x402.balance_unknown": "nothing: a payment was tried without knowing the wallet's balance",
+  "x402.balance_unknown":
+    "nothing: the service tried a payment without knowing the wallet's balance",
   "x402.balances_unchecked":
-    "check the network's `rpcUrl`: its node did not return the balances that rules watch; it is asked again",
+    "check the network's `rpcUrl`: its node did not return the balances of low-balance rules; the next check asks again",
   "x402.balances_unread":
-    "check the network's `rpcUrl`: its node did not return the balances that somebody asked for; it is asked again after 30 seconds",
-  "x402.calls_refused": "the RPC node has a rate limit: those calls come first next time",
+    "check the network's `rpcUrl`: its node did not return the requested balances; the service asks again after 30 seconds",
+  "x402.calls_refused": "the RPC node has a rate limit: the next request begins with those calls",
   "x402.claim_lost":
     "report it: two attempts of one authorization met in the database; the later one got 409",
   "x402.estimate_refused":
-    "check the network's `rpcUrl`: its node does not estimate a settlement; it is asked again",
+    "check the network's `rpcUrl`: its node does not estimate a settlement; the service asks again",
   "x402.job_undecided":
-    "nothing: the node refused to say what became of a settlement; it is asked again",
-  "x402.object_failed": "nothing: an object may be migrating; the request was tried again",
+    "nothing: the node did not return the outcome of a settlement; the service asks again",
+  "x402.object_failed": "nothing: an object may be migrating; the service repeats the request",
   "x402.outcome_unrecorded": "nothing: the database did not answer; the object records it later",
-  "x402.outcomes_unwritten": "nothing: the database did not answer; each payment writes its own",
+  "x402.outcomes_unwritten":
+    "nothing: the database did not answer; each payment writes its outcome alone",
   "x402.payment_alarm_failed": "nothing: the alarm runs again; investigate if it repeats",
   "x402.payments_unwatched":
     "check the network's `rpcUrl`: its node failed; the next run asks again about outbound payments",
   "x402.pump_failed": "nothing: the wallet's object runs again; investigate if it repeats",
-  "x402.round_failed": "check the network's `rpcUrl`: its node failed; what was sent is sent again",
-  "x402.run_failed": "nothing: what was begun is stored and goes on",
-  "x402.settle_failed": "report it: a settlement could not be begun because of a fault of ours",
+  "x402.round_failed":
+    "check the network's `rpcUrl`: its node failed; the wallet sends its transactions again",
+  "x402.run_failed": "nothing: the begun work is stored, and the next run continues it",
+  "x402.settle_failed": "report it: a fault of the service prevented a settlement",
   "x402.wake_failed": "nothing: the next run of the cron tries again; investigate if it repeats",
 
   // Events and webhooks.
   "events.dispatch_failed": "the next run retries; investigate if it repeats",
   "events.wake_failed": "nothing: the cron finds the events within a minute",
   "queue.batch_failed":
-    "the database did not answer: the messages are redelivered, and the sweep does what they asked for",
+    "the database did not answer: the queue redelivers the messages, and the sweep does their work",
   "queue.dead_untold":
-    "the database did not answer: Admins are not told of `queue.messages_dead` until it does",
+    "the database did not answer: Admins get the event of `queue.messages_dead` when it does",
   "queue.messages_dead":
-    "messages that failed six times: look for `queue.batch_failed` before it. Nothing is lost: the sweep does what they asked for",
+    "messages failed six times: look for an earlier `queue.batch_failed`. Nothing is lost: the sweep does their work",
   "deliveries.enqueue_failed": "nothing: the cron enqueues the deliveries again",
   "deliveries.wave_failed":
-    "nothing: the outcomes are recorded once more, and the sweep finds what is due",
+    "nothing: the service records the outcomes again, and the sweep finds due deliveries",
   "deliveries.outcomes_lost":
-    "the database did not answer: the deliveries are sent again under the same ids",
+    "the database did not answer: the service sends the deliveries again under the same ids",
   "delivery.failed":
-    "a delivery could not be sent because of a fault of ours, such as a lost sealing key: `error` says which",
+    "a fault of the service prevented a delivery, such as a lost sealing key: `error` names it",
   "webhook.disabled":
-    "tell the webhook's owner: its receiver is gone, or failed ten deliveries in a row; `PATCH /webhooks` re-enables it",
+    "contact the webhook's owner: its receiver is gone, or failed ten deliveries in a row. Enable the webhook again when the receiver answers",
 
   // Work of the cron, and secrets.
   "incident.begun":
-    "see the reason of that name under Health above: it is what Admins' webhooks are told",
-  "incident.over": "nothing: what `incident.begun` told of is over",
+    "see the reason of that name under Health above; Admins' webhooks receive the same reason",
+  "incident.over": "nothing: the incident of an earlier `incident.begun` is over",
   "schedule.job_failed": "the next run retries; investigate if it repeats",
   "schedule.wake_failed": "the next run retries; investigate if it repeats",
   "records.rendered":
-    "nothing: the stored documents of a table have the newest version. A second pass follows an hour after a deployment that raised it, for what an older isolate wrote",
+    "nothing: the stored documents of a table have the newest version. A second pass follows an hour after a deployment, for documents that an older isolate wrote",
   "reseal.progress": "nothing: a batch of secrets was encrypted with the newest key",
   "reseal.done": "nothing: every secret is encrypted with the newest key",
   "reseal.unopened":
@@ -142,18 +138,18 @@ export const LOG_EVENTS = {
 
   // Requests.
   "request.failed": "a 5xx: `message` and `stack` say why; the caller sees neither",
-  "rate_limit.unavailable": "the platform's rate limits did not answer; calls were allowed",
+  "rate_limit.unavailable":
+    "the platform's rate limits did not answer; the service allowed the calls",
   "api_key.use_not_noted":
-    "the database did not take a key's `lastUsedAt`: nothing, a later use is noted",
+    "nothing: the database did not store a key's `lastUsedAt`; a later use updates it",
   "credits.not_given_back":
-    "the database did not answer: a failed call was charged; raise the key's `maxUsageCredits` by its cost if its owner asks",
-  "invoices.price_source_failed":
-    "check `PRICE_SOURCE_URL` and its key: `why` says what it answered",
+    "the database did not answer, so a failed call was charged; raise the key's `maxUsageCredits` by its cost if its owner asks",
+  "invoices.price_source_failed": "check `PRICE_SOURCE_URL` and its key: `why` has the answer",
   "worker_bots.move_refused": "the bot stays with its version: `error` says why",
   "worker_bots.lock_not_released": "nothing: the lock ends with its lease, a minute later",
 
-  // Agents' own door.
-  "mcp.tool_failed": "report it: a tool failed because of a fault of ours",
+  // MCP.
+  "mcp.tool_failed": "report it: a fault of the service made a tool fail",
 } as const satisfies Record<string, string>;
 
 /** What a line of the log is about. */

@@ -1,8 +1,7 @@
 /**
- * Packages that are large and rarely needed. A module of the Worker is compiled when it starts even if it
- * is imported later, so these are modules of their own beside it (`find_additional_modules` of
- * wrangler.toml), bundled by `npm run prepare`. They are named here, since the bundler leaves their
- * names as they stand, which is right in this folder only.
+ * Large packages that are rarely needed. The runtime compiles every module of the Worker at its
+ * start, even a dynamic import. Therefore `npm run prepare` bundles these as separate modules
+ * (`find_additional_modules` of wrangler.toml). The bundler keeps their names in this folder only.
  */
 
 export const loadPdfLib = () => import("./packages/pdf-lib.mjs");

@@ -4,32 +4,28 @@ import { newId } from "./db/id.ts";
 import { renderOutdated } from "./db/render-outdated.ts";
 import { resealAll } from "./db/reseal.ts";
 import type { Env } from "./env.ts";
-import { walletsWithSettlements } from "./escrow/disputes/store.ts";
-import { ESCROW_DOCUMENTS } from "./escrow/outdated.ts";
 import { returnCharges } from "./escrow/purchases/charges.ts";
-import { expireOfRemoved } from "./escrow/purchases/expire-removed.ts";
-import { walletsWithEscrows } from "./escrow/tasks/wake.ts";
-import { verifyDueInboxes } from "./inbox/jobs.ts";
+import { ESCROW_DOCUMENTS } from "./escrow/store/outdated-documents.ts";
+import { expireOfRemovedSources } from "./escrow/sync/expire.ts";
+import { verifyDueInboxes } from "./inbox/verify-due-inboxes.ts";
 import { log } from "./log.ts";
-import { checkService } from "./operation/troubles.ts";
+import { checkService } from "./observability/check-service.ts";
 import { destroyUnneededKeys } from "./payment-sources/kept-keys.ts";
 import { publishNeeded } from "./payment-sources/reference-script/automatic.ts";
 import { tellAllRecords } from "./payment-sources/tell-records.ts";
-import { dueWallets } from "./registrations/store.ts";
-import { ENTRY_DOCUMENTS } from "./registry/read-entries.ts";
+import { ENTRY_DOCUMENTS } from "./registry/entries/read-entries.ts";
 import { wakeRegistry } from "./registry/sync/wake.ts";
 import { activeSourceIds, removedSources } from "./sources/active.ts";
 import { chainClock } from "./sources/chain-clock.ts";
 import { wakeCursor } from "./sources/cursor.ts";
 import { within } from "./timeout.ts";
+import { WALLET_FEATURES } from "./wallet-features.ts";
 import { checkLowBalances } from "./wallets/low-balance/check.ts";
-import { walletsWithReferenceScripts } from "./wallets/reference-scripts/store.ts";
+import { wakeDueWallets } from "./wallets/queue/wake-wallet.ts";
 import { checkTopUps } from "./wallets/top-ups/check.ts";
-import { walletsWithTransfers } from "./wallets/transfers/due.ts";
-import { wakeDueWallets } from "./wallets/wake.ts";
-import { purge, sweep } from "./webhooks/delivery/sweep.ts";
+import { purgeDeliveries, sweepDeliveries } from "./webhooks/delivery/sweep.ts";
 import { watchPayments } from "./x402/pay/watch-payments.ts";
-import { wakeSettlements } from "./x402/settle/wake-overdue.ts";
+import { wakeSettlements } from "./x402/settle/wake-settlements.ts";
 import { checkBalances } from "./x402/wallets/low-balance-check.ts";
 
 /** How long a cron run waits for providers to return the wallets' balances. */
@@ -55,8 +51,8 @@ interface Job {
 }
 
 /**
- * The cron's jobs of each minute. The platform may skip, repeat or overlap runs: each job only asks
- * an object for work that the object does once, or claims what no other run has.
+ * The cron's jobs of each minute. The platform may skip, repeat or overlap runs. Therefore each job
+ * only wakes an object that does the work once, or claims work that no other run has.
  */
 export async function runSchedule(env: Env): Promise<void> {
   const requestId = newId(Date.now());
@@ -67,14 +63,7 @@ export async function runSchedule(env: Env): Promise<void> {
       name: "wallets.wake",
       run: async () => {
         const clock = await chainClock(env, Date.now() + JOB_MS);
-        const escrows = walletsWithEscrows(clock);
-        const features = [
-          dueWallets,
-          walletsWithTransfers,
-          walletsWithReferenceScripts,
-          walletsWithSettlements(clock),
-          escrows,
-        ];
+        const features = WALLET_FEATURES.map((feature) => feature.findDueWallets(clock));
         await wakeDueWallets(env, features, requestId);
       },
     },
@@ -83,8 +72,8 @@ export async function runSchedule(env: Env): Promise<void> {
     { name: "wallets.keys", run: () => destroyUnneededKeys(env, Date.now() + JOB_MS) },
     { name: "x402.wake", run: () => wakeSettlements(env, requestId, Date.now()) },
     { name: "service.check", run: () => checkService(env, requestId, Date.now()) },
-    { name: "webhooks.sweep", run: () => sweep(env, requestId) },
-    { name: "webhooks.purge", run: () => purge(env, Date.now()) },
+    { name: "webhooks.sweep", run: () => sweepDeliveries(env, requestId) },
+    { name: "webhooks.purge", run: () => purgeDeliveries(env, Date.now()) },
     { name: "secrets.reseal", run: () => resealAll(env, Date.now(), Date.now() + RESEAL_MS) },
     {
       name: "records.render",
@@ -135,10 +124,10 @@ async function wakeCursors(env: Env, requestId: string): Promise<void> {
 
 async function returnAllCharges(env: Env): Promise<void> {
   for (const network of NETWORKS) {
-    const ledger = db(env, network, { writes: "idempotent" });
+    const database = db(env, network, { writes: "idempotent" });
     const removed = Object.keys(await removedSources(db(env), network));
-    if (removed.length > 0) await expireOfRemoved(ledger, network, removed, Date.now());
-    await returnCharges(ledger, network);
+    if (removed.length > 0) await expireOfRemovedSources(database, network, removed, Date.now());
+    await returnCharges(database, network);
   }
 }
 

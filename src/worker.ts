@@ -1,7 +1,7 @@
 import { createApp } from "./app.ts";
 import type { Env } from "./env.ts";
 import { runSchedule } from "./schedule.ts";
-import { consumeQueue } from "./webhooks/delivery/queue.ts";
+import { consumeQueue } from "./webhooks/delivery/consume-queue.ts";
 
 export { FacilitatorWallet } from "../durable-objects/facilitator-wallet.ts";
 export { HotWallet } from "../durable-objects/hot-wallet.ts";

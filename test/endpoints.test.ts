@@ -8,6 +8,7 @@ import { codesOf } from "../src/http/errors/codes.ts";
 import worker from "../src/worker.ts";
 import { emptyTables } from "./support/app.ts";
 import { wrapD1 } from "./support/d1.ts";
+import { sampled } from "./support/effort.ts";
 import { ENDPOINTS, type EndpointCase } from "./support/endpoints/all.ts";
 import { openApi, problemsOf } from "./support/endpoints/document.ts";
 import { permissionOf } from "./support/endpoints/permissions.ts";
@@ -142,7 +143,7 @@ describe("who may call what is no GET", () => {
   });
 });
 
-describe.each(KEYED.map((endpoint) => ({ title: name(endpoint), endpoint })))(
+describe.each(sampled(3, KEYED).map((endpoint) => ({ title: name(endpoint), endpoint })))(
   "$title, asked with",
   ({ endpoint }) => {
     it.each([
@@ -174,7 +175,10 @@ describe.each(
 });
 
 describe.each(
-  ENDPOINTS.filter(({ fields }) => fields.length > 0).map((endpoint) => ({
+  sampled(
+    2,
+    ENDPOINTS.filter(({ fields }) => fields.length > 0),
+  ).map((endpoint) => ({
     title: name(endpoint),
     endpoint,
   })),
@@ -226,7 +230,7 @@ describe.each(
   });
 });
 
-describe.each(WITH_BODY.map((endpoint) => ({ title: name(endpoint), endpoint })))(
+describe.each(sampled(3, WITH_BODY).map((endpoint) => ({ title: name(endpoint), endpoint })))(
   "$title, sent a body that is",
   ({ endpoint }) => {
     it.each([
@@ -249,7 +253,7 @@ describe.each(WITH_BODY.map((endpoint) => ({ title: name(endpoint), endpoint }))
   },
 );
 
-describe.each(WITH_BODY.map((endpoint) => ({ title: name(endpoint), endpoint })))(
+describe.each(sampled(3, WITH_BODY).map((endpoint) => ({ title: name(endpoint), endpoint })))(
   "$title, sent an Idempotency-Key that is too long",
   ({ endpoint }) => {
     const { parameters = [] } =
@@ -265,7 +269,7 @@ describe.each(WITH_BODY.map((endpoint) => ({ title: name(endpoint), endpoint }))
   },
 );
 
-describe.each([...new Set(ENDPOINTS.map(({ path }) => path))])("%s", (path) => {
+describe.each(sampled(3, [...new Set(ENDPOINTS.map(({ path }) => path))]))("%s", (path) => {
   const served = ENDPOINTS.filter((endpoint) => endpoint.path === path);
   const allowed: string[] = served.map(({ method }) => method);
 

@@ -1,10 +1,24 @@
 import type { D1Migration } from "cloudflare:test";
+import type { FacilitatorWallet } from "../durable-objects/facilitator-wallet.ts";
+import type { HotWallet } from "../durable-objects/hot-wallet.ts";
+import type { PaymentPayload } from "../durable-objects/payment-payload.ts";
+import type { ProviderBudget } from "../durable-objects/provider-budget.ts";
+import type { RegistryCursor } from "../durable-objects/registry-cursor.ts";
+import type { SourceCursor } from "../durable-objects/source-cursor.ts";
+import type { SpendingJournal } from "../durable-objects/spending-journal.ts";
 import type { Env as WorkerEnv } from "../src/env.ts";
 
 declare global {
   namespace Cloudflare {
-    /** The Worker's bindings, and what vitest.config.ts adds to them. */
+    /** The Worker's bindings with the classes of their objects, and what vitest.config.ts adds to them. */
     interface Env extends WorkerEnv {
+      SOURCE_CURSOR: DurableObjectNamespace<SourceCursor>;
+      REGISTRY_CURSOR: DurableObjectNamespace<RegistryCursor>;
+      PROVIDER_BUDGET: DurableObjectNamespace<ProviderBudget>;
+      PAYMENT_PAYLOAD: DurableObjectNamespace<PaymentPayload>;
+      FACILITATOR_WALLET: DurableObjectNamespace<FacilitatorWallet>;
+      HOT_WALLET: DurableObjectNamespace<HotWallet>;
+      SPENDING_JOURNAL: DurableObjectNamespace<SpendingJournal>;
       TEST_MIGRATIONS: D1Migration[];
       TEST_SEARCH_MIGRATIONS: D1Migration[];
       /** Three calls a minute. */

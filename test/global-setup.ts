@@ -17,7 +17,7 @@ declare module "vitest" {
      * `POST /_control/create`, where every actor's wallet is funded unless the request says else.
      */
     devnetUrl: string;
-    /** Origin of a receiver of webhooks; a test takes a path of its own there. */
+    /** Origin of a receiver of webhooks; each test uses a separate path there. */
     receiverUrl: string;
     /** Origin of another receiver, where receivers redirect to. */
     bystanderUrl: string;

@@ -1,11 +1,11 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { keysFromMnemonic } from "../src/chain/keys.ts";
+import { keysFromMnemonic } from "../src/chain/wallet-keys.ts";
 import worker from "../src/worker.ts";
 import { emptyTables } from "./support/app.ts";
 import { ASLEEP } from "./support/objects.ts";
-import { settleRegistry } from "./support/registry/market.ts";
+import { settleRegistry } from "./support/registry/registry-sync.ts";
 import { type Answer, SourceApi } from "./support/sources/api.ts";
 import { settle } from "./support/sources/sync.ts";
 
@@ -29,7 +29,7 @@ function keep(name: string, secret: string): string {
   return secret;
 }
 
-/** Nothing follows the registry by itself: the test runs the pass. */
+/** No pass over the registry is automatic: the test runs it. */
 const REGISTRY_ASLEEP = { REGISTRY_CURSOR: ASLEEP.REGISTRY_CURSOR };
 
 async function expectOk(asking: Promise<Answer>): Promise<Answer["data"]> {

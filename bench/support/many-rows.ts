@@ -7,8 +7,8 @@ import { DatabaseSync } from "node:sqlite";
 export const GROWING = {
   audit: "TRUE",
   dispute_proposal: "state NOT IN ('Collecting', 'SettleRequested')",
-  escrow: `on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') AND want IS NULL
-    AND under_way IS NULL AND error IS NULL AND deadline IS NULL`,
+  escrow: `on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') AND intent IS NULL
+    AND pending_transaction IS NULL AND error IS NULL AND deadline IS NULL`,
   escrow_action: "TRUE",
   escrow_request: "TRUE",
   escrow_transaction: "TRUE",
@@ -41,7 +41,7 @@ const COUNTED: Partial<Record<Growing, string>> = { event: "seq", invoice_docume
 /** Long texts, of which the copies have none: rows are counted, not bytes. */
 const TEXTS: Record<string, string> = {
   ...{ blockchain_identifier: "''", doc: "'{}'", data: "'{}'", fields: "'{}'" },
-  ...{ before: "NULL", cbor: "NULL", tx_cbor: "NULL", attempt_log: "NULL" },
+  ...{ before: "NULL", cbor: "NULL", attempt_log: "NULL" },
 };
 
 /** Copies rows within the file of a database, which nobody else has open. */
@@ -84,7 +84,7 @@ export class ManyRows {
       return NAMES.has(name) ? `${name} || '-' || n` : name;
     });
     const copied = this.#number(`SELECT max(copies) AS n FROM original_${table}`);
-    const wanted = Math.max(Math.ceil(rows / originals) - 1, copied);
+    const copies = Math.max(Math.ceil(rows / originals) - 1, copied);
     // Indexes that are made at once, sorted, take a fraction of the time.
     const indexes = this.#names(
       "SELECT sql AS name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
@@ -94,9 +94,9 @@ export class ManyRows {
       this.#file.exec(sql.replace(/^CREATE (UNIQUE )?INDEX (`\w+`).*$/s, "DROP INDEX $2"));
     this.#file.exec(
       `WITH RECURSIVE copy (n) AS
-         (SELECT ${copied + 1} WHERE ${copied} < ${wanted} UNION ALL SELECT n + 1 FROM copy WHERE n < ${wanted})
+         (SELECT ${copied + 1} WHERE ${copied} < ${copies} UNION ALL SELECT n + 1 FROM copy WHERE n < ${copies})
        INSERT INTO ${table} (${columns}) SELECT ${values} FROM copy, original_${table};
-       UPDATE original_${table} SET copies = ${wanted}`,
+       UPDATE original_${table} SET copies = ${copies}`,
     );
     for (const sql of indexes) this.#file.exec(sql);
     return this.#number(`SELECT count(*) AS n FROM ${table}`);

@@ -1,8 +1,8 @@
 /** Where diff pages begin, and what they read. */
 
 import { db } from "../../src/db/client.ts";
-import { type DiffQuery, diffPage } from "../../src/escrow/diff.ts";
-import type { Side } from "../../src/escrow/record.ts";
+import type { Side } from "../../src/escrow/model/record.ts";
+import { type DiffQuery, diffPage } from "../../src/escrow/queries/diff-page.ts";
 import { countingD1 } from "../../test/support/d1.ts";
 
 /** A record as a client knows it from the page before. */

@@ -3,16 +3,16 @@ import { randomBytes } from "node:crypto";
 import type { OnChainState } from "../../src/chain/network.ts";
 import { db } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
-import { ChangeSet } from "../../src/escrow/fold/changes.ts";
+import { IDLE, type Intent, type Progress, type Step } from "../../src/escrow/model/intent.ts";
 import {
   type EscrowRecord,
   type Side,
   UNLOCKED,
   type WalletName,
-} from "../../src/escrow/record.ts";
+} from "../../src/escrow/model/record.ts";
+import { ChangeSet } from "../../src/escrow/store/change-set.ts";
 import { commit } from "../../src/escrow/sync/commit.ts";
 import type { EscrowCursor } from "../../src/escrow/sync/cursor.ts";
-import { NOTHING_WANTED, type Step, type Want, type Wanted } from "../../src/escrow/wanted.ts";
 import { initialCursor } from "../../src/sources/cursor.ts";
 
 /** Contracts of the records; only every fiftieth record is of the rare one. */
@@ -82,8 +82,8 @@ export async function loadRecords(d1: D1Database, perSide: number): Promise<void
               utxo: `${hex(32)}#0`,
             },
             output: null,
-            wanted: wants === null ? NOTHING_WANTED : wanting(wants[record.side], now),
-            taken: { ended: null, error: null, isErrorCleared: false, expiredAt: null },
+            progress: wants === null ? IDLE : wanting(wants[record.side], now),
+            undo: { endedIntent: null, error: null, isErrorCleared: false, expiredAt: null },
           },
           {
             txHash: hex(32),
@@ -137,10 +137,10 @@ function newRecord(i: number, now: number, wallet: WalletName): EscrowRecord {
       sellerReturnAddress: null,
       funds: [{ unit: "", amount: "10000000" }],
     },
-    warnedOf: null,
+    lastDeadlineWarning: null,
     state: UNLOCKED,
     output: null,
-    wanted: side === "purchase" ? wanting("FundsLocking", now) : NOTHING_WANTED,
+    progress: side === "purchase" ? wanting("FundsLocking", now) : IDLE,
     wallet,
     createdAt: now,
     updatedAt: now,
@@ -149,14 +149,14 @@ function newRecord(i: number, now: number, wallet: WalletName): EscrowRecord {
     actionChangedAt: now,
     changedAt: now,
     sequence: 0,
-    rev: -1,
+    revision: -1,
   };
 }
 
 /** A step that was asked for. */
-function wanting(step: Step, since: number): Wanted {
-  const want: Want = { id: newId(since), step, resultHash: null, by: "automatic", since };
-  return { ...NOTHING_WANTED, want };
+function wanting(step: Step, since: number): Progress {
+  const intent: Intent = { id: newId(since), step, resultHash: null, by: "automatic", since };
+  return { ...IDLE, intent };
 }
 
 function hex(bytes: number): string {

@@ -102,11 +102,11 @@ async function multiplyRecords(d1: D1Database, copies: number): Promise<void> {
        INSERT INTO escrow (id, side, network, source_id, source_type, contract_address, policy_id,
          blockchain_identifier, identifier_hash, requested_by_id, terms, state, on_chain_state,
          utxo, created_at, updated_at, last_checked_at, chain_changed_at, action_changed_at,
-         changed_at, sequence, rev, doc_version, doc)
+         changed_at, sequence, revision, doc_version, doc, requested_action)
        SELECT id || '-' || n, side, network, source_id, source_type, contract_address, policy_id,
          '', identifier_hash || '-' || n, requested_by_id, '{}', '{}', on_chain_state, utxo || n,
          created_at, updated_at, last_checked_at, chain_changed_at + n * ms,
-         action_changed_at + n * ms, changed_at + n * ms, sequence, rev, doc_version, '{}'
+         action_changed_at + n * ms, changed_at + n * ms, sequence, revision, doc_version, '{}', requested_action
        FROM escrow, copy, span`,
     )
     .bind(copies)

@@ -1,4 +1,4 @@
-/** The built service, on a state of its own that is gone when it stops. */
+/** The built service with fresh state, which is deleted when it stops. */
 import { join } from "node:path";
 import { askPlainly } from "../../devnet/client/api.ts";
 import { type Host, startHost } from "../../devnet/host.ts";

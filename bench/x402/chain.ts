@@ -9,8 +9,8 @@ import {
 } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import { type EvmNode, evmAccount, startEvmNode } from "../../devnet/evm/node.ts";
+import type { PaymentPayload, PaymentRequirements } from "../../src/x402/model/schemas.ts";
 import { signPayment } from "../../src/x402/pay/sign-payment.ts";
-import type { PaymentPayload, PaymentRequirements } from "../../src/x402/schemas.ts";
 
 const CHAIN_ID = 84_532;
 /** EIP-712 domain of the node's token. */

@@ -1,11 +1,11 @@
-/** The facilitators that are measured: two doors of ours, and the SDK's. */
+/** The measured facilitators: our two endpoints, and the SDK's. */
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { until } from "../../devnet/client/wait.ts";
 import { evmAccount } from "../../devnet/evm/node.ts";
-import type { PaymentPayload, PaymentRequirements } from "../../src/x402/schemas.ts";
+import type { PaymentPayload, PaymentRequirements } from "../../src/x402/model/schemas.ts";
 import { cpuMs } from "../support/process-cpu.ts";
 import { type BenchService, call } from "../support/service.ts";
 import { type PaymentChain, RESOURCE_URL } from "./chain.ts";
@@ -18,21 +18,21 @@ export interface SettleResponse {
   errorMessage?: string;
 }
 
-/** Has one payment settled. @throws when the answer is not 2xx */
+/** Settles one payment. */
 export type Settle = (payment: PaymentPayload) => Promise<SettleResponse>;
 
 export interface Facilitator {
   name: string;
-  /** Stands between it and its node. */
+  /** Proxy between the facilitator and its node. */
   proxy: CountingProxy;
   /** CPU milliseconds of its process so far. */
   cpuMs(): number;
   /** Gets ready for payments on these terms. */
   open(terms: PaymentRequirements): Promise<Settle>;
   /**
-   * Waits for the work that goes on after the answers.
+   * Waits for the work after the answers.
    *
-   * @throws when its books say something else than that so many payments to a payee were settled
+   * @throws Error when its records show another number of settled payments to the payee
    */
   finish(payee: string, settled: number): Promise<void>;
 }
@@ -43,7 +43,7 @@ const SDK_SERVER = fileURLToPath(new URL("sdk-server.ts", import.meta.url));
 const POLL_MS = 20;
 const STOPPED_AFTER_MS = 60_000;
 
-/** Sets the service up through its API, and returns its two doors: both settle by one wallet. */
+/** Sets the service up through its API. Both of its endpoints settle by one wallet. */
 export async function ourFacilitators(
   service: BenchService,
   proxy: CountingProxy,
@@ -91,7 +91,10 @@ export async function ourFacilitators(
   ];
 }
 
-/** The dispatcher has seen every event, and each payment has a transaction of its own in D1. */
+/**
+ * Checks that the dispatcher has seen every event, and that D1 has a separate transaction for each
+ * payment.
+ */
 async function checkBooks({ host }: BenchService, payee: string, settled: number): Promise<void> {
   const undispatched = host.d1.prepare(
     "SELECT count(*) AS n FROM event WHERE seq > ifnull((SELECT seq FROM event_cursor), 0)",
@@ -113,7 +116,7 @@ async function checkBooks({ host }: BenchService, payee: string, settled: number
     throw new Error(`${recorded} settlements are recorded, ${settled} were answered`);
 }
 
-/** Starts the SDK's facilitator in a process of its own; `close` ends it. */
+/** Starts the SDK's facilitator in a child process; `close` ends it. */
 export async function startSdkFacilitator(
   chain: PaymentChain,
 ): Promise<Facilitator & { close(): Promise<void> }> {
@@ -130,7 +133,7 @@ export async function startSdkFacilitator(
     proxy,
     cpuMs: () => cpuMs(pid),
     open: async (terms) => plainSettle(url, terms),
-    // It keeps no books.
+    // It stores no records.
     finish: async () => {},
     async close() {
       server.kill();

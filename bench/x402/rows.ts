@@ -5,11 +5,11 @@ import { type Database, db } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
 import type { Env } from "../../src/env.ts";
 import type { Caller } from "../../src/http/context.ts";
-import { dispatchEvents } from "../../src/webhooks/delivery/dispatch.ts";
-import { purge } from "../../src/webhooks/delivery/sweep.ts";
-import { recordVerified } from "../../src/x402/attempts/attempts.ts";
-import { recordOutcome } from "../../src/x402/attempts/outcomes.ts";
-import type { AttemptOrder } from "../../src/x402/rpc-types.ts";
+import { dispatchEvents } from "../../src/webhooks/delivery/dispatch-events.ts";
+import { purgeDeliveries } from "../../src/webhooks/delivery/sweep.ts";
+import { recordVerifiedAttempt } from "../../src/x402/attempts/record-attempts.ts";
+import { recordOutcome } from "../../src/x402/attempts/record-outcomes.ts";
+import type { AttemptOrder } from "../../src/x402/model/messages.ts";
 import { countingWrites } from "../../test/support/d1.ts";
 import type { BenchContext, BenchService } from "../support/service.ts";
 import type { Row } from "../support/table.ts";
@@ -44,7 +44,7 @@ export async function rowsWritten(
     await writeSettlement(core, chain.newTerms());
     await dispatchEvents(env, "bench");
   }
-  await purge(env, Date.now() + 40 * DAY_MS);
+  await purgeDeliveries(env, Date.now() + 40 * DAY_MS);
   return {
     "attempt and settlement": counting.rowsWritten(/x402_/) / SETTLEMENTS,
     event: counting.rowsWritten(/(INTO|UPDATE|FROM) event/) / SETTLEMENTS,
@@ -78,6 +78,6 @@ export async function writeSettlement(
     errorReason: null,
     errorMessage: null,
   };
-  await recordVerified(core, order, payer, now);
+  await recordVerifiedAttempt(core, order, payer, now);
   await recordOutcome(core, order, outcome, 0, now);
 }

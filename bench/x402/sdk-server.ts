@@ -1,9 +1,9 @@
 /**
- * The x402 SDK's own facilitator behind `POST /settle`, in a process of its own:
+ * Serves the x402 SDK's facilitator as `POST /settle`, in a separate process:
  *
- *     node bench/x402/sdk-server.ts <JSON-RPC URL> <chain id> <index of the node's account>
+ *     node bench/x402/sdk-server.ts <JSON-RPC URL> <chain id> <account index>
  *
- * It tells its origin to the process that forked it, and ends with it.
+ * It sends its origin to the parent process and ends with it.
  */
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -21,7 +21,7 @@ interface Plan {
   rounds: number;
 }
 
-/** A facilitator, and how the payments are handed to it. */
+/** A facilitator, and how the bench sends it payments. */
 interface Contender {
   facilitator: Facilitator;
   order: "at once" | "one by one";
@@ -30,11 +30,11 @@ interface Contender {
 }
 
 /**
- * Hands different payments to each facilitator and counts on the chain what arrives at a payee of
- * their own. Ours gets them all at once. The SDK's gets them one by one, which is how it works, and
- * all at once, which is how it fails.
+ * Sends different payments to each facilitator and counts on the chain what arrives at a separate
+ * payee. Ours gets all payments at once. The SDK's gets them one by one. It then gets them all at
+ * once, which fails.
  *
- * @throws when a settlement fails that must not, or a payee got something else than was answered
+ * @throws Error when an expected settlement fails, or a payee's balance is wrong
  */
 export async function benchX402(context: BenchContext): Promise<X402Figures> {
   const chain = await startPaymentChain();

@@ -22,11 +22,11 @@ export interface Live<Data> {
 }
 
 /**
- * Reads again and again: at once, every so often while the page is visible, and when it becomes so.
- * Another name starts anew; what was read under the former one is dropped.
+ * Reads at once, every so often while the page is visible, and when it becomes visible. Another
+ * name drops the old data.
  *
- * @param name - what is read, such as the address of a call
- * @param read - gets what was read before under the same name, null at first
+ * @param name - such as the address of a call
+ * @param read - gets the last data of this name
  */
 export function useLive<Data>(
   name: string,

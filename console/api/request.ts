@@ -98,7 +98,7 @@ async function exchange(asked: Request, token?: string) {
     return { response, text: await response.text() };
   } catch (error) {
     if (asked.signal.aborted) throw error;
-    throw new CallError(0, "The service cannot be reached. It is tried again by itself.");
+    throw new CallError(0, "The service cannot be reached. The console tries again.");
   }
 }
 

@@ -1,6 +1,6 @@
 import { textAt } from "../ui/path.ts";
 import type { Action, Column, Field, Page, Resource } from "../ui/resource.ts";
-import { SELLING_WALLET_KEYS } from "./known-ids.ts";
+import { SELLING_WALLET_KEYS } from "./fields/known-ids.ts";
 
 const REGISTRATION_STATUSES = ["Registered", "Deregistered", "Pending", "Failed"] as const;
 

@@ -1,7 +1,7 @@
 /** What the managed EVM wallets hold, as their networks' nodes tell. */
 
 import type { Resource } from "../ui/resource.ts";
-import { EVM_NETWORKS, EVM_WALLETS } from "./known-ids.ts";
+import { EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
 
 export const evmBalances: Resource = {
   name: "balances",

@@ -1,20 +1,10 @@
 /** The pages, in the order of the navigation. */
-import type { ComponentType } from "preact";
-import type { Access } from "../api/session.ts";
 import { ListPage } from "../ui/list/list-page.tsx";
+import type { NavigationEntry } from "../ui/navigation-entry.ts";
 import type { Page } from "../ui/resource.ts";
 import { escrowPage } from "./escrow/list.tsx";
 import { LIST_PAGES } from "./lists.ts";
 import { Overview } from "./overview/overview.tsx";
-
-export interface NavigationEntry {
-  name: string;
-  title: string;
-  needs: Access;
-  Show: ComponentType;
-  /** It is reached from other pages. */
-  isHidden?: boolean;
-}
 
 const listed = (page: Page): NavigationEntry => ({
   ...page,

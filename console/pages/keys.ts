@@ -1,6 +1,6 @@
 import { textAt } from "../ui/path.ts";
 import type { Field, Page } from "../ui/resource.ts";
-import { API_KEYS } from "./known-ids.ts";
+import { API_KEYS } from "./fields/known-ids.ts";
 
 const limits: readonly Field[] = [
   { name: "name", label: "Name", from: "name", hint: "For people: whose it is, what it is for." },

@@ -13,7 +13,7 @@ export const tasks: Page = {
       path: "/task",
       rows: "Tasks",
       hasNetwork: true,
-      empty: "Nothing waits: every step that was asked for is done.",
+      empty: "No task waits: every requested step is done.",
       columns: [
         { head: "Step", at: "step" },
         { head: "Of a", at: "kind" },

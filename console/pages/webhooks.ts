@@ -1,7 +1,7 @@
 import { textAt } from "../ui/path.ts";
 import type { Page } from "../ui/resource.ts";
-import { EVENT_KINDS, WEBHOOK_FORMATS } from "./choices.ts";
-import { ENDPOINTS, PAYMENT_SOURCES } from "./known-ids.ts";
+import { EVENT_KINDS, WEBHOOK_FORMATS } from "./fields/choices.ts";
+import { ENDPOINTS, PAYMENT_SOURCES } from "./fields/known-ids.ts";
 
 const fields = [
   {
@@ -44,7 +44,8 @@ export const webhooks: Page = {
         "Receivers of events. One that fails for too long is disabled: mend the receiver, test it, then revive it here and replay what it missed.",
       path: "/webhooks",
       rows: "Webhooks",
-      empty: "There is no endpoint yet. Create one to be told of payments, purchases and troubles.",
+      empty:
+        "There is no endpoint yet. Create one to receive events of payments, purchases and errors.",
       columns: [
         { head: "Name", at: "name" },
         { head: "URL", at: "url", as: "link" },

@@ -1,6 +1,6 @@
 import { textAt } from "../ui/path.ts";
 import type { Page } from "../ui/resource.ts";
-import { BOT_VERSIONS } from "./known-ids.ts";
+import { BOT_VERSIONS } from "./fields/known-ids.ts";
 
 const BOTS = "/v1/admin/worker-bots";
 const STATUS = {

@@ -1,6 +1,6 @@
 import type { Field, Page } from "../ui/resource.ts";
 import { evmBalances } from "./evm-balances.ts";
-import { API_KEYS, EVM_NETWORKS, EVM_WALLETS } from "./known-ids.ts";
+import { API_KEYS, EVM_NETWORKS, EVM_WALLETS } from "./fields/known-ids.ts";
 
 const caip2: Field = {
   name: "caip2Network",

@@ -234,17 +234,17 @@ function Choices({
   value: string;
   onChange: (value: string) => void;
 }) {
-  const chosen = new Set(value.split("\n").filter(Boolean));
+  const selected = new Set(value.split("\n").filter(Boolean));
   const toggle = (choice: string) => {
-    if (!chosen.delete(choice)) chosen.add(choice);
-    onChange((field.choices ?? []).filter((one) => chosen.has(one)).join("\n"));
+    if (!selected.delete(choice)) selected.add(choice);
+    onChange((field.choices ?? []).filter((one) => selected.has(one)).join("\n"));
   };
   return (
     <fieldset>
       <legend>{field.label}</legend>
       {field.choices?.map((choice) => (
         <label key={choice}>
-          <input type="checkbox" checked={chosen.has(choice)} onChange={() => toggle(choice)} />
+          <input type="checkbox" checked={selected.has(choice)} onChange={() => toggle(choice)} />
           {choice}
         </label>
       ))}

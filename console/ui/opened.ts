@@ -10,10 +10,10 @@ export interface Opened {
 }
 
 /**
- * The dialog that the URL names. One that is open stays so when what it did ends its being offered.
+ * The dialog that the URL names. An open dialog stays open when its action ends its own offer.
  *
  * @param found - the action, while it is offered
- * @param row - what it would be done with
+ * @param row - the action's row
  */
 export function useOpened(name: string, found: Action | undefined, row: unknown): Opened | null {
   const opened = useRef<Opened | null>(null);

@@ -56,8 +56,8 @@ export function pageHref(
   id = "",
   query: Readonly<Record<string, string | undefined>> = {},
 ): string {
-  const chosen = network.value === "Mainnet" ? { network: "Mainnet" } : {};
-  return hrefOf(page, id, { ...chosen, ...query });
+  const selected = network.value === "Mainnet" ? { network: "Mainnet" } : {};
+  return hrefOf(page, id, { ...selected, ...query });
 }
 
 /** Parameters about rows of a list, without which it is shown from its beginning and nothing is open. */

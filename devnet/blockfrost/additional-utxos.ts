@@ -1,6 +1,6 @@
 /**
- * `additionalUtxoSet` of an evaluation: pairs of an input and its output, in the form of Ogmios 5 or
- * in that of the provider's specification, which differ in the names of some members.
+ * `additionalUtxoSet` of an evaluation: pairs of an input and its output. The form is that of
+ * Ogmios 5 or of the provider's specification, which have different names for some members.
  */
 import { hexToBytes } from "@noble/hashes/utils.js";
 import { z } from "zod";

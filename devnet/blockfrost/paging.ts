@@ -5,9 +5,9 @@ const MAX_COUNT = 100;
 const MAX_PAGE = 21_474_836;
 
 /**
- * The page that `count`, `page` and `order` of the query ask for, out of rows in ascending order.
+ * Selects the page of `count`, `page` and `order` from rows in ascending order.
  *
- * @throws BlockfrostError 400 when one of them is out of its bounds.
+ * @throws BlockfrostError 400 when a parameter is out of its bounds
  */
 export function paged<T>({ query }: BlockfrostRequest, rows: readonly T[]): T[] {
   const count = bounded(query, "count", MAX_COUNT, MAX_COUNT);
@@ -34,10 +34,10 @@ function bounded(query: URLSearchParams, name: string, fallback: number, max: nu
 }
 
 /**
- * Transactions between `from` and `to` of the query, each `block` or `block:index` and inclusive;
- * a bare block means all of it.
+ * Selects the transactions from `from` to `to`, each `block` or `block:index` and inclusive. A bare
+ * block means all of its transactions.
  *
- * @throws BlockfrostError 400 when one is malformed or `from` comes after `to`.
+ * @throws BlockfrostError 400 when a bound is malformed or `from` comes after `to`
  */
 export function inRange(
   { query }: BlockfrostRequest,

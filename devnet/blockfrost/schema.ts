@@ -12,10 +12,10 @@ const ajv = new Ajv({ strict: false, allErrors: true, logger: false });
 const compiled = new Map<string, ValidateFunction>();
 
 /**
- * Holds an answer against the specification.
+ * Checks an answer against the specification.
  *
  * @param template path with its parameters in braces, as in `/txs/{hash}`
- * @throws Error that lists what is wrong: the answer is a bug of ours, never the caller's fault.
+ * @throws Error that lists the differences
  */
 export function assertMatchesSpecification(template: string, status: number, body: unknown): void {
   const key = `${status} ${template}`;

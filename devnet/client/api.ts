@@ -1,4 +1,4 @@
-/** The service's API, as an operator, a seller or an agent asks it. */
+/** Calls the service's API as an operator, a seller or an agent does. */
 import { randomUUID } from "node:crypto";
 
 /** A running service and a key for it. */
@@ -22,7 +22,7 @@ export class Refused extends Error {
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 /**
- * Asks an endpoint under /api/v1; what has a body is sent under an Idempotency-Key of its own.
+ * Calls an endpoint under /api/v1. A request with a body gets a new Idempotency-Key.
  *
  * @throws Refused
  */
@@ -36,7 +36,7 @@ export function ask<Data = unknown>(
 }
 
 /**
- * The same without a key of its own.
+ * The same without an Idempotency-Key.
  *
  * @throws Refused
  */
@@ -47,11 +47,12 @@ export async function askPlainly<Data = unknown>(
   body?: object,
   headers?: Record<string, string>,
 ): Promise<Data> {
-  const written = body && { "content-type": "application/json", ...headers };
-  // The runtime ends what was idle for seconds, on a busy machine just as it is used again.
+  const bodyHeaders = body && { "content-type": "application/json", ...headers };
+  // The runtime closes idle connections after seconds, on a busy machine just when the client uses
+  // one again.
   const response = await fetch(`${url}/api/v1${path}`, {
     method,
-    headers: { token, connection: "close", ...written },
+    headers: { token, connection: "close", ...bodyHeaders },
     ...(body && { body: JSON.stringify(body) }),
   });
   const text = await response.text();

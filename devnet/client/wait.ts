@@ -1,8 +1,8 @@
-/** How often it is looked, and when the wait is given up. */
+/** How often to poll, and when to give up. */
 export interface WaitOptions {
-  /** What is waited for, in the words of an error. */
+  /** The awaited event, in the words of an error. */
   what: string;
-  /** Milliseconds between two looks; default 200. */
+  /** Milliseconds between two polls; default 200. */
   everyMs?: number;
   /** Milliseconds; default five minutes. */
   limitMs?: number;
@@ -14,10 +14,10 @@ const EVERY_MS = 200;
 const LIMIT_MS = 300_000;
 
 /**
- * Looks until there is something to see. What the look throws is passed on at once.
+ * Polls until there is a value. It rethrows an error of the poll.
  *
- * @returns what it saw: anything but undefined, null and false
- * @throws Error when the time is up; the signal's reason when it aborts
+ * @returns the first value that is not undefined, null or false
+ * @throws Error when the time is up
  */
 export async function until<T>(
   look: () => Promise<T> | T,

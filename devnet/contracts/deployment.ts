@@ -1,6 +1,6 @@
 /**
- * The contracts of both generations with their parameters: our own, compiled where they are used, which
- * takes milliseconds, or those that `ready.ts` reads. Their rules are in docs/escrow-contract.md.
+ * The contracts of both generations with their parameters: compiled from our own programs within
+ * milliseconds, or read by `ready.ts`. docs/escrow-contract.md has their rules.
  */
 import { formatAddress } from "../../src/chain/address.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
@@ -30,7 +30,7 @@ export interface Deployment {
 let ready: ReadyContracts | undefined;
 
 /**
- * What `ESCROW_CONTRACTS` has, if it is set.
+ * The scripts of `ESCROW_CONTRACTS`, if it is set.
  *
  * @throws Error in one sentence when the file is not right
  */
@@ -40,7 +40,7 @@ export function readyContracts(): ReadyContracts {
   return ready;
 }
 
-/** Our programs, with parameters in the form that those of the default deployment have. */
+/** Our programs, with parameters in the form of the default deployment. */
 const OWN = {
   Web3ChainV1: {
     escrow: (parameters: readonly PlutusData[]) => compile(ESCROW_V1, parameters, "case"),
@@ -53,21 +53,21 @@ const OWN = {
 };
 
 /**
- * Puts parameters into a contract and the policy that belongs to it.
+ * Puts parameters into a contract and its policy.
  *
- * @param instead - scripts in place of ours
- * @throws Error in one sentence when they do not take the parameters
+ * @param instead - scripts that replace ours
+ * @throws Error in one sentence when a script does not take the parameters
  */
 export function deploy(terms: EscrowTerms, instead: ReadyContracts = readyContracts()): Deployment {
   const { type } = terms;
-  const given = instead[type];
+  const ready = instead[type];
   const own = OWN[type];
   const parameters = escrowParameters(terms);
-  const escrow = given ? given.escrow(parameters) : scriptOf(own.escrow(parameters));
+  const escrow = ready ? ready.escrow(parameters) : scriptOf(own.escrow(parameters));
   const address = addressOf(escrow);
-  // That of Web3ChainV2 takes none: it serves every escrow.
+  // The policy of Web3ChainV2 takes none: it serves every escrow.
   const ofPolicy = type === "Web3ChainV1" ? policyParameters(address) : [];
-  const policy = given?.policy ? given.policy(ofPolicy) : scriptOf(own.policy(ofPolicy));
+  const policy = ready?.policy ? ready.policy(ofPolicy) : scriptOf(own.policy(ofPolicy));
   return { type, address, escrow, policy };
 }
 

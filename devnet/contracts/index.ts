@@ -1,4 +1,4 @@
-/** The contracts of the local chain, whose terms are in `terms.ts`. */
+/** The contracts of the local chain, with the terms of `terms.ts`. */
 import { PAYMENT_SOURCE_TYPES, type PaymentSourceType } from "../../src/chain/network.ts";
 import type { Templates } from "../../src/sources/contracts/templates.ts";
 import { type Deployment, deploy, openDeployment } from "./deployment.ts";
@@ -19,12 +19,11 @@ export function contractOf(type: PaymentSourceType, rules?: "open"): Deployment 
   return deployed[type];
 }
 
-/** All of them; as `contractOf`. */
+/** All contracts of the local chain. */
 export const contracts = (): Deployment[] => PAYMENT_SOURCE_TYPES.map((type) => contractOf(type));
 
 /**
- * What `CONTRACT_TEMPLATES` says on the local chain, as JSON: contracts with other parameters are
- * derived from these.
+ * `CONTRACT_TEMPLATES` of the local chain. Contracts with other parameters are derived from them.
  */
 export function templates(): Record<PaymentSourceType, Templates> {
   const of = (type: PaymentSourceType): Templates => {

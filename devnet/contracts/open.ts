@@ -1,7 +1,6 @@
 /**
- * A contract without rules, as a stranger may publish one, escrow and policy in one: what follows a
- * contract has to stand steps that those of the default deployment refuse, several mints of one name,
- * or mints and burns together.
+ * A contract without rules, which anybody may publish. It is escrow and policy in one. It accepts steps that the
+ * default deployment refuses, several mints of one name, and mints together with burns.
  */
 import { unit } from "./plutus/constants.ts";
 import { type Data, lambda, type Term } from "./plutus/terms.ts";

@@ -1,11 +1,11 @@
 /**
- * Scripts that are ready, in place of ours: `ESCROW_CONTRACTS` names a JSON file with those of one or
- * both generations, such as the deployed ones, read from a public chain:
+ * Compiled scripts that replace ours. `ESCROW_CONTRACTS` names a JSON file with the scripts of one or both
+ * generations, such as the deployed ones from a public chain:
  *
  *     {"Web3ChainV1": {"language": "PlutusV3", "escrow": "5918b0…", "policy": "590a21…"}}
  *
- * A script is the flat program as a CBOR byte string, which may be wrapped once more, and has
- * parameters, whatever they are: those of the local chain take their place. Without a policy it is ours.
+ * A script is the flat program as a CBOR byte string, which a second byte string may wrap. It has parameters,
+ * which the parameters of the local chain replace. Without a policy, our policy is used.
  */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
@@ -20,10 +20,10 @@ import { LANGUAGES, type Language, type Script, scriptOf } from "./scripts.ts";
 /** A script that takes parameters. */
 type Parameterised = (parameters: readonly PlutusData[]) => Script;
 
-/** The scripts of one generation. Both throw an Error in one sentence when they do not take them. */
+/** The scripts of one generation. Each throws an Error in one sentence when it does not take the parameters. */
 export interface ReadyScripts {
   escrow: Parameterised;
-  /** Null: there is none in the file. */
+  /** Null when the file has none. */
   policy: Parameterised | null;
 }
 export type ReadyContracts = Partial<Record<PaymentSourceType, ReadyScripts>>;
@@ -48,9 +48,9 @@ export function readReadyContracts(path: string): ReadyContracts {
   const file = parse(path);
   return Object.fromEntries(
     PAYMENT_SOURCE_TYPES.flatMap((type) => {
-      const given = file[type];
-      if (!given) return [];
-      const { language, escrow, policy } = given;
+      const scripts = file[type];
+      if (!scripts) return [];
+      const { language, escrow, policy } = scripts;
       const at = (name: string) => `${path}: ${type}: ${name}`;
       const ready: ReadyScripts = {
         escrow: parameterised(at("escrow"), language, escrow, type),
@@ -64,12 +64,12 @@ export function readReadyContracts(path: string): ReadyContracts {
 function parameterised(
   place: string,
   language: Language,
-  given: Uint8Array,
+  wrapped: Uint8Array,
   of: PaymentSourceType | "policy",
 ): Parameterised {
   return (parameters) => {
     try {
-      const template = unwrapped(given);
+      const template = unwrap(wrapped);
       // The policy of Web3ChainV2 takes none.
       if (parameters.length === 0) return scriptOf(template, language);
       return scriptOf(scriptLike(template, of, "Preprod", parameters), language);
@@ -104,8 +104,8 @@ function jsonOf(path: string): unknown {
 
 const refusal = (problem: string) => new Error(`ESCROW_CONTRACTS: ${problem}`);
 
-/** A script that is wrapped once. A program is never a byte string: it begins with its version. */
-function unwrapped(script: Uint8Array): Uint8Array {
+/** Unwraps the second byte string. A program begins with its version, so it is no byte string. */
+function unwrap(script: Uint8Array): Uint8Array {
   const inner = byteString(script);
   if (inner === null) throw new ScriptError("not a CBOR byte string");
   return byteString(inner) === null ? script : inner;

@@ -1,6 +1,6 @@
 /**
- * The rules of the contracts by their numbers in docs/escrow-contract.md, which says what each wants.
- * A script that refuses notes the number in its log: `rule 13`.
+ * The rules of the contracts by their numbers in docs/escrow-contract.md. A script that refuses
+ * logs the number: `rule 13`.
  */
 import { trace } from "./plutus/builtins.ts";
 import { text } from "./plutus/constants.ts";
@@ -18,7 +18,7 @@ export const RULES = {
   readableOutputs: 6,
   distinctSignatures: 7,
   payableDatum: 8,
-  // Who, out of which state, when.
+  // Signers, states and times.
   signer: 9,
   state: 10,
   result: 11,
@@ -53,13 +53,13 @@ export const RULES = {
 } as const;
 export type Rule = keyof typeof RULES;
 
-/** What the log of a script says when it refuses by a rule. */
+/** The log line of a script that refuses by a rule. */
 export const refusalText = (rule: Rule): string => `rule ${RULES[rule]}`;
 
-/** Takes a text, which is noted, and fails. */
+/** Logs a text and fails. */
 const fail = share(lambda((message: Term<Text>) => force(trace(message, delay(error)))));
 
-/** Ends the script: the rule is broken. */
+/** Ends the script, because a rule is broken. */
 export const refuse = (rule: Rule): Term<never> => apply(fail, text(refusalText(rule)));
 
 /** Refuses by a rule unless its condition holds. */

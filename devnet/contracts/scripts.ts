@@ -1,4 +1,4 @@
-/** Plutus scripts, as the ledger knows them. */
+/** Plutus scripts in the ledger's form. */
 import { bytesToHex } from "../../src/chain/hex.ts";
 import { blake2b224 } from "../blake2b.ts";
 
@@ -13,7 +13,7 @@ export interface Script {
   hash: string;
 }
 
-/** The number of a language where a script's hash or reference names it; 0 are native scripts. */
+/** The number of a language in a script's hash or reference; native scripts have 0. */
 export const numberOf = (language: Language): number => LANGUAGES.indexOf(language) + 1;
 
 /** @param script - the flat program as a CBOR byte string */

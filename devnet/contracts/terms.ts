@@ -1,8 +1,8 @@
-/** What the contracts of the local chain are deployed with. */
+/** The parameters of the local chain's contracts. */
 import type { EscrowTerms } from "../../src/chain/plutus/contract-parameters.ts";
 import { ADMIN } from "../demo/actors/wallets.ts";
 
-/** Milliseconds from the end of a validity to when its actor may act again. */
+/** Milliseconds from the end of a transaction's validity until its actor may act again. */
 export const COOLDOWN_MS = 420_000;
 /** Of everything that is locked, on a withdrawal from Web3ChainV1. */
 export const FEE_PERMILLE = 50;

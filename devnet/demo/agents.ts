@@ -1,6 +1,6 @@
 /**
- * A few agents' HTTP servers in one, for the demo and the tests: `GET /{agent}/availability`
- * answers as an agent does, until the agent is told to behave otherwise.
+ * The HTTP servers of a few agents in one, for the demo and the tests. `GET /{agent}/availability`
+ * answers like an agent, until a test sets another behavior.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -81,17 +81,17 @@ export interface Agents {
 }
 
 /**
- * Starts the agents on a free port of 127.0.0.1. Tests in other processes tell them how to behave
- * with `POST /_control` and `{agent, behaviour, argument?}`, or give it an answer of its own at another
- * path with `{agent, path, answer}`, and learn with `GET /_control` how
- * often each was asked. `GET /_control/{agent}` waits until the last answer of an agent is over, and
- * says whether it was given in full: `{"finished": false}` when whoever asked went away before.
+ * Starts the agents on a free port of 127.0.0.1. Tests in other processes set a behavior with `POST
+ * /_control` and `{agent, behaviour, argument?}`. `{agent, path, answer}` sets an answer at another
+ * path. `GET /_control` counts the requests to each agent. `GET /_control/{agent}` waits until the
+ * last answer of an agent ends. It returns `{"finished": false}` if the caller closed the
+ * connection before.
  */
 export async function startAgents(): Promise<Agents> {
   const behaviours = new Map<string, { behaviour: string; argument: string }>();
   const asked = new Map<string, number>();
   const lastAsked = new Map<string, number>();
-  /** What agents answer at paths of their own, by `{agent}/{path}`. */
+  /** Answers at other paths, by `{agent}/{path}`. */
   const answers = new Map<string, unknown>();
   const lastAnswers = new Map<string, Promise<{ finished: boolean }>>();
   let longestGap = 0;

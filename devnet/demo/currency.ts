@@ -1,4 +1,4 @@
-import { encodeRedeemer } from "../../src/chain/redeemer.ts";
+import { encodeRedeemer } from "../../src/chain/contracts/redeemers.ts";
 import { contractOf } from "../contracts/index.ts";
 import type { Chain } from "../ledger/chain.ts";
 import { buildTransaction } from "./actors/transaction.ts";

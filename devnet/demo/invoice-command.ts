@@ -1,6 +1,6 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { signCoseSign1 } from "../../src/chain/cose.ts";
-import { RETRIEVE_ACTION, signedMessage } from "../../src/invoices/signature.ts";
+import { buildSignedMessage, RETRIEVE_ACTION } from "../../src/invoices/model/verify-buyer.ts";
 import { DEMO_DOLLAR } from "./currency.ts";
 import type { PlayedLife } from "./scenes.ts";
 
@@ -27,8 +27,8 @@ const WRITE_PDF = `node -e '${[
 ].join("; ")}'`;
 
 /**
- * A shell command that writes `invoice.pdf`: what the buyer bought from the seller in the month of a life that is over, asked
- * for with the buyer's signature.
+ * A shell command that writes `invoice.pdf`, with the buyer's signature. The invoice lists the
+ * buyer's purchases from the seller in the month of a finished escrow.
  *
  * @param now - epoch milliseconds
  */
@@ -45,7 +45,7 @@ export function invoiceCommand(
   } as const;
   const body = {
     ...signed,
-    ...signCoseSign1(utf8ToBytes(signedMessage(signed, BUYER)), buyer.keys),
+    ...signCoseSign1(utf8ToBytes(buildSignedMessage(signed, BUYER)), buyer.keys),
     walletAddress: buyer.address,
     sellerWalletVkey: seller.vkey,
     invoiceCurrency: "eur",

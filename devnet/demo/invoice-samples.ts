@@ -6,11 +6,15 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as mupdf from "mupdf";
-import { cancellationOf, type InvoiceContent } from "../../src/invoices/content.ts";
-import { coveredBy, itemsOf, priceItems } from "../../src/invoices/lines.ts";
-import { renderPdf } from "../../src/invoices/pdf/document.ts";
+import { type InvoiceContent, toCancellation } from "../../src/invoices/model/invoice-content.ts";
+import {
+  groupItems,
+  listCoveredPayments,
+  priceItems,
+} from "../../src/invoices/model/invoice-lines.ts";
+import { formatAgentIdentifier } from "../../src/invoices/model/token-names.ts";
 import type { FontFiles } from "../../src/invoices/pdf/fonts.ts";
-import { agentName } from "../../src/invoices/units.ts";
+import { renderPdf } from "../../src/invoices/pdf/render-pdf.ts";
 
 /** Pixels per point. */
 const SCALE = 1.5;
@@ -38,7 +42,7 @@ const payment = (agent: string, unit: string, amount: string, times = 1) =>
     funds: [{ unit, amount }],
   }));
 
-const items = itemsOf([
+const items = groupItems([
   ...payment("1a", "", "5000000", 12),
   ...payment("2b", "", "12500000", 3),
   ...payment("3c", TOKEN, "7500000", 4),
@@ -49,7 +53,7 @@ const NAMES: Record<string, string> = {
   "3c": "Proofreader",
 };
 const nameOf = ({ agentIdentifier }: { agentIdentifier: string }) =>
-  `Agent: ${NAMES[agentIdentifier.slice(0, 2)]} (${agentName(agentIdentifier)})`;
+  `Agent: ${NAMES[agentIdentifier.slice(0, 2)]} (${formatAgentIdentifier(agentIdentifier)})`;
 
 const RATES: Record<string, string> = { "": "0.0000006871", [TOKEN]: "0.000000852" };
 
@@ -104,7 +108,7 @@ const german: InvoiceContent = {
     rateOf: (unit) => RATES[unit] ?? "0",
     nameOf,
   }),
-  payments: coveredBy(items),
+  payments: listCoveredPayments(items),
   conversions: [
     { unit: "", amount: "97500000", rate: RATES[""] ?? "", source: "Kursarchiv", decimals: 6 },
     { unit: TOKEN, amount: "30000000", rate: RATES[TOKEN] ?? "", source: null },
@@ -161,7 +165,7 @@ export const SAMPLES: readonly Sample[] = [
   {
     name: "cancellation-en",
     number: "2025-C7654E-0043",
-    content: cancellationOf(english, "2025-C7654E-0042", "2025-10-09", ["buyer", "texts"]),
+    content: toCancellation(english, "2025-C7654E-0042", "2025-10-09", ["buyer", "texts"]),
   },
 ];
 

@@ -1,5 +1,5 @@
 /** The lives of escrows that the demo plays, so that every on-chain state there is occurs. */
-import type { EscrowDatum } from "../../src/chain/escrow-datum.ts";
+import type { EscrowDatum } from "../../src/chain/contracts/escrow-datum.ts";
 import type { OnChainState, PaymentSourceType } from "../../src/chain/network.ts";
 import type { EscrowAction } from "./actors/moves.ts";
 
@@ -19,7 +19,7 @@ export interface Life {
   collateral?: bigint;
   /** Laid over the datum, for a lock that the service must not accept. */
   datum?: Partial<EscrowDatum>;
-  /** Lived at the end of the two days, so that the next step by itself is some time away. */
+  /** Runs at the end of the two days, so that the next automatic step is some time away. */
   isLate?: true;
   /** The party that is nobody's whom the service knows: what only it can do stays undone. */
   stranger?: "seller" | "buyer";
@@ -119,8 +119,8 @@ export const endsOf = (lives: readonly Life[]): OnChainState[] =>
   lives.flatMap(({ ends, together = 1 }) => Array.from({ length: together }, () => ends));
 
 /**
- * The states that the service's records of the lives come to once its wallets are driven: it ends the lives
- * whose parties are its own and whose time has come.
+ * The final states of the service's records once it drives its wallets. It ends the escrows of
+ * managed parties whose time has come.
  */
 export function drivenEndsOf(lives: readonly Life[], side: "payment" | "purchase"): OnChainState[] {
   const party = side === "payment" ? "seller" : "buyer";

@@ -1,6 +1,6 @@
 /**
- * The demo's present: jobs are quoted and bought through the service's API, and its wallets do the rest. So
- * whoever looks on sees escrows come and move on for as long as it runs.
+ * The demo's present: the service's API quotes and buys jobs, and its wallets do the rest. An
+ * observer sees new escrows as long as the demo runs.
  */
 import { setInterval } from "node:timers/promises";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
@@ -17,21 +17,22 @@ const TICK_MS = 2_000;
 /** After this long nothing more is asked for a job: its result is overdue. */
 const GIVEN_UP_MS = 16 * 60_000;
 
-/** What is asked for after the purchase; the rest comes by itself, the last job's refund too. */
+/** Requests after the purchase; other steps are automatic, the last job's refund too. */
 const COURSES: readonly AskedStep[][] = [["deliver"], ["request-refund", "authorize-refund"], []];
 
 /** A job of the present. */
 interface Job {
   bought: Bought;
   boughtAt: number;
-  /** What is still to be asked for. */
+  /** Requests that remain. */
   steps: AskedStep[];
 }
 
 /**
- * Has jobs done, a new one every 20 seconds, until the signal aborts, which ends it with an AbortError.
+ * Runs jobs, a new one every 20 seconds, until the signal aborts; it then throws an AbortError.
  *
- * @param log - is told of what the service refuses, which ends that job alone: a machine may have slept
+ * @param log - receives the service's refusals. A refusal ends only its job, because a machine may
+ *   have slept.
  */
 export async function playPresent(
   service: ApiAccess,

@@ -1,6 +1,6 @@
 /**
- * A price API with recorded answers, of the form that the invoices ask for end-of-month rates: the
- * whole of what the service sees of a public one.
+ * A price API with recorded answers. They have the form that the invoices ask for end-of-month
+ * rates: the whole of what the service sees of a public one.
  */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

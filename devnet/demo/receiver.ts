@@ -1,24 +1,24 @@
 /**
- * A small receiver of webhooks on 127.0.0.1: it keeps what arrives, by path, and answers as its
- * query says. `npm start` shows it in a browser; tests make it misbehave.
+ * A small receiver of webhooks on 127.0.0.1. It stores requests by path, and answers as its query
+ * says. `npm start` shows it in a browser.
  *
- *     POST /inbox                            answers 200
- *     POST /inbox?answer=503&retryAfter=7    answers as told
- *     POST /inbox?answer=307&location=…      answers as told, with `Location`
- *     POST /inbox?answer=redirect            answers 302; the target is another inbox, `/redirected`
- *     POST /inbox?answer=late&ms=500         answers 200 after that time
- *     POST /inbox?answer=reset               resets the connection
- *     POST /inbox?answer=hang                never answers
- *     POST /inbox?answer=hold                answers 200 when the inbox is released
- *     POST /inbox?answer=stall               answers 200, and stops in the middle of the body
- *     POST /inbox?answer=hints               answers 103, and then 200
- *     POST /inbox?answer=cut                 answers 200, and ends in the middle of the body
- *     POST /inbox?answer=garbled             answers 200 with a body that is not encoded as it says
- *     PUT  /inbox                            from now on answers by the plan in the body: see `Plan`
- *     PATCH /inbox                           releases the inbox
- *     GET  /inbox                            what has arrived there, as JSON
- *     DELETE /inbox                          the same, and forgets it
- *     GET  /                                 the last of all that has arrived, as text
+ *     POST /inbox                            answers 200.
+ *     POST /inbox?answer=503&retryAfter=7    answers as told.
+ *     POST /inbox?answer=307&location=…      answers as told, with `Location`.
+ *     POST /inbox?answer=redirect            answers 302 to another inbox, `/redirected`.
+ *     POST /inbox?answer=late&ms=500         answers 200 after that time.
+ *     POST /inbox?answer=reset               resets the connection.
+ *     POST /inbox?answer=hang                never answers.
+ *     POST /inbox?answer=hold                answers 200 when the inbox is released.
+ *     POST /inbox?answer=stall               answers 200, and stops in the middle of the body.
+ *     POST /inbox?answer=hints               answers 103, and then 200.
+ *     POST /inbox?answer=cut                 answers 200, and ends in the middle of the body.
+ *     POST /inbox?answer=garbled             answers 200 with another encoding than it declares.
+ *     PUT  /inbox                            answers by the plan in the body from now on: see `Plan`.
+ *     PATCH /inbox                           releases the inbox.
+ *     GET  /inbox                            returns what has arrived, as JSON.
+ *     DELETE /inbox                          returns the same, and forgets it.
+ *     GET  /                                 returns the last of all requests, as text.
  */
 
 import { once } from "node:events";
@@ -38,9 +38,9 @@ export interface Arrival {
 }
 
 /**
- * How an inbox answers, as queries like those above. The n-th message that is new to it, by its
- * `webhook-id`, gets the n-th list, and the first again after the last; each time it comes it gets
- * the next answer of its list, and 200 when there is none.
+ * Answers of an inbox, as queries like those above. The n-th new message, by its `webhook-id`, gets
+ * the n-th list; after the last list the first follows. Each delivery of a message gets the next
+ * answer of its list, and 200 after the last.
  */
 export type Plan = readonly (readonly string[])[];
 
@@ -111,7 +111,7 @@ export async function startReceiver(): Promise<Receiver> {
   }
 
   const server = keepingServer((request, response) => {
-    // A caller that goes away in the middle of its request is no fault of ours.
+    // A caller may close the connection during its request.
     handle(request, response).catch(() => response.destroy());
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
@@ -142,8 +142,8 @@ function following(plan: Plan): (messageId: string) => string {
 const STALLED_LENGTH = "1000";
 
 function answer(response: ServerResponse, how: URLSearchParams): void {
-  const wanted = how.get("answer") ?? "200";
-  switch (wanted) {
+  const kind = how.get("answer") ?? "200";
+  switch (kind) {
     case "hang":
       return;
     case "stall":
@@ -171,9 +171,9 @@ function answer(response: ServerResponse, how: URLSearchParams): void {
   }
   const retryAfter = how.get("retryAfter");
   if (retryAfter !== null) response.setHeader("retry-after", retryAfter);
-  const location = wanted === "redirect" ? "/redirected" : how.get("location");
+  const location = kind === "redirect" ? "/redirected" : how.get("location");
   if (location !== null) response.setHeader("location", location);
-  response.statusCode = wanted === "redirect" ? 302 : Number(wanted);
+  response.statusCode = kind === "redirect" ? 302 : Number(kind);
   response.end("thank you");
 }
 

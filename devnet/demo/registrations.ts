@@ -1,6 +1,6 @@
 /**
- * The demo's registrations: agents and an inbox agent that come onto the chain, and one that leaves
- * it again, through the service's API, as an agent's owner would have it.
+ * The demo's registrations. Agents and an inbox agent are registered through the service's API, and
+ * one agent is deregistered, as agents' owners do.
  */
 import { type ApiAccess, ask, Refused } from "../client/api.ts";
 import { until } from "../client/wait.ts";
@@ -26,11 +26,10 @@ export interface RegistrationScene extends ApiAccess {
 }
 
 /**
- * Asks for the registrations. They come about in the background: each takes a block or two.
+ * Requests the registrations. Each takes a block or two in the background.
  *
- * @returns the rest of the play, which waits for them: the inbox agent's provider publishes it, and
- *   one agent is deregistered. It ends quietly when the signal aborts.
- * @throws when the service refuses.
+ * @returns a promise of the inbox agent's publication and one deregistration
+ * @throws when the service refuses
  */
 export async function playRegistrations(
   scene: RegistrationScene,

@@ -1,10 +1,10 @@
 /**
- * A resolver of names for the tests (DNS over HTTPS, JSON form). It knows the names it was told, with
- * the records it was told last, so a name can move between two questions.
+ * A resolver of names for the tests (DNS over HTTPS, JSON form). Tests set the records of each
+ * name, so a name can change between two questions.
  *
- *     GET  /dns-query?name=a.dev&type=AAAA   the records of that type, after the aliases
- *     POST /_control {name, answer}          what a name has from now on: see `NameAnswer`
- *     GET  /_control?name=a.dev              how often the name was asked for: `{"questions": 2}`
+ *     GET  /dns-query?name=a.dev&type=AAAA   returns the records of that type, after the aliases.
+ *     POST /_control {name, answer}          sets the records of a name: see `NameAnswer`.
+ *     GET  /_control?name=a.dev              counts the questions for a name: `{"questions": 2}`.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -30,8 +30,8 @@ const FAILURES: Record<string, (response: ServerResponse) => void> = {
 };
 
 /**
- * IPv4 and IPv6 addresses, and aliases, which end in a dot; or a failure by its name; or null for a
- * name that does not exist.
+ * IPv4 and IPv6 addresses, and aliases, which end in a dot. A text is the name of a failure. Null
+ * is a name that does not exist.
  */
 type NameAnswer = readonly string[] | string | null;
 
@@ -51,10 +51,10 @@ export async function startNameResolver(): Promise<NameResolver> {
       json(response, 200, { questions: questions.get(name) ?? 0 });
       return;
     }
-    const told = JSON.parse(await textOf(request)) as { name: string; answer: NameAnswer };
-    if (typeof told.answer === "string" && !FAILURES[told.answer])
-      throw new RangeError(`no failure ${told.answer}`);
-    answers.set(told.name, told.answer);
+    const control = JSON.parse(await textOf(request)) as { name: string; answer: NameAnswer };
+    if (typeof control.answer === "string" && !FAILURES[control.answer])
+      throw new RangeError(`no failure ${control.answer}`);
+    answers.set(control.name, control.answer);
     json(response, 200, {});
   }
 

@@ -56,7 +56,7 @@ export interface PlayedLife {
  * Pays the fees of every step, so that no output of a selling wallet is spent: those are the service's
  * to spend. A lock is paid by its buyer, else the service takes it for a stranger's.
  */
-export const PURSE = ADMIN;
+export const FEE_PAYER = ADMIN;
 
 /** The least that is paid in native coins. */
 const PRICE = 10_000_000n;
@@ -97,7 +97,7 @@ export function playOn(chain: Chain, scene: Scene, pace: Pace): void {
     scene.escrows = actAll(
       chain,
       escrows.map((escrow) => ({ escrow, action })),
-      PURSE,
+      FEE_PAYER,
     );
     scene.made++;
   }

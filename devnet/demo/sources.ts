@@ -9,10 +9,10 @@ import { ADMIN, CASTS, type Wallet } from "./actors/wallets.ts";
 const PATH = "/payment-source-extended";
 
 /**
- * Creates a payment source for each contract that has none; its managed wallets are the actors'
+ * Creates a payment source for each contract that has none. Its managed wallets are the actors'
  * wallets.
  *
- * @param drives - what the service does by itself with them
+ * @param drives - what the service does automatically with them
  * @throws when the service refuses.
  */
 export async function ensureSources(service: ApiAccess, drives: "nothing" | "all"): Promise<void> {

@@ -1,5 +1,5 @@
 /** The webhook of the local service: everything that happens arrives at a receiver beside it. */
-import { EVENT_KINDS } from "../../src/events/kinds.ts";
+import { EVENT_KINDS } from "../../src/events/event-kinds.ts";
 import { type ApiAccess, ask } from "../client/api.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -8,8 +8,8 @@ const NAME = "Receiver of npm start";
 const INBOX = "/webhooks";
 
 /**
- * Points the webhook of the demo, a new one unless the state was kept, at the receiver, which
- * verifies by a secret of its own what arrives.
+ * Sends the demo's webhook to the receiver, which verifies deliveries with its secret. The webhook
+ * is new unless the state was stored.
  *
  * @throws when the service refuses.
  */
@@ -20,14 +20,14 @@ export async function ensureWebhook(service: ApiAccess, receiver: Receiver): Pro
     "GET",
     `${PATH}?limit=50`,
   );
-  const kept = Webhooks.find(({ name }) => name === NAME);
-  if (!kept) {
+  const existing = Webhooks.find(({ name }) => name === NAME);
+  if (!existing) {
     const body = { url, name: NAME, Events: EVENT_KINDS };
     const { secret } = await ask<{ secret: string }>(service, "POST", PATH, body);
     receiver.trust(INBOX, secret);
     return;
   }
-  const webhookId = kept.id;
+  const webhookId = existing.id;
   await ask(service, "PATCH", PATH, { webhookId, url, isActive: true });
   const { secret } = await ask<{ secret: string }>(service, "POST", `${PATH}/rotate-secret`, {
     webhookId,

@@ -1,10 +1,10 @@
 /**
- * Provokes each alarm of docs/operating.md once at the running service, with the cron of the platform, and
- * measures how long it takes to arrive at an Admin's receiver.
+ * Provokes each alarm of docs/operating.md once at the running service, with the cron of the
+ * platform. It measures the time until an Admin's receiver has the event.
  *
  *     npm run drill:alarms
  *
- * It exits with 1 if one does not arrive within two minutes.
+ * It exits with 1 if an event does not arrive within two minutes.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 /** What the chain itself says of what was asked for, and whether records agree with it. */
 import { isDeepStrictEqual } from "node:util";
-import { decodeEscrowDatum } from "../../src/chain/escrow-datum.ts";
-import { decodeBlockchainIdentifier } from "../../src/chain/identifier.ts";
+import { decodeBlockchainIdentifier } from "../../src/chain/contracts/blockchain-identifier.ts";
+import { decodeEscrowDatum } from "../../src/chain/contracts/escrow-datum.ts";
 import { type ApiAccess, ask } from "../client/api.ts";
 import { contracts } from "../contracts/index.ts";
 import type { Chain } from "../ledger/chain.ts";

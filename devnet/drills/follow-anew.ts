@@ -1,4 +1,4 @@
-/** A second service that knows nothing but the chain: what its records say, the first one's should say. */
+/** A second service that knows only the chain: its records are the expected ones. */
 import { join } from "node:path";
 import { type ApiAccess, ask } from "../client/api.ts";
 import { templates } from "../contracts/index.ts";
@@ -14,7 +14,8 @@ export interface FreshService extends ApiAccess {
 }
 
 /**
- * Starts a service with the same payment sources and wallets, which it only watches, and an empty database.
+ * Starts a service with an empty database. It has the same payment sources and wallets, and only
+ * watches.
  *
  * @param provider - base URL of the chain's provider
  * @param stalls - beside the wallets of the demo

@@ -1,12 +1,12 @@
 /**
- * The restore drill of docs/upgrading.md, on the local chain: while wallets trade, the database of the running
- * service is set back, and in the end nothing may have been paid twice and the records must say what the chain
- * says.
+ * The restore drill of docs/upgrading.md, on the local chain. While wallets trade, it sets the
+ * database of the running service back. In the end no payment happened twice, and the records agree
+ * with the chain.
  *
  *     node devnet/drills/restore.ts [--minutes=60]
  *
- * It prints what it sees, and exits with 1 if anything does not agree. Eight of the minutes that it takes
- * beyond those it is given are the wallets' halt.
+ * The drill prints its progress, and exits with 1 if anything disagrees. The wallets' halt takes
+ * eight minutes more than the given ones.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ import { publishScripts } from "../demo/actors/publish.ts";
 import { registerAgents } from "../demo/registry.ts";
 import { HISTORY_MS, playHistory } from "../demo/scenario.ts";
 import { askStep, type Bought, buyJob } from "../demo/trade.ts";
-import { buy, openPurse, type Purchase } from "../demo/x402/buyer.ts";
+import { buy, createPayer, type Purchase } from "../demo/x402/buyer.ts";
 import { PAYEE } from "../demo/x402/resource.ts";
 import { dollarsOf } from "../evm/money.ts";
 import { EvmUnavailable } from "../evm/node.ts";
@@ -38,9 +38,9 @@ const TRADE_EVERY_MS = 60_000;
 const RECOVERED_MS = 15 * MINUTE_MS;
 const CALM_MS = 3 * MINUTE_MS;
 
-/** What is wanted of the chain, or on its way; refunds that come by themselves later are not. */
+/** Intents and pending transactions; later automatic refunds do not count. */
 const OPEN = `SELECT
-  (SELECT count(*) FROM escrow WHERE want IS NOT NULL)
+  (SELECT count(*) FROM escrow WHERE intent IS NOT NULL)
   + (SELECT count(*) FROM transfer WHERE state IN ('Pending', 'Sent'))
   + (SELECT count(*) FROM registration WHERE state GLOB '*Requested' OR state GLOB '*Initiated')
   AS open`;
@@ -108,7 +108,7 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   const stalls = await openStalls(admin, chain, service.agents.url);
   service.goLive();
   const x402 = service.x402 instanceof EvmUnavailable ? null : service.x402;
-  const purse = x402 && (await openPurse(admin, x402.node));
+  const payer = x402 && (await createPayer(admin, x402.node));
   const books: Books = {
     bought: [],
     delivered: new Set(),
@@ -119,14 +119,14 @@ async function drill(service: Service, admin: ApiAccess): Promise<void> {
   await calm(service);
   say("wallets trade");
 
-  // Half done when the database is kept, and done in the time that it forgets.
+  // Half done when the bookmark is made, and done in the time that the restore removes.
   await trade(admin, stalls, books);
   for (const { seller } of stalls) await addAgent(admin, service, seller, books);
   const restore = await saveDatabase(host.d1);
   say("the database is kept");
 
   let paid: Purchase | null = null;
-  if (x402 && purse) paid = await buy(x402.resource.url, purse, "eip3009");
+  if (x402 && payer) paid = await buy(x402.resource.url, payer, "eip3009");
   const end = Date.now() + minutes * MINUTE_MS;
   while (Date.now() < end) {
     await trade(admin, stalls, books);
@@ -209,7 +209,9 @@ async function askAgain(admin: ApiAccess, books: Books): Promise<void> {
   );
 }
 
-/** Waits until nothing is wanted any more that can be done now. A connection that was kept too long is none to end for. */
+/**
+ * Waits until no intent can be fulfilled now. A connection that is closed for its age ends nothing.
+ */
 async function calm({ host }: Service, limitMs = CALM_MS): Promise<void> {
   const look = async () => {
     try {
@@ -222,7 +224,7 @@ async function calm({ host }: Service, limitMs = CALM_MS): Promise<void> {
   await until(look, { what: "nothing is open any more", everyMs: 2_000, limitMs });
 }
 
-/** Nothing may have happened twice on the chain, and everything that was asked for once. */
+/** Checks that the chain has every requested change once. */
 function check({ chain }: Service, { bought, transferred, agents }: Books): void {
   const locks = locksOnChain(chain);
   const counts = bought.map((one) => locks.get(signatureOf(one.blockchainIdentifier)) ?? 0);
@@ -243,7 +245,7 @@ function check({ chain }: Service, { bought, transferred, agents }: Books): void
   }
 }
 
-/** The records have to say what those of a service say that has read the whole chain anew. */
+/** Compares the records with those of a service that has read the whole chain again. */
 async function compare(service: Service, admin: ApiAccess, stalls: readonly Stall[]) {
   const fresh = await followAnew(folder, service.provider, stalls);
   try {

@@ -1,8 +1,8 @@
 /** Somebody who has a service trade with its own wallets: agents, quotes, purchases and transfers. */
 import { generateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
-import { keysFromMnemonic } from "../../src/chain/keys.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
+import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
 import { type ApiAccess, ask } from "../client/api.ts";
 import { until } from "../client/wait.ts";
 import { buildTransaction } from "../demo/actors/transaction.ts";

@@ -1,4 +1,4 @@
-/** An EVM node that outlives its process: its chain and its address are kept in a file. */
+/** An EVM node that outlives its process: a file stores its chain and its address. */
 
 import { once } from "node:events";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -17,10 +17,10 @@ interface Kept {
 }
 
 /**
- * Starts a node that goes on with the chain in a file, or begins one when there is no such file. No
- * answer leaves it before the block that it may tell of is in the file: whatever a caller has
- * recorded as settled is on the chain again after any kind of end. It listens where it did before,
- * unless something else does now. Only one process may use a file.
+ * Starts a node that continues the chain of a file, or begins one when the file does not exist. The
+ * file has each block before an answer can depend on it. A settlement that a caller has recorded is
+ * therefore on the chain after any kind of end. The node listens at its former port, unless that is
+ * in use. Only one process may use a file.
  *
  * @throws EvmUnavailable as `startEvmNode` does
  * @throws Error naming the file when it cannot be loaded

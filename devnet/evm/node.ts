@@ -13,7 +13,7 @@ import { mnemonicToAccount } from "viem/accounts";
 import { encodeAbiParameters, getContractAddress } from "viem/utils";
 import compiled from "./contracts/compiled.json" with { type: "json" };
 
-/** Where the contracts stand on every public chain. */
+/** Addresses of the contracts on every public chain. */
 export const PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
 export const PERMIT2_PROXY = "0x402085c248EeA27D92E8b30b2C58ed07f9E20001";
 export const MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11";
@@ -23,7 +23,7 @@ const MNEMONIC = "test test test test test test test test test test test junk";
 /** Account 0, which deploys the contracts and gives money away. Deriving it would take a moment. */
 export const BANK = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const READY_WITHIN_MS = 15_000;
-/** A token that keeps one percent of what it moves. */
+/** A token that takes one percent of each transfer. */
 const FEE_BASIS_POINTS = 100n;
 
 /** The account with an index: 0 is `BANK`, the others are for whoever needs one. */
@@ -60,10 +60,10 @@ export class EvmUnavailable extends Error {
 }
 
 /**
- * Starts a node. It makes a block for each transaction until told otherwise (`evm_setAutomine`).
+ * Starts a node. It makes a block for each transaction until `evm_setAutomine` changes that.
  *
- * @param dump - the chain that it goes on with, from `anvil_dumpState` (hex); omitted: a new one
- * @throws EvmUnavailable when there is no anvil for this platform, or it does not run
+ * @param dump - an earlier chain, from `anvil_dumpState` (hex)
+ * @throws EvmUnavailable when anvil does not run on this platform
  */
 export async function startEvmNode(chainId: number, dump?: string): Promise<EvmNode> {
   const path = anvilPath();

@@ -19,15 +19,15 @@ export interface DevnetChainOptions {
   funds: GenesisFunds[];
   /** Chains of different seeds never share a transaction or block hash. Default `""`. */
   seed?: string;
-  /** Puts each accepted transaction into a block of its own at once. Default false. */
+  /** Mines a block for each accepted transaction at once. Default false. */
   autoMine?: boolean;
   /** When the chain begins, epoch milliseconds; default now. */
   begins?: number;
-  /** Whether its clock runs beside the wall clock, or stands until it is moved. Default `runs`. */
+  /** Whether its clock runs with the wall clock, or stops until it is moved. Default `runs`. */
   clock?: ClockState["kind"];
   /** Limits below the network's; see `limits.ts`. */
   limits?: Partial<Limits>;
-  /** What has happened to the chain before, which it takes up, and where it notes what happens. */
+  /** The earlier events of the chain, which it repeats, and to which it appends new events. */
   journal?: Journal;
 }
 
@@ -43,20 +43,19 @@ export interface Utxo extends OutputReference {
 }
 
 export interface Replay {
-  /** Hashes of those that the ledger took again. */
+  /** Hashes of the transactions that the ledger accepted again. */
   accepted: string[];
   rejected: { hash: string; reason: string }[];
 }
 
-/** Which of the chain's pasts a node shows. */
+/** Which past of the chain a node shows. */
 export interface ViewOptions {
   /** Blocks by which the node lags behind the tip; it stops at the genesis block. */
   behind?: number;
-  /** An abandoned fork: 0 is what the last rollback took back, 1 the one before. */
+  /** An abandoned fork: 0 for the last rollback, 1 for the one before. */
   fork?: number;
 }
 
-/** How a block is made; what is not said is as usual. */
 export interface MineOptions {
   /** The node that makes it, from its own mempool; default 0. */
   node?: number;
@@ -65,17 +64,17 @@ export interface MineOptions {
 }
 
 /**
- * Nodes that follow the same chain have a mempool each, told apart by their number. Only node 0 is
- * there from the beginning; nothing passes from one mempool to another by itself.
+ * Several nodes follow the same chain. Each has a number and a mempool. Only node 0 exists from the start. Nodes
+ * exchange transactions only by `gossip()`.
  */
 export interface Chain {
   /** What a transaction and a block may hold. */
   readonly limits: Limits;
-  /** Whether each accepted transaction gets a block of its own at once; may be changed. */
+  /** Whether a block is mined for each accepted transaction at once. It may be changed. */
   autoMine: boolean;
   /**
-   * Hands a transaction (CBOR) to a node's ledger, whose rules decide at the slot of `now()`. An
-   * accepted one waits in the node's mempool until `mine()`, and may be spent from there meanwhile.
+   * Submits a transaction (CBOR) to a node, whose ledger validates it at the slot of `now()`. An accepted
+   * transaction waits in the node's mempool until `mine()`. Other transactions may spend its outputs meanwhile.
    *
    * @returns the transaction's hash, hex.
    * @throws LedgerRejection, its message starting with the node's name of the rule; MempoolFull.
@@ -88,42 +87,40 @@ export interface Chain {
    */
   evaluate(cbor: Uint8Array): Evaluation[];
   /**
-   * Makes a block of what fits of a mempool, in its order; it may be empty. Every mempool then drops
-   * what the block has made impossible, and what is no longer valid.
+   * Makes a block of the first transactions of a mempool that fit; it may be empty. Every mempool then drops
+   * transactions that conflict with the block or are no longer valid.
    *
    * @throws RangeError when a transaction of `failed` is not there, or runs no script.
    */
   mine(options?: MineOptions): Block;
   tip(): Block;
-  /** Spendable outputs of an address (bech32), with node 0's mempool counted in: oldest first. */
+  /** Spendable outputs of an address (bech32), node 0's mempool included: oldest first. */
   utxosAt(address: string): Utxo[];
-  /** Hashes of what waits in a node's mempool, in its order. */
+  /** Hashes of the transactions in a node's mempool, in its order. */
   mempool(node?: number): string[];
   /**
-   * Drops transactions from a node's mempool, and what hangs on them; all when none are named.
+   * Drops transactions and their descendants from a node's mempool: all when none are named.
    *
-   * @returns hashes of what was dropped.
+   * @returns hashes of the dropped transactions.
    */
   evict(hashes?: readonly string[], node?: number): string[];
-  /** Tells every node what waits in the mempools of the others, as far as each accepts it. */
+  /** Submits the transactions of every mempool to all other nodes. */
   gossip(): void;
   /**
-   * Takes back the last `blocks` blocks. The mempools keep what is still possible; what was in the
-   * blocks does not come back by itself.
+   * Removes the last `blocks` blocks. Their transactions do not return to the mempools.
    *
-   * @returns the transactions that are gone, CBOR, in the order they were accepted.
-   * @throws RangeError when there are not as many blocks above the genesis block.
+   * @returns the removed transactions, CBOR, in their order
+   * @throws RangeError when the chain has fewer blocks
    */
   rollback(blocks: number): Uint8Array[];
   /**
-   * Submits again what `rollback()` returned. Each transaction is judged at the slot at which it
-   * was accepted first: on a real chain a fork lasts seconds, here the clock may have jumped past
-   * a validity interval since.
+   * Submits again what `rollback()` returned. Each transaction is validated at the slot at which it was first
+   * accepted. On a real chain a fork lasts seconds; here, the clock may have jumped past a validity interval.
    */
   replay(transactions: readonly Uint8Array[]): Replay;
   /** The ledger's clock in epoch milliseconds. */
   now(): number;
-  /** Moves the ledger's clock forward; what is mined from then on has the later time. */
+  /** Moves the ledger's clock forward. */
   advance(milliseconds: number): void;
   /**
    * Moves the ledger's clock to a time, epoch milliseconds.
@@ -131,14 +128,14 @@ export interface Chain {
    * @throws RangeError when it would go back.
    */
   moveTo(at: number): void;
-  /** Lets the ledger's clock run on beside the wall clock, or stand still, from its present time. */
+  /** Starts the ledger's clock, or stops it, at its present time. */
   setClock(kind: ClockState["kind"]): void;
   /** The confirmed part of the chain, indexed, as it is or as a late or forked node sees it. */
   view(options?: ViewOptions): LedgerView;
 }
 
 /**
- * Makes a chain whose genesis block is its tip, or the chain that a journal tells of.
+ * Makes a chain with only a genesis block, or the chain of a journal.
  *
  * @throws when the journal does not fit the options.
  */
@@ -151,16 +148,16 @@ export function createChain(options: DevnetChainOptions): Chain {
 
   const firstSlot = began?.kind === "began" ? began.slot : slotAt(clock.now());
   let view = new LedgerView(genesis, [genesisBlock(seed, firstSlot)]);
-  /** The ledger after each block, by height; as many blocks share one as change nothing. */
+  /** The ledger after each block, by height. Blocks that change nothing share one. */
   let ledgers = [openLedger(genesis.map((entry) => ({ ...entry, cbor: entry.output.cbor })))];
   const mempools: Mempool[] = [];
   /** The blocks, from genesis, that each rollback left behind; the latest first. */
   const abandoned: Block[][] = [];
   /** Slot of the first acceptance, for `replay`. */
   const acceptedAt = new Map<string, number>();
-  /** The view that was last asked for and is not the current one. */
+  /** The last view that was requested other than the current one. */
   let otherView = view;
-  /** The past is in the journal already, so nothing is noted until it has been taken up. */
+  /** The journal contains the past already, so nothing is appended until the past is repeated. */
   let note: (event: ChainEvent) => void = () => {};
 
   function confirmed() {
@@ -336,9 +333,9 @@ export function createChain(options: DevnetChainOptions): Chain {
       if (fork === undefined && behind === 0) return view;
       const blocks = fork === undefined ? view.blocks : abandoned[fork];
       if (!blocks) throw new RangeError(`No fork ${fork}: ${abandoned.length} were abandoned`);
-      const wanted = upTo(blocks, Math.max(0, blocks.length - 1 - behind));
-      const tip = wanted.at(-1);
-      if (tip !== otherView.tip) otherView = new LedgerView(genesis, wanted);
+      const visible = upTo(blocks, Math.max(0, blocks.length - 1 - behind));
+      const tip = visible.at(-1);
+      if (tip !== otherView.tip) otherView = new LedgerView(genesis, visible);
       return otherView;
     },
   };

@@ -45,10 +45,10 @@ function ledgerOf(emulator: import("scalus").Emulator): Ledger {
     snapshot: () => ledgerOf(emulator.snapshot()),
     exchanged(gone, added) {
       const without = new Set(gone.map(outputKey));
-      const kept = decodeUtxoSet(emulator.getUtxosCbor()).filter(
+      const remaining = decodeUtxoSet(emulator.getUtxosCbor()).filter(
         (utxo) => !without.has(outputKey(utxo)),
       );
-      return openLedger([...kept, ...added]);
+      return openLedger([...remaining, ...added]);
     },
   };
 }

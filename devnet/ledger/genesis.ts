@@ -11,9 +11,9 @@ export interface GenesisFunds {
 }
 
 /**
- * The outputs that a chain starts with: one for each entry, its index the entry's position. The
- * transaction hash they stand under depends on `seed` alone, so the same wallets doing the same
- * things make the same transactions on every run, and different ones on chains of another seed.
+ * The outputs with which a chain starts: one for each entry, with the entry's position as its index. Their
+ * transaction hash depends only on `seed`. With one seed, wallets that do the same make the same transactions in
+ * every run. With another seed, these transactions differ.
  */
 export function genesisOutputs(seed: string, funds: readonly GenesisFunds[]): GenesisOutput[] {
   const txHash = bytesToHex(blake2b256(utf8ToBytes(`genesis outputs/${seed}`)));

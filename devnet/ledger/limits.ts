@@ -32,10 +32,9 @@ export const NETWORK_LIMITS: Limits = {
 const MEMPOOL_BLOCKS = 2;
 
 /**
- * The limits of a chain that allows less than the network: scripts that are cheaper than the
- * network's reach the lower limit with as many of them as those reach the real one.
+ * The limits of a chain that allows less than the network.
  *
- * @throws RangeError when one is higher than the network's: nothing may work here only
+ * @throws RangeError when one is higher than the network's, where transactions would then fail
  */
 export function lowerLimits(changes: Partial<Limits>): Limits {
   const limits = { ...NETWORK_LIMITS, ...changes };

@@ -11,27 +11,27 @@ import {
 } from "./transaction.ts";
 import type { LedgerView } from "./view.ts";
 
-/** A node's mempool holds as much as it may; the same transaction may find room later. */
+/** A node's mempool is full. It may accept the same transaction later. */
 export class MempoolFull extends Error {
   override name = "MempoolFull";
 }
 
-/** A transaction, and how it is judged. */
+/** A transaction, and how the mempool validates it. */
 interface Entry {
   tx: LedgerTransaction;
   /** The slot at which it was accepted. */
   slot: number;
-  /** It was in a block before, whose slot it was judged by: its validity is not looked at again. */
+  /** It was valid at the slot of an earlier block, so its validity interval is not checked again. */
   isReplayed: boolean;
 }
 
-/** The confirmed chain that a mempool stands on. */
+/** The confirmed chain below a mempool. */
 export interface Confirmed {
   view: LedgerView;
   ledger: Ledger;
 }
 
-/** What a node has accepted and no block has: a chain of transactions that may spend one another. */
+/** The transactions that a node has accepted and no block contains. They may spend one another. */
 export class Mempool {
   readonly #limits: Limits;
   #confirmed: Confirmed;
@@ -52,7 +52,7 @@ export class Mempool {
   }
 
   /**
-   * Takes a transaction in, if the rules allow it at a slot.
+   * Adds a transaction if the rules allow it at a slot.
    *
    * @throws MempoolFull, LedgerRejection
    */
@@ -66,11 +66,10 @@ export class Mempool {
   }
 
   /**
-   * The block that a producer with this mempool makes: transactions in their order, as far as they
-   * fit. Those whose validity is over are left out, and what hangs on them.
+   * Makes a block of the first transactions that fit, without expired ones and their descendants.
    *
-   * @param failed - hashes of those whose scripts the producer finds failing
-   * @throws RangeError when one of these is not here, or runs no script
+   * @param failed - hashes of transactions whose scripts fail
+   * @throws RangeError for an unknown hash
    */
   forge(slot: number, failed: readonly string[]): { txs: LedgerTransaction[]; ledger: Ledger } {
     const unknown = failed.find((hash) => !this.#entries.some(({ tx }) => tx.hash === hash));
@@ -102,9 +101,9 @@ export class Mempool {
   }
 
   /**
-   * Stands on another confirmed chain from now on, longer or shorter, and keeps what it allows.
+   * Moves onto another confirmed chain, longer or shorter, and drops what that chain does not allow.
    *
-   * @returns what it had to drop that the chain does not have either
+   * @returns the dropped transactions that are not in the chain
    */
   rebase(confirmed: Confirmed): LedgerTransaction[] {
     const slot = confirmed.view.tip.slot;
@@ -114,10 +113,10 @@ export class Mempool {
   }
 
   /**
-   * Drops transactions without a word, and what hangs on them.
+   * Drops transactions and their descendants, as a node does without notice.
    *
    * @param hashes - all when omitted
-   * @returns what was dropped
+   * @returns the dropped transactions
    */
   evict(hashes?: readonly string[]): LedgerTransaction[] {
     return this.#keep(this.#entries, ({ tx }) => hashes !== undefined && !hashes.includes(tx.hash));
@@ -133,19 +132,19 @@ export class Mempool {
     return maker?.tx.produced.find(({ index }) => index === reference.index)?.output;
   }
 
-  /** What an address (bech32) may spend here: confirmed outputs first, each oldest first. */
+  /** The outputs that an address (bech32) may spend here: first the confirmed ones, each oldest first. */
   unspentAt(address: string): (OutputReference & { output: LedgerOutput })[] {
     const confirmed = [...(this.#confirmed.view.addresses.get(address)?.unspent.values() ?? [])];
-    const made = this.transactions.flatMap((tx) =>
+    const pending = this.transactions.flatMap((tx) =>
       tx.produced
         .filter(({ output }) => output.address === address)
         .map(({ index, output }) => ({ txHash: tx.hash, index, output })),
     );
     const spent = new Set(this.transactions.flatMap((tx) => tx.spent.map(outputKey)));
-    return [...confirmed, ...made].filter((utxo) => !spent.has(outputKey(utxo)));
+    return [...confirmed, ...pending].filter((utxo) => !spent.has(outputKey(utxo)));
   }
 
-  /** As the mempool rule of a node: it looks at the spent inputs before it applies the ledger's rules. */
+  /** A node's mempool checks that the inputs exist before it applies the ledger's rules. */
   #requireInputs(tx: LedgerTransaction): void {
     const found = tx.inputs.map((reference) => ({ reference, output: this.unspent(reference) }));
     if (found.every(({ output }) => output === undefined)) throw allInputsSpent();
@@ -183,12 +182,12 @@ export class Mempool {
   }
 }
 
-/** The ledger's own rule: the end of the interval is not part of it. */
+/** The validity interval does not include its end. */
 function isOver({ tx, isReplayed }: Entry, slot: number): boolean {
   return !isReplayed && tx.validTo !== null && slot >= tx.validTo;
 }
 
-/** Applies a transaction that was accepted before, if it still can be. */
+/** Applies a transaction that was accepted before, if it remains valid. */
 function isTaken(ledger: Ledger, { tx, slot }: Entry): boolean {
   try {
     ledger.submit(tx.cbor, slot);

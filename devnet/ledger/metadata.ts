@@ -10,8 +10,8 @@ export interface MetadataEntry {
 }
 
 /**
- * Reads transaction metadata out of auxiliary data in any of its three forms: a bare map of labels
- * (Shelley), `[map, scripts]` (Allegra), or tag 259 over a map whose key 0 is it (Alonzo).
+ * Reads transaction metadata out of auxiliary data. Its forms are a map of labels (Shelley), `[map, scripts]`
+ * (Allegra), or tag 259 over a map with the labels under key 0 (Alonzo).
  */
 export function readMetadata(source: Uint8Array, auxiliary: CborNode | undefined): MetadataEntry[] {
   return labels(auxiliary).map(([label, value]) => ({

@@ -1,4 +1,4 @@
-/** Why the ledger refuses a transaction, in the words of a node of the Conway era. */
+/** The reason for which the ledger refuses a transaction, in the words of a node of the Conway era. */
 import { type AssetQuantity, type OutputReference, POLICY_ID_LENGTH } from "./transaction.ts";
 
 /** Where a node shows a rule: the rules contain one another, and each names the one within. */
@@ -21,7 +21,7 @@ export class LedgerRejection extends Error {
   readonly failures: readonly string[];
 
   /**
-   * @param detail - for whoever reads the message
+   * @param detail - the message for people
    * @param shown - the rule's arguments as a node shows them; the detail, quoted, when omitted
    * @param also - rules that are broken as well
    */

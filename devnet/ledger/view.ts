@@ -40,9 +40,8 @@ export interface GenesisOutput extends OutputReference {
 }
 
 /**
- * Everything that can be asked about a run of blocks, indexed. A view is made from blocks and
- * nothing else, so taking blocks back is making the view of the shorter run: no mark, holder or
- * history entry can outlive its block.
+ * An index of a series of blocks, and of nothing else. A rollback makes a new view of the remaining blocks, so no
+ * entry outlives its block.
  */
 export class LedgerView {
   readonly blocks: Block[] = [];
@@ -100,7 +99,7 @@ export class LedgerView {
 
     for (const reference of tx.spent) {
       const spent = this.output(reference);
-      if (!spent) throw new Error(`Output ${outputKey(reference)} is spent before it is made`);
+      if (!spent) throw new Error(`Output ${outputKey(reference)} is spent before it exists`);
       spent.consumedBy = tx.hash;
       for (const account of this.#accountsOf(spent.output)) {
         account.unspent.delete(outputKey(reference));
@@ -108,8 +107,8 @@ export class LedgerView {
       }
     }
     for (const { index, output } of tx.produced) {
-      const made = { txHash: tx.hash, index, output, block, consumedBy: null };
-      for (const account of this.#addOutput(made)) touched.add(account);
+      const produced = { txHash: tx.hash, index, output, block, consumedBy: null };
+      for (const account of this.#addOutput(produced)) touched.add(account);
     }
     for (const { unit, quantity } of tx.isValid ? tx.mint : []) {
       const asset = this.#asset(unit);

@@ -67,7 +67,7 @@ const faultRule = z
   })
   .partial();
 
-/** What every chain can be told. */
+/** Actions of every chain. */
 const ACTIONS: Record<string, ControlHandler> = {
   /** `{}` → the tip. */
   tip: async (chain) => blockJson(chain.tip()),
@@ -90,7 +90,7 @@ const ACTIONS: Record<string, ControlHandler> = {
     return blockJson(chain.tip());
   },
 
-  /** `{everyMs}` → `{}`: blocks come by themselves from now on; null: they no longer do. */
+  /** `{everyMs}` → `{}`: a block every so often from now on; null: no automatic blocks. */
   blocks: async (_chain, body, served) => {
     const { everyMs } = z.strictObject({ everyMs: z.number().min(1).nullable() }).parse(body);
     served.mineEvery(everyMs);
@@ -103,14 +103,14 @@ const ACTIONS: Record<string, ControlHandler> = {
     return { hashes: chain.mempool(of) };
   },
 
-  /** `{hashes?, node?: 0}` → `{hashes}` that the node's mempool lost, with what hung on them. */
+  /** `{hashes?, node?: 0}` → `{hashes}` that the node's mempool dropped, descendants included. */
   evict: async (chain, body) => {
     const options = z.strictObject({ hashes: z.array(hex).optional(), node });
     const { hashes, node: from } = options.parse(body);
     return { hashes: chain.evict(hashes, from) };
   },
 
-  /** `{}` → `{}`: every node has heard of what waits in the mempools of the others. */
+  /** `{}` → `{}`: every node receives the others' mempools. */
   gossip: async (chain) => {
     chain.gossip();
     return {};
@@ -172,9 +172,9 @@ const ACTIONS: Record<string, ControlHandler> = {
 
 /**
  * `POST /_control/create` makes a chain (`{name?, funds?, autoMine?, begins?, clock?, limits?}` →
- * `{name, url}`);
- * `POST /_control/{chain}/{action}` acts on one. A request that makes no sense gets a 400, a
- * transaction that the ledger refuses a 422, an unknown chain or action a 404, each with `{error}`.
+ * `{name, url}`). `POST /_control/{chain}/{action}` acts on a chain. A malformed request gets a
+ * 400, an unknown chain or action a 404, and a transaction that the ledger refuses a 422. Each
+ * answer has `{error}`.
  */
 export function createControl(
   chains: ReadonlyMap<string, DevnetNode>,

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 
 /**
- * A server that never ends a connection for idling: one that ends just as it is used again loses what
- * is sent on it, and a submission is not repeated.
+ * A server that never closes idle connections. If it closed a connection just as a client used it
+ * again, a submission would be lost.
  */
 export function keepingServer(listener: RequestListener): Server {
   return createServer({ keepAliveTimeout: 0 }, listener);

@@ -6,7 +6,7 @@ import { assertMatchesSpecification } from "../blockfrost/schema.ts";
 import type { Chain } from "../ledger/chain.ts";
 import { createFaults, type Fault, type Faults } from "./faults.ts";
 
-/** One chain and the provider that serves it under a base path of its own. */
+/** One chain and its provider under a base path. */
 export interface DevnetNode {
   name: string;
   /** Base URL of the provider's API, without a trailing slash. */

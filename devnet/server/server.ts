@@ -1,6 +1,6 @@
 /**
- * The local chain as a server on 127.0.0.1: any number of chains, each behind a provider's API of
- * its own at `/{name}/api/v0`, and `/_control` for whoever is not in this process.
+ * The local chain as a server on 127.0.0.1. It serves any number of chains, each behind a
+ * provider's API at `/{name}/api/v0`, and `/_control` for other processes.
  */
 
 import { randomUUID } from "node:crypto";

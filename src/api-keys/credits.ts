@@ -2,7 +2,21 @@ import { type Database, type Statement, statement, violates } from "../db/client
 import type { SqlExpression } from "../db/clock.ts";
 import type { Caller } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
-import { COSTS, type MeteredOperation } from "./costs.ts";
+
+/** The cost of each metered operation for a key with `usageLimited`, in credits. */
+export const COSTS = {
+  payment: 1,
+  purchase: 1,
+  "purchase-verify": 1,
+  "registry-diff": 1,
+  "payment-information": 1,
+  "registry-wallet": 1,
+  "inbox-registration-refresh": 1,
+  "x402-settle": 1,
+  "invoice-monthly": 1,
+} as const;
+
+export type MeteredOperation = keyof typeof COSTS;
 
 /**
  * Charges a metered call, for the batch (on the primary) of its query or of the row it creates.
@@ -29,21 +43,21 @@ export function charge(
 }
 
 /**
- * Refunds a charge, for the batch that records the failure.
+ * Refunds a charge, for the batch that records the failure. Put the refund before the statement
+ * that clears the charge flag.
  *
- * @param onlyIf - an SQL condition that is true once, such as that the failed row still has its
- *   charge flag. Put the refund before the statement that clears the flag.
+ * @param onlyIf - an SQL condition that is true once, such as that the row has its charge flag
  */
 export function refund(
   caller: Caller,
   operation: MeteredOperation,
   onlyIf: SqlExpression,
 ): Statement[] {
-  return caller.usageLimited ? [giveCreditsBack(caller.id, COSTS[operation], onlyIf)] : [];
+  return caller.usageLimited ? [refundCredits(caller.id, COSTS[operation], onlyIf)] : [];
 }
 
-/** The same for a key that was charged earlier. */
-export function giveCreditsBack(keyId: string, credits: number, onlyIf: SqlExpression): Statement {
+/** Refunds credits to a key that was charged earlier. */
+export function refundCredits(keyId: string, credits: number, onlyIf: SqlExpression): Statement {
   return statement(
     `UPDATE api_key SET accumulated_usage_credits = max(accumulated_usage_credits - ?, 0)
      WHERE id = ? AND (${onlyIf.sql})`,

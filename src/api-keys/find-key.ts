@@ -1,7 +1,7 @@
-import { db } from "../db/client.ts";
+import { db, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
 import type { Caller, FindCaller } from "../http/context.ts";
-import { noteUse } from "./last-use.ts";
+import { log } from "../log.ts";
 import { hashToken } from "./token.ts";
 
 /** The id of the key in the secret `ADMIN_KEY`. */
@@ -82,7 +82,7 @@ async function readKey(
     hash,
   );
   if (!row) return null;
-  await noteUse(env, row.id, row.lastUsedAt, now);
+  await recordUse(env, row.id, row.lastUsedAt, now);
   const isAdmin = row.permission === "Admin";
   return {
     id: row.id,
@@ -98,4 +98,39 @@ async function readKey(
       },
     }),
   };
+}
+
+/** The service records one use per hour: at most 24 writes a day per key. */
+const NOTED_EVERY_MS = 60 * 60_000;
+/** Longest wait of the caller for the write. */
+const WRITE_MS = 1_000;
+
+/**
+ * Stores that a key is used, at most once an hour. A failure is ignored, since a later use is
+ * stored.
+ *
+ * @param lastUsedAt - as read with the key, epoch milliseconds; null: never
+ * @param now - epoch milliseconds
+ */
+export async function recordUse(
+  env: Env,
+  id: string,
+  lastUsedAt: number | null,
+  now: number,
+): Promise<void> {
+  const isDue = (lastUsedAt ?? 0) <= now - NOTED_EVERY_MS;
+  if (!isDue) return;
+  try {
+    await db(env, undefined, { writes: "idempotent", deadline: now + WRITE_MS }).batch([
+      // Only one of several concurrent requests writes.
+      statement(
+        "UPDATE api_key SET last_used_at = ?1 WHERE id = ?2 AND ifnull(last_used_at, 0) <= ?3",
+        now,
+        id,
+        now - NOTED_EVERY_MS,
+      ),
+    ]);
+  } catch (error) {
+    log("warn", "api_key.use_not_noted", { key: id, error: String(error) });
+  }
 }

@@ -1,24 +1,41 @@
 import * as z from "zod";
+import { NETWORKS } from "../chain/network.ts";
 import { type Database, db } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import { commitAudited } from "../http/audit.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
+import { ApiError } from "../http/errors.ts";
+import { idempotently } from "../http/idempotency.ts";
 import { described } from "../http/openapi/fields.ts";
-import { page } from "../http/parameters.ts";
-import { deleteKey, updateKey } from "./change.ts";
-import { createKey } from "./create.ts";
-import { listKeys } from "./record.ts";
+import { page } from "../http/openapi/parameters.ts";
 import {
+  type ApiKeyRow,
+  findEnvAdmin,
+  listKeys,
+  readKeyRow,
+  requireWallets,
+  toApiKeyRecord,
+} from "./api-key-record.ts";
+import { ENV_ADMIN_ID } from "./find-key.ts";
+import {
+  type ApiKeyRecord,
+  type ApiKeyStatus,
   apiKeyRecord,
   apiKeyStatus,
+  type CreateBody,
   createBody,
   createdApiKey,
   deleteBody,
   updateBody,
 } from "./schemas.ts";
-import { ownStatus } from "./status.ts";
+import { readSpending } from "./spending-limits.ts";
+import { apiKey } from "./tables.ts";
+import { hashToken, maskToken, newToken } from "./token.ts";
+import { deleteKey, updateKey } from "./update-key.ts";
 
 const UNKNOWN = "There is no such API key.";
-const UNCHANGEABLE = "It is the last active Admin key, or the one of the environment.";
+const UNCHANGEABLE = "The key is the last active Admin key, or the key of the secret ADMIN_KEY.";
 
 /** `/api-key` of the interface, and `/api-key-status`. */
 export function apiKeyRoutes() {
@@ -37,7 +54,7 @@ export function apiKeyRoutes() {
       body: createBody,
       idempotent: true,
       data: createdApiKey,
-      errors: { 404: "`walletLimit` names a wallet that there is not." },
+      errors: { 404: "`walletLimit` names an unknown wallet." },
     },
     (c, { body }) => createKey(c, body, Date.now()),
   );
@@ -69,7 +86,8 @@ export function apiKeyRoutes() {
       scope: "admin",
       tag: "API keys",
       summary: "Changes an API key",
-      description: "Omitted fields are kept. A change takes effect everywhere within ten seconds.",
+      description:
+        "The change keeps omitted fields and takes effect everywhere within ten seconds.",
       body: updateBody,
       data: apiKeyRecord,
       errors: {
@@ -106,10 +124,10 @@ export function apiKeyRoutes() {
       access: "User",
       scope: "owner",
       tag: "API keys",
-      summary: "Shows the API key of the request, with the credits it has used",
+      summary: "Shows the API key of the request and its used credits",
       data: apiKeyStatus,
     },
-    (c) => ownStatus(c),
+    (c) => readKeyStatus(c),
   );
 
   return router;
@@ -118,4 +136,101 @@ export function apiKeyRoutes() {
 /** Credits are always read from the primary. */
 function primary(c: AppContext): Database {
   return db(c.env, undefined, { deadline: c.var.deadline });
+}
+
+/**
+ * Creates a key.
+ *
+ * @param now - epoch milliseconds
+ * @returns the key with its token, which is shown only here
+ * @throws ApiError 404 for an unknown wallet; 422
+ */
+async function createKey(c: AppContext, body: CreateBody, now: number): Promise<ApiKeyRecord> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  return idempotently(c, database, now, async (remember) => {
+    await requireWallets(database, body.walletLimit);
+    const token = newToken(body.permission);
+    const row: ApiKeyRow = {
+      id: newId(now),
+      tokenHash: await hashToken(c.env, token),
+      maskedToken: maskToken(token),
+      name: body.name,
+      permission: body.permission,
+      status: "Active",
+      canPay: body.canPay ?? false,
+      networkLimit: JSON.stringify(body.networkLimit ?? NETWORKS),
+      usageLimited: body.usageLimited,
+      maxUsageCredits: body.maxUsageCredits,
+      accumulatedUsageCredits: 0,
+      walletLimit: body.walletLimit ? JSON.stringify(body.walletLimit) : null,
+      spendingLimits: body.spendingLimits ? JSON.stringify(body.spendingLimits) : null,
+      returnAddresses: JSON.stringify(body.returnAddresses ?? []),
+      lastUsedAt: null,
+      createdById: c.var.caller.id,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+    };
+    const { token: _, ...detail } = toApiKeyRecord(row);
+    const record = { ...toApiKeyRecord(row), token };
+    await commitAudited(c, database, { action: "api-key.create", target: row.id, detail, now }, [
+      ...(await remember(record)),
+      database.orm.insert(apiKey).values(row).toSQL(),
+    ]);
+    return record;
+  });
+}
+
+type Remaining = ApiKeyStatus["RemainingUsageCredits"];
+
+/**
+ * The key of the request, with what marketplaces read of it. Read from the primary, as credits are.
+ *
+ * @throws ApiError 401 when this isolate had cached a key that was deleted since
+ */
+async function readKeyStatus(c: AppContext): Promise<ApiKeyStatus> {
+  const { id } = c.var.caller;
+  const envAdmin = id === ENV_ADMIN_ID ? findEnvAdmin(c.env) : null;
+  if (envAdmin) return statusOf(envAdmin, []);
+  const database = db(c.env, undefined, { deadline: c.var.deadline });
+  const row = await readKeyRow(database, id);
+  if (!row) throw new ApiError("unknown_key", "token: the API key is unknown or revoked");
+  const record = toApiKeyRecord(row);
+  const isLimited = record.permission !== "Admin" && record.spendingLimits !== null;
+  return statusOf(record, isLimited ? remaining(record, await readSpending(database, id)) : []);
+}
+
+/** An Admin has no wallet limit, whatever was set before the promotion. */
+function statusOf(record: ApiKeyRecord, RemainingUsageCredits: Remaining): ApiKeyStatus {
+  const canAdmin = record.permission === "Admin";
+  const wallets = canAdmin ? null : record.walletLimit;
+  return {
+    ...record,
+    canRead: true,
+    canAdmin,
+    NetworkLimit: record.networkLimit,
+    walletScopeEnabled: wallets !== null,
+    WalletScopes: (wallets ?? []).map((hotWalletId) => ({ hotWalletId })),
+    RemainingUsageCredits,
+  };
+}
+
+/** Remainder of the limits on the key's networks, by unit. */
+function remaining(
+  { spendingLimits, networkLimit }: ApiKeyRecord,
+  spent: readonly { network: string; unit: string; spent: bigint }[],
+): Remaining {
+  const left = new Map<string, bigint>();
+  const seen = new Set<string>();
+  for (const { network, unit, amount } of spendingLimits ?? []) {
+    const limit = `${network} ${unit}`;
+    // The first of duplicate limits counts.
+    if (!networkLimit.includes(network) || seen.has(limit)) continue;
+    seen.add(limit);
+    const used = spent.find((one) => one.network === network && one.unit === unit)?.spent ?? 0n;
+    const rest = BigInt(amount) - used;
+    // A limit may be below the spent amount.
+    left.set(unit, (left.get(unit) ?? 0n) + (rest > 0n ? rest : 0n));
+  }
+  return [...left].map(([unit, amount]) => ({ unit, amount: String(amount) }));
 }

@@ -10,7 +10,7 @@ import {
   walletAddress,
 } from "../http/openapi/fields.ts";
 import { bech32Address, givenUnit, network, unit } from "../http/openapi/ledger.ts";
-import { text } from "../http/parameters.ts";
+import { text } from "../http/openapi/parameters.ts";
 
 const MAX_CREDITS = 1_000_000;
 
@@ -23,33 +23,33 @@ const networkId = described(
 );
 
 const permission = described(
-  named("Permission", "What an API key may do, besides +PAY.", z.enum(["Admin", "User"])),
-  "What the key may do: a User reads, and spends with +PAY; an Admin may do everything.",
+  named("Permission", "Permission of an API key, besides +PAY.", z.enum(["Admin", "User"])),
+  "A User reads, and spends with +PAY. An Admin may do everything.",
   "User",
 );
 const status = described(
-  named("ApiKeyStatus", "Whether an API key works.", z.enum(["Active", "Revoked"])),
-  "Whether the key works.",
+  named("ApiKeyStatus", "Whether an API key is valid.", z.enum(["Active", "Revoked"])),
+  "Whether the key is valid.",
   "Active",
 );
 const usageLimited = z.boolean();
 const usageLimitedText = "Whether metered calls are charged in credits.";
 const maxUsageCredits = described(
   z.int().min(0).max(MAX_CREDITS),
-  "Credits that a limited key may use in all.",
+  "Total of credits that a limited key may use.",
   1000,
 );
 const canPay = described(
   z.boolean().optional(),
-  "The +PAY access, which an Admin always has; by default a key has none.",
+  "Whether the key has +PAY access. Default: false. An Admin always has +PAY.",
   true,
 );
 const networkLimit = described(
   z.array(networkId).max(50).optional(),
-  "Networks that the key may use. Default: both of the ledger. An Admin is not limited.",
+  "Networks that the key may use. Default: Preprod and Mainnet. An Admin is not limited.",
 );
 
-const spendingLimitText = "What a key may spend of one unit on one network.";
+const spendingLimitText = "Amount that a key may spend of one unit on one network.";
 const spendingLimitFields = {
   network,
   unit: givenUnit,
@@ -73,18 +73,18 @@ const address = bech32Address().refine(
 
 const walletLimit = described(
   z.array(text()).max(100).nullable().optional(),
-  "Ids of the only wallets that the key may use; null: any. An Admin is not limited.",
+  "Ids of the only wallets that the key may use. Null: any wallet. An Admin is not limited.",
 );
 const spendingLimits = described(
   z.array(newSpendingLimit).max(50).nullable().optional(),
-  "What the key's purchases may cost in all; a unit that is not listed cannot be spent. Null: no limit. An Admin is not limited.",
+  "Total that the key's purchases may cost. The key cannot spend a unit that is not listed. Null: no limit. An Admin is not limited.",
 );
 const returnAddresses = described(
   z.array(address).max(20).optional(),
-  "Addresses to which the key may turn revenue and refunds, beside the wallets' own; by default none.",
+  "Addresses to which the key may direct revenue and refunds, besides the wallets' own addresses. Default: none.",
 );
 
-const name = described(text(100, 0), "What people call it.", "Marketplace");
+const name = described(text(100, 0), "Display name.", "Marketplace");
 
 export const createBody = z.strictObject({
   name: name.default(""),
@@ -108,12 +108,12 @@ export const updateBody = z.strictObject({
   status: status.optional(),
   permission: described(
     permission.optional(),
-    "A demoted Admin keeps +PAY access and networks only if they were requested.",
+    "A demoted Admin keeps only the +PAY access and the networks that were set explicitly.",
   ),
   usageLimited: described(usageLimited.optional(), usageLimitedText, true),
   maxUsageCredits: described(
     maxUsageCredits.optional(),
-    "Credits that a limited key may use in all; at least `accumulatedUsageCredits`.",
+    "Total of credits that a limited key may use; at least `accumulatedUsageCredits`.",
   ),
   canPay,
   networkLimit,
@@ -128,32 +128,32 @@ export const deleteBody = z.strictObject({ id });
 
 const fields = {
   id: recordId("the API key", "01m80ydzq23ssn602zk7bexfp7"),
-  name: answerText("What people call it; empty where nobody said.", "Marketplace"),
+  name: answerText("Display name. May be empty.", "Marketplace"),
   status,
   permission,
   usageLimited: described(usageLimited, usageLimitedText, true),
-  maxUsageCredits: described(z.number(), "Credits that a limited key may use in all.", 1000),
+  maxUsageCredits: described(z.number(), "Total of credits that a limited key may use.", 1000),
   accumulatedUsageCredits: described(z.number(), "Credits that a limited key has used.", 12),
   canPay: described(z.boolean(), "The +PAY access; true for every Admin.", true),
   networkLimit: described(
     z.array(answerText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
-    "Networks that the key may use; an Admin is not limited by them.",
+    "Networks that the key may use. An Admin is not limited.",
   ),
   walletLimit: described(
     z.array(answerText("Id of a wallet.", "01m80ydypnw7zfztc441hghgzn")).nullable(),
-    "The only wallets that the key may use; null: any.",
+    "The only wallets that the key may use. Null: any wallet.",
   ),
   spendingLimits: described(
     z.array(spendingLimit).nullable(),
-    "What its purchases may cost in all; null: no limit.",
+    "Total that the key's purchases may cost. Null: no limit.",
   ),
   returnAddresses: described(
     z.array(walletAddress("a wallet of its owner")),
-    "Where it may turn revenue and refunds, beside the wallets' own addresses.",
+    "Addresses to which the key may direct revenue and refunds, besides the wallets' own addresses.",
   ),
   lastUsedAt: described(
     timestamp("").nullable(),
-    "When it was last used, noted once an hour; null before the first time, and of the deployment's own key, of which it is not known.",
+    "Time of the last use, accurate to one hour. Null: not used yet, or the key of the secret ADMIN_KEY.",
     "2026-11-22T06:17:26.922Z",
   ),
 };
@@ -173,13 +173,13 @@ export const apiKeyStatus = named(
   "ApiKeyStatusRecord",
   "The API key of the request.",
   apiKeyRecord.extend({
-    canRead: described(z.literal(true), "Whether it may read: each that works may.", true),
-    canAdmin: described(z.boolean(), "Whether it is an Admin's.", false),
+    canRead: described(z.literal(true), "Whether the key may read. Always true.", true),
+    canAdmin: described(z.boolean(), "Whether the key has the permission Admin.", false),
     NetworkLimit: described(
       z.array(answerText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
       "The same as `networkLimit`.",
     ),
-    walletScopeEnabled: described(z.boolean(), "Whether it is bound to wallets.", true),
+    walletScopeEnabled: described(z.boolean(), "Whether the key is bound to wallets.", true),
     WalletScopes: described(
       z.array(
         named(
@@ -188,17 +188,17 @@ export const apiKeyStatus = named(
           z.object({ hotWalletId: recordId("the wallet", "01m80ydypnw7zfztc441hghgzn") }),
         ),
       ),
-      "The wallets that it is bound to; none when it is bound to none.",
+      "The wallets that the key is bound to.",
     ),
     RemainingUsageCredits: described(
       z.array(
         named(
           "RemainingCredits",
-          "What a key may still spend in one unit.",
+          "Amount that a key may still spend of one unit.",
           z.object({ unit, amount: minorUnits("Minor units of `unit`.", "38000000") }),
         ),
       ),
-      "What its `spendingLimits` leave on its networks together; none when it is not limited.",
+      "Remainder of `spendingLimits`, summed over the key's networks. Empty: no limit.",
     ),
   }),
 );
@@ -209,7 +209,7 @@ export const createdApiKey = named(
   z.object({
     ...fields,
     token: answerText(
-      "The token, shown here and never again.",
+      "The token. Only this response contains the token.",
       "apk_4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
     ),
   }),

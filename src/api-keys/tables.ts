@@ -19,7 +19,7 @@ export const apiKey = sqliteTable(
     tokenHash: text("token_hash").notNull(),
     /** `*****` and the token's last four characters. */
     maskedToken: text("masked_token").notNull(),
-    /** What people call it. */
+    /** Display name. */
     name: text("name").notNull().default(""),
     permission: text("permission", { enum: ["Admin", "User"] }).notNull(),
     status: text("status", { enum: ["Active", "Revoked"] }).notNull(),
@@ -35,7 +35,7 @@ export const apiKey = sqliteTable(
     spendingLimits: text("spending_limits"),
     /** JSON array of addresses to which it may turn revenue and refunds. */
     returnAddresses: text("return_addresses").notNull().default("[]"),
-    /** When it was last used, to the hour; null: not yet. See `last-use.ts`. */
+    /** When it was last used, to the hour; null: not yet. */
     lastUsedAt: integer("last_used_at"),
     createdById: text("created_by_id").notNull(),
     /** Epoch milliseconds, as all times. */
@@ -61,12 +61,12 @@ export const keySpending = sqliteTable(
     network: text("network").notNull(),
     unit: text("unit").notNull(),
     spent: integer("spent").notNull(),
-    /** The limit by which it was last charged. */
-    most: integer("most").notNull(),
+    /** The limit at the last charge. */
+    spendingLimit: integer("spending_limit").notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.apiKeyId, table.network, table.unit] }),
-    // A charge beyond the limit aborts its batch by this name; see spending.ts.
-    check("key_spending_limit", sql`${table.spent} BETWEEN 0 AND ${table.most}`),
+    // A charge beyond the limit aborts its batch by this name; see spending-limits.ts.
+    check("key_spending_limit", sql`${table.spent} BETWEEN 0 AND ${table.spendingLimit}`),
   ],
 );

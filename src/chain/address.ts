@@ -93,9 +93,9 @@ export function formatAddress({ network, payment, stake }: AddressParts): string
 }
 
 /**
- * The text of an address as explorers and providers show it: bech32, or base58 for a Byron address.
+ * The text of an address as explorers show it: bech32, or base58 for a Byron address.
  *
- * @throws AddressError when the header is of no known kind or network.
+ * @throws AddressError for an unknown kind or network
  */
 export function addressFromBytes(bytes: Uint8Array): string {
   const header = bytes[0] ?? 0xff;

@@ -14,7 +14,7 @@ import {
 } from "./cbor.ts";
 import { isSignedBy } from "./ed25519.ts";
 import { bytesToHex, hexToBytes, isHex } from "./hex.ts";
-import { signExtended, type WalletKeys } from "./keys.ts";
+import { signExtended, type WalletKeys } from "./wallet-keys.ts";
 
 export interface CoseSignature {
   /** COSE_Sign1, hex. */

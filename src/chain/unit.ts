@@ -18,7 +18,7 @@ export const TOKEN_PATTERN = new RegExp(`^${TOKEN}$`);
 export const UNIT_PATTERN = new RegExp(`^(?:${NATIVE_NAME}|${TOKEN})?$`);
 
 /** The spelling in which records and answers have a unit. */
-export const ONE_SPELLING = new RegExp(`^(?:${TOKEN.replaceAll("A-F", "")})?$`);
+export const CANONICAL_UNIT_PATTERN = new RegExp(`^(?:${TOKEN.replaceAll("A-F", "")})?$`);
 
 /** A unit in its one spelling, whichever it came in; null: the text names no asset of the ledger. */
 export function parseUnit(text: string): string | null {

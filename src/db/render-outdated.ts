@@ -5,7 +5,7 @@ import { jsonRow } from "./json-row.ts";
 
 /** Documents that a table keeps, and how each is rendered from its row. */
 export interface Documents {
-  /** Has `id`, `network`, `rev`, `doc` and `doc_version`. */
+  /** Has `id`, `network`, `revision`, `doc` and `doc_version`. */
   table: string;
   /** Version of `render`: raised whenever its text changes. */
   version: number;
@@ -50,10 +50,10 @@ export async function renderOutdated(
   deadline: number,
 ): Promise<void> {
   for (const network of NETWORKS) {
-    const ledger = db(env, network, { writes: "idempotent", deadline: deadline + 10_000 });
-    const jobs = await readJobs(ledger);
+    const database = db(env, network, { writes: "idempotent", deadline: deadline + 10_000 });
+    const jobs = await readJobs(database);
     for (const documents of kinds)
-      await renderTable(ledger, network, documents, jobs, now, deadline);
+      await renderTable(database, network, documents, jobs, now, deadline);
   }
 }
 
@@ -63,15 +63,15 @@ interface JobRow {
   doneAt: number;
 }
 
-async function readJobs(ledger: Database): Promise<Map<string, JobRow>> {
-  const rows = await ledger.all<JobRow>(
+async function readJobs(database: Database): Promise<Map<string, JobRow>> {
+  const rows = await database.all<JobRow>(
     "SELECT name, subject, done_at AS doneAt FROM job WHERE name >= 'render:' AND name < 'render;'",
   );
   return new Map(rows.map((row) => [row.name, row]));
 }
 
 async function renderTable(
-  ledger: Database,
+  database: Database,
   network: Network,
   documents: Documents,
   jobs: Map<string, JobRow>,
@@ -88,7 +88,7 @@ async function renderTable(
   if (known && at.after === null && at.passes > 0 && now - known.doneAt < AGAIN_MS) return;
 
   for (let done = false; !done && Date.now() < deadline; ) {
-    const rows = await nextRows(ledger, network, documents, at.after ?? "");
+    const rows = await nextRows(database, network, documents, at.after ?? "");
     const outdated = rows.filter((row) => row.outdated !== null);
     const last = rows.at(-1);
     done = rows.length < CHUNK;
@@ -98,14 +98,14 @@ async function renderTable(
         ? { version, passes: at.passes + 1, after: null, rendered: 0 }
         : { ...at, after: last.id, rendered };
     const subject = JSON.stringify(at);
-    await ledger.batch([
-      ...outdated.map(({ id, rev, outdated: row }) =>
+    await database.batch([
+      ...outdated.map(({ id, revision, outdated: row }) =>
         statement(
-          `UPDATE ${table} SET doc = ?, doc_version = ? WHERE id = ? AND rev = ?`,
+          `UPDATE ${table} SET doc = ?, doc_version = ? WHERE id = ? AND revision = ?`,
           documents.render(row ?? "[]"),
           version,
           id,
-          rev,
+          revision,
         ),
       ),
       // A run that was overtaken does not take the other back.
@@ -130,13 +130,13 @@ function begin(version: number): Progress {
 
 /** The rows after one; `outdated` is null of those whose document is of this version, or a later. */
 function nextRows(
-  ledger: Database,
+  database: Database,
   network: Network,
   { table, version, columns }: Documents,
   after: string,
-): Promise<{ id: string; rev: number; outdated: string | null }[]> {
-  return ledger.all(
-    `SELECT id, rev, iif(doc_version < ?, ${jsonRow(columns)}, NULL) AS outdated
+): Promise<{ id: string; revision: number; outdated: string | null }[]> {
+  return database.all(
+    `SELECT id, revision, iif(doc_version < ?, ${jsonRow(columns)}, NULL) AS outdated
      FROM ${table} WHERE network = ? AND id > ? ORDER BY id LIMIT ${CHUNK}`,
     version,
     network,

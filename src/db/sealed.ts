@@ -56,8 +56,7 @@ export async function seal(
 /**
  * Decrypts what `seal` made for the same place.
  *
- * @throws SealError when its key is missing or not the one it was sealed with, or the value was
- *   altered or belongs to another place
+ * @throws SealError when the key is missing or wrong, or the value was altered or moved
  */
 export async function open(env: SealingEnv, place: SealedPlace, sealed: string): Promise<string> {
   const [version, keyId, data, ...rest] = sealed.split(".");

@@ -1,30 +1,30 @@
 import { ENV_ADMIN_ID } from "../api-keys/find-key.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
 import { newId } from "../db/id.ts";
-import type { ServiceEventKind } from "./kinds.ts";
+import type { ServiceEventKind } from "./event-kinds.ts";
 
-/** Something of the service itself that is wrong now. */
-export interface Trouble {
-  /** What it is about; with the kind, it names the incident. */
+/** A new incident of the service. */
+export interface NewIncident {
+  /** Subject. Kind and subject identify the incident. */
   subject: string;
-  /** The payment source that it concerns; null: only endpoints for all sources are told. */
+  /** The payment source. Null: only webhooks for all sources receive the event. */
   sourceId: string | null;
   /** What receivers get as `data`. Holds no secret. */
   data: object;
 }
 
-/** The `network` of such events, whose place is the core database. */
+/** The `network` of service events. */
 const SERVICE = "service";
 
-/** An incident that goes on. */
+/** An open incident. */
 export interface OpenIncident {
   subject: string;
   /** Epoch milliseconds. */
   since: number;
 }
 
-/** Incidents that go on, by kind. */
-export async function openIncidents(
+/** Reads open incidents, by kind. */
+export async function readOpenIncidents(
   core: Database,
 ): Promise<Map<ServiceEventKind, OpenIncident[]>> {
   const rows = await core.all<OpenIncident & { kind: ServiceEventKind }>(
@@ -44,7 +44,7 @@ export async function openIncidents(
  */
 export function beginIncidents(
   kind: ServiceEventKind,
-  troubles: readonly Trouble[],
+  troubles: readonly NewIncident[],
   now: number,
   renews = false,
 ): Statement[] {

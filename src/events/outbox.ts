@@ -4,7 +4,7 @@ import { isoText, type SqlExpression } from "../db/clock.ts";
 import { newId } from "../db/id.ts";
 import type { Env } from "../env.ts";
 import { log } from "../log.ts";
-import type { EventKind } from "./kinds.ts";
+import type { EventKind } from "./event-kinds.ts";
 
 /** Event kinds that a change of a payment or purchase can cause. */
 export type RecordEventKind = Extract<
@@ -17,7 +17,7 @@ export interface RecordEvent {
   id: string;
   kind: RecordEventKind;
   recordId: string;
-  /** Ids of the wallets that the record is of. */
+  /** Ids of the record's wallets. */
   walletIds: readonly string[];
   /** 1, 2, 3 … per record. */
   sequence: number;

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { SERVICE_EVENT_KINDS } from "./kinds.ts";
+import { SERVICE_EVENT_KINDS } from "./event-kinds.ts";
 
 /**
  * Something happened to a record: written in the batch of the change itself, and fanned out to the

@@ -6,23 +6,24 @@ import { withDeadline } from "./deadline.ts";
 import { envelope, type SuccessStatus } from "./envelope.ts";
 import { codesOf } from "./errors/codes.ts";
 import { checkIdempotencyKey } from "./idempotency.ts";
-import { findIgnoredFields } from "./ignored-fields.ts";
+import { otherFieldName } from "./names/table.ts";
 import { inWireNames } from "./names/translate.ts";
 import { answerText, described, named } from "./openapi/fields.ts";
-import type { Declaration, Described, Router } from "./openapi/router.ts";
 import { rateLimit, rateLimitStranger } from "./rate-limit.ts";
+import type { Declaration, Described, Router } from "./router.ts";
 import { type AnyReach, describeReach, permitNamedNetwork, type Reach } from "./scope.ts";
 import { conditional } from "./session.ts";
 import { REPEATED, validate } from "./validation.ts";
 
-export { createRouter, type Router } from "./openapi/router.ts";
+export { createRouter, type Router } from "./router.ts";
 
 /** An endpoint, declared once: this validates its input, types its handler and documents it. */
-export type Endpoint<
-  Query extends z.ZodType,
-  Body extends z.ZodType,
-  Data extends z.ZodType,
-> = Interface<Query, Body, Data> & Reach<Query, Body>;
+type Endpoint<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType> = Interface<
+  Query,
+  Body,
+  Data
+> &
+  Reach<Query, Body>;
 
 interface Interface<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType>
   extends Described {
@@ -39,7 +40,7 @@ interface Interface<Query extends z.ZodType, Body extends z.ZodType, Data extend
 }
 
 /** Answers with the endpoint's data, or with a complete response. */
-export type Handler<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType> = (
+type Handler<Query extends z.ZodType, Body extends z.ZodType, Data extends z.ZodType> = (
   c: AppContext,
   input: { query: z.output<Query>; body: z.output<Body> },
 ) => Promise<z.input<Data> | Response>;
@@ -216,4 +217,101 @@ function declaration(endpoint: Interface<z.ZodType, z.ZodType, z.ZodType> & AnyR
     },
     errors: { ...errors, ...endpoint.errors },
   };
+}
+
+/** Fields that the header names at most. */
+const MAX_FIELDS = 20;
+/** Characters that the header repeats of a name; clients refuse headers of more than 16 KiB. */
+const MAX_NAME_LENGTH = 60;
+/** Other protocols or the sender define what these hold: the search leaves them out. */
+const OPAQUE = new Set(["paymentPayload", "metadata"]);
+
+/**
+ * The fields of a request that its schemas ignore, as the header `x-ignored-fields` names them. The
+ * names are percent-encoded, with a dot between an object and its field, and no index for the items of
+ * a list.
+ *
+ * @param sent - values as they were sent, whichever spelling of names they have
+ */
+export function findIgnoredFields(
+  sent: readonly { schema: z.ZodType; value: unknown }[],
+): string[] {
+  const found = new Set<string>();
+  for (const { schema, value } of sent) collectFrom(schema, value, [], found);
+  return [...found];
+}
+
+/** The parts of a schema's definition by which a value is walked. */
+type Definition = {
+  type: string;
+  innerType?: z.ZodType;
+  in?: z.ZodType;
+  out?: z.ZodType;
+  shape?: Record<string, z.ZodType>;
+  catchall?: z.ZodType;
+  element?: z.ZodType;
+  valueType?: z.ZodType;
+  options?: readonly z.ZodType[];
+};
+
+function definitionOf(schema: z.ZodType): Definition {
+  return schema._zod.def as unknown as Definition;
+}
+
+function collectFrom(
+  schema: z.ZodType,
+  value: unknown,
+  path: readonly string[],
+  found: Set<string>,
+): void {
+  if (typeof value !== "object" || value === null) return;
+  const { type, innerType, in: input, out, element, valueType, options } = definitionOf(schema);
+  const walk = (inner: z.ZodType | undefined, part: unknown = value, name?: string) =>
+    inner && collectFrom(inner, part, name === undefined ? path : [...path, name], found);
+  switch (type) {
+    case "object":
+      if (!Array.isArray(value)) collectFromObject(schema, value, path, found);
+      return;
+    case "array":
+      for (const item of Array.isArray(value) ? value : []) walk(element, item);
+      return;
+    case "record":
+      for (const [name, item] of Object.entries(value)) walk(valueType, item, name);
+      return;
+    case "union":
+      walk(options?.find((option) => option.safeParse(value).success));
+      return;
+    case "pipe":
+      walk(input && definitionOf(input).type === "transform" ? out : input);
+      return;
+    default:
+      walk(innerType);
+  }
+}
+
+function collectFromObject(
+  schema: z.ZodType,
+  value: object,
+  path: readonly string[],
+  found: Set<string>,
+): void {
+  const { shape = {}, catchall } = definitionOf(schema);
+  const known = new Map(
+    Object.entries(shape).map(([name, field]) => [
+      Object.hasOwn(value, name) ? name : otherFieldName(name),
+      field,
+    ]),
+  );
+  for (const [name, part] of Object.entries(value)) {
+    if (found.size >= MAX_FIELDS) return;
+    const field = known.get(name) ?? catchall;
+    if (!field) found.add([...path, name].map(encodeName).join("."));
+    else if (!OPAQUE.has(name)) collectFrom(field, part, [...path, name], found);
+  }
+}
+
+function encodeName(name: string): string {
+  if (name === "") return encodeURIComponent('""');
+  const text = name.slice(0, MAX_NAME_LENGTH).toWellFormed();
+  return encodeURIComponent(text).replaceAll(".", "%2E");
 }

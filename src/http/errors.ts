@@ -2,7 +2,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ProviderError } from "../chain/provider/provider.ts";
 import { DatabaseUnavailable } from "../db/client.ts";
 import { log } from "../log.ts";
-import { type AdminErrorKind, adminErrorResponse, isAdminPath } from "./admin/errors.ts";
+import { type AdminErrorKind, adminErrorResponse, isAdminPath } from "./admin-errors.ts";
 import type { AppContext } from "./context.ts";
 import { ERROR_CODES, type ErrorCode, type ErrorStatus, generalCode } from "./errors/codes.ts";
 import { ERRORS_PATH } from "./errors/page.ts";

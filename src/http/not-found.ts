@@ -3,9 +3,9 @@ import type { AppEnv } from "./context.ts";
 import { ApiError, errorResponse } from "./errors.ts";
 
 /**
- * Answers what no endpoint answers: 405 with `Allow` when the path is known, else 404.
+ * Answers unknown requests: 405 with `Allow` when the path is known, else 404.
  *
- * @param routes - those of the app, read at each call since features are mounted after this
+ * @param routes - of the app, read at each call
  */
 export function notFound(
   routes: () => readonly { method: string; path: string }[],

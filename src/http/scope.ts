@@ -21,7 +21,7 @@ export const GUARDS = {
     "the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403), unless an Admin asks",
   spendingLimit: "counts against the key's `spendingLimits`",
   budget: "counts against the key's x402 budget of the wallet (402)",
-  compared: "compared with what was quoted or registered (400); it decides nothing by itself",
+  compared: "compared with what was quoted or registered (400); it decides nothing alone",
   proved: "proved by a signature in the same request",
   filter: "narrows what the key reaches",
   ledgerData: "read from the ledger, where it is public",

@@ -1,15 +1,17 @@
+import { and, desc, eq, sql } from "drizzle-orm";
 import * as z from "zod";
-import type { Database } from "../db/client.ts";
+import { runCharged } from "../api-keys/run-charged.ts";
+import type { Network } from "../chain/network.ts";
+import { type Database, db } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
-import { envelope } from "../http/envelope.ts";
+import { envelope, isoTime } from "../http/envelope.ts";
+import { ApiError } from "../http/errors.ts";
 import { described } from "../http/openapi/fields.ts";
-import { diffPaging } from "../http/parameters.ts";
+import { diffPaging } from "../http/openapi/parameters.ts";
 import { readSession, textAnswer } from "../http/session.ts";
-import { inboxDiff, inboxList } from "./list.ts";
-import { usualProviders } from "./providers.ts";
-import { shownInbox } from "./record.ts";
-import { refreshInbox } from "./refresh.ts";
+import { defaultProviders, readOutboundOptions } from "./fetch-provider-page.ts";
+import { diffInboxes, listInboxes } from "./list-inboxes.ts";
 import {
   diffBody,
   inboxRegistrationRecord,
@@ -18,7 +20,13 @@ import {
   refreshBody,
   searchBody,
 } from "./schemas.ts";
-import type { InboxRow } from "./verification.ts";
+import { inboxRegistration as inbox } from "./tables.ts";
+import {
+  findProviderUrl,
+  type InboxRow,
+  type VerificationContext,
+  verifyInbox,
+} from "./verify-inbox.ts";
 
 const TAG = "Inbox registrations";
 
@@ -35,12 +43,15 @@ export function inboxRoutes() {
       access: "User",
       scope: "network",
       tag: TAG,
-      summary: "Verifies an inbox registration anew",
+      summary: "Verifies an inbox registration again",
       description:
-        "An invalid one becomes pending first. A provider that does not answer in six seconds changes nothing. The credit is charged before the provider is asked.",
+        "An invalid registration becomes pending first. If the provider does not answer in six seconds, nothing changes. The service charges the credit before it asks the provider.",
       body: refreshBody,
       data: z.object({
-        registration: described(inboxRegistrationRecord, "The registration after it."),
+        registration: described(
+          inboxRegistrationRecord,
+          "The registration after the verification.",
+        ),
       }),
       errors: {
         402: "The API key has no usage credits left.",
@@ -49,7 +60,7 @@ export function inboxRoutes() {
     },
     async (c, { body }) => {
       const row = await refreshInbox(c, body);
-      return { registration: shownInbox(row, usualProviders(c.env)) };
+      return { registration: toInboxRecord(row, defaultProviders(c.env)) };
     },
   );
 
@@ -70,7 +81,7 @@ export function inboxRoutes() {
     },
     async (c, { body }) => {
       const session = readSession(c, body.network);
-      return page(c, session, await inboxList(session, body, body.filter ?? {}));
+      return page(c, session, await listInboxes(session, body, body.filter ?? {}));
     },
   );
 
@@ -91,7 +102,7 @@ export function inboxRoutes() {
     },
     async (c, { body }) => {
       const session = readSession(c, body.network);
-      return page(c, session, await inboxList(session, body, body.filter ?? {}, body.query));
+      return page(c, session, await listInboxes(session, body, body.filter ?? {}, body.query));
     },
   );
 
@@ -113,7 +124,7 @@ export function inboxRoutes() {
     },
     async (c, { body }) => {
       const session = readSession(c, body.network);
-      return page(c, session, await inboxDiff(session, body, body.statusUpdatedAfter, body));
+      return page(c, session, await diffInboxes(session, body, body.statusUpdatedAfter, body));
     },
   );
 
@@ -121,7 +132,68 @@ export function inboxRoutes() {
 }
 
 function page(c: AppContext, session: Database, rows: InboxRow[]): Promise<Response> {
-  const providers = usualProviders(c.env);
-  const registrations = rows.map((row) => shownInbox(row, providers));
+  const providers = defaultProviders(c.env);
+  const registrations = rows.map((row) => toInboxRecord(row, providers));
   return textAnswer(c, JSON.stringify(envelope({ registrations })), session);
+}
+
+const TIMEOUT_MS = 6_000;
+
+/**
+ * Verifies one registration anew, an invalid one from the beginning. Charged before the provider is
+ * asked, whether or not it answers; not charged for a deregistered one, nor when the service itself
+ * fails.
+ *
+ * @throws ApiError 402, 404
+ */
+async function refreshInbox(
+  c: AppContext,
+  { network, agentIdentifier }: { network: Network; agentIdentifier: string },
+): Promise<InboxRow> {
+  const { deadline } = c.var;
+  const database = db(c.env, network, { writes: "idempotent", deadline });
+  const [row] = await database.orm
+    .select()
+    .from(inbox)
+    // The `+` prevents the index of networks, which has too many rows.
+    .where(and(eq(inbox.agentIdentifier, agentIdentifier), sql`+${inbox.network} = ${network}`))
+    // A source that was removed and added again has the token twice; the active one counts.
+    .orderBy(sql`${inbox.status} = 'Deregistered'`, desc(inbox.id))
+    .limit(1);
+  if (!row) throw new ApiError(404, "agentIdentifier: there is no such inbox registration");
+  if (row.status === "Deregistered") return row;
+  const context = {
+    db: database,
+    outbound: await readOutboundOptions(c.env, deadline),
+    defaultProviders: defaultProviders(c.env),
+    timeoutMs: TIMEOUT_MS,
+    now: Date.now,
+  };
+  return runCharged(c, "inbox-registration-refresh", () => verifyInbox(context, row));
+}
+
+/** A registration as the interface shows it. */
+function toInboxRecord(
+  row: InboxRow,
+  defaultProviders: VerificationContext["defaultProviders"],
+): z.input<typeof inboxRegistrationRecord> {
+  return {
+    id: row.id,
+    createdAt: isoTime(row.createdAt),
+    updatedAt: isoTime(row.updatedAt),
+    status: row.status,
+    statusUpdatedAt: isoTime(row.statusUpdatedAt),
+    name: row.name,
+    description: row.description,
+    agentSlug: row.agentSlug,
+    agentIdentifier: row.agentIdentifier,
+    providerUrl: findProviderUrl(row, defaultProviders),
+    linkedEmail: row.linkedEmail,
+    encryptionPublicKey: row.encryptionPublicKey,
+    encryptionKeyVersion: row.encryptionKeyVersion,
+    signingPublicKey: row.signingPublicKey,
+    signingKeyVersion: row.signingKeyVersion,
+    metadataVersion: row.metadataVersion,
+    RegistrySource: { id: row.sourceId, policyId: row.policyId, url: row.sourceUrl },
+  };
 }

@@ -9,19 +9,19 @@ import {
   timestamp,
 } from "../http/openapi/fields.ts";
 import { network } from "../http/openapi/ledger.ts";
-import { bodyLimit, cursorId, diffCursor, text, time } from "../http/parameters.ts";
+import { bodyLimit, cursorId, diffCursor, text, time } from "../http/openapi/parameters.ts";
 import {
   deregisterBody,
   registrationCommon,
   registrationFields,
 } from "../registrations/schemas.ts";
-import { agentIdentifier, metadataVersion, policyIdShown } from "../registry/schemas.ts";
-import { SLUG_PATTERN, slugProblem } from "./slug.ts";
+import { agentIdentifier, metadataVersion, policyIdShown } from "../registry/entries/schemas.ts";
+import { findSlugProblem, SLUG_PATTERN } from "./slug.ts";
 import { INBOX_STATUSES } from "./tables.ts";
 
 const status = named(
   "InboxStatus",
-  "Whether an inbox works. `Pending`: its provider was not asked, or did not answer.",
+  "Whether an inbox works. `Pending`: the provider was not asked yet, or did not answer.",
   z.enum(INBOX_STATUSES),
 );
 const statuses = z
@@ -30,7 +30,10 @@ const statuses = z
   .max(4);
 const agentSlug = text(80);
 const filters = {
-  status: described(statuses.optional(), "Only in one of these; default: Pending and Verified."),
+  status: described(
+    statuses.optional(),
+    "Only registrations in one of these statuses. Default: Pending and Verified.",
+  ),
   policyId: described(text().optional(), "Only under this minting policy.", POLICY_ID),
 };
 const slugFilter = described(agentSlug.optional(), "Only the inbox with this slug.", "demo-inbox");
@@ -44,13 +47,13 @@ export const registerBody = z.object({
   ),
   description: described(
     z.string().trim().max(500).nullable().default(null),
-    "What it is for.",
+    "Purpose of the inbox agent.",
     "An inbox agent.",
   ),
   agentSlug: described(
     agentSlug
       .superRefine((slug, problems) => {
-        const problem = slugProblem(slug);
+        const problem = findSlugProblem(slug);
         if (problem !== null) problems.addIssue(problem);
       })
       .meta({ pattern: SLUG_PATTERN }),
@@ -69,14 +72,14 @@ export const removeBody = z.object({
 const name = answerText("Name of the inbox agent.", "Demo inbox");
 const description = described(
   z.string().nullable(),
-  "What it is for; null when nothing was said.",
+  "Purpose of the inbox agent. Null: none.",
   "An inbox agent.",
 );
-const shownSlug = answerText("Its slug.", "demo-inbox");
+const shownSlug = answerText("Slug of the inbox.", "demo-inbox");
 
 export const inboxAgentRecord = named(
   "InboxAgentRegistration",
-  "An inbox agent that was registered here.",
+  "An inbox agent that this service registered.",
   z.object({ ...registrationCommon, name, description, agentSlug: shownSlug, metadataVersion }),
 );
 
@@ -86,7 +89,7 @@ export const listBody = z.object({
   cursorId: cursorId(75),
   filter: described(
     z.object({ ...filters, agentSlug: slugFilter }).optional(),
-    "What inboxes must meet; all of what is given.",
+    "Filters. An inbox must meet all of them.",
   ),
 });
 
@@ -99,7 +102,7 @@ export const searchBody = z.object({
     "A part of the slug, the name or the linked e-mail address.",
     "demo",
   ),
-  filter: described(z.object(filters).optional(), "What inboxes must meet; all of what is given."),
+  filter: described(z.object(filters).optional(), "Filters. An inbox must meet all of them."),
 });
 
 export const diffBody = z.object({
@@ -107,7 +110,10 @@ export const diffBody = z.object({
   statusUpdatedAfter: described(time(), "Stamp from which changes are returned."),
   limit: bodyLimit,
   cursorId: diffCursor("statusUpdatedAfter", 75),
-  status: described(statuses.optional(), "Only in one of these; without it, in any."),
+  status: described(
+    statuses.optional(),
+    "Only registrations in one of these statuses. Default: any status.",
+  ),
   policyId: filters.policyId,
   agentSlug: slugFilter,
 });
@@ -132,11 +138,11 @@ function provided(what: string, example: string) {
 
 export const inboxRegistrationRecord = named(
   "InboxRegistration",
-  "An inbox agent that was found on the chain, with what its provider says.",
+  "An inbox agent on the chain, with the data of its provider.",
   z.object({
     id: recordId("the inbox registration", "01m80ye10275ccxj3nvx734k6a"),
-    createdAt: timestamp("When it was found."),
-    updatedAt: timestamp("When it was last changed."),
+    createdAt: timestamp("Time of discovery."),
+    updatedAt: timestamp("Time of the last change."),
     status: described(status, "Whether the inbox works.", "Verified"),
     statusUpdatedAt: timestamp("Stamp of the last change of the status."),
     name,
@@ -145,36 +151,36 @@ export const inboxRegistrationRecord = named(
     agentIdentifier,
     providerUrl: described(
       z.string().nullable(),
-      "Where the inbox is; null when neither the token nor the network names a provider.",
+      "URL of the inbox provider. Null: neither the token nor the network names a provider.",
       "https://inbox.example.com",
     ),
     linkedEmail: provided("E-mail address of the inbox", "inbox@example.com"),
     encryptionPublicKey: provided(
-      "Key to encrypt for it; a JWK is canonical JSON text",
+      "Public key for encryption; a JWK is canonical JSON text",
       '{"crv":"X25519","kty":"OKP","x":"3p7bfXt9wbTTW2HC7OQ1Nz-DQ8hbeGdNrfx-FG-IK08"}',
     ),
-    encryptionKeyVersion: provided("Version of that key", "1"),
+    encryptionKeyVersion: provided("Version of the key", "1"),
     signingPublicKey: provided(
-      "Key that its messages verify with; a JWK is canonical JSON text",
+      "Public key that verifies messages; a JWK is canonical JSON text",
       '{"crv":"Ed25519","kty":"OKP","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}',
     ),
-    signingKeyVersion: provided("Version of that key", "1"),
+    signingKeyVersion: provided("Version of the key", "1"),
     metadataVersion,
     RegistrySource: described(
       named(
         "InboxRegistrySource",
-        "The registry that an inbox was found in.",
+        "The registry of an inbox.",
         z.object({
           id: recordId("the registry source", "01m80ydyh764k620mzqgxwshp9"),
           policyId: policyIdShown,
           url: described(
             z.string().nullable(),
-            "Where the registry is; null when unknown.",
+            "URL of the registry. Null: unknown.",
             "https://registry.example.com",
           ),
         }),
       ),
-      "The registry that it was found in.",
+      "The registry of the inbox.",
     ),
   }),
 );

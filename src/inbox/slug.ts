@@ -1,12 +1,12 @@
-const RESERVED: readonly string[] = ["favicon.ico", "robots.txt", "sitemap.xml"].map(normalSlug);
-/** Matches what `slugProblem` has nothing against. */
+const RESERVED: readonly string[] = ["favicon.ico", "robots.txt", "sitemap.xml"].map(normalizeSlug);
+/** Matches the texts that `findSlugProblem` accepts. */
 export const SLUG_PATTERN = `^(?!(${RESERVED.join("|")})$)[a-z0-9]+(-[a-z0-9]+)*$`;
 
 /**
  * The normalised form of a slug: without diacritics, lower-case, words of `a-z0-9` joined by single
  * hyphens. An inbox is found by it, so two names with the same form are one inbox.
  */
-export function normalSlug(text: string): string {
+export function normalizeSlug(text: string): string {
   return text
     .normalize("NFKD")
     .replace(/[\u0300-\u036f]/g, "")
@@ -17,8 +17,8 @@ export function normalSlug(text: string): string {
 }
 
 /** Why a text is not a slug; null when it is one. */
-export function slugProblem(text: string): string | null {
-  const normal = normalSlug(text);
+export function findSlugProblem(text: string): string | null {
+  const normal = normalizeSlug(text);
   if (normal !== text || text === "")
     return normal === "" ? "must have letters or digits" : `must be written as ${normal}`;
   return RESERVED.includes(text) ? "is reserved" : null;

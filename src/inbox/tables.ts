@@ -43,7 +43,7 @@ export const inboxRegistration = sqliteTable(
     /** Change stamp, from the `inbox` clock of the network; see `db/clock.ts`. */
     statusUpdatedAt: integer("status_updated_at").notNull(),
     /** Guards the writes of verification: one that read an older row aborts. */
-    rev: integer("rev").notNull(),
+    revision: integer("revision").notNull(),
   },
   (table) => [
     uniqueIndex("inbox_registration_token").on(table.agentIdentifier, table.sourceId),

@@ -13,10 +13,10 @@ import { type Database, type Statement, statement } from "../db/client.ts";
 
 /** The network's tip; null before the first. */
 export async function readTip(
-  ledger: Pick<Database, "all">,
+  database: Pick<Database, "all">,
   network: Network,
 ): Promise<number | null> {
-  const [row] = await ledger.all<{ height: number }>(
+  const [row] = await database.all<{ height: number }>(
     "SELECT height FROM chain_tip WHERE network = ?",
     network,
   );

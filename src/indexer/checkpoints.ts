@@ -35,7 +35,7 @@ const DEEPEST_ROLLBACK = 2160;
  * @throws ProviderBehind when the provider does not reach a checkpoint; ProviderError when it serves
  *   another chain than before
  */
-export async function standingCheckpoint(
+export async function findCanonicalCheckpoint(
   db: Database,
   provider: BlockProvider,
   sourceId: string,
@@ -80,7 +80,7 @@ export async function requireSameChain(provider: BlockProvider, tip: Block): Pro
  *
  * @throws ProviderBehind when it is not
  */
-export async function requireStanding(
+export async function requireCanonical(
   provider: BlockProvider,
   { blockHeight, blockHash }: Pick<TransactionPosition, "blockHeight" | "blockHash">,
   tip: Block,

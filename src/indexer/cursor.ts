@@ -46,7 +46,7 @@ export interface Cursor<P extends Position = Position> {
 }
 
 /** Where the cursor goes with a batch. */
-export interface Move<P extends Position> {
+export interface CursorUpdate<P extends Position> {
   recent: P[];
   /** Further assignments to its row, each preceded by a comma. */
   columns?: SqlExpression;
@@ -56,19 +56,17 @@ export interface Move<P extends Position> {
 export const LEASE_MS = 60_000;
 
 /**
- * Writes statements and the cursor in one batch: all of it happens or none. The cursor's version is
- * the key of the operation, so a batch sent twice, or late, aborts; which of the two it was,
- * `last_op` tells.
+ * Writes statements and the cursor in one atomic batch. The cursor's version is the key of the
+ * operation, so a repeated or late batch aborts. Then `last_op` tells which of the two it was.
  *
  * @param now - epoch milliseconds
- * @throws StaleCursor when somebody else moved the cursor first, StaleRecord when a record; nothing
- *   was written
+ * @throws StaleCursor or StaleRecord when another writer was first; nothing was written
  */
 export async function commit<P extends Position>(
   db: Database,
   { cursor: table, revision }: FollowerTables,
   cursor: Cursor<P>,
-  { recent, columns }: Move<P>,
+  { recent, columns }: CursorUpdate<P>,
   statements: Statement[],
   now: number,
 ): Promise<void> {
@@ -101,7 +99,7 @@ export async function commit<P extends Position>(
 }
 
 /** Marks the source as syncing, where its table has a mark for that. */
-export async function holdLease(
+export async function renewLease(
   db: Database,
   { cursor: table, hasLease }: FollowerTables,
   { sourceId }: Cursor,
@@ -118,7 +116,7 @@ export async function holdLease(
  * pass stale. When the cursor was moved meanwhile, the pass is not complete. As long as the tip's hash
  * is the same, no further transaction can have its confirmations.
  */
-export async function finish(
+export async function completePass(
   db: Database,
   { cursor: table, hasLease }: FollowerTables,
   { sourceId, version }: Cursor,

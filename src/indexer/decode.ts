@@ -10,18 +10,18 @@ import {
   type ChainTransaction,
   decodeSpending,
   decodeTransaction,
-} from "../chain/transaction/decode.ts";
+} from "../chain/transaction/decode-transaction.ts";
 import { normalizeUnit } from "../chain/unit.ts";
 import { ProviderBehind } from "./checkpoints.ts";
-import { tellOdd } from "./tell.ts";
+import { logAnomaly } from "./report-failure.ts";
 
 /**
- * Decodes a transaction that a provider sent. The hash is taken from the bytes, so a provider cannot
- * hand us another transaction's. Bytes that the ledger accepted and we cannot read must not stop the
- * source: the operator is told, and the transaction changes nothing.
+ * Decodes a transaction that a provider sent. The hash is taken from the bytes, so a provider
+ * cannot replace the transaction. Unreadable bytes that the ledger accepted must not stop the
+ * source. The service logs them, and the transaction changes nothing.
  *
  * @param cbor - hex
- * @throws ProviderError when it is another transaction
+ * @throws ProviderError when the hash differs
  */
 export function decodeSent(sourceId: string, txHash: string, cbor: string): ChainTransaction {
   return decoded(sourceId, txHash, cbor) ?? { ...NOTHING, hash: txHash };
@@ -53,7 +53,7 @@ function decoded(sourceId: string, txHash: string, cbor: string): ChainTransacti
   try {
     tx = decodeTransaction(cbor);
   } catch (error) {
-    tellOdd("unreadable", { source: sourceId, tx: txHash, reason: String(error) });
+    logAnomaly("unreadable", { source: sourceId, tx: txHash, reason: String(error) });
     return null;
   }
   if (tx.hash !== txHash)

@@ -3,7 +3,7 @@ import type { Database, Statement } from "../db/client.ts";
 import type { LogEvent } from "../log-events.ts";
 import type { BlockProvider, Checkpoint } from "./checkpoints.ts";
 import type { Cursor, FollowerTables } from "./cursor.ts";
-import type { PlacedTransaction } from "./fork.ts";
+import type { PositionedTransaction } from "./find-fork.ts";
 import type { Position } from "./position.ts";
 
 /** What a pass works with. */
@@ -15,7 +15,7 @@ export interface PassContext {
   /** Epoch milliseconds. */
   now(): number;
   /** Called after each commit of transactions, to wake those who wait for it. */
-  committed(): Promise<void>;
+  onCommit(): Promise<void>;
 }
 
 /**
@@ -47,24 +47,24 @@ export interface Follower<P extends Position, Listed, Read, Changes> extends Pas
   /**
    * Folds a transaction into the changes.
    *
-   * @param deadline - epoch milliseconds; null for the first of a run, which is applied in any case
-   * @returns whether it was: otherwise it is left to the next run, and the changes are as before
+   * @param deadline - epoch milliseconds; null: none, for the first of a run
+   * @returns false when the next run must apply the transaction; the changes are as before
    */
   apply(changes: Changes, read: Read, deadline: number | null): Promise<boolean>;
   /** Whether the changes fill a batch. */
   isFull(changes: Changes): boolean;
   /**
-   * Writes changes, where the cursor goes and `more` in one batch; see `commit` in `cursor.ts`.
+   * Writes changes, the cursor and `more` in one batch; see `commit` in `cursor.ts`.
    *
-   * @param done - the transactions that made them; none when transactions are undone
+   * @param done - the applied transactions; none when transactions are undone
    * @throws StaleCursor, StaleRecord
    */
   commit(changes: Changes, recent: P[], more: Statement[], done: Read[]): Promise<void>;
   /** What is written of the tip that a pass works with. */
-  tipSeen(tip: Block): Statement[];
+  recordTip(tip: Block): Statement[];
 
   /** The transactions above a checkpoint (null: all), as the provider lists them now, in chain order. */
-  listAbove(checkpoint: Checkpoint | null): AsyncIterable<PlacedTransaction<P>>;
+  listAbove(checkpoint: Checkpoint | null): AsyncIterable<PositionedTransaction<P>>;
   /** The position of a checkpoint's transaction; null when a listing cannot begin there. */
   positionAt(checkpoint: Checkpoint): P | null;
   /** Undoes the newest steps above a height, as many as fit a batch. */

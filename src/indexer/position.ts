@@ -10,13 +10,13 @@ export type Position = readonly [
 const OVERLAP_BLOCKS = 20;
 
 /** Negative, 0 or positive, as one position stands before, at or after another. */
-export function comparePlaces([height, txIndex]: Position, other: Position): number {
+export function comparePositions([height, txIndex]: Position, other: Position): number {
   return height - other[0] || txIndex - other[1];
 }
 
 /** Whether a transaction stands after another; null is before the first. */
 export function isAfter(position: Position, other: Position | null): boolean {
-  return other === null || comparePlaces(position, other) > 0;
+  return other === null || comparePositions(position, other) > 0;
 }
 
 /**
@@ -28,7 +28,7 @@ export function mergeRecent<P extends Position>(recent: P[], done: P[]): P[] {
   const last = done.at(-1);
   const before = last === undefined ? recent : recentUpTo(recent, last);
   const byHash = new Map([...before, ...done].map((one) => [one[2], one]));
-  const merged = [...byHash.values()].sort(comparePlaces);
+  const merged = [...byHash.values()].sort(comparePositions);
   const newest = merged.at(-1)?.[0] ?? 0;
   const firstKept = merged.findIndex(([height]) => height >= newest - OVERLAP_BLOCKS);
   return merged.slice(Math.max(firstKept - 1, 0));

@@ -8,15 +8,16 @@ import { isoTime } from "../http/envelope.ts";
 import { idempotently } from "../http/idempotency.ts";
 import { described } from "../http/openapi/fields.ts";
 import { removedSources } from "../sources/active.ts";
-import { scopedVkeys } from "../wallets/managed/find.ts";
-import { invoiceRecord, issuedInvoice, rateRecord, uninvoicedPayment } from "./answer-schemas.ts";
-import { issueMonthly } from "./issue/issue.ts";
-import { listInvoices, listUninvoiced } from "./issue/list.ts";
-import { perSmallestUnit } from "./money.ts";
-import { bundledFonts } from "./pdf/fonts.ts";
-import { requireGlyphs } from "./pdf/glyphs.ts";
-import { requireNearOthers } from "./rates/plausible.ts";
-import { listRates, storeRate } from "./rates/rates.ts";
+import { scopedVkeys } from "../wallets/managed/find-wallet.ts";
+import { issueMonthly } from "./issue/issue-monthly.ts";
+import { listInvoices, listUninvoiced } from "./issue/list-invoices.ts";
+import { toRatePerSmallestUnit } from "./model/fractions.ts";
+import {
+  invoiceRecord,
+  issuedInvoice,
+  rateRecord,
+  uninvoicedPayment,
+} from "./model/response-schemas.ts";
 import {
   internalBody,
   listQuery,
@@ -25,13 +26,17 @@ import {
   PARTY_FIELDS,
   rateBody,
   ratesQuery,
-} from "./schemas.ts";
-import { verifyBuyer } from "./signature.ts";
+} from "./model/schemas.ts";
+import { verifyBuyer } from "./model/verify-buyer.ts";
+import { loadFonts } from "./pdf/fonts.ts";
+import { requireGlyphs } from "./pdf/glyphs.ts";
+import { listRates, storeRate } from "./rates/rates.ts";
+import { requirePlausibleRate } from "./rates/require-plausible-rates.ts";
 
 const ERRORS = {
   402: "The API key has no usage credits left.",
   404: "There is nothing to bill for this month and wallet.",
-  409: "The buyer bought from several sellers and none is named, or there is too much for one invoice.",
+  409: "The buyer bought from several sellers and the request names none, or the month is too large for one invoice.",
   502: "The price source failed.",
   504: "The price source did not answer in time.",
 };
@@ -56,14 +61,14 @@ export function invoiceRoutes() {
       tag: "Invoices",
       summary: "Generates the invoice of a buyer wallet for a month",
       description:
-        "Only the owner of the buyer wallet gets it: it signs the request. Asked again, the same PDF comes back, unless something changed: then a new revision, with the cancellation of the one before, when the API key is the one that asked for it or an Admin's.",
+        "The owner of the buyer wallet signs the request. A repeated request returns the same PDF. If the content changed, the service issues a new revision and the cancellation of the previous one. Only an Admin, or the API key that requested the invoice, can cause a new revision.",
       body: monthlyBody,
       idempotent: true,
       data: issuedInvoice,
       status: "Success",
       errors: {
         ...ERRORS,
-        403: "The API key lacks the permission or the network, or the invoice that would change is another key's.",
+        403: "The API key lacks the permission or the network, or the invoice belongs to another API key.",
       },
     },
     async (c, { body }) => {
@@ -103,7 +108,7 @@ export function invoiceRoutes() {
       scope: "owner",
       tag: "Invoices",
       summary: "Lists the invoices of a month, newest first",
-      description: "A key that is no Admin sees the invoices that it asked for itself.",
+      description: "A key that is no Admin sees the invoices that it requested.",
       query: listQuery,
       data: z.object({ Invoices: described(z.array(invoiceRecord), "The items of the page.") }),
     },
@@ -172,7 +177,7 @@ export function invoiceRoutes() {
       access: "Admin",
       scope: "admin",
       tag: "Invoices",
-      summary: "Stores the end-of-month rate of a unit, in place of an earlier one",
+      summary: "Stores the end-of-month rate of a unit and replaces an earlier rate",
       body: rateBody,
       idempotent: true,
       data: rateRecord,
@@ -182,9 +187,9 @@ export function invoiceRoutes() {
       const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
       return idempotently(c, database, now, async (remember) => {
         const { decimals, confirmRate, ...given } = body;
-        await requireGlyphs([["source", body.source]], await bundledFonts());
-        const rate = { ...given, rate: perSmallestUnit(body.rate, decimals) };
-        if (!confirmRate) await requireNearOthers(database, rate);
+        await requireGlyphs([["source", body.source]], await loadFonts());
+        const rate = { ...given, rate: toRatePerSmallestUnit(body.rate, decimals) };
+        if (!confirmRate) await requirePlausibleRate(database, rate);
         const record = { ...rate, updatedAt: isoTime(now) };
         const target = `${body.month} ${body.currency} ${body.unit}`;
         await commitAudited(

@@ -1,7 +1,7 @@
 declare const TRUSTED: unique symbol;
 declare const UNTRUSTED: unique symbol;
 
-/** Bounded data of others; only `untrusted` makes it. */
+/** Bounded data of others; only `wrapUntrusted` makes it. */
 export interface UntrustedData {
   readonly [UNTRUSTED]: true;
 }
@@ -9,7 +9,7 @@ export interface UntrustedData {
 /** Text that the service wrote, or whose form leaves no room for a sentence. */
 export type TrustedText = string & { readonly [TRUSTED]: true };
 
-/** What a tool may answer: plain strings have no place in it, only beneath `untrusted`. */
+/** What a tool may answer: plain strings have no place in it, only beneath `wrapUntrusted`. */
 export type AnswerValue =
   | TrustedText
   | UntrustedData
@@ -26,7 +26,7 @@ export interface AnswerObject {
 }
 
 /** Text that stands in the source code. The compiler refuses a string that it does not know. */
-export function fixed<const Text extends string>(
+export function trustFixed<const Text extends string>(
   text: string extends Text ? never : Text,
 ): TrustedText {
   return text as unknown as TrustedText;
@@ -57,12 +57,35 @@ export function hasForm(form: Form, text: unknown): text is string {
  *
  * @throws RangeError when the text has another form; the message does not quote it
  */
-export function formed(form: Form, text: string): TrustedText {
+export function trustForm(form: Form, text: string): TrustedText {
   if (!hasForm(form, text)) throw new RangeError(`a text does not have the form ${form}`);
   return text as TrustedText;
 }
 
 /** A time, from Unix milliseconds, as ISO 8601. */
-export function timeText(milliseconds: number): TrustedText {
+export function trustTime(milliseconds: number): TrustedText {
   return new Date(milliseconds).toISOString() as TrustedText;
+}
+
+/** A tool cannot do what it is asked; the message is for the model. */
+export class ToolError extends Error {
+  override name = "ToolError";
+  readonly text: TrustedText;
+  /** Of the service's answer, where the service refused the call. */
+  readonly status: number | null;
+  /** What others may have had a part in, such as values that a message of the service names. */
+  readonly detail: UntrustedData | null;
+
+  constructor(
+    text: TrustedText,
+    {
+      status = null,
+      detail = null,
+    }: { status?: number | null; detail?: UntrustedData | null } = {},
+  ) {
+    super(text);
+    this.text = text;
+    this.status = status;
+    this.detail = detail;
+  }
 }

@@ -5,7 +5,7 @@ import type { AppEnv } from "../http/context.ts";
 import { withDeadline } from "../http/deadline.ts";
 import { ApiError } from "../http/errors.ts";
 import { rateLimit } from "../http/rate-limit.ts";
-import { type Dispatch, serviceOf } from "./service.ts";
+import { createService, type Dispatch } from "./service.ts";
 
 const PATH = "/mcp";
 /** An agent is waited for, and then the chain's provider. */
@@ -25,7 +25,9 @@ export function mcpRoutes(dispatch: Dispatch): Hono<AppEnv> {
       await rateLimit(c);
       const message = await readJson(c);
       // Loaded by the first message: others do not pay for it.
-      const { answerMessage, isInitialization, PROTOCOL_VERSIONS } = await import("./answer.ts");
+      const { answerMessage, isInitialization, PROTOCOL_VERSIONS } = await import(
+        "./answer-message.ts"
+      );
       const version = c.req.header("mcp-protocol-version");
       const isKnown = version === undefined || PROTOCOL_VERSIONS.some((one) => one === version);
       // The body of an initialization negotiates the version: the header binds the messages after it.
@@ -35,7 +37,7 @@ export function mcpRoutes(dispatch: Dispatch): Hono<AppEnv> {
           `mcp-protocol-version: must be one of ${PROTOCOL_VERSIONS.join(", ")}`,
         );
       const token = (c.req.header("authorization") ?? "").replace(/^Bearer +/i, "").trim();
-      const answer = await answerMessage(message, c.var.caller, serviceOf(c, token, dispatch));
+      const answer = await answerMessage(message, c.var.caller, createService(c, token, dispatch));
       return answer === null ? c.body(null, 202) : c.json(answer);
     }),
   );

@@ -1,9 +1,8 @@
 import type { AppContext } from "../http/context.ts";
 import { fetchPublic, PublicFetchError } from "../http/outbound/fetch-public.ts";
 import { loopbackOrigins } from "../http/outbound/loopback-origins.ts";
-import { fixed } from "./answer-value.ts";
-import { ToolError } from "./tool-error.ts";
-import { untrusted } from "./untrusted.ts";
+import { ToolError, trustFixed } from "./answer-value.ts";
+import { wrapUntrusted } from "./untrusted.ts";
 
 /** Answers a request as the service answers it from outside. */
 export type Dispatch = (request: Request, c: AppContext) => Promise<Response> | Response;
@@ -30,7 +29,7 @@ const AGENT_MAX_BYTES = 64 * 1024;
  *
  * @param token - the caller's API key
  */
-export function serviceOf(c: AppContext, token: string, dispatch: Dispatch): Service {
+export function createService(c: AppContext, token: string, dispatch: Dispatch): Service {
   return {
     async ask<Data>(method: "GET" | "POST", path: string, body?: object): Promise<Data> {
       const address = c.req.header("cf-connecting-ip");
@@ -42,16 +41,21 @@ export function serviceOf(c: AppContext, token: string, dispatch: Dispatch): Ser
       const response = await dispatch(request, c);
       const answer = (await response.json()) as { data: Data; error?: { message: string } };
       if (!response.ok)
-        throw new ToolError(fixed("The service refused: see status and untrusted_data.message."), {
-          status: response.status,
-          detail: untrusted({ message: answer.error?.message }).untrusted_data,
-        });
+        throw new ToolError(
+          trustFixed("The service refused the call: see status and untrusted_data.message."),
+          {
+            status: response.status,
+            detail: wrapUntrusted({ message: answer.error?.message }).untrusted_data,
+          },
+        );
       return answer.data;
     },
 
     async askAgent(apiBaseUrl, path, body) {
       if (/[?#]/.test(apiBaseUrl))
-        throw new ToolError(fixed("The agent's address is none to ask."));
+        throw new ToolError(
+          trustFixed("The agent's registered address is not usable. Try another agent."),
+        );
       const url = `${apiBaseUrl.trim().replace(/\/$/, "")}${path}`;
       try {
         const answer = await fetchPublic(url, {
@@ -68,9 +72,12 @@ export function serviceOf(c: AppContext, token: string, dispatch: Dispatch): Ser
       } catch (error) {
         if (error instanceof SyntaxError) return null;
         if (error instanceof PublicFetchError)
-          throw new ToolError(fixed("The agent cannot be asked: see untrusted_data.message."), {
-            detail: untrusted({ message: error.message }).untrusted_data,
-          });
+          throw new ToolError(
+            trustFixed("The agent is not reachable: see untrusted_data.message."),
+            {
+              detail: wrapUntrusted({ message: error.message }).untrusted_data,
+            },
+          );
         throw error;
       }
     },

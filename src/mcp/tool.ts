@@ -24,6 +24,6 @@ export interface ToolContext {
 }
 
 /** Types a tool's function by its schema. */
-export function tool<Input extends z.ZodType>(declared: Tool<Input>): Tool {
+export function defineTool<Input extends z.ZodType>(declared: Tool<Input>): Tool {
   return declared as unknown as Tool;
 }

@@ -3,7 +3,7 @@ import type { AnswerObject, UntrustedData } from "./answer-value.ts";
 /** Longer texts of strangers are cut. */
 const MAX_TEXT_LENGTH = 2_000;
 const MAX_ITEMS = 100;
-const DEEPEST = 12;
+const MAX_DEPTH = 12;
 
 /**
  * What steers a reader without being seen: control characters, marks of direction, characters without
@@ -15,14 +15,14 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_P
  * What a stranger has written, for a model to read: plain JSON of bounded size, under a name that says
  * whose it is.
  */
-export function untrusted(value: unknown): { untrusted_data: UntrustedData } {
+export function wrapUntrusted(value: unknown): { untrusted_data: UntrustedData } {
   return { untrusted_data: bounded(value, 0) as UntrustedData };
 }
 
 function bounded(value: unknown, depth: number): unknown {
   if (typeof value === "string") return plain(value);
   if (typeof value !== "object" || value === null) return value;
-  if (depth === DEEPEST) return "…";
+  if (depth === MAX_DEPTH) return "…";
   if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map((one) => bounded(one, depth + 1));
   return Object.fromEntries(
     Object.entries(value)
@@ -39,7 +39,7 @@ function plain(text: string): string {
 /**
  * JSON in which nothing can be taken for markup or for the end of what it stands in.
  */
-export function quoted(value: AnswerObject): string {
+export function toEscapedJson(value: AnswerObject): string {
   return JSON.stringify(value, null, 1).replace(
     /[<>&]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,

@@ -12,12 +12,12 @@ import { providerFor } from "../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
 import { paymentSource } from "../sources/tables.ts";
 import {
-  conflictOf,
   decideDrives,
   deriveWallets,
   insertWallets,
-  refuseRepeated,
-} from "../wallets/managed/create.ts";
+  rejectDuplicates,
+  toConflictError,
+} from "../wallets/managed/derive-wallets.ts";
 import type { PaymentSourceRecord } from "./answer-schemas.ts";
 import { NEVER_SYNCED, render } from "./record.ts";
 import type { CreateBody } from "./schemas.ts";
@@ -38,7 +38,7 @@ export async function createSource(
   const findContract = contractOf(c.env, body);
   const draft = await draftSource(c, body, now);
   const drafts = await deriveWallets(c.env, draft, "", body, creator, now);
-  refuseRepeated(drafts);
+  rejectDuplicates(drafts);
 
   const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return idempotently(c, database, now, async (remember) => {
@@ -70,7 +70,7 @@ export async function createSource(
     } catch (error) {
       if (violates(error, "payment_source.contract_address"))
         throw new ApiError("already_exists", "smartContractAddress: is a payment source already");
-      throw await conflictOf(error, database, network, drafts);
+      throw await toConflictError(error, database, network, drafts);
     }
     return record;
   });

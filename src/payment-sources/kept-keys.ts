@@ -1,10 +1,14 @@
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { type Database, db, statement } from "../db/client.ts";
 import type { Env } from "../env.ts";
-import { namedByUnfinished } from "../escrow/unfinished.ts";
+import { namedByUnfinished } from "../escrow/tasks/unfinished-records.ts";
 import { log } from "../log.ts";
-import { destroyMnemonics, type KeptWallet, keptWallets } from "../wallets/managed/remove.ts";
-import { vkeysOfOpen } from "../wallets/spending/stored/transactions.ts";
+import {
+  destroyMnemonics,
+  type KeptWallet,
+  keptWallets,
+} from "../wallets/managed/remove-wallets.ts";
+import { listOpenVkeys } from "../wallets/spending/store/transactions.ts";
 
 /**
  * Destroys the mnemonics of removed wallets that nothing can need any more. Each of their transactions
@@ -35,17 +39,17 @@ export async function destroyUnneededKeys(env: Pick<Env, "DB">, deadline: number
 }
 
 async function unneededOf(
-  ledger: Database,
+  database: Database,
   network: Network,
   kept: readonly KeptWallet[],
 ): Promise<KeptWallet[]> {
   const [open, named] = await Promise.all([
-    vkeysOfOpen(
-      ledger,
+    listOpenVkeys(
+      database,
       network,
       kept.map(({ vkey }) => vkey),
     ),
-    namedByUnfinished(ledger, kept),
+    namedByUnfinished(database, kept),
   ]);
   return kept.filter(
     ({ vkey, sourceId }) =>

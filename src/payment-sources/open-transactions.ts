@@ -1,6 +1,6 @@
 import type { Network } from "../chain/network.ts";
 import type { Database } from "../db/client.ts";
-import { countUnfinished, type RecordsOfWallets } from "../escrow/unfinished.ts";
+import { countUnfinished, type RecordsOfWallets } from "../escrow/tasks/unfinished-records.ts";
 import { ApiError } from "../http/errors.ts";
 
 /**
@@ -8,13 +8,13 @@ import { ApiError } from "../http/errors.ts";
  *
  * @throws ApiError 409 with their number
  */
-export async function refuseUnfinished(ledger: Database, of: RecordsOfWallets): Promise<void> {
-  const count = await countUnfinished(ledger, of);
+export async function refuseUnfinished(database: Database, of: RecordsOfWallets): Promise<void> {
+  const count = await countUnfinished(database, of);
   if (count === 0) return;
   const what = count === 1 ? "1 payment or purchase is" : `${count} payments and purchases are`;
   throw new ApiError(
     "wrong_state",
-    `force: ${what} not finished; with true, nothing is done for them any more`,
+    `force: ${what} not finished; with true, the service stops work on them`,
   );
 }
 
@@ -26,19 +26,20 @@ export async function refuseUnfinished(ledger: Database, of: RecordsOfWallets): 
  * @throws ApiError 409 naming the wallets
  */
 export async function refuseOpenTransactions(
-  ledger: Database,
+  database: Database,
   source: { id: string; network: Network },
   wallets: { id: string; vkey: string }[],
 ): Promise<void> {
   if (wallets.length === 0) return;
-  // Indexes: `escrow_initiated`, `registration_open` and `transfer_wallet`. Work in progress always has a due time.
-  const rows = await ledger.all<{ vkey: string }>(
-    `SELECT terms->>'$.wallet.vkey' AS vkey FROM escrow
-     WHERE source_id = ?1 AND state->>'$.nextAction.requestedAction' GLOB '*Initiated'
+  // Indexes: `escrow_initiated`, `transfer_wallet` and the key of `wallet_task`.
+  const rows = await database.all<{ vkey: string }>(
+    `SELECT wallet->>'vkey' AS vkey FROM escrow
+     WHERE source_id = ?1 AND requested_action GLOB '*Initiated'
      UNION
-     SELECT wallet_vkey FROM registration
-     WHERE network = ?2 AND wallet_vkey IN (SELECT value FROM json_each(?3))
-       AND due_at IS NOT NULL AND source_id = ?1 AND state GLOB '*Initiated'
+     SELECT task.wallet_vkey FROM wallet_task AS task
+     JOIN registration ON registration.id = task.subject_id
+     WHERE task.feature = 'registration' AND task.network = ?2 AND task.source_id = ?1
+       AND task.wallet_vkey IN (SELECT value FROM json_each(?3)) AND registration.state GLOB '*Initiated'
      UNION
      SELECT wallet_vkey FROM transfer
      WHERE wallet_id IN (SELECT value FROM json_each(?4)) AND state = 'Sent'`,

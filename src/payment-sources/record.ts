@@ -7,8 +7,8 @@ import { isoTime } from "../http/envelope.ts";
 import { type SyncStatus, syncStatus } from "../sources/cursor.ts";
 import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
 import { paymentSource } from "../sources/tables.ts";
-import { walletsOf } from "../wallets/managed/find.ts";
-import { renderWallet } from "../wallets/managed/record.ts";
+import { walletsOf } from "../wallets/managed/find-wallet.ts";
+import { renderWallet } from "../wallets/managed/render-wallet.ts";
 import { managedWallet, type WalletRow } from "../wallets/managed/tables.ts";
 import type { PaymentSourceRecord, PublicSourceRecord } from "./answer-schemas.ts";
 

@@ -4,9 +4,9 @@ import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { activeSource } from "../sources/active.ts";
 import { stopCursor } from "../sources/cursor.ts";
-import { walletsChanged } from "../wallets/managed/changed.ts";
-import { walletsOf } from "../wallets/managed/find.ts";
-import { removeWallets } from "../wallets/managed/remove.ts";
+import { walletsOf } from "../wallets/managed/find-wallet.ts";
+import { removeWallets } from "../wallets/managed/remove-wallets.ts";
+import { walletsChanged } from "../wallets/managed/wallet-changes.ts";
 import type { PaymentSourceRecord } from "./answer-schemas.ts";
 import { destroyUnneededKeys } from "./kept-keys.ts";
 import { refuseOpenTransactions, refuseUnfinished } from "./open-transactions.ts";
@@ -33,11 +33,11 @@ export async function removeSource(
   const source = await activeSource(database, id);
   if (!source) throw noSuchSource();
   const wallets = await walletsOf(database, [id]);
-  const ledger = db(c.env, source.network, { writes: "idempotent", deadline });
+  const networkDatabase = db(c.env, source.network, { writes: "idempotent", deadline });
   const open = { sourceId: id, network: source.network, vkeys: null };
   if (!force) {
-    await refuseUnfinished(ledger, open);
-    await refuseOpenTransactions(ledger, source, wallets);
+    await refuseUnfinished(networkDatabase, open);
+    await refuseOpenTransactions(networkDatabase, source, wallets);
   }
   const record = await toRecord(c.env, source, wallets, deadline);
 

@@ -3,7 +3,7 @@ import { networksOf } from "../http/authenticate.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { network } from "../http/openapi/ledger.ts";
-import { pageOrTake } from "../http/parameters.ts";
+import { pageOrTake } from "../http/openapi/parameters.ts";
 import { wakeChanged } from "../sources/wake.ts";
 import { paymentSourceRecord, publicSourceRecord } from "./answer-schemas.ts";
 import { createSource } from "./create.ts";

@@ -8,7 +8,7 @@ import {
   WALLET_ADDRESS,
 } from "../http/openapi/fields.ts";
 import { bech32Address, network, paymentSourceType } from "../http/openapi/ledger.ts";
-import { text } from "../http/parameters.ts";
+import { text } from "../http/openapi/parameters.ts";
 import { contractProblems } from "../sources/contracts/rules.ts";
 import { autoWithdrawPayments, autoWithdrawRefunds, drives } from "../sources/schemas.ts";
 import { newWallet } from "../wallets/managed/schemas.ts";
@@ -182,7 +182,7 @@ const id = described(text(), "Id of the payment source.", "01m80ydypnk4jnwav628w
 
 const force = described(
   z.boolean().default(false),
-  "Whether wallets are removed that payments or purchases need which are not finished: each of those shows an error that says so, and nothing is done for it until the wallet is added again.",
+  "Whether wallets are removed that payments or purchases need which are not finished: each of those shows an error, and the service does not act on it until the wallet is added again.",
   false,
 );
 

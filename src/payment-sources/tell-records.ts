@@ -1,16 +1,19 @@
 import type { Network } from "../chain/network.ts";
 import { db } from "../db/client.ts";
 import type { Env } from "../env.ts";
-import { abandonRecords, resumeRecords } from "../escrow/unfinished.ts";
-import { changeTold, untoldChanges, type WalletsChanged } from "../wallets/managed/changed.ts";
+import { abandonRecords, resumeRecords } from "../escrow/tasks/unfinished-records.ts";
+import {
+  listUnappliedChanges,
+  markApplied,
+  type WalletsChanged,
+} from "../wallets/managed/wallet-changes.ts";
 
 /** Before its deadline, for the last batch and what comes after it. */
 const LAST_BATCH_MS = 5_000;
 
 /**
- * Tells the records of a payment source which of its wallets are gone, so that nothing is done for them any
- * more, and which are back. What is not told in time is told by the cron: the change stays written down
- * until all of it is.
+ * Updates the records of a payment source whose wallets were removed or added again. The change
+ * stays stored until the last record is updated, and the cron does the rest.
  *
  * @param deadline - epoch milliseconds
  */
@@ -20,13 +23,14 @@ export async function tellRecords(
   deadline: number,
 ): Promise<void> {
   const core = db(env, undefined, { deadline });
-  for (const change of await untoldChanges(core, sourceId)) await tell(env, change, deadline);
+  for (const change of await listUnappliedChanges(core, sourceId))
+    await tell(env, change, deadline);
 }
 
 /** The same for all sources: for the cron. */
 export async function tellAllRecords(env: Pick<Env, "DB">, deadline: number): Promise<void> {
   const core = db(env, undefined, { deadline });
-  for (const change of await untoldChanges(core)) await tell(env, change, deadline);
+  for (const change of await listUnappliedChanges(core)) await tell(env, change, deadline);
 }
 
 /** The wallets are read after the change was: with a newer one they are told again. */
@@ -47,12 +51,12 @@ async function tell(env: Pick<Env, "DB">, change: WalletsChanged, deadline: numb
   const [gone, there] = [1, 0].map((isRemoved) =>
     wallets.filter((one) => one.isRemoved === isRemoved).map(({ vkey }) => vkey),
   );
-  const ledger = db(env, network, { writes: "idempotent", deadline });
+  const database = db(env, network, { writes: "idempotent", deadline });
   const of = { sourceId, network };
   const now = Date.now();
   const areTold = source.isRemoved
-    ? await abandonRecords(ledger, { ...of, vkeys: null }, now, until)
-    : (await abandonRecords(ledger, { ...of, vkeys: gone ?? [] }, now, until)) &&
-      (await resumeRecords(ledger, { ...of, vkeys: there ?? [] }, now, until));
-  if (areTold) await core.batch([changeTold(change)]);
+    ? await abandonRecords(database, { ...of, vkeys: null }, now, until)
+    : (await abandonRecords(database, { ...of, vkeys: gone ?? [] }, now, until)) &&
+      (await resumeRecords(database, { ...of, vkeys: there ?? [] }, now, until));
+  if (areTold) await core.batch([markApplied(change)]);
 }

@@ -9,17 +9,17 @@ import { checkProviderKey, findContractTransaction } from "../sources/checks.ts"
 import { moveCursor, startBackfill } from "../sources/cursor.ts";
 import { providerFor } from "../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
-import { walletsChanged } from "../wallets/managed/changed.ts";
 import {
-  conflictOf,
   decideDrives,
   deriveWallets,
   insertWallets,
-  refuseRepeated,
-} from "../wallets/managed/create.ts";
-import { walletsOf } from "../wallets/managed/find.ts";
-import { formerWallets, removeWallet } from "../wallets/managed/remove.ts";
+  rejectDuplicates,
+  toConflictError,
+} from "../wallets/managed/derive-wallets.ts";
+import { walletsOf } from "../wallets/managed/find-wallet.ts";
+import { formerWallets, removeWallet } from "../wallets/managed/remove-wallets.ts";
 import { WALLET_ROLES, type WalletRow } from "../wallets/managed/tables.ts";
+import { walletsChanged } from "../wallets/managed/wallet-changes.ts";
 import type { PaymentSourceRecord } from "./answer-schemas.ts";
 import { destroyUnneededKeys } from "./kept-keys.ts";
 import { refuseOpenTransactions, refuseUnfinished } from "./open-transactions.ts";
@@ -46,17 +46,17 @@ export async function updateSource(
 
   const wallets = await walletsOf(database, [source.id]);
   const removed = findRemoved(wallets, body);
-  const ledger = db(c.env, source.network, { writes: "idempotent", deadline });
+  const networkDatabase = db(c.env, source.network, { writes: "idempotent", deadline });
   const leaving = wallets.filter(({ id }) => removed.includes(id));
   const left = { sourceId: source.id, network: source.network, vkeys: vkeysOf(leaving) };
   if (leaving.length > 0 && !body.force) {
-    await refuseUnfinished(ledger, left);
-    await refuseOpenTransactions(ledger, source, leaving);
+    await refuseUnfinished(networkDatabase, left);
+    await refuseOpenTransactions(networkDatabase, source, leaving);
   }
   const former = await formerWallets(database, source.id, removed);
   const draftSource = { ...source, formerWallets: former };
   const drafts = await deriveWallets(c.env, draftSource, "Add", body, caller.id, now);
-  refuseRepeated(drafts);
+  rejectDuplicates(drafts);
   const newKey = body.PaymentSourceConfig?.rpcProviderApiKey;
   const key = newKey ?? (await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey));
   const provider = await providerFor(c.env, source.network, key, "wallet");
@@ -85,7 +85,7 @@ export async function updateSource(
     );
   } catch (error) {
     if (violates(error, "payment_source.updated_at")) throw removedMeanwhile();
-    throw await conflictOf(error, database, source.network, drafts);
+    throw await toConflictError(error, database, source.network, drafts);
   }
 
   await tellRecords(c.env, source.id, deadline);

@@ -1,7 +1,6 @@
 import { createRouter, serve } from "../http/endpoint.ts";
-import { chainRail } from "./chain-rail.ts";
+import { readChainRail, readX402Rail } from "./read-rails.ts";
 import { readiness, readinessQuery } from "./schemas.ts";
-import { x402Rail } from "./x402-rail.ts";
 
 /** `/rail-readiness`: marketplaces sell only what can be paid through a rail that is ready. */
 export function readinessRoutes() {
@@ -23,7 +22,10 @@ export function readinessRoutes() {
       data: readiness,
     },
     async (c, { query: { network } }) => {
-      const Rails = await Promise.all([chainRail(c, network, Date.now()), x402Rail(c, network)]);
+      const Rails = await Promise.all([
+        readChainRail(c, network, Date.now()),
+        readX402Rail(c, network),
+      ]);
       return { network, Rails };
     },
   );

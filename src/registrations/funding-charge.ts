@@ -1,11 +1,11 @@
-import { giveSpendingBack, spend } from "../api-keys/spending.ts";
+import { chargeSpending, refundSpending } from "../api-keys/spending-limits.ts";
 import { type Statement, statement } from "../db/client.ts";
 import type { Caller } from "../http/context.ts";
 import type { RegistrationChange, RegistrationRow } from "./tables.ts";
 import { MIN_FUNDING } from "./token.ts";
 
 /** Native minor units that leave the wallet with a token; 0 when it stays in the wallet. */
-export function fundingLeaving({
+export function computeLeavingFunds({
   wallet,
   recipient,
   sendFunding,
@@ -20,8 +20,8 @@ export function fundingLeaving({
  * charged. For the batch that inserts the registration, after it; beyond the limit the batch aborts.
  */
 export function chargeFunding(caller: Caller, row: RegistrationRow): Statement[] {
-  const amount = fundingLeaving(row);
-  const charges = amount > 0n ? spend(caller, row.network, [{ unit: "", amount }]) : [];
+  const amount = computeLeavingFunds(row);
+  const charges = amount > 0n ? chargeSpending(caller, row.network, [{ unit: "", amount }]) : [];
   if (charges.length === 0) return [];
   return [
     ...charges,
@@ -45,7 +45,7 @@ export function returnFunding(row: RegistrationRow, change: RegistrationChange):
   if (state !== "RegistrationFailed" || row.fundingCharged === null) return [];
   if (tx?.status === "Pending") return [];
   return [
-    ...giveSpendingBack(row.createdById, row.network, [
+    ...refundSpending(row.createdById, row.network, [
       { unit: "", amount: BigInt(row.fundingCharged) },
     ]),
     statement("UPDATE registration SET funding_charged = NULL WHERE id = ?", row.id),

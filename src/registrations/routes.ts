@@ -2,16 +2,16 @@ import * as z from "zod";
 import type { AppContext } from "../http/context.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import type { AgentProfile } from "../registry/profile.ts";
+import type { AgentProfile } from "../registry/entries/profile.ts";
 import type { SourceRow } from "../sources/record.ts";
-import { listShown } from "./list.ts";
-import { shownAgent } from "./record.ts";
+import { listResponses } from "./list-responses.ts";
+import { toAgentResponse } from "./registration-response.ts";
 import {
   removeRegistration,
   requestDeregistration,
   requestDeregistrationOnce,
   requestRegistration,
-} from "./requests.ts";
+} from "./request-registration.ts";
 import {
   agentRegistrationRecord,
   DEREGISTRATION_ERRORS,
@@ -48,7 +48,7 @@ export function registrationRoutes() {
         Assets: described(z.array(agentRegistrationRecord), "The registrations."),
       }),
     },
-    async (c, { query }) => ({ Assets: await listShown(c, KIND, query, shownAgent) }),
+    async (c, { query }) => ({ Assets: await listResponses(c, KIND, query, toAgentResponse) }),
   );
 
   serve(
@@ -120,12 +120,12 @@ async function remove(c: AppContext, body: z.output<typeof removeBody>) {
   const { id, network, agentIdentifier, smartContractAddress } = body;
   if (id !== undefined) return show(await removeRegistration(c, KIND, id, Date.now()));
   if (network === undefined || agentIdentifier === undefined) throw new Error("not validated");
-  const wanted = { network, agentIdentifier, smartContractAddress };
-  return requestDeregistration(c, KIND, wanted, show, Date.now());
+  const requested = { network, agentIdentifier, smartContractAddress };
+  return requestDeregistration(c, KIND, requested, show, Date.now());
 }
 
 /** Nothing is in a block yet, so there are no confirmations. */
-const show = (row: RegistrationRow) => shownAgent(row, null);
+const show = (row: RegistrationRow) => toAgentResponse(row, null);
 
 function profileOf(body: RegisterBody, { type }: SourceRow): AgentProfile {
   const { AgentPricing: pricing } = body;

@@ -22,8 +22,8 @@ import {
   ownWallet,
   paymentSourceType,
 } from "../http/openapi/ledger.ts";
-import { page, text } from "../http/parameters.ts";
-import { metadataFields } from "../registry/schemas.ts";
+import { page, text } from "../http/openapi/parameters.ts";
+import { metadataFields } from "../registry/entries/schemas.ts";
 import { REGISTRATION_STATES, STATUS_FILTERS } from "./states.ts";
 
 const ID = "01m80ydzjz46b1xn813egtkkv2";

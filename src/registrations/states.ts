@@ -1,3 +1,6 @@
+/** The name of the feature in stored transactions. */
+export const REGISTRATION_FEATURE = "registration";
+
 /** States of a registration, as the interface names them; see docs/registration.md. */
 export const REGISTRATION_STATES = [
   "RegistrationRequested",
@@ -70,5 +73,3 @@ export function isInitiated(state: RegistrationState): boolean {
 
 /** Names a wallet's task: minting and burning a registration's token are two. */
 export const taskIdOf = (rowId: string, purpose: Purpose): string => `${rowId}:${purpose}`;
-
-export const rowIdOf = (taskId: string): string => taskId.slice(0, taskId.indexOf(":"));

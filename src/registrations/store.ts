@@ -1,83 +1,62 @@
-import { and, asc, desc, eq, inArray, isNotNull, like, lt, or, sql } from "drizzle-orm";
+import { and, desc, eq, getTableColumns, inArray, lt, or, sql } from "drizzle-orm";
 import type { Network, PaymentSourceType } from "../chain/network.ts";
-import { type Database, type Statement, statement, violates } from "../db/client.ts";
-import { newId } from "../db/id.ts";
+import { type Database, type Statement, statement } from "../db/client.ts";
 import { nextRevision } from "../db/revision.ts";
-import { walletsDueIn } from "../wallets/due.ts";
-import { reopenTransactions } from "../wallets/spending/stored/transactions.ts";
-import { StaleWallet } from "../wallets/spending/stored/wallet.ts";
+import { isTaskOf, putTasks, waitForTurn } from "../wallets/queue/store.ts";
+import { type WalletTask, walletTask } from "../wallets/queue/tables.ts";
+import { reopenTransactions } from "../wallets/spending/store/transactions.ts";
 import { returnFunding } from "./funding-charge.ts";
-import type { RegistrationKind, RegistrationState } from "./states.ts";
+import {
+  type Purpose,
+  REGISTRATION_FEATURE,
+  type RegistrationKind,
+  type RegistrationState,
+  taskIdOf,
+} from "./states.ts";
 import { type RegistrationChange, type RegistrationRow, registration } from "./tables.ts";
 
-/** The registration was changed since it was read: read it again, then decide. */
-export class StaleRegistration extends StaleWallet {
-  override name = "StaleRegistration";
+/** Builds the statements that insert a registration and open its task. */
+export function insertRegistration(db: Database, { task, ...row }: RegistrationRow): Statement[] {
+  return [db.orm.insert(registration).values(row).toSQL(), ...putTasks(task ? [task] : [])];
 }
 
-/** The statement that inserts a registration. */
-export function insertRegistration(db: Database, row: typeof registration.$inferInsert): Statement {
-  return db.orm.insert(registration).values(row).toSQL();
+/** The task of a requested registration or deregistration. @param now - epoch milliseconds */
+export function requestTask(
+  { id, network, sourceId, walletVkey }: Omit<RegistrationRow, "task">,
+  purpose: Purpose,
+  now: number,
+): WalletTask {
+  return {
+    feature: REGISTRATION_FEATURE,
+    ...{ subjectId: id, id: taskIdOf(id, purpose), network, sourceId, walletVkey },
+    ...{ requestedAt: now, ...waitForTurn(now), updatedAt: now },
+  };
 }
 
 /**
- * The statements that update a registration as it was read; they abort their batch when the row has
- * changed. A change that ends a registration without a token gives back what it charged.
- *
- * @param op - identifies the write, so that one whose answer was lost can be told from a stale one
+ * Builds the statements that change a registration. They abort their batch if the row has changed. A change
+ * that ends a registration without a token refunds its charge.
  */
 export function updateRegistration(
   db: Database,
   row: RegistrationRow,
   change: RegistrationChange,
   now: number,
-  op: string = newId(now),
 ): Statement[] {
   const update = db.orm
     .update(registration)
-    .set({
-      ...change,
-      updatedAt: now,
-      rev: nextRevision(registration.rev, row.rev),
-      lastOp: op,
-    })
+    .set({ ...change, updatedAt: now, revision: nextRevision(registration.revision, row.revision) })
     .where(eq(registration.id, row.id))
     .toSQL();
   return [update, ...returnFunding(row, change)];
 }
 
 /**
- * Updates a registration as it was read.
+ * Builds the statements that reopen registrations whose transactions were rolled back above a height. The
+ * wallets look for the transactions again and resend them. After the end of their validity, they build
+ * others.
  *
- * @param db - with `writes: "idempotent"`
- * @returns the updated row
- * @throws StaleRegistration
- */
-export async function moveRegistration(
-  db: Database,
-  row: RegistrationRow,
-  change: RegistrationChange,
-  now: number,
-): Promise<RegistrationRow> {
-  const op = newId(now);
-  try {
-    await db.batch(updateRegistration(db, row, change, now, op));
-  } catch (error) {
-    if (!violates(error, "registration.rev")) throw error;
-    const current = await readRegistration(db, row.id);
-    // A violated `rev` alone may come from any write. `op` was made for this write, so it is stored
-    // only if this write was applied; a later write by others makes our next one fail.
-    if (current?.lastOp !== op) throw new StaleRegistration("the registration was moved meanwhile");
-  }
-  return { ...row, ...change, updatedAt: now, rev: row.rev + 1, lastOp: op };
-}
-
-/**
- * Makes the wallets look again for transactions above a height that were rolled back, for the batch
- * of the rollback. One that is mined again is confirmed again; else its bytes are resent while they
- * are valid, and then another is built.
- *
- * @param agentIdentifiers - of the tokens that were minted or burned up there
+ * @param agentIdentifiers - tokens that were minted or burned above the height
  * @param now - epoch milliseconds
  */
 export function reopenRegistrations(
@@ -97,22 +76,38 @@ export function reopenRegistrations(
   return [
     ...reopenTransactions({ ...undone, sql: `SELECT tx->>'hash' ${undone.sql}` }, now),
     statement(
-      `UPDATE registration SET state = replace(state, 'Confirmed', 'Initiated'), due_at = ?,
-         tx = json_set(tx, '$.status', 'Pending', '$.blockHeight', NULL, '$.blockTime', NULL),
-         updated_at = ?, rev = rev + 1
-       WHERE id IN (SELECT id ${undone.sql})`,
+      `INSERT INTO wallet_task (feature, subject_id, id, network, wallet_vkey, source_id, requested_at,
+         due_at, attempts, reason_code, reason, updated_at)
+       SELECT '${REGISTRATION_FEATURE}', id, id || ':' || replace(state, 'Confirmed', ''), network,
+         wallet_vkey, source_id, ?, NULL, 0, NULL, NULL, updated_at ${undone.sql}
+       ON CONFLICT (feature, subject_id) DO NOTHING`,
       now,
+      ...undone.params,
+    ),
+    statement(
+      `UPDATE registration SET state = replace(state, 'Confirmed', 'Initiated'),
+         tx = json_set(tx, '$.status', 'Pending', '$.blockHeight', NULL, '$.blockTime', NULL),
+         updated_at = ?, revision = revision + 1
+       WHERE id IN (SELECT id ${undone.sql})`,
       now,
       ...undone.params,
     ),
   ];
 }
 
+/** Registrations with their tasks. */
+function selectRegistrations(db: Database) {
+  return db.orm
+    .select({ ...getTableColumns(registration), task: walletTask })
+    .from(registration)
+    .leftJoin(walletTask, isTaskOf(registration.id, REGISTRATION_FEATURE));
+}
+
 export async function readRegistration(
   db: Database,
   id: string,
 ): Promise<RegistrationRow | undefined> {
-  const [row] = await db.orm.select().from(registration).where(eq(registration.id, id));
+  const [row] = await readRegistrations(db, [id]);
   return row;
 }
 
@@ -123,9 +118,7 @@ export async function findRegistration(
   network: Network,
   agentIdentifier: string,
 ): Promise<RegistrationRow | undefined> {
-  const [row] = await db.orm
-    .select()
-    .from(registration)
+  const [row] = await selectRegistrations(db)
     .where(
       and(
         eq(registration.agentIdentifier, agentIdentifier),
@@ -143,87 +136,10 @@ export async function readRegistrations(
   ids: readonly string[],
 ): Promise<RegistrationRow[]> {
   if (ids.length === 0) return [];
-  return db.orm
-    .select()
-    .from(registration)
-    .where(sql`${registration.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
-}
-
-/** Of a wallet, and not at its end. */
-function hasWork(network: Network, vkey: string) {
-  return and(
-    eq(registration.network, network),
-    eq(registration.walletVkey, vkey),
-    isNotNull(registration.dueAt),
+  return selectRegistrations(db).where(
+    sql`${registration.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
   );
 }
-
-/** What a wallet has to do for a source, what has waited longest first; it may not be due yet. */
-export function dueRegistrations(
-  db: Database,
-  { network, vkey, sourceId }: { network: Network; vkey: string; sourceId: string },
-  limit: number,
-): Promise<RegistrationRow[]> {
-  return db.orm
-    .select()
-    .from(registration)
-    .where(
-      and(
-        hasWork(network, vkey),
-        eq(registration.sourceId, sourceId),
-        like(registration.state, "%Requested"),
-      ),
-    )
-    .orderBy(asc(registration.dueAt), asc(registration.id))
-    .limit(limit);
-}
-
-/**
- * The registration whose source a wallet works for next: the one that has waited longest for a
- * transaction, or else any whose transaction is under way.
- */
-export async function nextOfWallet(
-  db: Database,
-  network: Network,
-  vkey: string,
-): Promise<RegistrationRow | undefined> {
-  const [row] = await db.orm
-    .select()
-    .from(registration)
-    .where(hasWork(network, vkey))
-    .orderBy(
-      desc(like(registration.state, "%Requested")),
-      asc(registration.dueAt),
-      asc(registration.id),
-    )
-    .limit(1);
-  return row;
-}
-
-/**
- * Registrations with a transaction that their wallet does not know: an earlier version of the
- * service stored it, or the network has what a restored database has lost.
- */
-export function unknownToWallet(
-  db: Database,
-  network: Network,
-  vkey: string,
-): Promise<RegistrationRow[]> {
-  return db.orm
-    .select()
-    .from(registration)
-    .where(
-      and(
-        hasWork(network, vkey),
-        isNotNull(registration.tx),
-        sql`NOT EXISTS (SELECT 1 FROM wallet_transaction WHERE hash = ${registration.tx}->>'hash')`,
-      ),
-    )
-    .orderBy(asc(registration.id));
-}
-
-/** Wallets with work due. */
-export const dueWallets = walletsDueIn("registration");
 
 export interface ListFilters {
   network: Network;
@@ -255,9 +171,7 @@ export function listRegistrations(
     search,
   }: ListFilters,
 ): Promise<RegistrationRow[]> {
-  return db.orm
-    .select()
-    .from(registration)
+  return selectRegistrations(db)
     .where(
       and(
         eq(registration.kind, kind),

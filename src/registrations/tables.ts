@@ -1,6 +1,6 @@
-import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { NETWORKS, PAYMENT_SOURCE_TYPES } from "../chain/network.ts";
+import type { WalletTask } from "../wallets/queue/tables.ts";
 import { REGISTRATION_KINDS, REGISTRATION_STATES } from "./states.ts";
 import type { RegistrationProfile, RegistrationTransaction, WalletName } from "./token.ts";
 
@@ -8,8 +8,7 @@ import type { RegistrationProfile, RegistrationTransaction, WalletName } from ".
  * Agents and inbox agents registered through the API, and the progress of their registration or
  * deregistration on the chain. Ledger.
  *
- * While work is due, only the signing wallet's object writes the row; `rev` and `lastOp` guard
- * every write as `version` does in `source_cursor`.
+ * While its task is open, only the signing wallet's object writes the row. `revision` guards every write.
  */
 export const registration = sqliteTable(
   "registration",
@@ -26,7 +25,7 @@ export const registration = sqliteTable(
     /** Copied from `profile` for searches. */
     name: text("name").notNull(),
     state: text("state", { enum: REGISTRATION_STATES }).notNull(),
-    /** Why it failed, or what it waits for; null otherwise. */
+    /** Why it failed; null otherwise. What it waits for is on its task. */
     error: text("error"),
     /** Policy id and asset name, hex; null until the minting transaction is signed. */
     agentIdentifier: text("agent_identifier"),
@@ -47,30 +46,20 @@ export const registration = sqliteTable(
     seed: text("seed"),
     /** The last transaction of the current or last operation. */
     tx: text("tx", { mode: "json" }).$type<RegistrationTransaction>(),
-    /** Its signed bytes, hex, where a version before `wallet_transaction` stored it; else null. */
-    txCbor: text("tx_cbor"),
-    /** Failed tries of the current operation. */
-    failures: integer("failures").notNull(),
-    /** Epoch milliseconds from which the wallet's object continues; null: nothing to do. */
-    dueAt: integer("due_at"),
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
     /** When the chain last decided a transaction; null before the first. */
     lastCheckedAt: integer("last_checked_at"),
-    rev: integer("rev").notNull(),
-    lastOp: text("last_op"),
+    revision: integer("revision").notNull(),
   },
   (table) => [
     index("registration_newest").on(table.kind, table.network, table.id),
     index("registration_identifier").on(table.agentIdentifier, table.network, table.kind, table.id),
-    index("registration_open")
-      .on(table.network, table.walletVkey, table.dueAt)
-      .where(sql`due_at IS NOT NULL`),
   ],
 );
 
-export type RegistrationRow = typeof registration.$inferSelect;
+export type RegistrationRow = typeof registration.$inferSelect & { task: WalletTask | null };
 
 /** Columns that change during a registration's life. */
 export type RegistrationChange = Partial<
@@ -83,8 +72,6 @@ export type RegistrationChange = Partial<
     | "walletVkey"
     | "seed"
     | "tx"
-    | "failures"
-    | "dueAt"
     | "lastCheckedAt"
   >
 >;

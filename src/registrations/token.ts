@@ -1,4 +1,4 @@
-import type { AgentProfile } from "../registry/profile.ts";
+import type { AgentProfile } from "../registry/entries/profile.ts";
 
 /** Minimum native minor units sent with a token. */
 export const MIN_FUNDING = 5_000_000n;

@@ -1,7 +1,7 @@
 import pMap, { pMapSkip } from "p-map";
 import type * as z from "zod";
-import { chargeCall } from "../api-keys/charged-work.ts";
 import { requireCredits } from "../api-keys/credits.ts";
+import { chargeCall } from "../api-keys/run-charged.ts";
 import type { Network } from "../chain/network.ts";
 import type { Provider } from "../chain/provider/provider.ts";
 import { MAX_CONCURRENT_FETCHES } from "../connections.ts";
@@ -12,11 +12,11 @@ import { ApiError } from "../http/errors.ts";
 import { providerFor } from "../sources/provider.ts";
 import { readProvider } from "../sources/read-provider.ts";
 import { providerKeyPlace } from "../sources/record.ts";
+import { type AgentProfile, readProfile } from "./entries/profile.ts";
+import { freshProfile } from "./entries/read-entries.ts";
+import type { agentMetadata } from "./entries/schemas.ts";
+import { shownProfile } from "./entries/shown-profile.ts";
 import { isInboxMetadata } from "./metadata/inbox.ts";
-import { type AgentProfile, readProfile } from "./profile.ts";
-import { freshProfile } from "./read-entries.ts";
-import type { agentMetadata } from "./schemas.ts";
-import { shownProfile } from "./shown-profile.ts";
 
 interface Asset {
   policyId: string;

@@ -1,5 +1,4 @@
-import type { MeteredOperation } from "../api-keys/costs.ts";
-import { charge, throwIfOutOfCredits } from "../api-keys/credits.ts";
+import { charge, type MeteredOperation, throwIfOutOfCredits } from "../api-keys/credits.ts";
 import type { Network } from "../chain/network.ts";
 import { type Database, db, type Statement } from "../db/client.ts";
 import type { AppContext } from "../http/context.ts";

@@ -1,6 +1,6 @@
 import type { Network } from "../chain/network.ts";
 import { type Statement, statement } from "../db/client.ts";
-import { pageSql } from "./read-entries.ts";
+import { pageSql } from "./entries/read-entries.ts";
 
 export interface RegistryDiffQuery {
   network: Network;

@@ -1,23 +1,23 @@
-import { chargeCall } from "../api-keys/charged-work.ts";
 import { requireCredits } from "../api-keys/credits.ts";
+import { chargeCall } from "../api-keys/run-charged.ts";
 import { NETWORKS, type Network } from "../chain/network.ts";
 import { db, type Statement, statement } from "../db/client.ts";
 import { open } from "../db/sealed.ts";
 import type { AppContext } from "../http/context.ts";
 import { ApiError } from "../http/errors.ts";
 import { providerFor } from "../sources/provider.ts";
-import { pageSql, pageText } from "./read-entries.ts";
-import type { ShownRow } from "./render.ts";
+import { pageSql, pageText } from "./entries/read-entries.ts";
+import type { ShownRow } from "./entries/render.ts";
 import { activeRegistrySource, providerKeyPlace } from "./sources/record.ts";
 import { type SellerWallet, sellerWallet } from "./token-holder.ts";
 
 /**
- * The payment information of an agent: its entry, and who holds its token and is paid. Charged
- * only when all of it was found.
+ * The payment information of an agent: its entry, the holder of its token and the payee. It is
+ * charged only when all of it was found.
  *
  * @returns JSON text of the record
- * @throws ApiError 404 when there is no such agent, its source was removed, or nobody holds its
- *   token; 402; ProviderError
+ * @throws ApiError 404 for an unknown agent, a removed source or a token without holder; 402;
+ *   ProviderError
  */
 export async function paymentInformation(c: AppContext, agentIdentifier: string): Promise<string> {
   const row = await findEntry(c, agentIdentifier);

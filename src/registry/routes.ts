@@ -3,16 +3,15 @@ import { createRouter, serve } from "../http/endpoint.ts";
 import { envelope } from "../http/envelope.ts";
 import { AGENT_IDENTIFIER, described } from "../http/openapi/fields.ts";
 import { network } from "../http/openapi/ledger.ts";
-import { diffPaging, page, text } from "../http/parameters.ts";
+import { diffPaging, page, text } from "../http/openapi/parameters.ts";
 import { readSession, textAnswer } from "../http/session.ts";
 import { agentAsset, walletAssets } from "./assets.ts";
-import { listCapabilities } from "./capability.ts";
 import { meteredQuery } from "./charged-query.ts";
 import { registryDiff } from "./diff.ts";
-import { registryList } from "./list.ts";
-import { paymentInformation } from "./payment-information.ts";
-import { pageText } from "./read-entries.ts";
-import type { ShownRow } from "./render.ts";
+import { listCapabilities } from "./entries/capability.ts";
+import { registryList } from "./entries/list.ts";
+import { pageText } from "./entries/read-entries.ts";
+import type { ShownRow } from "./entries/render.ts";
 import {
   agentQuery,
   diffBody,
@@ -23,7 +22,8 @@ import {
   searchBody,
   walletAsset,
   walletQuery,
-} from "./schemas.ts";
+} from "./entries/schemas.ts";
+import { paymentInformation } from "./payment-information.ts";
 import { searchDatabase } from "./search/index.ts";
 import { searchPage } from "./search/search.ts";
 

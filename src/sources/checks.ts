@@ -44,8 +44,7 @@ export function parsedAddressOn(network: Network, field: string, text: string): 
  * Asks the provider for its tip, which it returns to valid keys only.
  *
  * @param field - where the request has the key
- * @throws ApiError 400 when it refuses the key, 502 with its answer; ProviderError when it does not
- *   answer, or backs us off
+ * @throws ApiError 400 for a refused key, 502 with the provider's answer; ProviderError
  */
 export async function checkProviderKey(
   provider: Provider,

@@ -1,7 +1,7 @@
 import type { Network } from "../chain/network.ts";
 import type { Block, TransactionPosition } from "../chain/provider/provider.ts";
 import { type Database, type Statement, statement } from "../db/client.ts";
-import type { Env } from "../env.ts";
+import { type Env, objectNamed } from "../env.ts";
 import type { Position } from "../indexer/position.ts";
 
 /** The past of wallets, read beside what is new until it has come as far. */
@@ -116,11 +116,11 @@ export function stopCursor(sourceId: string): Statement {
  * @param since - epoch milliseconds
  */
 export async function haveFollowed(
-  ledger: Database,
+  database: Database,
   sourceIds: string[],
   since: number,
 ): Promise<boolean> {
-  const rows = await ledger.all(
+  const rows = await database.all(
     `SELECT 1 FROM source_cursor WHERE source_id IN (SELECT value FROM json_each(?))
        AND last_checked_at >= ? AND tip_hash IS NOT NULL AND backfill IS NULL`,
     JSON.stringify(sourceIds),
@@ -131,11 +131,11 @@ export async function haveFollowed(
 
 /** Sync status per source id; a source without a cursor is left out. */
 export async function syncStatus(
-  ledger: Database,
+  database: Database,
   sourceIds: string[],
   now: number,
 ): Promise<Map<string, SyncStatus>> {
-  const rows = await ledger.all<{
+  const rows = await database.all<{
     id: string;
     lastCheckedAt: number | null;
     tx: string | null;
@@ -167,6 +167,11 @@ export async function syncStatus(
   );
 }
 
+/** The calls of a payment source's object. */
+export interface SourceObject {
+  tick(sourceId: string, requestId: string, tip?: Block | null): Promise<void>;
+}
+
 /**
  * Asks the source's object for a pass; returns before it runs. The cron asks again every minute.
  *
@@ -178,8 +183,8 @@ export async function wakeCursor(
   requestId: string,
   tip: Block | null = null,
 ): Promise<void> {
-  const { SOURCE_CURSOR } = env;
-  await SOURCE_CURSOR.get(SOURCE_CURSOR.idFromName(sourceId)).tick(sourceId, requestId, tip);
+  const object = objectNamed<SourceObject>(env.SOURCE_CURSOR, sourceId);
+  await object.tick(sourceId, requestId, tip);
 }
 
 function positionOf(at: TransactionPosition): Position {

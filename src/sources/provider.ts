@@ -1,9 +1,10 @@
 import type { ChainClock } from "../chain/chain-time.ts";
 import type { Network } from "../chain/network.ts";
 import { createBlockfrost } from "../chain/provider/blockfrost.ts";
-import type { CallClass } from "../chain/provider/budget.ts";
+import type { CallClass, CallsByClass, Lease } from "../chain/provider/budget.ts";
+import type { BudgetReport } from "../chain/provider/budget-report.ts";
 import { type CallBudget, NoCallsLeft, type Provider } from "../chain/provider/provider.ts";
-import type { Env } from "../env.ts";
+import { type Env, objectNamed } from "../env.ts";
 import { submitInTurn, submitPlaces } from "./submit.ts";
 
 /** On whose behalf calls are made; for a caller's read, with the id of its API key. */
@@ -49,10 +50,21 @@ function baseUrlOf(env: BudgetEnv, network: Network): string {
 }
 
 /** The object that leases the calls of a provider key: one, whichever sources use the key. */
-export async function budgetOf(env: BudgetEnv, network: Network, apiKey: string) {
-  const { PROVIDER_BUDGET } = env;
+export async function budgetOf(
+  env: BudgetEnv,
+  network: Network,
+  apiKey: string,
+): Promise<BudgetObject & { readonly id: { toString(): string } }> {
   const name = await budgetName(baseUrlOf(env, network), apiKey);
-  return PROVIDER_BUDGET.get(PROVIDER_BUDGET.idFromName(name));
+  return objectNamed<BudgetObject>(env.PROVIDER_BUDGET, name);
+}
+
+/** The calls of a budget's object. */
+export interface BudgetObject {
+  lease(calls: number, by?: CallClass, key?: string): Promise<Lease>;
+  refuse(until: number): Promise<void>;
+  usage(): Promise<CallsByClass>;
+  report(): Promise<BudgetReport>;
 }
 
 /**
@@ -69,8 +81,8 @@ export async function walletProvider(
   use: "deadline" | "wallet",
 ): Promise<Provider> {
   const building = await providerFor(env, network, apiKey, use);
-  const underWay = use === "deadline" ? building : await providerFor(env, network, apiKey, "sync");
-  const { latestBlock, block, transaction, submit } = underWay;
+  const pending = use === "deadline" ? building : await providerFor(env, network, apiKey, "sync");
+  const { latestBlock, block, transaction, submit } = pending;
   return {
     ...building,
     ...{ latestBlock, block, transaction },
@@ -93,10 +105,8 @@ const FIRST_LEASE = 2;
 const FIRST_READ_LEASE = 5;
 const MAX_LEASE = 50;
 
-type BudgetStub = ReturnType<Env["PROVIDER_BUDGET"]["get"]>;
-
 /** Leases in growing portions: a quiet pass takes few calls, a long one asks rarely. */
-function leasedBudget(rpc: BudgetStub, use: ProviderUse): CallBudget {
+function leasedBudget(rpc: BudgetObject, use: ProviderUse): CallBudget {
   const key = typeof use === "string" ? undefined : use.caller;
   let by: CallClass = typeof use === "string" ? use : "read";
   let left = 0;

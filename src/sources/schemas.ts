@@ -6,7 +6,7 @@ import { DRIVES } from "./drives.ts";
 export const drives = described(
   named(
     "Drives",
-    "What the service does by itself. `all`: everything; `finish`: it brings what is open to its end and begins nothing new; `nothing`: it only watches.",
+    "What the service does automatically. `all`: everything; `finish`: it ends open work and begins nothing new; `nothing`: it only watches.",
     z.enum(DRIVES),
   ),
   "What the service does; of a payment source and its wallet the stricter holds.",

@@ -1,7 +1,7 @@
 import type { Network } from "../chain/network.ts";
-import { messageOf } from "../chain/provider/answer.ts";
 import { ProviderError, type TransactionProvider } from "../chain/provider/provider.ts";
-import { isOfTheBytes } from "../chain/provider/refusal.ts";
+import { isPermanentRejection } from "../chain/provider/rejection.ts";
+import { errorMessageOf } from "../chain/provider/request.ts";
 import type { Env } from "../env.ts";
 import { fetchPublic, PublicFetchError } from "../http/outbound/fetch-public.ts";
 import { loopbackOrigins } from "../http/outbound/loopback-origins.ts";
@@ -35,7 +35,7 @@ export async function submitInTurn(
   for (const submit of places) {
     try {
       const answer = await submit(cbor);
-      if (answer === null || isOfTheBytes(answer.refused)) return answer;
+      if (answer === null || isPermanentRejection(answer.refused)) return answer;
       refusal ??= answer;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
@@ -74,7 +74,7 @@ function submitTo(env: Places, url: string): Submit {
         resolverUrl: env.DNS_OVER_HTTPS_URL,
       });
       const text = new TextDecoder().decode(body);
-      if (status === 400) return { refused: messageOf(text) };
+      if (status === 400) return { refused: errorMessageOf(text) };
       if ((status === 200 || status === 202) && /^"?[0-9a-f]{64}"?$/.test(text.trim())) return null;
       throw new ProviderError(`submit: ${place} answered ${status}`, { status });
     } catch (error) {

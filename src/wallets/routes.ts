@@ -2,7 +2,9 @@ import * as z from "zod";
 import { db } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import { type AddedWallet, createWallet } from "./create.ts";
+import { type AddedWallet, createWallet } from "./create-wallet.ts";
+import { walletDetailsResponse, walletQuery, walletResponse } from "./details/response-schemas.ts";
+import { listTransactions } from "./list-transactions.ts";
 import { changeRule, createRule, deleteRule, listRules } from "./low-balance/rules.ts";
 import {
   lowBalance,
@@ -12,7 +14,7 @@ import {
   ruleListQuery,
   ruleRecord,
 } from "./low-balance/schemas.ts";
-import { changeWallet, getWallet, listWallets } from "./manage.ts";
+import { changeWallet, getWallet, listWallets } from "./manage-wallets.ts";
 import {
   changeBody,
   createdWallet,
@@ -21,21 +23,19 @@ import {
   transactionQuery,
   transactionRecord,
   walletRecord,
-} from "./schemas.ts";
-import { shownWallet, walletInFull, walletQuery } from "./shown/schemas.ts";
-import { listTransactions } from "./transactions.ts";
-import type { WalletFeatures } from "./waiting.ts";
+} from "./managed/schemas.ts";
+import type { FeatureQueue } from "./spending/feature-queue.ts";
 
 const UNKNOWN_WALLET = "There is no such wallet.";
 const UNKNOWN_RULE = "There is no such rule.";
 
 /**
- * `/wallet`: the wallets of the payment sources, and the rules that watch their balances.
+ * `/wallet`: the wallets of the payment sources, and their low-balance rules.
  *
- * @param features - what they know of a wallet
- * @param wentOn - has what was given up with a wallet go on, once the wallet is added again
+ * @param features - the features that have tasks for wallets
+ * @param wentOn - resumes the records of a wallet that is added again
  */
-export function walletRoutes(features: WalletFeatures, wentOn: AddedWallet) {
+export function walletRoutes(features: readonly FeatureQueue[], wentOn: AddedWallet) {
   const router = createRouter();
   router.events.push({
     kind: "WALLET_LOW_BALANCE",
@@ -57,7 +57,7 @@ export function walletRoutes(features: WalletFeatures, wentOn: AddedWallet) {
       summary:
         "Lists the payment sources' wallets that the key may use, with what they hold, do and wait for, newest first",
       query: listQuery,
-      data: z.object({ Wallets: described(z.array(shownWallet), "The wallets.") }),
+      data: z.object({ Wallets: described(z.array(walletResponse), "The wallets.") }),
     },
     async (c, { query }) => ({
       Wallets: await listWallets(c, query, features),
@@ -75,7 +75,7 @@ export function walletRoutes(features: WalletFeatures, wentOn: AddedWallet) {
       tag: "Wallets",
       summary: "Shows a wallet: what it holds, does and waits for, and what it lacks",
       query: walletQuery,
-      data: walletInFull,
+      data: walletDetailsResponse,
       errors: { 404: UNKNOWN_WALLET },
     },
     (c, { query }) => getWallet(c, query, features, Date.now()),
@@ -198,7 +198,7 @@ export function walletRoutes(features: WalletFeatures, wentOn: AddedWallet) {
       scope: "admin",
       tag: "Wallets",
       summary: "Changes a rule",
-      description: "Omitted fields are kept. The next check evaluates the balance anew.",
+      description: "Omitted fields stay as they are. The next check evaluates the balance again.",
       body: ruleChangeBody,
       data: ruleRecord,
       errors: { 404: UNKNOWN_RULE },

@@ -2,12 +2,11 @@ import * as z from "zod";
 import { db } from "../db/client.ts";
 import { createRouter, serve } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
-import { createEndpoint } from "./create.ts";
-import { listDeliveries } from "./delivery/deliveries.ts";
-import { replayDeliveries, testEndpoint } from "./delivery/resend.ts";
-import { isVisible, listEndpoints } from "./endpoints.ts";
-import { TEST_KIND } from "./kinds.ts";
-import { deleteEndpoint, rotateSecret, updateEndpoint } from "./manage.ts";
+import { listDeliveries } from "./delivery/list-deliveries.ts";
+import { replayDeliveries, testEndpoint } from "./delivery/replay-deliveries.ts";
+import { deleteEndpoint, rotateSecret, updateEndpoint } from "./endpoints/change-endpoint.ts";
+import { createEndpoint } from "./endpoints/create-endpoint.ts";
+import { isVisible, listEndpoints } from "./endpoints/find-endpoint.ts";
 import {
   createBody,
   createdWebhook,
@@ -25,7 +24,8 @@ import {
   updateBody,
   webhookIdBody,
   webhookRecord,
-} from "./schemas.ts";
+} from "./model/schemas.ts";
+import { TEST_KIND } from "./model/tables.ts";
 
 const COMMON = { access: "+PAY", scope: "owner", tag: "Webhooks" } as const;
 const NOT_FOUND = { 404: "There is no such webhook." };
@@ -35,7 +35,7 @@ export function webhookRoutes() {
   const router = createRouter();
   router.events.push({
     kind: TEST_KIND,
-    summary: "A test that was asked for with POST /webhooks/test",
+    summary: "A test event, requested with `POST /webhooks/test`",
     data: testEvent,
   });
 
@@ -48,7 +48,7 @@ export function webhookRoutes() {
       isConditional: true,
       path: "/webhooks",
       summary: "Lists webhook endpoints, newest first",
-      description: "Those created by the API key; an Admin sees all.",
+      description: "A key that is no Admin sees the webhooks that it created.",
       query: listQuery,
       data: z.object({ Webhooks: described(z.array(listedWebhook), "The webhooks.") }),
       status: "Success",
@@ -67,13 +67,13 @@ export function webhookRoutes() {
       operationId: "createWebhook",
       path: "/webhooks",
       summary: "Creates a webhook endpoint",
-      description: "Only this answer contains the secret that verifies deliveries.",
+      description: "Only this response contains the secret that verifies deliveries.",
       body: createBody,
       idempotent: true,
       data: createdWebhook,
       errors: {
         404: "There is no such payment source.",
-        409: "The API key already has the same webhook, or its maximum number; or the Idempotency-Key belongs to a deleted webhook.",
+        409: "The API key already has the same webhook or the maximum number of webhooks, or the Idempotency-Key belongs to a deleted webhook.",
       },
     },
     (c, { body }) => createEndpoint(c, body, Date.now()),
@@ -87,13 +87,14 @@ export function webhookRoutes() {
       operationId: "updateWebhook",
       path: "/webhooks",
       summary: "Updates a webhook endpoint",
-      description: "Omitted fields are kept. `isActive: true` re-enables a disabled endpoint.",
+      description:
+        "The update keeps omitted fields. `isActive: true` re-enables a disabled endpoint.",
       body: updateBody,
       data: webhookRecord,
       status: "Success",
       errors: {
         ...NOT_FOUND,
-        409: "The API key already has the same webhook, or this one is being changed concurrently.",
+        409: "The API key already has the same webhook, or another request changes this webhook.",
       },
     },
     (c, { body }) => updateEndpoint(c, body, Date.now()),
@@ -136,14 +137,14 @@ export function webhookRoutes() {
       method: "post",
       operationId: "rotateWebhookSecret",
       path: "/webhooks/rotate-secret",
-      summary: "Gives a webhook endpoint a new signing secret",
+      summary: "Rotates the signing secret of a webhook endpoint",
       description: "Deliveries carry two signatures while the previous secret is still valid.",
       body: rotateBody,
       idempotent: true,
       data: rotatedSecret,
       errors: {
         ...NOT_FOUND,
-        409: "The last rotation still overlaps, or this webhook is being changed concurrently.",
+        409: "The last rotation still overlaps, or another request changes this webhook.",
       },
     },
     (c, { body }) => rotateSecret(c, body, Date.now()),
@@ -159,7 +160,7 @@ export function webhookRoutes() {
       path: "/webhooks/deliveries",
       summary: "Lists the deliveries of a webhook endpoint or about a record, newest event first",
       description:
-        "Deliveries are kept for 30 days. An unknown webhook or record has none. About a record there are those of all webhooks that the API key made, for an Admin those of all.",
+        "The service keeps deliveries for 30 days. An unknown webhook or record has no deliveries. With `recordId`, the list has the deliveries of all webhooks that the API key created; an Admin sees the deliveries of all webhooks.",
       query: deliveriesQuery,
       data: z.object({ Deliveries: described(z.array(deliveryRecord), "The deliveries.") }),
     },
@@ -185,7 +186,7 @@ export function webhookRoutes() {
       path: "/webhooks/deliveries/replay",
       summary: "Delivers events again, under the same ids",
       description:
-        "One delivery by `id`, or up to 1,000 of a time span, oldest first; by default those that failed or were cancelled. A repeated call continues with the next of those; successes are resent again, so page through them by `since` and `until`.",
+        "Replays one delivery by `id`, or up to 1,000 deliveries of a time span, oldest first. By default, the call selects failed and cancelled deliveries, and a repeated call continues with the next ones. A repeated call sends successes again: page through them by `since` and `until`.",
       body: replayBody,
       data: replayResult,
       errors: {

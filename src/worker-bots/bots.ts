@@ -32,7 +32,7 @@ export async function createBot(
       createdAt: now,
       updatedAt: now,
     };
-    const record = toRecord(row);
+    const record = toBotRecord(row);
     const detail = { versionId: row.versionId };
     try {
       await commitAudited(
@@ -83,7 +83,7 @@ export async function listBots(
     )
     .orderBy(desc(workerBot.id))
     .limit(query.limit + 1);
-  return rows.map(toRecord);
+  return rows.map(toBotRecord);
 }
 
 /**
@@ -106,11 +106,11 @@ export async function archiveBot(c: AppContext, id: string, now: number): Promis
     ]);
   } catch (error) {
     if (violates(error, "worker_bot.status"))
-      throw new ApiError(409, `id: worker bot ${id} is archived already`);
+      throw new ApiError(409, `id: worker bot ${id} is already archived`);
     throw error;
   }
   // Read again: a migration may have moved it between the first look and the archiving.
-  return toRecord(await findBot(database, id));
+  return toBotRecord(await findBot(database, id));
 }
 
 async function findBot(database: Database, id: string): Promise<BotRow> {
@@ -119,6 +119,6 @@ async function findBot(database: Database, id: string): Promise<BotRow> {
   return row;
 }
 
-function toRecord({ createdById: _, ...row }: BotRow): BotRecord {
+function toBotRecord({ createdById: _, ...row }: BotRow): BotRecord {
   return { ...row, createdAt: isoTime(row.createdAt), updatedAt: isoTime(row.updatedAt) };
 }

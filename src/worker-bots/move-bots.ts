@@ -16,12 +16,12 @@ export interface Migration {
   requestId: string;
 }
 
-export interface Failure {
+export interface FailedMove {
   workerBotId: string;
   message: string;
 }
 
-const ARCHIVED = "The worker bot was archived while the migration ran";
+const ARCHIVED = "The worker bot was archived during the migration";
 const REFUSED = "The database refused the move";
 
 /**
@@ -37,7 +37,7 @@ export async function moveBots(
   migration: Migration,
   ids: readonly string[],
   first: number,
-): Promise<Failure[]> {
+): Promise<FailedMove[]> {
   try {
     return await moveTogether(database, migration, ids, first);
   } catch (error) {
@@ -58,11 +58,11 @@ async function moveTogether(
   migration: Migration,
   ids: readonly string[],
   first: number,
-): Promise<Failure[]> {
+): Promise<FailedMove[]> {
   const bots = JSON.stringify(ids);
   const now = Date.now();
   return commit(database, migration, { first, count: ids.length }, [
-    holdLock(migration),
+    requireLock(migration),
     statement(
       `INSERT INTO worker_bot_move
          (id, migration_id, worker_bot_id, from_version_id, outcome, message, created_at)
@@ -93,11 +93,11 @@ async function recordRefusal(
   workerBotId: string,
   place: number,
   reason: unknown,
-): Promise<Failure[]> {
+): Promise<FailedMove[]> {
   const { requestId } = migration;
   log("error", "worker_bots.move_refused", { requestId, workerBotId, error: String(reason) });
   return commit(database, migration, { first: place, count: 1 }, [
-    holdLock(migration),
+    requireLock(migration),
     statement(
       `INSERT INTO worker_bot_move
          (id, migration_id, worker_bot_id, from_version_id, outcome, message, created_at)
@@ -124,7 +124,7 @@ async function commit(
   migration: Migration,
   { first, count }: { first: number; count: number },
   statements: Statement[],
-): Promise<Failure[]> {
+): Promise<FailedMove[]> {
   const failed = statement(
     `SELECT worker_bot_id AS workerBotId, message FROM worker_bot_move
      WHERE id BETWEEN ? AND ? AND outcome = 'Failed' ORDER BY id`,
@@ -133,12 +133,15 @@ async function commit(
   );
   try {
     const results = await database.batch([...statements, failed]);
-    return results.at(-1)?.results as Failure[];
+    return results.at(-1)?.results as FailedMove[];
   } catch (error) {
     if (violates(error, "worker_bot_move.id"))
-      return database.all<Failure>(failed.sql, ...failed.params);
+      return database.all<FailedMove>(failed.sql, ...failed.params);
     if (violates(error, "worker_bot_lock.migration_id"))
-      throw new ApiError(409, "Another migration has begun; run this one again when it has ended");
+      throw new ApiError(
+        409,
+        "Another migration has begun. Start this migration again when the other one has ended.",
+      );
     if (violates(error, "worker_bot.version_id"))
       throw unknownVersion("toVersionId", migration.toVersionId);
     throw error;
@@ -146,7 +149,7 @@ async function commit(
 }
 
 /** Aborts the batch when another migration holds the lock. */
-function holdLock(migration: Migration): Statement {
+function requireLock(migration: Migration): Statement {
   return statement(
     "UPDATE worker_bot_lock SET migration_id = iif(migration_id = ?, migration_id, NULL)",
     migration.id,

@@ -1,10 +1,9 @@
 import * as z from "zod";
-import { paginate, serveAdmin } from "../http/admin/endpoint.ts";
+import { paginate, serveAdmin } from "../http/admin-endpoint.ts";
 import { createRouter } from "../http/endpoint.ts";
 import { described } from "../http/openapi/fields.ts";
 import { archiveBot, createBot, listBots } from "./bots.ts";
-import { migrateBots } from "./migrate.ts";
-import { listMoves } from "./moves.ts";
+import { listMoves, migrateBots } from "./migrate-bots.ts";
 import {
   archiveBody,
   botBody,
@@ -40,7 +39,7 @@ export function workerBotRoutes() {
       tag: TAG,
       summary: "Migrates worker bots to a version",
       description:
-        "Moves up to 10,000 bots that are not archived. Running it again moves the rest: bots that failed, or that an interrupted run did not reach. `meta.pagination` is that of `failures`.",
+        "Moves up to 10,000 bots that are not archived. A repeated call moves the rest: failed bots, and bots that an interrupted run did not reach. `meta.pagination` describes `failures`.",
       body: migrateBody,
       data: migrateResult,
       errors: { 409: "Another migration is running; see Retry-After." },
@@ -64,7 +63,7 @@ export function workerBotRoutes() {
       operationId: "listWorkerBotMoves",
       path: `${BOTS}/moves`,
       tag: TAG,
-      summary: "Lists what migrations did to each bot, newest first",
+      summary: "Lists the results of migrations for each bot, newest first",
       query: moveQuery,
       data: z.object({ moves: described(z.array(moveRecord), "The moves.") }),
     },
@@ -113,10 +112,10 @@ export function workerBotRoutes() {
       operationId: "archiveWorkerBot",
       path: BOTS,
       tag: TAG,
-      summary: "Archives a worker bot, which migrations then no longer move",
+      summary: "Archives a worker bot, so that migrations no longer move the bot",
       body: archiveBody,
       data: botRecord,
-      errors: { 404: "There is no such worker bot.", 409: "It is already archived." },
+      errors: { 404: "There is no such worker bot.", 409: "The worker bot is already archived." },
     },
     async (c, { body }) => ({ data: await archiveBot(c, body.id, Date.now()) }),
   );
@@ -149,7 +148,7 @@ export function workerBotRoutes() {
       body: versionBody,
       idempotent: true,
       data: versionRecord,
-      errors: { 409: "The id is taken." },
+      errors: { 409: "Another version has this id." },
     },
     async (c, { body }) => ({ data: await createVersion(c, body, Date.now()) }),
   );
@@ -161,12 +160,12 @@ export function workerBotRoutes() {
       operationId: "archiveWorkerBotVersion",
       path: VERSIONS,
       tag: TAG,
-      summary: "Archives a version, which bots can then no longer be moved to",
+      summary: "Archives a version, so that no bot can be moved to the version",
       body: archiveBody,
       data: versionRecord,
       errors: {
         404: "There is no such version.",
-        409: "It is archived already, or worker bots run it.",
+        409: "The version is already archived, or worker bots run it.",
       },
     },
     async (c, { body }) => ({ data: await archiveVersion(c, body.id, Date.now()) }),

@@ -1,18 +1,18 @@
 import * as z from "zod";
 import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
-import { page, text } from "../http/parameters.ts";
+import { page, text } from "../http/openapi/parameters.ts";
 
 const BOT_ID = "01m80ye1q8d2v6k4w9x3z7b5nf";
 const VERSION = "v2";
 
 const status = described(
-  named("WorkerBotStatus", "Whether a bot or a version is used.", z.enum(["Active", "Archived"])),
-  "Whether it is used.",
+  named("WorkerBotStatus", "Whether a bot or a version is in use.", z.enum(["Active", "Archived"])),
+  "Whether the bot or the version is in use.",
   "Active",
 );
 const outcome = described(
-  named("MoveOutcome", "What a migration did to a bot.", z.enum(["Moved", "Failed"])),
-  "What the migration did.",
+  named("MoveOutcome", "Result of a migration for a bot.", z.enum(["Moved", "Failed"])),
+  "Result of the migration.",
   "Moved",
 );
 
@@ -30,8 +30,8 @@ const versionId = described(
 );
 
 const timestamps = {
-  createdAt: timestamp("When it was made."),
-  updatedAt: timestamp("When it was last changed."),
+  createdAt: timestamp("Time of creation."),
+  updatedAt: timestamp("Time of the last change."),
 };
 
 const REASON = "faster answers";
@@ -40,12 +40,12 @@ export const migrateBody = z.strictObject({
   toVersionId: described(versionId, "Version that the bots get."),
   reason: described(
     z.string().trim().min(1).max(2000).meta({ pattern: "\\S" }),
-    "Kept with each move.",
+    "Reason, stored with each move.",
     REASON,
   ),
   fromVersionId: described(
     versionId.optional(),
-    "Only bots on this version; without it, all of them.",
+    "Only bots on this version. Default: all bots.",
     "v1",
   ),
 });
@@ -58,7 +58,7 @@ export const migrateResult = z.object({
     3,
   ),
   moved: described(z.int().min(0), "Bots that were moved.", 2),
-  alreadyOnVersion: described(z.int().min(0), "Bots that had the version.", 1),
+  alreadyOnVersion: described(z.int().min(0), "Bots that already had the version.", 1),
   failed: described(z.int().min(0), "Bots that could not be moved.", 0),
   failures: described(
     z
@@ -73,7 +73,7 @@ export const migrateResult = z.object({
   ),
   remaining: described(
     z.int().min(0),
-    "Bots beyond the 10,000 of one call, not touched: run it again.",
+    "Bots beyond the 10,000 of one call. Call again to move them.",
     0,
   ),
 });
@@ -99,7 +99,7 @@ export const botBody = z.strictObject({
   versionId,
 });
 
-const summary = "What is new in it.";
+const summary = "What is new in the version.";
 
 export const versionRecord = named(
   "WorkerBotVersion",
@@ -122,22 +122,22 @@ export const versionBody = z.strictObject({
 
 export const moveRecord = named(
   "WorkerBotMove",
-  "What a migration did to a bot.",
+  "Result of a migration for a bot.",
   z.object({
     id: recordId("this entry", "01m80ye1r3f5t8h1p6j9c0q4ma"),
     workerBotId: recordId("the bot", BOT_ID),
-    fromVersionId: answerText("Version that it had.", "v1"),
-    toVersionId: answerText("Version that it was to get.", VERSION),
-    reason: answerText("Why it was moved.", REASON),
+    fromVersionId: answerText("Version before the move.", "v1"),
+    toVersionId: answerText("Target version of the move.", VERSION),
+    reason: answerText("Reason of the move.", REASON),
     outcome,
     message: described(
       z.string().nullable(),
-      "Why it failed; null when it did not.",
+      "Reason of the failure. Null: no failure.",
       "the bot was archived meanwhile",
     ),
-    requestedById: recordId("the API key that asked for it", "env-admin"),
-    requestId: answerText("`x-request-id` of the answer.", "01m80ye05tw8d5k11en0zccppg"),
-    createdAt: timestamp("When it was done."),
+    requestedById: recordId("the API key that made the request", "env-admin"),
+    requestId: answerText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+    createdAt: timestamp("Time of the move."),
   }),
 );
 export type MoveRecord = z.infer<typeof moveRecord>;
@@ -147,7 +147,7 @@ export const archiveBody = z.strictObject({
   id: described(text(), "Id of the bot or the version.", VERSION),
 });
 
-const statusFilter = described(status.optional(), "Only those in this status.");
+const statusFilter = described(status.optional(), "Only entries in this status.");
 
 export const botQuery = z.strictObject({
   ...page,

@@ -45,7 +45,7 @@ export async function createVersion(
       createdAt: now,
       updatedAt: now,
     };
-    const record = toRecord(row);
+    const record = toVersionRecord(row);
     try {
       await commitAudited(
         c,
@@ -55,7 +55,7 @@ export async function createVersion(
       );
     } catch (error) {
       if (violates(error, "worker_bot_version.id"))
-        throw new ApiError(409, `id: there is a version ${row.id} already`);
+        throw new ApiError(409, `id: the version ${row.id} already exists`);
       throw error;
     }
     return record;
@@ -78,7 +78,7 @@ export async function listVersions(
     )
     .orderBy(desc(workerBotVersion.id))
     .limit(query.limit + 1);
-  return rows.map(toRecord);
+  return rows.map(toVersionRecord);
 }
 
 /**
@@ -107,12 +107,12 @@ export async function archiveVersion(
     ]);
   } catch (error) {
     if (violates(error, "worker_bot_version.status"))
-      throw new ApiError(409, `id: version ${id} is archived already, or worker bots run it`);
+      throw new ApiError(409, `id: version ${id} is already archived, or worker bots run it`);
     throw error;
   }
-  return toRecord({ ...row, status: "Archived", updatedAt: now });
+  return toVersionRecord({ ...row, status: "Archived", updatedAt: now });
 }
 
-function toRecord({ createdById: _, ...row }: VersionRow): VersionRecord {
+function toVersionRecord({ createdById: _, ...row }: VersionRow): VersionRecord {
   return { ...row, createdAt: isoTime(row.createdAt), updatedAt: isoTime(row.updatedAt) };
 }

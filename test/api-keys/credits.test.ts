@@ -1,7 +1,12 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { COSTS, type MeteredOperation } from "../../src/api-keys/costs.ts";
-import { charge, refund, throwIfOutOfCredits } from "../../src/api-keys/credits.ts";
+import {
+  COSTS,
+  charge,
+  type MeteredOperation,
+  refund,
+  throwIfOutOfCredits,
+} from "../../src/api-keys/credits.ts";
 import { db, statement } from "../../src/db/client.ts";
 import type { Caller } from "../../src/http/context.ts";
 import { emptyTables } from "../support/app.ts";

@@ -7,14 +7,14 @@ import { describe, expect, it } from "vitest";
 import { formatAddress, isAddressOn, parseAddress } from "../../src/chain/address.ts";
 import { amountsMatch } from "../../src/chain/amounts.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
-import { keysFromMnemonic } from "../../src/chain/keys.ts";
 import type { Network, OnChainState } from "../../src/chain/network.ts";
+import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
 import {
   feePayer,
   nextPaymentAction,
   nextPurchaseAction,
   stateAfter,
-} from "../../src/escrow/fold/transitions.ts";
+} from "../../src/escrow/model/transitions.ts";
 import { templatesOf } from "../../src/sources/contracts/templates.ts";
 import {
   checkDatums,

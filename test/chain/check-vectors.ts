@@ -1,13 +1,5 @@
 /** The checks that our vectors and others in the same form have in common. */
 import { expect, it } from "vitest";
-import { verifyCoseSign1 } from "../../src/chain/cose.ts";
-import {
-  DATUM_STATES,
-  decodeEscrowDatum,
-  type EscrowDatum,
-  encodeEscrowDatum,
-} from "../../src/chain/escrow-datum.ts";
-import { bytesToHex } from "../../src/chain/hex.ts";
 import {
   decodeBlockchainIdentifier,
   encodeBlockchainIdentifier,
@@ -15,10 +7,18 @@ import {
   signedTerms,
   type Terms,
   verifySellerSignature,
-} from "../../src/chain/identifier.ts";
-import { keyHash } from "../../src/chain/keys.ts";
-import { encodeRedeemer, ownReferenceDatum } from "../../src/chain/redeemer.ts";
+} from "../../src/chain/contracts/blockchain-identifier.ts";
+import {
+  DATUM_STATES,
+  decodeEscrowDatum,
+  type EscrowDatum,
+  encodeEscrowDatum,
+} from "../../src/chain/contracts/escrow-datum.ts";
+import { encodeRedeemer, ownReferenceDatum } from "../../src/chain/contracts/redeemers.ts";
+import { verifyCoseSign1 } from "../../src/chain/cose.ts";
+import { bytesToHex } from "../../src/chain/hex.ts";
 import { slotAt, timeOfSlot } from "../../src/chain/slots.ts";
+import { keyHash } from "../../src/chain/wallet-keys.ts";
 
 export interface IdentifierVector {
   version: number;

@@ -10,7 +10,7 @@ import {
   verifyCoseSign1,
 } from "../../src/chain/cose.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
-import { keysFromMnemonic } from "../../src/chain/keys.ts";
+import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
 import { FORGED_FORMS, WALLET_FORMS } from "../support/wallet-signatures.ts";
 
 const KEYS = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import lz from "lz-string";
 import { describe, expect, it } from "vitest";
-import { decompressLz } from "../../src/chain/decompress-lz.ts";
+import { decompressLz } from "../../src/chain/contracts/blockchain-identifier.ts";
 
 const compress = (text: string) => lz.compressToUint8Array(text);
 /** Texts that repeat themselves, and texts of all characters. */

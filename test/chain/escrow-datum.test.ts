@@ -7,7 +7,7 @@ import {
   decodeEscrowDatum,
   type EscrowDatum,
   encodeEscrowDatum,
-} from "../../src/chain/escrow-datum.ts";
+} from "../../src/chain/contracts/escrow-datum.ts";
 import { bytesToHex, hexToBytes } from "../../src/chain/hex.ts";
 import {
   type Constr,

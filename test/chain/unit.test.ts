@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bundlesOf } from "../../src/chain/transaction/bundles.ts";
+import { splitTokens } from "../../src/chain/transaction/select-inputs.ts";
 import { encodeValue } from "../../src/chain/transaction/value.ts";
 import { assetOf, parseUnit, quotedUnit, UnitError } from "../../src/chain/unit.ts";
-import { valueData } from "../../src/escrow/actions/split.ts";
+import { valueData } from "../../src/escrow/model/split.ts";
 import { runs } from "../support/effort.ts";
 
 const hexOf = (bytes: fc.Arbitrary<Uint8Array>) =>
@@ -55,7 +55,7 @@ describe("a unit", () => {
         ]);
         expect(() => assetOf(text)).toThrow(UnitError);
         expect(() => encodeValue(value)).toThrow(UnitError);
-        expect(() => bundlesOf(value, 5_000)).toThrow(UnitError);
+        expect(() => splitTokens(value, 5_000)).toThrow(UnitError);
         expect(() => valueData([{ unit: text, amount: "1" }])).toThrow(UnitError);
       }),
       runs(200, 5_000),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseAddress } from "../../src/chain/address.ts";
-import { keysFromMnemonic } from "../../src/chain/keys.ts";
+import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
 import VECTORS from "../vectors/chain.json" with { type: "json" };
 import { checkSharedVectors } from "./check-shared-vectors.ts";
 import { checkDatums, checkIdentifiers, checkRedeemers, checkSlots } from "./check-vectors.ts";

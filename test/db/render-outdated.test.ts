@@ -2,13 +2,17 @@ import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { db } from "../../src/db/client.ts";
-import { DOC_VERSION } from "../../src/escrow/render.ts";
+import { DOC_VERSION } from "../../src/escrow/store/render.ts";
 import worker from "../../src/worker.ts";
 import { emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { ASLEEP } from "../support/objects.ts";
-import { createRegistrySource, metadataOf, settleRegistry } from "../support/registry/market.ts";
+import {
+  createRegistrySource,
+  metadataOf,
+  settleRegistry,
+} from "../support/registry/registry-sync.ts";
 import { lockMany } from "../support/sources/backfill.ts";
 import { createSource, settle } from "../support/sources/sync.ts";
 
@@ -96,7 +100,7 @@ describe("documents of an older version", () => {
 
   test("leave a record that is changed meanwhile as it was changed", async () => {
     await age();
-    const change = `UPDATE escrow SET rev = rev + 1, doc = 'newer', doc_version = ${DOC_VERSION}`;
+    const change = `UPDATE escrow SET revision = revision + 1, doc = 'newer', doc_version = ${DOC_VERSION}`;
     const d1 = wrapD1(env.DB, async ({ sql }, run) => {
       if (isRendering(sql) && (await outdated()) === LOCKS * 2 + 2) await env.DB.exec(change);
       return run();

@@ -1,4 +1,4 @@
-/** Transactions of every kind, built by an independent library against a node of ours. */
+/** Transactions of every kind, built by an independent library against our node. */
 import {
   Address,
   Assets,

@@ -10,6 +10,7 @@ import { ACTOR_FUNDS, SELLERS } from "../../devnet/demo/actors/wallets.ts";
 import { createChain } from "../../devnet/ledger/chain.ts";
 import { startDevnet } from "../../devnet/server/server.ts";
 import { formatAddress } from "../../src/chain/address.ts";
+import { encodeRedeemer } from "../../src/chain/contracts/redeemers.ts";
 import { bytesToHex, hexToBytes } from "../../src/chain/hex.ts";
 import {
   type EscrowTerms,
@@ -20,12 +21,11 @@ import {
 import { encodePlutusData, type PlutusData } from "../../src/chain/plutus/data.ts";
 import { replaceParameters, scriptHash, scriptOfHash } from "../../src/chain/plutus/script.ts";
 import { createBlockfrost } from "../../src/chain/provider/blockfrost.ts";
-import { encodeRedeemer } from "../../src/chain/redeemer.ts";
 
 /** Scripts are built here by a wallet library of others, and ours must come out the same. */
 const FORMS: readonly ParameterForm[] = ["applications", "case"];
 
-/** The parameters on a body that has arguments of its own besides, as that library writes it. */
+/** The parameters on a body with arguments, as that library writes it. */
 function scriptOf(
   form: ParameterForm,
   body: UPLC.Term,

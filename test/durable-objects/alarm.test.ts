@@ -7,9 +7,9 @@ import { SourceCursor } from "../../durable-objects/source-cursor.ts";
 import type { Env } from "../../src/env.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
-import { requested } from "../support/registry/registration.ts";
+import { requested } from "../support/registry/registration-fixture.ts";
 
-/** So late that no alarm goes off by itself while it is looked at. */
+/** So late that no alarm fires during the test. */
 const LATER = Date.UTC(2100, 0, 1);
 
 beforeEach(emptyTables);
@@ -18,8 +18,9 @@ afterEach(() => {
 });
 
 /**
- * Runs an object's alarm, has the object woken as soon as that run has read from the database, and
- * returns when the next alarm would go off.
+ * Runs an object's alarm, and wakes the object as soon as that run has read from the database.
+ *
+ * @returns the time of the next alarm
  */
 function wokenMeanwhile<T extends { alarm(): Promise<void> }>(
   namespace: DurableObjectNamespace,
@@ -51,40 +52,40 @@ function wokenMeanwhile<T extends { alarm(): Promise<void> }>(
 }
 
 test("a wallet that is woken while it works does the new work at once", async () => {
-  const { desk } = await requested();
-  await desk.work();
-  const [{ vkey }] = desk.sellers;
+  const { fixture } = await requested();
+  await fixture.work();
+  const [{ vkey }] = fixture.sellers;
   const alarm = await wokenMeanwhile(
     env.HOT_WALLET,
     (state, bindings) => new HotWallet(state, bindings),
     (wallet) => wallet.wake("Preprod", vkey, "test"),
     // The first transaction lacks a confirmation, so this run would look again in a while.
-    desk.env({ CONFIRMATION_THRESHOLD: "2" }),
+    fixture.env({ CONFIRMATION_THRESHOLD: "2" }),
   );
   expect(alarm).toBe(LATER);
 });
 
 test("a source that is woken while its provider refuses it looks again at once", async () => {
-  const { desk } = await requested();
-  await desk.chain.faults({ status: 429 });
+  const { fixture } = await requested();
+  await fixture.chain.faults({ status: 429 });
   const alarm = await wokenMeanwhile(
     env.SOURCE_CURSOR,
     (state, bindings) => new SourceCursor(state, bindings),
-    (cursor) => cursor.tick(desk.sourceId, "test"),
-    desk.env(),
+    (cursor) => cursor.tick(fixture.sourceId, "test"),
+    fixture.env(),
   );
   expect(alarm).toBe(LATER);
 });
 
 test("a registry source that is woken while its provider refuses it looks again at once", async () => {
-  const { desk } = await requested();
-  const sourceId = await desk.followPolicy();
-  await desk.chain.faults({ status: 429 });
+  const { fixture } = await requested();
+  const sourceId = await fixture.followPolicy();
+  await fixture.chain.faults({ status: 429 });
   const alarm = await wokenMeanwhile(
     env.REGISTRY_CURSOR,
     (state, bindings) => new RegistryCursor(state, bindings),
     (cursor) => cursor.tick({ kind: "sync", network: "Preprod", sourceId }, "test"),
-    desk.env(),
+    fixture.env(),
   );
   expect(alarm).toBe(LATER);
 });

@@ -12,10 +12,10 @@ import { ask } from "../../devnet/client/api.ts";
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 const READY = /^ready: (http:\/\/127\.0\.0\.1:\d+) · admin key: (\S+)$/gm;
 const DIFF = "diff/onchain-state-or-result?network=Preprod&limit=100";
-/** For what comes by itself; a busy machine takes its time. */
+/** Time limit for automatic steps on a busy machine. */
 export const WAIT_MS = 200_000;
 
-/** What `npm start` runs, in a process group of its own. */
+/** A running `npm start`, in a separate process group. */
 export interface Copy {
   process: ChildProcess;
   stdout: string;
@@ -102,10 +102,7 @@ export function killCopies(): void {
   }
 }
 
-/**
- * A port that nothing listens on. It lies below those that the system gives out by itself, so that
- * no other server gets it before the copy does.
- */
+/** Finds a free port below the system's ephemeral range, so no other server gets the port first. */
 export async function freePort(): Promise<number> {
   const port = randomInt(10_000, 30_000);
   const server = createServer();

@@ -24,7 +24,7 @@ import type { Chain } from "../../devnet/ledger/chain.ts";
 import { freshSecrets } from "../../devnet/secrets.ts";
 import { type Devnet, startDevnet } from "../../devnet/server/server.ts";
 import type { PaymentSourceType } from "../../src/chain/network.ts";
-import { EVENT_KINDS } from "../../src/events/kinds.ts";
+import { EVENT_KINDS } from "../../src/events/event-kinds.ts";
 
 const BLOCK_MS = 500;
 const CRON_MS = 500;
@@ -167,7 +167,7 @@ export interface TwoServices {
   chain: Chain;
   /** The first says the interface's names, the second those of clients. */
   services: [Service, Service];
-  /** Has blocks come by themselves, as they do from the beginning; null: only when told to. */
+  /** Makes a block in this interval, as at the start; null: only on request. */
   mineEvery(milliseconds: number | null): void;
   close(): Promise<void>;
 }

@@ -61,7 +61,7 @@ it.each(["devnet/start.ts", "devnet/build.ts"])(
       code: 1,
       stdout: "",
       stderr: expect.stringMatching(
-        /^public\/ or src\/packages\/ has not been made: run `npm run prepare`, .*\n$/,
+        /^public\/, src\/packages\/ or client\/generated\/ has not been made: run `npm run prepare`, .*\n$/,
       ),
     });
   },

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
-import { hashOf } from "../../src/escrow/fold/escrow-outputs.ts";
+import { hashIdentifier } from "../../src/escrow/model/record.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { ENDPOINTS, type EndpointCase } from "../support/endpoints/all.ts";
@@ -25,7 +25,7 @@ const RECORD = makeRecord("payment");
 beforeAll(async () => {
   await emptyTables();
   const writer = await Writer.create(env.DB);
-  const identifierHash = hashOf(RECORD.blockchainIdentifier);
+  const identifierHash = hashIdentifier(RECORD.blockchainIdentifier);
   await writer.change([{ ...RECORD, identifierHash }]);
 });
 

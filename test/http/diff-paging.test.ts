@@ -66,7 +66,7 @@ async function fill(path: string): Promise<void> {
     const inbox = await openInbox();
     for (const name of ["A", "B", "C"])
       await inbox.register({ name, agentSlug: `${inbox.slug}-${name.toLowerCase()}` });
-    await inbox.desk.settle();
+    await inbox.fixture.settle();
     await inbox.sync();
   } else {
     const writer = await Writer.create(env.DB);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MAX_BODY_BYTES, MAX_BODY_DEPTH } from "../../src/http/body.ts";
-import { post, send } from "../support/things.ts";
+import { post, send } from "../support/test-app.ts";
 
 describe("an endpoint", () => {
   it.each(["/things", "/things/", "/things?limit=10", "/things/?limit=10"])(

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
-import { effects, post, send } from "../support/things.ts";
+import { effects, post, send } from "../support/test-app.ts";
 
 async function auditRows(): Promise<number> {
   const row = await env.DB.prepare("SELECT count(*) AS n FROM audit").first<{ n: number }>();

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { emptyTables } from "../support/app.ts";
+import { sampled } from "../support/effort.ts";
 import { ENDPOINTS } from "../support/endpoints/all.ts";
 import { insertKey } from "../support/keys.ts";
 
@@ -141,7 +142,7 @@ const validOf = (title: string): Record<string, unknown> =>
 describe("a body's message names the field, what is wrong and what is right, once for each", () => {
   const withBody = OPERATIONS.filter(({ operation }) => schemaOf(operation) !== undefined);
 
-  it.each(withBody)("$title", async ({ title, method, path, operation }) => {
+  it.each(sampled(4, withBody))("$title", async ({ title, method, path, operation }) => {
     const valid = validOf(title);
     for (const { name, types, put } of bodyFields(schemaOf(operation) ?? {})) {
       for (const [type, value] of VALUES) {
@@ -162,7 +163,7 @@ describe("a body's message names the field, what is wrong and what is right, onc
 describe("a query's message reports a parameter that is sent twice", () => {
   const withQuery = OPERATIONS.filter(({ operation }) => queryOf(operation).length > 0);
 
-  it.each(withQuery)("$title", async ({ title, path, operation }) => {
+  it.each(sampled(4, withQuery))("$title", async ({ title, path, operation }) => {
     const valid = Object.entries(validOf(title)).map(([name, value]) => [name, String(value)]);
     for (const { name } of queryOf(operation)) {
       const others = valid.filter(([other]) => other !== name);
@@ -179,7 +180,7 @@ describe("a point in time is a bare date or has a zone, in the query of", () => 
   const isTime = ({ schema }: { schema?: Schema }) => schema?.format === "date-time";
   const withTime = OPERATIONS.filter(({ operation }) => queryOf(operation).some(isTime));
 
-  it.each(withTime)("$title", async ({ title, path, operation }) => {
+  it.each(sampled(4, withTime))("$title", async ({ title, path, operation }) => {
     for (const { name } of queryOf(operation).filter(isTime)) {
       const ask = (value: string) =>
         messageOf(

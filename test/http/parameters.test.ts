@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { flag, limit, parseTime, text, time } from "../../src/http/parameters.ts";
+import { flag, limit, parseTime, text, time } from "../../src/http/openapi/parameters.ts";
 import { REPEATED, validate } from "../../src/http/validation.ts";
 
 describe("parseTime", () => {

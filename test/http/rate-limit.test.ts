@@ -5,7 +5,7 @@ import { createApp } from "../../src/app.ts";
 import wrangler from "../../wrangler.toml?raw";
 import { wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
-import { app } from "../support/things.ts";
+import { app } from "../support/test-app.ts";
 
 const limited = {
   RATE_LIMIT: env.SMALL_RATE_LIMIT,

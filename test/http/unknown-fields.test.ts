@@ -2,11 +2,12 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import * as z from "zod";
 import { createApp } from "../../src/app.ts";
-import { findIgnoredFields } from "../../src/http/ignored-fields.ts";
+import { findIgnoredFields } from "../../src/http/endpoint.ts";
 import { emptyTables } from "../support/app.ts";
+import { sampled } from "../support/effort.ts";
 import { ENDPOINTS, type EndpointCase } from "../support/endpoints/all.ts";
 import { type JsonSchema, openApi } from "../support/endpoints/document.ts";
-import { post, send } from "../support/things.ts";
+import { post, send } from "../support/test-app.ts";
 
 const app = createApp();
 const WITH_BODY = ENDPOINTS.filter(({ method }) => method !== "GET");
@@ -73,7 +74,7 @@ describe("a body that limits", () => {
 
   const strict = WITH_BODY.filter((endpoint) => STRICT.includes(titleOf(endpoint)));
 
-  it.each(strict.map((endpoint) => ({ title: titleOf(endpoint), endpoint })))(
+  it.each(sampled(2, strict).map((endpoint) => ({ title: titleOf(endpoint), endpoint })))(
     "refuses and names a field that is not known: $title",
     async ({ endpoint }) => {
       const answer = await ask(endpoint, { ...endpoint.valid, walletLimits: [] });
@@ -85,7 +86,7 @@ describe("a body that limits", () => {
     },
   );
 
-  it.each(strict.map((endpoint) => ({ title: titleOf(endpoint), endpoint })))(
+  it.each(sampled(2, strict).map((endpoint) => ({ title: titleOf(endpoint), endpoint })))(
     "is closed in the document, with all that is in it: $title",
     ({ endpoint: { method, path } }) => {
       const { requestBody } = openApi.paths[`/api/v1${path}`]?.[method.toLowerCase()] ?? {};
@@ -177,7 +178,7 @@ describe("a body that limits", () => {
 describe("any other body", () => {
   const lenient = WITH_BODY.filter((endpoint) => !STRICT.includes(titleOf(endpoint)));
 
-  it.each(lenient.map((endpoint) => ({ title: titleOf(endpoint), endpoint })))(
+  it.each(sampled(4, lenient).map((endpoint) => ({ title: titleOf(endpoint), endpoint })))(
     "is taken, and the answer names what was ignored: $title",
     async ({ endpoint }) => {
       const plain = await ask(endpoint, endpoint.valid);
@@ -201,7 +202,7 @@ describe("any other body", () => {
 describe("a parameter of the URL that is not known", () => {
   const reading = ENDPOINTS.filter(({ method }) => method === "GET");
 
-  it.each(reading.map((endpoint) => ({ title: titleOf(endpoint), endpoint })))(
+  it.each(sampled(4, reading).map((endpoint) => ({ title: titleOf(endpoint), endpoint })))(
     "is ignored, and the answer names it: $title",
     async ({ endpoint }) => {
       const plain = await ask(endpoint, endpoint.valid);

@@ -2,9 +2,12 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
+import { sampled } from "../support/effort.ts";
 import { insertKey } from "../support/keys.ts";
 import { openInbox, registeredInbox } from "../support/registry/inbox.ts";
-import type { ShownRegistration } from "../support/registry/registration.ts";
+import type { ShownRegistration } from "../support/registry/registration-fixture.ts";
+
+const TYPES = sampled(2, ["Web3ChainV1", "Web3ChainV2"] as const);
 
 beforeEach(emptyTables);
 
@@ -16,7 +19,7 @@ const NOBODY = {
   signingKeyVersion: null,
 };
 
-describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an inbox agent of %s", (type) => {
+describe.each(TYPES)("an inbox agent of %s", (type) => {
   it("is registered, verified, found wrong, refreshed, deregistered and gone", async () => {
     const inbox = await openInbox(type);
     const asked = await inbox.register();
@@ -25,8 +28,8 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an inbox agent of %s", (
       data: { state: "RegistrationRequested", agentSlug: inbox.slug, metadataVersion: 1 },
     });
     const { id } = asked.data;
-    await inbox.desk.settle();
-    const shown = () => inbox.desk.shown(id, "/inbox-agents");
+    await inbox.fixture.settle();
+    const shown = () => inbox.fixture.shown(id, "/inbox-agents");
     const { agentIdentifier } = await shown();
     expect(await shown()).toMatchObject({ state: "RegistrationConfirmed", error: null });
 
@@ -75,16 +78,16 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an inbox agent of %s", (
       status: 200,
       data: { id, state: "DeregistrationRequested" },
     });
-    await inbox.desk.settle();
+    await inbox.fixture.settle();
     expect(await shown()).toMatchObject({ state: "DeregistrationConfirmed" });
     await inbox.sync();
     expect(await inbox.diff()).toMatchObject([{ agentIdentifier, status: "Deregistered" }]);
     expect(await inbox.listed()).toEqual([]);
     expect(await inbox.refresh(agentIdentifier)).toMatchObject({ status: "Deregistered" });
-    expect(await inbox.desk.tokens()).toEqual({ minted: 1, burned: 1, held: [] });
+    expect(await inbox.fixture.tokens()).toEqual({ minted: 1, burned: 1, held: [] });
 
-    expect((await inbox.desk.ask("DELETE", "/inbox-agents", { id })).status).toBe(200);
-    expect((await inbox.desk.ask("DELETE", "/inbox-agents", { id })).status).toBe(404);
+    expect((await inbox.fixture.ask("DELETE", "/inbox-agents", { id })).status).toBe(200);
+    expect((await inbox.fixture.ask("DELETE", "/inbox-agents", { id })).status).toBe(404);
   });
 });
 
@@ -168,8 +171,8 @@ describe("POST /inbox-agent-registration-refresh/", () => {
     const inbox = await registeredInbox();
     await inbox.publish({ agentIdentifier: inbox.agentIdentifier });
     const token = await insertKey({ usageLimited: true, maxUsageCredits: 1 });
-    const desk = inbox.desk;
-    const unknown = await desk.ask(
+    const fixture = inbox.fixture;
+    const unknown = await fixture.ask(
       "POST",
       "/inbox-agent-registration-refresh",
       { network: "Preprod", agentIdentifier: "ab".repeat(60) },
@@ -213,12 +216,12 @@ describe("POST /inbox-agent-registration-refresh/", () => {
   it("returns no credit that it did not charge, as when the key's limit has just been removed", async () => {
     const { inbox, token, used } = await limited();
     const headers = { token };
-    await inbox.desk.ask("GET", "/api-key-status", null, headers);
+    await inbox.fixture.ask("GET", "/api-key-status", null, headers);
     // From here on the key is remembered; somewhere else it is changed.
     await env.DB.prepare(
       "UPDATE api_key SET usage_limited = 0, accumulated_usage_credits = 1 WHERE id = 'key-limited'",
     ).run();
-    inbox.desk.bindings.DB = wrapD1(env.DB, (call, run) => {
+    inbox.fixture.bindings.DB = wrapD1(env.DB, (call, run) => {
       if (call.sql.some((one) => one.startsWith("UPDATE inbox_registration")))
         throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
       return run();
@@ -237,7 +240,7 @@ describe("POST /inbox-agent-registration-refresh/", () => {
       await inbox.verify();
       expect(await inbox.diff()).toMatchObject([{ status }]);
       const [before] = await inbox.diff();
-      inbox.desk.bindings.DB = wrapD1(env.DB, (call, run) => {
+      inbox.fixture.bindings.DB = wrapD1(env.DB, (call, run) => {
         if (call.sql.some((one) => one.startsWith("UPDATE inbox_registration")))
           throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
         return run();
@@ -253,7 +256,7 @@ describe("POST /inbox-agent-registration-refresh/", () => {
   it("costs one credit when the answer of the database is lost and it is asked again", async () => {
     const { inbox, token, used } = await limited();
     let lost = false;
-    inbox.desk.bindings.DB = wrapD1(env.DB, async (call, run) => {
+    inbox.fixture.bindings.DB = wrapD1(env.DB, async (call, run) => {
       const result = await run();
       if (lost || !call.sql.some((one) => one.startsWith("UPDATE inbox_registration")))
         return result;
@@ -277,7 +280,7 @@ describe("POST /inbox-agent-registration-refresh/", () => {
   it("costs nothing for one that is deregistered", async () => {
     const { inbox, token, used } = await limited();
     await inbox.deregister(inbox.agentIdentifier);
-    await inbox.desk.settle();
+    await inbox.fixture.settle();
     await inbox.sync();
     expect(await inbox.refresh(inbox.agentIdentifier, { token })).toMatchObject({
       code: 200,
@@ -303,7 +306,7 @@ describe("POST /inbox-agents", () => {
   it("is the same as POST /registry-inbox", async () => {
     const inbox = await openInbox();
     const { id } = (await inbox.register()).data;
-    const { data } = await inbox.desk.ask<{ Assets: ShownRegistration[] }>(
+    const { data } = await inbox.fixture.ask<{ Assets: ShownRegistration[] }>(
       "GET",
       "/registry-inbox?network=Preprod",
     );
@@ -317,14 +320,14 @@ describe("POST /inbox-agents/deregister", () => {
     const owner = { token: await insertKey({ canPay: true }) };
     const other = { token: await insertKey({ canPay: true }) };
     const { id } = (await inbox.register({}, owner)).data;
-    expect((await inbox.desk.ask("DELETE", "/inbox-agents", { id })).status).toBe(409);
-    await inbox.desk.settle();
-    const { agentIdentifier } = await inbox.desk.shown(id, "/inbox-agents");
+    expect((await inbox.fixture.ask("DELETE", "/inbox-agents", { id })).status).toBe(409);
+    await inbox.fixture.settle();
+    const { agentIdentifier } = await inbox.fixture.shown(id, "/inbox-agents");
     expect((await inbox.deregister(agentIdentifier, other)).status).toBe(403);
     expect((await inbox.deregister(agentIdentifier, owner)).status).toBe(200);
     expect((await inbox.deregister(agentIdentifier, owner)).status).toBe(409);
     // An agent's endpoint does not know inbox agents, nor removes them.
-    expect((await inbox.desk.deregister(agentIdentifier)).status).toBe(404);
-    expect((await inbox.desk.ask("DELETE", "/registry", { id })).status).toBe(404);
+    expect((await inbox.fixture.deregister(agentIdentifier)).status).toBe(404);
+    expect((await inbox.fixture.ask("DELETE", "/registry", { id })).status).toBe(404);
   });
 });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { verifyDueInboxes } from "../../src/inbox/jobs.ts";
+import { verifyDueInboxes } from "../../src/inbox/verify-due-inboxes.ts";
 import { emptyTables } from "../support/app.ts";
 import { countingD1 } from "../support/d1.ts";
 import { openInbox, registeredInbox, type ShownInbox } from "../support/registry/inbox.ts";
@@ -34,7 +34,7 @@ describe("lists of inbox registrations", () => {
     const names = ["Alpha letters", "Beta letters", "Gamma"];
     for (const [i, name] of names.entries())
       await inbox.register({ name, agentSlug: `${inbox.slug}-${i}` });
-    await inbox.desk.settle();
+    await inbox.fixture.settle();
     await inbox.sync();
     const namesOf = (rows: ShownInbox[]) => rows.map(({ name }) => name).sort();
     expect(namesOf(await inbox.listed())).toEqual(names);
@@ -66,14 +66,14 @@ describe("the chain", () => {
     const { agentIdentifier } = inbox;
     await inbox.publish({ agentIdentifier });
     await inbox.verify();
-    const gone = await inbox.desk.chain.rollback(1);
-    await inbox.desk.chain.mine(2);
+    const gone = await inbox.fixture.chain.rollback(1);
+    await inbox.fixture.chain.mine(2);
     await inbox.sync();
     expect(await inbox.diff()).toMatchObject([{ agentIdentifier, status: "Deregistered" }]);
-    const asked = () => inbox.desk.shown(inbox.id, "/inbox-agents");
+    const asked = () => inbox.fixture.shown(inbox.id, "/inbox-agents");
     expect(await asked()).toMatchObject({ state: "RegistrationInitiated" });
-    await inbox.desk.chain.replay(gone);
-    await inbox.desk.settle();
+    await inbox.fixture.chain.replay(gone);
+    await inbox.fixture.settle();
     expect(await asked()).toMatchObject({ state: "RegistrationConfirmed", agentIdentifier });
     await inbox.sync();
     expect(await inbox.diff()).toMatchObject([{ agentIdentifier, status: "Pending" }]);
@@ -86,11 +86,11 @@ describe("the chain", () => {
     const { agentIdentifier } = inbox;
     await inbox.publish({ agentIdentifier });
     await inbox.deregister(agentIdentifier);
-    await inbox.desk.settle();
+    await inbox.fixture.settle();
     await inbox.sync();
     expect(await inbox.diff()).toMatchObject([{ status: "Deregistered" }]);
-    await inbox.desk.chain.rollback(1);
-    await inbox.desk.chain.mine(2);
+    await inbox.fixture.chain.rollback(1);
+    await inbox.fixture.chain.mine(2);
     await inbox.sync();
     await inbox.verify();
     expect(await inbox.diff()).toMatchObject([{ agentIdentifier, status: "Verified" }]);
@@ -99,7 +99,7 @@ describe("the chain", () => {
   it("ends a registration with its burn: nothing that was published stays", async () => {
     const inbox = await verifiedInbox();
     await inbox.deregister(inbox.agentIdentifier);
-    await inbox.desk.settle();
+    await inbox.fixture.settle();
     await inbox.sync();
     expect(await inbox.diff()).toMatchObject([{ status: "Deregistered", ...NOBODY }]);
   });
@@ -123,7 +123,7 @@ describe("the chain", () => {
       metadata_version: "1",
       ...wrong,
     };
-    await inbox.desk.chain.act([
+    await inbox.fixture.chain.act([
       { do: "mint", as: "x", version: "Web3ChainV1", holder: "stranger", metadata },
     ]);
     await inbox.sync();
@@ -153,7 +153,7 @@ describe("DELETE /registry-source", () => {
   it("ends the registrations under its policy with a new stamp", async () => {
     const inbox = await verifiedInbox();
     const [before] = await inbox.diff();
-    await inbox.desk.ask(...ofSource(inbox.source));
+    await inbox.fixture.ask(...ofSource(inbox.source));
     await inbox.sync();
     const [after] = await inbox.diff();
     expect(after).toMatchObject({ id: before?.id, status: "Deregistered", ...NOBODY });
@@ -162,7 +162,7 @@ describe("DELETE /registry-source", () => {
 
   it("hides them a month later", async () => {
     const inbox = await registeredInbox();
-    await inbox.desk.ask(...ofSource(inbox.source));
+    await inbox.fixture.ask(...ofSource(inbox.source));
     await inbox.sync();
     await env.DB.prepare("UPDATE registry_cursor SET removed_at = removed_at - ?")
       .bind(31 * 24 * 3_600_000)
@@ -178,7 +178,7 @@ describe("a run of verification", () => {
     const inbox = await registeredInbox("Web3ChainV2");
     const slugs = Array.from({ length: count }, (_, i) => `${inbox.slug}-${i}`);
     for (let i = 0; i < count; i += 30)
-      await inbox.desk.chain.act([
+      await inbox.fixture.chain.act([
         {
           do: "mintAll",
           version: "Web3ChainV2",
@@ -232,7 +232,7 @@ describe("a run of verification", () => {
       .bind(inbox.slug)
       .run();
     const { d1, rowsRead } = countingD1(env.DB);
-    await verifyDueInboxes(inbox.desk.env({ DB: d1 }), "test");
+    await verifyDueInboxes(inbox.fixture.env({ DB: d1 }), "test");
     expect(rowsRead()).toBeLessThanOrEqual(20);
   });
 });

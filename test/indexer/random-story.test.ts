@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { runs } from "../support/effort.ts";
-import { MadeUpChain } from "./made-up-chain.ts";
+import { FakeChain } from "./fake-chain.ts";
 import { createTally, expected, pass, tallied } from "./tally.ts";
 
 const names = fc.constantFrom("a", "b", "abc", "abcde");
@@ -27,13 +27,13 @@ it("a story of forks, late transactions and stopped passes ends as a clean sync 
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (story) => {
       await emptyTables();
       await createTally();
-      const chain = new MadeUpChain();
+      const chain = new FakeChain();
       // One that is always listed: a first one that was not listed would come before all others.
       chain.grow(["a0"]);
       await settle(chain);
       let named = 1;
       let highest = 0;
-      let old: ReturnType<MadeUpChain["cut"]> | null = null;
+      let old: ReturnType<FakeChain["cut"]> | null = null;
       for (const { cut, blocks, hidden, stopped } of story) {
         if (typeof cut === "number") old = chain.cut(cut);
         else if (cut === "return" && old !== null) chain.switchTo(old);
@@ -59,7 +59,7 @@ it("a story of forks, late transactions and stopped passes ends as a clean sync 
   );
 });
 
-async function settle(chain: MadeUpChain): Promise<void> {
+async function settle(chain: FakeChain): Promise<void> {
   while (await pass(chain));
 }
 

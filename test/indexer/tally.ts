@@ -4,14 +4,14 @@ import { db, statement } from "../../src/db/client.ts";
 import type { Checkpoint } from "../../src/indexer/checkpoints.ts";
 import { commit, type FollowerTables } from "../../src/indexer/cursor.ts";
 import type { Follower } from "../../src/indexer/follower.ts";
-import { listPending } from "../../src/indexer/listing.ts";
-import { runPass } from "../../src/indexer/pass.ts";
-import { comparePlaces, type Position } from "../../src/indexer/position.ts";
-import type { Listed, MadeUpChain } from "./made-up-chain.ts";
+import { listPending } from "../../src/indexer/list-pending.ts";
+import { comparePositions, type Position } from "../../src/indexer/position.ts";
+import { runPass } from "../../src/indexer/run-pass.ts";
+import type { FakeChain, Listed } from "./fake-chain.ts";
 
 const TABLES: FollowerTables = {
   cursor: "registry_cursor",
-  revision: "tally.rev",
+  revision: "tally.revision",
   hasLease: false,
   steps: { table: "tally_step", where: "true", blockTime: "NULL" },
 };
@@ -23,7 +23,7 @@ interface Step extends Listed {
 
 /** What a run of transactions does: the tallies it changes, and a step for each letter. */
 interface Changes {
-  tallies: Map<string, { count: number; rev: number }>;
+  tallies: Map<string, { count: number; revision: number }>;
   counted: Set<string>;
   steps: Step[];
 }
@@ -36,7 +36,9 @@ const BATCH = 3;
 /** The tables of a follower that counts the letters in the names of transactions. */
 export async function createTally(): Promise<void> {
   await env.DB.batch([
-    env.DB.prepare("CREATE TABLE IF NOT EXISTS tally (letter PRIMARY KEY, count, rev NOT NULL)"),
+    env.DB.prepare(
+      "CREATE TABLE IF NOT EXISTS tally (letter PRIMARY KEY, count, revision NOT NULL)",
+    ),
     env.DB.prepare(
       `CREATE TABLE IF NOT EXISTS tally_step (source_id, block_height, tx_index, tx_hash, letter,
          PRIMARY KEY (tx_hash, letter))`,
@@ -62,7 +64,7 @@ export interface PassOptions {
 }
 
 /** @returns whether there is more to do */
-export async function pass(chain: MadeUpChain, options: PassOptions = {}): Promise<boolean> {
+export async function pass(chain: FakeChain, options: PassOptions = {}): Promise<boolean> {
   const tally = await follow(chain, options);
   return runPass(tally, chain.tip, Date.now() + FAR_AWAY_MS);
 }
@@ -83,7 +85,7 @@ export async function tallied(): Promise<{ counts: Record<string, number>; steps
 }
 
 /** What a chain comes to. */
-export function expected(chain: MadeUpChain): Awaited<ReturnType<typeof tallied>> {
+export function expected(chain: FakeChain): Awaited<ReturnType<typeof tallied>> {
   const hashes = chain.transactions().map(({ txHash }) => txHash);
   const letters = Object.entries(Object.groupBy(hashes.flatMap(lettersOf), (letter) => letter));
   return {
@@ -98,7 +100,7 @@ export function expected(chain: MadeUpChain): Awaited<ReturnType<typeof tallied>
 const lettersOf = (txHash: string) => txHash.match(/[a-z]/g) ?? [];
 
 async function follow(
-  chain: MadeUpChain,
+  chain: FakeChain,
   options: PassOptions,
 ): Promise<Follower<Position, Listed, Listed, Changes>> {
   const { d1 = env.DB, threshold = 1, read, committed } = options;
@@ -116,7 +118,7 @@ async function follow(
   ];
   const load = async (listed: Listed[]): Promise<Changes> => {
     const names = JSON.stringify(listed.map(({ txHash }) => txHash));
-    const tallies = await ledger.all<{ letter: string; count: number; rev: number }>(
+    const tallies = await ledger.all<{ letter: string; count: number; revision: number }>(
       "SELECT * FROM tally",
     );
     const counted = await ledger.all<{ name: string }>(
@@ -131,7 +133,7 @@ async function follow(
     };
   };
   const count = ({ tallies, steps }: Changes, step: Step, by: 1 | -1) => {
-    const known = tallies.get(step.letter) ?? { count: 0, rev: 0 };
+    const known = tallies.get(step.letter) ?? { count: 0, revision: 0 };
     tallies.set(step.letter, { ...known, count: known.count + by });
     steps.push(step);
   };
@@ -140,7 +142,7 @@ async function follow(
     provider: chain.provider,
     threshold,
     now: Date.now,
-    committed: async () => committed?.(),
+    onCommit: async () => committed?.(),
     tables: TABLES,
     cursor,
     maxReads: 7,
@@ -148,12 +150,12 @@ async function follow(
     rollbackEvent: "sync.rollback",
     async list(recent) {
       const rows = list(chain.list(recent[0]?.[0] ?? 0)).filter(
-        (one) => recent[0] === undefined || comparePlaces(positionOf(one), recent[0]) >= 0,
+        (one) => recent[0] === undefined || comparePositions(positionOf(one), recent[0]) >= 0,
       );
       const pages = (async function* () {
         yield { rows, isLast: true };
       })();
-      const isAt = (one: Listed, at: Position) => comparePlaces(positionOf(one), at) === 0;
+      const isAt = (one: Listed, at: Position) => comparePositions(positionOf(one), at) === 0;
       return (await listPending(SOURCE, recent, pages, isAt)).pending;
     },
     async read(listed) {
@@ -183,8 +185,10 @@ async function follow(
           statement(
             `INSERT INTO tally SELECT value->>0, value->>1, value->>2 FROM json_each(?) WHERE true
              ON CONFLICT (letter) DO UPDATE SET count = excluded.count,
-               rev = iif(tally.rev = excluded.rev - 1, excluded.rev, NULL)`,
-            JSON.stringify([...tallies].map(([letter, one]) => [letter, one.count, one.rev + 1])),
+               revision = iif(tally.revision = excluded.revision - 1, excluded.revision, NULL)`,
+            JSON.stringify(
+              [...tallies].map(([letter, one]) => [letter, one.count, one.revision + 1]),
+            ),
           ),
           statement(
             done.length > 0
@@ -198,7 +202,7 @@ async function follow(
         ],
         Date.now(),
       ),
-    tipSeen: () => [],
+    recordTip: () => [],
     async *listAbove(checkpoint) {
       const above = checkpoint?.height ?? -1;
       for (const one of list(chain.list(0)))

@@ -50,7 +50,7 @@ describe("a history that is synced a month late", () => {
     expect(quantities).toEqual([
       ["1"],
       ["2"],
-      ["No billable payments were found for this month and wallet"],
+      ["No payments are billable for this month and wallet. Check both."],
     ]);
   });
 });

@@ -27,7 +27,7 @@ async function billed(month = MONTH): Promise<string[]> {
   return content.lines.map(({ quantity, unitPrice }) => `${quantity} × ${unitPrice}`);
 }
 
-const NOTHING = ["404 No billable payments were found for this month and wallet"];
+const NOTHING = ["404 No payments are billable for this month and wallet. Check both."];
 const second = (iso: string) => Date.parse(iso) / 1000;
 
 describe("POST /invoice/monthly 200", () => {
@@ -274,7 +274,7 @@ describe("POST /invoice/monthly refuses, and changes nothing", () => {
       ],
     ),
     ["a date that is none", { Invoice: { date: "2025-02-30" } }, 400, "Invoice.date"],
-    ["an unknown seller", { sellerWalletVkey: "44".repeat(28) }, 404, "No billable payments"],
+    ["an unknown seller", { sellerWalletVkey: "44".repeat(28) }, 404, "No payments are billable"],
   ];
 
   it.each(REFUSED)("%s", async (_, overrides, status, message) => {

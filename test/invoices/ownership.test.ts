@@ -28,7 +28,7 @@ describe("POST /invoice/monthly for an invoice that another key asked for", () =
     const stranger = await insertKey({ canPay: true });
     const refused = await send("POST", "monthly", signed(change), { token: stranger });
     expect(refused.status).toBe(403);
-    expect(refused.message).toContain("another API key");
+    expect(refused.message).toContain("Another API key");
     expect(await documents()).toHaveLength(1);
     const again = await send("POST", "monthly", signed(), { token: stranger });
     expect(again.data).toEqual(first.data);
@@ -85,7 +85,7 @@ describe("A key that is bound to wallets", () => {
     for (const body of [signed(), signed({ sellerWalletVkey: SELLER_VKEY })])
       expect(await send("POST", "monthly", body, { token: stranger })).toMatchObject({
         status: 404,
-        message: "No billable payments were found for this month and wallet",
+        message: "No payments are billable for this month and wallet. Check both.",
       });
     expect((await send("POST", "monthly", signed(), { token: seller })).status).toBe(200);
     const body = signed({ forceRegenerate: true });

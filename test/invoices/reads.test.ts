@@ -26,7 +26,7 @@ function watchedD1() {
 }
 
 describe("rows read, which are the bill", () => {
-  /** Three payments of the buyer in the month, among a hundred of its own and of other buyers. */
+  /** Three payments of the buyer in the month, among a hundred other payments. */
   async function history(): Promise<void> {
     const past = (months: number) => ({ blockTime: IN_MONTH - months * MONTH_SECONDS });
     await pay(...Array.from({ length: 100 }, (_, i) => past(1 + (i % 20))));
@@ -77,11 +77,11 @@ describe("rows held in memory", () => {
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20010)
        INSERT INTO escrow (id, side, network, source_id, source_type, contract_address, policy_id,
          blockchain_identifier, identifier_hash, requested_by_id, terms, state, on_chain_state,
-         created_at, updated_at, chain_changed_at, action_changed_at, changed_at, sequence, rev,
-         doc_version, doc)
+         created_at, updated_at, chain_changed_at, action_changed_at, changed_at, sequence, revision,
+         doc_version, doc, requested_action)
        SELECT id || i, side, network, source_id, source_type, contract_address, policy_id, i, i,
          requested_by_id, terms, state, on_chain_state, created_at, updated_at, i, i, i, 0, 0,
-         doc_version, ''
+         doc_version, '', requested_action
        FROM escrow, n WHERE id = ?`,
     )
       .bind(id)

@@ -3,15 +3,15 @@ import { ed25519 } from "@noble/curves/ed25519.js";
 import { createApp } from "../../src/app.ts";
 import { formatAddress } from "../../src/chain/address.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
-import { keyHash } from "../../src/chain/keys.ts";
 import type { OnChainState } from "../../src/chain/network.ts";
+import { keyHash } from "../../src/chain/wallet-keys.ts";
 import { db } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
-import { ChangeSet } from "../../src/escrow/fold/changes.ts";
-import type { StoredFunds } from "../../src/escrow/record.ts";
+import type { StoredFunds } from "../../src/escrow/model/record.ts";
+import { ChangeSet } from "../../src/escrow/store/change-set.ts";
 import { commit } from "../../src/escrow/sync/commit.ts";
 import type { EscrowCursor } from "../../src/escrow/sync/cursor.ts";
-import { signedMessage } from "../../src/invoices/signature.ts";
+import { buildSignedMessage } from "../../src/invoices/model/verify-buyer.ts";
 import { initialCursor } from "../../src/sources/cursor.ts";
 import { makeRecord, stepTo } from "../support/sources/records.ts";
 
@@ -69,7 +69,7 @@ export function signed(overrides: Record<string, unknown> = {}) {
     validUntil: Date.now() + 3_600_000,
     action: "RetrieveMonthlyInvoices" as const,
   };
-  const message = signedMessage(body as never, body.Buyer as object);
+  const message = buildSignedMessage(body as never, body.Buyer as object);
   return {
     ...body,
     signature: bytesToHex(ed25519.sign(new TextEncoder().encode(message), SECRET_KEY)),
@@ -158,7 +158,17 @@ export async function pay(...payments: PaymentOptions[]): Promise<string[]> {
     const onChainState = payment.state ?? "Withdrawn";
     changes.advance(
       record,
-      stepTo(record, { onChainState, withdrawnForSeller: payment.withdrawnForSeller ?? [] }),
+      stepTo(record, {
+        onChainState,
+        lock: {
+          buyer: "addr_test1buyer",
+          buyerVkey: payment.buyerVkey ?? BUYER_VKEY,
+          buyerReturnAddress: null,
+          sellerReturnAddress: null,
+          collateralReturn: "0",
+        },
+        withdrawnForSeller: payment.withdrawnForSeller ?? [],
+      }),
       {
         txHash: newId(now).padEnd(64, "0"),
         blockHeight: 100,

@@ -1,10 +1,11 @@
 /**
- * `npm run test:long -- [--minutes N] [--seed S]`: the stories of which `npm test` takes a sample, in
- * full: sweeps over every awaited step and properties with many inputs (test/support/effort.ts).
+ * Runs all stories of which `npm test` runs a sample: sweeps over every awaited step, and
+ * properties with many inputs (test/support/effort.ts).
  *
- * It runs one file after the other with one seed, a new one unless it is given, and prints it. When the
- * minutes are over it ends the file that is running, names what was not reached, and exits with 0 if
- * nothing has failed; a failure makes it exit with 1.
+ *     npm run test:long -- [--minutes N] [--seed S]
+ *
+ * The files run one after another with one seed, which is printed. When the minutes are over, the
+ * running file ends, and the names of the remaining files are printed. A failure exits with 1.
  */
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -16,11 +17,10 @@ import { makeScratch } from "../support/scratch.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const VITEST = path.join(ROOT, "node_modules/vitest/vitest.mjs");
-/**
- * Rooms that come first: what only a long run has, which takes a few minutes, then those whose faults
- * cost the most. The others follow by name.
- */
-const FIRST = ["long", "x402", "escrow", "webhooks", "registrations", "registry"];
+/** Files that `npm test` leaves out. They run first, so that the end of the minutes cuts none of them off. */
+const LONG_ONLY = ".long.test.ts";
+/** After tables of cases, the folders come whose faults cost the most. The others follow by name. */
+const FIRST = ["x402", "escrow", "webhooks", "registrations", "registry"];
 
 const { values } = parseArgs({
   options: { minutes: { type: "string" }, seed: { type: "string" } },
@@ -33,14 +33,16 @@ if (!Number.isInteger(seed) || seed < 0 || seed >= 2 ** 31)
 const end = Date.now() + minutes * 60_000;
 
 /**
- * Test files of this folder, and those that ask, themselves or through a helper beside them, how
+ * Files that only a long run has, and those that ask, themselves or through a helper beside them, how
  * thorough they should be.
  */
 function longFiles(): string[] {
   const isLong = (file: string) =>
-    file.startsWith("test/long/") ||
+    file.endsWith(LONG_ONLY) ||
     /from "[./]*(?:support\/effort|steps)\.ts"/.test(readFileSync(path.join(ROOT, file), "utf8"));
   const place = (file: string) => {
+    if (file.endsWith(LONG_ONLY)) return -2;
+    if (/\bsampled\(/.test(readFileSync(path.join(ROOT, file), "utf8"))) return -1;
     const room = FIRST.indexOf(file.split(path.sep)[1] ?? "");
     return room < 0 ? FIRST.length : room;
   };
@@ -56,7 +58,8 @@ async function run(file: string, scratch: string): Promise<Outcome> {
   const report = path.join(scratch, "report.json");
   rmSync(report, { force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  // A group of its own, so that the runtimes that vitest starts end with it.
+  if (process.env.FINISHED_FILES) reporters.push("--reporter=./test/long/finished-files.ts");
+  // A separate process group, so that the runtimes that vitest starts end with it.
   const child = spawn(process.execPath, [VITEST, "run", file, ...reporters], {
     cwd: ROOT,
     env: { ...process.env, LONG_TESTS: "1", TEST_SEED: `${seed}`, TMPDIR: scratch },

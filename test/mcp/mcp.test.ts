@@ -6,10 +6,10 @@ import { hashInput } from "../../client/index.ts";
 import { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 import { emptyTables } from "../support/app.ts";
-import { PurchaseDesk } from "../support/escrow/purchasing.ts";
-import { agentMetadata, FIXED, HOUR, type Shown } from "../support/escrow/quoting.ts";
+import { PurchaseFixture } from "../support/escrow/purchase-fixture.ts";
+import { agentMetadata, FIXED, HOUR, type Shown } from "../support/escrow/quote-fixture.ts";
 import { insertKey } from "../support/keys.ts";
-import { createRegistrySource, runJob, settleRegistry } from "../support/registry/market.ts";
+import { createRegistrySource, runJob, settleRegistry } from "../support/registry/registry-sync.ts";
 import { settle } from "../support/sources/sync.ts";
 import { holdEventsToTheDocument } from "../support/webhooks/declared.ts";
 
@@ -69,14 +69,14 @@ async function answer(path: string, json: unknown): Promise<void> {
   await fetch(`${env.AGENTS_URL}/_control`, { method: "POST", body });
 }
 
-/** A market with one agent, whose texts are hostile, and a key that may spend one of its jobs. */
+/** One agent with hostile texts, and a key whose limit covers one of its jobs. */
 async function openMarket({
   metadata: written = {},
   ...options
-}: Parameters<typeof PurchaseDesk.open>[1] & { metadata?: object } = {}) {
-  const desk = await PurchaseDesk.open("Web3ChainV1", options);
-  const { quotes } = desk;
-  const { chain, contract } = quotes.desk;
+}: Parameters<typeof PurchaseFixture.open>[1] & { metadata?: object } = {}) {
+  const fixture = await PurchaseFixture.open("Web3ChainV1", options);
+  const { quotes } = fixture;
+  const { chain, contract } = quotes.fixture;
   const metadata = {
     ...agentMetadata("Web3ChainV1", contract.address, { pricingType: "Fixed", prices: FIXED }),
     name: ["Translator"],
@@ -88,7 +88,7 @@ async function openMarket({
   await settleRegistry(chain, await createRegistrySource(chain));
   await env.DB.prepare("UPDATE registry_entry SET status = 'Online'").run();
   await runJob({ kind: "search", network: "Preprod" }, "");
-  quotes.desk.bindings = {
+  quotes.fixture.bindings = {
     LOOPBACK_ORIGINS: `${env.LOOPBACK_ORIGINS},${env.AGENTS_URL}`,
     CHAIN_CLOCK: "tip",
   };
@@ -97,13 +97,13 @@ async function openMarket({
     networkLimit: ["Preprod"],
     spendingLimits: [{ network: "Preprod", unit: "", amount: "5000000" }],
   });
-  return { desk, agentIdentifier, token, bindings: quotes.desk.env() };
+  return { fixture, agentIdentifier, token, bindings: quotes.fixture.env() };
 }
 
 /** Has the agent quote a job, as it answers `start_job`. */
-async function quoteOf(desk: PurchaseDesk, agentIdentifier: string, nonce = NONCE) {
+async function quoteOf(fixture: PurchaseFixture, agentIdentifier: string, nonce = NONCE) {
   const inputHash = await hashInput(nonce, INPUT);
-  const quote = await desk.quote({ agentIdentifier, inputHash, identifierFromPurchaser: nonce });
+  const quote = await fixture.quote({ agentIdentifier, inputHash, identifierFromPurchaser: nonce });
   const { blockchainIdentifier, sellerVKey, payByTime, submitResultTime } = quote;
   const { unlockTime, externalDisputeUnlockTime } = quote;
   await answer("start_job", {
@@ -121,7 +121,7 @@ async function quoteOf(desk: PurchaseDesk, agentIdentifier: string, nonce = NONC
 
 describe("POST /mcp", () => {
   it("lets a key find an agent, get a quote, buy it once at the confirmed price, and look at it", async () => {
-    const { desk, agentIdentifier, token, bindings } = await openMarket();
+    const { fixture, agentIdentifier, token, bindings } = await openMarket();
     const client = await connect(token, bindings);
     expect(client.getServerVersion()).toMatchObject({ name: "agent-payment-service" });
     expect(client.getInstructions()).toContain("untrusted_data");
@@ -141,12 +141,12 @@ describe("POST /mcp", () => {
     // Nothing of it can be taken for markup, or is hidden from whoever reads along.
     for (const { text } of [found, shown]) expect(text).not.toMatch(/[<>&\u200b\u202e\u{e0041}]/u);
 
-    const quote = await use(client, "quote_job", await quoteOf(desk, agentIdentifier));
+    const quote = await use(client, "quote_job", await quoteOf(fixture, agentIdentifier));
     expect(quote).toMatchObject({ price: FIXED, untrusted_data: { jobId: "job-1" } });
     const other = [{ unit: "", amount: "4999999" }];
     const refused = { order: quote.order, confirmedPrice: other };
     expect(await use(client, "purchase_job", refused)).toMatchObject({ isError: true });
-    expect(await desk.purchases()).toEqual([]);
+    expect(await fixture.purchases()).toEqual([]);
 
     const order = { order: quote.order, confirmedPrice: FIXED };
     const bought = await use(client, "purchase_job", order);
@@ -166,25 +166,25 @@ describe("POST /mcp", () => {
     });
 
     // The key's limit is used up: such a job is not even quoted.
-    const second = await quoteOf(desk, agentIdentifier, "ff".repeat(10));
+    const second = await quoteOf(fixture, agentIdentifier, "ff".repeat(10));
     expect(await use(client, "quote_job", second)).toMatchObject({
       status: 402,
       untrusted_data: { message: expect.stringContaining("spending limits") },
     });
-    expect(await desk.purchases()).toHaveLength(1);
+    expect(await fixture.purchases()).toHaveLength(1);
   });
 
   it("takes a purchase back from its quote to the refund, once, and keeps the books", async () => {
-    const { desk, agentIdentifier, token, bindings } = await openMarket({ published: true });
-    const { desk: source } = desk.quotes;
+    const { fixture, agentIdentifier, token, bindings } = await openMarket({ published: true });
+    const { fixture: source } = fixture.quotes;
     const client = await connect(token, bindings);
-    const quote = await use(client, "quote_job", await quoteOf(desk, agentIdentifier));
+    const quote = await use(client, "quote_job", await quoteOf(fixture, agentIdentifier));
     const { network, blockchainIdentifier } = quote.order;
     const named = { network, blockchainIdentifier };
     const status = () => use(client, "purchase_status", named);
     const goOn = async () => {
       await source.skipPauses();
-      await source.work(desk.buyer);
+      await source.work(fixture.buyer);
       await settle(source.chain, source.sourceId);
     };
     const books = async () => (await use(client, "spending")).purchases;
@@ -193,14 +193,14 @@ describe("POST /mcp", () => {
       { isError: true, status: 409 },
     );
     // Locks wait a moment for others to join them.
-    await source.settle(desk.buyer);
+    await source.settle(fixture.buyer);
     await settle(source.chain, source.sourceId);
     expect(await status()).toMatchObject({ state: "FundsLocked" });
     expect(await books()).toMatchObject([
       { network, spent: [], cameBack: [], locked: [{ unit: "", amount: "5000000" }] },
     ]);
 
-    // Another amount than the price, somebody else's key, and one that may not pay do nothing.
+    // A wrong amount, a foreign key, and a key that may not pay change nothing.
     const wrong = [{ unit: "", amount: "5000001" }];
     expect(await use(client, "request_refund", { ...named, confirmedAmount: wrong })).toMatchObject(
       { isError: true, error: expect.stringContaining("Nothing was requested") },
@@ -225,7 +225,7 @@ describe("POST /mcp", () => {
       { isError: false, purchase: { state: "RefundRequested" } },
     );
 
-    // Without a result the money comes back by itself.
+    // Without a result the refund is automatic.
     await source.chain.advance(3 * HOUR);
     await source.chain.mine();
     await settle(source.chain, source.sourceId);
@@ -265,24 +265,24 @@ describe("POST /mcp", () => {
   });
 
   it("reaches no private address for an agent, and takes no answer that is no quote", async () => {
-    const { desk, agentIdentifier, token, bindings } = await openMarket();
-    const job = await quoteOf(desk, agentIdentifier);
+    const { fixture, agentIdentifier, token, bindings } = await openMarket();
+    const job = await quoteOf(fixture, agentIdentifier);
     await answer("start_job", { status: "error", message: HOSTILE });
     const client = await connect(token, bindings);
     expect(await use(client, "quote_job", job)).toMatchObject({
-      error: "The agent answered no quote.",
+      error: "The agent returned no quote. Try another agent.",
     });
     const closed = await connect(token, { ...bindings, LOOPBACK_ORIGINS: "" });
     expect(await use(closed, "quote_job", job)).toMatchObject({
       isError: true,
-      error: expect.stringContaining("cannot be asked"),
+      error: expect.stringContaining("is not reachable"),
     });
     const shown = await use(closed, "show_agent", { agentIdentifier });
-    expect(shown.untrusted_data.inputSchema.error).toContain("cannot be asked");
+    expect(shown.untrusted_data.inputSchema.error).toContain("is not reachable");
   });
 
   it("prints nothing that an agent or its mint has written outside of untrusted_data", async () => {
-    const { desk, agentIdentifier, token, bindings } = await openMarket({
+    const { fixture, agentIdentifier, token, bindings } = await openMarket({
       metadata: { ...MARKED_METADATA, api_base_url: [`${env.AGENTS_URL}/mcp`] },
     });
     const client = await connect(token, bindings);
@@ -317,7 +317,7 @@ describe("POST /mcp", () => {
     await look("request_refund", { ...named, confirmedAmount: [{ unit: MARKER, amount: "1" }] });
     await look("show_agent", { agentIdentifier: MARKER });
     await look("spending", {});
-    expect(await desk.purchases()).toEqual([]);
+    expect(await fixture.purchases()).toEqual([]);
     for (const text of texts) {
       expect(outside(JSON.parse(text))).not.toContain(MARKER);
       expect(text.length).toBeLessThan(20_000);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { payeeOf } from "./payments.ts";
-import { World } from "./world.ts";
+import { WalletModel } from "./wallet-model.ts";
 
 beforeAll(() => {
   for (const level of ["info", "warn", "error"] as const)
@@ -9,33 +9,33 @@ beforeAll(() => {
 
 describe("a provider that bans the wallet from reading", () => {
   it("does not block submission of stored transactions to another place", async () => {
-    const world = new World([100]);
-    const id = world.askPayment();
-    world.ledger.submitFaults = ["lostBefore"];
-    await world.run();
-    expect(await phases(world)).toEqual(["Stored"]);
-    world.ledger.isBanned = true;
-    world.pass(5_000);
-    await world.run();
-    expect(await phases(world)).toEqual(["Sent"]);
-    world.ledger.mine();
-    expect(world.ledger.paidTo(payeeOf(id))).toBe(1);
+    const model = new WalletModel([100]);
+    const id = model.askPayment();
+    model.ledger.submitFaults = ["lostBefore"];
+    await model.run();
+    expect(await phases(model)).toEqual(["Stored"]);
+    model.ledger.isBanned = true;
+    model.pass(5_000);
+    await model.run();
+    expect(await phases(model)).toEqual(["Sent"]);
+    model.ledger.mine();
+    expect(model.ledger.paidTo(payeeOf(id))).toBe(1);
   });
 
   it("has nothing built meanwhile, and all of it afterwards", async () => {
-    const world = new World([100]);
-    const id = world.askPayment();
-    world.ledger.isBanned = true;
-    await world.run();
-    expect(await phases(world)).toEqual([]);
-    world.ledger.isBanned = false;
-    world.pass(60_000);
-    await world.run();
-    world.ledger.mine();
-    expect(world.ledger.paidTo(payeeOf(id))).toBe(1);
+    const model = new WalletModel([100]);
+    const id = model.askPayment();
+    model.ledger.isBanned = true;
+    await model.run();
+    expect(await phases(model)).toEqual([]);
+    model.ledger.isBanned = false;
+    model.pass(60_000);
+    await model.run();
+    model.ledger.mine();
+    expect(model.ledger.paidTo(payeeOf(id))).toBe(1);
   });
 });
 
-async function phases(world: World): Promise<string[]> {
-  return (await world.transactions()).map(({ phase }) => phase);
+async function phases(model: WalletModel): Promise<string[]> {
+  return (await model.transactions()).map(({ phase }) => phase);
 }

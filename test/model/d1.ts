@@ -1,6 +1,6 @@
 /** The model's database as the binding of a Worker, for code that makes its own queries. */
 import type { ModelDatabase } from "./database.ts";
-import type { Step } from "./dying.ts";
+import type { Step } from "./process-faults.ts";
 
 interface Prepared {
   sql: string;
@@ -15,8 +15,7 @@ export function d1Of(database: ModelDatabase, step: Step): D1Database {
       params,
       bind: (...bound: unknown[]) => prepare(sql, bound),
       all: async () => ({ results: await rows() }),
-      // No query of the service names two columns alike.
-      raw: async () => (await rows()).map((row) => Object.values(row)),
+      raw: () => step(() => database.raw(sql, ...params)),
     };
   };
   const { batch } = database.seenBy(step, false);

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { Statement } from "../../src/db/client.ts";
-import type { WalletDatabase } from "../../src/wallets/spending/stored/wallet.ts";
+import type { WalletDatabase } from "../../src/wallets/spending/store/wallet.ts";
 
 const MIGRATIONS = globSync("migrations/*.sql")
   .sort()
@@ -45,6 +45,18 @@ export class ModelDatabase {
   all<Row>(sql: string, ...params: unknown[]): Row[] {
     const [text, bound] = withLimit(sql, params);
     return this.#prepare(text).all(...(bound as SQLInputValue[])) as Row[];
+  }
+
+  /** Rows as arrays, since a join may have two columns of one name. */
+  raw(sql: string, ...params: unknown[]): unknown[][] {
+    const [text, bound] = withLimit(sql, params);
+    const prepared = this.#prepare(text);
+    prepared.setReturnArrays(true);
+    try {
+      return prepared.all(...(bound as SQLInputValue[])) as unknown as unknown[][];
+    } finally {
+      prepared.setReturnArrays(false);
+    }
   }
 
   run(sql: string, ...params: unknown[]): void {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { World } from "./world.ts";
+import { WalletModel } from "./wallet-model.ts";
 
 beforeAll(() => {
   for (const level of ["info", "warn", "error"] as const)
@@ -8,22 +8,22 @@ beforeAll(() => {
 
 describe("the last calls that a provider allows", () => {
   it("are for a task with a deadline", async () => {
-    const world = new World([200, 100]);
-    world.hasCalls = false;
-    world.askStep({ deadline: world.ledger.now + 30 * 60_000, isMeasured: true });
-    await world.run();
-    expect(await world.transactions()).toMatchObject([{ phase: "Sent" }]);
+    const model = new WalletModel([200, 100]);
+    model.hasCalls = false;
+    model.askStep({ deadline: model.ledger.now + 30 * 60_000, isMeasured: true });
+    await model.run();
+    expect(await model.transactions()).toMatchObject([{ phase: "Sent" }]);
   });
 
   it("are not for tasks without one, which wait and say for what", async () => {
-    const world = new World([200, 100]);
-    world.hasCalls = false;
-    world.askStep({ isMeasured: true });
-    world.askPayment();
-    await world.run();
-    expect(await world.transactions()).toEqual([]);
-    expect(await world.wallet()).toMatchObject({
-      held: "waits for the chain provider: no calls left for now",
+    const model = new WalletModel([200, 100]);
+    model.hasCalls = false;
+    model.askStep({ isMeasured: true });
+    model.askPayment();
+    await model.run();
+    expect(await model.transactions()).toEqual([]);
+    expect(await model.wallet()).toMatchObject({
+      blocker: "waits for the chain provider: no calls left for now",
     });
   });
 });

@@ -1,18 +1,19 @@
 /** One escrow on a chain in memory, moved by the service's transactions and by strangers'. */
+
+import { signIdentifier } from "../../src/chain/contracts/blockchain-identifier.ts";
 import {
   DATUM_STATES,
   type DatumState,
   type EscrowDatum,
   encodeEscrowDatum,
-} from "../../src/chain/escrow-datum.ts";
+} from "../../src/chain/contracts/escrow-datum.ts";
+import { REDEEMERS } from "../../src/chain/contracts/redeemers.ts";
 import { bytesToHex } from "../../src/chain/hex.ts";
-import { signIdentifier } from "../../src/chain/identifier.ts";
-import { keysFromMnemonic } from "../../src/chain/keys.ts";
 import type { Funds, OnChainState } from "../../src/chain/network.ts";
-import { REDEEMERS } from "../../src/chain/redeemer.ts";
-import { identify } from "../../src/escrow/fold/escrow-outputs.ts";
-import type { EscrowSource, ReadTransaction } from "../../src/escrow/fold/source.ts";
-import type { Step } from "../../src/escrow/wanted.ts";
+import { keysFromMnemonic } from "../../src/chain/wallet-keys.ts";
+import type { Step } from "../../src/escrow/model/intent.ts";
+import { identify } from "../../src/escrow/sync/escrow-outputs.ts";
+import type { EscrowSource, ReadTransaction } from "../../src/escrow/sync/escrow-source.ts";
 import { datumOf } from "../chain/check-vectors.ts";
 import VECTORS from "../vectors/chain.json" with { type: "json" };
 

@@ -1,20 +1,20 @@
-/** The records of one escrow as the service keeps them, in a database of its own tables. */
+/** The records of one escrow, in a separate database with the service's tables. */
 import { expect } from "vitest";
 import { type Database, type Statement, violates } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
-import { applyTransaction } from "../../src/escrow/fold/apply.ts";
-import { beforeOf } from "../../src/escrow/fold/before.ts";
-import { ChangeSet } from "../../src/escrow/fold/changes.ts";
-import { loadKnown, loadRecords } from "../../src/escrow/fold/load-records.ts";
-import { writeChanges } from "../../src/escrow/fold/write-changes.ts";
-import type { EscrowRecord, Side } from "../../src/escrow/record.ts";
-import { withConfirmations } from "../../src/escrow/render.ts";
-import { undoSteps } from "../../src/escrow/sync/undo.ts";
-import { moveRecords } from "../../src/escrow/tasks/moved.ts";
-import { LOCK_WORK, taskIdOf } from "../../src/escrow/tasks/task.ts";
-import type { TransactionRecord } from "../../src/escrow/transaction-record.ts";
-import { nextActionOf, type Step, type Want } from "../../src/escrow/wanted.ts";
-import type { Phase } from "../../src/wallets/spending/life.ts";
+import { type Intent, nextActionOf, type Step } from "../../src/escrow/model/intent.ts";
+import type { EscrowRecord, Side } from "../../src/escrow/model/record.ts";
+import type { TransactionRecord } from "../../src/escrow/model/transaction-record.ts";
+import { parseUndoData } from "../../src/escrow/model/undo-data.ts";
+import { ChangeSet } from "../../src/escrow/store/change-set.ts";
+import { loadRecords } from "../../src/escrow/store/load-records.ts";
+import { withConfirmations } from "../../src/escrow/store/render.ts";
+import { writeChanges } from "../../src/escrow/store/write-changes.ts";
+import { applyTransaction, loadKnown } from "../../src/escrow/sync/follower.ts";
+import { undoSteps } from "../../src/escrow/sync/undo-steps.ts";
+import { applyTaskUpdates } from "../../src/escrow/tasks/apply-task-updates.ts";
+import { LOCK_FEATURE, taskIdOf } from "../../src/escrow/tasks/task-id.ts";
+import type { Phase } from "../../src/wallets/model/phases.ts";
 import { makeRecord } from "../support/sources/records.ts";
 import type { ModelDatabase } from "./database.ts";
 import { ESCROW, type EscrowChain, SOURCE } from "./escrow-chain.ts";
@@ -31,8 +31,8 @@ interface Row {
   id: string;
   createdAt: number;
   blockHeight: number | null;
-  before: string | null;
-  want: Want | null;
+  undoData: string | null;
+  intent: Intent | null;
 }
 
 export class EscrowRecords {
@@ -40,7 +40,7 @@ export class EscrowRecords {
   readonly #db: Pick<Database, "all" | "batch">;
   readonly #applied: { height: number; hash: string }[] = [];
   /** What was asked for last, by side. */
-  readonly #asked = new Map<Side, Want>();
+  readonly #asked = new Map<Side, Intent>();
   /** Ids and times of rows when they were first seen. */
   readonly #born = new Map<string, string>();
   #now = Date.now();
@@ -86,7 +86,7 @@ export class EscrowRecords {
           funds: funds.map(({ unit, amount }) => ({ unit, amount: String(amount) })),
         },
       };
-      changes.want(record, record.wanted);
+      changes.setProgress(record, record.progress);
     }
     await this.#db.batch(writeChanges(changes, PLACE));
   }
@@ -106,37 +106,37 @@ export class EscrowRecords {
   /** Asks for a step, as a request does: not while another is under way. */
   async ask(side: Side, step: Step): Promise<void> {
     const record = await this.record(side);
-    if (record.wanted.underWay !== null) return;
-    const want = { id: newId(this.#now), step, resultHash: null, by: "key-a", since: this.#now };
+    if (record.progress.pendingTransaction !== null) return;
+    const intent = { id: newId(this.#now), step, resultHash: null, by: "key-a", since: this.#now };
     const changes = this.#changes([record]);
-    changes.want(record, { ...record.wanted, want, error: null });
-    this.#asked.set(side, want);
+    changes.setProgress(record, { ...record.progress, intent, error: null });
+    this.#asked.set(side, intent);
     await this.#write(writeChanges(changes, PLACE), true);
   }
 
   /** Whether the batch was written that stores a transaction for what is wanted. */
-  async store(side: Side, want: Want, hash: string): Promise<boolean> {
-    return this.#tell(await this.record(side), want, hash, "Stored");
+  async store(side: Side, intent: Intent, hash: string): Promise<boolean> {
+    return this.#tell(await this.record(side), intent, hash, "Stored");
   }
 
-  /** Tells what became of a transaction of ours, to the record of it. */
+  /** Applies the phase of the service's transaction to its record. */
   async tell(hash: string, phase: Phase): Promise<void> {
     for (const side of ["payment", "purchase"] as const) {
       const record = await this.record(side);
       const row = this.#rows(record).find((one) => one.txHash === hash);
-      if (row?.want) expect(await this.#tell(record, row.want, hash, phase)).toBe(true);
+      if (row?.intent) expect(await this.#tell(record, row.intent, hash, phase)).toBe(true);
     }
   }
 
-  async #tell(record: EscrowRecord, want: Want, hash: string, phase: Phase): Promise<boolean> {
-    const task = { work: LOCK_WORK, id: taskIdOf(record, want), detail: {} };
+  async #tell(record: EscrowRecord, intent: Intent, hash: string, phase: Phase): Promise<boolean> {
+    const task = { feature: LOCK_FEATURE, id: taskIdOf(record, intent), detail: {} };
     const transaction = {
       ...{ hash, phase, sequence: 1, sourceId: SOURCE.id, tasks: [task], inputs: [], made: [] },
       ...{ lineIn: null, lineOut: null, collateral: null, validFrom: 0, validTo: 1, fee: 0n },
       ...{
         size: 0,
         memory: 0,
-        canBeOvertaken: false,
+        isReplaceable: false,
         blockHeight: null,
         blockHash: null,
         blockTime: null,
@@ -145,12 +145,12 @@ export class EscrowRecords {
       ...{ error: null, movedAt: this.#now },
     };
     const moves = [{ task, transaction }];
-    const told = await moveRecords(this.#db, SOURCE.network, WALLET, moves, ++this.#now);
+    const told = await applyTaskUpdates(this.#db, SOURCE.network, WALLET, moves, ++this.#now);
     try {
       await this.#write(told, true);
       return true;
     } catch (error) {
-      if (violates(error, "escrow.rev")) return false;
+      if (violates(error, "escrow.revision")) return false;
       throw error;
     }
   }
@@ -242,18 +242,24 @@ export class EscrowRecords {
       .all<{
         status: string;
         blockHeight: number | null;
-        before: string | null;
+        undoData: string | null;
         fields: string;
-        want: string | null;
+        intent: string | null;
       }>(
-        `SELECT status, block_height AS blockHeight, before, fields, want
+        `SELECT status, block_height AS blockHeight, undo_data AS undoData, fields, intent
          FROM escrow_transaction WHERE record_id = ?`,
         id,
       )
-      .map(({ fields, want, ...row }) => {
+      .map(({ fields, intent, ...row }) => {
         const { txHash, id, createdAt, status } = JSON.parse(fields) as TransactionRecord;
         expect(status).toBe(row.status);
-        return { ...row, txHash, id, createdAt, want: want === null ? null : JSON.parse(want) };
+        return {
+          ...row,
+          txHash,
+          id,
+          createdAt,
+          intent: intent === null ? null : JSON.parse(intent),
+        };
       });
   }
 
@@ -261,24 +267,24 @@ export class EscrowRecords {
   async check(): Promise<void> {
     for (const side of ["payment", "purchase"] as const) {
       const record = await this.record(side);
-      const { want, underWay } = record.wanted;
+      const { intent, pendingTransaction } = record.progress;
       const rows = this.#rows(record);
       const open = rows.filter(({ status }) => status === "Pending");
       expect(open.length).toBeLessThanOrEqual(1);
-      if (underWay !== null) {
-        const row = rows.find(({ txHash }) => txHash === underWay.transaction.txHash);
-        expect(row?.want?.id).toBe(want?.id);
-        expect(row?.status).toBe(underWay.transaction.status);
+      if (pendingTransaction !== null) {
+        const row = rows.find(({ txHash }) => txHash === pendingTransaction.transaction.txHash);
+        expect(row?.intent?.id).toBe(intent?.id);
+        expect(row?.status).toBe(pendingTransaction.transaction.status);
         expect(["Pending", "RolledBack"]).toContain(row?.status);
       }
-      for (const { txHash } of open) expect(txHash).toBe(underWay?.transaction.txHash);
-      for (const { txHash, id, createdAt, status, before, blockHeight } of rows) {
+      for (const { txHash } of open) expect(txHash).toBe(pendingTransaction?.transaction.txHash);
+      for (const { txHash, id, createdAt, status, undoData, blockHeight } of rows) {
         const name = `${record.id} ${txHash}`;
         const born = this.#born.get(name) ?? `${id} ${createdAt}`;
         this.#born.set(name, born);
         expect(`${id} ${createdAt}`).toBe(born);
-        if (status === "Confirmed") expect(before === null || blockHeight === null).toBe(false);
-        if (status === "Pending") expect([before, blockHeight]).toEqual([null, null]);
+        if (status === "Confirmed") expect(undoData === null || blockHeight === null).toBe(false);
+        if (status === "Pending") expect([undoData, blockHeight]).toEqual([null, null]);
       }
       this.#checkAsked(side, record, rows);
       expect(record.terms.collateralReturn).toBeNull();
@@ -287,14 +293,14 @@ export class EscrowRecords {
   }
 
   /** What was asked for last stands, was done, or was ended by what the chain has. */
-  #checkAsked(side: Side, { wanted }: EscrowRecord, rows: Row[]): void {
+  #checkAsked(side: Side, { progress }: EscrowRecord, rows: Row[]): void {
     const asked = this.#asked.get(side);
-    if (asked === undefined || wanted.want?.id === asked.id) return;
+    if (asked === undefined || progress.intent?.id === asked.id) return;
     const ends = rows.some(
-      ({ status, want, before }) =>
+      ({ status, intent, undoData }) =>
         status === "Confirmed" &&
-        before !== null &&
-        (want?.id === asked.id || beforeOf(before).taken.ended?.id === asked.id),
+        undoData !== null &&
+        (intent?.id === asked.id || parseUndoData(undoData).undo.endedIntent?.id === asked.id),
     );
     expect(ends, `${side} lost ${asked.step}`).toBe(true);
   }

@@ -1,6 +1,6 @@
 /** What the ledger wants of a transaction's form, whatever it spends. */
 import { type CborNode, readCbor } from "../../src/chain/cbor.ts";
-import type { ChainTransaction } from "../../src/chain/transaction/decode.ts";
+import type { ChainTransaction } from "../../src/chain/transaction/decode-transaction.ts";
 import { PROTOCOL_PARAMETERS } from "../support/protocol-parameters.ts";
 
 /** Keys of the body, of the witnesses and of an output. */
@@ -14,10 +14,10 @@ const { coinsPerByte, feePerByte, feeConstant, maxTransactionSize, maxValueSize,
   PROTOCOL_PARAMETERS;
 
 /**
- * Nobody builds what every node refuses: outputs without their deposit or with nothing of a token, too large
- * ones, and a fee that is too low.
+ * Fails for a transaction that every node refuses: outputs without their deposit, empty or
+ * oversized outputs, or a low fee.
  *
- * @param tx - what `cbor` says
+ * @param tx - the decoded `cbor`
  */
 export function requireForm({ outputs, fee }: ChainTransaction, cbor: Uint8Array): void {
   const [body, witnesses] = itemsOf(readCbor(cbor));

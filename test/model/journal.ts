@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
-import { type Execute, Journal } from "../../src/wallets/spending/journal.ts";
+import { type Execute, Journal } from "../../src/wallets/spending/model/journal.ts";
 
-/** A journal in a database of its own, which is not set back with the models'. @param file - of an older one */
+/** A journal in a separate database, which a restore keeps. @param file - an older journal's */
 export function newJournal(file = new DatabaseSync(":memory:")): Journal {
   const prepared = new Map<string, StatementSync>();
   const execute: Execute = (sql, ...params) => {

@@ -1,7 +1,10 @@
 import { type Block, ProviderError } from "../../src/chain/provider/provider.ts";
 import { timeOfSlot } from "../../src/chain/slots.ts";
-import { type ChainTransaction, decodeTransaction } from "../../src/chain/transaction/decode.ts";
-import { outputName } from "../../src/chain/transaction/plan.ts";
+import {
+  type ChainTransaction,
+  decodeTransaction,
+} from "../../src/chain/transaction/decode-transaction.ts";
+import { formatOutputReference } from "../../src/chain/transaction/transaction-plan.ts";
 import type { Value } from "../../src/chain/transaction/value.ts";
 import { requireForm } from "./form.ts";
 import {
@@ -25,7 +28,7 @@ export interface Sent extends ChainTransaction {
 /** A block, and what is unspent after it. */
 export interface ForgedBlock extends Block {
   transactions: Sent[];
-  /** The output that somebody else spends in it. */
+  /** The output that a foreign transaction spends in this block. */
   taken?: string;
   /** What is unspent after it. */
   unspent: ReadonlyMap<string, Output>;
@@ -138,7 +141,7 @@ export class ModelLedger {
   /** Outputs that somebody with the wallet's key has ever spent. */
   readonly spentElsewhere = new Set<string>();
 
-  /** Somebody with the wallet's key spends one of its outputs elsewhere, in a block of its own. */
+  /** Spends one of the wallet's outputs with its key elsewhere, in a separate block. */
   spendElsewhere(address: string, n: number): void {
     const own = this.unspentAt(address);
     const [name, output] = own[n % Math.max(own.length, 1)] ?? [];
@@ -151,7 +154,7 @@ export class ModelLedger {
     this.#tidy();
   }
 
-  /** Somebody else spends a script's output, in a block of its own, if it is there. */
+  /** Spends a script's output by another party, in a separate block, if the output exists. */
   overtake(name: string): void {
     if (!this.tip.unspent.has(name)) return;
     const unspent = new Map(this.tip.unspent);
@@ -160,7 +163,7 @@ export class ModelLedger {
     this.#tidy();
   }
 
-  /** Somebody else's transaction, in a block of its own, if the chain takes it. @returns whether it does */
+  /** Puts a foreign transaction into a separate block. @returns whether the chain accepts it */
   forge(cbor: Uint8Array): boolean {
     const tx = { ...decodeTransaction(cbor), cbor };
     const { unspent } = this.tip;
@@ -173,11 +176,11 @@ export class ModelLedger {
   }
 
   /**
-   * Somebody puts a transaction whose script fails for them into a block of its own, if they could: it costs
-   * an output of the wallet, and returns another.
+   * Puts a transaction with a failing script into a separate block, if the chain allows it. The
+   * transaction costs an output of the wallet and returns the rest of the collateral.
    *
-   * @param returned - what is left of that, as the wallet expects it
-   * @param others - hashes of all that name the same output for this
+   * @param returned - the expected rest
+   * @param others - hashes of all transactions with this collateral
    */
   failScript(
     hash: string,
@@ -193,7 +196,10 @@ export class ModelLedger {
     const isExpected = [...output.value].every(([unit, n]) => returned.value.get(unit) === n);
     if (index !== returned.index || !isExpected || returned.value.size !== output.value.size)
       throw new Error("the wallet expects something else to be left of its collateral");
-    const unspent = new Map(this.tip.unspent).set(outputName({ txHash: hash, index }), output);
+    const unspent = new Map(this.tip.unspent).set(
+      formatOutputReference({ txHash: hash, index }),
+      output,
+    );
     for (const cost of costs) unspent.delete(cost);
     this.#mempool = this.#mempool.filter((one) => !others.includes(one.hash));
     const cbor = markedInvalid(original.cbor);
@@ -203,7 +209,7 @@ export class ModelLedger {
     this.#tidy();
   }
 
-  /** Somebody pays the address, in a block of its own. */
+  /** Pays the address in a separate block. */
   fund(address: string, ...values: readonly Value[]): void {
     const maker = this.#hash();
     const unspent = new Map(this.tip.unspent);
@@ -211,7 +217,7 @@ export class ModelLedger {
     this.#blocks.push(this.#block(this.tip.height + 1, [], unspent));
   }
 
-  /** Names of outputs that somebody else has spent, by what is in blocks. */
+  /** Names of outputs that foreign transactions in blocks have spent. */
   taken(): string[] {
     return this.#blocks.flatMap(({ taken }) => taken ?? []);
   }
@@ -232,7 +238,7 @@ export class ModelLedger {
       return { refused: "All inputs are spent" };
     const unspent = this.#afterMempool();
     if (!isPossible(tx, unspent)) {
-      const missing = tx.inputs.map(outputName).filter((one) => !unspent.has(one));
+      const missing = tx.inputs.map(formatOutputReference).filter((one) => !unspent.has(one));
       return { refused: `BadInputsUTxO ${missing.join()}` };
     }
     if (this.refusing(tx, unspent).length > 0) return { refused: "PlutusFailure" };
@@ -244,7 +250,9 @@ export class ModelLedger {
   /** Positions of inputs whose script refuses a transaction. */
   refusing(tx: Sent, unspent: ReadonlyMap<string, Output>): number[] {
     if (this.#failing.has(tx.hash)) return tx.spendRedeemers.map(({ inputIndex }) => inputIndex);
-    const locked = tx.inputs.flatMap((one, i) => (this.locked.has(outputName(one)) ? [i] : []));
+    const locked = tx.inputs.flatMap((one, i) =>
+      this.locked.has(formatOutputReference(one)) ? [i] : [],
+    );
     return [...locked, ...this.refuses(tx, unspent)];
   }
 

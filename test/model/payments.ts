@@ -1,20 +1,20 @@
 import { formatAddress } from "../../src/chain/address.ts";
 import type { Statement } from "../../src/db/client.ts";
 import { statement } from "../../src/db/client.ts";
-import { meaningOf } from "../../src/wallets/spending/life.ts";
-import { NotYet } from "../../src/wallets/spending/making/window.ts";
-import type { WalletDatabase } from "../../src/wallets/spending/stored/wallet.ts";
-import type { WalletWork } from "../../src/wallets/work.ts";
+import { progressOf } from "../../src/wallets/model/phases.ts";
+import { NotYetError } from "../../src/wallets/queue/errors.ts";
+import type { WalletFeature } from "../../src/wallets/queue/feature.ts";
+import type { WalletDatabase } from "../../src/wallets/spending/store/wallet.ts";
 
 export const PAYMENTS = `CREATE TABLE payment (id TEXT PRIMARY KEY, state TEXT NOT NULL,
-  hash TEXT, rev INTEGER NOT NULL, due_at INTEGER NOT NULL, reason TEXT,
+  hash TEXT, revision INTEGER NOT NULL, due_at INTEGER NOT NULL, reason TEXT,
   is_automatic INTEGER NOT NULL)`;
 
 interface Payment {
   id: string;
   state: "Asked" | "UnderWay" | "Done";
   hash: string | null;
-  rev: number;
+  revision: number;
   due_at: number;
   reason: string | null;
   is_automatic: 0 | 1;
@@ -30,25 +30,24 @@ export function payeeOf(id: string): string {
 }
 
 /** A feature that pays, each task once: the simplest of what a wallet does. */
-export function paymentWork(db: WalletDatabase): WalletWork {
+export function paymentWork(db: WalletDatabase): WalletFeature {
   const read = (ids: readonly string[]) =>
     db.all<Payment>(
       "SELECT * FROM payment WHERE id IN (SELECT value FROM json_each(?))",
       JSON.stringify(ids),
     );
-  const update = ({ id, rev }: Payment, state: string, hash: string | null): Statement =>
+  const update = ({ id, revision }: Payment, state: string, hash: string | null): Statement =>
     statement(
-      "UPDATE payment SET state = ?2, hash = ?3, rev = iif(rev = ?4, rev + 1, NULL) WHERE id = ?1",
+      "UPDATE payment SET state = ?2, hash = ?3, revision = iif(revision = ?4, revision + 1, NULL) WHERE id = ?1",
       id,
       state,
       hash,
-      rev,
+      revision,
     );
   return {
     name: "payment",
-    stands: "line",
-    revision: "payment.rev",
-    takenOver: async () => [],
+    placement: "line",
+    revision: "payment.revision",
     async due(now, limit) {
       const asked = await db.all<Payment>(
         "SELECT * FROM payment WHERE state = 'Asked' ORDER BY due_at, id LIMIT ?",
@@ -62,7 +61,7 @@ export function paymentWork(db: WalletDatabase): WalletWork {
         next: later.length > 0 ? Math.min(...later.map((one) => one.due_at)) : null,
       };
     },
-    part: async ({ id }) => ({
+    buildPart: async ({ id }) => ({
       spends: [],
       scriptInputs: [],
       mints: [],
@@ -70,22 +69,22 @@ export function paymentWork(db: WalletDatabase): WalletWork {
       metadata: new Map(),
       detail: {},
     }),
-    async moved(moves) {
+    async onTransaction(moves) {
       const rows = await read(moves.map(({ task }) => task.id));
       return moves.flatMap(({ task, transaction: { hash, phase } }) => {
         const row = rows.find(({ id }) => id === task.id);
         if (!row) return [];
-        const meaning = meaningOf(phase);
+        const meaning = progressOf(phase);
         if (meaning !== "Ended")
           return [update(row, meaning === "Landed" ? "Done" : "UnderWay", hash)];
         return row.hash === hash ? [update(row, "Asked", hash)] : [];
       });
     },
-    async notBuilt(tasks, error, now) {
+    async onFailure(tasks, error, now) {
       await db.batch([
         statement(
           "UPDATE payment SET due_at = ?1, reason = ?2 WHERE id IN (SELECT value FROM json_each(?3))",
-          error instanceof NotYet ? error.until : now + PAUSE_MS,
+          error instanceof NotYetError ? error.until : now + PAUSE_MS,
           String(error),
           JSON.stringify(tasks.map(({ id }) => id)),
         ),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Side } from "../../src/escrow/record.ts";
-import type { Step } from "../../src/escrow/wanted.ts";
+import type { Step } from "../../src/escrow/model/intent.ts";
+import type { Side } from "../../src/escrow/model/record.ts";
 import { runs } from "../support/effort.ts";
 import { ModelDatabase } from "./database.ts";
 import { EscrowChain, isAllowed } from "./escrow-chain.ts";
@@ -67,13 +67,14 @@ class Story {
         return;
       }
       case "store": {
-        const { state, wanted } = await records.record(side);
-        const { want } = wanted;
-        if (want === null || wanted.underWay !== null || wanted.error?.isManual) return;
-        const transaction = chain.make(want.step, state.utxo);
+        const { state, progress } = await records.record(side);
+        const { intent } = progress;
+        if (intent === null || progress.pendingTransaction !== null || progress.error?.isManual)
+          return;
+        const transaction = chain.make(intent.step, state.utxo);
         if (transaction === null) return;
-        expect(await records.store(side, want, transaction.hash)).toBe(true);
-        expect(await records.store(side, want, "ff".repeat(32))).toBe(false);
+        expect(await records.store(side, intent, transaction.hash)).toBe(true);
+        expect(await records.store(side, intent, "ff".repeat(32))).toBe(false);
         this.ours.push(transaction.hash);
         return;
       }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import type { ScriptSource } from "../../src/chain/transaction/plan.ts";
+import type { ScriptSource } from "../../src/chain/transaction/transaction-plan.ts";
 import { STEP_SCRIPT } from "./steps.ts";
-import { World } from "./world.ts";
+import { WalletModel } from "./wallet-model.ts";
 
 const OUTPUT = { txHash: "7e".repeat(32), index: 0 };
 
@@ -12,11 +12,11 @@ beforeAll(() => {
 
 /** The transaction of a step, whose script an output on the chain carries or not. */
 async function step(published: readonly ScriptSource[]) {
-  const world = new World([200, 100]);
-  world.published = new Map(published.map((one) => [one.hash, one]));
-  world.askStep({ isMeasured: true });
-  await world.run();
-  const [transaction] = await world.transactions();
+  const model = new WalletModel([200, 100]);
+  model.published = new Map(published.map((one) => [one.hash, one]));
+  model.askStep({ isMeasured: true });
+  await model.run();
+  const [transaction] = await model.transactions();
   if (!transaction) throw new Error("there is no transaction");
   return transaction;
 }

@@ -1,15 +1,15 @@
 import { DatabaseSync } from "node:sqlite";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { OutputView } from "../../src/wallets/spending/outputs.ts";
-import type { Run, WalletPorts } from "../../src/wallets/spending/ports.ts";
-import { readOpen } from "../../src/wallets/spending/stored/transactions.ts";
-import { readWallet, type WalletDatabase } from "../../src/wallets/spending/stored/wallet.ts";
-import { afterRestore } from "../../src/wallets/spending/trouble/restored.ts";
-import { handedOf } from "../../src/wallets/spending/written.ts";
+import { OutputView } from "../../src/wallets/spending/context/output-view.ts";
+import type { WalletPorts, WalletRun } from "../../src/wallets/spending/context/wallet-ports.ts";
+import { toJournalEntry } from "../../src/wallets/spending/model/serialize-transaction.ts";
+import { restoreFromJournal } from "../../src/wallets/spending/restore-from-journal.ts";
+import { readOpen } from "../../src/wallets/spending/store/transactions.ts";
+import { readWallet, type WalletDatabase } from "../../src/wallets/spending/store/wallet.ts";
 import { transaction } from "../wallets/spending/transactions.ts";
 import { ModelDatabase } from "./database.ts";
-import { Died } from "./dying.ts";
 import { newJournal } from "./journal.ts";
+import { ProcessCrashed } from "./process-faults.ts";
 
 const NETWORK = "Preprod";
 const VKEY = "ab".repeat(28);
@@ -29,23 +29,23 @@ beforeEach(() => database.empty());
 function forgetful() {
   const journal = newJournal();
   for (let i = 1; i <= MANY; i++)
-    journal.hand(VKEY, handedOf(transaction(`t${i}`, [`t${i - 1}#0`])), i, NOW);
+    journal.append(VKEY, toJournalEntry(transaction(`t${i}`, [`t${i - 1}#0`])), i, NOW);
   journal.enter(VKEY, 0, NOW);
   journal.resume(0);
   let ids = 0;
   const ports = {
-    ...{ network: NETWORK, vkey: VKEY, works: [], view: new OutputView(), requestId: "model" },
+    ...{ network: NETWORK, vkey: VKEY, features: [], view: new OutputView(), requestId: "model" },
     journal: {
       enter: async (...asked) => journal.enter(VKEY, ...asked),
-      hand: async (...asked) => journal.hand(VKEY, ...asked),
+      append: async (...asked) => journal.append(VKEY, ...asked),
       resume: async (...stored) => journal.resume(...stored),
-      remembered: async (...told) => journal.remembered(VKEY, ...told),
+      markRestored: async (...told) => journal.markRestored(VKEY, ...told),
     },
     now: () => NOW,
     newId: () => `op${++ids}`,
   } satisfies Partial<WalletPorts>;
-  const run = async (through: WalletDatabase): Promise<Run | number> =>
-    afterRestore({ ...ports, db: through } as unknown as WalletPorts, {
+  const run = async (through: WalletDatabase): Promise<WalletRun | number> =>
+    restoreFromJournal({ ...ports, db: through } as unknown as WalletPorts, {
       wallet: await readWallet(db, NETWORK, VKEY),
       open: await readOpen(db, NETWORK, VKEY),
       late: [],
@@ -60,11 +60,11 @@ describe("what a database that was set back has forgotten", () => {
     const dying: WalletDatabase = {
       ...db,
       batch(statements) {
-        if (++batches > 2) throw new Died();
+        if (++batches > 2) throw new ProcessCrashed();
         return db.batch(statements);
       },
     };
-    await expect(run(dying)).rejects.toThrow(Died);
+    await expect(run(dying)).rejects.toThrow(ProcessCrashed);
     expect(await readOpen(db, NETWORK, VKEY)).toHaveLength(200);
     expect(await run(db)).toMatchObject({ wallet: { sequence: MANY } });
     const open = await readOpen(db, NETWORK, VKEY);
@@ -92,7 +92,7 @@ function journalBefore(): DatabaseSync {
 
 const OTHER = "cd".repeat(28);
 const each = (mine: number, others: number) => JSON.stringify({ [VKEY]: mine, [OTHER]: others });
-const handed = (hash: string) => handedOf(transaction(hash, ["t0#0"]));
+const handed = (hash: string) => toJournalEntry(transaction(hash, ["t0#0"]));
 
 describe("a journal of the version before", () => {
   it("tells that transactions are missing, and those that are", () => {
@@ -113,7 +113,7 @@ describe("a journal of the version before", () => {
   it("is asked by the version before as ever", () => {
     const journal = newJournal(journalBefore());
     expect(journal.enter(VKEY, 4, NOW, null)).toEqual({ highest: 5 });
-    expect(journal.hand(VKEY, handed("t3"), 6, NOW, 5)).toBe(true);
+    expect(journal.append(VKEY, handed("t3"), 6, NOW, 5)).toBe(true);
     expect(journal.enter(VKEY, 5, NOW)).toMatchObject({ haltedUntil: expect.any(Number) });
   });
 });
@@ -122,11 +122,11 @@ describe("a wallet's lost transactions that others have made up for in number", 
   it("are noticed by any wallet, and told to the one that lost them, the newest alone", () => {
     const journal = newJournal();
     for (const [i, hash] of ["t1", "t2", "t3"].entries())
-      expect(journal.hand(VKEY, handed(hash), i + 1, NOW, null, each(i + 1, 0))).toBe(true);
-    const told = journal.hand(OTHER, handed("u1"), 3, NOW, null, each(2, 1));
+      expect(journal.append(VKEY, handed(hash), i + 1, NOW, null, each(i + 1, 0))).toBe(true);
+    const told = journal.append(OTHER, handed("u1"), 3, NOW, null, each(2, 1));
     expect(told).toEqual({ highest: JSON.stringify({ [VKEY]: 3 }) });
     const { highest } = told as { highest: string };
-    expect(journal.hand(OTHER, handed("u1"), 3, NOW, highest, each(2, 1))).toBe(false);
+    expect(journal.append(OTHER, handed("u1"), 3, NOW, highest, each(2, 1))).toBe(false);
     journal.resume(3, each(2, 1));
     expect(journal.enter(OTHER, 3, NOW, null, each(2, 1))).toMatchObject({ forgotten: [] });
     expect(journal.enter(VKEY, 3, NOW, null, each(2, 1))).toMatchObject({

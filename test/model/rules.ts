@@ -1,8 +1,8 @@
 /** The rules of the model's ledger. */
 import { parseAddress } from "../../src/chain/address.ts";
 import { readCbor } from "../../src/chain/cbor.ts";
-import type { ChainTransaction } from "../../src/chain/transaction/decode.ts";
-import { outputName } from "../../src/chain/transaction/plan.ts";
+import type { ChainTransaction } from "../../src/chain/transaction/decode-transaction.ts";
+import { formatOutputReference } from "../../src/chain/transaction/transaction-plan.ts";
 import { add, addAll, sumOf, type Value } from "../../src/chain/transaction/value.ts";
 
 /** CBOR. */
@@ -23,7 +23,7 @@ export function isPossible(
   { inputs }: ChainTransaction,
   unspent: ReadonlyMap<string, Output>,
 ): boolean {
-  return inputs.every((input) => unspent.has(outputName(input)));
+  return inputs.every((input) => unspent.has(formatOutputReference(input)));
 }
 
 export function applied(
@@ -31,9 +31,13 @@ export function applied(
   before: ReadonlyMap<string, Output>,
 ): ReadonlyMap<string, Output> {
   const unspent = new Map(before);
-  for (const input of inputs) unspent.delete(outputName(input));
+  for (const input of inputs) unspent.delete(formatOutputReference(input));
   for (const [index, { address, funds, datum }] of outputs.entries())
-    unspent.set(outputName({ txHash: hash, index }), { address, value: sumOf(funds), datum });
+    unspent.set(formatOutputReference({ txHash: hash, index }), {
+      address,
+      value: sumOf(funds),
+      datum,
+    });
   return unspent;
 }
 
@@ -53,7 +57,8 @@ export function requireConserved(
   unspent: ReadonlyMap<string, Output>,
 ): void {
   const left: Value = new Map([["", -fee]]);
-  for (const input of inputs) addAll(left, unspent.get(outputName(input))?.value ?? new Map());
+  for (const input of inputs)
+    addAll(left, unspent.get(formatOutputReference(input))?.value ?? new Map());
   for (const { funds } of outputs) for (const { unit, amount } of funds) add(left, unit, -amount);
   if ([...left.values()].some((amount) => amount !== 0n)) throw new Error("value is not conserved");
 }
@@ -64,9 +69,9 @@ export function requireSigned(
   unspent: ReadonlyMap<string, Output>,
 ): void {
   for (const input of inputs) {
-    const payment = parseAddress(unspent.get(outputName(input))?.address ?? "")?.payment;
+    const payment = parseAddress(unspent.get(formatOutputReference(input))?.address ?? "")?.payment;
     if (payment?.kind === "key" && !signers.includes(payment.hash))
-      throw new Error(`${outputName(input)} is spent without its owner's signature`);
+      throw new Error(`${formatOutputReference(input)} is spent without its owner's signature`);
   }
 }
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, vi } from "vitest";
 
 /**
- * Has the model tests of a file run the same each time: they set the clock, ids are counted, and what is
- * logged goes nowhere.
+ * Makes the model tests of a file deterministic. They set the clock, ids are counted, and logs are
+ * dropped.
  *
- * @returns has ids begin anew, so that a story with the same deeds has the same ids
+ * @returns a function that resets the ids
  */
 export function sameEachTime(): () => void {
   let drawn = 0n;

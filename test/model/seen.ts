@@ -7,11 +7,11 @@ import {
   type ProviderUtxo,
   ScriptFailed,
 } from "../../src/chain/provider/provider.ts";
-import { decodeTransaction } from "../../src/chain/transaction/decode.ts";
-import { outputName } from "../../src/chain/transaction/plan.ts";
+import { decodeTransaction } from "../../src/chain/transaction/decode-transaction.ts";
+import { formatOutputReference } from "../../src/chain/transaction/transaction-plan.ts";
 import { PROTOCOL_PARAMETERS } from "../support/protocol-parameters.ts";
-import type { Step } from "./dying.ts";
 import type { ForgedBlock, ModelLedger } from "./ledger.ts";
+import type { Step } from "./process-faults.ts";
 import type { Output } from "./rules.ts";
 
 /**
@@ -63,7 +63,7 @@ export function transactionIn(blocks: readonly ForgedBlock[], hash: string) {
 function spendersIn(blocks: readonly ForgedBlock[], txHash: string): Map<number, string> {
   const spent = blocks.flatMap((block) => [
     ...block.transactions.flatMap(({ hash, inputs }) =>
-      inputs.map((input) => [outputName(input), hash] as const),
+      inputs.map((input) => [formatOutputReference(input), hash] as const),
     ),
     ...(block.taken === undefined ? [] : [[block.taken, block.hash] as const]),
   ]);
@@ -119,10 +119,10 @@ function evaluate(
   const { unspent } = ledger.tip;
   const tx = { ...decodeTransaction(cbor), cbor };
   const { inputs, spendRedeemers } = tx;
-  const told = additional.map(outputName);
+  const told = additional.map(formatOutputReference);
   if (told.some((name) => unspent.has(name)))
     throw new NotEvaluated("AdditionalUtxoOverlap", "known already");
-  const names = inputs.map(outputName);
+  const names = inputs.map(formatOutputReference);
   const unknown = names.filter((one) => !unspent.has(one) && !told.includes(one));
   if (unknown.length > 0) throw new NotEvaluated("UnknownInput", unknown.join());
   const redeemers = spendRedeemers.map(({ inputIndex }) => `spend:${inputIndex}`);

@@ -1,17 +1,21 @@
 import { formatAddress } from "../../src/chain/address.ts";
-import type { ScriptSource, WalletOutput } from "../../src/chain/transaction/plan.ts";
+import type { ScriptSource, WalletOutput } from "../../src/chain/transaction/transaction-plan.ts";
 import { type Statement, statement } from "../../src/db/client.ts";
-import { isForAll } from "../../src/wallets/isolate.ts";
-import { pauseAfter } from "../../src/wallets/pauses.ts";
-import { meaningOf } from "../../src/wallets/spending/life.ts";
-import { DeadlinePassed } from "../../src/wallets/spending/making/window.ts";
-import type { WalletDatabase } from "../../src/wallets/spending/stored/wallet.ts";
-import type { WalletTransaction } from "../../src/wallets/spending/transaction.ts";
-import { FormerMayLand, InputMissing, type Task, type WalletWork } from "../../src/wallets/work.ts";
+import { progressOf } from "../../src/wallets/model/phases.ts";
+import type { WalletTransaction } from "../../src/wallets/model/wallet-transaction.ts";
+import { computePause } from "../../src/wallets/queue/backoff.ts";
+import {
+  DeadlinePassedError,
+  EarlierMayLandError,
+  MissingInputError,
+} from "../../src/wallets/queue/errors.ts";
+import type { Task, WalletFeature } from "../../src/wallets/queue/feature.ts";
+import { isProviderDown } from "../../src/wallets/queue/isolate.ts";
+import type { WalletDatabase } from "../../src/wallets/spending/store/wallet.ts";
 import { payeeOf } from "./payments.ts";
 
 export const STEPS = `CREATE TABLE step (id TEXT PRIMARY KEY, state TEXT NOT NULL, output TEXT NOT NULL,
-  version INTEGER NOT NULL DEFAULT 0, hash TEXT, rev INTEGER NOT NULL, due_at INTEGER NOT NULL, deadline INTEGER, is_measured INTEGER NOT NULL,
+  version INTEGER NOT NULL DEFAULT 0, hash TEXT, revision INTEGER NOT NULL, due_at INTEGER NOT NULL, deadline INTEGER, is_measured INTEGER NOT NULL,
   can_be_overtaken INTEGER NOT NULL, is_alone INTEGER NOT NULL DEFAULT 0,
   is_overtaken INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0, reason TEXT)`;
 
@@ -22,7 +26,7 @@ interface Step {
   /** What it asks for, which may change until it is under way. */
   version: number;
   hash: string | null;
-  rev: number;
+  revision: number;
   due_at: number;
   deadline: number | null;
   is_measured: 0 | 1;
@@ -51,7 +55,7 @@ export const STEP_ADDRESS = formatAddress({
 });
 
 /** A feature that spends outputs of a script, each once, which others may spend too. */
-export function stepWork(db: WalletDatabase): WalletWork {
+export function stepWork(db: WalletDatabase): WalletFeature {
   const read = (ids: readonly string[]) =>
     db.all<Step>(
       "SELECT * FROM step WHERE id IN (SELECT value FROM json_each(?))",
@@ -62,7 +66,7 @@ export function stepWork(db: WalletDatabase): WalletWork {
     const next = { ...row, ...change };
     return statement(
       `UPDATE step SET state = ?2, hash = ?3, due_at = ?4, is_alone = ?5, failures = ?6, reason = ?7,
-         rev = iif(rev = ?8, rev + 1, NULL) WHERE id = ?1 ${late === "skip" ? "AND rev = ?8" : ""}`,
+         revision = iif(revision = ?8, revision + 1, NULL) WHERE id = ?1 ${late === "skip" ? "AND revision = ?8" : ""}`,
       row.id,
       next.state,
       next.hash,
@@ -70,15 +74,14 @@ export function stepWork(db: WalletDatabase): WalletWork {
       next.is_alone,
       next.failures,
       next.reason,
-      row.rev,
+      row.revision,
     );
   };
   const known = new Map<string, Step>();
   return {
     name: "step",
-    stands: "lanes",
-    revision: "step.rev",
-    takenOver: async () => [],
+    placement: "lanes",
+    revision: "step.revision",
     async due(now, limit) {
       const asked = await db.all<Step>(
         `SELECT * FROM step WHERE state = 'Asked' AND is_overtaken = 0
@@ -90,7 +93,7 @@ export function stepWork(db: WalletDatabase): WalletWork {
       const later = asked.filter((one) => one.due_at > now).map((one) => one.due_at);
       return { tasks: due.map(taskOf), next: later.length > 0 ? Math.min(...later) : null };
     },
-    async part({ id }) {
+    async buildPart({ id }) {
       const step = known.get(id);
       if (!step) throw new Error(`step ${id} was not read`);
       const [txHash = "", index] = step.output.split("#");
@@ -104,7 +107,7 @@ export function stepWork(db: WalletDatabase): WalletWork {
         metadata: new Map(),
         unitsAmong: (parts) =>
           step.is_measured ? { memory: 500_000n * BigInt(parts), steps: 200_000_000n } : null,
-        most: 5,
+        maxParts: 5,
         detail: {},
       };
     },
@@ -116,13 +119,13 @@ export function stepWork(db: WalletDatabase): WalletWork {
       );
       return rows.map(({ output }) => output);
     },
-    async unchanged(tasks) {
+    async stillWanted(tasks) {
       const rows = await read(tasks.map(({ id }) => id));
       const same = rows.filter(({ id, version }) => known.get(id)?.version === version);
       for (const row of same) known.set(row.id, row);
       return tasks.filter(({ id }) => same.some((row) => row.id === id));
     },
-    async moved(moves, now) {
+    async onTransaction(moves, now) {
       const isStored = moves.some(({ transaction }) => transaction.phase === "Stored");
       const rows = isStored ? [...known.values()] : await read(moves.map(({ task }) => task.id));
       return moves.flatMap(({ task, transaction }) => {
@@ -132,7 +135,7 @@ export function stepWork(db: WalletDatabase): WalletWork {
           : [];
       });
     },
-    async notBuilt(tasks, error, now) {
+    async onFailure(tasks, error, now) {
       const rows = await read(tasks.map(({ id }) => id));
       await db.batch(rows.map((row) => update(row, afterFailure(row, error, now), "skip")));
     },
@@ -157,7 +160,7 @@ function taskOf(step: Step): Task {
   return {
     id: step.id,
     ...(step.deadline !== null && { deadline: step.deadline }),
-    canBeOvertaken: step.can_be_overtaken === 1,
+    isReplaceable: step.can_be_overtaken === 1,
     isAlone: step.is_alone === 1,
   };
 }
@@ -167,7 +170,7 @@ function changeBy(
   { hash, phase, error }: WalletTransaction,
   now: number,
 ): Partial<Step>[] {
-  const meaning = meaningOf(phase);
+  const meaning = progressOf(phase);
   if (meaning !== "Ended")
     return [{ state: meaning === "Landed" ? "Done" : "UnderWay", hash, reason: null }];
   if (row.hash !== hash) return [];
@@ -178,11 +181,13 @@ function changeBy(
 
 function afterFailure(row: Step, error: unknown, now: number): Partial<Step> {
   const mayPass =
-    isForAll(error) || error instanceof FormerMayLand || error instanceof InputMissing;
+    isProviderDown(error) ||
+    error instanceof EarlierMayLandError ||
+    error instanceof MissingInputError;
   const reason = String(error);
-  const isOver = error instanceof DeadlinePassed && now > (row.deadline ?? 0) + LATE_MS;
+  const isOver = error instanceof DeadlinePassedError && now > (row.deadline ?? 0) + LATE_MS;
   if (isOver) return { state: "Over", reason };
-  if (mayPass || error instanceof DeadlinePassed) return { due_at: now + WAIT_MS, reason };
+  if (mayPass || error instanceof DeadlinePassedError) return { due_at: now + WAIT_MS, reason };
   return failed(row, reason, now);
 }
 
@@ -194,6 +199,6 @@ function failed(row: Step, reason: string | null, now: number): Partial<Step> {
     is_alone: 1,
     failures,
     reason,
-    due_at: now + pauseAfter(row.failures + 1),
+    due_at: now + computePause(row.failures + 1),
   };
 }

@@ -1,8 +1,8 @@
 /** Tasks of the model of which the feature's own code throws, at one place each. */
 import fc from "fast-check";
 import { statement } from "../../src/db/client.ts";
-import type { Move } from "../../src/wallets/spending/history.ts";
-import type { Task, TransactionPart, WalletWork } from "../../src/wallets/work.ts";
+import type { TaskUpdate } from "../../src/wallets/model/wallet-transaction.ts";
+import type { Task, TransactionPart, WalletFeature } from "../../src/wallets/queue/feature.ts";
 
 /** Where it throws. */
 const PLACES = [
@@ -50,7 +50,7 @@ export interface OddTask {
   isMute: boolean;
   /** How often later updates throw. */
   times: number;
-  /** Before which of a story's deeds it is asked for. */
+  /** Before which of a story's storyActions it is asked for. */
   at: number;
 }
 
@@ -79,7 +79,7 @@ const throws = (): never => {
 };
 
 /** A feature that throws for some of its tasks. */
-export function throwing(work: WalletWork, odd: ReadonlyMap<string, OddTask>): WalletWork {
+export function throwing(work: WalletFeature, odd: ReadonlyMap<string, OddTask>): WalletFeature {
   const placeOf = ({ id }: Pick<Task, "id">) => odd.get(id)?.place;
   const isAt = (place: Place) => (one: Pick<Task, "id">) => placeOf(one) === place;
   const throwAt = (place: Place, tasks: readonly Pick<Task, "id">[]) =>
@@ -99,9 +99,9 @@ export function throwing(work: WalletWork, odd: ReadonlyMap<string, OddTask>): W
         failures,
       };
     },
-    async part(task, stand) {
+    async buildPart(task, stand) {
       throwAt("part", [task]);
-      return oddPart(await work.part(task, stand), placeOf(task));
+      return oddPart(await work.buildPart(task, stand), placeOf(task));
     },
     async spentByOthers(tasks, outputs) {
       throwAt(
@@ -110,28 +110,28 @@ export function throwing(work: WalletWork, odd: ReadonlyMap<string, OddTask>): W
       );
       return (await work.spentByOthers?.(tasks, outputs)) ?? [];
     },
-    ...(work.unchanged && {
-      async unchanged(tasks: readonly Task[]) {
+    ...(work.stillWanted && {
+      async stillWanted(tasks: readonly Task[]) {
         throwAt("unchanged", tasks);
-        return (await work.unchanged?.(tasks)) ?? [];
+        return (await work.stillWanted?.(tasks)) ?? [];
       },
     }),
-    async moved(moves, now) {
+    async onTransaction(moves, now) {
       const refused = moves.filter((move) => throwsAt(move, odd));
       return [
-        ...(await work.moved(moves, now)),
+        ...(await work.onTransaction(moves, now)),
         ...refused.map(() => statement("UPDATE hot_wallet SET sequence = NULL")),
       ];
     },
-    async notBuilt(tasks, error, now) {
+    async onFailure(tasks, error, now) {
       if (tasks.some(({ id }) => odd.get(id)?.isMute)) throws();
-      await work.notBuilt(tasks, error, now);
+      await work.onFailure(tasks, error, now);
     },
   };
 }
 
 /** @returns whether the database refuses the update of a move */
-function throwsAt({ task, transaction }: Move, odd: ReadonlyMap<string, OddTask>): boolean {
+function throwsAt({ task, transaction }: TaskUpdate, odd: ReadonlyMap<string, OddTask>): boolean {
   const one = odd.get(task.id);
   if (!one) return false;
   if (transaction.phase === "Stored") {

@@ -37,7 +37,7 @@ describe("POST /payment-source-extended when D1 fails", () => {
     "%s it applied, at any call, makes one source with one retry: %s",
     async (when, text) => {
       const calls = await callsOfOne();
-      for (const k of sweep(3, calls)) {
+      for (const k of sweep(9, calls)) {
         const { d1 } = failingD1(env.DB, text, when, (n) => n === k);
         const first = await create(d1, "once");
         expect([200, 503], `call ${k}: ${first.message}`).toContain(first.status);
@@ -57,7 +57,7 @@ describe("POST /payment-source-extended when D1 fails", () => {
     "%s it applied, makes one source even without an Idempotency-Key: %s",
     async (when, text) => {
       const calls = await callsOfOne();
-      for (const k of sweep(3, calls)) {
+      for (const k of sweep(9, calls)) {
         const { d1 } = failingD1(env.DB, text, when, (n) => n === k);
         const { status } = await create(d1);
         const again = await create(env.DB);

@@ -5,7 +5,7 @@ import { destroyUnneededKeys } from "../../src/payment-sources/kept-keys.ts";
 import { tellAllRecords } from "../../src/payment-sources/tell-records.ts";
 import { addRecord } from "../support/administration.ts";
 import { emptyTables } from "../support/app.ts";
-import { requested } from "../support/registry/registration.ts";
+import { requested } from "../support/registry/registration-fixture.ts";
 import { SourceApi } from "../support/sources/api.ts";
 
 let api: SourceApi;
@@ -43,7 +43,7 @@ async function kept(): Promise<{ wallets: boolean[]; sources: boolean[] }> {
 }
 
 const destroy = () => destroyUnneededKeys(env, Date.now() + 60_000);
-const NOTE = "Its wallet or payment source was removed: nothing is done for it any more.";
+const NOTE = "Its wallet or payment source was removed, so the service does not act on it.";
 
 describe("force of DELETE and PATCH /payment-source-extended", () => {
   it("is asked for while payments are not finished, with their number (409)", async () => {
@@ -51,7 +51,7 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
     const refused = {
       status: 409,
       message:
-        "force: 2 payments and purchases are not finished; with true, nothing is done for them any more",
+        "force: 2 payments and purchases are not finished; with true, the service stops work on them",
     };
     expect(await api.remove(source.id)).toMatchObject(refused);
     const RemoveSellingWallets = [{ id: wallet.id }];
@@ -146,13 +146,13 @@ describe("force of DELETE and PATCH /payment-source-extended", () => {
 
 describe("the key of a removed wallet", () => {
   it("stays until the wallet's transactions are final, and the sync follows them until then", async () => {
-    const { desk } = await requested();
-    await desk.work();
-    const removal = { id: desk.sourceId, force: true };
-    expect((await desk.ask("DELETE", "/payment-source-extended", removal)).status).toBe(200);
+    const { fixture } = await requested();
+    await fixture.work();
+    const removal = { id: fixture.sourceId, force: true };
+    expect((await fixture.ask("DELETE", "/payment-source-extended", removal)).status).toBe(200);
     expect((await kept()).wallets).toContain(true);
-    await desk.chain.mine(25);
-    await desk.settle();
+    await fixture.chain.mine(25);
+    await fixture.settle();
     await destroy();
     expect(await kept()).toEqual({ wallets: [false, false], sources: [false] });
   });

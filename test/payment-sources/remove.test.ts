@@ -4,7 +4,7 @@ import { db } from "../../src/db/client.ts";
 import { addRecord, addRegistered } from "../support/administration.ts";
 import { emptyTables } from "../support/app.ts";
 import { type Around, countingD1, wrapD1 } from "../support/d1.ts";
-import { requested } from "../support/registry/registration.ts";
+import { requested } from "../support/registry/registration-fixture.ts";
 import { loseProviderKey, SourceApi, storedSources } from "../support/sources/api.ts";
 import { runPass, settle } from "../support/sources/sync.ts";
 
@@ -162,7 +162,7 @@ describe("a wallet with an open transaction", () => {
     const refused = {
       status: 409,
       message:
-        "force: 1 payment or purchase is not finished; with true, nothing is done for them any more",
+        "force: 1 payment or purchase is not finished; with true, the service stops work on them",
     };
     const removal = { id: source.id, RemoveSellingWallets: [{ id: wallet.id }] };
     expect(await api.update(removal)).toMatchObject(refused);
@@ -174,15 +174,16 @@ describe("a wallet with an open transaction", () => {
   });
 
   it("is not removed while a registration of it is on its way, nor is its source (409)", async () => {
-    const { desk, id } = await requested();
-    await desk.work();
-    expect((await desk.shown(id)).state).toBe("RegistrationInitiated");
-    const removal = () => desk.ask("DELETE", "/payment-source-extended", { id: desk.sourceId });
+    const { fixture, id } = await requested();
+    await fixture.work();
+    expect((await fixture.shown(id)).state).toBe("RegistrationInitiated");
+    const removal = () =>
+      fixture.ask("DELETE", "/payment-source-extended", { id: fixture.sourceId });
     expect(await removal()).toMatchObject({
       status: 409,
       message: expect.stringMatching(/^wallet \S+: has a transaction that is not settled yet$/),
     });
-    await desk.settle();
+    await fixture.settle();
     expect((await removal()).status).toBe(200);
   });
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { slotAt } from "../../src/chain/slots.ts";
 import { emptyTables } from "../support/app.ts";
-import { RegistrationDesk } from "../support/registry/registration.ts";
+import { RegistrationFixture } from "../support/registry/registration-fixture.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -9,13 +9,13 @@ beforeEach(emptyTables);
 
 /** Registers an agent on a chain that stands, and tells until when the transaction was valid. */
 async function registered(begins: number, chainClock: string) {
-  const desk = await RegistrationDesk.open({ time: { begins, clock: "stands" } });
-  desk.bindings = { CHAIN_CLOCK: chainClock };
-  const { id } = (await desk.register()).data;
-  await desk.settle();
-  const shown = await desk.shown(id);
+  const fixture = await RegistrationFixture.open({ time: { begins, clock: "stands" } });
+  fixture.bindings = { CHAIN_CLOCK: chainClock };
+  const { id } = (await fixture.register()).data;
+  await fixture.settle();
+  const shown = await fixture.shown(id);
   expect(shown).toMatchObject({ state: "RegistrationConfirmed" });
-  const tx = await desk.chain.get<{ invalid_before: string; invalid_hereafter: string }>(
+  const tx = await fixture.chain.get<{ invalid_before: string; invalid_hereafter: string }>(
     `/txs/${shown.CurrentTransaction?.txHash}`,
   );
   return { from: Number(tx.invalid_before), to: Number(tx.invalid_hereafter) };

@@ -4,13 +4,16 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Metadatum } from "../../src/chain/metadata.ts";
 import { db } from "../../src/db/client.ts";
-import { registrationLabels } from "../../src/registrations/metadata.ts";
-import { registration } from "../../src/registrations/tables.ts";
-import { type AgentProfile, readProfile } from "../../src/registry/profile.ts";
+import { registrationLabels } from "../../src/registrations/registration-labels.ts";
+import { readRegistration } from "../../src/registrations/store.ts";
+import { type AgentProfile, readProfile } from "../../src/registry/entries/profile.ts";
 import { emptyTables } from "../support/app.ts";
 import { runs } from "../support/effort.ts";
 import { FOREIGN_READERS } from "../support/registry/foreign-readers.ts";
-import { RegistrationDesk, type ShownRegistration } from "../support/registry/registration.ts";
+import {
+  RegistrationFixture,
+  type ShownRegistration,
+} from "../support/registry/registration-fixture.ts";
 
 const TYPES = ["Web3ChainV1", "Web3ChainV2"] as const;
 const TOKEN = `${"ab".repeat(28)}${"cd".repeat(32)}`;
@@ -25,13 +28,13 @@ beforeEach(emptyTables);
 
 /** The metadata of a token, as the provider shows it, and the message of the transaction. */
 async function mintedOf(
-  desk: RegistrationDesk,
+  fixture: RegistrationFixture,
   { agentIdentifier: unit, ...row }: ShownRegistration,
 ) {
-  const { onchain_metadata } = await desk.chain.get<{ onchain_metadata: unknown }>(
+  const { onchain_metadata } = await fixture.chain.get<{ onchain_metadata: unknown }>(
     `/assets/${unit}`,
   );
-  const labels = await desk.chain.get<{ label: string; json_metadata: unknown }[]>(
+  const labels = await fixture.chain.get<{ label: string; json_metadata: unknown }[]>(
     `/txs/${row.CurrentTransaction?.txHash}/metadata`,
   );
   const message = labels.find(({ label }) => label === "674")?.json_metadata;
@@ -40,8 +43,8 @@ async function mintedOf(
 
 describe.each(TYPES)("a token that is minted under a policy of %s", (type) => {
   it("is an agent for other services, with its prices and the names of the chain", async () => {
-    const desk = await RegistrationDesk.open({ type });
-    const { data } = await desk.register({ AgentPricing: PRICING });
+    const fixture = await RegistrationFixture.open({ type });
+    const { data } = await fixture.register({ AgentPricing: PRICING });
     expect(data.AgentPricing).toEqual({
       pricingType: "Fixed",
       Pricing: [
@@ -50,8 +53,8 @@ describe.each(TYPES)("a token that is minted under a policy of %s", (type) => {
         { unit: "ab".repeat(28), amount: "9" },
       ],
     });
-    await desk.settle();
-    const { metadata, message } = await mintedOf(desk, await desk.shown(data.id));
+    await fixture.settle();
+    const { metadata, message } = await mintedOf(fixture, await fixture.shown(data.id));
     expect(message).toEqual({ msg: ["Masumi", "RegisterAgent"] });
     const pieces = (text: string) => text.match(/.{1,60}/g) ?? [];
     if (type === "Web3ChainV1")
@@ -67,7 +70,7 @@ describe.each(TYPES)("a token that is minted under a policy of %s", (type) => {
       const read = FOREIGN_READERS[type].agent.parse(metadata);
       expect(read.supported_payment_sources).toMatchObject([
         {
-          settlement: { paymentSourceType: "Web3CardanoV2", address: desk.contract.address },
+          settlement: { paymentSourceType: "Web3CardanoV2", address: fixture.contract.address },
           pricing: {
             pricingType: "Fixed",
             fixed: [
@@ -91,17 +94,17 @@ describe.each(TYPES)("a token that is minted under a policy of %s", (type) => {
   });
 
   it("is an inbox agent for other services", async () => {
-    const desk = await RegistrationDesk.open({ type });
-    const { data } = await desk.ask("POST", "/inbox-agents", {
+    const fixture = await RegistrationFixture.open({ type });
+    const { data } = await fixture.ask("POST", "/inbox-agents", {
       network: "Preprod",
-      sellingWalletVkey: desk.sellers[0].vkey,
+      sellingWalletVkey: fixture.sellers[0].vkey,
       name: "An inbox",
       description: "For letters",
       agentSlug: "an-inbox",
     });
-    await desk.settle();
-    const registered = await desk.shown(data.id, "/inbox-agents");
-    const { metadata, message } = await mintedOf(desk, registered);
+    await fixture.settle();
+    const registered = await fixture.shown(data.id, "/inbox-agents");
+    const { metadata, message } = await mintedOf(fixture, registered);
     expect(message).toEqual({ msg: ["Masumi", "RegisterAgent"] });
     expect(FOREIGN_READERS[type].inbox.parse(metadata)).toMatchObject({
       name: "An inbox",
@@ -110,14 +113,12 @@ describe.each(TYPES)("a token that is minted under a policy of %s", (type) => {
   });
 
   it("is readable for others whatever its texts are", async () => {
-    const desk = await RegistrationDesk.open({ type });
+    const fixture = await RegistrationFixture.open({ type });
     await fc.assert(
       fc.asyncProperty(body, async (overrides) => {
-        const { status, message, data } = await desk.register(overrides);
+        const { status, message, data } = await fixture.register(overrides);
         expect({ status, message }).toEqual({ status: 200, message: "" });
-        const { orm } = db(env);
-        const rows = await orm.select().from(registration);
-        const row = rows.find(({ id }) => id === data.id);
+        const row = await readRegistration(db(env), data.id);
         if (!row) throw new Error("the registration was not stored");
         const token = registrationLabels(row, "Registration", "00").get(721n);
         const metadata = jsonOf(token)[row.policyId]["00"];
@@ -196,8 +197,8 @@ it.each([
   ],
   ["Capability.version", { Capability: { name: "n", version: "ü".repeat(31) } }],
 ])("POST /registry answers 400 where other readers would refuse %s", async (field, overrides) => {
-  const desk = await RegistrationDesk.open();
-  expect(await desk.register(overrides)).toMatchObject({
+  const fixture = await RegistrationFixture.open();
+  expect(await fixture.register(overrides)).toMatchObject({
     status: 400,
     message: `${field}: must have at most 60 bytes in UTF-8`,
   });

@@ -3,8 +3,11 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { insertKey } from "../support/keys.ts";
-import { diff, runJob, settleRegistry } from "../support/registry/market.ts";
-import { RegistrationDesk, type ShownRegistration } from "../support/registry/registration.ts";
+import {
+  RegistrationFixture,
+  type ShownRegistration,
+} from "../support/registry/registration-fixture.ts";
+import { diff, runJob, settleRegistry } from "../support/registry/registry-sync.ts";
 
 beforeEach(emptyTables);
 
@@ -18,11 +21,11 @@ async function auditActions(): Promise<string[]> {
 
 describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an agent of %s", (type) => {
   it("is registered, found online, deregistered and gone, through HTTP only", async () => {
-    const desk = await RegistrationDesk.open({ type });
-    const source = await desk.followPolicy();
+    const fixture = await RegistrationFixture.open({ type });
+    const source = await fixture.followPolicy();
     const seen = async () => {
-      await settleRegistry(desk.chain, source);
-      await runJob({ kind: "health", network: "Preprod", sourceId: source }, desk.chain.url, {
+      await settleRegistry(fixture.chain, source);
+      await runJob({ kind: "health", network: "Preprod", sourceId: source }, fixture.chain.url, {
         env: { LOOPBACK_ORIGINS: env.AGENTS_URL },
       });
       return (await diff()).map(({ agentIdentifier, name, status }) => ({
@@ -32,7 +35,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an agent of %s", (type) 
       }));
     };
 
-    const requested = await desk.register({
+    const requested = await fixture.register({
       name: "Ünïcode agent 🤖".repeat(10),
       apiBaseUrl: `${env.AGENTS_URL}/${type}`,
     });
@@ -42,31 +45,34 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an agent of %s", (type) 
     });
     const { id } = requested.data;
 
-    await desk.settle();
-    const registered = await desk.shown(id);
+    await fixture.settle();
+    const registered = await fixture.shown(id);
     expect(registered).toMatchObject({
       state: "RegistrationConfirmed",
       error: null,
       CurrentTransaction: { txHash: expect.stringMatching(/^[0-9a-f]{64}$/), status: "Confirmed" },
     });
     const { agentIdentifier } = registered;
-    expect((await desk.tokens()).held).toEqual([agentIdentifier]);
+    expect((await fixture.tokens()).held).toEqual([agentIdentifier]);
     expect(agentIdentifier).toMatch(
       type === "Web3ChainV1" ? /^[0-9a-f]{120}$/ : /^[0-9a-f]{56}10[0-9a-f]{56}000000$/,
     );
     const name = "Ünïcode agent 🤖".repeat(10);
     expect(await seen()).toEqual([{ agentIdentifier, name, status: "Online" }]);
 
-    const asked = await desk.deregister(agentIdentifier);
+    const asked = await fixture.deregister(agentIdentifier);
     expect(asked).toMatchObject({ status: 200, data: { id, state: "DeregistrationRequested" } });
-    await desk.settle();
-    expect(await desk.shown(id)).toMatchObject({ state: "DeregistrationConfirmed", error: null });
-    expect(await desk.tokens()).toEqual({ minted: 1, burned: 1, held: [] });
+    await fixture.settle();
+    expect(await fixture.shown(id)).toMatchObject({
+      state: "DeregistrationConfirmed",
+      error: null,
+    });
+    expect(await fixture.tokens()).toEqual({ minted: 1, burned: 1, held: [] });
     expect(await seen()).toEqual([{ agentIdentifier, name, status: "Deregistered" }]);
 
-    const removed = await desk.ask("DELETE", "/registry", { id });
+    const removed = await fixture.ask("DELETE", "/registry", { id });
     expect(removed).toMatchObject({ status: 200, data: { state: "DeregistrationConfirmed" } });
-    expect((await desk.ask("DELETE", "/registry", { id })).status).toBe(404);
+    expect((await fixture.ask("DELETE", "/registry", { id })).status).toBe(404);
     expect(await auditActions()).toEqual([
       "payment-source.create",
       "registry-source.create",
@@ -79,9 +85,9 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("an agent of %s", (type) 
 
 describe("POST /registry", () => {
   it("sends the token and its funding to the recipient", async () => {
-    const desk = await RegistrationDesk.open();
-    const recipient = desk.sellers[1];
-    const { data } = await desk.register({
+    const fixture = await RegistrationFixture.open();
+    const recipient = fixture.sellers[1];
+    const { data } = await fixture.register({
       recipientWalletAddress: recipient.address,
       sendFundingMinorUnit: "7000000",
     });
@@ -89,9 +95,9 @@ describe("POST /registry", () => {
       walletVkey: recipient.vkey,
       walletAddress: recipient.address,
     });
-    await desk.settle();
-    const { agentIdentifier } = await desk.shown(data.id);
-    const utxos = await desk.chain.get<{ amount: { unit: string; quantity: string }[] }[]>(
+    await fixture.settle();
+    const { agentIdentifier } = await fixture.shown(data.id);
+    const utxos = await fixture.chain.get<{ amount: { unit: string; quantity: string }[] }[]>(
       `/addresses/${recipient.address}/utxos`,
     );
     expect(utxos.map(({ amount }) => amount)).toContainEqual([
@@ -100,35 +106,35 @@ describe("POST /registry", () => {
     ]);
 
     // The wallet that holds the token burns it.
-    await desk.deregister(agentIdentifier);
-    await desk.settle(recipient);
-    expect(await desk.shown(data.id)).toMatchObject({
+    await fixture.deregister(agentIdentifier);
+    await fixture.settle(recipient);
+    expect(await fixture.shown(data.id)).toMatchObject({
       state: "DeregistrationConfirmed",
       SmartContractWallet: { walletVkey: recipient.vkey },
     });
   });
 
   it("answers 404 for a wallet that no source sells with, 400 for a recipient elsewhere", async () => {
-    const desk = await RegistrationDesk.open();
-    const unknown = await desk.register({ sellingWalletVkey: "ab".repeat(28) });
+    const fixture = await RegistrationFixture.open();
+    const unknown = await fixture.register({ sellingWalletVkey: "ab".repeat(28) });
     expect(unknown).toMatchObject({ status: 404, message: expect.stringContaining("selling") });
-    const contract = await desk.register({ recipientWalletAddress: desk.contract.address });
+    const contract = await fixture.register({ recipientWalletAddress: fixture.contract.address });
     expect(contract).toMatchObject({ status: 400, message: expect.stringContaining("recipient") });
   });
 
   it("registers once per Idempotency-Key", async () => {
-    const desk = await RegistrationDesk.open();
+    const fixture = await RegistrationFixture.open();
     const headers = { "idempotency-key": "one" };
     const [first, second] = await Promise.all([
-      desk.register({}, headers),
-      desk.register({}, headers),
+      fixture.register({}, headers),
+      fixture.register({}, headers),
     ]);
     expect(second.data).toEqual(first.data);
-    await desk.settle();
+    await fixture.settle();
     // The first answer counts, whatever became of the wallet since.
     await env.DB.prepare("UPDATE managed_wallet SET deleted_at = 1").run();
-    expect(await desk.register({}, headers)).toEqual(first);
-    expect(await desk.tokens()).toMatchObject({ minted: 1 });
+    expect(await fixture.register({}, headers)).toEqual(first);
+    expect(await fixture.tokens()).toMatchObject({ minted: 1 });
   });
 });
 
@@ -144,8 +150,8 @@ describe("POST /registry with what the chain cannot take", () => {
       ],
     ),
   ])("answers 400 to %s", async (_, wrong, message) => {
-    const desk = await RegistrationDesk.open();
-    expect(await desk.register(wrong)).toMatchObject({
+    const fixture = await RegistrationFixture.open();
+    expect(await fixture.register(wrong)).toMatchObject({
       status: 400,
       message: expect.stringMatching(message),
     });
@@ -154,15 +160,15 @@ describe("POST /registry with what the chain cannot take", () => {
 
 describe("GET /registry", () => {
   it("pages newest first, and filters by state, group, identifier and search", async () => {
-    const desk = await RegistrationDesk.open();
+    const fixture = await RegistrationFixture.open();
     const ids: string[] = [];
     for (const name of ["First", "Second", "Third"])
-      ids.push((await desk.register({ name })).data.id);
-    await desk.settle();
-    await desk.register({ name: "Fourth" });
+      ids.push((await fixture.register({ name })).data.id);
+    await fixture.settle();
+    await fixture.register({ name: "Fourth" });
 
     const list = async (query: string) => {
-      const answer = await desk.ask<{ Assets: ShownRegistration[] }>(
+      const answer = await fixture.ask<{ Assets: ShownRegistration[] }>(
         "GET",
         `/registry?network=Preprod&${query}`,
       );
@@ -174,11 +180,11 @@ describe("GET /registry", () => {
     expect(await list("filterStatus=Registered&filterState=RegistrationRequested")).toEqual([]);
     expect(await list("filterState=RegistrationRequested")).toEqual(["Fourth"]);
     expect(await list("searchQuery=IR")).toEqual(["Third", "First"]);
-    const { agentIdentifier } = await desk.shown(ids[1] ?? "");
+    const { agentIdentifier } = await fixture.shown(ids[1] ?? "");
     expect(await list(`filterAgentIdentifier=${agentIdentifier}`)).toEqual(["Second"]);
     expect(await list(`searchQuery=${ids[0]}`)).toEqual(["First"]);
     expect(await list("filterPaymentSourceType=Web3ChainV2")).toEqual([]);
-    expect(await list(`filterSmartContractAddress=${desk.contract.address}&limit=1`)).toEqual([
+    expect(await list(`filterSmartContractAddress=${fixture.contract.address}&limit=1`)).toEqual([
       "Fourth",
     ]);
   });
@@ -186,20 +192,20 @@ describe("GET /registry", () => {
 
 describe("an agent's identifier", () => {
   it("leads to its registration alone, to be listed and to be deregistered", async () => {
-    const desk = await RegistrationDesk.open();
-    const { id } = (await desk.register()).data;
-    await desk.settle();
-    const { agentIdentifier } = await desk.shown(id);
+    const fixture = await RegistrationFixture.open();
+    const { id } = (await fixture.register()).data;
+    await fixture.settle();
+    const { agentIdentifier } = await fixture.shown(id);
     const asked: string[] = [];
-    desk.bindings = {
+    fixture.bindings = {
       DB: wrapD1(env.DB, ({ kind, sql }, run) => {
         if (kind === "raw") asked.push(...sql.filter((one) => one.includes('from "registration"')));
         return run();
       }),
     };
     const query = `network=Preprod&filterAgentIdentifier=${agentIdentifier}`;
-    expect((await desk.ask("GET", `/registry?${query}`)).status).toBe(200);
-    expect((await desk.deregister(agentIdentifier)).status).toBe(200);
+    expect((await fixture.ask("GET", `/registry?${query}`)).status).toBe(200);
+    expect((await fixture.deregister(agentIdentifier)).status).toBe(200);
     expect(asked).toHaveLength(2);
     for (const sql of asked) expect(await planOf(sql)).toContain("registration_identifier");
   });
@@ -215,54 +221,54 @@ async function planOf(sql: string): Promise<string> {
 
 describe("DELETE /registry", () => {
   it("answers 403 to the key of somebody else, for a deregistration and for a removal", async () => {
-    const desk = await RegistrationDesk.open();
+    const fixture = await RegistrationFixture.open();
     const owner = { token: await insertKey({ canPay: true }) };
     const other = { token: await insertKey({ canPay: true }) };
-    const { id } = (await desk.register({}, owner)).data;
-    await desk.settle();
-    const { agentIdentifier } = await desk.shown(id);
-    expect((await desk.deregister(agentIdentifier, other)).status).toBe(403);
-    expect((await desk.deregister(agentIdentifier, owner)).status).toBe(200);
-    await desk.settle();
-    expect((await desk.ask("DELETE", "/registry", { id }, other)).status).toBe(403);
-    expect((await desk.ask("DELETE", "/registry", { id }, owner)).status).toBe(200);
+    const { id } = (await fixture.register({}, owner)).data;
+    await fixture.settle();
+    const { agentIdentifier } = await fixture.shown(id);
+    expect((await fixture.deregister(agentIdentifier, other)).status).toBe(403);
+    expect((await fixture.deregister(agentIdentifier, owner)).status).toBe(200);
+    await fixture.settle();
+    expect((await fixture.ask("DELETE", "/registry", { id }, other)).status).toBe(403);
+    expect((await fixture.ask("DELETE", "/registry", { id }, owner)).status).toBe(200);
   });
 
   it("takes no Idempotency-Key, which only POST /registry/deregister does", async () => {
-    const desk = await RegistrationDesk.open();
-    const { id } = (await desk.register()).data;
-    await desk.settle();
-    const body = { agentIdentifier: (await desk.shown(id)).agentIdentifier, network: "Preprod" };
+    const fixture = await RegistrationFixture.open();
+    const { id } = (await fixture.register()).data;
+    await fixture.settle();
+    const body = { agentIdentifier: (await fixture.shown(id)).agentIdentifier, network: "Preprod" };
     const headers = { "idempotency-key": "one" };
-    const first = await desk.ask("POST", "/registry/deregister", body, headers);
-    expect(await desk.ask("POST", "/registry/deregister", body, headers)).toEqual(first);
+    const first = await fixture.ask("POST", "/registry/deregister", body, headers);
+    expect(await fixture.ask("POST", "/registry/deregister", body, headers)).toEqual(first);
     expect(first.status).toBe(200);
-    expect((await desk.ask("DELETE", "/registry", body, headers)).status).toBe(409);
+    expect((await fixture.ask("DELETE", "/registry", body, headers)).status).toBe(409);
   });
 
   it("answers 409 in every state but the permitted ones, and changes nothing", async () => {
-    const desk = await RegistrationDesk.open();
-    const { id } = (await desk.register()).data;
-    expect((await desk.ask("DELETE", "/registry", { id })).status).toBe(409);
-    await desk.settle();
-    const { agentIdentifier } = await desk.shown(id);
-    expect((await desk.ask("DELETE", "/registry", { id })).status).toBe(409);
-    expect((await desk.deregister(agentIdentifier)).status).toBe(200);
-    const again = await desk.deregister(agentIdentifier);
+    const fixture = await RegistrationFixture.open();
+    const { id } = (await fixture.register()).data;
+    expect((await fixture.ask("DELETE", "/registry", { id })).status).toBe(409);
+    await fixture.settle();
+    const { agentIdentifier } = await fixture.shown(id);
+    expect((await fixture.ask("DELETE", "/registry", { id })).status).toBe(409);
+    expect((await fixture.deregister(agentIdentifier)).status).toBe(200);
+    const again = await fixture.deregister(agentIdentifier);
     expect(again).toMatchObject({
       status: 409,
       message: expect.stringContaining("DeregistrationRequested"),
     });
-    expect(await desk.shown(id)).toMatchObject({ state: "DeregistrationRequested" });
+    expect(await fixture.shown(id)).toMatchObject({ state: "DeregistrationRequested" });
   });
 
   it("answers 404 for an agent that was not registered here, or through another source", async () => {
-    const desk = await RegistrationDesk.open();
-    expect((await desk.deregister("ab".repeat(60))).status).toBe(404);
-    const { id } = (await desk.register()).data;
-    await desk.settle();
-    const { agentIdentifier } = await desk.shown(id);
-    const elsewhere = await desk.ask("POST", "/registry/deregister", {
+    const fixture = await RegistrationFixture.open();
+    expect((await fixture.deregister("ab".repeat(60))).status).toBe(404);
+    const { id } = (await fixture.register()).data;
+    await fixture.settle();
+    const { agentIdentifier } = await fixture.shown(id);
+    const elsewhere = await fixture.ask("POST", "/registry/deregister", {
       agentIdentifier,
       network: "Preprod",
       smartContractAddress: "addr_test1wother",
@@ -271,19 +277,19 @@ describe("DELETE /registry", () => {
   });
 
   it("answers 409 when the token lies in a wallet that is not managed, 502 without a provider", async () => {
-    const desk = await RegistrationDesk.open();
-    const { wallets } = await desk.chain.wallets();
+    const fixture = await RegistrationFixture.open();
+    const { wallets } = await fixture.chain.wallets();
     const stranger = wallets.find(({ name }) => name === "stranger");
-    const { id } = (await desk.register({ recipientWalletAddress: stranger?.address })).data;
-    await desk.settle();
-    const { agentIdentifier } = await desk.shown(id);
-    await desk.chain.faults({ match: "/assets/", status: 500 });
-    expect((await desk.deregister(agentIdentifier)).status).toBe(502);
-    await desk.chain.faults();
-    expect(await desk.deregister(agentIdentifier)).toMatchObject({
+    const { id } = (await fixture.register({ recipientWalletAddress: stranger?.address })).data;
+    await fixture.settle();
+    const { agentIdentifier } = await fixture.shown(id);
+    await fixture.chain.faults({ match: "/assets/", status: 500 });
+    expect((await fixture.deregister(agentIdentifier)).status).toBe(502);
+    await fixture.chain.faults();
+    expect(await fixture.deregister(agentIdentifier)).toMatchObject({
       status: 409,
       message: expect.stringContaining("does not manage"),
     });
-    expect(await desk.shown(id)).toMatchObject({ state: "RegistrationConfirmed" });
+    expect(await fixture.shown(id)).toMatchObject({ state: "RegistrationConfirmed" });
   });
 });

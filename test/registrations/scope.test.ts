@@ -3,7 +3,10 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { MIN_FUNDING } from "../../src/registrations/token.ts";
 import { emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
-import { RegistrationDesk, type ShownRegistration } from "../support/registry/registration.ts";
+import {
+  RegistrationFixture,
+  type ShownRegistration,
+} from "../support/registry/registration-fixture.ts";
 
 beforeEach(emptyTables);
 
@@ -14,20 +17,25 @@ const KINDS = [
 
 /** A source whose first selling wallet a key is bound to, and whose second it is not. */
 async function boundKey(options: { returnAddresses?: string[] } = {}) {
-  const desk = await RegistrationDesk.open();
+  const fixture = await RegistrationFixture.open();
   const idOf = (vkey: string) =>
     env.DB.prepare("SELECT id FROM managed_wallet WHERE vkey = ?").bind(vkey).first<string>("id");
-  const [own, other] = desk.sellers;
+  const [own, other] = fixture.sellers;
   const walletLimit = [(await idOf(own.vkey)) ?? ""];
   const token = await insertKey({ canPay: true, walletLimit, ...options });
   const register = (path: string, overrides: object, asked = token) =>
-    desk.ask("POST", path, { ...desk.agent(overrides), agentSlug: "an-agent" }, { token: asked });
+    fixture.ask(
+      "POST",
+      path,
+      { ...fixture.agent(overrides), agentSlug: "an-agent" },
+      { token: asked },
+    );
   const list = async (path: string) => {
     const query = `${path}?network=Preprod`;
-    return (await desk.ask<{ Assets: ShownRegistration[] }>("GET", query, null, { token })).data
+    return (await fixture.ask<{ Assets: ShownRegistration[] }>("GET", query, null, { token })).data
       .Assets;
   };
-  return { desk, own, other, token, register, list };
+  return { fixture, own, other, token, register, list };
 }
 
 describe.each(KINDS)("A key that is bound to a wallet, registering %s,", (_, path) => {
@@ -39,13 +47,13 @@ describe.each(KINDS)("A key that is bound to a wallet, registering %s,", (_, pat
   });
 
   it("finds another wallet as little as one that does not exist", async () => {
-    const { desk, other, register } = await boundKey();
+    const { fixture, other, register } = await boundKey();
     const refused = await register(path, { sellingWalletVkey: other.vkey });
     expect(refused.status).toBe(404);
     const unknown = await register(path, { sellingWalletVkey: "00".repeat(28) });
     expect(refused.message).toBe(unknown.message);
-    await desk.settle(other);
-    expect(await desk.tokens()).toMatchObject({ minted: 0 });
+    await fixture.settle(other);
+    expect(await fixture.tokens()).toMatchObject({ minted: 0 });
   });
 
   it("sends the token to no stranger's address", async () => {
@@ -57,12 +65,12 @@ describe.each(KINDS)("A key that is bound to a wallet, registering %s,", (_, pat
   });
 
   it("sends the token to one of its returnAddresses", async () => {
-    const { desk, own, other, register } = await boundKey();
+    const { fixture, own, other, register } = await boundKey();
     const token = await insertKey({ canPay: true, returnAddresses: [other.address] });
     const body = { sellingWalletVkey: own.vkey, recipientWalletAddress: other.address };
     expect((await register(path, body, token)).status).toBe(200);
-    await desk.settle(own);
-    expect(await desk.tokens()).toMatchObject({ minted: 1 });
+    await fixture.settle(own);
+    expect(await fixture.tokens()).toMatchObject({ minted: 1 });
   });
 
   it("sends no more of the native coin than the token's output needs", async () => {
@@ -79,13 +87,13 @@ describe.each(KINDS)("A key that is bound to a wallet, registering %s,", (_, pat
   });
 
   it("sees and ends no registration of another wallet", async () => {
-    const { desk, other, token, register, list } = await boundKey();
+    const { fixture, other, token, register, list } = await boundKey();
     const { data } = await register(path, { sellingWalletVkey: other.vkey }, env.ADMIN_KEY);
-    await desk.settle(other);
+    await fixture.settle(other);
     expect(await list(path)).toEqual([]);
-    const { agentIdentifier } = await desk.shown(data.id, path);
+    const { agentIdentifier } = await fixture.shown(data.id, path);
     const end = (identifier: string | null) =>
-      desk.ask(
+      fixture.ask(
         "POST",
         `${path}/deregister`,
         { network: "Preprod", agentIdentifier: identifier },
@@ -97,26 +105,26 @@ describe.each(KINDS)("A key that is bound to a wallet, registering %s,", (_, pat
 });
 
 it("A key of another network removes a registration as little as one that does not exist", async () => {
-  const { desk, own, register } = await boundKey();
+  const { fixture, own, register } = await boundKey();
   const { data } = await register("/registry", { sellingWalletVkey: own.vkey }, env.ADMIN_KEY);
   const token = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
-  const remove = (id: string) => desk.ask("DELETE", "/registry", { id }, { token });
+  const remove = (id: string) => fixture.ask("DELETE", "/registry", { id }, { token });
   const [refused, unknown] = [await remove(data.id), await remove("nothing")];
   expect([refused.status, refused.message]).toEqual([404, unknown.message]);
 });
 
 describe("A key with spendingLimits, registering an agent for one of its returnAddresses,", () => {
   async function limitedKey(amount: string) {
-    const desk = await RegistrationDesk.open();
-    const [, { address }] = desk.sellers;
+    const fixture = await RegistrationFixture.open();
+    const [, { address }] = fixture.sellers;
     const token = await insertKey({
       canPay: true,
       returnAddresses: [address],
       spendingLimits: [{ network: "Preprod", unit: "", amount }],
     });
-    const register = (overrides: object) => desk.register(overrides, { token });
+    const register = (overrides: object) => fixture.register(overrides, { token });
     const spent = () => env.DB.prepare("SELECT spent FROM key_spending").first<number>("spent");
-    return { desk, address, register, spent };
+    return { fixture, address, register, spent };
   }
 
   it("is charged what leaves the wallet, up to the limit", async () => {
@@ -134,31 +142,31 @@ describe("A key with spendingLimits, registering an agent for one of its returnA
   });
 
   it("is charged nothing for a token that stays in the wallet", async () => {
-    const { desk, register, spent } = await limitedKey("0");
-    const [{ address }] = desk.sellers;
+    const { fixture, register, spent } = await limitedKey("0");
+    const [{ address }] = fixture.sellers;
     for (const recipientWalletAddress of [null, address])
       expect((await register({ recipientWalletAddress })).status).toBe(200);
     expect(await spent()).toBeNull();
   });
 
   it("gets the charge back, once, when no token is minted", async () => {
-    const { desk, address, register, spent } = await limitedKey(String(MIN_FUNDING));
+    const { fixture, address, register, spent } = await limitedKey(String(MIN_FUNDING));
     const { data } = await register({ recipientWalletAddress: address });
     await env.DB.prepare("UPDATE payment_source SET deleted_at = 1").run();
-    await desk.settle();
-    expect(await desk.shown(data.id)).toMatchObject({ state: "RegistrationFailed" });
+    await fixture.settle();
+    expect(await fixture.shown(data.id)).toMatchObject({ state: "RegistrationFailed" });
     expect(await spent()).toBe(0);
-    await desk.settle();
+    await fixture.settle();
     expect(await spent()).toBe(0);
   });
 
   it("keeps the charge while a transaction may still land", async () => {
-    const { desk, address, register, spent } = await limitedKey(String(MIN_FUNDING));
+    const { fixture, address, register, spent } = await limitedKey(String(MIN_FUNDING));
     await register({ recipientWalletAddress: address });
-    await desk.chain.faults({ match: "/tx/submit", truncate: true });
-    await desk.work();
+    await fixture.chain.faults({ match: "/tx/submit", truncate: true });
+    await fixture.work();
     await env.DB.prepare("UPDATE payment_source SET deleted_at = 1").run();
-    await desk.settle();
+    await fixture.settle();
     expect(await spent()).toBe(Number(MIN_FUNDING));
   });
 });

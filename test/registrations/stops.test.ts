@@ -2,10 +2,10 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../src/env.ts";
 import { emptyTables } from "../support/app.ts";
+import { shortTimer } from "../support/crash-at.ts";
 import { wrapD1 } from "../support/d1.ts";
-import { hurried } from "../support/dying.ts";
 import { sweep } from "../support/effort.ts";
-import { RegistrationDesk } from "../support/registry/registration.ts";
+import { RegistrationFixture } from "../support/registry/registration-fixture.ts";
 
 beforeEach(emptyTables);
 afterEach(() => {
@@ -13,10 +13,10 @@ afterEach(() => {
 });
 
 /** Where the process dies: at the k-th awaited step, before or after the step took effect. */
-function dyingAt(k: number, when: "before" | "after") {
+function crashAt(k: number, when: "before" | "after") {
   let steps = 0;
   const die = (): never => {
-    vi.stubGlobal("setTimeout", hurried);
+    vi.stubGlobal("setTimeout", shortTimer);
     throw new Error("the process was stopped");
   };
   const step = async <T>(run: () => Promise<T>): Promise<T> => {
@@ -38,35 +38,35 @@ describe("a wallet's object stopped at any awaited step and started again", () =
     ["burns once (before the step)", true, "before"],
     ["burns once (after the step)", true, "after"],
   ] as const)("%s", async (_, burns, when) => {
-    const desk = await RegistrationDesk.open();
+    const fixture = await RegistrationFixture.open();
     const begin = async (): Promise<string> => {
-      const { id } = (await desk.register()).data;
+      const { id } = (await fixture.register()).data;
       if (!burns) return id;
-      await desk.settle();
-      await desk.deregister((await desk.shown(id)).agentIdentifier);
+      await fixture.settle();
+      await fixture.deregister((await fixture.shown(id)).agentIdentifier);
       return id;
     };
     await begin();
-    const counting = dyingAt(Number.POSITIVE_INFINITY, when);
-    await desk.work(undefined, counting.overrides);
-    await desk.work(undefined, counting.overrides);
+    const counting = crashAt(Number.POSITIVE_INFINITY, when);
+    await fixture.work(undefined, counting.overrides);
+    await fixture.work(undefined, counting.overrides);
     vi.unstubAllGlobals();
     expect(counting.count()).toBeGreaterThanOrEqual(10);
 
     let begun = 1;
-    for (const k of sweep(12, counting.count())) {
+    for (const k of sweep(48, counting.count())) {
       const id = await begin();
       begun++;
-      const dying = dyingAt(k, when);
-      await desk.work(undefined, dying.overrides);
-      await desk.work(undefined, dying.overrides);
+      const dying = crashAt(k, when);
+      await fixture.work(undefined, dying.overrides);
+      await fixture.work(undefined, dying.overrides);
       vi.unstubAllGlobals();
-      await desk.settle();
-      const { minted, burned } = await desk.tokens();
+      await fixture.settle();
+      const { minted, burned } = await fixture.tokens();
       const expected = { minted: begun, burned: burns ? begun : 0 };
       expect({ minted, burned }, `stopped at step ${k}`).toEqual(expected);
       const state = burns ? "DeregistrationConfirmed" : "RegistrationConfirmed";
-      expect(await desk.shown(id)).toMatchObject({ state, error: null });
+      expect(await fixture.shown(id)).toMatchObject({ state, error: null });
     }
   });
 });

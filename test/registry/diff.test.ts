@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { db } from "../../src/db/client.ts";
-import { type EntryState, statusOf } from "../../src/registry/entry.ts";
+import { type EntryState, statusOf } from "../../src/registry/entries/entry.ts";
 import { checkHealth } from "../../src/registry/health/check-agents.ts";
 import { continueRemoval } from "../../src/registry/sync/removal.ts";
 import { call, emptyTables } from "../support/app.ts";
@@ -11,7 +11,7 @@ import { countingD1, wrapD1 } from "../support/d1.ts";
 import { runs } from "../support/effort.ts";
 import { insertKey } from "../support/keys.ts";
 import { EntryWriter, registered } from "../support/registry/entries.ts";
-import { diff, type ShownEntry } from "../support/registry/market.ts";
+import { diff, type ShownEntry } from "../support/registry/registry-sync.ts";
 
 let writer: EntryWriter;
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { call, emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
-import { PurchaseDesk } from "../support/escrow/purchasing.ts";
-import { agentMetadata } from "../support/escrow/quoting.ts";
+import { PurchaseFixture } from "../support/escrow/purchase-fixture.ts";
+import { agentMetadata } from "../support/escrow/quote-fixture.ts";
 import {
   createRegistrySource,
   diff,
@@ -11,7 +11,7 @@ import {
   settleRegistry,
   V1,
   V2,
-} from "../support/registry/market.ts";
+} from "../support/registry/registry-sync.ts";
 
 const ASSET = "0x036CbD53842c5426634e7929541eC2318f3dCF7e";
 const PAYEE = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C";
@@ -87,13 +87,16 @@ describe("AgentPricing of a registry entry", () => {
 
 describe("an agent that is sold over x402 only", () => {
   it("is shown with its price, and neither quoted nor bought on the ledger", async () => {
-    const desk = await PurchaseDesk.open(V2);
-    const quote = await desk.quote();
-    const { quotes } = desk;
+    const fixture = await PurchaseFixture.open(V2);
+    const quote = await fixture.quote();
+    const { quotes } = fixture;
     const agentIdentifier = await quotes.agent(undefined, { metadata: soldOverX402(evm(FIXED)) });
-    await settleRegistry(quotes.desk.chain, await createRegistrySource(quotes.desk.chain, V2));
+    await settleRegistry(
+      quotes.fixture.chain,
+      await createRegistrySource(quotes.fixture.chain, V2),
+    );
     expect(
-      await quotes.desk.ask("GET", `/payment-information?agentIdentifier=${agentIdentifier}`),
+      await quotes.fixture.ask("GET", `/payment-information?agentIdentifier=${agentIdentifier}`),
     ).toMatchObject({ status: 200, data: { AgentPricing: OVER_X402, paymentType: "None" } });
 
     const refused = {
@@ -102,9 +105,9 @@ describe("an agent that is sold over x402 only", () => {
     };
     for (const supportedPaymentSourceIndex of [0, undefined]) {
       expect(await quotes.quote({ supportedPaymentSourceIndex })).toMatchObject(refused);
-      const body = desk.body(quote, { agentIdentifier, supportedPaymentSourceIndex });
+      const body = fixture.body(quote, { agentIdentifier, supportedPaymentSourceIndex });
       for (const path of ["/purchase", "/purchase/verify"])
-        expect(await desk.ask(path, body)).toMatchObject(refused);
+        expect(await fixture.ask(path, body)).toMatchObject(refused);
     }
   });
 });

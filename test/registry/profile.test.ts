@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readProfile } from "../../src/registry/profile.ts";
+import { readProfile } from "../../src/registry/entries/profile.ts";
 import { MALFORMED } from "../support/registry/malformed-metadata.ts";
-import { metadataOf } from "../support/registry/market.ts";
+import { metadataOf } from "../support/registry/registry-sync.ts";
 
 function profile(overrides: Record<string, unknown>) {
   const result = readProfile(metadataOf("agent", overrides));

@@ -14,7 +14,7 @@ import {
   type ShownEntry,
   settleRegistry,
   V1,
-} from "../support/registry/market.ts";
+} from "../support/registry/registry-sync.ts";
 import { createSource } from "../support/sources/sync.ts";
 
 beforeEach(emptyTables);

@@ -1,7 +1,7 @@
 import type { Marker } from "./deployment/open-deployment.ts";
+import { RESOURCES, type ResourceName, type Resources } from "./resources.ts";
 import type { Answered, Fields } from "./service.ts";
 import { maySee, type Stranger } from "./strangers.ts";
-import { THINGS, type ThingName, type Things } from "./things.ts";
 
 /** Names what an answer holds that a stranger may not see and has not sent. */
 export function findMarkers(
@@ -19,18 +19,18 @@ export function findMarkers(
 }
 
 /** Whether an answer holds something of the owner's that was not sent. */
-export function hasThings(answer: Answered, sent: Fields, things: Things): boolean {
+export function hasResources(answer: Answered, sent: Fields, resources: Resources): boolean {
   const sentText = JSON.stringify(sent);
   const text = textOf(answer);
-  return Object.values(things).some((value) => {
+  return Object.values(resources).some((value) => {
     return value.length > 3 && !sentText.includes(value) && text.includes(value);
   });
 }
 
-/** Replaces new ids, times and the things that were sent, so that two answers compare. */
-export function maskAnswer({ status, body }: Answered, things: Things): string {
-  const names = Object.keys(THINGS) as ThingName[];
-  const named = names.reduce((text, name) => text.replaceAll(things[name], `<${name}>`), body);
+/** Replaces new ids, times and the resources that were sent, so that two answers compare. */
+export function maskAnswer({ status, body }: Answered, resources: Resources): string {
+  const names = Object.keys(RESOURCES) as ResourceName[];
+  const named = names.reduce((text, name) => text.replaceAll(resources[name], `<${name}>`), body);
   const masked = named
     .replaceAll(/\b01[0-9a-z]{24}\b/g, "<id>")
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>");

@@ -1,15 +1,15 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { db, statement } from "../../src/db/client.ts";
-import { ChangeSet } from "../../src/escrow/fold/changes.ts";
-import { loadRecords } from "../../src/escrow/fold/load-records.ts";
-import { writeChanges } from "../../src/escrow/fold/write-changes.ts";
-import { EVENT_KINDS, type EventKind, SERVICE_EVENT_KINDS } from "../../src/events/kinds.ts";
+import { ChangeSet } from "../../src/escrow/store/change-set.ts";
+import { loadRecords } from "../../src/escrow/store/load-records.ts";
+import { writeChanges } from "../../src/escrow/store/write-changes.ts";
+import { EVENT_KINDS, type EventKind, SERVICE_EVENT_KINDS } from "../../src/events/event-kinds.ts";
 import { checkLowBalances } from "../../src/wallets/low-balance/check.ts";
-import { tellOfTopUps } from "../../src/wallets/transfers/distributions.ts";
-import { transfer } from "../../src/wallets/transfers/tables.ts";
+import { listTransfers } from "../../src/wallets/transfers/list-transfers.ts";
+import { withTopUpEvents } from "../../src/wallets/transfers/top-up-events.ts";
 import { checkBalances } from "../../src/x402/wallets/low-balance-check.ts";
-import { found } from "../support/registry/registration.ts";
+import { found } from "../support/registry/registration-fixture.ts";
 import { arrivals, happen } from "../support/webhooks/receivers.ts";
 import { findMarkers } from "./answers.ts";
 import { type Deployment, openDeployment } from "./deployment/open-deployment.ts";
@@ -21,14 +21,14 @@ let deployment: Deployment;
 
 beforeAll(async () => {
   deployment = await openDeployment();
-  const { service, things } = deployment;
-  await warn(things.boughtPurchaseId);
+  const { service, resources } = deployment;
+  await warn(resources.boughtPurchaseId);
   await db(env).batch([
     statement("UPDATE low_balance_rule SET threshold = ?", "9000000000000000"),
     statement(
       "UPDATE transfer SET top_up_wallet_id = ?, wallet_id = ?",
-      things.sellerId,
-      things.fundingId,
+      resources.sellerId,
+      resources.fundingId,
     ),
   ]);
   const now = Date.now();
@@ -51,11 +51,10 @@ async function warn(id: string): Promise<void> {
 
 /** Has a top-up of the owner's wallet be sent, be confirmed, and fail. */
 async function topUp(): Promise<void> {
-  const [row] = await db(env).orm.select().from(transfer);
+  const [row] = await listTransfers(db(env), { limit: 1 });
   if (!row) throw new Error("there is no transfer");
-  const batch = { id: row.id, txHash: null };
-  const become = (change: object, failure: string | null) =>
-    tellOfTopUps([{ row, change, batch, failure }], Date.now()).events;
+  const become = (change: object, givenUp: string | null) =>
+    withTopUpEvents([{ row, change, task: null, update: null, givenUp }], Date.now()).events;
   await db(env).batch([
     ...become({ state: "Sent" }, null),
     ...become({ state: "Confirmed" }, null),

@@ -4,7 +4,7 @@ import { STRANGERS, type Stranger } from "./strangers.ts";
 export interface Exception {
   operations: readonly string[];
   strangers: readonly Stranger[];
-  /** The statuses that may reveal that a thing exists. */
+  /** The statuses that may reveal that a resource exists. */
   differs?: readonly number[];
   /** Whether something may change. */
   mayChange?: true;

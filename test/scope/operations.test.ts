@@ -36,7 +36,7 @@ describe("the probes", () => {
 describe.each(OPERATIONS)("%s", (operation) => {
   const probes = PROBES[operation] ?? [];
 
-  // The strangers come first: what the owner's request makes of a thing is not what they ask for.
+  // The strangers come first: what the owner's request makes of a resource is not what they ask for.
   it.each(STRANGERS)(
     "shows, reveals and changes nothing of the owner's for %s",
     async (stranger) => {

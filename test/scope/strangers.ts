@@ -1,6 +1,6 @@
-import type { Audience } from "./things.ts";
+import type { Audience } from "./resources.ts";
 
-/** Keys with +PAY that own nothing, and whom the owner's things are hidden from. */
+/** Keys with +PAY that own nothing, and whom the owner's resources are hidden from. */
 export const STRANGERS = [
   "another wallet of the same source",
   "a wallet of another source",

@@ -1,14 +1,15 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { hashInput } from "../../client/index.ts";
 import type { Scope } from "../../src/http/scope.ts";
-import { FIXED, type Shown } from "../support/escrow/quoting.ts";
+import { sampled } from "../support/effort.ts";
+import { FIXED, type Shown } from "../support/escrow/quote-fixture.ts";
 import { answerAsAgent, HOSTILE } from "./deployment/agents.ts";
 import { makeOrder, NONCE } from "./deployment/escrows.ts";
 import { type Deployment, openDeployment } from "./deployment/open-deployment.ts";
 import { type Probes, probeWith } from "./probes/probe.ts";
+import type { Resources } from "./resources.ts";
 import type { Fields } from "./service.ts";
 import { STRANGERS } from "./strangers.ts";
-import type { Things } from "./things.ts";
 import { findFailures, findLeaks, startWalk, type Walked } from "./walk.ts";
 
 const INPUT = { text: "Guten Tag" };
@@ -91,13 +92,13 @@ beforeAll(async () => {
 });
 
 /** Has the owner's agent quote the job whose input the tools send. */
-async function requestQuote({ service, things, tokens, escrows }: Deployment): Promise<Shown> {
+async function requestQuote({ service, resources, tokens, escrows }: Deployment): Promise<Shown> {
   const { payByTime, submitResultTime } = escrows.quoted;
   const made = await service.made<Shown>(
     "POST /payment",
     {
-      network: things.network,
-      agentIdentifier: things.agentIdentifier,
+      network: resources.network,
+      agentIdentifier: resources.agentIdentifier,
       inputHash: await hashInput(NONCE, INPUT),
       identifierFromPurchaser: NONCE,
       payByTime: new Date(Number(payByTime)).toISOString(),
@@ -128,14 +129,14 @@ describe("the probes", () => {
 });
 
 describe("an agent whose every text is hostile", () => {
-  const QUOTED: [name: string, fields: (things: Things) => Fields][] = [
+  const QUOTED: [name: string, fields: (resources: Resources) => Fields][] = [
     ["find_agents", ({ network }) => ({ network, query: HOSTILE })],
     ["show_agent", ({ hostileIdentifier }) => ({ agentIdentifier: hostileIdentifier })],
   ];
 
   it.each(QUOTED)("is quoted by %s under untrusted_data alone", async (name, fields) => {
-    const { service, things, tokens } = walked.deployment;
-    const { status, body } = await service.callTool(name, fields(things), tokens.owner);
+    const { service, resources, tokens } = walked.deployment;
+    const { status, body } = await service.callTool(name, fields(resources), tokens.owner);
     expect({ status, body }).toEqual({ status: 200, body: expect.stringContaining(HOSTILE) });
     const trusted = JSON.parse(body, (member, value) =>
       member === "untrusted_data" ? undefined : value,
@@ -144,7 +145,7 @@ describe("an agent whose every text is hostile", () => {
   });
 });
 
-describe.each(Object.keys(PROBES))("the tool %s", (name) => {
+describe.each(sampled(3, Object.keys(PROBES)))("the tool %s", (name) => {
   const probes = PROBES[name] ?? [];
 
   it.each(STRANGERS)(

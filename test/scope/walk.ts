@@ -1,14 +1,14 @@
 import type { Scope } from "../../src/http/scope.ts";
 import { saveDatabase } from "../support/restore.ts";
 import { countWrites, rowsWritten } from "../support/written-rows.ts";
-import { findMarkers, hasThings, maskAnswer } from "./answers.ts";
+import { findMarkers, hasResources, maskAnswer } from "./answers.ts";
 import type { Deployment } from "./deployment/open-deployment.ts";
 import { type Exception, findException } from "./exceptions.ts";
 import type { Probe } from "./probes/probe.ts";
+import { findNames, RESOURCES, type Resources } from "./resources.ts";
 import type { Answered, Fields } from "./service.ts";
 import { maySee, type Stranger } from "./strangers.ts";
 import { compareTables, readTables, type Tables, TRACES } from "./tables.ts";
-import { findNames, THINGS, type Things } from "./things.ts";
 
 /** Sends a request with an API key to an operation or a tool. */
 export type Ask = (name: string, fields: Fields, token?: string) => Promise<Answered>;
@@ -58,10 +58,10 @@ export async function findLeaks(
   stranger: Stranger,
 ): Promise<string[]> {
   const { deployment } = walked;
-  const { things, markers, tokens } = deployment;
+  const { resources, markers, tokens } = deployment;
   const scope = walked.scopeOf(name);
   const exception = findException(name, stranger);
-  const fields = probe.fields(things, deployment);
+  const fields = probe.fields(resources, deployment);
   const answer = await send(walked, name, fields, tokens[stranger]);
   /** Whether the exception allows what would be a leak, and so is needed. */
   const isAllowed = (isAllowedBy: (one: Exception) => boolean | undefined) => {
@@ -77,17 +77,17 @@ export async function findLeaks(
     leaks.push(`is not refused with ${walked.refusal}`);
   if (isRevealedTo(probe, answer, stranger)) leaks.push("reveals what is the owner's");
 
-  const named = findNames(things, (all) => probe.fields(all, deployment));
-  const hidden = named.filter((thing) => !maySee(stranger, THINGS[thing]));
-  const none: Things = {
-    ...things,
-    ...Object.fromEntries(hidden.map((thing) => [thing, deployment.madeUp[thing]])),
+  const named = findNames(resources, (all) => probe.fields(all, deployment));
+  const hidden = named.filter((resource) => !maySee(stranger, RESOURCES[resource]));
+  const none: Resources = {
+    ...resources,
+    ...Object.fromEntries(hidden.map((resource) => [resource, deployment.madeUp[resource]])),
   };
   const missing =
     hidden.length === 0
       ? answer
       : await send(walked, name, probe.fields(none, deployment), tokens[stranger]);
-  const [one, other] = [maskAnswer(answer, things), maskAnswer(missing, none)];
+  const [one, other] = [maskAnswer(answer, resources), maskAnswer(missing, none)];
   if (one !== other && !isAllowed(({ differs }) => differs?.includes(answer.status)))
     leaks.push(`reveals that ${hidden} exists: ${one} is not ${other}`);
 
@@ -117,10 +117,10 @@ export async function findFailures(
   token?: string,
 ): Promise<string[]> {
   const { deployment } = walked;
-  const { things } = deployment;
-  const fields = probe.fields(things, deployment);
+  const { resources } = deployment;
+  const fields = probe.fields(resources, deployment);
   const answer = await send(walked, name, fields, token);
-  const isShown = probe.reveals?.isRevealed(answer.body) ?? hasThings(answer, fields, things);
+  const isShown = probe.reveals?.isRevealed(answer.body) ?? hasResources(answer, fields, resources);
   return [
     ...(answer.status === (probe.status ?? 200) ? [] : ["is refused"]),
     ...(isShown || answer.changes.length > 0 ? [] : ["shows and changes nothing"]),

@@ -7,9 +7,9 @@ import { syncStatus } from "../../src/sources/cursor.ts";
 import { budgetOf } from "../../src/sources/provider.ts";
 import { call, emptyTables } from "../support/app.ts";
 import { TestChain } from "../support/chain.ts";
-import { BuyDesk } from "../support/escrow/buying.ts";
+import { PaymentSourceFixture } from "../support/escrow/payment-source-fixture.ts";
 import { objectsLike } from "../support/objects.ts";
-import { requested } from "../support/registry/registration.ts";
+import { requested } from "../support/registry/registration-fixture.ts";
 import { createSource, runPass } from "../support/sources/sync.ts";
 
 const EVERY_20_S = { env: { SYNC_EVERY_SECONDS: "20" } };
@@ -102,18 +102,18 @@ describe("a payment source", () => {
 });
 
 it("a wallet hands over the tip up to which it looked: its own lock then costs the source the listing alone", async () => {
-  const buying = await BuyDesk.open();
+  const buying = await PaymentSourceFixture.open();
   await buying.sync();
   await buying.buy();
   await buying.work();
   const tips: Block[] = [];
   const tick = async (...[, , tip]: [string, string, Block]) => void tips.push(tip);
-  buying.desk.bindings = { SOURCE_CURSOR: objectsLike("SOURCE_CURSOR", () => ({ tick })) };
+  buying.fixture.bindings = { SOURCE_CURSOR: objectsLike("SOURCE_CURSOR", () => ({ tick })) };
   await buying.work();
   const [tip] = tips;
   expect(tip).toMatchObject({ hash: (await buying.chain.tip()).hash });
   await buying.chain.stats();
-  await runPass(buying.chain, buying.desk.sourceId, { ...(tip && { tip }) });
+  await runPass(buying.chain, buying.fixture.sourceId, { ...(tip && { tip }) });
   expect((await buying.chain.stats()).calls).toEqual({
     "GET /addresses/{address}/transactions": 1,
   });
@@ -132,16 +132,16 @@ it("a source that has come further than the tip it is handed asks for the tip it
 });
 
 it("a wallet whose transaction is confirmed has its source read at once, once", async () => {
-  const { desk } = await requested();
+  const { fixture } = await requested();
   const asked: string[] = [];
   const tick = async (sourceId: string) => void asked.push(sourceId);
-  desk.bindings = { SOURCE_CURSOR: objectsLike("SOURCE_CURSOR", () => ({ tick })) };
-  await desk.work();
+  fixture.bindings = { SOURCE_CURSOR: objectsLike("SOURCE_CURSOR", () => ({ tick })) };
+  await fixture.work();
   expect(asked).toEqual([]);
-  await desk.chain.mine();
-  await desk.work();
-  expect(asked).toEqual([desk.sourceId]);
-  await desk.chain.mine();
-  await desk.work();
-  expect(asked).toEqual([desk.sourceId]);
+  await fixture.chain.mine();
+  await fixture.work();
+  expect(asked).toEqual([fixture.sourceId]);
+  await fixture.chain.mine();
+  await fixture.work();
+  expect(asked).toEqual([fixture.sourceId]);
 });

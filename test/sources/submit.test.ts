@@ -3,7 +3,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
 import { submitInTurn, submitPlaces } from "../../src/sources/submit.ts";
 import { emptyTables } from "../support/app.ts";
-import { MINTED_ONCE, type RegistrationDesk, requested } from "../support/registry/registration.ts";
+import {
+  MINTED_ONCE,
+  type RegistrationFixture,
+  requested,
+} from "../support/registry/registration-fixture.ts";
 
 beforeEach(emptyTables);
 afterEach(() => {
@@ -149,7 +153,7 @@ describe("a place of SUBMIT_URLS_<NETWORK>", () => {
 
 describe("a transaction that the provider does not take", () => {
   /** Has the place hand what it gets to the chain, through the provider's other door. */
-  function toChain({ chain }: RegistrationDesk) {
+  function toChain({ chain }: RegistrationFixture) {
     return stubPlace(async (body) => {
       const headers = { "content-type": "application/cbor", project_id: "place" };
       const answer = await fetch(`${chain.url}/tx/submit?place`, { method: "POST", headers, body });
@@ -167,28 +171,28 @@ describe("a transaction that the provider does not take", () => {
       { status: 400, body: '{"message":"All inputs are spent. Probably included"}' },
     ],
   ])("because it %s goes to the next place, the same bytes", async (_, fault) => {
-    const { desk, id } = await requested();
-    desk.bindings = { SUBMIT_URLS_PREPROD: `${PLACE}/submit`, LOOPBACK_ORIGINS: PLACE };
-    const got = toChain(desk);
-    await desk.chain.faults({ match: "^/tx/submit$", ...fault });
-    await desk.work();
-    const { CurrentTransaction } = await desk.shown(id);
+    const { fixture, id } = await requested();
+    fixture.bindings = { SUBMIT_URLS_PREPROD: `${PLACE}/submit`, LOOPBACK_ORIGINS: PLACE };
+    const got = toChain(fixture);
+    await fixture.chain.faults({ match: "^/tx/submit$", ...fault });
+    await fixture.work();
+    const { CurrentTransaction } = await fixture.shown(id);
     expect(got).toHaveLength(1);
-    const { cbor } = await desk.chain.get<{ cbor: string }>(
+    const { cbor } = await fixture.chain.get<{ cbor: string }>(
       `/txs/${CurrentTransaction?.txHash}/cbor`,
     );
     expect(got).toEqual([cbor]);
-    expect(await desk.tokens()).toMatchObject(MINTED_ONCE);
+    expect(await fixture.tokens()).toMatchObject(MINTED_ONCE);
   });
 
   it("because its bytes are bad goes nowhere else", async () => {
-    const { desk } = await requested();
-    desk.bindings = { SUBMIT_URLS_PREPROD: `${PLACE}/submit`, LOOPBACK_ORIGINS: PLACE };
-    const got = toChain(desk);
+    const { fixture } = await requested();
+    fixture.bindings = { SUBMIT_URLS_PREPROD: `${PLACE}/submit`, LOOPBACK_ORIGINS: PLACE };
+    const got = toChain(fixture);
     const body = '{"message":"FeeTooSmallUTxO"}';
-    await desk.chain.faults({ match: "^/tx/submit$", status: 400, body });
-    await desk.work();
+    await fixture.chain.faults({ match: "^/tx/submit$", status: 400, body });
+    await fixture.work();
     expect(got).toEqual([]);
-    expect(await desk.tokens()).toMatchObject({ minted: 0 });
+    expect(await fixture.tokens()).toMatchObject({ minted: 0 });
   });
 });

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { between, circles, readImports } from "./imports.ts";
 
@@ -10,15 +11,17 @@ const FLOORS = [
     "src/log.ts",
     "src/log-events.ts",
     "src/packages.ts",
+    "src/reason-codes.ts",
+    "src/task-error.ts",
     "src/timeout.ts",
   ],
   ["src/chain", "src/db", "src/http"],
-  ["src/api-keys", "src/events", "src/indexer", "src/sources", "src/units", "src/wallets"],
+  ["src/api-keys", "src/events", "src/indexer", "src/sources", "src/tokens", "src/wallets"],
   [
     "src/escrow",
     "src/inbox",
     "src/invoices",
-    "src/ledger",
+    "src/chain-lookups",
     "src/payment-sources",
     "src/readiness",
     "src/registrations",
@@ -27,18 +30,28 @@ const FLOORS = [
     "src/worker-bots",
     "src/x402",
   ],
-  ["src/mcp", "src/operation"],
+  ["src/wallet-features.ts"],
+  ["src/mcp", "src/observability"],
   ["durable-objects"],
   ["src/app.ts", "src/schedule.ts", "src/worker.ts"],
 ];
 
-/** `env.ts` names the classes of the objects that the bindings reach; as types, nothing is loaded. */
-const NAMES_TYPES_ABOVE = "src/env.ts";
-
 const imports = readImports("src", "durable-objects");
-const loaded = new Map(
-  [...imports].map(([file, to]) => [file, file === NAMES_TYPES_ABOVE ? [] : to]),
-);
+
+/** Folders of `src/escrow`, and those below each: a file imports from its own folder and from these. */
+const ESCROW: Record<string, readonly string[]> = {
+  model: [],
+  store: ["model"],
+  sync: ["model", "store"],
+  queries: ["model", "store"],
+  terms: ["model", "store", "queries"],
+  quotes: ["model", "store", "queries", "terms"],
+  purchases: ["model", "store", "queries", "terms"],
+  disputes: ["model", "store", "queries", "terms"],
+  steps: ["model", "store", "queries", "terms"],
+  tasks: ["model", "store", "queries", "terms", "disputes", "steps"],
+  "task-list": ["model", "store", "queries"],
+};
 
 /** A folder of `src/` with all below it, `durable-objects`, or a file that stands alone. */
 function roomOf(file: string): string {
@@ -62,19 +75,58 @@ describe("the house", () => {
   });
 
   test("has no import that runs upward", () => {
-    const upward = [...loaded].flatMap(([file, targets]) =>
+    const upward = [...imports].flatMap(([file, targets]) =>
       targets.filter((to) => floorOf(to) > floorOf(file)).map((to) => `${file} -> ${to}`),
     );
     expect(upward).toEqual([]);
   });
 
   test("has no circle of files", () => {
-    expect(circles(loaded)).toEqual([]);
+    expect(circles(imports)).toEqual([]);
   });
 
   test("has no circle of rooms, nor of rooms within one", () => {
-    expect(circles(between(loaded, roomOf))).toEqual([]);
-    expect(circles(between(loaded, innerRoomOf))).toEqual([]);
+    expect(circles(between(imports, roomOf))).toEqual([]);
+    expect(circles(between(imports, innerRoomOf))).toEqual([]);
+  });
+
+  test("has no circle of folders, each with the files beside them", () => {
+    const folderOf = (file: string) => (path.dirname(file) === "src" ? file : path.dirname(file));
+    expect(circles(between(imports, folderOf))).toEqual([]);
+  });
+
+  test("has no circle of files or folders in the console", () => {
+    const files = readImports("console");
+    expect(circles(files)).toEqual([]);
+    expect(circles(between(files, (file) => path.dirname(file)))).toEqual([]);
+  });
+});
+
+describe("the folders of src/escrow", () => {
+  const files = [...imports].filter(([file]) => file.startsWith("src/escrow/"));
+  const folderOf = (file: string) => file.split("/")[2] ?? "";
+
+  test("hold every file", () => {
+    const others = files.map(([file]) => file).filter((file) => !(folderOf(file) in ESCROW));
+    expect(others).toEqual([]);
+  });
+
+  test("import from the folders below them alone", () => {
+    const wrong = files.flatMap(([file, targets]) =>
+      targets
+        .filter((to) => to.startsWith("src/escrow/") && folderOf(to) !== folderOf(file))
+        .filter((to) => !ESCROW[folderOf(file)]?.includes(folderOf(to)))
+        .map((to) => `${file} -> ${to}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("have a model that imports from src/chain and the words for tasks alone", () => {
+    const wrong = files
+      .filter(([file]) => folderOf(file) === "model")
+      .flatMap(([file, targets]) => targets.map((to) => [file, to] as const))
+      .filter(([, to]) => !/^src\/(chain|escrow\/model|(reason-codes|task-error)\.ts$)/.test(to));
+    expect(wrong).toEqual([]);
   });
 });
 

@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** A source file, by its path below the project (`src/http/body.ts`), and the files it imports. */
 export type Imports = Map<string, string[]>;
 
-const IMPORT = /(?:\bfrom\s|\bimport\s?\(?)\s*"(\.{1,2}\/[^"]+\.ts)"/g;
+const IMPORT = /(?:\bfrom\s|\bimport\s?\(?)\s*"(\.{1,2}\/[^"]+\.tsx?)"/g;
 /** Neither of types alone nor by `import()`. */
 const IMPORT_AT_START = /^(?:import|export)\s(?!type\b)[^;]*?\bfrom\s"(\.{1,2}\/[^"]+\.ts)"/gm;
 
@@ -20,7 +20,7 @@ export const readImportsAtStart = (...folders: string[]): Imports => read(IMPORT
 function read(pattern: RegExp, folders: readonly string[]): Imports {
   const files = folders.flatMap((folder) =>
     readdirSync(path.join(ROOT, folder), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".ts"))
+      .filter((name) => /\.tsx?$/.test(name))
       .map((name) => path.join(folder, name)),
   );
   return new Map(

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { db, statement } from "../../src/db/client.ts";
 import { newId } from "../../src/db/id.ts";
-import { ChangeSet } from "../../src/escrow/fold/changes.ts";
-import type { Step } from "../../src/escrow/wanted.ts";
+import type { Step } from "../../src/escrow/model/intent.ts";
+import { ChangeSet } from "../../src/escrow/store/change-set.ts";
 import { makeRecord, Writer } from "./sources/records.ts";
 
 /** Writes a payment of a wallet, with a transaction on its way for a step; without one it is finished. */
@@ -14,11 +14,13 @@ export async function addRecord(
   const now = Date.now();
   const base = makeRecord("payment", { sourceId });
   const transaction = new ChangeSet([], now, 0).newTransaction(base, "cd".repeat(32));
-  const want = step && { id: newId(now), step, resultHash: null, by: "key-a", since: now };
+  const intent = step && { id: newId(now), step, resultHash: null, by: "key-a", since: now };
   const record = {
     ...base,
     wallet: { id: wallet.id, vkey: wallet.walletVkey, address: wallet.walletAddress },
-    ...(want && { wanted: { ...base.wanted, want, underWay: { transaction, spends: null } } }),
+    ...(intent && {
+      progress: { ...base.progress, intent, pendingTransaction: { transaction, spends: null } },
+    }),
   };
   // The cursor of the source stays as it is; the record alone says whose it is.
   const writer = await Writer.create(env.DB, `writer-of-${record.id}`);
@@ -38,10 +40,10 @@ export async function addRegistered(
   const one = () =>
     statement(
       `INSERT INTO registration (id, kind, network, source_id, source_type, contract_address,
-         policy_id, profile, name, state, wallet, wallet_vkey, failures, created_by_id, created_at,
-         updated_at, rev)
+         policy_id, profile, name, state, wallet, wallet_vkey, created_by_id, created_at, updated_at,
+         revision)
        VALUES (?, 'Agent', 'Preprod', ?, 'Web3ChainV1', '', '', '{}', '', 'RegistrationConfirmed',
-         '{}', ?, 0, 'key-a', 1, 1, 0)`,
+         '{}', ?, 'key-a', 1, 1, 0)`,
       newId(Date.now()),
       sourceId,
       wallet.walletVkey,

@@ -10,24 +10,31 @@ export function call(path: string, init: RequestInit = {}): Promise<Response> {
 
 /** Empties every table, so that a test begins with nothing. */
 export async function emptyTables(): Promise<void> {
-  const { results } = await env.DB.prepare(
+  const { results: tables } = await env.DB.prepare(
     `SELECT name FROM sqlite_master WHERE type = 'table'
        AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '%cf_%' AND name <> 'd1_migrations'`,
   ).all<{ name: string }>();
-  await env.DB.batch(results.map(({ name }) => env.DB.prepare(`DELETE FROM "${name}"`)));
-  await emptyJournals();
+  // Most tables are empty. One question for all costs less than a statement for each.
+  const isFilled = tables.map(({ name }) => `EXISTS (SELECT 1 FROM "${name}") AS "${name}"`);
+  const answer = await env.DB.prepare(`SELECT ${isFilled.join(", ")}`).first();
+  const filled = tables.filter(({ name }) => answer?.[name] === 1);
+  const deletions = filled.map(({ name }) => env.DB.prepare(`DELETE FROM "${name}"`));
+  await Promise.all([deletions.length > 0 && env.DB.batch(deletions), emptyJournals()]);
 }
 
 /** As before any wallet sent anything: a database that holds less now is not one that was set back. */
 export async function emptyJournals(): Promise<void> {
   const { SPENDING_JOURNAL } = env;
-  for (const network of NETWORKS)
-    await runInDurableObject(
-      SPENDING_JOURNAL.get(SPENDING_JOURNAL.idFromName(network)),
-      (_, { storage }) => {
-        storage.sql.exec(
-          "DELETE FROM handed; DELETE FROM highest; UPDATE journal SET highest = 0, halted_until = NULL",
-        );
-      },
-    );
+  await Promise.all(
+    NETWORKS.map((network) =>
+      runInDurableObject(
+        SPENDING_JOURNAL.get(SPENDING_JOURNAL.idFromName(network)),
+        (_, { storage }) => {
+          storage.sql.exec(
+            "DELETE FROM handed; DELETE FROM highest; UPDATE journal SET highest = 0, halted_until = NULL",
+          );
+        },
+      ),
+    ),
+  );
 }

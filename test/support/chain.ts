@@ -60,10 +60,10 @@ export class TestChain {
   }
 
   /**
-   * @param autoMine - whether each transaction gets a block of its own at once
-   * @param funds - genesis outputs, minor units as text; default: every actor's wallet has plenty
-   * @param begins - when the chain begins, epoch milliseconds; default now
-   * @param clock - whether its clock runs, or stands until it is moved; default `runs`
+   * @param autoMine - whether each transaction gets a separate block at once
+   * @param funds - genesis outputs, minor units. Default: every wallet has plenty.
+   * @param begins - the chain's first time, epoch milliseconds. Default: now.
+   * @param clock - `runs`, or stops between explicit moves. Default: `runs`.
    * @param limits - below the network's; see devnet/ledger/limits.ts
    */
   static async create(options: ChainOptions = {}): Promise<TestChain> {
@@ -104,10 +104,10 @@ export class TestChain {
   }
 
   /**
-   * Makes blocks; the first takes what fits of the mempool.
+   * Makes blocks; the first contains the mempool's transactions that fit.
    *
-   * @param at - moves the chain's clock there first, epoch milliseconds
-   * @param node - whose mempool it is; default 0
+   * @param at - sets the chain's clock first, epoch milliseconds
+   * @param node - owner of the mempool. Default: 0.
    * @param failed - hashes of transactions whose scripts fail in the first block
    * @returns the new tip
    */
@@ -134,7 +134,7 @@ export class TestChain {
     return (await this.#control<{ hashes: string[] }>("mempool", { node })).hashes;
   }
 
-  /** Drops transactions from a node's mempool without a word, and what hangs on them; default all. */
+  /** Drops transactions and their descendants from a node's mempool; default all. */
   async evict(hashes?: string[], node = 0): Promise<string[]> {
     const { hashes: dropped } = await this.#control<{ hashes: string[] }>("evict", {
       node,

@@ -4,9 +4,9 @@ import { createApp } from "../../src/app.ts";
 import type { Env } from "../../src/env.ts";
 
 /**
- * A client of the Worker with the administrator's key; and what it has sent.
+ * A client of the Worker with the administrator's key, and its sent requests.
  *
- * @param bindings - of a service of its own, instead of those of the tests
+ * @param bindings - of another service than the tests'
  */
 export function service(bindings?: Env) {
   const sent: Request[] = [];

@@ -22,10 +22,20 @@ export const sized = <T>(short: T, long: T): T => (isLong ? long : short);
 export const runs = (short: number, long: number) => ({ numRuns: sized(short, long) });
 
 /**
- * Pairs of an element of `others` and one of `each`: all of them in a long run, otherwise one pair for
- * each of `each`, for which the `others` take turns.
+ * Samples the cases of a table. A long run gets all of them. A short run gets each `stride`-th.
  *
- * @param turn - which of the others begins; pairings that begin differently complement each other
+ * @param turn - index of the first, to which the seed is added
+ */
+export function sampled<T>(stride: number, cases: readonly T[], turn = 0): T[] {
+  const first = (seed + turn) % Math.min(stride, Math.max(cases.length, 1));
+  return cases.filter((_, i) => isLong || i % stride === first);
+}
+
+/**
+ * Pairs elements of `others` and `each`. A long run gets all pairs. A short run gets one pair for
+ * each element of `each`, with the `others` in turn.
+ *
+ * @param turn - index of the first of the others
  */
 export function paired<A, B>(each: readonly A[], others: readonly B[], turn = 0) {
   return each.flatMap((one, i) =>
@@ -38,11 +48,10 @@ export function paired<A, B>(each: readonly A[], others: readonly B[], turn = 0)
 let sweeps = 0;
 
 /**
- * The steps at which a story is disturbed, counted from 1: all of them in a long run, otherwise each
- * `stride`-th. The first is another one in each sweep of a file, so that sweeps over the same steps
- * complement each other.
+ * The steps at which a story is disturbed, counted from 1. A long run gets all steps, a short run
+ * each `stride`-th. The first step differs for each sweep of a file.
  *
- * @param total - steps of the story; unless it is known, the caller ends the sweep
+ * @param total - steps of the story; omitted: the caller ends the sweep
  */
 export function* sweep(stride: number, total = Number.POSITIVE_INFINITY): Generator<number> {
   const first = isLong ? 1 : 1 + ((seed + sweeps++) % Math.min(stride, total));

@@ -1,8 +1,8 @@
 /**
- * A wallet of a third party, for tests that run in another process: what is signed there was read,
- * hashed and encoded by code that is not ours.
+ * A wallet of a third party, for tests that run in another process. Foreign code reads, hashes and
+ * encodes what the wallet signs.
  *
- * `POST /_control/{chain}/sign` with the wallet's words, and `data` or a `transaction` in hex.
+ * `POST /_control/{chain}/sign` takes the wallet's words, and `data` or a `transaction` in hex.
  */
 import { hexToBytes } from "@noble/hashes/utils.js";
 import { z } from "zod";

@@ -3,9 +3,9 @@ import type { Plugin } from "vitest/config";
 const DYNAMIC = /\bimport\(\s*"([^"]+)",?\s*\)/g;
 
 /**
- * Loads what the service imports where it needs it together with the file that does. The tests' module
- * loader asks its host at each dynamic import, and everybody who imports the same waits for the first
- * who asked: once an object is stopped while it asks, all others would wait for good.
+ * Loads dynamic imports of the service together with the importing file. The tests' module loader
+ * asks its host at each dynamic import, and later importers wait for the first. If an object is
+ * stopped while it asks, all others wait forever.
  */
 export function loadAtOnce(): Plugin {
   return {

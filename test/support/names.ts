@@ -13,10 +13,10 @@ export function freshName(): string {
 const control = () => new URL("/_control", env.DNS_OVER_HTTPS_URL);
 
 /**
- * Tells the local resolver what a name has from now on.
+ * Sets the records of a name in the local resolver.
  *
- * @param answer - addresses, and aliases ending in a dot; a failure of the resolver by its name; null
- *   when there is no such name. See devnet/demo/resolver.ts.
+ * @param answer - addresses, and aliases ending in a dot, or a failure. Null: the name does not
+ *   exist.   See devnet/demo/resolver.ts.
  */
 export async function setName(
   name: string,

@@ -10,9 +10,9 @@ type Objects = {
 export function objectsLike<Name extends Objects & keyof Env>(
   name: Name,
   get: (id: DurableObjectId) => object,
-): Env[Name] {
+): Cloudflare.Env[Name] {
   const idFromName = (of: string) => (env[name] as DurableObjectNamespace).idFromName(of);
-  return { idFromName, get } as unknown as Env[Name];
+  return { idFromName, get } as unknown as Cloudflare.Env[Name];
 }
 
 const asleep = () => ({ tick: async () => {}, wake: async () => {} });

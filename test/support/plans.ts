@@ -37,8 +37,8 @@ const isLookedForAmongAll = (sql: string, detail: string) =>
   NAMED.test(sql) && AMONG_ALL.test(detail);
 
 /**
- * The statements that read more rows as tables grow, by how SQLite would run them: those that read a table,
- * or an index that has all its rows, from end to end, and not just the first few.
+ * Finds the statements that read more rows as tables grow. SQLite plans to read a table, or an
+ * index with all of its rows, from end to end.
  */
 export async function growingReads(statements: Iterable<string>): Promise<string[]> {
   const { results: indexes } = await env.DB.prepare(

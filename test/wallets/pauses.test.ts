@@ -1,20 +1,23 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { ProviderError } from "../../src/chain/provider/provider.ts";
-import { providerAgainAt } from "../../src/wallets/pauses.ts";
-import { afterFailure } from "../../src/wallets/transfers/outcome.ts";
-import type { TransferRow } from "../../src/wallets/transfers/tables.ts";
-import { waitOf } from "../../src/wallets/waits.ts";
+import { computePause, nextProviderTry } from "../../src/wallets/queue/backoff.ts";
+import { decideOutcome, findWait } from "../../src/wallets/queue/outcome.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const SOON = NOW + 30_000;
 const LATEST = NOW + 5 * 60_000;
 
+it("a task waits twice as long after each failed try, and five minutes at most", () => {
+  const pauses = [1, 2, 3, 4, 5, 6, 7, 8, 20].map(computePause);
+  expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300].map((seconds) => seconds * 1_000));
+});
+
 it("a task waits for a provider some minutes at the most, whatever it says", () => {
   const times = fc.option(fc.integer({ min: 0, max: 2 * NOW }));
   fc.assert(
     fc.property(times, (retryAt) => {
-      const again = providerAgainAt(retryAt, NOW);
+      const again = nextProviderTry(retryAt, NOW);
       expect(again).toBe(Math.min(Math.max(retryAt ?? 0, SOON), LATEST));
     }),
   );
@@ -22,6 +25,7 @@ it("a task waits for a provider some minutes at the most, whatever it says", () 
 
 it("a quota that is over, or a ban, puts no task off beyond that", () => {
   const error = new ProviderError("status 402", { status: 402, retryAt: NOW + 86_400_000 });
-  expect(afterFailure({ failures: 0, tx: null } as TransferRow, error, NOW).dueAt).toBe(LATEST);
-  expect(waitOf(error, NOW)?.dueAt).toBe(LATEST);
+  const waits = { attempts: 3, reasonCode: "provider", dueAt: LATEST };
+  expect(decideOutcome(3, error, NOW)).toMatchObject({ task: waits });
+  expect(findWait(error, NOW)?.dueAt).toBe(LATEST);
 });

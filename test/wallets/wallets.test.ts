@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { validateMnemonic } from "../../src/chain/keys.ts";
+import { validateMnemonic } from "../../src/chain/wallet-keys.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { loseProviderKey, SourceApi, storedSources } from "../support/sources/api.ts";
@@ -84,8 +84,8 @@ describe("GET /wallet/list 200", () => {
       match: `^/addresses/${api.wallet("seller-0").address}/utxos`,
       hang: true,
     });
-    const hurried = { env: { REQUEST_DEADLINE_MS: "10000" } };
-    const { status, data } = await api.ask("GET", LIST, null, hurried);
+    const shortTimer = { env: { REQUEST_DEADLINE_MS: "10000" } };
+    const { status, data } = await api.ask("GET", LIST, null, shortTimer);
     expect(status).toBe(200);
     expect(data.Wallets).toMatchObject([
       { note: "sells elsewhere", Balance: [{ unit: "" }] },

@@ -1,13 +1,13 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { SERVICE_EVENT_KINDS, TENANT_EVENT_KINDS } from "../../src/events/kinds.ts";
+import { SERVICE_EVENT_KINDS, TENANT_EVENT_KINDS } from "../../src/events/event-kinds.ts";
 import { audited, freshPath, happen, ISO_TIME } from "../support/webhooks/receivers.ts";
-import { openScene, overtaken, type Scene } from "./scene.ts";
+import { openWebhookFixture, overtaken, type WebhookFixture } from "./webhook-fixture.ts";
 
-let scene: Scene;
+let fixture: WebhookFixture;
 
 beforeEach(async () => {
-  scene = await openScene();
+  fixture = await openWebhookFixture();
 });
 
 /** The fields of a change, as the answer shows them. */
@@ -15,7 +15,7 @@ const changed = ({ webhookId: id, ...fields }: { webhookId: string }) => ({ id, 
 
 describe("PATCH /webhooks", () => {
   it("changes what it names, and keeps the rest", async () => {
-    const { service, token, post } = scene;
+    const { service, token, post } = fixture;
     const { data: created } = await post({ name: "before", format: "CHAT" }, { token });
     const { secret: _, ...record } = created;
     const { data, status } = await service.ask(
@@ -39,10 +39,10 @@ describe("PATCH /webhooks", () => {
   });
 
   it("answers 403 to a key that is no Admin's and wants events of the service itself", async () => {
-    const { service, token, post } = scene;
+    const { service, token, post } = fixture;
     const { data } = await post({}, { token });
     for (const kind of SERVICE_EVENT_KINDS) {
-      const refused = { status: 403, message: `Events: ${kind} is told to Admins only` };
+      const refused = { status: 403, message: `Events: ${kind} is an event kind for Admins only` };
       const Events = ["PAYMENT_ON_ERROR", kind];
       expect(await post({ Events, name: kind }, { token })).toMatchObject(refused);
       const change = { webhookId: data.id, Events };
@@ -51,7 +51,7 @@ describe("PATCH /webhooks", () => {
   });
 
   it("pauses and goes on, cancelling what was open", async () => {
-    const { service } = scene;
+    const { service } = fixture;
     const { id: webhookId } = await service.create(freshPath());
     await happen(["PAYMENT_ON_ERROR"]);
     await service.wake();
@@ -62,7 +62,7 @@ describe("PATCH /webhooks", () => {
   });
 
   it("answers 409 when it would make two of one", async () => {
-    const { service, url, token, post } = scene;
+    const { service, url, token, post } = fixture;
     await post({}, { token });
     const { data } = await post({ url: `${url}/b` }, { token });
     const change = { webhookId: data.id, url };
@@ -70,7 +70,7 @@ describe("PATCH /webhooks", () => {
   });
 
   it("keeps what another change made at the same time", async () => {
-    const { service, post } = scene;
+    const { service, post } = fixture;
     const { id: webhookId } = (await post({ format: "CHAT" })).data;
     const other = { webhookId, format: "DISCORD", Events: ["X402_PAYMENT_FAILED"] };
     const late = overtaken(() => service.ask("PATCH", "", other));
@@ -83,7 +83,7 @@ describe("PATCH /webhooks", () => {
   });
 
   it("answers 404 for one that is deleted at the same time, and leaves no trace", async () => {
-    const { service, post } = scene;
+    const { service, post } = fixture;
     const { id: webhookId } = (await post()).data;
     const late = overtaken(async () => {
       await service.ask("DELETE", "", { webhookId });
@@ -100,7 +100,7 @@ describe("PATCH /webhooks", () => {
   });
 
   it("answers 409 when others are first each time", async () => {
-    const { service, post } = scene;
+    const { service, post } = fixture;
     const { id: webhookId } = (await post()).data;
     let others = 0;
     const late = overtaken(
@@ -109,7 +109,7 @@ describe("PATCH /webhooks", () => {
     );
     expect(await late.ask("PATCH", "", { webhookId, name: "mine" })).toMatchObject({
       status: 409,
-      message: "webhookId: the webhook was changed at the same time; try again",
+      message: "webhookId: another request changed the webhook. Try again.",
     });
     expect((await service.listed(webhookId)).name).toBe(`other ${others}`);
   });
@@ -117,7 +117,7 @@ describe("PATCH /webhooks", () => {
 
 describe("DELETE /webhooks", () => {
   it("answers with what was deleted, whose secrets are gone and whose URL is free again", async () => {
-    const { service, url, token, post } = scene;
+    const { service, url, token, post } = fixture;
     const { data } = await post({ name: "mine" }, { token });
     expect(await service.ask("DELETE", "", { webhookId: data.id }, { token })).toMatchObject({
       status: 200,
@@ -130,7 +130,7 @@ describe("DELETE /webhooks", () => {
   });
 
   it("deletes one whose URL does not open any more, and shows none for it", async () => {
-    const { service, post } = scene;
+    const { service, post } = fixture;
     const { id: webhookId } = (await post()).data;
     await env.DB.prepare("UPDATE webhook_endpoint SET url = 'v1.lost.AAAA'").run();
     const error = vi.spyOn(console, "error").mockImplementation(() => {});

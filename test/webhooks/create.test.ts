@@ -9,17 +9,17 @@ import {
   stored,
   WebhookService,
 } from "../support/webhooks/receivers.ts";
-import { openScene, type Scene } from "./scene.ts";
+import { openWebhookFixture, type WebhookFixture } from "./webhook-fixture.ts";
 
-let scene: Scene;
+let fixture: WebhookFixture;
 
 beforeEach(async () => {
-  scene = await openScene();
+  fixture = await openWebhookFixture();
 });
 
 describe("POST /webhooks 200", () => {
   it("creates an endpoint, for everything that was not said", async () => {
-    const { url, token, post } = scene;
+    const { url, token, post } = fixture;
     const { status, data } = await post(
       { Events: ["PAYMENT_ON_ERROR", "PAYMENT_ON_ERROR"] },
       { token },
@@ -41,7 +41,7 @@ describe("POST /webhooks 200", () => {
   });
 
   it("stores neither URL nor secret nor token in clear, also under an Idempotency-Key", async () => {
-    const { service, url, token, post } = scene;
+    const { service, url, token, post } = fixture;
     const fields = { authToken: "token-of-receiver" };
     const options = { token, headers: { "idempotency-key": "once" } };
     const first = await post(fields, options);
@@ -54,7 +54,7 @@ describe("POST /webhooks 200", () => {
   });
 
   it("creates one for a payment source, in any format", async () => {
-    const { post } = scene;
+    const { post } = fixture;
     const sourceId = await insertSource("source-a", "Preprod");
     for (const format of ["CHAT", "GOOGLE_CHAT", "DISCORD", "EXTENDED"])
       expect(await post({ format, paymentSourceId: sourceId, name: "mine" })).toMatchObject({
@@ -84,7 +84,7 @@ describe("POST /webhooks is refused with", () => {
     ["https://printer.local/", "url: must have a public host name"],
     ["https://metadata.google.internal/", "url: must have a public host name"],
   ])("400 for %s, also by PATCH", async (target, message) => {
-    const { service, post } = scene;
+    const { service, post } = fixture;
     expect(await post({ url: target })).toMatchObject({ status: 400, message });
     const { data } = await post();
     expect(await service.ask("PATCH", "", { webhookId: data.id, url: target })).toMatchObject({
@@ -94,7 +94,7 @@ describe("POST /webhooks is refused with", () => {
   });
 
   it("404 for a payment source that does not exist, or that the key does not reach", async () => {
-    const { token, post } = scene;
+    const { token, post } = fixture;
     const paymentSourceId = await insertSource("source-a", "Preprod");
     const unknown = {
       status: 404,
@@ -109,12 +109,12 @@ describe("POST /webhooks is refused with", () => {
   });
 
   it("409 for a second one for the same, which another key may have", async () => {
-    const { token, otherToken, post } = scene;
+    const { token, otherToken, post } = fixture;
     await post({}, { token });
     const before = await stored();
     expect(await post({ name: "again" }, { token })).toMatchObject({
       status: 409,
-      message: expect.stringMatching(/^url: is a webhook of this API key already/),
+      message: expect.stringMatching(/^url: the API key already has a webhook/),
     });
     expect(await stored()).toBe(before);
     expect((await post({ format: "CHAT" }, { token })).status).toBe(200);
@@ -122,7 +122,7 @@ describe("POST /webhooks is refused with", () => {
   });
 
   test("409 for the twenty-first webhook of an API key, until one is deleted", async () => {
-    const { service, token, otherToken } = scene;
+    const { service, token, otherToken } = fixture;
     const urls = Array.from({ length: 21 }, () => `${env.RECEIVER_URL}${freshPath()}`);
     const create = (url?: string, by = token) =>
       service.ask("POST", "", { url, Events: ["PAYMENT_ON_ERROR"] }, { token: by });
@@ -141,7 +141,7 @@ describe("POST /webhooks is refused with", () => {
   });
 
   test("409 for all parallel creations beyond the number that the variable allows", async () => {
-    const { token } = scene;
+    const { token } = fixture;
     const service = new WebhookService({ WEBHOOK_ENDPOINTS_PER_KEY: "3" });
     const answers = await Promise.all(
       Array.from({ length: 12 }, () => {
@@ -154,7 +154,7 @@ describe("POST /webhooks is refused with", () => {
   });
 
   test("409 for the repeat of a creation whose webhook was deleted", async () => {
-    const { service, token, post } = scene;
+    const { service, token, post } = fixture;
     const options = { token, headers: { "idempotency-key": "once" } };
     const { data } = await post({}, options);
     await service.ask("DELETE", "", { webhookId: data.id }, { token });

@@ -2,17 +2,17 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { insertSource } from "../support/sources/sources.ts";
 import { ISO_TIME } from "../support/webhooks/receivers.ts";
-import { openScene, type Scene } from "./scene.ts";
+import { openWebhookFixture, type WebhookFixture } from "./webhook-fixture.ts";
 
-let scene: Scene;
+let fixture: WebhookFixture;
 
 beforeEach(async () => {
-  scene = await openScene();
+  fixture = await openWebhookFixture();
 });
 
 describe("GET /webhooks", () => {
   it("shows a key its own, newest first, and an Admin all of them, with who created them", async () => {
-    const { service, url, token, otherToken, post } = scene;
+    const { service, url, token, otherToken, post } = fixture;
     const made: string[] = [];
     for (const [i, owner] of [token, token, otherToken].entries())
       made.unshift((await post({ url: `${url}/${i}` }, { token: owner })).data.id);
@@ -42,7 +42,7 @@ describe("GET /webhooks", () => {
   });
 
   it("filters by payment source, and says nothing of a creator that is gone", async () => {
-    const { service, token, post } = scene;
+    const { service, token, post } = fixture;
     const paymentSourceId = await insertSource("source-a", "Preprod");
     const { data } = await post({ paymentSourceId }, { token });
     await post({}, { token });
@@ -53,7 +53,7 @@ describe("GET /webhooks", () => {
   });
 
   it("shows all of them when the URL of one does not open any more", async () => {
-    const { service, url, post } = scene;
+    const { service, url, post } = fixture;
     const { id: broken } = (await post()).data;
     const { id: whole } = (await post({ url: `${url}/b` })).data;
     await env.DB.prepare("UPDATE webhook_endpoint SET url = 'v1.lost.AAAA' WHERE id = ?")

@@ -9,7 +9,7 @@ import {
   verified,
   WebhookService,
 } from "../support/webhooks/receivers.ts";
-import { overtaken } from "./scene.ts";
+import { overtaken } from "./webhook-fixture.ts";
 
 const MINUTE = 60_000;
 
@@ -56,7 +56,7 @@ describe("POST /webhooks/rotate-secret", () => {
       const late = overtaken(async () => first.push((await ask(service)).data));
       expect(await ask(late)).toMatchObject({
         status: 409,
-        message: "webhookId: the webhook was changed at the same time; try again",
+        message: "webhookId: another request changed the webhook. Try again.",
       });
       expect(first).toHaveLength(1);
       await happen(["X402_PAYMENT_SETTLED"]);

@@ -115,7 +115,7 @@ describe("DELETE /v1/admin/worker-bots", () => {
     expect(listed.body.data.workerBots).toMatchObject([{ id: botId(0), versionId: "v1" }]);
   });
 
-  it("409 when it is archived already, 404 when there is none; nothing is written", async () => {
+  it("409 when it is already archived, 404 when there is none; nothing is written", async () => {
     await insertVersions("v1");
     await insertBots(["!v1"]);
     expect(await archive("", botId(0))).toMatchObject({ status: 409, body: { kind: "conflict" } });
@@ -134,7 +134,7 @@ describe("DELETE /v1/admin/worker-bots/versions", () => {
     expect(listed.data.versions).toMatchObject([{ id: "v2" }]);
   });
 
-  it("409 while a bot runs it or when it is archived already, 404 when there is none", async () => {
+  it("409 while a bot runs it or when it is already archived, 404 when there is none", async () => {
     await insertVersions("v1", "v2");
     await insertBots(["v1"]);
     expect((await archive(VERSIONS, "v1")).status).toBe(409);

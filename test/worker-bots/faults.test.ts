@@ -17,7 +17,7 @@ async function freshFleet(): Promise<void> {
 }
 
 /** Everything of the database is dead from the k-th call on, before or after that call applied. */
-function dyingAt(k: number, when: "before" | "after") {
+function crashAt(k: number, when: "before" | "after") {
   let calls = 0;
   const d1 = wrapD1(env.DB, async (_, run) => {
     const n = ++calls;
@@ -52,14 +52,14 @@ describe("a migration that dies at any call of the database", () => {
     "keeps each move with its audit row, and running it again moves the rest (%s it applied)",
     async (when) => {
       await freshFleet();
-      const whole = dyingAt(Number.POSITIVE_INFINITY, when);
+      const whole = crashAt(Number.POSITIVE_INFINITY, when);
       await migrate({ toVersionId: "v2" }, { env: { DB: whole.d1 } });
       await expectAllMovedOnce("nothing died");
       expect(whole.calls()).toBeGreaterThanOrEqual(7);
 
       for (const k of sweep(5, whole.calls())) {
         await freshFleet();
-        await migrate({ toVersionId: "v2" }, { env: { DB: dyingAt(k, when).d1 } });
+        await migrate({ toVersionId: "v2" }, { env: { DB: crashAt(k, when).d1 } });
         const done = (await moves()).length;
         expect((await fleet()).filter((version) => version === "v2")).toHaveLength(done + 1);
 
@@ -78,7 +78,7 @@ describe("a migration that dies at any call of the database", () => {
 
   it("holds the next one back until its lease has ended", async () => {
     await freshFleet();
-    await migrate({ toVersionId: "v2" }, { env: { DB: dyingAt(5, "after").d1 } });
+    await migrate({ toVersionId: "v2" }, { env: { DB: crashAt(5, "after").d1 } });
     expect((await moves()).length).toBeLessThan(BOTS);
     const early = await migrate({ toVersionId: "v2" });
     expect(early).toMatchObject({ status: 409, body: { kind: "conflict" } });

@@ -1,5 +1,5 @@
 import { call } from "../support/app.ts";
-import type { Payload } from "./rail.ts";
+import type { Payload } from "./x402-fixture.ts";
 
 /** What the plain facilitator interface answers. */
 export interface FacilitatorAnswer {

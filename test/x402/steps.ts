@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { wrapD1 } from "../support/d1.ts";
 import { sweep } from "../support/effort.ts";
-import type { Scene } from "./scene.ts";
+import type { SettlementFixture } from "./settlement-fixture.ts";
 
 export type Step = <T>(run: () => Promise<T>) => Promise<T>;
 type Alarms = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">;
@@ -38,8 +38,8 @@ export class Halt {
 }
 
 /** Has everything that the objects await run through `step`, as long as they live. */
-export async function follow(scene: Scene, step: Step): Promise<void> {
-  scene.onRpc(({ forward }) => step(forward));
+export async function follow(fixture: SettlementFixture, step: Step): Promise<void> {
+  fixture.onRpc(({ forward }) => step(forward));
   const { FACILITATOR_WALLET, EVENTS } = env;
   const walletCalls = (stub: Record<string, (...args: unknown[]) => Promise<unknown>>) => ({
     submit: (...args: unknown[]) => step(async () => stub.submit?.(...args)),
@@ -54,7 +54,7 @@ export async function follow(scene: Scene, step: Step): Promise<void> {
       get: (id: DurableObjectId) => walletCalls(FACILITATOR_WALLET.get(id) as never),
     },
   };
-  for (const object of Object.values(scene.objects()))
+  for (const object of Object.values(fixture.objects()))
     await runInDurableObject(object, (instance, { storage }) => {
       const alarms: Alarms = {
         getAlarm: () => step(() => storage.getAlarm()),
@@ -68,11 +68,10 @@ export async function follow(scene: Scene, step: Step): Promise<void> {
 }
 
 /**
- * Runs with one awaited step after the other until there are no more: with every `stride`-th, and
- * with all of them in a long run.
+ * Repeats a story with each `stride`-th awaited step disturbed. A long run disturbs each step.
  *
- * @param run - tells whether the story had a k-th step
- * @returns how many steps the story has at most
+ * @param run - returns whether the story has a k-th step
+ * @returns the story's maximum number of steps
  */
 export async function atEveryStep(
   stride: number,

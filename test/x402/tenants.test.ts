@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { call, emptyTables } from "../support/app.ts";
 import { insertKey } from "../support/keys.ts";
 import { grant, order, type Paid, pay, purse, terms, type Wallet } from "./pay/paying.ts";
-import { api, expectOk, type Payload, Rail, settle } from "./rail.ts";
+import { api, expectOk, type Payload, settle, X402Fixture } from "./x402-fixture.ts";
 
 /** What a tenant has on a chain, each of it made by its own key. */
-interface Things {
-  rail: Rail;
+interface Resources {
+  x402: X402Fixture;
   caip2: string;
-  source: Awaited<ReturnType<Rail["source"]>>;
+  source: Awaited<ReturnType<X402Fixture["source"]>>;
   payment: Payload;
   /** Signed, and nowhere settled yet. */
   spare: Payload;
@@ -21,25 +21,28 @@ interface Tenant {
   id: string;
   token: string;
   /** What its key is good for. */
-  own: Things;
+  own: Resources;
 }
 
 /** Two tenants of one chain. */
 let alice: Tenant;
 let bob: Tenant;
 /** A tenant of another chain, who has things on the first one too, and lost access to it. */
-let moved: Tenant & { lost: Things };
+let moved: Tenant & { lost: Resources };
 
 beforeAll(async () => {
   await emptyTables();
-  const rails = [await Rail.create("84532-tenants"), await Rail.create("8453-tenants")] as const;
+  const rails = [
+    await X402Fixture.create("84532-tenants"),
+    await X402Fixture.create("8453-tenants"),
+  ] as const;
   const [here, there] = rails;
   const newTenant = async (id: string) => {
     const networkLimit = rails.map(({ caip2 }) => caip2);
     return { id, token: await insertKey({ id, canPay: true, networkLimit }) };
   };
   /** The key of a tenant from now on is good for one chain. */
-  const limited = async (id: string, { caip2 }: Rail) => {
+  const limited = async (id: string, { caip2 }: X402Fixture) => {
     await env.DB.prepare("DELETE FROM api_key WHERE id = ?").bind(id).run();
     return { id, token: await insertKey({ id, canPay: true, networkLimit: [caip2] }) };
   };
@@ -51,19 +54,19 @@ beforeAll(async () => {
   moved = { ...(await limited("moved", there)), own: own.m, lost };
 });
 
-async function things(rail: Rail, { token }: { token: string }): Promise<Things> {
-  const source = await rail.source({}, { token });
-  const buyer = await rail.buyer();
-  const [payment, spare] = [await rail.payment(buyer, source), await rail.payment(buyer, source)];
+async function things(x402: X402Fixture, { token }: { token: string }): Promise<Resources> {
+  const source = await x402.source({}, { token });
+  const buyer = await x402.buyer();
+  const [payment, spare] = [await x402.payment(buyer, source), await x402.payment(buyer, source)];
   const { attemptId } = await expectOk(await settle(source, payment, { token }));
-  const wallet = await purse(rail, { token });
-  return { rail, caip2: rail.caip2, source, payment, spare, attempt: attemptId, wallet };
+  const wallet = await purse(x402, { token });
+  return { x402, caip2: x402.caip2, source, payment, spare, attempt: attemptId, wallet };
 }
 
 const NEW_SOURCE = { url: "https://api.example.com/data", amount: "1" };
 
 /** Lists, with what tells that one has a thing. */
-const LISTS: [path: string, of: (things: Things) => string][] = [
+const LISTS: [path: string, of: (things: Resources) => string][] = [
   ["/x402/payments", ({ attempt }) => attempt],
   ["/x402/settlements", ({ attempt }) => attempt],
   ["/x402/payment-sources", ({ source }) => source.id],
@@ -74,7 +77,7 @@ const LISTS: [path: string, of: (things: Things) => string][] = [
 ];
 
 /** What is asked for something of one's own. */
-const REQUESTS: [path: string, body: (things: Things) => object][] = [
+const REQUESTS: [path: string, body: (things: Resources) => object][] = [
   ["/x402/settle", paymentOf],
   ["/x402/verify", paymentOf],
   [
@@ -82,16 +85,16 @@ const REQUESTS: [path: string, body: (things: Things) => object][] = [
     ({ caip2, source: { payTo } }) => ({ caip2Network: caip2, ...NEW_SOURCE, payTo }),
   ],
   ["/x402/wallets", ({ caip2 }) => ({ caip2Network: caip2, type: "Selling" })],
-  ["/x402/pay", ({ rail, wallet }) => order(wallet, [terms(rail)])],
+  ["/x402/pay", ({ x402, wallet }) => order(wallet, [terms(x402)])],
   ["/x402/facilitator/verify", plainOf],
   ["/x402/facilitator/settle", plainOf],
 ];
 
-function paymentOf({ source, payment }: Things) {
+function paymentOf({ source, payment }: Resources) {
   return { supportedPaymentSourceId: source.id, paymentPayload: payment };
 }
 
-function plainOf({ source, spare }: Things) {
+function plainOf({ source, spare }: Resources) {
   return { x402Version: 2, paymentPayload: spare, paymentRequirements: source.requirements };
 }
 
@@ -125,10 +128,10 @@ describe("a tenant that lost access to a chain", () => {
 
 describe("a budget for another tenant's wallet", () => {
   it("opens it for payments, and for nothing else", async () => {
-    const { rail, wallet } = alice.own;
-    await expectOk(await grant(rail, bob.id, wallet, "100"));
+    const { x402, wallet } = alice.own;
+    await expectOk(await grant(x402, bob.id, wallet, "100"));
     const headers = { token: bob.token };
-    const { attemptId } = await expectOk(await pay(order(wallet, [terms(rail)]), headers));
+    const { attemptId } = await expectOk(await pay(order(wallet, [terms(x402)]), headers));
     const attempts = async (token: string) =>
       JSON.stringify((await api("/x402/payments?take=100", undefined, { token })).data);
     expect(await attempts(bob.token)).toContain(attemptId);
@@ -144,8 +147,8 @@ describe("the same name for two tenants' payments", () => {
     ["paymentIdentifier", {}, { paymentIdentifier: "order_0123456789ab" }],
   ])("%s is two names", async (_, headers, named) => {
     const extensions = { "payment-identifier": { info: { required: false } } };
-    const send = ({ token, own: { rail, wallet } }: Tenant) => {
-      const body = order(wallet, [terms(rail)], { extensions, ...named });
+    const send = ({ token, own: { x402, wallet } }: Tenant) => {
+      const body = order(wallet, [terms(x402)], { extensions, ...named });
       return api<Paid>("/x402/pay", body, { token, ...headers });
     };
     const [a, b] = [await expectOk(await send(alice)), await expectOk(await send(bob))];

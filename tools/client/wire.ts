@@ -1,4 +1,4 @@
-import { FIELDS, VALUES } from "../../src/http/names/spellings.ts";
+import { FIELDS, VALUES } from "../../src/http/names/table.ts";
 import { fieldsWith, repeatable, shapeOf } from "./typed-document.ts";
 
 /** What the client has to know of the wire at run time, by the names of its constants. */
@@ -24,12 +24,9 @@ const WHAT: Record<keyof ReturnType<typeof wireValues>, string> = {
 export function wireModule(values: ReturnType<typeof wireValues>): string {
   const constants = Object.entries(values).map(
     ([name, value]) =>
-      `/** ${WHAT[name as keyof typeof values]} */\nexport const ${name} = ${JSON.stringify(value)} as const;\n`,
+      `/** ${WHAT[name as keyof typeof values]} */\nexport const ${name} = ${JSON.stringify(value, null, 2)} as const;\n`,
   );
-  return [
-    "/** Written by `npm run generate:client`: do not change it here. */\n",
-    ...constants,
-  ].join("\n");
+  return ["/** `npm run generate:client` writes this file. */\n", ...constants].join("\n");
 }
 
 function swapped(names: Readonly<Record<string, string>>): Record<string, string> {

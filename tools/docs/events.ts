@@ -1,4 +1,4 @@
-import { EVENT_KINDS } from "../../src/events/kinds.ts";
+import { EVENT_KINDS } from "../../src/events/event-kinds.ts";
 
 /** A JSON Schema, as far as an example of it needs. */
 interface Schema {

@@ -1,8 +1,9 @@
 /**
- * `npm run lint`: counts the places that break the rules of language in CONTRIBUTING.md.
+ * `npm run lint` counts the places that break the rules of language in CONTRIBUTING.md. It fails
+ * when a rule has more places than `ALLOWED`.
  *
- *     node tools/lint/check-language.ts             fails when a rule has more places than it may have
- *     node tools/lint/check-language.ts src/http    lists the places in files whose path begins so
+ *     node tools/lint/check-language.ts             counts all places.
+ *     node tools/lint/check-language.ts src/http    lists the places in files whose path begins so.
  */
 import { globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -10,8 +11,8 @@ import { type Fault, findFaults, type Rule } from "./language-rules.ts";
 
 /** Places that each rule still has. These numbers may only go down: lower them with each repair. */
 const ALLOWED: Record<Rule, number> = {
-  "long sentence": 451,
-  "retired name": 214,
+  "long sentence": 0,
+  "retired name": 76,
   bound: 0,
   "outside document": 0,
   "test title": 0,

@@ -9,8 +9,8 @@ import type { EscrowRow, Side } from "./sides.ts";
  * @param now - epoch milliseconds
  */
 export function nextText(side: Side, row: EscrowRow, now: number): string {
-  const told = textAt(row, "Next.waitsFor");
-  return `${sentence(side, row, now)}${told && ` (The service: ${told}.)`}`;
+  const text = textAt(row, "Next.waitsFor");
+  return `${sentence(side, row, now)}${text && ` (The service: ${text}.)`}`;
 }
 
 function sentence(side: Side, row: EscrowRow, now: number): string {
@@ -22,7 +22,7 @@ function sentence(side: Side, row: EscrowRow, now: number): string {
   if (requestedAction === "WaitingForManualAction")
     return "A person has to decide: read the note above, and take one of the steps below.";
   if (errorType === "InsufficientFunds")
-    return "The wallet lacks funds. It goes on by itself once they are there: see Wallets for what to send, and where.";
+    return "The wallet lacks funds. Send them as Wallets shows; then the wallet goes on.";
   if (requestedAction.endsWith("Requested"))
     return "The wallet makes the transaction as soon as it may. Nothing has to be done.";
   if (requestedAction.endsWith("Initiated"))
@@ -38,23 +38,23 @@ function sentence(side: Side, row: EscrowRow, now: number): string {
     case "FundsLocked":
       return isSeller
         ? `The result is to be submitted: the time for it ends ${due("submitResultTime")}. Without it the buyer gets the money back.`
-        : `The seller may submit the result: the time for it ends ${due("submitResultTime")}. Without it the refund comes by itself.`;
+        : `The seller may submit the result: the time for it ends ${due("submitResultTime")}. Without a result the refund is automatic.`;
     case "ResultSubmitted":
       return isSeller
-        ? `The buyer may dispute until the unlock time, ${due("unlockTime")}; then the money comes by itself.`
+        ? `The buyer may dispute until the unlock time, ${due("unlockTime")}; then the payout is automatic.`
         : `The result is there. A dispute is possible until the unlock time, ${due("unlockTime")}; then the seller is paid.`;
     case "RefundRequested":
       return isSeller
         ? `The buyer asked for the money back. A result may still be submitted; the time for it ends ${due("submitResultTime")}.`
-        : `The refund comes by itself once the seller's time is over, ${due("submitResultTime")}, unless a result is submitted.`;
+        : `The refund is automatic once the seller's time is over, ${due("submitResultTime")}, unless a result is submitted.`;
     case "Disputed":
       return `Both sides claim the money. Either gives in, or administrators settle it: their time begins ${due("externalDisputeUnlockTime")}.`;
     case "WithdrawAuthorized":
-      return "The seller may withdraw at once, which comes by itself.";
+      return "The seller may withdraw at once. The payout is automatic.";
     case "RefundAuthorized":
-      return "The buyer may collect the refund at once, which comes by itself.";
+      return "The buyer may collect the refund at once. The refund is automatic.";
     case "FundsOrDatumInvalid":
-      return "What was locked is not what was agreed. Nothing is done with it by itself.";
+      return "The locked funds differ from the agreed terms. The service will not act on this escrow.";
     default:
       return "The escrow is over.";
   }

@@ -11,11 +11,11 @@ import type { Kind } from "../../ui/resource.ts";
 import { changeQuery, network, pageHref, route } from "../../ui/route.ts";
 import { Reading } from "../../ui/status.tsx";
 import { clock, Facts, Tag, Value } from "../../ui/value.tsx";
+import { Deliveries } from "./deliveries.tsx";
 import { nextText } from "./next-text.ts";
 import { type EscrowRow, SIDES, type Side } from "./sides.ts";
 import { isOpen, type OfferedStep, stepsOf } from "./steps.ts";
 import { Timeline } from "./timeline.tsx";
-import { Told } from "./told.tsx";
 
 interface Found {
   row: EscrowRow | null;
@@ -163,7 +163,7 @@ function Shown({
           <h2>Timeline</h2>
           <Timeline row={row} now={now} />
         </section>
-        {may("+PAY") && <Told id={row.id} />}
+        {may("+PAY") && <Deliveries id={row.id} />}
       </div>
       <Raw value={row} />
       {opened && (

@@ -8,7 +8,7 @@ import {
   PAYMENT_ACTIONS,
   PURCHASE_ACTIONS,
   PURCHASE_ERROR_TYPES,
-} from "../../../src/escrow/fold/transitions.ts";
+} from "../../../src/escrow/model/transitions.ts";
 
 export type Side = "payment" | "purchase";
 
@@ -29,7 +29,7 @@ export const SIDES = {
   payment: {
     title: "Payments",
     about:
-      "Escrows in which a wallet here is the seller, newest first. The table follows the chain by itself.",
+      "Escrows in which a wallet here is the seller, newest first. The table follows the chain.",
     list: "Payments",
     funds: "RequestedFunds",
     other: "purchase",
@@ -38,7 +38,7 @@ export const SIDES = {
   purchase: {
     title: "Purchases",
     about:
-      "Escrows in which a wallet here is the buyer, newest first. The table follows the chain by itself.",
+      "Escrows in which a wallet here is the buyer, newest first. The table follows the chain.",
     list: "Purchases",
     funds: "PaidFunds",
     other: "payment",

@@ -2,8 +2,9 @@
  * The steps of an escrow that this version and state allow, by the table that the service itself takes
  * them by. The API judges anew when one is asked for.
  */
-import { type Bound, ruleOf, transitionOf } from "../../../src/escrow/actions/rules.ts";
-import type { Step } from "../../../src/escrow/wanted.ts";
+
+import type { Step } from "../../../src/escrow/model/intent.ts";
+import { type Bound, ruleOf, transitionOf } from "../../../src/escrow/model/step-rules.ts";
 import { timeOf } from "../../ui/format.ts";
 import { textAt } from "../../ui/path.ts";
 import type { Action } from "../../ui/resource.ts";
@@ -64,7 +65,7 @@ const STEPS: Record<Side, readonly StepAction[]> = {
       "/payment/withdraw",
       "Withdraw now",
       ["Withdraw"],
-      "Pays the seller now. It also comes by itself.",
+      "Pays the seller now. The service also does this automatically.",
     ),
   ],
   purchase: [
@@ -94,7 +95,7 @@ const STEPS: Record<Side, readonly StepAction[]> = {
       "/purchase/withdraw-refund",
       "Collect refund now",
       ["WithdrawRefund"],
-      "Collects the refund now. It also comes by itself.",
+      "Collects the refund now. The service also does this automatically.",
     ),
   ],
 };
@@ -103,7 +104,7 @@ const CANCEL: Action = {
   ...ESCROW,
   name: "cancel",
   label: "Cancel purchase",
-  about: "Gives the purchase up before its funds are locked. What it was charged is given back.",
+  about: "Gives the purchase up before its funds are locked, and returns its charge.",
   method: "POST",
   path: "/purchase/cancel",
   needs: "+PAY",
@@ -115,7 +116,7 @@ const recoveries = (side: Side): readonly Action[] => [
     ...ESCROW,
     name: "retry",
     label: "Try again",
-    about: "Has the step that failed tried again now. It is the same step: nothing is done twice.",
+    about: "Tries the failed step again now. Nothing is done twice.",
     method: "POST",
     path: `/${side}/retry`,
     needs: "+PAY",
@@ -124,7 +125,7 @@ const recoveries = (side: Side): readonly Action[] => [
     name: "clear",
     label: "Clear error",
     about:
-      "Clears the error; the step that failed is not wanted any more. A lock stays wanted until the purchase is cancelled.",
+      "Clears the error and gives the failed step up. A lock continues until the purchase is cancelled.",
     method: "POST",
     path: `/${side}/error-state-recovery`,
     hasNetwork: true,

@@ -85,7 +85,7 @@ const DEADLINES = [
       path: "submitResultTime",
       todo: null,
       missed:
-        "The seller has missed its deadline. The refund comes by itself, unless the wallet's drives are nothing.",
+        "The seller has missed its deadline. The refund is automatic, unless the wallet's drives are nothing.",
     },
   ]),
   {
@@ -137,7 +137,7 @@ interface Task {
   deadline: string | null;
 }
 
-/** Steps of ours that somebody has to decide on, or whose time is nearly over. */
+/** Steps of managed wallets that need a person's decision, or whose deadline is near. */
 export async function tasks(signal: AbortSignal): Promise<Todo[]> {
   const query = { network: network.value, limit: MOST };
   const { Tasks } = await call<{ Tasks: Task[] }>({ method: "GET", path: "/task", query }, signal);

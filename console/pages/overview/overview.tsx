@@ -18,7 +18,7 @@ interface Health {
   sources: { id: string; network: string; lastSyncAgeMs: number | null; error: string | null }[];
 }
 
-/** A part that cannot be read is told of, and hides no other. */
+/** A part of the page. If a part cannot be read, its place shows the error, and the others stay. */
 interface Part {
   todos: Todo[];
   error: string | null;
@@ -136,7 +136,7 @@ const NEEDS_PERSON = { filterNeedsManualAction: "true" };
 
 function Todos({ todos, isWhole }: { todos: readonly Todo[]; isWhole: boolean }) {
   if (todos.length === 0)
-    return isWhole ? <p class="empty">Nothing: money moves by itself.</p> : null;
+    return isWhole ? <p class="empty">Nothing: all payments are automatic.</p> : null;
   const rest = todos.length - MAX_TODOS;
   return (
     <ul class="todo">

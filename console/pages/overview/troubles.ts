@@ -16,7 +16,7 @@ export interface Todo {
   same?: string;
 }
 
-/** An escrow between two wallets of ours is told of once; of its sides the last, the buyer's. */
+/** Lists an escrow between two managed wallets once, on the buyer's side. */
 export function onceEach(todos: readonly Todo[]): Todo[] {
   const last = new Map(todos.map((todo) => [todo.same, todo]));
   return todos.filter((todo) => todo.same === undefined || last.get(todo.same) === todo);
@@ -118,7 +118,7 @@ export const TROUBLES: readonly Trouble[] = [
       if (age < UNSETTLED_MS || at(row, "Settlement")) return null;
       return {
         what: `A settlement is unresolved: ${textAt(row, "resource") || textAt(row, "id")}`,
-        todo: "It is looked for on the chain by itself. Check the network's RPC URL, and the settling wallet's gas.",
+        todo: "The service searches the chain for it. Check the network's RPC URL, and the settling wallet's gas.",
         href: pageHref("x402", "", { on: textAt(row, "id") }),
         isBad: true,
       };

@@ -1,9 +1,9 @@
 /** The contracts that are followed. */
 
 import type { Field, Resource } from "../../ui/resource.ts";
-import { SOURCE_TYPES } from "../choices.ts";
-import { drives } from "../drives.ts";
-import { WALLETS } from "../known-ids.ts";
+import { SOURCE_TYPES } from "../fields/choices.ts";
+import { drives } from "../fields/drives.ts";
+import { WALLETS } from "../fields/known-ids.ts";
 import { showBudget } from "./budget.ts";
 
 const providerKey: Field = {

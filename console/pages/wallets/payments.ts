@@ -1,7 +1,7 @@
 /** What left the wallets: their transactions, and what they paid out. */
 
 import type { Resource } from "../../ui/resource.ts";
-import { WALLET_KEYS, WALLETS } from "../known-ids.ts";
+import { WALLET_KEYS, WALLETS } from "../fields/known-ids.ts";
 
 export const transactions: Resource = {
   name: "transactions",

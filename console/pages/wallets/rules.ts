@@ -2,7 +2,7 @@
 
 import { at } from "../../ui/path.ts";
 import type { Column, Resource } from "../../ui/resource.ts";
-import { WALLETS } from "../known-ids.ts";
+import { WALLETS } from "../fields/known-ids.ts";
 
 export const balanceRules: readonly Resource[] = [
   rules(

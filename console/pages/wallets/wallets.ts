@@ -1,8 +1,8 @@
 import { textAt } from "../../ui/path.ts";
 import type { Action, Column, Field, Page } from "../../ui/resource.ts";
-import { WALLET_TYPES } from "../choices.ts";
-import { drives } from "../drives.ts";
-import { PAYMENT_SOURCES, UNITS } from "../known-ids.ts";
+import { WALLET_TYPES } from "../fields/choices.ts";
+import { drives } from "../fields/drives.ts";
+import { PAYMENT_SOURCES, UNITS } from "../fields/known-ids.ts";
 import { transactions, transfers } from "./payments.ts";
 import { balanceRules } from "./rules.ts";
 
@@ -161,7 +161,7 @@ export const wallets: Page = {
         },
         {
           name: "top-up",
-          label: "Top up by itself",
+          label: "Top up automatically",
           about: "Has the Funding wallet of the same payment source fill this wallet up.",
           method: "POST",
           path: "/wallet/top-up",
@@ -183,8 +183,7 @@ export const wallets: Page = {
         {
           name: "secret",
           label: "Show mnemonic",
-          about:
-            "Shows the words that the wallet is made of. Who asked for them is in the audit log.",
+          about: "Shows the wallet's mnemonic. The audit log records who requested it.",
           method: "GET",
           path: "/wallet",
           fromRow: { id: "id", walletType: "type" },

@@ -6,7 +6,7 @@ import { ResourceList } from "./resource-list.tsx";
 
 export function ListPage({ page }: { page: Page }) {
   const tabs = page.tabs.filter(({ needs }) => may(needs ?? page.needs));
-  const chosen = tabs.find(({ name }) => name === route.value.query.tab) ?? tabs[0];
+  const selected = tabs.find(({ name }) => name === route.value.query.tab) ?? tabs[0];
   return (
     <>
       <h1>{page.title}</h1>
@@ -16,14 +16,14 @@ export function ListPage({ page }: { page: Page }) {
             <a
               key={name}
               href={pageHref(page.name, "", { tab: i === 0 ? undefined : name })}
-              {...(name === chosen?.name && { "aria-current": "page" })}
+              {...(name === selected?.name && { "aria-current": "page" })}
             >
               {title}
             </a>
           ))}
         </nav>
       )}
-      {chosen && <ResourceList key={chosen.name} resource={chosen} />}
+      {selected && <ResourceList key={selected.name} resource={selected} />}
     </>
   );
 }

@@ -65,14 +65,14 @@ export function ResourceList({ resource }: { resource: Resource }) {
     missing ? [] : ((await call<Record<string, unknown[]>>(asked, signal))[resource.rows] ?? []),
   );
   const rows = live.data ?? [];
-  const chosen = rows.find((row) => keyOf(resource, row) === query.on) ?? null;
+  const selected = rows.find((row) => keyOf(resource, row) === query.on) ?? null;
   const actions = [
     ...(resource.actions ?? []),
-    ...(chosen === null ? [] : (resource.actionsOf?.(chosen) ?? [])),
+    ...(selected === null ? [] : (resource.actionsOf?.(selected) ?? [])),
   ];
-  const offered = [...creates, ...(chosen === null ? [] : actions)].filter(isOffered(chosen));
+  const offered = [...creates, ...(selected === null ? [] : actions)].filter(isOffered(selected));
   const found = offered.find((one) => one.name === query.do);
-  const opened = useOpened(`${query.do} ${query.on ?? ""}`, found, chosen);
+  const opened = useOpened(`${query.do} ${query.on ?? ""}`, found, selected);
   const last = rows.at(-1);
 
   return (
@@ -87,13 +87,16 @@ export function ResourceList({ resource }: { resource: Resource }) {
       {live.error && <Problem problem={live.error} />}
       {live.data === null && live.error === null && <Reading />}
       {missing && <p class="empty">Choose: {missing.label}.</p>}
-      {chosen !== null && (
-        <Whole title={textAt(chosen, columns[0]?.at ?? "") || keyOf(resource, chosen)} row={chosen}>
-          {actions.filter(isOffered(chosen)).map((one) => (
-            <ActionButton key={one.name} action={one} on={keyOf(resource, chosen)} />
+      {selected !== null && (
+        <Whole
+          title={textAt(selected, columns[0]?.at ?? "") || keyOf(resource, selected)}
+          row={selected}
+        >
+          {actions.filter(isOffered(selected)).map((one) => (
+            <ActionButton key={one.name} action={one} on={keyOf(resource, selected)} />
           ))}
           {related.map((one) => (
-            <RelatedLink key={one.label} related={one} row={chosen} />
+            <RelatedLink key={one.label} related={one} row={selected} />
           ))}
         </Whole>
       )}
@@ -105,7 +108,7 @@ export function ResourceList({ resource }: { resource: Resource }) {
           rows={rows}
           keyOf={(row) => keyOf(resource, row)}
           open={(row, text) => (
-            <OpenLink id={keyOf(resource, row)} isOpen={row === chosen}>
+            <OpenLink id={keyOf(resource, row)} isOpen={row === selected}>
               {text}
             </OpenLink>
           )}

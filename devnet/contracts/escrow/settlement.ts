@@ -3,10 +3,9 @@ import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js";
 import {
   addInteger,
   appendByteString,
-  bData,
   blake2b_224,
   consByteString,
-  equalsData,
+  equalsByteString,
   equalsInteger,
   fstPair,
   headList,
@@ -22,19 +21,8 @@ import {
   unMapData,
   verifyEd25519Signature,
 } from "../plutus/builtins.ts";
-import { bytes, FALSE, integer } from "../plutus/constants.ts";
-import {
-  all,
-  any,
-  every,
-  filter,
-  map,
-  not,
-  some,
-  sum,
-  when,
-  withLater,
-} from "../plutus/control.ts";
+import { bytes, integer } from "../plutus/constants.ts";
+import { all, any, not, some, sum, when, withLater } from "../plutus/control.ts";
 import { constr, fieldAt, isBytes, isInt, isMap, oneOf } from "../plutus/data.ts";
 import { local, type Steps } from "../plutus/procedure.ts";
 import {
@@ -47,7 +35,7 @@ import {
   type Pair,
   type Term,
 } from "../plutus/terms.ts";
-import { demand } from "../rules.ts";
+import { demand, refuse } from "../rules.ts";
 import { isEnough } from "./steps.ts";
 
 /** What a settlement says, and who agrees to it. */
@@ -67,7 +55,8 @@ const SIGNATURE = { key: 0, headers: 1, signature: 2 } as const;
 const MAX_HEADER_BYTES = 256n;
 
 /**
- * Demands that enough administrators signed. One that is listed several times counts as often.
+ * Demands that enough administrators signed. An administrator with several places counts several
+ * times.
  *
  * @param administrators - key hashes
  */
@@ -76,37 +65,38 @@ export function* isAgreed(
   administrators: Term<List<Data>>,
   required: Term<"integer">,
 ): Steps<void> {
-  yield* demand("settledValues", all(isValue(toBuyer), isValue(toSeller)));
   const slots = yield* local(lengthOf(administrators));
   yield* demand("signatureCount", lessThanEqualsInteger(lengthOf(signatures), slots));
-  yield* demand(
-    "signatureHeaders",
-    every(signatures, (signature) =>
-      lessThanEqualsInteger(
-        lengthOfByteString(unBData(fieldAt(signature, SIGNATURE.headers))),
-        integer(MAX_HEADER_BYTES),
-      ),
-    ),
-  );
   const message = yield* local(blake2b_224(serialiseData(constr(0n, own, toBuyer, toSeller))));
-  const signers = yield* local(
-    map(
-      filter(signatures, (signature) => isOver(signature, message)),
-      (signature) => bData(blake2b_224(unBData(fieldAt(signature, SIGNATURE.key)))),
-    ),
-  );
   const agreeing = sum(administrators, (keyHash) =>
-    when(
-      some(signers, (signer) => equalsData(signer, keyHash)),
-      integer(1n),
-      integer(0n),
-    ),
+    when(hasSigned(signatures, unBData(keyHash), message), integer(1n), integer(0n)),
   );
   yield* demand(
     "administrators",
     all(lessThanEqualsInteger(required, slots), isEnough(agreeing, required)),
   );
 }
+
+/** Whether one of the signatures is by a key. Later signatures are not examined. */
+const hasSigned = define(
+  (signatures: Term<List<Data>>, keyHash: Term<Bytes>, message: Term<Bytes>) =>
+    some(signatures, (signature) =>
+      when(
+        hasShortHeaders(signature),
+        all(
+          equalsByteString(blake2b_224(unBData(fieldAt(signature, SIGNATURE.key))), keyHash),
+          isOver(signature, message),
+        ),
+        refuse("signatureHeaders"),
+      ),
+    ),
+);
+
+const hasShortHeaders = (signature: Term<Data>): Term<Bool> =>
+  lessThanEqualsInteger(
+    lengthOfByteString(unBData(fieldAt(signature, SIGNATURE.headers))),
+    integer(MAX_HEADER_BYTES),
+  );
 
 const lengthOf = define((list: Term<List<Data>>) => sum(list, () => integer(1n)));
 
@@ -126,7 +116,7 @@ const cborOfBytes = define((of: Term<Bytes>) =>
 );
 const NO_BYTES = bytes(new Uint8Array());
 
-/** An array of four, of which the first is there; and then no external data, and 28 bytes. */
+/** The `Sig_structure` before the headers and before the payload: no external data, 28 bytes. */
 const BEFORE_HEADERS = bytes(concatBytes(Uint8Array.of(0x84, 0x6a), utf8ToBytes("Signature1")));
 const BEFORE_PAYLOAD = bytes(Uint8Array.of(0x40, 0x58, 28));
 
@@ -146,32 +136,33 @@ const isOverPayload = define((signature: Term<Data>, payload: Term<Bytes>) => {
   );
 });
 
-/** Whether the keys of a map are byte strings, each greater than the one before, and its values pass. */
-function isSortedMap(of: Term<Data>, passes: (value: Term<Data>) => Term<Bool>): Term<Bool> {
-  type Entry = Pair<Data, Data>;
-  const key = (entry: Term<Entry>) => unBData(fstPair(entry));
-  const isOrdered = (entry: Term<Entry>, later: Term<List<Entry>>) =>
-    any(nullList(later), lessThanByteString(key(entry), key(headList(later))));
-  return when(
-    isMap(of),
-    bind(unMapData(of), (entries) =>
-      all(
-        every(entries, (entry) => all(isBytes(fstPair(entry)), passes(sndPair(entry)))),
-        withLater(entries, isOrdered),
-      ),
-    ),
-    FALSE,
+/** Whether data is a map with byte strings as keys whose entries pass, given the later entries. */
+const isMapOf = (
+  of: Term<Data>,
+  passes: (entry: Term<Entry>, later: Term<List<Entry>>) => Term<Bool>,
+): Term<Bool> =>
+  isMap(
+    of,
+    withLater(unMapData(of), (entry, later) => all(isBytes(fstPair(entry)), passes(entry, later))),
   );
-}
+type Entry = Pair<Data, Data>;
 
-/** Whether data is a value in its only form: sorted, nothing empty, nothing zero. */
-const isValue = define((of: Term<Data>) =>
-  isSortedMap(of, (assets) =>
+/** Whether data is names and quantities: the names ascend, and no quantity is 0. */
+const areNames = define((of: Term<Data>) =>
+  isMapOf(of, (entry, later) =>
     all(
-      isSortedMap(assets, (quantity) =>
-        all(isInt(quantity), not(equalsInteger(unIData(quantity), integer(0n)))),
-      ),
-      not(nullList(unMapData(assets))),
+      isInt(sndPair(entry)),
+      not(equalsInteger(unIData(sndPair(entry)), integer(0n))),
+      any(nullList(later), lessThanByteString(keyOf(entry), keyOf(headList(later)))),
     ),
   ),
+);
+const keyOf = (entry: Term<Entry>) => unBData(fstPair(entry));
+
+/**
+ * Whether data is a value with policies in any order, each with names. `sorted` refuses a repeated
+ * policy.
+ */
+export const isValue = define((of: Term<Data>) =>
+  isMapOf(of, (entry) => all(areNames(sndPair(entry)), not(nullList(unMapData(sndPair(entry)))))),
 );

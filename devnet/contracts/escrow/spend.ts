@@ -1,4 +1,4 @@
-/** One spend of an escrow, and what it must obey whatever it does: rules 1 to 4. */
+/** One spend of an escrow, and the rules for every spend: 1 to 4. */
 import {
   equalsData,
   fstPair,
@@ -10,7 +10,7 @@ import {
   unListData,
 } from "../plutus/builtins.ts";
 import { FALSE } from "../plutus/constants.ts";
-import { all, every, filter, find, map, some, when } from "../plutus/control.ts";
+import { all, filter, find, map, some, when } from "../plutus/control.ts";
 import { at, fieldAt, fieldsOf, hasIndex, isConstr, type Shape } from "../plutus/data.ts";
 import { local, type Steps } from "../plutus/procedure.ts";
 import { type Bool, type Data, define, type Int, type List, type Term } from "../plutus/terms.ts";
@@ -18,7 +18,7 @@ import { demand } from "../rules.ts";
 import { type DatumLayout, type FieldsOf, openDatum } from "./datum.ts";
 import { INLINE, OUTPUT } from "./values.ts";
 
-/** A spend as its transaction shows it. */
+/** A spend in its transaction. */
 export interface Spend<L extends DatumLayout> {
   layout: L;
   /** The fields of the spent output's datum. */
@@ -27,10 +27,10 @@ export interface Spend<L extends DatumLayout> {
   own: { reference: Term<Data>; address: Term<Data>; value: Term<Data> };
   /** Constructor number and fields. */
   redeemer: { number: Term<Int>; fields: Term<List<Data>> };
-  /** What is spent at the contract, and every output of the transaction. */
+  /** Spent outputs at the contract: at the whole address of the spent output. */
   spentAtContract: Term<List<Data>>;
+  /** Every output of the transaction, and those at the contract. */
   outputs: Term<List<Data>>;
-  /** The outputs at the contract: at its script hash, with whatever stake part. */
   atContract: Term<List<Data>>;
   /** Key hashes that the transaction lists as required signers. */
   signatories: Term<List<Data>>;
@@ -51,17 +51,13 @@ const FINITE = 1n;
 const KEY = 0n;
 
 /** Reads the script context of a spend. */
-export function* openSpend<L extends DatumLayout>(
-  layout: L,
-  isDatum: Shape,
-  context: Term<Data>,
-): Steps<Spend<L>> {
+export function* openSpend<L extends DatumLayout>(layout: L, context: Term<Data>): Steps<Spend<L>> {
   const parts = yield* local(fieldsOf(context));
   const transaction = yield* local(fieldsOf(at(parts, CONTEXT.transaction)));
   const script = yield* local(fieldsOf(at(parts, CONTEXT.script)));
   const reference = yield* local(at(script, SPENT.reference));
   const option = yield* local(at(script, SPENT.datum));
-  yield* demand("ownDatum", when(hasIndex(option, SOME), isDatum(fieldAt(option, 0)), FALSE));
+  yield* demand("ownDatum", when(hasIndex(option, SOME), isConstr(fieldAt(option, 0)), FALSE));
   const datum = yield* openDatum(layout, fieldAt(option, 0));
   yield* demand("redeemer", isConstr(at(parts, CONTEXT.redeemer)));
   const redeemer = yield* local(unConstrData(at(parts, CONTEXT.redeemer)));
@@ -78,36 +74,35 @@ export function* openSpend<L extends DatumLayout>(
   const address = yield* local(at(output, OUTPUT.address));
   const outputs = yield* local(unListData(at(transaction, TRANSACTION.outputs)));
   const spentOutputs = map(inputs, (input) => fieldAt(input, INPUT.output));
-  const atContract = yield* local(withScriptOf(address, outputs));
-  yield* demand(
-    "noReferenceScript",
-    every(atContract, (out) => hasIndex(fieldAt(out, OUTPUT.referenceScript), NONE)),
-  );
   return {
     layout,
     datum,
     own: { reference, address, value: yield* local(at(output, OUTPUT.value)) },
     redeemer: { number: yield* local(fstPair(redeemer)), fields: sndPair(redeemer) },
-    spentAtContract: yield* local(withScriptOf(address, spentOutputs)),
+    spentAtContract: yield* local(outputsAt(address, spentOutputs)),
     outputs,
-    atContract,
+    atContract: outputsAt(address, outputs),
     signatories: unListData(at(transaction, TRANSACTION.signatories)),
     start: timeOf(at(validity, 0)),
     end: yield* local(unIData(fieldAt(end, 0))),
   };
 }
 
-/** The time of an interval's bound, without whether the time itself is counted in. */
+/** The time of an interval's bound. */
 const timeOf = (bound: Term<Data>) => fieldAt(bound, 0);
 
 const credentialOf = (address: Term<Data>) => fieldAt(address, 0);
 
-/** The outputs that have the script of an address. */
-const withScriptOf = define((address: Term<Data>, outputs: Term<List<Data>>) =>
-  filter(outputs, (output) =>
-    equalsData(credentialOf(fieldAt(output, OUTPUT.address)), credentialOf(address)),
-  ),
+/** The outputs at an address. */
+const outputsAt = define((address: Term<Data>, outputs: Term<List<Data>>) =>
+  filter(outputs, (output) => equalsData(fieldAt(output, OUTPUT.address), address)),
 );
+
+export const isAt = (output: Term<Data>, { own }: Pick<Spend<DatumLayout>, "own">): Term<Bool> =>
+  equalsData(fieldAt(output, OUTPUT.address), own.address);
+
+export const hasNoScript = (output: Term<Data>): Term<Bool> =>
+  hasIndex(fieldAt(output, OUTPUT.referenceScript), NONE);
 
 /** Whether a Plutus address is of a key that is among the required signers. */
 export const isSignedBy = (
@@ -124,17 +119,15 @@ const isKeyOf = define((address: Term<Data>, keyHashes: Term<List<Data>>) =>
 /** Whether the transaction is not valid before a time, ms. */
 export const startsAt = (
   { start }: Pick<Spend<DatumLayout>, "start">,
-  time: Term<Data>,
+  time: Term<Int>,
 ): Term<Bool> => isNotBefore(start, time);
-const isNotBefore = define((start: Term<Data>, time: Term<Data>) =>
-  all(hasIndex(start, FINITE), lessThanEqualsInteger(unIData(time), unIData(fieldAt(start, 0)))),
+const isNotBefore = define((start: Term<Data>, time: Term<Int>) =>
+  all(hasIndex(start, FINITE), lessThanEqualsInteger(time, unIData(fieldAt(start, 0)))),
 );
 
 /** Whether the transaction is no longer valid at a time, ms. */
-export const endsBefore = (
-  { end }: Pick<Spend<DatumLayout>, "end">,
-  time: Term<Data>,
-): Term<Bool> => lessThanInteger(end, unIData(time));
+export const endsBefore = ({ end }: Pick<Spend<DatumLayout>, "end">, time: Term<Int>): Term<Bool> =>
+  lessThanInteger(end, time);
 
 /** The inline datum of an output. Fails when there is none. */
 export const datumOf = (output: Term<Data>): Term<Data> =>

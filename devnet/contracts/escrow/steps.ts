@@ -1,5 +1,5 @@
-/** The actions that both generations have in common. Each rule stands here once: 9 to 13 and 23. */
-import { lessThanEqualsInteger, lessThanInteger, unIData } from "../plutus/builtins.ts";
+/** The actions that both generations have in common: rules 9 to 13 and 23. */
+import { lessThanEqualsInteger, lessThanInteger } from "../plutus/builtins.ts";
 import { integer } from "../plutus/constants.ts";
 import { all, any, not, when } from "../plutus/control.ts";
 import type { Steps } from "../plutus/procedure.ts";
@@ -8,27 +8,28 @@ import { demand } from "../rules.ts";
 import { type Continuation, type Continuing, goOn } from "./continuing.ts";
 import { type DatumLayout, hasResult, isState, type State, stateData } from "./datum.ts";
 import { endsBefore, isSignedBy, type Spend, startsAt } from "./spend.ts";
-import { coinOfAll, paymentsTo } from "./values.ts";
+import { coinOfSum, paymentsTo, sumOf } from "./values.ts";
 
 type Common = Spend<DatumLayout>;
 
-/** Who may act, out of which states. */
+/** Demands the signer and one of the states; null allows any state. */
 export function* mayAct(
   spend: Common,
   by: Continuation["by"],
-  from: readonly State[],
+  from: readonly State[] | null,
 ): Steps<void> {
   yield* demand("signer", isSignedBy(spend, spend.datum[by]));
-  yield* demand("state", isState(spend.datum, ...from));
+  if (from) yield* demand("state", isState(spend.datum, ...from));
 }
 
-/** The seller hands in a result, or a better one. */
+/** The seller submits a result, or replaces it. */
 export function* submitResult<L extends DatumLayout>(
   spend: Spend<L>,
   continuing: Continuing<L>,
+  from: readonly State[] | null,
 ): Steps<void> {
   const { datum } = spend;
-  yield* mayAct(spend, "seller", ["FundsLocked", "ResultSubmitted", "RefundRequested", "Disputed"]);
+  yield* mayAct(spend, "seller", from);
   yield* demand("notBefore", startsAt(spend, datum.sellerCooldownTime));
   yield* demand(
     "notAfter",
@@ -70,29 +71,34 @@ export function* authorizeRefund<L extends DatumLayout>(
   yield* goOn(spend, continuing, { by: "seller", state: stateData(to), result: "cleared" });
 }
 
-/** The seller takes the money: after the unlock time, unless the buyer has authorized it. */
-export function* mayWithdraw(spend: Common): Steps<void> {
+/**
+ * The seller takes the money: after the unlock time, unless the buyer has authorized it.
+ *
+ * @param authorized - the states in which it has
+ */
+export function* mayWithdraw(spend: Common, ...authorized: readonly State[]): Steps<void> {
   const { datum } = spend;
-  yield* mayAct(spend, "seller", ["ResultSubmitted", "WithdrawAuthorized"]);
+  yield* mayAct(spend, "seller", ["ResultSubmitted", ...authorized]);
   yield* demand("result", hasResult(datum));
-  yield* demand(
-    "notBefore",
-    any(isState(datum, "WithdrawAuthorized"), startsAt(spend, datum.unlockTime)),
-  );
+  yield* demand("notBefore", any(isState(datum, ...authorized), startsAt(spend, datum.unlockTime)));
 }
 
-/** The buyer takes the money back: after the time for results, unless the seller has authorized it. */
-export function* mayWithdrawRefund(spend: Common): Steps<void> {
+/**
+ * The buyer takes the money back: after the time for results, unless the seller has authorized it.
+ *
+ * @param authorized - the states in which it has
+ */
+export function* mayWithdrawRefund(spend: Common, ...authorized: readonly State[]): Steps<void> {
   const { datum } = spend;
-  yield* mayAct(spend, "buyer", ["FundsLocked", "RefundRequested", "RefundAuthorized"]);
+  yield* mayAct(spend, "buyer", ["FundsLocked", "RefundRequested", ...authorized]);
   yield* demand("result", not(hasResult(datum)));
   yield* demand(
     "notBefore",
-    any(isState(datum, "RefundAuthorized"), startsAt(spend, datum.submitResultTime)),
+    any(isState(datum, ...authorized), startsAt(spend, datum.submitResultTime)),
   );
 }
 
-/** A dispute can be settled by the administrators, whose agreement is another rule. */
+/** Demands what a settlement needs, except the administrators' agreement. */
 export function* maySettle(spend: Common): Steps<void> {
   const { datum } = spend;
   yield* demand("state", isState(datum, "Disputed"));
@@ -100,16 +106,13 @@ export function* maySettle(spend: Common): Steps<void> {
   yield* demand("notBefore", startsAt(spend, datum.externalDisputeUnlockTime));
 }
 
-/** What the buyer locked on top of the price goes back. */
+/** Demands that the collateral returns to the buyer. */
 export function* returnsCollateral(spend: Common, buyer: Term<Data>): Steps<void> {
   const { datum, outputs, own } = spend;
-  const collateral = unIData(datum.collateralReturn);
+  const returned = sumOf(paymentsTo(outputs, buyer, own.reference));
   yield* demand(
     "collateralReturned",
-    any(
-      lessThanEqualsInteger(collateral, integer(0n)),
-      lessThanEqualsInteger(collateral, coinOfAll(paymentsTo(outputs, buyer, own.reference))),
-    ),
+    lessThanEqualsInteger(datum.collateralReturn, coinOfSum(returned)),
   );
 }
 

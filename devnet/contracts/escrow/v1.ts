@@ -2,23 +2,25 @@
 import {
   divideInteger,
   equalsData,
+  lessThanEqualsInteger,
   multiplyInteger,
   nullList,
   tailList,
   unIData,
   unListData,
+  unMapData,
 } from "../plutus/builtins.ts";
 import { integer } from "../plutus/constants.ts";
-import { any, some, sum, when } from "../plutus/control.ts";
-import { procedure, type Steps } from "../plutus/procedure.ts";
+import { any, every, idle, idleOver, not, some, sum, when } from "../plutus/control.ts";
+import { local, procedure, type Steps } from "../plutus/procedure.ts";
 import { type Data, lambda, type Term } from "../plutus/terms.ts";
 import { demand } from "../rules.ts";
 import { chooseAction } from "./actions.ts";
 import { type Continuing, goOn } from "./continuing.ts";
 import { hasResult, isDatumOf, stateData, V1_LAYOUT } from "./datum.ts";
-import { hasDatum, openSpend, type Spend, startsAt } from "./spend.ts";
+import { hasDatum, hasNoScript, isAt, openSpend, type Spend, startsAt } from "./spend.ts";
 import * as step from "./steps.ts";
-import { covers, paymentsTo } from "./values.ts";
+import { everyAsset, paymentsTo, quantityOf, sumOf } from "./values.ts";
 
 type V1 = Spend<typeof V1_LAYOUT>;
 
@@ -32,7 +34,7 @@ export const ESCROW_V1 = lambda((required: Term<Data>) =>
         lambda((cooldownPeriod: Term<Data>) =>
           lambda((context: Term<Data>) =>
             procedure(function* () {
-              const spend = yield* openSpend(V1_LAYOUT, isDatum, context);
+              const spend = yield* openSpend(V1_LAYOUT, context);
               yield* isAlone(spend);
               const continuing: Continuing<typeof V1_LAYOUT> = {
                 cooldownPeriod: unIData(cooldownPeriod),
@@ -44,7 +46,7 @@ export const ESCROW_V1 = lambda((required: Term<Data>) =>
                 { run: () => cancelRefund(spend, continuing) },
                 { run: () => step.mayWithdrawRefund(spend) },
                 { run: () => withdrawDisputed(spend, required, administrators) },
-                { run: () => step.submitResult(spend, continuing) },
+                { run: () => step.submitResult(spend, continuing, null) },
                 {
                   run: () =>
                     step.authorizeRefund(spend, continuing, ["Disputed"], "RefundRequested"),
@@ -58,13 +60,19 @@ export const ESCROW_V1 = lambda((required: Term<Data>) =>
   ),
 );
 
-/** One escrow a transaction, and at most one output at the contract. */
-function* isAlone({ spentAtContract, atContract }: V1): Steps<void> {
+/** One escrow a transaction, and at most one output at the contract, without a script. */
+function* isAlone(spend: V1): Steps<void> {
+  const { spentAtContract, outputs } = spend;
   yield* demand("alone", nullList(tailList(spentAtContract)));
+  const atContract = yield* local(spend.atContract);
   yield* demand("alone", any(nullList(atContract), nullList(tailList(atContract))));
+  yield* demand(
+    "noReferenceScript",
+    every(outputs, (output) => any(not(isAt(output, spend)), hasNoScript(output))),
+  );
 }
 
-/** The buyer is content again. */
+/** The buyer takes back the request for a refund. */
 function* cancelRefund(spend: V1, continuing: Continuing<typeof V1_LAYOUT>): Steps<void> {
   const { datum } = spend;
   yield* step.mayAct(spend, "buyer", ["RefundRequested", "Disputed"]);
@@ -73,20 +81,30 @@ function* cancelRefund(spend: V1, continuing: Continuing<typeof V1_LAYOUT>): Ste
   yield* goOn(spend, continuing, { by: "buyer", state, result: "kept" });
 }
 
-/** The fee is counted on everything that was locked, of each asset, and rounded down. */
+/** The fee is a part of each locked asset, rounded down. */
 function* withdraw(spend: V1, feeAddress: Term<Data>, feePermille: Term<Data>): Steps<void> {
   const { datum, outputs, own } = spend;
   yield* step.mayWithdraw(spend);
+  const paid = yield* local(sumOf(paymentsTo(outputs, feeAddress, own.reference)));
   yield* demand(
     "fee",
-    covers(paymentsTo(outputs, feeAddress, own.reference), own.value, (_, quantity) =>
-      divideInteger(multiplyInteger(quantity, unIData(feePermille)), integer(1000n)),
+    idleOver(
+      own.value,
+      everyAsset(unMapData(own.value), (policy, name, quantity) =>
+        idle(
+          6,
+          lessThanEqualsInteger(
+            divideInteger(multiplyInteger(quantity, unIData(feePermille)), integer(1000n)),
+            quantityOf(paid, policy, name),
+          ),
+        ),
+      ),
     ),
   );
   yield* step.returnsCollateral(spend, datum.buyer);
 }
 
-/** The administrators sign the transaction, and it pays to whom it will. */
+/** The administrators sign the transaction. Its payments are free. */
 function* withdrawDisputed(
   spend: V1,
   required: Term<Data>,
@@ -98,5 +116,5 @@ function* withdrawDisputed(
   const agreeing = sum(unListData(administrators), (keyHash) =>
     when(isSigner(keyHash), integer(1n), integer(0n)),
   );
-  yield* demand("administrators", step.isEnough(agreeing, unIData(required)));
+  yield* demand("administrators", idle(10, step.isEnough(agreeing, unIData(required))));
 }

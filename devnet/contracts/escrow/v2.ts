@@ -1,5 +1,7 @@
 /** The escrow contract Web3ChainV2. */
 import {
+  bData,
+  equalsByteString,
   equalsData,
   lengthOfByteString,
   lessThanEqualsInteger,
@@ -7,20 +9,41 @@ import {
   unBData,
   unIData,
   unListData,
+  unMapData,
 } from "../plutus/builtins.ts";
-import { integer, TRUE } from "../plutus/constants.ts";
-import { all, every, filter, map, not, some, when, withLater } from "../plutus/control.ts";
-import { at, fieldAt, hasIndex, isConstr, isList, isMap, type Shape } from "../plutus/data.ts";
+import { FALSE, integer, TRUE } from "../plutus/constants.ts";
+import {
+  all,
+  every,
+  filter,
+  idleOver,
+  map,
+  not,
+  some,
+  when,
+  withLater,
+} from "../plutus/control.ts";
+import { at, fieldAt, hasIndex, isList, isMap, type Shape } from "../plutus/data.ts";
 import { local, procedure, type Steps } from "../plutus/procedure.ts";
-import { type Data, define, type List, lambda, type Term } from "../plutus/terms.ts";
+import { type Bytes, type Data, define, type List, lambda, type Term } from "../plutus/terms.ts";
 import { demand } from "../rules.ts";
 import { chooseAction } from "./actions.ts";
 import { type Continuing, goOn } from "./continuing.ts";
-import { hasResult, isDatumOf, positionOf, stateData, V2_LAYOUT } from "./datum.ts";
-import { isAgreed, isSignature } from "./settlement.ts";
-import { datumOf, hasDatum, openSpend, type Spend, startsAt } from "./spend.ts";
+import { hasResult, isDatumOf, openWhole, positionOf, stateData, V2_LAYOUT } from "./datum.ts";
+import { isAgreed, isSignature, isValue } from "./settlement.ts";
+import { datumOf, hasDatum, hasNoScript, openSpend, type Spend, startsAt } from "./spend.ts";
 import * as step from "./steps.ts";
-import { coinOf, covers, coversAll, isNative, paymentsTo } from "./values.ts";
+import {
+  addValues,
+  coinOf,
+  coins,
+  covers,
+  INLINE,
+  OUTPUT,
+  paymentsTo,
+  sorted,
+  sumOf,
+} from "./values.ts";
 
 /** A spend, and the reference signatures of the escrows at the contract after it. */
 type V2 = Spend<typeof V2_LAYOUT> & { continuing: Term<List<Data>> };
@@ -38,7 +61,11 @@ export const ESCROW_V2 = lambda((required: Term<Data>) =>
           const continuing: Continuing<typeof V2_LAYOUT> = {
             cooldownPeriod: unIData(cooldownPeriod),
             isOurs: ({ datum }, output) =>
-              equalsData(referenceSignature(output), datum.referenceSignature),
+              when(
+                equalsByteString(unBData(referenceSignature(output)), datum.referenceSignature),
+                idleOver(datumOf(output), idleOver(datumOf(output), TRUE)),
+                FALSE,
+              ),
           };
           return chooseAction(spend.redeemer, [
             { run: () => withdraw(spend) },
@@ -77,63 +104,72 @@ const areSignatures: Shape = (of, then) =>
     ),
   );
 
-/** Several escrows may move in one transaction if each can be told from the others: rules 6 to 8. */
+/** Several escrows may move in one transaction if their signatures differ: rules 6 to 8. */
 function* openV2(context: Term<Data>): Steps<V2> {
-  const spend = yield* openSpend(V2_LAYOUT, isDatum, context);
-  const { atContract, spentAtContract, datum } = spend;
-  yield* demand(
-    "readableOutputs",
-    every(atContract, (output) => hasDatum(output, isDatum)),
-  );
-  // Of one that is spent, its own run demands the rest of its datum.
-  const readable = filter(spentAtContract, (output) => hasDatum(output, isConstr));
-  const continuing = yield* local(signaturesOf(atContract));
+  const opened = yield* openSpend(V2_LAYOUT, context);
+  const atContract = yield* local(opened.atContract);
+  const spend = { ...opened, atContract };
+  const { spentAtContract, datum } = spend;
+  const continuing = yield* local(map(atContract, signatureIn));
+  const readable = filter(spentAtContract, (output) => hasDatum(output, isDatum));
   yield* demand(
     "distinctSignatures",
-    all(areDistinct(signaturesOf(readable)), areDistinct(continuing)),
+    all(areDistinct(map(readable, referenceSignature)), areDistinct(continuing)),
   );
   yield* demand(
     "payableDatum",
     all(
-      lessThanEqualsInteger(integer(0n), unIData(datum.collateralReturn)),
-      lessThanEqualsInteger(
-        integer(MIN_SIGNATURE_BYTES),
-        lengthOfByteString(unBData(datum.referenceSignature)),
-      ),
+      lessThanEqualsInteger(integer(0n), datum.collateralReturn),
+      isLong(datum.referenceSignature),
     ),
   );
   return { ...spend, continuing };
 }
 
+/** The reference signature of an output at the contract. Demands a complete datum and no script. */
+const signatureIn = (output: Term<Data>): Term<Data> =>
+  procedure(function* () {
+    yield* demand("noReferenceScript", hasNoScript(output));
+    yield* demand("readableOutputs", hasIndex(fieldAt(output, OUTPUT.datum), INLINE));
+    const { fields, isWhole } = yield* openWhole(V2_LAYOUT, datumOf(output));
+    yield* demand("readableOutputs", isWhole);
+    yield* demand("payableDatum", isLong(fields.referenceSignature));
+    return bData(fields.referenceSignature);
+  });
+
+/** Whether a reference signature has enough bytes. */
+const isLong = define((signature: Term<Bytes>) =>
+  lessThanEqualsInteger(integer(MIN_SIGNATURE_BYTES), lengthOfByteString(signature)),
+);
+
 /** The reference signature in an output's datum. */
 const referenceSignature = (output: Term<Data>) =>
   fieldAt(datumOf(output), positionOf(V2_LAYOUT, "referenceSignature"));
-
-const signaturesOf = define((outputs: Term<List<Data>>) => map(outputs, referenceSignature));
 
 const areDistinct = define((list: Term<List<Data>>) =>
   withLater(list, (item, later) => not(some(later, (other) => equalsData(other, item)))),
 );
 
-/** Nothing of an escrow that ends stays at the contract. */
+/** Demands that no output at the contract continues the escrow. */
 const hasEnded = ({ continuing, datum }: V2): Steps<void> =>
   demand(
     "ended",
-    not(some(continuing, (signature) => equalsData(signature, datum.referenceSignature))),
+    not(
+      some(continuing, (signature) =>
+        equalsByteString(unBData(signature), datum.referenceSignature),
+      ),
+    ),
   );
 
 const holdsCollateral = ({ own, datum }: V2): Steps<void> =>
-  demand(
-    "collateralLocked",
-    lessThanEqualsInteger(unIData(datum.collateralReturn), coinOf(own.value)),
-  );
+  demand("collateralLocked", lessThanEqualsInteger(datum.collateralReturn, coinOf(own.value)));
 
 function* submitResult(spend: V2, continuing: Continuing<typeof V2_LAYOUT>): Steps<void> {
   yield* holdsCollateral(spend);
-  yield* step.submitResult(spend, continuing);
+  yield* step.submitResult(spend, continuing, BEFORE_AUTHORIZATION);
 }
 
-/** The buyer lets the seller withdraw at once, for good. */
+/** The buyer allows the seller to withdraw at once. This is final. */
 function* authorizeWithdrawal(spend: V2, continuing: Continuing<typeof V2_LAYOUT>): Steps<void> {
   yield* step.mayAct(spend, "buyer", ["Disputed"]);
   yield* demand("result", hasResult(spend.datum));
@@ -148,10 +184,10 @@ const orElse = define((option: Term<Data>, otherwise: Term<Data>) =>
 );
 const isSome = (option: Term<Data>) => hasIndex(option, 0n);
 
-/** The seller's part is free unless a return address binds it: then all but the collateral. */
+/** The seller's return address, if there is one, gets everything but the collateral. */
 function* withdraw(spend: V2): Steps<void> {
   const { datum, outputs, own } = spend;
-  yield* step.mayWithdraw(spend);
+  yield* step.mayWithdraw(spend, "WithdrawAuthorized");
   yield* hasEnded(spend);
   yield* holdsCollateral(spend);
   yield* step.returnsCollateral(spend, orElse(datum.buyerReturnAddress, datum.buyer));
@@ -161,33 +197,34 @@ function* withdraw(spend: V2): Steps<void> {
     when(
       isSome(sellerReturnAddress),
       covers(
-        paymentsTo(outputs, fieldAt(sellerReturnAddress, 0), own.reference),
-        own.value,
-        (policy, quantity) =>
-          when(isNative(policy), subtractInteger(quantity, unIData(collateralReturn)), quantity),
+        sumOf(paymentsTo(outputs, fieldAt(sellerReturnAddress, 0), own.reference)),
+        addValues(unMapData(own.value), coins(subtractInteger(integer(0n), collateralReturn))),
       ),
       TRUE,
     ),
   );
 }
 
-/** The refund is free unless a return address binds it: then all of it. */
+/** The buyer's return address, if there is one, gets the whole refund. */
 function* withdrawRefund(spend: V2): Steps<void> {
   const { datum, outputs, own } = spend;
-  yield* step.mayWithdrawRefund(spend);
+  yield* step.mayWithdrawRefund(spend, "RefundAuthorized");
   yield* hasEnded(spend);
   const { buyerReturnAddress } = datum;
   yield* demand(
     "returnAddress",
     when(
       isSome(buyerReturnAddress),
-      coversAll(paymentsTo(outputs, fieldAt(buyerReturnAddress, 0), own.reference), own.value),
+      covers(
+        sumOf(paymentsTo(outputs, fieldAt(buyerReturnAddress, 0), own.reference)),
+        unMapData(own.value),
+      ),
       TRUE,
     ),
   );
 }
 
-/** Anybody may submit what the administrators signed; what is left over is free. */
+/** Anybody may submit a settlement that the administrators signed. The rest is free. */
 function* withdrawDisputed(
   spend: V2,
   required: Term<"integer">,
@@ -199,14 +236,17 @@ function* withdrawDisputed(
   const toBuyer = yield* local(at(redeemer.fields, 0));
   const toSeller = yield* local(at(redeemer.fields, 1));
   const signatures = yield* local(unListData(at(redeemer.fields, 2)));
+  yield* demand("settledValues", all(isValue(toBuyer), isValue(toSeller)));
+  const dueToBuyer = yield* local(sorted(unMapData(toBuyer)));
+  const dueToSeller = yield* local(sorted(unMapData(toSeller)));
   yield* isAgreed({ own: own.reference, toBuyer, toSeller, signatures }, administrators, required);
-  const isPaid = (option: Term<Data>, party: Term<Data>, value: Term<Data>) =>
-    coversAll(paymentsTo(outputs, orElse(option, party), own.reference), value);
+  const paidTo = (option: Term<Data>, party: Term<Data>) =>
+    sumOf(paymentsTo(outputs, orElse(option, party), own.reference));
   yield* demand(
     "settlementPaid",
     all(
-      isPaid(datum.buyerReturnAddress, datum.buyer, toBuyer),
-      isPaid(datum.sellerReturnAddress, datum.seller, toSeller),
+      covers(paidTo(datum.buyerReturnAddress, datum.buyer), dueToBuyer),
+      covers(paidTo(datum.sellerReturnAddress, datum.seller), dueToSeller),
     ),
   );
 }

@@ -113,6 +113,7 @@ export const chooseData: <T extends Kind>(
 ) => Term<T> = builtin(36, 1);
 export const constrData: (index: Term<Int>, fields: Term<List<Data>>) => Term<Data> = builtin(37);
 export const mapData: (entries: Term<List<Pair<Data, Data>>>) => Term<Data> = builtin(38);
+export const iData: (of: Term<Int>) => Term<Data> = builtin(40);
 export const bData: (of: Term<Bytes>) => Term<Data> = builtin(41);
 export const unConstrData: (of: Term<Data>) => Term<Pair<Int, List<Data>>> = builtin(42);
 export const unMapData: (of: Term<Data>) => Term<List<Pair<Data, Data>>> = builtin(43);
@@ -120,6 +121,10 @@ export const unListData: (of: Term<Data>) => Term<List<Data>> = builtin(44);
 export const unIData: (of: Term<Data>) => Term<Int> = builtin(45);
 export const unBData: (of: Term<Data>) => Term<Bytes> = builtin(46);
 export const equalsData: OfTwo<Data, Bool> = builtin(47);
+export const mkPairData: (first: Term<Data>, second: Term<Data>) => Term<Pair<Data, Data>> =
+  builtin(48);
 export const mkNilData: (unit: Term<Unit>) => Term<List<Data>> = builtin(49);
+/** An empty map's entries. */
+export const mkNilPairData: (unit: Term<Unit>) => Term<List<Pair<Data, Data>>> = builtin(50);
 /** CBOR as `encodePlutusData` writes it. */
 export const serialiseData: (of: Term<Data>) => Term<Bytes> = builtin(51);

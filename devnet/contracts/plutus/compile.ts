@@ -10,7 +10,7 @@ import {
 } from "../../../src/chain/plutus/flat.ts";
 import { type Definition, type Kind, type Target, type Term, writeTag } from "./terms.ts";
 
-/** How parameters stand in a program; see `replaceParameters`. */
+/** How a program takes parameters; see `replaceParameters`. */
 export type ParameterForm = "applications" | "case";
 
 const VERSION = [1n, 1n, 0n];
@@ -19,10 +19,10 @@ const NUMBER_BITS = 8;
 const MORE_BITS = 1;
 
 /**
- * The script of a term: the flat program as a CBOR byte string.
+ * Compiles a term to a script, a flat program in a CBOR byte string.
  *
- * @param term - a function of the parameters, if there are any, and then of the script context
- * @param form - how the program takes them
+ * @param term - takes its parameters and the script context
+ * @param form - how the program takes the parameters
  */
 export function compile(
   term: Term<Kind>,
@@ -74,7 +74,7 @@ function writeProgram(bits: BitWriter, term: Term<Kind>): void {
     definition.write(to, level);
 }
 
-/** Those that a term uses, each after those that it uses itself. */
+/** The definitions that a term uses, each after its own definitions. */
 function definitionsIn(term: Term<Kind>): Definition[] {
   const complete = new Set<Definition>();
   const begun = new Set<Definition>();

@@ -1,6 +1,7 @@
-/** Branches, and what goes through lists. */
+/** Branches, and functions over lists. */
 import {
   addInteger,
+  equalsData,
   headList,
   ifThenElse,
   mkCons,
@@ -34,13 +35,23 @@ export function when<T extends Kind>(
   return force(ifThenElse(condition, delay(whenTrue), delay(whenFalse)));
 }
 
-/** Whether all hold; what follows one that does not is not evaluated. */
+/** Evaluates a term after idle steps, so that our programs cost as much as the deployed ones. */
+export function idle<T extends Kind>(times: number, term: Term<T>): Term<T> {
+  return times === 0 ? term : when(TRUE, idle(times - 1, term), error);
+}
+
+/** The same, with steps that grow with some data, and little memory. */
+export const idleOver = <T extends Kind>(of: Term<Data>, term: Term<T>): Term<T> =>
+  bind(of, (data) => when(equalsData(data, data), term, error));
+
+/** Whether all conditions hold. Evaluation ends at the first that does not. */
 export function all(...conditions: readonly Term<Bool>[]): Term<Bool> {
   return conditions.reduceRight((rest, condition) => when(condition, rest, FALSE));
 }
 
-/** Whether one holds; what follows it is not evaluated. */
+/** Whether one condition holds. Evaluation ends at it. */
 export function any(...conditions: readonly Term<Bool>[]): Term<Bool> {
+  if (conditions.length === 0) return FALSE;
   return conditions.reduceRight((rest, condition) => when(condition, TRUE, rest));
 }
 
@@ -48,8 +59,8 @@ export function not(condition: Term<Bool>): Term<Bool> {
   return ifThenElse(condition, FALSE, TRUE);
 }
 
-/** Goes through a list from its start: `step` is given an item and what the rest comes to. */
-function through<T extends Kind, R extends Kind>(
+/** Folds a list: `step` gets an item and the result for the rest. */
+export function through<T extends Kind, R extends Kind>(
   list: Term<List<T>>,
   atEnd: Term<R>,
   step: (item: Term<T>, rest: Term<R>, tail: Term<List<T>>) => Term<R>,
@@ -72,30 +83,30 @@ export const some = <T extends Kind>(list: Term<List<T>>, passes: (item: Term<T>
 export const every = <T extends Kind>(list: Term<List<T>>, passes: (item: Term<T>) => Term<Bool>) =>
   through<T, Bool>(list, TRUE, (item, rest) => when(passes(item), rest, FALSE));
 
-/** Whether every item passes, given those that come after it. */
+/** Whether every item passes, given the later items. */
 export const withLater = <T extends Kind>(
   list: Term<List<T>>,
   pass: (item: Term<T>, later: Term<List<T>>) => Term<Bool>,
 ) => through<T, Bool>(list, TRUE, (item, rest, tail) => when(pass(item, tail), rest, FALSE));
 
-/** The first item that passes. Fails when there is none, unless `otherwise` says what it is then. */
+/** The first item that passes; `otherwise` if there is none. */
 export const find = <T extends Kind>(
   list: Term<List<T>>,
   passes: (item: Term<T>) => Term<Bool>,
   otherwise: Term<T> = error,
 ) => through<T, T>(list, otherwise, (item, rest) => when(passes(item), item, rest));
 
-/** Those items that pass. */
+/** The items that pass. */
 export const filter = (list: Term<List<Data>>, passes: (item: Term<Data>) => Term<Bool>) =>
   through<Data, List<Data>>(list, NIL, (item, rest) =>
     when(passes(item), mkCons(item, rest), rest),
   );
 
-/** What each item becomes, in the same order. */
+/** The converted items, in the same order. */
 export const map = <T extends Kind>(list: Term<List<T>>, become: (item: Term<T>) => Term<Data>) =>
   through<T, List<Data>>(list, NIL, (item, rest) => mkCons(become(item), rest));
 
-/** The sum of what the items count. */
+/** The sum of a number for each item. */
 export const sum = <T extends Kind>(list: Term<List<T>>, count: (item: Term<T>) => Term<Int>) =>
   through<T, Int>(list, integer(0n), (item, rest) => addInteger(count(item), rest));
 

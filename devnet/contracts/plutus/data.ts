@@ -1,4 +1,4 @@
-/** Access to Plutus data. What does not have the expected form fails, unless it is said otherwise. */
+/** Access to Plutus data. Data of another form fails, except where a comment says otherwise. */
 import {
   chooseData,
   chooseList,
@@ -11,7 +11,9 @@ import {
   nullList,
   sndPair,
   tailList,
+  unBData,
   unConstrData,
+  unIData,
 } from "./builtins.ts";
 import { FALSE, integer, TRUE } from "./constants.ts";
 import { NIL, when } from "./control.ts";
@@ -22,7 +24,6 @@ import {
   define,
   delay,
   force,
-  type Int,
   type List,
   share,
   type Term,
@@ -55,8 +56,8 @@ export const hasIndex = (of: Term<Data>, index: bigint): Term<Bool> =>
   equalsInteger(indexOf(of), integer(index));
 
 /**
- * Whether data has a form. It fails on nothing. `then` is evaluated if it has, and is what else must
- * hold: so one branch serves both.
+ * Whether data has a form; it never fails. `then` is a further condition, evaluated if the data has
+ * the form.
  */
 export type Shape = (of: Term<Data>, then?: Term<Bool>) => Term<Bool>;
 
@@ -75,7 +76,7 @@ export const isList = kind(2);
 export const isInt = kind(3);
 export const isBytes = kind(4);
 
-/** Whether a list has items of these shapes, and no more. */
+/** Whether a list has exactly the items of these shapes. */
 export function areFields(list: Term<List<Data>>, shapes: readonly Shape[]): Term<Bool> {
   const [shape, ...rest] = shapes;
   if (shape === undefined) return nullList(list);
@@ -86,36 +87,57 @@ export function areFields(list: Term<List<Data>>, shapes: readonly Shape[]): Ter
 /** Whether data is one of several constructors, in order of their numbers, with such fields. */
 export function oneOf(...constructors: readonly (readonly Shape[])[]): Shape {
   const isOne = define((of: Term<Data>) =>
-    isConstr(
-      of,
-      bind(unConstrData(of), (parts) =>
-        bind(sndPair(parts), (fields) => hasFieldsOf(constructors, fstPair(parts), fields)),
-      ),
-    ),
+    isConstr(of, hasConstructor(of, constructors, areFields)),
   );
   return (of, then = TRUE) => (then === TRUE ? isOne(of) : when(isOne(of), then, FALSE));
 }
 
-function hasFieldsOf(
+type Walk = (list: Term<List<Data>>, shapes: readonly Shape[]) => Term<Bool>;
+
+function hasConstructor(
+  of: Term<Data>,
   constructors: readonly (readonly Shape[])[],
-  index: Term<Int>,
-  fields: Term<List<Data>>,
+  areSuch: Walk,
 ): Term<Bool> {
-  const [first = []] = constructors;
-  const areAlike = constructors.every(
-    (shapes) => shapes.length === first.length && shapes.every((shape, i) => shape === first[i]),
+  return bind(unConstrData(of), (parts) =>
+    bind(sndPair(parts), (fields) => {
+      const [first = []] = constructors;
+      const areAlike = constructors.every(
+        (shapes) =>
+          shapes.length === first.length && shapes.every((shape, i) => shape === first[i]),
+      );
+      if (areAlike)
+        return when(
+          lessThanInteger(fstPair(parts), integer(BigInt(constructors.length))),
+          areSuch(fields, first),
+          FALSE,
+        );
+      return bind(fstPair(parts), (number) =>
+        constructors.reduceRight<Term<Bool>>(
+          (otherwise, shapes, n) =>
+            when(equalsInteger(number, integer(BigInt(n))), areSuch(fields, shapes), otherwise),
+          FALSE,
+        ),
+      );
+    }),
   );
-  if (areAlike)
-    return when(
-      lessThanInteger(index, integer(BigInt(constructors.length))),
-      areFields(fields, first),
-      FALSE,
-    );
-  return bind(index, (number) =>
-    constructors.reduceRight<Term<Bool>>(
-      (otherwise, shapes, n) =>
-        when(equalsInteger(number, integer(BigInt(n))), areFields(fields, shapes), otherwise),
-      FALSE,
-    ),
+}
+
+// The same at less cost: data of another kind fails, and so does a constructor with too few fields.
+
+export const readBytes: Shape = (of, then = TRUE) => bind(unBData(of), () => then);
+export const readInt: Shape = (of, then = TRUE) => bind(unIData(of), () => then);
+
+export function readOneOf(...constructors: readonly (readonly Shape[])[]): Shape {
+  const isOne = define((of: Term<Data>) => hasConstructor(of, constructors, readFields));
+  return (of, then = TRUE) => (then === TRUE ? isOne(of) : when(isOne(of), then, FALSE));
+}
+
+function readFields(list: Term<List<Data>>, shapes: readonly Shape[]): Term<Bool> {
+  const [shape, ...rest] = shapes;
+  if (shape === undefined) return nullList(list);
+  return shape(
+    headList(list),
+    bind(tailList(list), (tail) => readFields(tail, rest)),
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Statements: a generator function whose `yield*` bind values and demand conditions in the order in
- * which they are read, instead of one callback inside of the other.
+ * Statements of a generator function: each `yield*` binds a value or demands a condition, in the order in which
+ * the code is read. Without them, every statement would be a callback inside the one before.
  *
  * @example
  * const validator = lambda((context: Term<Data>) =>
@@ -14,19 +14,19 @@ import { unit } from "./constants.ts";
 import { when } from "./control.ts";
 import { bind, type Kind, type Term, type Unit } from "./terms.ts";
 
-/** A statement: given what comes after it, the whole. */
-type Step = (after: (value: Term<never>) => Term<Unit>) => Term<Unit>;
+/** A statement: turns the term after it into the whole term. */
+type Step = <R extends Kind>(after: (value: Term<never>) => Term<R>) => Term<R>;
 
 /** Statements that have a value. */
 export type Steps<T> = Generator<Step, T, Term<never>>;
 
-/** A term that evaluates to what the statements return, once they are passed. */
-export function procedure(statements: () => Steps<Term<Unit>>): Term<Unit> {
+/** Evaluates statements, and then the term that they return. */
+export function procedure<R extends Kind>(statements: () => Steps<Term<R>>): Term<R> {
   return {
     write(to, depth) {
       // A generator runs once, and a term may be written twice.
       const running = statements();
-      const next = (value: Term<never>): Term<Unit> => {
+      const next = (value: Term<never>): Term<R> => {
         const result = running.next(value);
         return result.done ? result.value : result.value(next);
       };
@@ -35,7 +35,7 @@ export function procedure(statements: () => Steps<Term<Unit>>): Term<Unit> {
   };
 }
 
-/** A term that evaluates to unit once the statements are passed. */
+/** Evaluates statements, and then to unit. */
 export const passing = (statements: () => Steps<void>): Term<Unit> =>
   procedure(function* () {
     yield* statements();
@@ -47,7 +47,7 @@ export function* local<A extends Kind>(value: Term<A>): Steps<Term<A>> {
   return yield (after) => bind(value, (bound) => after(bound as Term<never>));
 }
 
-/** Goes on only if a condition holds. */
-export function* guard(condition: Term<"boolean">, otherwise: Term<Unit>): Steps<void> {
+/** Continues only if a condition holds. */
+export function* guard(condition: Term<"boolean">, otherwise: Term<never>): Steps<void> {
   yield (after) => when(condition, after(unit as Term<never>), otherwise);
 }

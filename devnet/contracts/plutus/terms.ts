@@ -1,12 +1,12 @@
 /**
- * Terms of Plutus Core, typed by what they evaluate to. A variable of a program is a variable of
- * TypeScript; its de Bruijn index is worked out when the term is written.
+ * Terms of Plutus Core, typed by their results. A variable of a program is a variable of
+ * TypeScript. Its de Bruijn index is computed when the term is written.
  */
 
 import type { BitWriter } from "../../../src/chain/plutus/flat.ts";
 import { TERM, TERM_BITS, writeNatural } from "../../../src/chain/plutus/flat.ts";
 
-/** What a term evaluates to. */
+/** The type of a term's result. */
 export type Kind =
   | "integer"
   | "bytes"
@@ -27,9 +27,9 @@ export type Data = "data";
 export type List<T extends Kind> = { readonly list: T };
 export type Pair<A extends Kind, B extends Kind> = { readonly pair: readonly [A, B] };
 export type Function<A extends Kind, R extends Kind> = { readonly from: A; readonly to: R };
-type Delayed<T extends Kind> = { readonly delayed: T };
+export type Delayed<T extends Kind> = { readonly delayed: T };
 
-/** Where a program is written. */
+/** The output of a program. */
 export interface Target {
   readonly bits: BitWriter;
   /** The level at which a definition is bound; see `variable`. */
@@ -38,7 +38,7 @@ export interface Target {
 
 declare const KIND: unique symbol;
 
-/** `never` stands for a term of any kind, as a term that fails is one. */
+/** A term that fails is `Term<never>`, which is assignable to a term of any kind. */
 export interface Term<out K extends Kind> {
   /** Only for the type checker: no term has this member. */
   readonly [KIND]?: K;
@@ -89,7 +89,7 @@ export function apply<A extends Kind, R extends Kind>(
   };
 }
 
-/** Evaluates a value once, even if it is used often or not at all: what may fail belongs in a branch. */
+/** Evaluates a value exactly once, used or not. A value that may fail belongs into a branch. */
 export function bind<A extends Kind, R extends Kind>(
   value: Term<A>,
   body: (value: Term<A>) => Term<R>,
@@ -97,7 +97,7 @@ export function bind<A extends Kind, R extends Kind>(
   return apply(lambda(body), value);
 }
 
-/** Keeps a term from being evaluated until `force`. */
+/** Delays a term's evaluation until `force`. */
 export function delay<T extends Kind>(term: Term<T>): Term<Delayed<T>> {
   return prefixed(TERM.delay, term);
 }
@@ -122,7 +122,7 @@ export const error: Term<never> = {
   },
 };
 
-/** Puts a closed term into the program once; what it evaluates to is kept. */
+/** Puts a closed term into the program once, and evaluates it once. */
 export function share<T extends Kind>(term: Term<T>): Term<T> {
   return {
     write(to, depth) {
@@ -172,8 +172,8 @@ export function applyAll(called: Term<Kind>, values: readonly Term<Kind>[]): Ter
 }
 
 /**
- * A function that calls itself: `body` is given the function itself. Recursion is by passing the
- * function to itself, since Plutus Core has no other.
+ * A recursive function: `body` gets the function. Plutus Core has no recursion, so the function is
+ * passed to itself.
  */
 export function recursive<A extends Kind, R extends Kind>(
   body: (self: (argument: Term<A>) => Term<R>, argument: Term<A>) => Term<R>,

@@ -44,12 +44,12 @@ import { demand, refuse } from "../rules.ts";
 
 type Assets = List<Pair<Data, Data>>;
 
-/** What a policy looks at. */
+/** The parts of a mint that a policy checks. */
 interface Mint {
   redeemer: Term<Data>;
   /** Name to quantity, of this policy. */
   assets: Term<Assets>;
-  /** Names that an input of the transaction stands for. */
+  /** Whether the name follows from an input of the transaction. */
   isNameOfInput(nameOf: (seed: Term<Bytes>) => Term<Bool>): Term<Bool>;
 }
 
@@ -88,7 +88,7 @@ const seedOf = define((reference: Term<Data>) =>
   ),
 );
 
-/** What a redeemer without fields, by its number, lets happen. */
+/** The actions of a redeemer without fields, by its number. */
 function chooseMint(redeemer: Term<Data>, does: readonly (() => Steps<void>)[]): Term<Unit> {
   return does.reduceRight<Term<Unit>>(
     (otherwise, run, index) =>
@@ -169,7 +169,7 @@ export const POLICY_V2 = lambda((context: Term<Data>) =>
           sum(assets, (asset) =>
             when(equalsData(fstPair(asset), name), unIData(sndPair(asset)), integer(0n)),
           );
-        // As many come as go, one of each, and each that goes has its successor among them.
+        // Demands that each removed name returns as its successor, one of each.
         yield* demand(
           "mintQuantity",
           every(assets, (asset) =>
@@ -205,7 +205,7 @@ const isOneOf = (value: Term<"integer">, a: bigint, b: bigint): Term<Bool> =>
 const isBelowFirstNonce = (name: Term<Bytes>): Term<Bool> =>
   lessThanByteString(slice(0n, NAME.nonce, name), bytes(FIRST_NONCE));
 
-/** The name of the next version. Fails behind the last. */
+/** The name of the next version. Fails for the last version. */
 const successorOf = (name: Term<Bytes>): Term<Bytes> =>
   appendByteString(
     slice(0n, UNVERSIONED, name),

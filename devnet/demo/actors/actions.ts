@@ -1,18 +1,26 @@
 /**
- * What the parties of an escrow do on the chain: each call is one real, submitted transaction. They
- * obey the contracts' rules, and where a move has to wait, the chain's clock is moved.
+ * Steps of an escrow's parties: each call is one real, submitted transaction. They obey the
+ * contracts' rules. If a step is not allowed yet, the chain's clock advances.
  */
-import { encodeEscrowDatum } from "../../../src/chain/escrow-datum.ts";
+import { encodeEscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
+import { blake2b256 } from "../../blake2b.ts";
 import type { Chain } from "../../ledger/chain.ts";
 import { draftEscrow, type Escrow, type LockOrder } from "./escrow.ts";
-import { continuingDatum, type Move, payouts, redeemerOf, signerOf, spentOutput } from "./moves.ts";
+import {
+  continuingDatum,
+  type DemoMove,
+  payouts,
+  redeemerOf,
+  signerOf,
+  spentOutput,
+} from "./moves.ts";
 import type { PlannedOutput, PlannedSpend } from "./plan.ts";
 import { publishedScript } from "./publish.ts";
 import { buildTransaction } from "./transaction.ts";
 import type { Wallet } from "./wallets.ts";
 import { opensAt, windowOf } from "./window.ts";
 
-/** One escrow for each order or move, in the same order. */
+/** One escrow for each order or step, in the same order. */
 type EscrowFor<T> = { [K in keyof T]: Escrow };
 
 /**
@@ -37,38 +45,38 @@ export function lockAll<const T extends readonly LockOrder[]>(
   const payer = orders[0]?.buyer;
   if (!payer) throw new Error("nothing to lock");
   const drafts = orders.map((order) => draftEscrow(order, chain.now()));
-  const outputs = drafts.map(({ contract, datum, funds }) => ({
-    address: contract.address,
-    funds,
-    datum: encodeEscrowDatum(datum),
-  }));
+  const outputs = drafts.map(({ contract, datum, funds }, i) => {
+    const cbor = encodeEscrowDatum(datum);
+    const carried = orders[i]?.isByHash ? { datumHash: blake2b256(cbor) } : { datum: cbor };
+    return { address: contract.address, funds, ...carried };
+  });
   const txHash = chain.submit(buildTransaction(chain, { payer, outputs }));
   return drafts.map((draft, index) => ({ ...draft, txHash, index })) as EscrowFor<T>;
 }
 
 /**
- * Does one thing to one escrow.
+ * Takes one step of one escrow.
  *
- * @returns the escrow as it stands then.
- * @throws LedgerRejection when the ledger refuses it, for example because the escrow has moved on.
+ * @returns the escrow after the step.
+ * @throws LedgerRejection when the ledger refuses it, for example because the escrow was spent.
  */
 export function act(
   chain: Chain,
   escrow: Escrow,
-  action: Move["action"],
-  options: Omit<Move, "escrow" | "action"> = {},
+  action: DemoMove["action"],
+  options: Omit<DemoMove, "escrow" | "action"> = {},
 ): Escrow {
-  const [moved] = actAll(chain, [{ escrow, action, ...options }]);
-  return moved;
+  const [continued] = actAll(chain, [{ escrow, action, ...options }]);
+  return continued;
 }
 
 /**
- * Does several things in one transaction, signed by all whose moves they are.
+ * Takes several steps in one transaction, signed by all of their parties.
  *
  * @param payer - as of `actAndLock`
  * @throws LedgerRejection when the ledger refuses it.
  */
-export function actAll<const T extends readonly Move[]>(
+export function actAll<const T extends readonly DemoMove[]>(
   chain: Chain,
   moves: T,
   payer?: Wallet,
@@ -77,16 +85,16 @@ export function actAll<const T extends readonly Move[]>(
 }
 
 /**
- * Does several things and locks several orders in one transaction, signed by all whose moves they
- * are. Moves the chain's clock to when all of it is possible.
+ * Takes several steps and locks several orders in one transaction, signed by all of their parties.
+ * The chain's clock advances to the first time at which the transaction is valid.
  *
- * @param payer - pays fee, collateral and locks, and signs too; default: the first whose move it is
- * @returns the escrows that were moved, and then those that were locked.
- * @throws LedgerRejection when the ledger refuses it.
+ * @param payer - pays fee, collateral and locks. Default: the first step's signer.
+ * @returns the escrows of the steps, and then the locked ones
+ * @throws LedgerRejection
  */
 export function actAndLock(
   chain: Chain,
-  moves: readonly Move[],
+  moves: readonly DemoMove[],
   orders: readonly LockOrder[],
   payer = moves[0] && signerOf(moves[0]),
 ): Escrow[] {
@@ -96,7 +104,7 @@ export function actAndLock(
   const now = chain.now();
   const validity = windowOf(moves, now);
   const outputs: PlannedOutput[] = [];
-  const moved = moves.map((move) => {
+  const continued = moves.map((move) => {
     const datum = continuingDatum(move, validity.to);
     if (!datum) {
       outputs.push(...payouts(move));
@@ -124,10 +132,10 @@ export function actAndLock(
     validity,
   });
   const txHash = chain.submit(cbor);
-  return [...moved, ...locked].map((escrow) => ({ ...escrow, txHash }));
+  return [...continued, ...locked].map((escrow) => ({ ...escrow, txHash }));
 }
 
-const scriptsOf = (moves: readonly Move[]) => [
+const scriptsOf = (moves: readonly DemoMove[]) => [
   ...new Set(moves.map(({ escrow }) => escrow.contract.escrow)),
 ];
 

@@ -1,8 +1,11 @@
 /** An escrow of the local chain, and how an order becomes one. */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, randomBytes, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { EscrowDatum } from "../../../src/chain/escrow-datum.ts";
-import { identifierOfDatum, signIdentifier } from "../../../src/chain/identifier.ts";
+import {
+  identifierOfDatum,
+  signIdentifier,
+} from "../../../src/chain/contracts/blockchain-identifier.ts";
+import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import type { Funds, PaymentSourceType } from "../../../src/chain/network.ts";
 import type { Deployment } from "../../contracts/deployment.ts";
 import { contractOf } from "../../contracts/index.ts";
@@ -55,6 +58,8 @@ export interface LockOrder {
   sellerReturnAddress?: string | null;
   /** Laid over the datum after the seller has signed: for locks that are wrong or forged. */
   datum?: Partial<EscrowDatum>;
+  /** The output has only the hash of the datum. */
+  isByHash?: boolean;
 }
 
 const MINUTE = 60_000n;
@@ -62,7 +67,7 @@ const HOUR = 60n * MINUTE;
 const TEN_COINS = [{ unit: "", amount: 10_000_000n }];
 
 /**
- * The escrow that an order asks for, its terms signed by the seller, not yet on the chain.
+ * Drafts the escrow of an order, with the seller's signature. It is not on the chain yet.
  *
  * @param now Unix milliseconds, from which the default deadlines are counted.
  */

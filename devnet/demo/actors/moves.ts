@@ -1,8 +1,12 @@
 /** What an action on an escrow comes to: its redeemer, its signer, and the outputs it makes. */
 import { bytesToHex, randomBytes } from "@noble/hashes/utils.js";
-import type { EscrowDatum } from "../../../src/chain/escrow-datum.ts";
+import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
+import {
+  encodeRedeemer,
+  ownReferenceDatum,
+  REDEEMERS,
+} from "../../../src/chain/contracts/redeemers.ts";
 import type { Funds } from "../../../src/chain/network.ts";
-import { encodeRedeemer, ownReferenceDatum, REDEEMERS } from "../../../src/chain/redeemer.ts";
 import { COOLDOWN_MS, FEE_PERMILLE, TERMS } from "../../contracts/terms.ts";
 import type { Escrow } from "./escrow.ts";
 import type { PlannedOutput } from "./plan.ts";
@@ -37,7 +41,7 @@ export type EscrowAction = keyof typeof RULES;
 export const ESCROW_ACTIONS = Object.keys(RULES) as EscrowAction[];
 
 /** One action on one escrow; what is optional has a default. */
-export interface Move {
+export interface DemoMove {
   escrow: Escrow;
   action: EscrowAction;
   /** `submitResult` only: 64 hex characters. Default: random. */
@@ -54,12 +58,12 @@ export interface Move {
 const MIN_FEE = 1_435_230n;
 
 /** Who must sign a move. */
-export function signerOf({ escrow, action }: Move): Wallet {
+export function signerOf({ escrow, action }: DemoMove): Wallet {
   return RULES[action].signer(escrow);
 }
 
 /** CBOR of the redeemer. Redeemer 4 of V2 carries what each side gets and the admins' signatures. */
-export function redeemerOf(move: Move): Uint8Array {
+export function redeemerOf(move: DemoMove): Uint8Array {
   const { redeemer } = RULES[move.action];
   if (move.action !== "withdrawDisputed" || move.escrow.contract.type === "Web3ChainV1") {
     return encodeRedeemer(redeemer);
@@ -80,7 +84,7 @@ export function redeemerOf(move: Move): Uint8Array {
  * @param end Unix milliseconds at which the validity ends: the actor's cooldown starts here, the
  *   other side's is cleared.
  */
-export function continuingDatum(move: Move, end: number): EscrowDatum | null {
+export function continuingDatum(move: DemoMove, end: number): EscrowDatum | null {
   const { escrow, action } = move;
   const { datum } = escrow;
   const isV1 = escrow.contract.type === "Web3ChainV1";
@@ -114,7 +118,7 @@ export function continuingDatum(move: Move, end: number): EscrowDatum | null {
  * What an action that ends the escrow pays out. A payout is tagged with the output it comes from,
  * as the contracts recognise it; the seller's part on V1 is the exception.
  */
-export function payouts(move: Move): PlannedOutput[] {
+export function payouts(move: DemoMove): PlannedOutput[] {
   const { escrow, action } = move;
   const { datum } = escrow;
   const isV1 = escrow.contract.type === "Web3ChainV1";
@@ -148,7 +152,7 @@ function feeOf({ unit, amount }: Funds): Funds {
 }
 
 /** The buyer gets native coins only, the seller everything else. */
-function disputeShares({ escrow, buyerShare }: Move): { toBuyer: Funds[]; toSeller: Funds[] } {
+function disputeShares({ escrow, buyerShare }: DemoMove): { toBuyer: Funds[]; toSeller: Funds[] } {
   const native = escrow.funds.find(({ unit }) => unit === "")?.amount ?? 0n;
   const toBuyer = fundsOf(sumOf([{ unit: "", amount: buyerShare ?? native / 2n }]));
   return { toBuyer, toSeller: minus(escrow.funds, toBuyer) };

@@ -56,6 +56,8 @@ export interface TransactionPlan {
   requiredSigners?: readonly string[];
   outputs?: PlannedOutput[];
   spends?: PlannedSpend[];
+  /** CBOR of the datums of spent outputs that have only the hashes. */
+  datums?: readonly Uint8Array[];
   /** Those of one policy share the redeemer of the first. */
   mints?: PlannedMint[];
   /** Outputs that are looked at and not spent. */

@@ -9,8 +9,8 @@ import { ADMIN } from "./wallets.ts";
 export const HELD_WITH_SCRIPT = 50_000_000n;
 
 /**
- * Puts the script of every contract and policy on the chain, as whoever deploys a contract does: from
- * then on the provider can show it to those who know its hash. Each takes a transaction of its own.
+ * Puts the script of every contract and policy on the chain, as the deployment of a contract does.
+ * After that the provider can return it by its hash. Each script takes a separate transaction.
  *
  * @returns the hash of the last transaction.
  * @throws LedgerRejection when the ledger refuses it.

@@ -1,8 +1,8 @@
 /** Registry tokens of agents: minted with their metadata, and burned. */
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
+import { encodeRedeemer } from "../../../src/chain/contracts/redeemers.ts";
+import { registryAssetName } from "../../../src/chain/contracts/registry-token.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { encodeRedeemer } from "../../../src/chain/redeemer.ts";
-import { registryAssetName } from "../../../src/chain/registry-token.ts";
 import type { Deployment } from "../../contracts/deployment.ts";
 import type { Chain } from "../../ledger/chain.ts";
 import type { Metadatum } from "./metadata.ts";

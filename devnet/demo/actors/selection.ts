@@ -53,7 +53,7 @@ export function selectInputs(chain: Outputs, plan: TransactionPlan): Selection {
   add(rest, "", -FEE_BOUND - MIN_CHANGE);
 
   const wallet = walletOf(chain, payer);
-  const taken = wallet.filter(({ value }, position) => {
+  const selected = wallet.filter(({ value }, position) => {
     const helps = [...rest].some(([unit, amount]) => amount < 0n && value.has(unit));
     // The largest is taken in any case: a spend that pays for itself still needs a change output.
     if (position > 0 && !helps) return false;
@@ -64,7 +64,7 @@ export function selectInputs(chain: Outputs, plan: TransactionPlan): Selection {
   if (missing) throw new Error(`${payer.name} lacks ${-missing[1]} of "${missing[0]}"`);
   add(rest, "", FEE_BOUND + MIN_CHANGE);
 
-  const inputs = [...spends, ...taken].map(toInput).sort(byReference);
+  const inputs = [...spends, ...selected].map(toInput).sort(byReference);
   if (spends.length + mints.length === 0) return { inputs, rest, collateral: null };
   const { collateralUnit } = plan;
   const stake = wallet.find(({ value }) =>

@@ -8,9 +8,9 @@ import {
   encodeMap,
   encodeText,
 } from "../../../src/chain/cbor.ts";
-import { signExtended } from "../../../src/chain/keys.ts";
 import type { Funds } from "../../../src/chain/network.ts";
 import { type Constr, encodePlutusData, type PlutusMap } from "../../../src/chain/plutus/data.ts";
+import { signExtended } from "../../../src/chain/wallet-keys.ts";
 import { blake2b224 } from "../../blake2b.ts";
 import { POLICY_ID_LENGTH } from "../../ledger/transaction.ts";
 import type { Wallet } from "./wallets.ts";

@@ -1,7 +1,7 @@
 /** The steps that `POST /_control/{chain}/act` takes, as JSON: amounts and times are decimal text. */
 import { hexToBytes } from "@noble/hashes/utils.js";
 import { z } from "zod";
-import type { EscrowDatum } from "../../../src/chain/escrow-datum.ts";
+import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import { PAYMENT_SOURCE_TYPES } from "../../../src/chain/network.ts";
 import type { Metadatum } from "./metadata.ts";
 import { ESCROW_ACTIONS } from "./moves.ts";
@@ -74,6 +74,7 @@ const order = z.strictObject({
   buyerReturnAddress: z.string().nullable().exactOptional(),
   sellerReturnAddress: z.string().nullable().exactOptional(),
   datum: datum.exactOptional(),
+  isByHash: z.boolean().exactOptional(),
 });
 
 /** One action on the escrow named `on`; the result goes by the name `as`, or by the same one. */

@@ -1,7 +1,7 @@
-/** What nobody who means well does: outputs and spends that only look like escrows. */
-import { encodeEscrowDatum } from "../../../src/chain/escrow-datum.ts";
+/** Hostile transactions: outputs and spends that only look like escrows. */
+import { encodeEscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
+import { encodeRedeemer } from "../../../src/chain/contracts/redeemers.ts";
 import type { Funds } from "../../../src/chain/network.ts";
-import { encodeRedeemer } from "../../../src/chain/redeemer.ts";
 import type { Deployment } from "../../contracts/deployment.ts";
 import type { Chain } from "../../ledger/chain.ts";
 import { spendOf } from "./actions.ts";
@@ -23,10 +23,10 @@ export interface RawLock {
 }
 
 /**
- * Locks outputs that may be anything, in one transaction paid by the first payer.
+ * Locks arbitrary outputs in one transaction, paid by the first payer.
  *
- * @returns the transaction's hash.
- * @throws LedgerRejection when the ledger refuses it, such as for a datum that is not Plutus data.
+ * @returns the transaction's hash
+ * @throws LedgerRejection, such as for a datum that is not Plutus data
  */
 export function lockRaw(chain: Chain, locks: readonly RawLock[]): string {
   const payer = locks[0]?.payer;
@@ -55,8 +55,8 @@ export function lockAgain(chain: Chain, escrow: Escrow, payer: Wallet): Escrow {
 const NO_SUCH_METHOD = encodeRedeemer(7);
 
 /**
- * Spends an escrow with a redeemer that the contract refuses and owns up to it: the transaction
- * gets into a block with `is_valid` false, moves nothing, and costs its sender the collateral.
+ * Spends an escrow with a redeemer that the contract refuses. The transaction is in a block with
+ * `is_valid` false. It changes no escrow, and its sender loses the collateral.
  *
  * @returns the transaction's hash.
  */

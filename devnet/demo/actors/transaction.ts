@@ -1,7 +1,7 @@
 /**
- * Builds, balances and signs a transaction by hand in a few milliseconds: thousands of them make
- * up a test or a benchmark, and a general builder takes a hundred times as long. The ledger of the
- * local chain checks every byte, so a mistake here is a rejected transaction.
+ * Builds, balances and signs a transaction in a few milliseconds. A test or a benchmark needs
+ * thousands of them, and a general builder takes a hundred times as long. The local chain's ledger
+ * checks every byte, so a mistake here is a rejected transaction.
  */
 import { concatBytes, hexToBytes } from "@noble/hashes/utils.js";
 import { addressToBytes } from "../../../src/chain/address.ts";
@@ -13,7 +13,7 @@ import {
   encodeMap,
   encodeTag,
 } from "../../../src/chain/cbor.ts";
-import { signExtended } from "../../../src/chain/keys.ts";
+import { signExtended } from "../../../src/chain/wallet-keys.ts";
 import { blake2b256 } from "../../blake2b.ts";
 import { executionFee } from "../../blockfrost/parameters.ts";
 import { type Language, numberOf, type Script } from "../../contracts/scripts.ts";
@@ -56,7 +56,7 @@ const BODY = {
   totalCollateral: 17,
   references: 18,
 } as const;
-const WITNESS = { vkeys: 0, redeemers: 5 } as const;
+const WITNESS = { vkeys: 0, datums: 4, redeemers: 5 } as const;
 /** Of the witness set, which has the scripts of each language. */
 const SCRIPTS = { PlutusV1: 3, PlutusV2: 6, PlutusV3: 7 } as const satisfies Record<
   Language,
@@ -166,7 +166,7 @@ function transactionBody(
     [BODY.auxiliaryDataHash]: auxiliary && encodeBytes(blake2b256(auxiliary)),
     [BODY.validFrom]: from === null ? null : encodeInt(BigInt(slotAt(from))),
     [BODY.mint]: mints.length > 0 ? encodeMultiAsset(sumOf(mints.map(mintedFunds))) : null,
-    [BODY.scriptDataHash]: redeemers && encodeBytes(scriptDataHash(redeemers, scripts)),
+    [BODY.scriptDataHash]: redeemers && encodeBytes(scriptDataHash(plan, redeemers, scripts)),
     [BODY.collateral]: collateral && encodeSet([encodeReference(collateral.input)]),
     [BODY.requiredSigners]:
       requiredSigners.length > 0
@@ -193,6 +193,7 @@ function witnessSet(
   return encodeFields({
     [WITNESS.vkeys]: encodeSet(vkeyWitnesses),
     [SCRIPTS.PlutusV1]: scriptsOf("PlutusV1"),
+    [WITNESS.datums]: datumSet(plan),
     [WITNESS.redeemers]: redeemers,
     [SCRIPTS.PlutusV2]: scriptsOf("PlutusV2"),
     [SCRIPTS.PlutusV3]: scriptsOf("PlutusV3"),
@@ -232,15 +233,23 @@ function encodeRedeemers(purposes: readonly Purpose[], units: readonly Units[]):
   );
 }
 
-/** Hash of redeemers, no datums, and the views of the languages that run. */
-function scriptDataHash(redeemers: Uint8Array, scripts: readonly Script[]): Uint8Array {
+/** Hash of redeemers, datums, and the views of the languages that run. */
+function scriptDataHash(
+  plan: TransactionPlan,
+  redeemers: Uint8Array,
+  scripts: readonly Script[],
+): Uint8Array {
   const languages = new Set(scripts.map(({ language }) => language));
   // Shorter keys come first, and that of V1 is longer.
   const views = (["PlutusV2", "PlutusV3", "PlutusV1"] as const)
     .filter((language) => languages.has(language))
     .map(languageView);
-  return blake2b256(concatBytes(redeemers, encodeMap(views)));
+  const datums = datumSet(plan) ?? new Uint8Array();
+  return blake2b256(concatBytes(redeemers, datums, encodeMap(views)));
 }
+
+const datumSet = ({ datums = [] }: TransactionPlan): Uint8Array | null =>
+  datums.length > 0 ? encodeSet([...datums]) : null;
 
 /** Cost models count from V1, whose view is wrapped in byte strings, its list of no stated length. */
 function languageView(language: Language): [Uint8Array, Uint8Array] {
@@ -252,7 +261,7 @@ function languageView(language: Language): [Uint8Array, Uint8Array] {
   return [encodeBytes(key), encodeBytes(list)];
 }
 
-function encodeOutput(output: PlannedOutput): Uint8Array {
+export function encodeOutput(output: PlannedOutput): Uint8Array {
   const { address, funds, datum, datumHash, referenceScript } = output;
   const inline = datum && encodeArray([INLINE_DATUM, encodeEmbedded(datum)]);
   const byHash = datumHash && encodeArray([DATUM_HASH, encodeBytes(datumHash)]);

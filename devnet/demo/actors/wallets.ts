@@ -2,8 +2,8 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { entropyToMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
-import { keysFromMnemonic, type WalletKeys } from "../../../src/chain/keys.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
+import { keysFromMnemonic, type WalletKeys } from "../../../src/chain/wallet-keys.ts";
 
 /** A wallet of the local chain. Its words are public: it must never hold anything of value. */
 export interface Wallet {

@@ -1,5 +1,5 @@
 /** When a move is lawful: the rules about time of docs/escrow-contract.md, for those who obey them. */
-import type { Move } from "./moves.ts";
+import type { DemoMove } from "./moves.ts";
 
 /** Ends of a transaction's validity, Unix milliseconds, each the start of a slot of a second. */
 export interface Window {
@@ -13,7 +13,7 @@ const SLOT_MS = 1000;
 const slotFrom = (time: number) => Math.ceil(time / SLOT_MS) * SLOT_MS;
 
 /** When all of the moves may be made at the earliest, Unix milliseconds: a slot's start, or 0. */
-export function opensAt(moves: readonly Move[]): number {
+export function opensAt(moves: readonly DemoMove[]): number {
   return slotFrom(Math.max(0, ...moves.map((move) => Number(earliest(move)))));
 }
 
@@ -23,7 +23,7 @@ export function opensAt(moves: readonly Move[]): number {
  *
  * @param now - Unix milliseconds, from `opensAt` on
  */
-export function windowOf(moves: readonly Move[], now: number): Window {
+export function windowOf(moves: readonly DemoMove[], now: number): Window {
   const lastSlots = moves.flatMap((move) => {
     const deadline = latest(move);
     return deadline === null ? [] : [slotFrom(Number(deadline)) - SLOT_MS];
@@ -35,7 +35,7 @@ export function windowOf(moves: readonly Move[], now: number): Window {
 }
 
 /** The validity starts at or after it. */
-function earliest({ escrow: { datum }, action }: Move): bigint {
+function earliest({ escrow: { datum }, action }: DemoMove): bigint {
   switch (action) {
     case "withdraw":
       return datum.state === "WithdrawAuthorized" ? 0n : datum.unlockTime;
@@ -52,7 +52,7 @@ function earliest({ escrow: { datum }, action }: Move): bigint {
 }
 
 /** The validity ends before it. */
-function latest({ escrow: { datum }, action }: Move): bigint | null {
+function latest({ escrow: { datum }, action }: DemoMove): bigint | null {
   if (action === "requestRefund") return datum.unlockTime;
   if (action !== "submitResult") return null;
   return datum.resultHash === "" ? datum.submitResultTime : datum.externalDisputeUnlockTime;

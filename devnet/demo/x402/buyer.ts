@@ -1,5 +1,5 @@
 /** The demo's buyer: an agent that pays for what it fetches, within a budget. */
-import type { PaymentRequirements } from "../../../src/x402/schemas.ts";
+import type { PaymentRequirements } from "../../../src/x402/model/schemas.ts";
 import { type ApiAccess, ask } from "../../client/api.ts";
 import { approvePermit2, giveDollars, giveGas } from "../../evm/money.ts";
 import type { EvmNode } from "../../evm/node.ts";
@@ -10,11 +10,11 @@ const OWNED = 10_000_000n;
 const BUDGET = "1000000";
 
 /** A key that pays out of a managed wallet. */
-export interface Purse extends ApiAccess {
+export interface PayerAccess extends ApiAccess {
   evmWalletId: string;
 }
 
-/** How a payer moves the token (x402, scheme `exact` on EVM). */
+/** How a payer transfers the token (x402, scheme `exact` on EVM). */
 export type TransferMethod = "eip3009" | "permit2";
 
 export interface Purchase {
@@ -39,15 +39,15 @@ export async function playPurchases(
   node: Pick<EvmNode, "rpc" | "token">,
   resourceUrl: string,
 ): Promise<void> {
-  const purse = await openPurse(admin, node);
-  for (const method of ["eip3009", "permit2"] as const) await buy(resourceUrl, purse, method);
+  const payer = await createPayer(admin, node);
+  for (const method of ["eip3009", "permit2"] as const) await buy(resourceUrl, payer, method);
 }
 
 /** Makes a wallet with money and a key that has a budget for it. @throws when a part refuses. */
-export async function openPurse(
+export async function createPayer(
   admin: ApiAccess,
   node: Pick<EvmNode, "rpc" | "token">,
-): Promise<Purse> {
+): Promise<PayerAccess> {
   const wallet = await ask<{ id: string; address: string }>(admin, "POST", "/x402/wallets", {
     caip2Network: NETWORK,
     type: "Purchasing",
@@ -70,14 +70,14 @@ export async function openPurse(
 }
 
 /**
- * Fetches a resource that is paid for: asks for the terms, has a payment for them signed, and asks
- * again with it.
+ * Fetches a paid resource: it requests the terms, has the service sign a payment, and requests the
+ * resource again.
  *
- * @throws when the resource cannot be had that way
+ * @throws Error when the resource cannot be bought that way
  */
 export async function buy(
   resourceUrl: string,
-  purse: Purse,
+  payer: PayerAccess,
   method: TransferMethod,
 ): Promise<Purchase> {
   const unpaid = await fetch(resourceUrl);
@@ -89,11 +89,11 @@ export async function buy(
     ({ extra }) => (extra?.assetTransferMethod ?? "eip3009") === method,
   );
   const { xPaymentHeader: signature } = await ask<{ xPaymentHeader: string }>(
-    purse,
+    payer,
     "POST",
     "/x402/pay",
     {
-      evmWalletId: purse.evmWalletId,
+      evmWalletId: payer.evmWalletId,
       paymentRequired: { ...paymentRequired, accepts },
     },
   );

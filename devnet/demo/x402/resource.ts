@@ -1,12 +1,12 @@
 /**
- * A document that costs 0.01 Test Dollars, and the server that sells it: an x402 v2 resource server
+ * A document that costs 0.01 Test Dollars. The server that sells it: an x402 v2 resource server
  * (specification §5, HTTP transport), which leaves verifying and settling to the service.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { PaymentRequirements } from "../../../src/x402/schemas.ts";
-import type { Settled } from "../../../src/x402/settle/settle.ts";
+import type { PaymentRequirements } from "../../../src/x402/model/schemas.ts";
+import type { SettleResult } from "../../../src/x402/settle/settle-order.ts";
 import { type ApiAccess, ask } from "../../client/api.ts";
 import { NETWORK } from "./rail.ts";
 
@@ -92,7 +92,10 @@ async function sell(
     headers: { token: seller.token, "content-type": "application/json" },
     body: JSON.stringify({ supportedPaymentSourceId: source.id, paymentPayload }),
   });
-  const { data, error } = (await answer.json()) as { data?: Settled; error?: { message: string } };
+  const { data, error } = (await answer.json()) as {
+    data?: SettleResult;
+    error?: { message: string };
+  };
   if (!data) {
     // 400: other terms than ours; 409: an authorization that has paid for something else.
     const isPayersFault = answer.status === 400 || answer.status === 409;

@@ -2,19 +2,19 @@ import { type AddressParts, type Credential, formatAddress, parseAddress } from 
 import { bytesToHex, hexToBytes } from "../hex.ts";
 import type { Network } from "../network.ts";
 import { type Constr, type PlutusData, PlutusDataError } from "./data.ts";
-import { byteString, constr, noField, oneField } from "./fields.ts";
+import { expectBytes, expectConstr, expectNoFields, expectOneField } from "./fields.ts";
 
 /** Bytes of a key or script hash. */
 const HASH_LENGTH = 28;
 
 /**
- * Reads `Address` as contracts see it: a payment credential and an optional stake credential.
+ * Reads `Address` as contracts see it, with an optional stake credential.
  *
  * @param name - of the field, for the error
- * @throws PlutusDataError when the data is not an address, or has a pointer.
+ * @throws PlutusDataError when the data is not an address, or has a pointer
  */
 export function addressOfPlutus(data: PlutusData, name: string, network: Network): AddressParts {
-  const { fields } = constr(data, name, 0);
+  const { fields } = expectConstr(data, name, 0);
   const [payment, stake] = fields;
   if (payment === undefined || stake === undefined || fields.length > 2)
     throw new PlutusDataError(`${name}: ${fields.length} fields instead of two`);
@@ -22,21 +22,24 @@ export function addressOfPlutus(data: PlutusData, name: string, network: Network
 }
 
 function credential(data: PlutusData, name: string): Credential {
-  const value = constr(data, name, 1);
-  const hash = byteString(oneField(value, name), name, HASH_LENGTH);
+  const value = expectConstr(data, name, 1);
+  const hash = expectBytes(expectOneField(value, name), name, HASH_LENGTH);
   if (hash.length !== HASH_LENGTH)
     throw new PlutusDataError(`${name}: not a hash of ${HASH_LENGTH} bytes`);
   return { kind: value.index === 0 ? "key" : "script", hash: bytesToHex(hash) };
 }
 
 function stakeCredential(data: PlutusData, name: string): Credential | null {
-  const option = constr(data, name, 1);
+  const option = expectConstr(data, name, 1);
   if (option.index === 1) {
-    noField(option, name);
+    expectNoFields(option, name);
     return null;
   }
   // Constructor 0 holds the credential itself; 1 would be a pointer, which is obsolete.
-  return credential(oneField(constr(oneField(option, name), name, 0), name), name);
+  return credential(
+    expectOneField(expectConstr(expectOneField(option, name), name, 0), name),
+    name,
+  );
 }
 
 const NONE: Constr = { index: 1, fields: [] };

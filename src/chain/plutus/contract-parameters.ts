@@ -3,7 +3,7 @@ import { bytesToHex, hexToBytes } from "../hex.ts";
 import type { Network, PaymentSourceType } from "../network.ts";
 import { addressOfPlutus, addressToPlutus } from "./address.ts";
 import { decodePlutusData, encodePlutusData, type PlutusData, PlutusDataError } from "./data.ts";
-import { byteString } from "./fields.ts";
+import { expectBytes } from "./fields.ts";
 import { replaceParameters, ScriptError } from "./script.ts";
 
 /** The parameters of an escrow contract, built into its script. */
@@ -49,7 +49,7 @@ const integer: Check = (data) => {
 const keyHashes: Check = (data) => {
   if (!Array.isArray(data)) throw new PlutusDataError("parameter: not a list");
   for (const item of data)
-    if (byteString(item, "parameter", HASH_LENGTH).length < HASH_LENGTH)
+    if (expectBytes(item, "parameter", HASH_LENGTH).length < HASH_LENGTH)
       throw new PlutusDataError(`parameter: not a hash of ${HASH_LENGTH} bytes`);
 };
 
@@ -58,7 +58,7 @@ const address: Check = (data, network) => {
 };
 
 const contractAddress: Check = (data, network) => {
-  const text = new TextDecoder().decode(byteString(data, "parameter", MAX_ADDRESS_BYTES));
+  const text = new TextDecoder().decode(expectBytes(data, "parameter", MAX_ADDRESS_BYTES));
   const parsed = parseAddress(text);
   if (parsed?.payment.kind !== "script" || parsed.network !== network)
     throw new PlutusDataError("parameter: not the address of a contract");

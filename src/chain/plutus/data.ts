@@ -37,9 +37,9 @@ const WIDE = { tag: 1280, count: 121 };
 const GENERAL_TAG = 102;
 
 /**
- * Reads Plutus data from CBOR, lists and strings of definite and indefinite length alike.
+ * Reads Plutus data from CBOR of definite and indefinite lengths.
  *
- * @throws PlutusDataError when the bytes are not Plutus data, or are nested deeper than 128 levels.
+ * @throws PlutusDataError when the bytes are not Plutus data, or nested deeper than 128 levels
  */
 export function decodePlutusData(bytes: Uint8Array): PlutusData {
   try {

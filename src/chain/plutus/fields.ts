@@ -6,7 +6,7 @@ import { type Constr, type PlutusData, PlutusDataError, type PlutusMap } from ".
  */
 
 /** A constructor with a number from 0 to `lastIndex`. */
-export function constr(data: PlutusData, name: string, lastIndex: number): Constr {
+export function expectConstr(data: PlutusData, name: string, lastIndex: number): Constr {
   const isConstr =
     typeof data === "object" && !Array.isArray(data) && "index" in data && "fields" in data;
   if (!isConstr || data.index > lastIndex)
@@ -15,13 +15,13 @@ export function constr(data: PlutusData, name: string, lastIndex: number): Const
 }
 
 /** Refuses fields. */
-export function noField({ fields }: Constr, name: string): void {
+export function expectNoFields({ fields }: Constr, name: string): void {
   if (fields.length > 0)
     throw new PlutusDataError(`${name}: ${fields.length} fields instead of none`);
 }
 
 /** The only field. */
-export function oneField({ fields }: Constr, name: string): PlutusData {
+export function expectOneField({ fields }: Constr, name: string): PlutusData {
   const [field] = fields;
   if (field === undefined || fields.length > 1)
     throw new PlutusDataError(`${name}: ${fields.length} fields instead of one`);
@@ -29,7 +29,7 @@ export function oneField({ fields }: Constr, name: string): PlutusData {
 }
 
 /** The entries of a map. */
-export function entriesOf(data: PlutusData, name: string): PlutusMap["entries"] {
+export function expectEntries(data: PlutusData, name: string): PlutusMap["entries"] {
   const isMap =
     typeof data === "object" &&
     !Array.isArray(data) &&
@@ -40,7 +40,7 @@ export function entriesOf(data: PlutusData, name: string): PlutusMap["entries"] 
 }
 
 /** A byte string of at most `longest` bytes. */
-export function byteString(data: PlutusData, name: string, longest: number): Uint8Array {
+export function expectBytes(data: PlutusData, name: string, longest: number): Uint8Array {
   if (!(data instanceof Uint8Array)) throw new PlutusDataError(`${name}: not a byte string`);
   if (data.length > longest) throw new PlutusDataError(`${name}: longer than ${longest} bytes`);
   return data;

@@ -1,9 +1,15 @@
 import * as z from "zod";
 import type { ChainClock } from "../chain-time.ts";
-import { createAssetCalls } from "./assets.ts";
-import { type Block, type Provider, ProviderError, type ProviderUtxo } from "./provider.ts";
-import { createRequester, createSender, type RequesterOptions } from "./request.ts";
-import { createTransactionCalls } from "./transactions.ts";
+import { getPage } from "./pages.ts";
+import {
+  type AssetProvider,
+  type Block,
+  type Provider,
+  ProviderError,
+  type ProviderUtxo,
+} from "./provider.ts";
+import { createRequester, createSender, type Requester, type RequesterOptions } from "./request.ts";
+import { createTransactionCalls, UTXO, utxoOf } from "./transactions.ts";
 
 /** How far the tip may be ahead of the wall clock, seconds: nodes take no block of more than a few. */
 const MAX_AHEAD_S = 300;
@@ -80,10 +86,10 @@ export function createBlockfrost(
           hash: utxos.hash,
           inputs: utxos.inputs
             .filter(({ collateral, reference }) => !collateral && !reference)
-            .map((input) => utxoOf(input, input.tx_hash)),
+            .map((input) => outputOf(input, input.tx_hash)),
           outputs: utxos.outputs
             .filter(({ collateral }) => !collateral)
-            .map((output) => utxoOf(output, utxos.hash)),
+            .map((output) => outputOf(output, utxos.hash)),
         }
       );
     },
@@ -114,7 +120,7 @@ const TRANSACTION = z.object({
 
 const TRANSACTION_CBOR = z.object({ cbor: HEX });
 
-const UTXO = z.object({
+const TRANSACTION_OUTPUT = z.object({
   address: z.string(),
   amount: z.array(z.object({ unit: z.string(), quantity: z.string().regex(/^\d+$/) })),
   output_index: COUNT,
@@ -125,15 +131,15 @@ const UTXO = z.object({
 
 const TRANSACTION_UTXOS = z.object({
   hash: HASH,
-  inputs: z.array(UTXO.extend({ tx_hash: HASH, reference: z.boolean().optional() })),
-  outputs: z.array(UTXO),
+  inputs: z.array(TRANSACTION_OUTPUT.extend({ tx_hash: HASH, reference: z.boolean().optional() })),
+  outputs: z.array(TRANSACTION_OUTPUT),
 });
 
 function blockOf({ previous_block, ...block }: z.infer<typeof BLOCK>): Block {
   return previous_block ? { ...block, previousHash: previous_block } : block;
 }
 
-function utxoOf(utxo: z.infer<typeof UTXO>, txHash: string): ProviderUtxo {
+function outputOf(utxo: z.infer<typeof TRANSACTION_OUTPUT>, txHash: string): ProviderUtxo {
   return {
     address: utxo.address,
     txHash,
@@ -143,3 +149,55 @@ function utxoOf(utxo: z.infer<typeof UTXO>, txHash: string): ProviderUtxo {
     referenceScriptHash: utxo.reference_script_hash,
   };
 }
+
+/** The provider's calls about minting policies and tokens, over a client's GET. */
+function createAssetCalls(get: Requester): AssetProvider {
+  return {
+    async scriptRedeemers(scriptHash, { page, count }) {
+      const query = new URLSearchParams({
+        order: "asc",
+        count: String(count),
+        page: String(page),
+      });
+      const rows = await get(`/scripts/${scriptHash}/redeemers?${query}`, REDEEMERS);
+      return rows?.map(({ tx_hash, purpose }) => ({ txHash: tx_hash, purpose })) ?? null;
+    },
+
+    async assetHolders(unit) {
+      // The provider calls it malformed, while callers ask for what they like.
+      if (unit.length > MAX_UNIT_LENGTH) return null;
+      return get(`/assets/${unit}/addresses?order=desc`, HOLDERS);
+    },
+
+    async assetMetadata(unit) {
+      const asset = await get(`/assets/${unit}`, ASSET);
+      return asset && { onchainMetadata: asset.onchain_metadata };
+    },
+
+    async addressFunds(address) {
+      const found = await get(`/addresses/${encodeURIComponent(address)}`, ADDRESS);
+      return found?.amount ?? null;
+    },
+
+    async addressOutputs(address, { page, count, order }) {
+      const path = `/addresses/${encodeURIComponent(address)}/utxos`;
+      const rows = await getPage(get, path, OUTPUTS, { page, count, order });
+      return (
+        rows?.map((row) => ({ ...utxoOf(row), dataHash: row.data_hash, block: row.block })) ?? null
+      );
+    },
+  };
+}
+
+/** Policy id and a name of 32 bytes, in hex. */
+const MAX_UNIT_LENGTH = 120;
+
+const QUANTITY = z.string().regex(/^\d+$/);
+
+const REDEEMERS = z.array(z.object({ tx_hash: HASH, purpose: z.string() }));
+const HOLDERS = z.array(z.object({ address: z.string(), quantity: QUANTITY }));
+const ASSET = z.object({ onchain_metadata: z.unknown() });
+const OUTPUTS = z.array(UTXO.extend({ data_hash: HASH.nullable(), block: HASH }));
+const ADDRESS = z.object({
+  amount: z.array(z.object({ unit: z.string(), quantity: QUANTITY })),
+});

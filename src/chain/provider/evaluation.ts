@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { jsonOf, shorten } from "./answer.ts";
 import {
   type EvaluationObstacle,
   type ExecutionUnits,
@@ -7,6 +6,7 @@ import {
   ProviderError,
   ScriptFailed,
 } from "./provider.ts";
+import { parseJson, truncateMessage } from "./request.ts";
 
 const CALL = "provider: POST /utils/txs/evaluate/utxos";
 
@@ -26,12 +26,12 @@ const ANSWER = z.union([
 /**
  * Reads the answer to an evaluation.
  *
- * @param status - 200 or 400; behind a 400 the provider may have put the node's answer as text
- * @returns what each redeemer used, by purpose and index, such as `mint:0`
+ * @param status - 200 or 400. A 400 may contain the node's answer as text.
+ * @returns the units of each redeemer, by purpose and index, such as `mint:0`
  * @throws ScriptFailed, NotEvaluated, ProviderError
  */
 export function evaluationOf(status: number, text: string): Map<string, ExecutionUnits> {
-  const json = status === 400 ? wrappedAnswer(text) : jsonOf(text);
+  const json = status === 400 ? wrappedAnswer(text) : parseJson(text);
   const parsed = ANSWER.safeParse(json);
   if (!parsed.success) throw withoutAnswer(status, text);
   const answer = parsed.data;
@@ -47,10 +47,10 @@ export function evaluationOf(status: number, text: string): Map<string, Executio
 
 /** The node's answer in the body of a 400, or in its message; undefined when there is none. */
 function wrappedAnswer(text: string): unknown {
-  const body = jsonOf(text);
+  const body = parseJson(text);
   if (ANSWER.safeParse(body).success) return body;
   const error = z.object({ message: z.string() }).safeParse(body);
-  return error.success ? jsonOf(error.data.message) : undefined;
+  return error.success ? parseJson(error.data.message) : undefined;
 }
 
 function withoutAnswer(status: number, text: string): ProviderError {
@@ -62,7 +62,11 @@ function withoutAnswer(status: number, text: string): ProviderError {
 /** A malformed request stays malformed when repeated. @param cause - the node's own words */
 function malformed(cause: string): ProviderError {
   const message = `${CALL}: the node cannot interpret the transaction: the log has its words`;
-  return new ProviderError(message, { status: 400, permanent: true, cause: shorten(cause) });
+  return new ProviderError(message, {
+    status: 400,
+    permanent: true,
+    cause: truncateMessage(cause),
+  });
 }
 
 /** Obstacles by the name of the failure. */
@@ -84,7 +88,7 @@ function failureOf(failure: Record<string, unknown>): Error {
   if (obstacle !== undefined) return new NotEvaluated(obstacle, reason);
   if (kind === "CannotCreateEvaluationContext" || kind === "IncompatibleEra")
     return malformed(reason);
-  return new ProviderError(`${CALL}: the node gives no result`, { cause: shorten(reason) });
+  return new ProviderError(`${CALL}: the node gives no result`, { cause: truncateMessage(reason) });
 }
 
 function redeemersOf(failures: unknown): string[] {

@@ -37,10 +37,9 @@ export interface AssetProvider {
   assetHolders(unit: string): Promise<{ address: string; quantity: string }[] | null>;
   /**
    * A token's metadata under label 721 in its last mint, as JSON; `null` when the provider has
-   * never seen it. `onchainMetadata` is null if there is none, or it is not indexed yet;
-   * `mintTxHash` is the transaction that first minted it.
+   * never seen it. `onchainMetadata` is null if there is none, or it is not indexed yet.
    */
-  assetMetadata(unit: string): Promise<{ onchainMetadata: unknown; mintTxHash: string } | null>;
+  assetMetadata(unit: string): Promise<{ onchainMetadata: unknown } | null>;
   /** The balance of an address; `null` when the provider has never seen it. */
   addressFunds(address: string): Promise<{ unit: string; quantity: string }[] | null>;
   /** One page of an address's unspent outputs; `null` when the provider has never seen it. */

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import * as z from "zod";
 import { abortAfter } from "../../timeout.ts";
 import { AnswerTooLarge, type CallBudget, ProviderError } from "./provider.ts";
 
@@ -22,7 +22,7 @@ export interface RequesterOptions {
 export type Requester = <T>(path: string, shape: z.ZodType<T>) => Promise<T | null>;
 
 /** What a POST carries. */
-export interface Payload {
+interface Payload {
   /** Content type. */
   type: string;
   body: string | Uint8Array<ArrayBuffer>;
@@ -224,4 +224,31 @@ function parse<T>(path: string, text: string, shape: z.ZodType<T>): T {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+const MAX_MESSAGE_LENGTH = 1000;
+
+const ERROR = z.object({ message: z.string() });
+
+/**
+ * The text of an error's body: its `message`, else all of it. It is as long as the answer: what it means may
+ * stand at its end, behind all tokens of a wallet. Shorten what is kept of it.
+ */
+export function errorMessageOf(text: string): string {
+  const parsed = ERROR.safeParse(parseJson(text));
+  return parsed.success ? parsed.data.message : text;
+}
+
+/** Undefined when the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A text as it is stored or logged. */
+export function truncateMessage(text: string): string {
+  return text.slice(0, MAX_MESSAGE_LENGTH);
 }

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { messageOf } from "./answer.ts";
 import { evaluationOf } from "./evaluation.ts";
 import { getPage } from "./pages.ts";
 import {
@@ -9,7 +8,7 @@ import {
   type ProviderUtxo,
   type TransactionProvider,
 } from "./provider.ts";
-import type { Requester, Sender } from "./request.ts";
+import { errorMessageOf, type Requester, type Sender } from "./request.ts";
 
 const PAGE = 100;
 /** A wallet with more outputs uses only the newest ones, which include the change of its line. */
@@ -83,7 +82,7 @@ export function createTransactionCalls(get: Requester, send: Sender): Transactio
         type: "application/cbor",
         body: Uint8Array.from(cbor),
       });
-      if (status === 400) return { refused: messageOf(text) };
+      if (status === 400) return { refused: errorMessageOf(text) };
       if (!/^"[0-9a-f]{64}"$/.test(text.trim()))
         throw new ProviderError(`provider: POST ${path}: answer is malformed`, { status });
       return null;

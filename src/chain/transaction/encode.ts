@@ -13,17 +13,17 @@ import {
 import { hexToBytes } from "../hex.ts";
 import { encodeLabels } from "../metadata.ts";
 import {
-  byReference,
   type Collateral,
+  compareOutputReferences,
+  formatOutputReference,
   type Mint,
   mintedValue,
   type OutputReference,
-  outputName,
   type Payment,
   type PlannedOutput,
   type ScriptInput,
   type TransactionPlan,
-} from "./plan.ts";
+} from "./transaction-plan.ts";
 import { add, addAll, encodeMultiAsset, encodeValue, type Value } from "./value.ts";
 
 const BODY = {
@@ -74,7 +74,9 @@ export function encodeBody(plan: TransactionPlan, payment: Payment, fee: bigint)
     ...(minted.size > 0 && { [BODY.mint]: encodeMultiAsset(minted) }),
     ...(hasScripts(plan) && { [BODY.scriptDataHash]: encodeBytes(scriptDataHash(plan, payment)) }),
     ...(collateral && {
-      [BODY.collateral]: encodeSet(collateral.inputs.toSorted(byReference).map(encodeReference)),
+      [BODY.collateral]: encodeSet(
+        collateral.inputs.toSorted(compareOutputReferences).map(encodeReference),
+      ),
       [BODY.collateralReturn]: encodeOutput(collateralReturn(collateral)),
       [BODY.totalCollateral]: encodeInt(collateral.stake),
     }),
@@ -130,7 +132,7 @@ export function redeemerNames(plan: TransactionPlan, payment: Payment): Map<obje
 
 /** All that is spent, in the ledger's order. */
 export function inputsOf(plan: TransactionPlan, payment: Payment): OutputReference[] {
-  return [...plan.scriptInputs, ...payment.inputs].sort(byReference);
+  return [...plan.scriptInputs, ...payment.inputs].sort(compareOutputReferences);
 }
 
 interface Redeemer {
@@ -141,11 +143,11 @@ interface Redeemer {
 
 /** In the order of purpose and index, as the ledger writes the map. */
 function redeemersOf(plan: TransactionPlan, payment: Payment): Redeemer[] {
-  const inputs = inputsOf(plan, payment).map(outputName);
+  const inputs = inputsOf(plan, payment).map(formatOutputReference);
   const spends = plan.scriptInputs.map((run) => ({
     run,
     purpose: "spend" as const,
-    index: inputs.indexOf(outputName(run)),
+    index: inputs.indexOf(formatOutputReference(run)),
   }));
   const mints = plan.mints
     .toSorted((a, b) => (a.script.hash < b.script.hash ? -1 : 1))
@@ -207,7 +209,9 @@ const hasScripts = ({ scriptInputs, mints }: TransactionPlan) =>
   scriptInputs.length + mints.length > 0;
 const unique = (texts: readonly string[]) => [...new Set(texts)].sort();
 const sortedOnce = (references: readonly OutputReference[]) =>
-  [...new Map(references.map((one) => [outputName(one), one])).values()].sort(byReference);
+  [...new Map(references.map((one) => [formatOutputReference(one), one])).values()].sort(
+    compareOutputReferences,
+  );
 const encodeReference = ({ txHash, index }: OutputReference) =>
   encodeArray([encodeBytes(hexToBytes(txHash)), encodeInt(BigInt(index))]);
 const encodeSet = (items: Uint8Array[]) => encodeTag(TAG.set, encodeArray(items));

@@ -17,7 +17,7 @@ const SET_TAG = 258;
 const LENGTH = { publicKey: 32, signature: 64 } as const;
 
 /** What a wallet answers when it is asked to sign a transaction. */
-export interface HandedWitnesses {
+export interface SignedWitnesses {
   witnesses: Witness[];
   /** Hash of the transaction that came with them, hex; null: they came alone. */
   transaction: string | null;
@@ -30,7 +30,7 @@ export interface HandedWitnesses {
  * @param hex - CBOR
  * @returns null when it is neither, or signs nothing with a key
  */
-export function readWitnesses(hex: string): HandedWitnesses | null {
+export function readWitnesses(hex: string): SignedWitnesses | null {
   if (!isHex(hex)) return null;
   const bytes = hexToBytes(hex);
   const node = tryRead(bytes);
@@ -48,7 +48,7 @@ export function readWitnesses(hex: string): HandedWitnesses | null {
  *
  * @param unsigned - CBOR of a transaction that nobody has signed
  */
-export function withWitnesses(unsigned: Uint8Array, witnesses: readonly Witness[]): Uint8Array {
+export function addWitnesses(unsigned: Uint8Array, witnesses: readonly Witness[]): Uint8Array {
   const node = readCbor(unsigned);
   const [body, set, ...rest] = node.kind === "array" ? node.items : [];
   if (!body || set?.kind !== "map") throw new Error("not a transaction");

@@ -7,12 +7,12 @@ import type { SourceRow } from "../../sources/record.ts";
  * @param administrators - payment key hashes, as often as each counts
  */
 export function firstSigners(administrators: readonly string[], required: number): string[] {
-  const chosen: string[] = [];
+  const selected: string[] = [];
   for (const one of new Set(administrators)) {
-    const places = administrators.filter((other) => chosen.includes(other)).length;
-    if (places < required) chosen.push(one);
+    const places = administrators.filter((other) => selected.includes(other)).length;
+    if (places < required) selected.push(one);
   }
-  return chosen;
+  return selected;
 }
 
 /** Payment key hashes of a source's administrators, as often as each counts. */

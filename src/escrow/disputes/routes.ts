@@ -3,22 +3,22 @@ import { createRouter, serve } from "../../http/endpoint.ts";
 import { envelope } from "../../http/envelope.ts";
 import { described } from "../../http/openapi/fields.ts";
 import { network } from "../../http/openapi/ledger.ts";
-import { page } from "../../http/parameters.ts";
+import { page } from "../../http/openapi/parameters.ts";
 import { readSession, textAnswer } from "../../http/session.ts";
-import { listDisputes, shownProposal as shown } from "./list.ts";
-import { propose } from "./propose.ts";
-import { verifyReveal } from "./reveal-data.ts";
+import { addSignature } from "./add-signature.ts";
+import { listDisputes, toProposalResponse as shown } from "./list-disputes.ts";
+import { proposeSettlement } from "./propose-settlement.ts";
 import {
+  disputeResponse,
   proposalBody,
-  revealAnswer,
+  proposalResponse,
   revealBody,
-  shownDispute,
-  shownProposal,
+  revealResponse,
   signatureBody,
   withdrawalBody,
 } from "./schemas.ts";
-import { takeSignature } from "./sign.ts";
-import { withdraw } from "./withdraw.ts";
+import { verifyReveal } from "./verify-reveal.ts";
+import { withdrawProposal } from "./withdraw-proposal.ts";
 
 const TAG = "Disputes";
 
@@ -40,7 +40,7 @@ export function disputeRoutes() {
       summary: "Lists disputed payments and purchases, newest first",
       description: "A key sees its own; Admins see all.",
       query: z.object({ ...page, network }),
-      data: z.object({ Disputes: described(z.array(shownDispute), "The disputes.") }),
+      data: z.object({ Disputes: described(z.array(disputeResponse), "The disputes.") }),
     },
     async (c, { query }) => {
       const { caller } = c.var;
@@ -63,13 +63,13 @@ export function disputeRoutes() {
       description:
         "Answers what administrators sign: on Web3ChainV2 a `message`, on Web3ChainV1 a transaction, `unsignedTxCbor`, which is valid for a day; it can be made from 12 hours before `settleFrom` on. Another proposal for the same escrow takes the place of the first, whose signatures are of no use then.",
       body: proposalBody,
-      data: shownProposal,
+      data: proposalResponse,
       errors: {
         404: "There is no such escrow.",
         409: "It is not disputed, or being settled already, or it is too early.",
       },
     },
-    async (c, { body }) => shown(await propose(c, body, Date.now())),
+    async (c, { body }) => shown(await proposeSettlement(c, body, Date.now())),
   );
 
   serve(
@@ -85,13 +85,13 @@ export function disputeRoutes() {
       description:
         "Its signatures are of no use then, and what a wallet set aside for it is free. Asked again, it answers the same.",
       body: withdrawalBody,
-      data: shownProposal,
+      data: proposalResponse,
       errors: {
         404: "There is no such proposal.",
         409: "It is being settled already, or over.",
       },
     },
-    async (c, { body }) => shown(await withdraw(c, body, Date.now())),
+    async (c, { body }) => shown(await withdrawProposal(c, body, Date.now())),
   );
 
   serve(
@@ -107,13 +107,13 @@ export function disputeRoutes() {
       description:
         "Whoever hands it in: the signature is the proof. With enough of them a wallet of the service settles the dispute as soon as the contract allows it.",
       body: signatureBody,
-      data: shownProposal,
+      data: proposalResponse,
       errors: {
         404: "There is no such proposal.",
         409: "It was replaced, or is being settled already.",
       },
     },
-    async (c, { body }) => shown(await takeSignature(c, body, Date.now())),
+    async (c, { body }) => shown(await addSignature(c, body, Date.now())),
   );
 
   serve(
@@ -130,7 +130,7 @@ export function disputeRoutes() {
       description:
         "The administrator signs the canonical JSON of `action`, `blockchainIdentifier` and `validUntil`: keys in this order, without white space. It reveals nothing itself.",
       body: revealBody,
-      data: revealAnswer,
+      data: revealResponse,
       errors: { 404: "There is no such payment." },
     },
     (c, { body }) => verifyReveal(c, body, Date.now()),

@@ -11,10 +11,10 @@ import {
   WALLET_ADDRESS,
 } from "../../http/openapi/fields.ts";
 import { funds, givenUnit, network, paymentSourceType } from "../../http/openapi/ledger.ts";
-import { text } from "../../http/parameters.ts";
-import { escrowKind, givenIdentifier, IDENTIFIER } from "../schemas/names.ts";
-import { REVEAL_ACTION } from "./reveal-data.ts";
+import { text } from "../../http/openapi/parameters.ts";
+import { escrowKind, givenIdentifier, IDENTIFIER } from "../queries/next-schemas.ts";
 import { PROPOSAL_STATES } from "./tables.ts";
+import { REVEAL_ACTION } from "./verify-reveal.ts";
 
 const VKEY = "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3";
 
@@ -75,7 +75,7 @@ export const withdrawalBody = z.object({
   proposalId: described(text(), "The proposal to take back.", "01m80ye14arhma0jvpxvf6nc73"),
 });
 
-export const shownProposal = named(
+export const proposalResponse = named(
   "DisputeProposal",
   "How a dispute is to be settled, and who agreed.",
   z.object({
@@ -131,7 +131,7 @@ export const shownProposal = named(
   }),
 );
 
-export const shownDispute = named(
+export const disputeResponse = named(
   "Dispute",
   "A disputed payment or purchase.",
   z.object({
@@ -154,7 +154,7 @@ export const shownDispute = named(
     ),
     Funds: described(funds, "All that is locked, the collateral included."),
     Proposal: described(
-      shownProposal.nullable(),
+      proposalResponse.nullable(),
       "The newest proposal, also one that failed or expired; null: there is none, or it was withdrawn.",
     ),
   }),
@@ -177,7 +177,7 @@ export const revealBody = z.object({
   key: described(text(2500), "The COSE_Key that comes with it, hex.", "a401010327200621"),
 });
 
-export const revealAnswer = z.object({
+export const revealResponse = z.object({
   isValid: described(z.boolean(), "Whether the administrator signed it.", true),
   problem: described(
     z.string().nullable(),

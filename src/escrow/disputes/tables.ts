@@ -1,9 +1,10 @@
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { NETWORKS } from "../../chain/network.ts";
+import type { WalletTask } from "../../wallets/queue/tables.ts";
 
 /** The name of the feature in stored transactions. */
-export const DISPUTE_WORK = "dispute";
+export const DISPUTE_FEATURE = "dispute";
 
 export const PROPOSAL_STATES = [
   "Collecting",
@@ -22,7 +23,7 @@ export const WAITING_STATES: readonly ProposalState[] = ["Collecting", "SettleRe
 
 /**
  * Proposals to settle disputes, with the signatures of administrators. Of an escrow's output one stands.
- * Once enough have signed, only the wallet's object writes the row; `rev` guards every write. Ledger.
+ * Once enough have signed, only the wallet's object writes the row; `revision` guards every write. Ledger.
  */
 export const disputeProposal = sqliteTable(
   "dispute_proposal",
@@ -43,7 +44,7 @@ export const disputeProposal = sqliteTable(
     /** Of Web3ChainV1: `PreparedSettlement` as JSON, the transaction that they sign. */
     prepared: text("prepared"),
     /** Of Web3ChainV1: name of the wallet's output that pays for it. */
-    setAside: text("set_aside"),
+    reservedOutput: text("reserved_output"),
     /** Of Web3ChainV1: the end of the transaction's validity, epoch milliseconds. */
     expiresAt: integer("expires_at"),
     /** Key hashes of those who sign, as often as each counts; JSON. */
@@ -55,23 +56,17 @@ export const disputeProposal = sqliteTable(
     opensAt: integer("opens_at").notNull(),
     state: text("state", { enum: PROPOSAL_STATES }).notNull(),
     txHash: text("tx_hash"),
-    /** Why it failed, or what it waits for; null otherwise. */
+    /** Why it failed; null otherwise. What it waits for is on its task. */
     error: text("error"),
-    failures: integer("failures").notNull(),
-    /** Epoch milliseconds from which the wallet's object continues; null: nothing to do. */
-    dueAt: integer("due_at"),
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
-    rev: integer("rev").notNull(),
+    revision: integer("revision").notNull(),
   },
   (table) => [
     uniqueIndex("dispute_proposal_standing")
       .on(table.sourceId, sql`output->>'utxo'`)
       .where(sql`state IN ('Collecting', 'SettleRequested')`),
-    index("dispute_proposal_open")
-      .on(table.network, table.walletVkey, table.dueAt)
-      .where(sql`due_at IS NOT NULL`),
     index("dispute_proposal_escrow").on(table.identifierHash, table.id),
   ],
 );
@@ -84,4 +79,4 @@ export interface PreparedSettlement {
   content: string;
 }
 
-export type ProposalRow = typeof disputeProposal.$inferSelect;
+export type ProposalRow = typeof disputeProposal.$inferSelect & { task: WalletTask | null };

@@ -1,12 +1,9 @@
-import { COSTS } from "../../api-keys/costs.ts";
-import { giveCreditsBack } from "../../api-keys/credits.ts";
-import { giveSpendingBack, spend } from "../../api-keys/spending.ts";
+import { COSTS, refundCredits } from "../../api-keys/credits.ts";
+import { chargeSpending, refundSpending } from "../../api-keys/spending-limits.ts";
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement, violates } from "../../db/client.ts";
 import type { Caller } from "../../http/context.ts";
-import type { EscrowRecord, StoredFunds } from "../record.ts";
-import { totals } from "../requests/sign.ts";
-import { chargesReturned, chargesToReturn } from "../tasks/charge.ts";
+import { type EscrowRecord, type StoredFunds, sumFunds } from "../model/record.ts";
 
 /** Purchases whose charges one run returns. */
 const MAX_RETURNED = 100;
@@ -15,11 +12,11 @@ const MAX_RETURNED = 100;
  * Charges a purchase's price to its key's spending limits, and notes what the batch took, which is what can be
  * given back. For the batch that writes the purchase and takes its credits.
  */
-export function holdCharge(
+export function chargePurchase(
   caller: Caller,
   { id, network, terms }: Pick<EscrowRecord, "id" | "network" | "terms">,
 ): Statement[] {
-  const spent = spend(caller, network, totals(terms.funds));
+  const spent = chargeSpending(caller, network, sumFunds(terms.funds));
   if (spent.length === 0 && !caller.usageLimited) return [];
   // The caller is cached for a while, in which its limits may be lifted: then the statements take nothing.
   return [
@@ -61,25 +58,65 @@ export async function returnCharges(
   network: Network,
   only?: string,
 ): Promise<void> {
-  const due = await chargesToReturn(database, network, MAX_RETURNED, only);
+  const due = await findReturnableCharges(database, network, MAX_RETURNED, only);
   for (const { id, requestedById } of due) {
     const [row] = await database.all<Charged>(
       `SELECT credits, is_spent AS isSpent, terms->'funds' AS funds
        FROM escrow_request JOIN escrow ON id = record_id WHERE record_id = ?`,
       id,
     );
-    const price = row?.isSpent ? totals(JSON.parse(row.funds) as StoredFunds[]) : [];
+    const price = row?.isSpent ? sumFunds(JSON.parse(row.funds) as StoredFunds[]) : [];
     try {
       await database.batch([
-        chargesReturned([id]),
-        giveCreditsBack(requestedById, row?.credits ?? 0, ALWAYS),
-        ...giveSpendingBack(requestedById, network, price),
+        markChargesReturned([id]),
+        refundCredits(requestedById, row?.credits ?? 0, ALWAYS),
+        ...refundSpending(requestedById, network, price),
       ]);
     } catch (error) {
-      // Somebody else returned it, or it is not over any more.
-      if (!violates(error, "escrow.rev")) throw error;
+      // Another run returned the charge, or the purchase is open again.
+      if (!violates(error, "escrow.revision")) throw error;
     }
   }
 }
 
 const ALWAYS = { sql: "TRUE", params: [] };
+
+/** That nothing of a purchase was locked, and nothing can be any more. */
+const ENDED_UNLOCKED = `charge = 'held' AND expired_at IS NOT NULL
+  AND coalesce(on_chain_state, 'FundsOrDatumInvalid') = 'FundsOrDatumInvalid'
+  AND intent IS NULL AND pending_transaction IS NULL AND NOT EXISTS (
+    SELECT 1 FROM escrow_transaction AS made
+    JOIN wallet_transaction AS kept ON kept.hash = made.tx_hash
+    WHERE made.record_id = escrow.id AND made.intent IS NOT NULL AND kept.due_at IS NOT NULL)`;
+
+/**
+ * Purchases whose charge can be given back: final without a lock.
+ *
+ * @param only - the id of one of them; left out: any
+ */
+export function findReturnableCharges(
+  database: Pick<Database, "all">,
+  network: Network,
+  limit: number,
+  only: string | null = null,
+): Promise<{ id: string; requestedById: string }[]> {
+  return database.all(
+    `SELECT id, requested_by_id AS requestedById FROM escrow
+     WHERE network = ?1 AND ${ENDED_UNLOCKED} AND (?2 IS NULL OR id = ?2) ORDER BY id LIMIT ?3`,
+    network,
+    only,
+    limit,
+  );
+}
+
+/**
+ * Marks charges as given back, once: for the batch that writes the balances of their keys. It aborts the
+ * batch when one of them was given back meanwhile, or the purchase is not over any more (`escrow.revision`).
+ */
+export function markChargesReturned(ids: readonly string[]): Statement {
+  return statement(
+    `UPDATE escrow SET charge = 'returned', revision = iif(${ENDED_UNLOCKED}, revision + 1, NULL)
+     WHERE id IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(ids),
+  );
+}

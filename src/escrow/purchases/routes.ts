@@ -1,6 +1,6 @@
 import { createRouter, serve } from "../../http/endpoint.ts";
-import { cancelPurchase } from "./cancel.ts";
-import { requestPurchase } from "./purchase.ts";
+import { cancelPurchase } from "./cancel-purchase.ts";
+import { requestPurchase } from "./request-purchase.ts";
 import {
   cancelBody,
   cancelledPurchase,
@@ -9,7 +9,7 @@ import {
   purchaseBody,
   verifiedQuote,
 } from "./schemas.ts";
-import { verifyQuote } from "./verify.ts";
+import { verifyQuote } from "./verify-quote.ts";
 
 const PROVIDER_ERRORS = {
   404: "No payment source with a purchasing wallet, no holder of the agent's token, or no metadata.",
@@ -91,12 +91,12 @@ export function purchaseRoutes() {
       tag: "Purchases",
       summary: "Gives a purchase up before its funds are locked",
       description:
-        "Nothing is built for it any more, and what it cost its key is given back once it is sure that nothing was locked. A transaction that is on its way may still land: then the purchase goes on. Cancelling again changes nothing.",
+        "The service builds no transaction for it, and refunds the key's charge once it is sure that nothing was locked. A transaction that is on its way may still land: then the purchase goes on. Cancelling again changes nothing.",
       body: cancelBody,
       data: cancelledPurchase,
       errors: {
         403: "The API key lacks the permission or the network, or the purchase is another key's.",
-        404: "No purchase was asked for by this identifier.",
+        404: "No purchase has this identifier.",
         409: "The funds are locked.",
       },
     },

@@ -11,9 +11,9 @@ import {
   WALLET_ADDRESS,
 } from "../../http/openapi/fields.ts";
 import { bech32Address, funds, network, ownWallet } from "../../http/openapi/ledger.ts";
-import { requestedFunds, sharedTerms, warnings } from "../requests/schemas.ts";
-import { givenIdentifier } from "../schemas/names.ts";
-import { pricingType, purchaseRecord, recordPaymentSource } from "../schemas/records.ts";
+import { givenIdentifier } from "../queries/next-schemas.ts";
+import { pricingType, purchaseRecord, recordPaymentSource } from "../queries/record-schemas.ts";
+import { requestedFunds, sharedTerms, warnings } from "../terms/schemas.ts";
 
 /** A time as the seller has signed it. */
 function signedTime(what: string, example: string) {
@@ -70,11 +70,11 @@ export type PurchaseBody = z.output<typeof purchaseBody>;
 
 export const newPurchaseRecord = named(
   "NewPurchase",
-  "A purchase that was just asked for.",
+  "A purchase that was just requested.",
   purchaseRecord.extend({ Warnings: warnings }),
 );
 
-export type ShownPurchase = z.input<typeof newPurchaseRecord>;
+export type PurchaseResponse = z.input<typeof newPurchaseRecord>;
 
 const cost = named(
   "PurchaseCost",
@@ -88,7 +88,7 @@ const cost = named(
     usageCredits: described(z.int(), "Credits that `POST /purchase` takes of a limited key.", 1),
   }),
 );
-export type ShownCost = z.input<typeof cost>;
+export type CostResponse = z.input<typeof cost>;
 
 export const verifiedQuote = named(
   "VerifiedQuote",
@@ -104,7 +104,7 @@ export const verifiedQuote = named(
     Warnings: warnings,
   }),
 );
-export type VerifiedQuote = z.input<typeof verifiedQuote>;
+export type VerifiedQuoteResponse = z.input<typeof verifiedQuote>;
 
 export const cancelBody = z.object({ network, blockchainIdentifier: givenIdentifier });
 export type CancelBody = z.output<typeof cancelBody>;

@@ -2,19 +2,22 @@ import { db } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently } from "../../http/idempotency.ts";
-import { again, cleared } from "./again.ts";
+import { type Intent, isAbandoned, type Progress, type Step } from "../model/intent.ts";
+import type { EscrowRecord } from "../model/record.ts";
+import { isStepPossible } from "../model/windows.ts";
 import {
-  answerChange,
-  changeWanted,
-  decideAgain,
+  changeProgress,
   leaveUnchanged,
   refuseUnlessPossible,
+  respondWithChange,
+  retryOnConflict,
   wrongState,
-} from "./change.ts";
-import { findOwn, type NamedEscrow } from "./find.ts";
+} from "./change-record.ts";
+import { findOwnRecord, type NamedEscrow } from "./find-own.ts";
+import { explainImpossible, explainRemoved } from "./validate-step.ts";
 
 /** What a person has decided. */
-export interface Decision {
+interface Decision {
   /** Whether the step that failed is tried again. */
   isRetried: boolean;
   /** The record's `updatedAt` that was decided on, epoch milliseconds; null: whichever it is. */
@@ -37,23 +40,78 @@ export async function recover<Shown>(
   const { network, side } = named;
   const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
   const changed = await idempotently(c, database, now, (remember) =>
-    decideAgain(async () => {
-      const { record } = await findOwn(database, c.var.caller, named);
+    retryOnConflict(async () => {
+      const { record } = await findOwnRecord(database, c.var.caller, named);
       if (updatedAt !== null && record.updatedAt !== updatedAt)
         throw new ApiError(
           "changed_concurrently",
           `updatedAt: the ${side} was changed at ${new Date(record.updatedAt).toISOString()}: read it, and decide again`,
         );
-      const recovery = isRetried ? again(record, now) : cleared(record);
+      const recovery = isRetried ? retryStep(record, now) : clearError(record);
       if (recovery.is === "nothing") return leaveUnchanged(database, record, remember);
       if (recovery.is === "refused") throw wrongState(recovery.reason);
-      const { wanted, step } = recovery;
-      if (step !== null && wanted.underWay === null)
+      const { progress, step } = recovery;
+      if (step !== null && progress.pendingTransaction === null)
         await refuseUnlessPossible(c, record, step, step, now);
       const action = isRetried ? ("retry" as const) : ("clear" as const);
       const audited = { action: `${side}.${action}`, detail: { network, step }, now } as const;
-      return changeWanted(c, database, record, wanted, audited, remember);
+      return changeProgress(c, database, record, progress, audited, remember);
     }, side),
   );
-  return answerChange(c, database, changed);
+  return respondWithChange(c, database, changed);
+}
+
+type Recovery =
+  /** It goes on already. */
+  | { is: "nothing" }
+  | { is: "refused"; reason: string }
+  /** `step`: the one that is tried again; null: none is. */
+  | { is: "change"; progress: Progress; step: Step | null };
+
+const refused = (reason: string): Recovery => ({ is: "refused", reason });
+
+/**
+ * Removes an error from a record. The failed step is not an intent any more, except a lock: only
+ * `POST /purchase/cancel` gives up a lock. A pending transaction stays pending.
+ */
+export function clearError(record: EscrowRecord): Recovery {
+  const { side, progress } = record;
+  const { intent, pendingTransaction, error } = progress;
+  if (isAbandoned(record)) return refused(explainRemoved(record));
+  if (error === null) return refused(`the ${side} has no error to clear`);
+  const stays = pendingTransaction !== null || intent?.step === "FundsLocking";
+  const left = stays && intent ? withoutTries(intent) : null;
+  return { is: "change", progress: { ...progress, intent: left, error: null }, step: null };
+}
+
+/**
+ * Has the step that failed, or that waits after tries that did, tried again at once. It is the same want as
+ * before, so that a lock which was sent for it, and may land, excludes another one.
+ *
+ * @param now - epoch milliseconds
+ */
+export function retryStep(record: EscrowRecord, now: number): Recovery {
+  const { side, sourceType, state, progress } = record;
+  const { intent, pendingTransaction, error, expiredAt } = progress;
+  if (isAbandoned(record)) return refused(explainRemoved(record));
+  const failed = intent ?? error?.endedIntent ?? null;
+  if (failed === null) return refused(`the ${side} has no step to retry`);
+  const isFresh = intent?.failures === undefined && intent?.tryAt === undefined;
+  if (intent !== null && error === null && (pendingTransaction !== null || isFresh))
+    return { is: "nothing" };
+  const { step } = failed;
+  if (step === "FundsLocking" && state.onChainState !== null)
+    return refused(`the ${side}'s funds are locked`);
+  if (step === "FundsLocking" && expiredAt !== null)
+    return refused(`the ${side} can no longer be locked`);
+  if (step !== "FundsLocking" && state.onChainState === null)
+    return refused(`the ${side}'s funds are not locked`);
+  if (pendingTransaction === null && !isStepPossible(step, state.onChainState, sourceType))
+    return refused(explainImpossible(record, step, step));
+  const retriedIntent = { ...withoutTries(failed), since: now };
+  return { is: "change", progress: { ...progress, intent: retriedIntent, error: null }, step };
+}
+
+function withoutTries({ failures: _, tryAt: __, reasonCode: ___, ...intent }: Intent): Intent {
+  return intent;
 }

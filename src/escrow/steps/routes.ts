@@ -1,22 +1,77 @@
-import type * as z from "zod";
+import * as z from "zod";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { valueName } from "../../http/names/table.ts";
-import { paymentRecord, purchaseRecord } from "../schemas/records.ts";
-import type { AskedName } from "./asked.ts";
+import { described, named, TX_HASH } from "../../http/openapi/fields.ts";
+import { network } from "../../http/openapi/ledger.ts";
+import { time } from "../../http/openapi/parameters.ts";
+import { givenIdentifier } from "../queries/next-schemas.ts";
+import { paymentRecord, purchaseRecord } from "../queries/record-schemas.ts";
 import { recover } from "./recover.ts";
-import {
-  cancelledRefund,
-  FINAL_CANCEL,
-  paymentStep,
-  purchaseStep,
-  recoveryBody,
-  resultBody,
-  type ShownPayment,
-  type ShownPurchase,
-  type ShownRecord,
-  stepBody,
-} from "./schemas.ts";
-import { takeStep } from "./take.ts";
+import { requestStep } from "./request-step.ts";
+import type { ApiStepName } from "./validate-step.ts";
+
+const stepBody = z.object({ network, blockchainIdentifier: givenIdentifier });
+
+const resultBody = stepBody.extend({
+  submitResultHash: described(
+    z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/, "must be hex of 32 bytes")
+      .transform((hex) => hex.toLowerCase()),
+    "Hash of the job's result: 32 bytes in hex, kept in lower case.",
+    TX_HASH,
+  ),
+});
+
+const recoveryBody = stepBody.extend({
+  updatedAt: described(
+    time(),
+    "The record's `updatedAt` as you read it. A record that has changed since is refused.",
+    "2026-11-22T06:17:26.922Z",
+  ),
+  retryPreviousAction: described(
+    z.boolean().default(false),
+    "Whether the step that failed is tried again; else the error is cleared, and the step not wanted any more.",
+    true,
+  ),
+});
+
+/** What it means to cancel a refund request where that cannot be taken back. */
+export const FINAL_CANCEL =
+  "cancel-refund-request: on Web3ChainV2 this authorises the withdrawal: the seller is paid at once, and that cannot be taken back";
+
+const warnings = (what: string, example: string) => described(z.array(z.string()), what, [example]);
+
+const TOO_LARGE =
+  "request-refund: the escrow is so large that the step may need the contract's script on the chain; a wallet of its payment source publishes it within minutes";
+const OF_A_STEP = "What may hold the step up: an escrow that the other party has made too large.";
+
+const paymentStep = named(
+  "PaymentStep",
+  "A payment with a newly requested step.",
+  paymentRecord.extend({ Warnings: warnings(OF_A_STEP, TOO_LARGE) }),
+);
+
+const purchaseStep = named(
+  "PurchaseStep",
+  "A purchase with a newly requested step.",
+  purchaseRecord.extend({ Warnings: warnings(OF_A_STEP, TOO_LARGE) }),
+);
+
+const cancelledRefund = named(
+  "CancelledRefundRequest",
+  "A purchase whose refund request is being cancelled.",
+  purchaseRecord.extend({
+    Warnings: warnings(
+      `${OF_A_STEP} On Web3ChainV2 also what cancelling means there.`,
+      FINAL_CANCEL,
+    ),
+  }),
+);
+
+type PaymentResponse = z.input<typeof paymentRecord>;
+type PurchaseResponse = z.input<typeof purchaseRecord>;
+type RecordResponse = PaymentResponse & PurchaseResponse;
 
 const errorsOf = (what: string) => ({
   403: `The API key lacks the permission or the network, or the ${what} is another key's.`,
@@ -30,7 +85,7 @@ const WAITS =
   "The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.";
 
 interface Declared {
-  name: AskedName;
+  name: ApiStepName;
   operationId: string;
   summary: string;
   description: string;
@@ -49,7 +104,7 @@ const OF_PAYMENTS: Declared[] = [
     operationId: "withdrawPayment",
     summary: "Pays the seller, now",
     description:
-      "It comes by itself once `unlockTime` is over, unless `AUTO_WITHDRAW_PAYMENTS` is off or it would cost more than it brings.",
+      "It is automatic once `unlockTime` is over, unless `AUTO_WITHDRAW_PAYMENTS` is off or it would cost more than it brings.",
   },
 ];
 
@@ -66,7 +121,7 @@ const OF_PURCHASES: Declared[] = [
     operationId: "withdrawRefund",
     summary: "Collects the refund, now",
     description:
-      "It comes by itself once `submitResultTime` is over without a result, or the refund was authorised, unless `AUTO_WITHDRAW_REFUNDS` is off.",
+      "It is automatic once `submitResultTime` is over without a result, or the refund was authorized, unless `AUTO_WITHDRAW_REFUNDS` is off.",
   },
 ];
 
@@ -91,7 +146,7 @@ export function stepRoutes() {
       errors: errorsOf("payment"),
     },
     (c, { body: { submitResultHash: resultHash, ...escrow } }) =>
-      takeStep<ShownPayment>(c, { name: "submit-result", resultHash }, escrow, Date.now()),
+      requestStep<PaymentResponse>(c, { name: "submit-result", resultHash }, escrow, Date.now()),
   );
 
   for (const { name, description, ...declared } of OF_PAYMENTS)
@@ -110,7 +165,8 @@ export function stepRoutes() {
         data: paymentStep,
         errors: errorsOf("payment"),
       },
-      (c, { body }) => takeStep<ShownPayment>(c, { name, resultHash: null }, body, Date.now()),
+      (c, { body }) =>
+        requestStep<PaymentResponse>(c, { name, resultHash: null }, body, Date.now()),
     );
 
   for (const { name, description, ...declared } of OF_PURCHASES)
@@ -129,7 +185,8 @@ export function stepRoutes() {
         data: purchaseStep,
         errors: errorsOf("purchase"),
       },
-      (c, { body }) => takeStep<ShownPurchase>(c, { name, resultHash: null }, body, Date.now()),
+      (c, { body }) =>
+        requestStep<PurchaseResponse>(c, { name, resultHash: null }, body, Date.now()),
     );
 
   serve(
@@ -149,8 +206,8 @@ export function stepRoutes() {
       errors: errorsOf("purchase"),
     },
     async (c, { body }): Promise<z.input<typeof cancelledRefund>> => {
-      const asked = { name: "cancel-refund-request", resultHash: null } as const;
-      const shown = await takeStep<ShownPurchase>(c, asked, body, Date.now());
+      const step = { name: "cancel-refund-request", resultHash: null } as const;
+      const shown = await requestStep<PurchaseResponse>(c, step, body, Date.now());
       const isFinal = shown.PaymentSource.paymentSourceType === valueName("Web3ChainV2");
       return { ...shown, Warnings: [...(isFinal ? [FINAL_CANCEL] : []), ...shown.Warnings] };
     },
@@ -180,7 +237,7 @@ export function stepRoutes() {
         body: recoveryBody,
       },
       (c, { body: { updatedAt, retryPreviousAction: isRetried, ...escrow } }) =>
-        recover<ShownRecord>(c, { side, ...escrow }, { isRetried, updatedAt }, Date.now()),
+        recover<RecordResponse>(c, { side, ...escrow }, { isRetried, updatedAt }, Date.now()),
     );
 
     serve(
@@ -195,7 +252,7 @@ export function stepRoutes() {
         body: stepBody,
       },
       (c, { body }) =>
-        recover<ShownRecord>(
+        recover<RecordResponse>(
           c,
           { side, ...body },
           { isRetried: true, updatedAt: null },

@@ -2,11 +2,11 @@ import { type Database, type Statement, statement } from "../../db/client.ts";
 import { commit as commitMove } from "../../indexer/cursor.ts";
 import type { Position } from "../../indexer/position.ts";
 import type { Backfill } from "../../sources/cursor.ts";
-import { changedIfRemoved } from "../../wallets/managed/changed.ts";
-import type { ChangeSet } from "../fold/changes.ts";
-import { writeChanges } from "../fold/write-changes.ts";
-import { renderTransaction } from "../render.ts";
-import { PASSED_OVER, type TransactionRecord } from "../transaction-record.ts";
+import { walletsChangedIfRemoved } from "../../wallets/managed/wallet-changes.ts";
+import { MISMATCHED, type TransactionRecord } from "../model/transaction-record.ts";
+import type { ChangeSet } from "../store/change-set.ts";
+import { renderTransaction } from "../store/render.ts";
+import { writeChanges } from "../store/write-changes.ts";
 import { ESCROW_TABLES, type EscrowCursor } from "./cursor.ts";
 
 /** Where the cursor goes with a batch. */
@@ -25,11 +25,10 @@ export interface UndoneTransaction {
 }
 
 /**
- * Writes everything a run of transactions did, the cursor and the events in one batch; see `commit`
- * in `indexer/cursor.ts`.
+ * Writes the changes of a run of transactions, the cursor and the events in one batch. See `commit` in
+ * `indexer/cursor.ts`.
  *
- * @throws StaleCursor when somebody else moved the cursor first, StaleRecord when a record; nothing was
- *   written
+ * @throws StaleCursor, StaleRecord: another writer was first, and nothing was written
  */
 export async function commit(
   db: Database,
@@ -48,17 +47,21 @@ export async function commit(
       backfill && JSON.stringify(backfill),
     ],
   };
-  const statements = [...writeChanges(changes, cursor), ...tellIfRemoved(changes, cursor), ...more];
+  const statements = [
+    ...writeChanges(changes, cursor),
+    ...markIfWalletRemoved(changes, cursor),
+    ...more,
+  ];
   await commitMove(db, ESCROW_TABLES, cursor, { recent, columns }, statements, changes.now);
   if (backfill === null) delete cursor.backfill;
   else cursor.backfill = backfill;
 }
 
-/** A new record's wallet may be removed while the pass that read it goes on: then the record is told of it. */
-function tellIfRemoved(changes: ChangeSet, { sourceId }: EscrowCursor): Statement[] {
-  const made = [...changes.records.values()].filter(({ record }) => record.rev < 0);
-  const vkeys = new Set(made.flatMap(({ record }) => record.wallet?.vkey ?? []));
-  return vkeys.size === 0 ? [] : [changedIfRemoved(sourceId, [...vkeys], changes.now)];
+/** Marks new records whose wallet was removed during the pass that read it. */
+function markIfWalletRemoved(changes: ChangeSet, { sourceId }: EscrowCursor): Statement[] {
+  const newRecords = [...changes.records.values()].filter(({ record }) => record.revision < 0);
+  const vkeys = new Set(newRecords.flatMap(({ record }) => record.wallet?.vkey ?? []));
+  return vkeys.size === 0 ? [] : [walletsChangedIfRemoved(sourceId, [...vkeys], changes.now)];
 }
 
 /**
@@ -75,7 +78,7 @@ export function undoStatements(undone: UndoneTransaction[]): Statement[] {
   const json = JSON.stringify(rows);
   return [
     statement(
-      `DELETE FROM escrow_transaction WHERE status = '${PASSED_OVER}' AND (record_id, tx_hash) IN
+      `DELETE FROM escrow_transaction WHERE status = '${MISMATCHED}' AND (record_id, tx_hash) IN
          (SELECT value->>'recordId', value->>'txHash' FROM json_each(?))`,
       json,
     ),

@@ -3,14 +3,11 @@ import type { Database } from "../../db/client.ts";
 import type { Cursor, FollowerTables } from "../../indexer/cursor.ts";
 import type { Position } from "../../indexer/position.ts";
 import type { Backfill } from "../../sources/cursor.ts";
-import { PASSED_OVER } from "../transaction-record.ts";
-
-/** SQL, of `escrow_transaction`: it is in a block that was applied. */
-export const IS_APPLIED = `status IN ('Confirmed', '${PASSED_OVER}')`;
+import { IS_APPLIED } from "../store/predicates.ts";
 
 export const ESCROW_TABLES: FollowerTables = {
   cursor: "source_cursor",
-  revision: "escrow.rev",
+  revision: "escrow.revision",
   hasLease: true,
   steps: {
     table: "escrow_transaction",

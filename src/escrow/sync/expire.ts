@@ -1,26 +1,27 @@
+import type { Network } from "../../chain/network.ts";
 import type { Block } from "../../chain/provider/provider.ts";
-import { violates } from "../../db/client.ts";
-import { ChangeSet } from "../fold/changes.ts";
-import { writeChanges } from "../fold/write-changes.ts";
-import type { EscrowRecord } from "../record.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../row.ts";
-import type { RecordError } from "../wanted.ts";
+import { type Database, violates } from "../../db/client.ts";
+import { readTip } from "../../indexer/chain-tip.ts";
+import type { RecordError } from "../model/intent.ts";
+import type { EscrowRecord } from "../model/record.ts";
+import { ChangeSet } from "../store/change-set.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
+import { writeChanges } from "../store/write-changes.ts";
 import type { SyncContext } from "./follower.ts";
 
 /** Records that expire in one batch. */
 const AT_ONCE = 80;
 
 /**
- * Ends what was asked for and was not locked in time: by the chain, and only once every block up to then
- * was applied. A transaction of ours that may still land is waited for. A lock that turns up all the same,
- * in a block that was in time, is taken up as ever. Where nothing but something else was locked, the
- * record says so.
+ * Expires records that were not locked in time, once every block up to that time was applied. Pending
+ * transactions of the service may still land, so their records wait. A late-seen lock in time still counts.
+ * If only other funds were locked, the record says so.
  *
- * @param tip - of the pass that has just applied everything
- * @returns whether there may be more
+ * @param tip - the tip of the pass that applied everything.
+ * @returns whether there may be more.
  */
 export async function expireUnlocked(context: SyncContext, tip: Block): Promise<boolean> {
-  const { db, source, now, committed } = context;
+  const { db, source, now, onCommit } = context;
   const late = await unlockedAt(context, tip.time * 1000);
   if (late.length === 0) return false;
   const synced = await syncedTime(context, tip);
@@ -34,10 +35,10 @@ export async function expireUnlocked(context: SyncContext, tip: Block): Promise<
     await db.batch(statements);
   } catch (error) {
     // Somebody asked for something meanwhile: the next pass looks again.
-    if (violates(error, "escrow.rev")) return true;
+    if (violates(error, "escrow.revision")) return true;
     throw error;
   }
-  await committed();
+  await onCommit();
   return late.length === AT_ONCE;
 }
 
@@ -47,7 +48,7 @@ async function unlockedAt({ db, source }: SyncContext, time: number): Promise<Es
     `SELECT ${ESCROW_COLUMNS} FROM escrow
      WHERE source_id = ? AND on_chain_state IS NULL AND expired_at IS NULL
        AND CAST(terms->>'payByTime' AS INTEGER) < ?
-       AND terms->>'isRequested' AND under_way IS NULL
+       AND terms->>'isRequested' AND pending_transaction IS NULL
      LIMIT ${AT_ONCE}`,
     source.id,
     time,
@@ -65,16 +66,65 @@ async function syncedTime(
 }
 
 /** Ends what was asked for and not locked. @param error - that it leaves; left out: the one that there is */
-export function expire(
+function expire(
   changes: ChangeSet,
   record: EscrowRecord,
-  error: RecordError | null = record.wanted.error,
+  error: RecordError | null = record.progress.error,
 ): void {
   const { state } = record;
-  const ended = { ...record.wanted, want: null, error, expiredAt: changes.now };
-  changes.want(
+  const ended = { ...record.progress, intent: null, error, expiredAt: changes.now };
+  changes.setProgress(
     record,
     ended,
-    state.wasDeviatedFrom ? { ...state, onChainState: "FundsOrDatumInvalid" } : state,
+    state.hadMismatch ? { ...state, onChainState: "FundsOrDatumInvalid" } : state,
   );
+}
+
+/** Purchases that one run expires. */
+const MAX_EXPIRED = 80;
+/** Twenty blocks, of which there is one in 20 seconds: no block of before pay-by is that much later. */
+const MARGIN_MS = 20 * 20_000;
+
+/**
+ * Ends purchases of removed payment sources once nothing can be locked for them any more. Nobody
+ * follows their chain, so the service's own clock decides. Only our wallets lock a purchase, and
+ * their pending locks are awaited. Quotes stay open, because other parties may have locked funds
+ * for them.
+ *
+ * @param sourceIds - of the removed sources
+ * @param now - epoch milliseconds
+ */
+export async function expireOfRemovedSources(
+  database: Database,
+  network: Network,
+  sourceIds: readonly string[],
+  now: number,
+): Promise<void> {
+  const rows = await database.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_unlocked
+     WHERE source_id IN (SELECT value FROM json_each(?1))
+       AND on_chain_state IS NULL AND expired_at IS NULL
+       AND CAST(terms->>'payByTime' AS INTEGER) < ?2
+       AND side = 'purchase' AND network = ?3 AND terms->>'isRequested' AND pending_transaction IS NULL
+     LIMIT ${MAX_EXPIRED}`,
+    JSON.stringify(sourceIds),
+    now - MARGIN_MS,
+    network,
+  );
+  if (rows.length === 0) return;
+  const tipHeight = (await readTip(database, network)) ?? 0;
+  for (const [sourceId, found] of Map.groupBy(rows.map(recordOfRow), (one) => one.sourceId)) {
+    const changes = new ChangeSet(found, now, tipHeight);
+    for (const record of found) {
+      // That its source was removed asks nothing of a person any more.
+      const { error } = record.progress;
+      expire(changes, record, error?.isOfOtherFunds ? error : null);
+    }
+    try {
+      await database.batch(writeChanges(changes, { sourceId, network }));
+    } catch (error) {
+      // Somebody has changed one meanwhile: the next run looks again.
+      if (!violates(error, "escrow.revision")) throw error;
+    }
+  }
 }

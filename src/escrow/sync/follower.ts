@@ -1,22 +1,32 @@
 import type { AddressTransaction, Block, Provider } from "../../chain/provider/provider.ts";
+import type { Database } from "../../db/client.ts";
 import { raiseTip, resetTip } from "../../indexer/chain-tip.ts";
 import { LEASE_MS } from "../../indexer/cursor.ts";
+import { requirePosition } from "../../indexer/find-fork.ts";
 import type { Follower, PassContext } from "../../indexer/follower.ts";
-import { requirePlace } from "../../indexer/fork.ts";
 import { isAfter, type Position } from "../../indexer/position.ts";
-import type { Backfill } from "../../sources/cursor.ts";
-import { applyTransaction } from "../fold/apply.ts";
-import { ChangeSet } from "../fold/changes.ts";
-import { loadKnown, loadPricing } from "../fold/load-records.ts";
-import { LookbackTooLong } from "../fold/skipped-steps.ts";
-import type { EscrowSource, ReadTransaction } from "../fold/source.ts";
-import { scopeOf } from "./backfill-scope.ts";
+import { type PricingType, pricingTypes } from "../../registry/entries/pricing.ts";
+import { type Backfill, walletName } from "../../sources/cursor.ts";
+import { type EscrowRecord, isUnlocked } from "../model/record.ts";
+import { ChangeSet } from "../store/change-set.ts";
+import { type KnownRecords, loadRecords } from "../store/load-records.ts";
+import { applyLocks } from "./apply-locks.ts";
+import { applySpends } from "./apply-spends.ts";
 import { type CursorMove, commit } from "./commit.ts";
 import { ESCROW_TABLES, type EscrowCursor } from "./cursor.ts";
-import { listAbove, listContract, positionAt, positionOf } from "./list.ts";
-import { OwnTransactions } from "./own.ts";
-import { transactionReader } from "./read.ts";
-import { undoSteps } from "./undo.ts";
+import { identify } from "./escrow-outputs.ts";
+import {
+  type EscrowSource,
+  type Lookback,
+  type ReadTransaction,
+  roleOf,
+  type SourceWallet,
+} from "./escrow-source.ts";
+import { listAbove, listContract, positionAt, positionOf } from "./list-contract.ts";
+import { LookbackTooLong } from "./missed-steps.ts";
+import { OwnTransactions } from "./own-transactions.ts";
+import { transactionReader } from "./transaction-reader.ts";
+import { undoSteps } from "./undo-steps.ts";
 
 /** What a pass over a payment source works with. */
 export interface SyncContext extends PassContext {
@@ -24,7 +34,7 @@ export interface SyncContext extends PassContext {
   source: EscrowSource;
   /** Of the provider, if it was asked just now. */
   tip?: Block | null;
-  /** How long before a deadline it is told of, milliseconds. */
+  /** Time before a deadline at which the event is sent, milliseconds. */
   warnBeforeMs: number;
 }
 
@@ -63,12 +73,12 @@ export function followNew(context: SyncContext, cursor: EscrowCursor): EscrowFol
     },
     read: transactionReader(provider, own, source, complete),
     positionOf: ({ at }) => positionOf(at),
-    blockOf: ({ at }) => requirePlace(own, positionOf(at)),
+    blockOf: ({ at }) => requirePosition(own, positionOf(at)),
     async commit(changes, recent, more) {
       const move = { recent, leaseUntil: now() + LEASE_MS, ...pastUpTo(cursor, recent.at(-1)) };
       await commit(db, cursor, changes, move, more);
     },
-    tipSeen: ({ height }) => [raiseTip(network, height)],
+    recordTip: ({ height }) => [raiseTip(network, height)],
     listAbove: (checkpoint) => listAbove(provider, contractAddress, checkpoint),
     positionAt,
     async undo(above, tip) {
@@ -79,11 +89,10 @@ export function followNew(context: SyncContext, cursor: EscrowCursor): EscrowFol
 }
 
 /**
- * Follows a contract for the wallets that were added later, up to where the cursor stands. The batch
- * that comes as far hands them over to what is new: nothing of theirs was applied beyond it, and
- * nothing is missing.
+ * Follows a contract for wallets that were added later, up to the cursor. The last batch hands these wallets
+ * to the live follower. Nothing of theirs was applied beyond it, and nothing is missing.
  *
- * @param live - what is new, with the cursor
+ * @param live - the follower of new blocks, with the cursor
  */
 export function followPast(
   context: SyncContext,
@@ -109,7 +118,7 @@ export function followPast(
 }
 
 /** How a run of transactions is folded: of the wallets that a part of the history is read for. */
-export function folding(
+function folding(
   { db, source, now }: SyncContext,
   cursor: EscrowCursor,
   part: "past" | "new",
@@ -149,4 +158,114 @@ export function folding(
 function pastUpTo({ backfill }: EscrowCursor, end: Position | null = null): Partial<CursorMove> {
   if (!backfill?.position || !isAfter(backfill.position, end)) return {};
   return { backfill: { ...backfill, position: end } };
+}
+
+/**
+ * Folds one transaction of the contract into a change set: first the steps of known escrows, then the locks.
+ * A transaction that failed phase 2 moved only its collateral.
+ *
+ * @param lookback - null: the contract's whole history was read
+ * @throws LookbackTooLong if the transaction has to wait; the change set is unchanged
+ */
+export async function applyTransaction(
+  changes: ChangeSet,
+  source: EscrowSource,
+  read: ReadTransaction,
+  lookback: Lookback | null,
+): Promise<void> {
+  if (!read.tx.isValid) return;
+  const continuing = await applySpends(changes, source, read, lookback);
+  await applyLocks(
+    changes,
+    source,
+    read,
+    read.outputs.filter((output) => !continuing.has(output)),
+  );
+}
+
+/** The escrows that a run applies: each record is moved by one of the two, so in order. */
+interface Scope {
+  /** The source with the wallets in scope alone. */
+  source: EscrowSource;
+  /**
+   * Whether the run may change a record. The record belongs to one of these wallets, in use or
+   * removed, or its lock was rolled back. After a rollback any wallet may lock the identifier
+   * again.
+   */
+  has(record: EscrowRecord): boolean;
+}
+
+/**
+ * What a run may touch: the past of the wallets that were added later, or what is new of all others.
+ */
+function scopeOf(
+  source: EscrowSource,
+  { backfill }: Pick<EscrowCursor, "backfill">,
+  part: "past" | "new",
+): Scope {
+  const waiting = new Set(backfill?.wallets);
+  const isReadFor = (wallet: Pick<SourceWallet, "role" | "vkey">) =>
+    waiting.has(walletName(wallet)) === (part === "past");
+  return {
+    source: { ...source, wallets: source.wallets.filter(isReadFor), isReadFor },
+    has: ({ side, wallet, state, progress }) =>
+      isUnlocked({ state, progress }) ||
+      wallet === null ||
+      isReadFor({ role: roleOf(side), vkey: wallet.vkey }),
+  };
+}
+
+/**
+ * The stored records that transactions may touch: they spend the record's funds, or an output
+ * carries its identifier.
+ *
+ * @param complete - false when past transactions were skipped. Then the spent outputs may differ
+ *   from the stored outputs, and the provider is asked for their datums.
+ */
+export async function loadKnown(
+  db: Pick<Database, "all">,
+  source: EscrowSource,
+  reads: ReadTransaction[],
+  complete: boolean,
+): Promise<KnownRecords> {
+  const valid = reads.filter(({ tx }) => tx.isValid);
+  const utxos = valid.flatMap(({ tx }) =>
+    tx.spendRedeemers.flatMap(({ inputIndex }) => {
+      const input = tx.inputs[inputIndex];
+      return input ? [`${input.txHash}#${input.index}`] : [];
+    }),
+  );
+  const hashes = valid.flatMap(({ outputs }) => outputs.map((output) => output.identifierHash));
+  if (!complete)
+    for (const read of valid.filter(({ tx }) => tx.spendRedeemers.length > 0))
+      for (const datum of (await read.spentDatums()).values())
+        if (datum !== null) hashes.push(identify(source, datum).identifierHash);
+  if (utxos.length + hashes.length === 0) return { records: [], stored: [] };
+  return loadRecords(
+    db,
+    valid.map(({ tx }) => tx.hash),
+    `SELECT id FROM escrow WHERE source_id = ?2 AND utxo IN (SELECT value FROM json_each(?3))
+     UNION
+     SELECT id FROM escrow WHERE identifier_hash IN (SELECT value FROM json_each(?4))
+       AND side IN ('payment', 'purchase') AND source_id = ?2`,
+    source.id,
+    JSON.stringify(utxos),
+    JSON.stringify([...new Set(hashes)]),
+  );
+}
+
+/** How the agents are priced whose escrows some transactions may lock for our wallets. */
+async function loadPricing(
+  db: Database,
+  source: EscrowSource,
+  reads: ReadTransaction[],
+): Promise<Map<string, PricingType>> {
+  const ours = new Set(source.wallets.map(({ vkey }) => vkey));
+  const agents = reads.flatMap(({ outputs }) =>
+    outputs.flatMap(({ datum }) => {
+      const isOurs = ours.has(datum.sellerVkey) || ours.has(datum.buyerVkey);
+      return (isOurs && datum.agentIdentifier) || [];
+    }),
+  );
+  return pricingTypes(db, source.network, agents);
 }

@@ -10,18 +10,17 @@ import {
   TX_HASH,
   timestamp,
 } from "../../http/openapi/fields.ts";
-import { network } from "../../http/openapi/ledger.ts";
-import { page } from "../../http/parameters.ts";
+import { network, reasonCode } from "../../http/openapi/ledger.ts";
+import { page } from "../../http/openapi/parameters.ts";
 import { readSession, textAnswer } from "../../http/session.ts";
-import { escrowKind, IDENTIFIER } from "../schemas/names.ts";
-import { stepName } from "../schemas/next.ts";
-import { listTasks, TASK_STATUSES } from "./list.ts";
+import { escrowKind, IDENTIFIER, stepName } from "../queries/next-schemas.ts";
+import { listTasks, TASK_STATUSES } from "./list-tasks.ts";
 
 const maybeTime = (what: string) => described(timestamp("").nullable(), what);
 
 const task = named(
   "Task",
-  "A step of an escrow that was asked for, or comes by itself, and is not done.",
+  "A step of an escrow that was requested or is automatic, and is not done.",
   z.object({
     id: recordId("the payment or purchase: it has one task at a time"),
     kind: described(escrowKind, "Which of the two it is.", "Payment"),
@@ -34,12 +33,13 @@ const task = named(
     ),
     status: described(
       named("TaskStatus", "How far a task is.", z.enum(TASK_STATUSES)),
-      "`Waiting`: nothing is sent yet. `UnderWay`: a transaction is. `NeedsPerson`: it goes on once somebody decides.",
+      "`Waiting`: nothing is sent yet. `UnderWay`: a transaction is. `NeedsPerson`: it needs a person's decision.",
       "Waiting",
     ),
-    reason: answerText("What it waits for, for people.", "waits for its wallet's turn"),
-    since: timestamp("When it was asked for."),
-    requestedById: recordId("the API key that asked for it; `automatic`: it came by itself"),
+    reasonCode: described(reasonCode, "What it waits for.", "turn"),
+    reason: answerText("The same for people.", "waits for its wallet's turn"),
+    since: timestamp("When it was requested."),
+    requestedById: recordId("the API key that requested it; `automatic`: the service did"),
     notBefore: maybeTime("From when the contract allows it; null: nothing binds it."),
     deadline: maybeTime("Until when the contract allows it; null: for ever."),
     nextTryAt: maybeTime("When it is tried again after a try that failed; null: none did."),

@@ -1,13 +1,12 @@
 import * as z from "zod";
 
 /**
- * A field with what the document says of it.
+ * Describes a field for the document.
  *
- * @param description - what it means, with its unit
- * @param examples - real values; none for a list or an object, whose own fields have theirs
+ * @param description - its meaning and unit
+ * @param examples - real values; none for a list or an object
  *
- * @example
- * amount: described(z.string().regex(/^\d+$/), "Minor units of `unit`.", "10000000"),
+ * @example amount: described(z.string().regex(/^\d+$/), "Minor units of `unit`.", "10000000"),
  */
 export function described<Schema extends z.ZodType>(
   schema: Schema,

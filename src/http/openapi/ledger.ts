@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { NETWORKS, ON_CHAIN_STATES, PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
 import { normalizeUnit, quotedUnit, TOKEN_PATTERN, UNIT_PATTERN } from "../../chain/unit.ts";
-import { text } from "../parameters.ts";
+import { REASON_CODES } from "../../reason-codes.ts";
 import {
   AGENT_IDENTIFIER,
   answerText,
@@ -13,6 +13,7 @@ import {
   walletAddress,
   walletVkey,
 } from "./fields.ts";
+import { text } from "./parameters.ts";
 
 export const network = described(
   named("Network", "A network of the ledger.", z.enum(NETWORKS)),
@@ -37,6 +38,12 @@ export const onChainState = described(
   named("OnChainState", "A state of an escrow on the chain.", z.enum(ON_CHAIN_STATES)),
   "State of the escrow on the chain.",
   "FundsLocked",
+);
+
+export const reasonCode = named(
+  "ReasonCode",
+  "What a wallet's task waits for: `turn`: its turn. `provider`: the chain provider. `funds`: more funds. `chain`: blocks or other transactions. `failing`: the next try after a failed one. `source`: a setting of its wallet or payment source. `person`: a person's decision.",
+  z.enum(REASON_CODES),
 );
 
 const UNIT_TEXT = "Empty for the native coin, else policy id and asset name in hex.";

@@ -1,7 +1,6 @@
+import * as z from "zod";
 import { abortAfter } from "../../timeout.ts";
 import { isPublicAddress, isPublicName } from "./public-address.ts";
-import { readBody } from "./read-body.ts";
-import { DEFAULT_RESOLVER_URL, dnsOverHttps, type Resolver } from "./resolve.ts";
 
 /** Why a guarded fetch failed; the message may be shown to whoever chose the URL. */
 export class PublicFetchError extends Error {
@@ -19,7 +18,7 @@ export class PublicFetchError extends Error {
 }
 
 /** What a user-supplied URL may look like. */
-export interface PublicUrlRules {
+interface PublicUrlRules {
   /** `http:` as well as `https:`. Default: only `https:`. */
   allowHttp?: boolean;
   /** Development: loopback origins that may be reached. See `Env.LOOPBACK_ORIGINS`. */
@@ -56,7 +55,7 @@ export function isLoopback({ hostname, protocol }: URL): boolean {
 }
 
 /** Which user-supplied URLs are allowed, and how their names are resolved. */
-export interface PublicTargetRules extends PublicUrlRules {
+interface PublicTargetRules extends PublicUrlRules {
   /** The DNS-over-HTTPS resolver; see `Env.DNS_OVER_HTTPS_URL`. */
   resolverUrl?: string | undefined;
   /** In place of the resolver. */
@@ -99,7 +98,7 @@ export interface PublicFetchOptions extends PublicTargetRules {
 }
 
 /** The answer of a guarded fetch. Redirects are not followed: a 3xx is an answer like any other. */
-export interface PublicResponse {
+interface PublicResponse {
   status: number;
   headers: Headers;
   body: Uint8Array;
@@ -151,4 +150,81 @@ async function readUpTo(response: Response, maxBytes: number): Promise<Uint8Arra
   if (body === null)
     throw new PublicFetchError("too-large", `the answer is larger than ${maxBytes} bytes`);
   return body;
+}
+
+/** Returns all IP addresses of a host, none when the name does not exist. */
+type Resolver = (hostname: string, signal: AbortSignal) => Promise<string[]>;
+
+/** The resolver used unless a variable names another. */
+const DEFAULT_RESOLVER_URL = "https://cloudflare-dns.com/dns-query";
+
+/** Record types (RFC 1035, RFC 3596). */
+const ADDRESS_TYPES = { A: 1, AAAA: 28 } as const;
+const NO_ERROR = 0;
+/** A message of DNS has at most 64 KiB; its JSON text is a few times as long. */
+const MAX_ANSWER_BYTES = 512 * 1024;
+const NO_SUCH_NAME = 3;
+
+/** The JSON form common to public resolvers; it lists aliases along with the addresses. */
+const ANSWER = z.object({
+  Status: z.int(),
+  Answer: z.array(z.object({ type: z.int(), data: z.string() })).optional(),
+});
+
+/**
+ * Resolves names by DNS over HTTPS, since the platform has no other resolver.
+ *
+ * @param url - of the resolver, such as `DEFAULT_RESOLVER_URL`
+ */
+function dnsOverHttps(url: string): Resolver {
+  return async (hostname, signal) => {
+    const found = await Promise.all(
+      (["A", "AAAA"] as const).map((type) => query(url, hostname, type, signal)),
+    );
+    return found.flat();
+  };
+}
+
+async function query(
+  url: string,
+  hostname: string,
+  type: keyof typeof ADDRESS_TYPES,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const address = new URL(url);
+  address.searchParams.set("name", hostname);
+  address.searchParams.set("type", type);
+  const response = await globalThis.fetch(address, {
+    headers: { accept: "application/dns-json" },
+    redirect: "manual",
+    signal,
+  });
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw new Error(`the resolver answered ${response.status}`);
+  }
+  const body = await readBody(response, MAX_ANSWER_BYTES);
+  if (body === null) throw new Error(`the resolver answered more than ${MAX_ANSWER_BYTES} bytes`);
+  const { Status, Answer = [] } = ANSWER.parse(JSON.parse(new TextDecoder().decode(body)));
+  if (Status === NO_SUCH_NAME) return [];
+  if (Status !== NO_ERROR) throw new Error(`the resolver answered with code ${Status}`);
+  return Answer.flatMap((record) => (record.type === ADDRESS_TYPES[type] ? [record.data] : []));
+}
+
+/**
+ * Reads the body of an answer. The size counts after decompression, so that a small answer which
+ * expands to a large one is not read either.
+ *
+ * @returns null when the body is larger
+ */
+async function readBody(response: Response, maxBytes: number): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
+  let left = maxBytes;
+  // Leaving the loop early cancels the stream.
+  for await (const chunk of response.body ?? []) {
+    left -= chunk.byteLength;
+    if (left < 0) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }

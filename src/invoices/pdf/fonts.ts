@@ -9,7 +9,7 @@ export interface FontFiles {
 let bundled: Promise<FontFiles> | null = null;
 
 /** The fonts bundled with the Worker: Noto Sans, which has Latin, Greek and Cyrillic. */
-export function bundledFonts(): Promise<FontFiles> {
+export function loadFonts(): Promise<FontFiles> {
   bundled ??= load();
   return bundled;
 }

@@ -1,5 +1,5 @@
-import type { Language } from "../content.ts";
-import type { Currency } from "../currencies.ts";
+import type { Currency } from "../model/currencies.ts";
+import type { Language } from "../model/invoice-content.ts";
 
 /** Formats numbers and dates for a language. */
 export interface Formats {
@@ -26,7 +26,7 @@ const UNSIGNED: Currency = "thb";
  * @param digits - of the currency's minor unit
  * @param language - for the names of months
  */
-export function formatsOf(
+export function createFormats(
   format: Language,
   language: Language,
   currency: Currency,

@@ -1,10 +1,10 @@
 import { ApiError } from "../../http/errors.ts";
 import { loadFontkit } from "../../packages.ts";
-import { codePointName } from "../printed.ts";
+import { formatCodePoint } from "../model/printable-text.ts";
 import type { FontFiles } from "./fonts.ts";
 
 /** Text as it is typeset: composed letters, plain spaces, no line ends except `\n`. */
-export function printable(text: string): string {
+export function toPrintable(text: string): string {
   return text
     .normalize("NFC")
     .replace(/\r\n?/g, "\n")
@@ -20,7 +20,7 @@ const SET_PLAINLY = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Scr
 const MARK_OR_INVISIBLE = /^[\p{M}\p{Cc}\p{Cf}]$/u;
 
 /**
- * Refuses text for which the fonts have no glyph: it would be printed as blanks or boxes.
+ * Refuses text for which the fonts have no glyph.
  *
  * @param fields - text by the name of its field
  * @throws ApiError 400 naming the field and the character
@@ -30,19 +30,19 @@ export async function requireGlyphs(
   fonts: FontFiles,
 ): Promise<void> {
   for (const [field, text] of fields) {
-    const character = await unsetIn(text, fonts);
+    const character = await findMissingGlyph(text, fonts);
     if (character !== null)
       throw new ApiError(
         400,
-        `${field}: has a character that cannot be printed (${codePointName(character)})`,
+        `${field}: has a character that cannot be printed (${formatCodePoint(character)})`,
       );
   }
 }
 
 /** The first character of a text that the fonts cannot show as it should be; null: there is none. */
-export async function unsetIn(text: string, fonts: FontFiles): Promise<string | null> {
-  const known = await characterSet(fonts.regular);
-  for (const character of printable(text)) {
+export async function findMissingGlyph(text: string, fonts: FontFiles): Promise<string | null> {
+  const known = await readCharacterSet(fonts.regular);
+  for (const character of toPrintable(text)) {
     const code = character.codePointAt(0) ?? 0;
     const isSet =
       character === "\n" ||
@@ -52,15 +52,15 @@ export async function unsetIn(text: string, fonts: FontFiles): Promise<string | 
   return null;
 }
 
-let remembered: { font: Uint8Array; characters: Set<number> } | null = null;
+let cached: { font: Uint8Array; characters: Set<number> } | null = null;
 
 /** The code points of a font; both faces have the same. */
-async function characterSet(font: Uint8Array): Promise<Set<number>> {
-  if (remembered?.font !== font) {
+async function readCharacterSet(font: Uint8Array): Promise<Set<number>> {
+  if (cached?.font !== font) {
     const fontkit = await loadFontkit();
     const parsed = fontkit.create(font as Parameters<typeof fontkit.create>[0]);
     if (!("characterSet" in parsed)) throw new Error("a font collection is no font");
-    remembered = { font, characters: new Set(parsed.characterSet) };
+    cached = { font, characters: new Set(parsed.characterSet) };
   }
-  return remembered.characters;
+  return cached.characters;
 }

@@ -1,4 +1,4 @@
-import type { InvoiceContent } from "../content.ts";
+import type { InvoiceContent } from "../model/invoice-content.ts";
 import type { Formats } from "./formats.ts";
 import type { Vocabulary } from "./texts.ts";
 import type { TextStyle, Typesetter } from "./typesetter.ts";

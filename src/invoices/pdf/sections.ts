@@ -1,18 +1,18 @@
 /** The sections of an invoice, from its head to its foot. */
-import { CURRENCIES } from "../currencies.ts";
-import type { Bought } from "../lines.ts";
-import { formatDecimal, isZero, negate } from "../money.ts";
-import { nameOf, type Party } from "../party.ts";
+import { CURRENCIES } from "../model/currencies.ts";
+import { formatDecimal, isZero, negate } from "../model/fractions.ts";
+import { findPartyName, type Party } from "../model/invoice-content.ts";
+import type { LineSubject } from "../model/invoice-lines.ts";
 import type { Formats } from "./formats.ts";
-import { printable } from "./glyphs.ts";
+import { toPrintable } from "./glyphs.ts";
 import { BODY, LABEL, type Paper, SMALL, STRONG } from "./paper.ts";
-import { setAnnex, setConversions } from "./payments.ts";
-import { column, setLabelled, setTable } from "./table.ts";
+import { setAnnex, setConversions } from "./payment-sections.ts";
+import { defineColumn, setLabeledValue, setTable } from "./set-table.ts";
 import type { Vocabulary } from "./texts.ts";
 import { lineHeight, PAGE, type TextStyle, type Typesetter } from "./typesetter.ts";
 
 /** Typesets a whole document, starting on an empty first page. */
-export function setPaper(paper: Paper): void {
+export function setDocument(paper: Paper): void {
   const { page } = paper;
   page.foot = footLines(paper).lines.length * lineHeight(SMALL) + 6 + FOOT_RULE;
   setHead(paper);
@@ -29,7 +29,7 @@ export function setPaper(paper: Paper): void {
 }
 
 /** The title of a document. */
-export function titleOf({ content, words }: Paper): string {
+export function findTitle({ content, words }: Paper): string {
   if (content.cancels) return words.cancellation;
   return content.texts.title ?? words.invoice;
 }
@@ -38,7 +38,9 @@ function setHead(paper: Paper): void {
   const { page, number, content, words, formats } = paper;
   const top = page.y;
   const title: TextStyle = { size: 21, bold: true };
-  page.tagged("H1", () => page.paragraph(printable(titleOf(paper)), 0, page.width * 0.52, title));
+  page.tagged("H1", () =>
+    page.paragraph(toPrintable(findTitle(paper)), 0, page.width * 0.52, title),
+  );
   const left = page.y;
 
   page.y = top + 1;
@@ -47,7 +49,7 @@ function setHead(paper: Paper): void {
   const numberStyle: TextStyle = { ...STRONG, breaks: "dashes" };
   const fitted = page.fitted(number, room, numberStyle);
   const isBeside = fitted.size >= SMALL.size;
-  const reference = printable(content.texts.buyerReference ?? "");
+  const reference = toPrintable(content.texts.buyerReference ?? "");
   const facts: [string, string][] = [
     ...(isBeside ? [[words.number, number] satisfies [string, string]] : []),
     [words.date, formats.date(content.issueDate)],
@@ -78,18 +80,18 @@ function setParties({ page, content, words }: Paper): void {
     page.y = top;
     page.put(label, x, LABEL);
     page.y -= 13;
-    for (const [index, line] of linesOf(party, words).entries())
-      page.paragraph(printable(line), x, width, index === 0 ? STRONG : BODY);
+    for (const [index, line] of listPartyLines(party, words).entries())
+      page.paragraph(toPrintable(line), x, width, index === 0 ? STRONG : BODY);
     return page.y;
   });
   page.y = Math.min(...ends) - 20;
 }
 
-function linesOf(party: Party, words: Vocabulary): string[] {
+function listPartyLines(party: Party, words: Vocabulary): string[] {
   const { companyName, name } = party;
   const person = companyName?.trim() ? name?.trim() : null;
   return [
-    nameOf(party),
+    findPartyName(party),
     ...(person ? [person] : []),
     `${party.street} ${party.streetNumber}`,
     `${party.zipCode} ${party.city}`,
@@ -118,10 +120,11 @@ function setCancellation({ page, content, words, formats }: Paper): void {
 function setOpening({ page, content, words }: Paper): void {
   const { description, greeting } = content.texts;
   if (description) {
-    page.paragraph(printable(description), 0, page.width, BODY);
+    page.paragraph(toPrintable(description), 0, page.width, BODY);
     page.y -= 6;
   }
-  if (!content.cancels) page.paragraph(printable(greeting ?? words.greeting), 0, page.width, BODY);
+  if (!content.cancels)
+    page.paragraph(toPrintable(greeting ?? words.greeting), 0, page.width, BODY);
   page.y -= 8;
 }
 
@@ -129,16 +132,16 @@ function setItems({ page, content, words, formats, amount }: Paper): void {
   setTable(
     page,
     [
-      column(words.position, 0.06),
-      column(words.description, 0.46),
-      column(words.quantity, 0.12, "right"),
-      column(words.unitPrice, 0.18, "right"),
-      column(words.lineTotal, 0.18, "right"),
+      defineColumn(words.position, 0.06),
+      defineColumn(words.description, 0.46),
+      defineColumn(words.quantity, 0.12, "right"),
+      defineColumn(words.unitPrice, 0.18, "right"),
+      defineColumn(words.lineTotal, 0.18, "right"),
     ],
-    content.lines.map(({ name, quantity, unitPrice, net, bought }, index) => ({
+    content.lines.map(({ name, quantity, unitPrice, net, subject: bought }, index) => ({
       cells: [
         formats.count(String(index + 1)),
-        bought ? `${printable(name)}\n${daysOf(bought, formats)}` : printable(name),
+        `${toPrintable(name)}\n${formatDays(bought, formats)}`,
         formats.count(content.cancels ? `-${quantity}` : quantity),
         formats.money(unitPrice),
         amount(net),
@@ -147,7 +150,7 @@ function setItems({ page, content, words, formats, amount }: Paper): void {
   );
 }
 
-function daysOf({ from, to }: Bought, { date }: Formats): string {
+function formatDays({ from, to }: LineSubject, { date }: Formats): string {
   return from === to ? date(from) : `${date(from)} – ${date(to)}`;
 }
 
@@ -173,7 +176,9 @@ function setTotals({ page, content, words, formats, amount }: Paper): void {
       page.y -= 5;
     }
     const isWide = page.widthOf(`${label}  ${value}`, style) > page.width - x;
-    page.tagged("P", () => setLabelled(page, { label, value }, isWide ? 0 : x, page.width, style));
+    page.tagged("P", () =>
+      setLabeledValue(page, { label, value }, isWide ? 0 : x, page.width, style),
+    );
     page.y -= lineHeight(style) + 1;
   }
   page.y -= 14;
@@ -189,10 +194,10 @@ function setNotice({ page, content, words }: Paper): void {
 
 function setClosing({ page, content, words }: Paper): void {
   const { closing, signature, terms, privacy } = content.texts;
-  if (!content.cancels) page.paragraph(printable(closing ?? words.closing), 0, page.width, BODY);
+  if (!content.cancels) page.paragraph(toPrintable(closing ?? words.closing), 0, page.width, BODY);
   if (signature) {
     page.y -= 8;
-    page.paragraph(printable(signature), 0, page.width, BODY);
+    page.paragraph(toPrintable(signature), 0, page.width, BODY);
   }
   for (const [label, text] of [
     [words.terms, terms],
@@ -202,7 +207,7 @@ function setClosing({ page, content, words }: Paper): void {
     page.y -= 10;
     page.need(30);
     page.tagged("H2", () => page.paragraph(label, 0, page.width, { ...SMALL, bold: true }));
-    page.paragraph(printable(text), 0, page.width, SMALL);
+    page.paragraph(toPrintable(text), 0, page.width, SMALL);
   }
 }
 
@@ -211,7 +216,10 @@ const FOOT_RULE = 12;
 /** The lines of the footer, which every page has in full, and their style. */
 function footLines({ page, content, number }: Paper): { lines: string[]; style: TextStyle } {
   const { footer } = content.texts;
-  const text = printable(footer ?? `${nameOf(content.seller)} · ${number}`).replace(/\s+/g, " ");
+  const text = toPrintable(footer ?? `${findPartyName(content.seller)} · ${number}`).replace(
+    /\s+/g,
+    " ",
+  );
   const width = page.width * 0.78;
   const style = page.fitted(text, width, footer ? SMALL : { ...SMALL, breaks: "dashes" });
   return { lines: page.wrap(text, width, style), style };
@@ -235,8 +243,8 @@ function setFoot(paper: Paper): void {
 function setBox(page: Typesetter, paragraphs: { text: string; style: TextStyle }[]): void {
   const inset = 9;
   const width = page.width - 2 * inset;
-  const set = paragraphs.map(({ text, style: asked }) => {
-    const style = page.fitted(text, width, asked);
+  const set = paragraphs.map(({ text, style: requested }) => {
+    const style = page.fitted(text, width, requested);
     return { lines: page.wrap(text, width, style), style };
   });
   const heights = set.map(({ lines, style }) => lines.length * lineHeight(style));

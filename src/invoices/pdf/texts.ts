@@ -1,4 +1,4 @@
-import type { CancellationReason, Language } from "../content.ts";
+import type { CancellationReason, Language } from "../model/invoice-content.ts";
 
 /** Every word that we print, in one language. */
 export interface Vocabulary {
@@ -191,6 +191,6 @@ const GERMAN: Vocabulary = {
 };
 
 /** The words of a language. */
-export function vocabulary(language: Language): Vocabulary {
+export function selectVocabulary(language: Language): Vocabulary {
   return language === "de" ? GERMAN : ENGLISH;
 }

@@ -1,6 +1,5 @@
 import type { PDFDocument, PDFFont, PDFPage, RGB } from "pdf-lib";
-import { loadPdfLib } from "../../packages.ts";
-import { subsettingFontkit } from "./fontkit-subset.ts";
+import { loadFontkit, loadPdfLib } from "../../packages.ts";
 import type { FontFiles } from "./fonts.ts";
 import { type Tag, Tags } from "./tags.ts";
 
@@ -63,7 +62,7 @@ export class Typesetter {
     isTagged = true,
   ): Promise<Typesetter> {
     const pdfLib = await loadPdfLib();
-    document.registerFontkit(await subsettingFontkit());
+    document.registerFontkit(await loadSubsettingFontkit());
     // Ligatures would make searched and copied text differ from the original.
     const options = { subset: true, features: { liga: false } };
     // The name of each subset begins with six different letters (ISO 32000-1, 9.6.4).
@@ -97,8 +96,8 @@ export class Typesetter {
   /**
    * One line of text, without moving down.
    *
-   * @param x - its left end, or its right end when it is aligned there; from the left margin
-   * @param y - the upper edge of the line; default: the current position
+   * @param x - left end, or right end of right-aligned text; from the left margin
+   * @param y - upper edge of the line; default: the current position
    */
   put(text: string, x: number, style: TextStyle, y = this.y): void {
     if (text === "") return;
@@ -155,8 +154,8 @@ export class Typesetter {
    * Text broken into lines of at most a width, moving down; continues on new pages as needed. It is
    * smaller than its style says where it could not be broken otherwise.
    */
-  paragraph(text: string, x: number, width: number, asked: TextStyle): void {
-    const style = this.fitted(text, width, asked);
+  paragraph(text: string, x: number, width: number, requested: TextStyle): void {
+    const style = this.fitted(text, width, requested);
     this.#inParagraph(() => {
       for (const line of this.wrap(text, width, style)) {
         this.need(lineHeight(style));
@@ -254,4 +253,53 @@ export class Typesetter {
 /** The distance from one line to the next. */
 export function lineHeight({ size }: TextStyle): number {
   return size * 1.4;
+}
+
+type Fontkit = Parameters<PDFDocument["registerFontkit"]>[0];
+type Font = ReturnType<Fontkit["create"]>;
+
+/** The stream that pdf-lib reads a subset from: it only listens. */
+interface SubsetStream {
+  on(event: string, listener: (bytes?: Uint8Array) => void): SubsetStream;
+}
+
+/**
+ * Adapts fontkit 2 to pdf-lib 1.17, which was made for a fork of fontkit 1. Subsets of that fork lose
+ * outlines. Subsets of fontkit 2 are correct, but are bytes where pdf-lib reads a stream.
+ */
+export async function loadSubsettingFontkit(): Promise<Fontkit> {
+  const fontkit = await loadFontkit();
+  return {
+    create(bytes: Uint8Array): Font {
+      const font = fontkit.create(bytes as Parameters<typeof fontkit.create>[0]);
+      if (!("createSubset" in font)) throw new Error("a font collection is no font");
+      const createSubset = font.createSubset.bind(font);
+      return Object.assign(font, {
+        createSubset() {
+          const subset = createSubset();
+          return Object.assign(subset, { encodeStream: () => streamOf(() => subset.encode()) });
+        },
+      }) as unknown as Font;
+    },
+  };
+}
+
+/** Everything in one chunk, once the listeners are attached. */
+function streamOf(encode: () => Uint8Array): SubsetStream {
+  const listeners = new Map<string, (bytes?: Uint8Array) => void>();
+  queueMicrotask(() => {
+    try {
+      listeners.get("data")?.(encode());
+      listeners.get("end")?.();
+    } catch (error) {
+      listeners.get("error")?.(error as Uint8Array);
+    }
+  });
+  const stream: SubsetStream = {
+    on(event, listener) {
+      listeners.set(event, listener);
+      return stream;
+    },
+  };
+  return stream;
 }

@@ -4,16 +4,16 @@ import { ApiError } from "../../http/errors.ts";
 import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
 import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { log } from "../../log.ts";
-import type { Currency } from "../currencies.ts";
+import type { Currency } from "../model/currencies.ts";
 import {
-  dividedBy,
+  divide,
   formatDecimal,
   parseDecimal,
   roundHalfUp,
+  toFraction,
   trimDecimal,
-  whole,
-} from "../money.ts";
-import { dayOf, type Month } from "../month.ts";
+} from "../model/fractions.ts";
+import { formatDay, type Month } from "../model/month.ts";
 
 /** Variables of the price source; it is off unless the first two are set. See docs/invoices.md. */
 export interface PriceSourceEnv {
@@ -52,7 +52,7 @@ const answerSchema = (currency: Currency) =>
  * @returns the rate as decimal text, and its source, as the invoice prints it
  * @throws ApiError 502 or 504 when the source fails; Error when its variables are malformed
  */
-export async function endOfMonthRate(
+export async function fetchMonthEndRate(
   env: PriceSourceEnv,
   unit: string,
   { currency, month }: { currency: Currency; month: Month },
@@ -63,25 +63,25 @@ export async function endOfMonthRate(
   const coins = coinsSchema.parse(JSON.parse(text));
   const coin = Object.entries(coins).find(([name]) => normalizeUnit(name) === unit)?.[1];
   if (!coin) return null;
-  const price = await priceOf(env, base, coin.id, { currency, month }, deadline);
+  const price = await fetchPrice(env, base, coin.id, { currency, month }, deadline);
   if (price === null) return null;
-  const perUnit = dividedBy(parseDecimal(price), whole(10n ** BigInt(coin.decimals)));
+  const perUnit = divide(parseDecimal(price), toFraction(10n ** BigInt(coin.decimals)));
   const rate = trimDecimal(formatDecimal(roundHalfUp(perUnit, RATE_DIGITS), RATE_DIGITS), 0);
   return { rate, source: new URL(base).hostname };
 }
 
 /** Decimal text of the price of a whole coin; null when there is none. */
-async function priceOf(
+async function fetchPrice(
   env: PriceSourceEnv,
   base: string,
   coin: string,
   { currency, month }: { currency: Currency; month: Month },
   deadline: number,
 ): Promise<string | null> {
-  const [year, monthOfYear, day] = dayOf(month.end).split("-");
+  const [year, monthOfYear, day] = formatDay(month.end).split("-");
   const url = `${base}/coins/${encodeURIComponent(coin)}/history?date=${day}-${monthOfYear}-${year}&localization=false`;
   const timeoutMs = Math.min(TIMEOUT_MS, deadline - RESERVE_MS - Date.now());
-  if (timeoutMs <= 0) throw tooSlow();
+  if (timeoutMs <= 0) throw toTimeoutError();
   try {
     const { status, body } = await fetchPublic(url, {
       timeoutMs,
@@ -94,23 +94,23 @@ async function priceOf(
       resolverUrl: env.DNS_OVER_HTTPS_URL,
     });
     if (status === 404) return null;
-    if (status !== 200) throw failed(`status ${status}`);
+    if (status !== 200) throw toSourceError(`status ${status}`);
     const answer = answerSchema(currency).safeParse(JSON.parse(new TextDecoder().decode(body)));
     const price = answer.data?.market_data.current_price[currency];
     return price === undefined ? null : String(price);
   } catch (error) {
-    if (error instanceof PublicFetchError && error.reason === "timeout") throw tooSlow();
+    if (error instanceof PublicFetchError && error.reason === "timeout") throw toTimeoutError();
     if (error instanceof PublicFetchError || error instanceof SyntaxError)
-      throw failed(error.message);
+      throw toSourceError(error.message);
     throw error;
   }
 }
 
-function tooSlow(): ApiError {
+function toTimeoutError(): ApiError {
   return new ApiError(504, "The price source did not answer in time", { retryAfter: 5 });
 }
 
-function failed(why: string): ApiError {
+function toSourceError(why: string): ApiError {
   log("error", "invoices.price_source_failed", { why });
   return new ApiError("price_source_failed", "The price source failed");
 }

@@ -3,12 +3,11 @@ import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { Currency } from "../currencies.ts";
-import { perSmallestUnit } from "../money.ts";
-import type { Month } from "../month.ts";
-import { unitInWords } from "../units.ts";
-import { isFarFrom, tooFar } from "./far.ts";
-import { endOfMonthRate, type PriceSourceEnv } from "./price-source.ts";
+import type { Currency } from "../model/currencies.ts";
+import { divide, parseDecimal, roundHalfUp, toRatePerSmallestUnit } from "../model/fractions.ts";
+import type { Month } from "../model/month.ts";
+import { describeUnit } from "../model/token-names.ts";
+import { fetchMonthEndRate, type PriceSourceEnv } from "./price-source.ts";
 
 /** Invoice currency per unit, at the end of a month. */
 export interface Rate {
@@ -86,7 +85,7 @@ export interface GivenRates {
  * @throws ApiError 400 naming the units without a rate, or a unit whose rate at the price source is far
  *   from the last rate before it. 502 or 504 when the price source fails.
  */
-export async function ratesFor(
+export async function findRates(
   env: PriceSourceEnv,
   core: Database,
   units: readonly string[],
@@ -100,21 +99,21 @@ export async function ratesFor(
     const rate = own(given.CurrencyConversion, unit);
     if (rate === undefined) continue;
     // The shortest decimal text of the number sent.
-    const perUnit = perSmallestUnit(String(rate), own(given.decimals, unit) ?? 0);
+    const perUnit = toRatePerSmallestUnit(String(rate), own(given.decimals, unit) ?? 0);
     rates.set(unit, { rate: perUnit, source: null });
   }
   const open = () => units.filter((unit) => !rates.has(unit));
   const use = (known: readonly Rate[]) => {
     for (const { unit, rate, source } of known) rates.set(unit, { rate, source });
   };
-  use(await storedRates(core, open(), at));
+  use(await readRates(core, open(), at));
   // A month has no closing price before it is over.
   if (at.month.end <= now) {
-    await askSource(env, core, open(), at, given.confirmRate, now, deadline);
-    use(await storedRates(core, open(), at));
+    await fetchRates(env, core, open(), at, given.confirmRate, now, deadline);
+    use(await readRates(core, open(), at));
   }
 
-  const missing = open().map(unitInWords);
+  const missing = open().map(describeUnit);
   if (missing.length > 0)
     throw new ApiError(
       400,
@@ -136,7 +135,7 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
  * @param isConfirmed - whether a rate far from the last one before it may be stored
  * @throws ApiError 400, 502, 504
  */
-export async function askSource(
+export async function fetchRates(
   env: PriceSourceEnv,
   core: Database,
   units: readonly string[],
@@ -145,21 +144,21 @@ export async function askSource(
   now: number,
   deadline: number,
 ): Promise<void> {
-  const before = isConfirmed ? [] : await ratesBefore(core, units, at);
+  const before = isConfirmed ? [] : await readRatesBefore(core, units, at);
   const ask = async (unit: string) => {
-    const found = await endOfMonthRate(env, unit, at, deadline);
+    const found = await fetchMonthEndRate(env, unit, at, deadline);
     if (found === null) return;
     const rate = { unit, currency: at.currency, month: at.month.text, ...found };
     const last = before.find((one) => one.unit === unit);
-    if (last !== undefined && isFarFrom(rate.rate, last.rate))
-      throw tooFar("CurrencyConversion", rate, last);
+    if (last !== undefined && isFarApart(rate.rate, last.rate))
+      throw toDistanceError("CurrencyConversion", rate, last);
     await core.batch([insertRate(rate, "NOTHING", now)]);
   };
   await pMap(units, ask, { concurrency: MAX_CONCURRENT_FETCHES });
 }
 
 /** The stored rates of some units at the end of a month. */
-export async function storedRates(
+export async function readRates(
   core: Database,
   units: readonly string[],
   { currency, month }: { currency: Currency; month: Month },
@@ -175,7 +174,7 @@ export async function storedRates(
 }
 
 /** The last stored rate of each unit before a month; none for a unit that has none. */
-export async function ratesBefore(
+export async function readRatesBefore(
   core: Database,
   units: readonly string[],
   { currency, month }: { currency: Currency; month: Month },
@@ -188,5 +187,47 @@ export async function ratesBefore(
     month.text,
     currency,
     JSON.stringify(units),
+  );
+}
+
+/** Rates that differ by this factor or more need to be confirmed. */
+const MAX_RATE_FACTOR = 100n;
+
+/** A rate, as a message names it. */
+export interface NamedRate {
+  unit: string;
+  currency: Currency;
+  /** Invoice currency per smallest unit, decimal text above zero. */
+  rate: string;
+}
+
+/** A rate that is known, to hold another one against. */
+export interface KnownRate {
+  rate: string;
+  /** `YYYY-MM`. */
+  month: string;
+  /** Null: a request. */
+  source: string | null;
+}
+
+/** Whether one rate is `MAX_RATE_FACTOR` times another, or a fraction of it that is as small. */
+export function isFarApart(rate: string, other: string): boolean {
+  const { numerator, denominator } = divide(parseDecimal(rate), parseDecimal(other));
+  return numerator >= MAX_RATE_FACTOR * denominator || denominator >= MAX_RATE_FACTOR * numerator;
+}
+
+/** 400 that says by which factor a rate is off. */
+export function toDistanceError(field: string, rate: NamedRate, known: KnownRate): ApiError {
+  const quotient = divide(parseDecimal(rate.rate), parseDecimal(known.rate));
+  const isMore = quotient.numerator >= quotient.denominator;
+  const factor = isMore
+    ? roundHalfUp(quotient, 0)
+    : roundHalfUp({ numerator: quotient.denominator, denominator: quotient.numerator }, 0);
+  const currency = rate.currency.toUpperCase();
+  const by = isMore ? `${factor} times` : `a ${factor}th of`;
+  const from = known.source === null ? "the previous invoice" : known.source;
+  return new ApiError(
+    400,
+    `${field}: ${rate.rate} ${currency} per smallest unit of ${describeUnit(rate.unit)} is ${by} the ${known.rate} of ${known.month} (${from}); name the coin's decimals if the rate is for a whole coin, or confirm it with confirmRate`,
   );
 }

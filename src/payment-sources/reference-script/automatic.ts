@@ -1,26 +1,25 @@
 /**
- * Puts a contract's script on the chain as soon as an escrow needs it there: one with a long result or many
- * tokens cannot be moved any more by a transaction that has to hold the script as well.
+ * Publishes a contract's script when an escrow needs it. An escrow with a long result or many
+ * tokens leaves no room for the script in its transactions.
  */
 import { NETWORKS, type Network } from "../../chain/network.ts";
 import { type Database, db, violates } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
-import { MAX_OUTPUT_WITH_SCRIPT } from "../../escrow/actions/size.ts";
-import { IS_OF_REMOVED } from "../../escrow/reads/meant.ts";
-import { BULKY } from "../../escrow/tables.ts";
-import { changeRecords } from "../../escrow/tasks/change.ts";
-import { problem } from "../../escrow/tasks/tries.ts";
-import { AUTOMATIC } from "../../escrow/wanted.ts";
+import { AUTOMATIC } from "../../escrow/model/intent.ts";
+import { MAX_OUTPUT_WITH_SCRIPT } from "../../escrow/model/size.ts";
+import { BULKY, IS_OF_REMOVED } from "../../escrow/store/predicates.ts";
+import { changeRecords } from "../../escrow/tasks/change-records.ts";
+import { toRecordError } from "../../escrow/tasks/retry.ts";
 import { log } from "../../log.ts";
 import { activeSource } from "../../sources/active.ts";
 import { contractScript } from "../../sources/contracts/script.ts";
 import { drivesOf } from "../../sources/drives.ts";
 import { providerFor } from "../../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
-import { walletsOf } from "../../wallets/managed/find.ts";
+import { walletsOf } from "../../wallets/managed/find-wallet.ts";
+import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import { insertReferenceScript } from "../../wallets/reference-scripts/store.ts";
-import { wakeWallet } from "../../wallets/wake.ts";
 
 /** One that failed, or that was withdrawn, is asked for again after so long at the earliest. */
 const AGAIN_MS = 60 * 60_000;
@@ -28,9 +27,9 @@ const AGAIN_MS = 60 * 60_000;
 const MAX_RECORDS = 50;
 
 const NOTE =
-  "The escrow is so large that its next step needs the contract's script on the chain: publish it by POST /payment-source-extended/reference-script";
+  "The escrow is so large that its next step needs the contract's script on the chain. Publish the reference script of its payment source";
 
-/** A payment source with an escrow that is too large, and the wallet of ours that acts for it. */
+/** A payment source with an escrow that is too large, and its acting wallet. */
 interface Needy {
   recordId: string;
   sourceId: string;
@@ -45,32 +44,32 @@ interface Needy {
  */
 export async function publishNeeded(env: Env, requestId: string, deadline: number): Promise<void> {
   for (const network of NETWORKS) {
-    const ledger = db(env, network, { writes: "idempotent", deadline });
+    const database = db(env, network, { writes: "idempotent", deadline });
     const isTold = env.AUTO_REFERENCE_SCRIPT === "false";
-    const needy = await sourcesInNeed(ledger, network, Date.now(), isTold);
+    const needy = await sourcesInNeed(database, network, Date.now(), isTold);
     if (needy.length === 0) continue;
     if (isTold) {
       const silent = needy.map(({ recordId }) => recordId);
-      await changeRecords(ledger, network, silent, Date.now(), ({ wanted }) =>
-        wanted.error === null ? { wanted: { ...wanted, error: problem(NOTE) } } : null,
+      await changeRecords(database, network, silent, Date.now(), ({ progress }) =>
+        progress.error === null ? { progress: { ...progress, error: toRecordError(NOTE) } } : null,
       );
       continue;
     }
     for (const [sourceId, records] of Map.groupBy(needy, (one) => one.sourceId)) {
       const vkeys = records.map(({ vkey }) => vkey);
-      await publish(env, ledger, { sourceId, vkeys, requestId, deadline });
+      await publish(env, database, { sourceId, vkeys, requestId, deadline });
     }
   }
 }
 
 /** @param silent - only records that say nothing yet: those that were told must not take others' places */
 function sourcesInNeed(
-  ledger: Database,
+  database: Database,
   network: Network,
   now: number,
   silent: boolean,
 ): Promise<Needy[]> {
-  return ledger.all<Needy>(
+  return database.all<Needy>(
     `SELECT id AS recordId, source_id AS sourceId, wallet->>'vkey' AS vkey
      FROM escrow
      WHERE network = ?1 AND ${BULKY} AND length(output) > ?2->>source_type AND NOT (${IS_OF_REMOVED})
@@ -86,7 +85,7 @@ function sourcesInNeed(
 
 async function publish(
   env: Env,
-  ledger: Database,
+  database: Database,
   need: {
     sourceId: string;
     vkeys: readonly (string | null)[];
@@ -105,13 +104,13 @@ async function publish(
   const script = await contractScript(env, provider, source);
   if (script === null) return;
   const now = Date.now();
-  const { row, statement } = insertReferenceScript(
-    ledger,
+  const { row, statements } = insertReferenceScript(
+    database,
     { source, wallet, script, createdById: AUTOMATIC },
     now,
   );
   try {
-    await ledger.batch([statement]);
+    await database.batch(statements);
   } catch (error) {
     // Somebody has asked for it meanwhile.
     if (!violates(error, "reference_script.source_id")) throw error;

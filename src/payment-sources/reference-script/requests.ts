@@ -9,15 +9,17 @@ import { contractScript } from "../../sources/contracts/script.ts";
 import { drivesOf } from "../../sources/drives.ts";
 import { providerFor } from "../../sources/provider.ts";
 import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
-import { walletsOf } from "../../wallets/managed/find.ts";
+import { walletsOf } from "../../wallets/managed/find-wallet.ts";
 import type { WalletRow } from "../../wallets/managed/tables.ts";
+import { putTasks } from "../../wallets/queue/store.ts";
+import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
 import {
+  findReferenceScript,
   insertReferenceScript,
-  referenceScriptOf,
+  requestTask,
   updateReferenceScript,
 } from "../../wallets/reference-scripts/store.ts";
 import type { ReferenceScriptRow } from "../../wallets/reference-scripts/tables.ts";
-import { wakeWallet } from "../../wallets/wake.ts";
 import type { PublishBody, ReferenceScriptRecord } from "./schemas.ts";
 
 /**
@@ -43,16 +45,16 @@ export async function publishScript(
       "chain_provider_failed",
       "The chain provider does not show the contract's script, and it cannot be derived from the payment source",
     );
-  const ledger = db(c.env, source.network, { writes: "idempotent", deadline });
+  const database = db(c.env, source.network, { writes: "idempotent", deadline });
   const made = { source, wallet, script, createdById: caller.id };
-  const { row, statement } = insertReferenceScript(ledger, made, now);
+  const { row, statements } = insertReferenceScript(database, made, now);
   const detail = { paymentSourceId: id, scriptHash: script.hash, walletVkey: wallet.vkey };
   try {
     await commitAudited(
       c,
-      ledger,
+      database,
       { action: "reference-script.publish", target: row.id, detail, now },
-      [statement],
+      statements,
     );
   } catch (error) {
     if (!violates(error, "reference_script.source_id")) throw error;
@@ -76,33 +78,34 @@ export async function withdrawScript(
   const { deadline, requestId } = c.var;
   const core = db(c.env, undefined, { deadline });
   const source = await sourceOf(core, id);
-  const ledger = db(c.env, source.network, { writes: "idempotent", deadline });
-  const row = await referenceScriptOf(ledger, id);
+  const database = db(c.env, source.network, { writes: "idempotent", deadline });
+  const row = await findReferenceScript(database, id);
   if (!row) throw new ApiError(404, "id: the payment source has no reference script");
   if (row.state !== "Published")
     throw new ApiError("wrong_state", `id: the reference script is ${row.state}, not Published`);
-  const change = { state: "WithdrawRequested", error: null, failures: 0, dueAt: now } as const;
+  const change = { state: "WithdrawRequested", error: null } as const;
+  const task = requestTask(row, "Withdraw", now);
   const detail = { paymentSourceId: id, scriptHash: row.scriptHash };
   try {
     await commitAudited(
       c,
-      ledger,
+      database,
       { action: "reference-script.withdraw", target: row.id, detail, now },
-      [updateReferenceScript(ledger, row, change, now)],
+      [updateReferenceScript(database, row, change, now), ...putTasks([task])],
     );
   } catch (error) {
-    if (!violates(error, "reference_script.rev")) throw error;
+    if (!violates(error, "reference_script.revision")) throw error;
     throw new ApiError("wrong_state", "id: the reference script was changed meanwhile: ask again");
   }
   await wakeWallet(c.env, source.network, row.walletVkey, requestId);
-  return shown({ ...row, ...change, updatedAt: now });
+  return shown({ ...row, ...change, task, updatedAt: now });
 }
 
 /** The newest reference script of a source. @throws ApiError 404 */
 export async function showScript(c: AppContext, id: string): Promise<ReferenceScriptRecord> {
   const { deadline } = c.var;
   const source = await sourceOf(db(c.env, undefined, { deadline }), id);
-  const row = await referenceScriptOf(db(c.env, source.network, { deadline }), id);
+  const row = await findReferenceScript(db(c.env, source.network, { deadline }), id);
   if (!row) throw new ApiError(404, "id: the payment source has no reference script");
   return shown(row);
 }
@@ -134,11 +137,11 @@ async function publisherOf(
 }
 
 function shown(row: ReferenceScriptRow): ReferenceScriptRecord {
-  const { id, sourceId, walletVkey, scriptHash, cbor, state, output, deposit, txHash, error } = row;
+  const { id, sourceId, walletVkey, scriptHash, cbor, state, output, deposit, txHash, task } = row;
   return {
     ...{ id, paymentSourceId: sourceId, walletVkey, scriptHash, scriptSize: cbor.length / 2 },
-    ...{ state, output, deposit, txHash, error },
+    ...{ state, output, deposit, txHash, error: row.error ?? task?.reason ?? null },
     createdAt: isoTime(row.createdAt),
-    updatedAt: isoTime(row.updatedAt),
+    updatedAt: isoTime(Math.max(row.updatedAt, task?.updatedAt ?? 0)),
   };
 }

@@ -10,7 +10,7 @@ import {
   timestamp,
   walletVkey,
 } from "../../http/openapi/fields.ts";
-import { text } from "../../http/parameters.ts";
+import { text } from "../../http/openapi/parameters.ts";
 import { REFERENCE_SCRIPT_STATES } from "../../wallets/reference-scripts/tables.ts";
 
 const SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
@@ -72,7 +72,7 @@ export const referenceScriptRecord = named(
       "Why it failed, or what it waits for; null otherwise.",
       null,
     ),
-    createdAt: timestamp("When it was asked for."),
+    createdAt: timestamp("When it was requested."),
     updatedAt: timestamp("When it was last changed."),
   }),
 );

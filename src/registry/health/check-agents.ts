@@ -3,12 +3,16 @@ import type { Network } from "../../chain/network.ts";
 import { MAX_CONCURRENT_FETCHES } from "../../connections.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { reserveStamps, stamp } from "../../db/clock.ts";
+import {
+  fetchPublic,
+  PublicFetchError,
+  type PublicFetchOptions,
+} from "../../http/outbound/fetch-public.ts";
 import { log } from "../../log.ts";
-import type { Health } from "../entry.ts";
-import { type Availability, askAvailability, judge, type Outbound } from "./availability.ts";
+import type { Health } from "../entries/entry.ts";
 
 /** What a run of health checks works with. */
-export interface HealthContext {
+interface HealthContext {
   db: Database;
   network: Network;
   sourceId: string;
@@ -25,7 +29,7 @@ interface DueAgent {
   agent_identifier: string;
   api_base_url: string;
   health: Health;
-  rev: number;
+  revision: number;
   failures: number;
   /** Epoch milliseconds. */
   due_at: number;
@@ -65,7 +69,7 @@ export async function checkHealth(context: HealthContext, deadline: number): Pro
 
 function dueAgents({ db, sourceId, now }: HealthContext): Promise<DueAgent[]> {
   return db.all<DueAgent>(
-    `SELECT e.id, e.agent_identifier, e.api_base_url, e.health, e.rev, h.failures, h.due_at
+    `SELECT e.id, e.agent_identifier, e.api_base_url, e.health, e.revision, h.failures, h.due_at
      FROM (SELECT entry_id, failures, due_at FROM registry_health
            WHERE source_id = ?1 AND due_at <= ?2
            ORDER BY failures >= ${STRIKES}, due_at LIMIT ${CHUNK}) AS h
@@ -94,7 +98,7 @@ async function checkAll(
   return agents.flatMap((agent) => {
     const answer = answers.get(agent.api_base_url);
     if (answer === undefined) return [];
-    return [{ agent, result: answer && judge(answer, agent.agent_identifier) }];
+    return [{ agent, result: answer && evaluate(answer, agent.agent_identifier) }];
   });
 }
 
@@ -126,7 +130,7 @@ async function writeOutcomes(context: HealthContext, outcomes: Outcome[]): Promi
 interface Judged {
   sourceId: string;
   entryId: string;
-  rev: number;
+  revision: number;
   before: Health;
   health: Health;
   isJudged: boolean;
@@ -154,7 +158,7 @@ function judged(
   return {
     sourceId,
     entryId: agent.id,
-    rev: agent.rev,
+    revision: agent.revision,
     before: agent.health,
     health,
     isJudged,
@@ -180,10 +184,10 @@ function writeHealth(network: Network, changed: Judged[], now: number): Statemen
   return [
     reserveStamps("registry", network, changed.length, now),
     statement(
-      `UPDATE registry_entry SET rev = rev + 1, health = v->>'health', status = v->>'health',
+      `UPDATE registry_entry SET revision = revision + 1, health = v->>'health', status = v->>'health',
          updated_at = ?, status_updated_at = at
        FROM (SELECT item.value AS v, ${at.sql} AS at FROM json_each(?) AS item)
-       WHERE registry_entry.id = v->>'entryId' AND registry_entry.rev = v->>'rev'`,
+       WHERE registry_entry.id = v->>'entryId' AND registry_entry.revision = v->>'revision'`,
       now,
       ...at.params,
       JSON.stringify(changed),
@@ -206,4 +210,60 @@ function writeCounters(checks: Judged[], now: number): Statement {
     now,
     JSON.stringify(checks),
   );
+}
+
+const TIMEOUT_MS = 15_000;
+const MAX_BYTES = 64 * 1024;
+/** The type that agents of this protocol name in their answer. */
+const AGENT_TYPE = "masumi-agent";
+
+/** What an agent's `/availability` answered: its JSON, or what went wrong before there was any. */
+type Availability = { answer: unknown } | { failed: "Offline" | "Invalid" };
+
+/** Which addresses guarded fetches may reach, and how names are resolved. */
+type Outbound = Pick<PublicFetchOptions, "loopbackOrigins" | "resolverUrl" | "resolve">;
+
+/**
+ * Asks an agent whether it is available. An address that may not be asked makes it `Invalid`, all
+ * else that fails `Offline`.
+ *
+ * @param apiBaseUrl - as the agent's metadata has it
+ */
+async function askAvailability(apiBaseUrl: string, outbound: Outbound): Promise<Availability> {
+  // The path that is put behind it would be a part of the query.
+  if (/[?#]/.test(apiBaseUrl)) return { failed: "Invalid" };
+  try {
+    const { status, body } = await fetchPublic(
+      `${apiBaseUrl.trim().replace(/\/$/, "")}/availability`,
+      {
+        ...outbound,
+        allowHttp: true,
+        headers: { accept: "application/json" },
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+      },
+    );
+    if (status < 200 || status > 299) return { failed: "Offline" };
+    return { answer: JSON.parse(new TextDecoder().decode(body)) };
+  } catch (error) {
+    if (error instanceof PublicFetchError)
+      return { failed: error.reason === "refused" ? "Invalid" : "Offline" };
+    // Not JSON.
+    if (error instanceof SyntaxError) return { failed: "Offline" };
+    throw error;
+  }
+}
+
+/**
+ * What an answer says of one agent. One that names another agent, or is not an agent's at all, is
+ * `Invalid`; an agent that says it is unavailable is `Offline`.
+ */
+function evaluate(availability: Availability, agentIdentifier: string): Health {
+  if ("failed" in availability) return availability.failed;
+  const { answer } = availability;
+  if (typeof answer !== "object" || answer === null) return "Offline";
+  const { agentIdentifier: named, type, status } = answer as Record<string, unknown>;
+  const isOurs = named ? named === agentIdentifier : type === AGENT_TYPE;
+  if (!isOurs) return "Invalid";
+  return status === "unavailable" ? "Offline" : "Online";
 }

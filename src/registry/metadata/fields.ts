@@ -1,6 +1,27 @@
 /** The fields of a token's metadata as registries write them, for the schemas of what they make up. */
 import * as z from "zod";
+import type { PaymentSourceType } from "../../chain/network.ts";
 import { normalizeUnit } from "../../chain/unit.ts";
+
+/**
+ * Names in the metadata of tokens. Other services read these names, whichever names the API of this
+ * deployment has.
+ */
+
+/** The ledger, in `supported_payment_sources` of metadata version 2. */
+export const LEDGER = "Cardano";
+
+/** The generations of the escrow contract. */
+export const MINTED_SOURCE_TYPES: Readonly<Record<PaymentSourceType, string>> = {
+  Web3ChainV1: "Web3CardanoV1",
+  Web3ChainV2: "Web3CardanoV2",
+};
+
+/** The generation that a token names; null: none. Earlier versions of this service minted its own names. */
+export function sourceTypeOf(minted: string | null | undefined): PaymentSourceType | null {
+  const types = Object.entries(MINTED_SOURCE_TYPES) as [PaymentSourceType, string][];
+  return types.find((names) => names.some((name) => name === minted))?.[0] ?? null;
+}
 
 /** The joined text of one string or a list of strings; undefined when there is nothing. */
 export function joined(value: unknown, problems: z.RefinementCtx): string | undefined {

@@ -1,8 +1,8 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, db, statement } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
-import { ENTRY_COLUMNS, type EntryRow, type EntryStatus, entryOfRow } from "../entry.ts";
-import type { AgentProfile } from "../profile.ts";
+import { ENTRY_COLUMNS, type EntryRow, type EntryStatus, entryOfRow } from "../entries/entry.ts";
+import type { AgentProfile } from "../entries/profile.ts";
 
 /** Entries written per batch, if they have no more text than fits a statement. */
 const CHUNK = 200;
@@ -12,8 +12,8 @@ const MAX_TEXT = 400_000;
 const DATABASE_MS = 30_000;
 
 /**
- * Updates the search index of a network. It follows the change stamps, as any client of the diff does,
- * so an empty index fills without further work.
+ * Updates the search index of a network. It follows the change stamps like a client of the diff,
+ * and fills an empty index.
  *
  * @param deadline - epoch milliseconds after which no further batch is begun
  * @returns whether there is more to do
@@ -23,14 +23,14 @@ export async function indexChanges(
   network: Network,
   deadline: number,
 ): Promise<boolean> {
-  const ledger = db(env, network, { deadline: deadline + DATABASE_MS });
+  const database = db(env, network, { deadline: deadline + DATABASE_MS });
   const index = searchDatabase(env, deadline + DATABASE_MS);
   for (;;) {
     const [position] = await index.all<{ stamp: number }>(
       "SELECT stamp FROM search_position WHERE network = ?",
       network,
     );
-    const rows = await ledger.all<ChangedRow>(
+    const rows = await database.all<ChangedRow>(
       `SELECT ${ENTRY_COLUMNS}, status, status_updated_at AS stamp FROM registry_entry
        WHERE network = ? AND status_updated_at > ? ORDER BY status_updated_at LIMIT ${CHUNK}`,
       network,

@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import type { Database } from "../../db/client.ts";
-import { listedStatuses, registryList } from "../list.ts";
-import type { ShownRow } from "../render.ts";
-import type { searchBody } from "../schemas.ts";
+import { listedStatuses, registryList } from "../entries/list.ts";
+import type { ShownRow } from "../entries/render.ts";
+import type { searchBody } from "../entries/schemas.ts";
 import { normalise } from "./index.ts";
 
 /** Entries first read from the index, to be filtered by the ledger: a full page. */
@@ -16,7 +16,7 @@ const MAX_CANDIDATES = 5_000;
  */
 export async function searchPage(
   index: Database,
-  ledger: Database,
+  database: Database,
   body: z.output<typeof searchBody>,
 ): Promise<ShownRow[]> {
   const page: ShownRow[] = [];
@@ -24,7 +24,7 @@ export async function searchPage(
   for (let candidates = CANDIDATES; ; candidates = Math.min(candidates * 2, MAX_CANDIDATES)) {
     const ids = await searchIds(index, { ...body, cursorId }, candidates);
     const { sql, params } = registryList({ ...body, limit: body.limit - page.length }, ids);
-    page.push(...(await ledger.all<ShownRow>(sql, ...params)));
+    page.push(...(await database.all<ShownRow>(sql, ...params)));
     cursorId = ids.at(-1);
     if (ids.length < candidates || page.length >= body.limit) return page;
   }

@@ -9,8 +9,8 @@ import { idempotently } from "../../http/idempotency.ts";
 import { checkProviderKey } from "../../sources/checks.ts";
 import { refuseMixingWithDevelopment } from "../../sources/contracts/local.ts";
 import { providerFor } from "../../sources/provider.ts";
+import { registrySource } from "../entries/tables.ts";
 import { endCursor, initialCursor } from "../sync/cursor.ts";
-import { registrySource } from "../tables.ts";
 import {
   activeRegistrySource,
   providerKeyPlace,

@@ -4,8 +4,8 @@ import { NETWORKS } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
+import { registrySource } from "../entries/tables.ts";
 import { syncStatus } from "../sync/cursor.ts";
-import { registrySource } from "../tables.ts";
 import type { registrySourceRecord } from "./schemas.ts";
 
 export type RegistrySourceRow = typeof registrySource.$inferSelect;

@@ -3,7 +3,7 @@ import type { Network } from "../../chain/network.ts";
 import type { AppContext } from "../../http/context.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { described } from "../../http/openapi/fields.ts";
-import { page } from "../../http/parameters.ts";
+import { page } from "../../http/openapi/parameters.ts";
 import { log } from "../../log.ts";
 import { wakeJob } from "../sync/wake.ts";
 import { createRegistrySource, removeRegistrySource, updateRegistrySource } from "./admin.ts";

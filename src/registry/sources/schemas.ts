@@ -8,8 +8,8 @@ import {
   TX_HASH,
 } from "../../http/openapi/fields.ts";
 import { network } from "../../http/openapi/ledger.ts";
-import { text } from "../../http/parameters.ts";
-import { policyIdShown } from "../schemas.ts";
+import { text } from "../../http/openapi/parameters.ts";
+import { policyIdShown } from "../entries/schemas.ts";
 
 const SOURCE_ID = "01m80ydyh764k620mzqgxwshp9";
 const URL = "https://registry.example.com";
@@ -33,13 +33,13 @@ export const createSourceBody = z.object({
     POLICY_ID,
   ),
   url: described(z.url().max(250).nullable().default(null), "Where the registry is.", URL),
-  note: described(text(250, 0).nullable().default(null), "What people are told of it.", "main"),
+  note: described(text(250, 0).nullable().default(null), "A note for people.", "main"),
   rpcProviderApiKey: providerKey,
 });
 
 export const updateSourceBody = z.object({
   id,
-  note: described(text(250, 0).nullable().optional(), "What people are told of it.", "main"),
+  note: described(text(250, 0).nullable().optional(), "A note for people.", "main"),
   rpcProviderApiKey: providerKey.optional(),
 });
 
@@ -58,7 +58,7 @@ export const registrySourceRecord = named(
     network,
     url: described(z.string().nullable(), "Where the registry is; null when unknown.", URL),
     policyId: policyIdShown,
-    note: answerText("What people are told of it; empty where nobody said.", "main"),
+    note: answerText("A note for people; empty: none.", "main"),
     rpcProviderApiKey: answerText(
       "Key of the chain provider; empty when the key it was sealed with is lost.",
       "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",

@@ -1,9 +1,9 @@
 import { TOKEN_METADATA_LABEL, tokenMetadata } from "../../chain/token-metadata.ts";
 import { newId } from "../../db/id.ts";
 import { log } from "../../log.ts";
-import { type EntryRecord, type EntryState, isChecked, NEVER_MINTED } from "../entry.ts";
+import { type EntryRecord, type EntryState, isChecked, NEVER_MINTED } from "../entries/entry.ts";
+import { readProfile } from "../entries/profile.ts";
 import { isInboxMetadata } from "../metadata/inbox.ts";
-import { readProfile } from "../profile.ts";
 import type { FollowedSource } from "./cursor.ts";
 import type { ReadMint } from "./read.ts";
 
@@ -18,7 +18,7 @@ export interface EntryStep {
 
 /** What a run of transactions does to entries, folded in memory until it is written. */
 export class EntryChanges {
-  /** Changed entries by agent identifier; `rev` is that of the stored row, -1 for a new one. */
+  /** Changed entries by agent identifier; `revision` is that of the stored row, -1 for a new one. */
   readonly entries = new Map<string, EntryRecord>();
   /** Entries whose agent is to be checked anew, by id. */
   readonly recheck = new Set<string>();
@@ -55,7 +55,7 @@ export class EntryChanges {
         state: NEVER_MINTED,
         health: "Offline",
         createdAt: this.now,
-        rev: -1,
+        revision: -1,
       }
     );
   }
@@ -119,7 +119,7 @@ export function applyMint(changes: EntryChanges, source: FollowedSource, read: R
   )) {
     const entry = changes.entryOf(source, source.policyId + assetName);
     if (changes.isDone(entry, tx.hash)) continue;
-    const isKnown = entry.rev >= 0 || changes.entries.has(entry.agentIdentifier);
+    const isKnown = entry.revision >= 0 || changes.entries.has(entry.agentIdentifier);
     const minted = quantity > 0n ? readMinted(source, read, assetName) : null;
     // An inbox agent's token: the inbox handles its registration.
     if (!isKnown && minted === null) continue;

@@ -1,9 +1,9 @@
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import { reserveStamps, type SqlExpression, stamp } from "../../db/clock.ts";
 import { commit as commitMove } from "../../indexer/cursor.ts";
-import { capabilityId } from "../capability.ts";
-import { isChecked, statusOf } from "../entry.ts";
-import { DOC_VERSION, render } from "../render.ts";
+import { capabilityId } from "../entries/capability.ts";
+import { isChecked, statusOf } from "../entries/entry.ts";
+import { DOC_VERSION, render } from "../entries/render.ts";
 import type { EntryChanges } from "./changes.ts";
 import { type MintPosition, REGISTRY_TABLES, type RegistryCursor } from "./cursor.ts";
 
@@ -15,12 +15,11 @@ import { type MintPosition, REGISTRY_TABLES, type RegistryCursor } from "./curso
 export const MAX_TEXT = 200_000;
 
 /**
- * Writes everything a run of transactions did, and the cursor, in one batch; see `commit` in
+ * Writes all changes of a run of transactions, and the cursor, in one batch; see `commit` in
  * `indexer/cursor.ts`.
  *
- * @param recent - where the cursor goes
- * @throws StaleCursor when somebody else moved the cursor first, StaleRecord when an entry; nothing was
- *   written
+ * @param recent - the cursor's new position
+ * @throws StaleCursor or StaleRecord when another writer was first; nothing was written
  */
 export async function commit(
   db: Database,
@@ -49,7 +48,7 @@ function writeEntries({ sourceId, network }: RegistryCursor, changes: EntryChang
     paymentType: entry.state.profile?.paymentType ?? "Web3ChainV1",
     tags: JSON.stringify(entry.state.profile?.tags ?? []),
     capabilityId: capabilityId(entry.state.profile?.capability ?? null),
-    rev: entry.rev + 1,
+    revision: entry.revision + 1,
     doc: render(entry),
   }));
   const health = entries.map((entry) => ({
@@ -62,15 +61,15 @@ function writeEntries({ sourceId, network }: RegistryCursor, changes: EntryChang
     statement(
       `INSERT INTO registry_entry (id, network, source_id, policy_id, source_url, agent_identifier,
          state, health, status, api_base_url, payment_type, tags, capability_id, created_at,
-         updated_at, status_updated_at, rev, doc_version, doc)
+         updated_at, status_updated_at, revision, doc_version, doc)
        SELECT v->>'id', v->>'network', v->>'sourceId', v->>'policyId', v->>'sourceUrl',
          v->>'agentIdentifier', v->>'state', v->>'health', v->>'status', v->>'apiBaseUrl',
-         v->>'paymentType', v->>'tags', v->>'capabilityId', v->>'createdAt', ?, at, v->>'rev', ?,
+         v->>'paymentType', v->>'tags', v->>'capabilityId', v->>'createdAt', ?, at, v->>'revision', ?,
          v->>'doc'
        FROM (SELECT item.value AS v, ${at.sql} AS at FROM json_each(?) AS item)
        WHERE true
        ON CONFLICT (id) DO UPDATE SET
-         rev = iif(registry_entry.rev = excluded.rev - 1, excluded.rev, NULL),
+         revision = iif(registry_entry.revision = excluded.revision - 1, excluded.revision, NULL),
          state = excluded.state, health = excluded.health, status = excluded.status,
          api_base_url = excluded.api_base_url, payment_type = excluded.payment_type,
          tags = excluded.tags, capability_id = excluded.capability_id,

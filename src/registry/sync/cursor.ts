@@ -1,7 +1,7 @@
 import type { Network } from "../../chain/network.ts";
 import { type Database, type Statement, statement } from "../../db/client.ts";
 import type { Cursor, FollowerTables } from "../../indexer/cursor.ts";
-import { PAGE } from "../../indexer/listing.ts";
+import { PAGE } from "../../indexer/list-pending.ts";
 
 /** What sync needs to know of a registry source. */
 export interface FollowedSource {
@@ -25,7 +25,7 @@ export type MintPosition = readonly [
 
 export const REGISTRY_TABLES: FollowerTables = {
   cursor: "registry_cursor",
-  revision: "registry_entry.rev",
+  revision: "registry_entry.revision",
   hasLease: false,
   steps: { table: "registry_step", where: "true", blockTime: "NULL" },
 };

@@ -1,7 +1,7 @@
 import type { Provider } from "../../chain/provider/provider.ts";
 import { type Checkpoint, ProviderBehind } from "../../indexer/checkpoints.ts";
-import type { PlacedTransaction } from "../../indexer/fork.ts";
-import { listPending, PAGE, type Page } from "../../indexer/listing.ts";
+import type { PositionedTransaction } from "../../indexer/find-fork.ts";
+import { listPending, PAGE, type Page } from "../../indexer/list-pending.ts";
 import type { MintPosition } from "./cursor.ts";
 
 /** A transaction that minted or burned under a policy, as it is listed. */
@@ -47,7 +47,7 @@ export async function* listAbove(
   policyId: string,
   recent: MintPosition[],
   checkpoint: Checkpoint | null,
-): AsyncGenerator<PlacedTransaction<MintPosition>> {
+): AsyncGenerator<PositionedTransaction<MintPosition>> {
   const newest = Math.floor((recent.at(-1)?.[3] ?? 0) / PAGE);
   const begin = checkpoint === null ? 0 : Math.max(newest - MAX_PAGES_BACK + 1, 0) * PAGE;
   let isReached = checkpoint === null;

@@ -1,5 +1,5 @@
 import type { Provider, TransactionPosition } from "../../chain/provider/provider.ts";
-import type { ChainTransaction } from "../../chain/transaction/decode.ts";
+import type { ChainTransaction } from "../../chain/transaction/decode-transaction.ts";
 import { ProviderBehind } from "../../indexer/checkpoints.ts";
 import { decodeSent } from "../../indexer/decode.ts";
 import type { MintPosition } from "./cursor.ts";

@@ -36,8 +36,8 @@ export async function readRemoved(db: Database, sourceId: string): Promise<Remov
 }
 
 /**
- * Continues the removal of a source: its entries become `Deregistered` with new stamps, and
- * thirty days later they are gone, and the cursor with them.
+ * Continues the removal of a source. Its entries become `Deregistered` with new stamps. Thirty days
+ * later the entries and the cursor are deleted.
  *
  * @param now - epoch milliseconds
  * @returns whether there is more to do now
@@ -52,8 +52,8 @@ export async function continueRemoval(
     if (now < source.removedAt + SHOWN_MS) return false;
     return (await listener?.forget()) || forget(db, source.id);
   }
-  const entries = await db.all<{ id: string; rev: number }>(
-    `SELECT id, rev FROM registry_entry WHERE source_id = ? AND status <> 'Deregistered'
+  const entries = await db.all<{ id: string; revision: number }>(
+    `SELECT id, revision FROM registry_entry WHERE source_id = ? AND status <> 'Deregistered'
      ORDER BY id LIMIT ${CHUNK}`,
     source.id,
   );
@@ -81,7 +81,7 @@ async function end(db: Database, sourceId: string, now: number): Promise<void> {
 async function deregister(
   db: Database,
   { id, network }: { id: string; network: Network },
-  entries: { id: string; rev: number }[],
+  entries: { id: string; revision: number }[],
   now: number,
 ): Promise<void> {
   const at = stamp("registry", network, entries.length, "item.key");
@@ -89,7 +89,7 @@ async function deregister(
     reserveStamps("registry", network, entries.length, now),
     statement(
       `UPDATE registry_entry SET
-         rev = iif(registry_entry.rev = v->>'rev', registry_entry.rev + 1, NULL),
+         revision = iif(registry_entry.revision = v->>'revision', registry_entry.revision + 1, NULL),
          status = 'Deregistered', state = json_set(state, '$.supply', '0'),
          updated_at = ?, status_updated_at = at
        FROM (SELECT item.value AS v, ${at.sql} AS at FROM json_each(?) AS item)
@@ -108,7 +108,7 @@ async function deregister(
   try {
     await db.batch(batch);
   } catch (error) {
-    if (violates(error, "registry_entry.rev")) throw new StaleRecord("an entry was changed");
+    if (violates(error, "registry_entry.revision")) throw new StaleRecord("an entry was changed");
     throw error;
   }
 }

@@ -1,7 +1,15 @@
 import type { Provider } from "../../chain/provider/provider.ts";
-import type { Follower, PassContext } from "../../indexer/follower.ts";
-import { runPass } from "../../indexer/pass.ts";
-import { applyMint, type EntryChanges } from "./changes.ts";
+import type { Database } from "../../db/client.ts";
+import type { Follower, PassContext, UndoneSteps } from "../../indexer/follower.ts";
+import { runPass } from "../../indexer/run-pass.ts";
+import {
+  ENTRY_COLUMNS,
+  type EntryRecord,
+  type EntryRow,
+  type EntryState,
+  entryOfRow,
+} from "../entries/entry.ts";
+import { applyMint, EntryChanges, type EntryStep } from "./changes.ts";
 import { commit, MAX_TEXT } from "./commit.ts";
 import {
   type FollowedSource,
@@ -11,13 +19,11 @@ import {
   readCursor,
 } from "./cursor.ts";
 import { type ListedMint, listAbove, listMints } from "./list.ts";
-import { loadChanges } from "./load.ts";
 import type { MintListener } from "./mint-listener.ts";
 import { type ReadMint, readMint } from "./read.ts";
-import { undoSteps } from "./undo.ts";
 
 /** What a pass over a registry source works with. */
-export interface RegistrySyncContext extends PassContext {
+interface RegistrySyncContext extends PassContext {
   provider: Provider;
   source: FollowedSource;
   /** Others that the policy's mints concern. */
@@ -69,11 +75,116 @@ function followMints(
     isFull: ({ entries, textLength }) => entries.size >= MAX_ENTRIES || textLength >= MAX_TEXT,
     commit: (changes, recent, more, done) =>
       commit(db, cursor, changes, recent, [...more, ...(listener?.apply(done, changes.now) ?? [])]),
-    tipSeen: () => [],
+    recordTip: () => [],
     listAbove: (checkpoint) => listAbove(provider, policyId, cursor.recent, checkpoint),
     // Its place in the listing is not known: the policy is read from its start, what was applied is
     // recognised and skipped.
     positionAt: () => null,
     undo: (above) => undoSteps(db, id, above, now(), listener),
   };
+}
+
+/** An empty change set of the entries whose tokens some transactions mint or burn. */
+async function loadChanges(
+  db: Database,
+  source: FollowedSource,
+  reads: ReadMint[],
+  now: number,
+): Promise<EntryChanges> {
+  const entries = await loadEntries(db, source, reads);
+  return new EntryChanges(entries, await loadSteps(db, source, reads, entries), now);
+}
+
+async function loadEntries(
+  db: Database,
+  { id, policyId: ours }: FollowedSource,
+  reads: ReadMint[],
+): Promise<EntryRecord[]> {
+  const units = reads.flatMap(({ tx }) =>
+    tx.mint.flatMap(({ policyId, assetName }) => (policyId === ours ? [policyId + assetName] : [])),
+  );
+  const rows = await db.all<EntryRow>(
+    `SELECT ${ENTRY_COLUMNS} FROM registry_entry
+     WHERE agent_identifier IN (SELECT value FROM json_each(?)) AND source_id = ?`,
+    JSON.stringify([...new Set(units)]),
+    id,
+  );
+  return rows.map(entryOfRow);
+}
+
+/** The steps that entries have made already from the first of some transactions on, in chain order. */
+async function loadSteps(
+  db: Database,
+  source: FollowedSource,
+  [first]: ReadMint[],
+  entries: EntryRecord[],
+): Promise<EntryStep[]> {
+  if (first === undefined || entries.length === 0) return [];
+  const rows = await db.all<Omit<EntryStep, "before"> & { before: string }>(
+    `SELECT entry_id AS entryId, block_height AS blockHeight, tx_index AS txIndex,
+       tx_hash AS txHash, before
+     FROM registry_step
+     WHERE source_id = ? AND (block_height, tx_index) >= (?, ?)
+       AND entry_id IN (SELECT value FROM json_each(?))
+     ORDER BY block_height, tx_index`,
+    source.id,
+    first.at.blockHeight,
+    first.at.txIndex,
+    JSON.stringify(entries.map(({ id }) => id)),
+  );
+  return rows.map((row) => ({ ...row, before: JSON.parse(row.before) }));
+}
+
+/** Steps undone per batch, if they have no more text than `MAX_TEXT` says. */
+const CHUNK = 100;
+/**
+ * Undoes the newest steps above a height. An entry whose mint was rolled back stays as `Deregistered`,
+ * so that clients of the diff see it. If the transaction is applied again, the entry is used again.
+ */
+async function undoSteps(
+  db: Database,
+  sourceId: string,
+  above: number,
+  now: number,
+  listener?: MintListener,
+): Promise<UndoneSteps<EntryChanges>> {
+  const rows = await db.all<
+    EntryRow & { before: string; block_height: number; tx_index: number; tx_hash: string }
+  >(
+    `SELECT ${ENTRY_COLUMNS}, before, block_height, tx_index, tx_hash FROM
+       (SELECT entry_id, before, block_height, tx_index, tx_hash FROM registry_step
+        WHERE source_id = ? AND block_height > ?
+        ORDER BY block_height DESC, tx_index DESC, tx_hash DESC LIMIT ${CHUNK})
+     JOIN registry_entry ON id = entry_id
+     ORDER BY block_height DESC, tx_index DESC`,
+    sourceId,
+    above,
+  );
+  const changes = new EntryChanges([], [], now);
+  for (const row of rows) {
+    const entry = changes.entries.get(row.agent_identifier) ?? entryOfRow(row);
+    const before = JSON.parse(row.before) as EntryState;
+    changes.change(entry, undone(entry.state, before));
+    changes.undone.push({
+      entryId: row.id,
+      blockHeight: row.block_height,
+      txIndex: row.tx_index,
+      txHash: row.tx_hash,
+      before,
+    });
+    if (changes.textLength >= MAX_TEXT) break;
+  }
+  const isLast = changes.undone.length < CHUNK && changes.undone.length === rows.length;
+  const statements = [
+    ...(listener?.agentsUndone([...changes.entries.keys()], above, now) ?? []),
+    ...((isLast ? await listener?.undo(above, now) : undefined) ?? []),
+  ];
+  return { changes, statements, isLast };
+}
+
+/** A token whose mint was undone keeps its metadata, for clients of the diff. */
+function undone(state: EntryState, before: EntryState): EntryState {
+  return before.profile === null && before.reason === null
+    ? { ...state, supply: before.supply }
+    : before;
 }

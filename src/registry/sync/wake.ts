@@ -1,6 +1,6 @@
 import { NETWORKS, type Network } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
-import type { Env } from "../../env.ts";
+import { type Env, objectNamed } from "../../env.ts";
 import { log } from "../../log.ts";
 
 /** The job of an object of the registry; each job has a separate object. */
@@ -22,17 +22,19 @@ export async function wakeRegistry(env: Env, requestId: string): Promise<void> {
   );
 }
 
+/** The calls of a job's object. */
+export interface RegistryObject {
+  tick(job: RegistryJob, requestId: string): Promise<void>;
+}
+
 /** Asks the job's object for a run and returns before it runs. */
 export async function wakeJob(
   env: Pick<Env, "REGISTRY_CURSOR">,
   job: RegistryJob,
   requestId: string,
 ): Promise<void> {
-  const { REGISTRY_CURSOR } = env;
-  const id = REGISTRY_CURSOR.idFromName(
-    job.kind === "search" ? `search:${job.network}` : `${job.kind}:${job.sourceId}`,
-  );
-  await REGISTRY_CURSOR.get(id).tick(job, requestId);
+  const name = job.kind === "search" ? `search:${job.network}` : `${job.kind}:${job.sourceId}`;
+  await objectNamed<RegistryObject>(env.REGISTRY_CURSOR, name).tick(job, requestId);
 }
 
 function jobsOf(network: Network, known: KnownSource[]): RegistryJob[] {
@@ -52,8 +54,8 @@ interface KnownSource {
 }
 
 /** The sources that are followed, and those whose removal is not finished. */
-function sources(ledger: Database, network: Network): Promise<KnownSource[]> {
-  return ledger.all(
+function sources(database: Database, network: Network): Promise<KnownSource[]> {
+  return database.all(
     `SELECT source_id AS id, removed_at AS removedAt FROM registry_cursor WHERE network = ?`,
     network,
   );

@@ -6,9 +6,9 @@ import { ApiError } from "../../http/errors.ts";
  * keys can be read in this repository, so real funds must never be locked at them.
  */
 export const LOCAL_CONTRACTS: readonly string[] = [
-  "c822adf9325d11bb65afcf65471544b38703f2f2932fd94d68ad1e02",
-  "cdf11b700df3804c56ef01c27dda79627b41943763edc2e1f77694eb",
-  "1972915b819a2cc59b00b617dbb645f7de4e0a05d04013ffc408cdc9",
+  "01b7a71a3e959fc3d0b7387b41a3c11d76bce81ef02062c59ed77f58",
+  "fecf9c30fc6b001be3b89d7594aea66bc1ee8c02021aca4bc3e92b56",
+  "91dff59736a9873f2309e44ded56d7888552e0bfc6c18b7f949b16bc",
   "ed0c3e1d73f9a32dc36448e3130024a9d4decffc129706f8beed4e90",
 ];
 

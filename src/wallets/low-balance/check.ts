@@ -3,7 +3,7 @@ import { type Database, db, type Statement, statement, violates } from "../../db
 import type { Env } from "../../env.ts";
 import { wakeDispatcher, writeEvent } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
-import { readBalances } from "../balances.ts";
+import { readBalances } from "../managed/read-balances.ts";
 
 /** How long a check is valid: each costs one provider call per wallet. */
 const EVERY_MS = 10 * 60_000;
@@ -53,9 +53,9 @@ export async function checkLowBalances(
     if (!balance) continue;
     const held = balance.get(rule.unit) ?? 0n;
     const isLow = held < BigInt(rule.threshold);
-    const tells = isLow && rule.status !== "Low";
-    const outcome = { status: isLow ? "Low" : "Healthy", held, tells } as const;
-    if ((await writeOutcome(database, rule, outcome, now)) && tells) events++;
+    const isReported = isLow && rule.status !== "Low";
+    const outcome = { status: isLow ? "Low" : "Healthy", held, tells: isReported } as const;
+    if ((await writeOutcome(database, rule, outcome, now)) && isReported) events++;
   }
   if (events > 0) await wakeDispatcher(env, requestId);
 }
@@ -78,8 +78,8 @@ function dueRules(database: Database, now: number): Promise<DueRule[]> {
 }
 
 /**
- * @returns false when the rule was changed, deleted or checked by another run in between, or when
- *   the batch was sent twice; the sweep then finds its event
+ * @returns false when the rule has changed since it was read, or the batch was sent twice. The
+ *   sweep then   finds the rule's event.
  */
 async function writeOutcome(
   database: Database,

@@ -6,7 +6,7 @@ import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently } from "../../http/idempotency.ts";
-import { walletInUse } from "../managed/find.ts";
+import { walletInUse } from "../managed/find-wallet.ts";
 import type { NewRuleBody, RuleChangeBody, RuleRecord } from "./schemas.ts";
 import { lowBalanceRule, type RuleRow } from "./tables.ts";
 

@@ -9,7 +9,7 @@ import {
   walletVkey,
 } from "../../http/openapi/fields.ts";
 import { givenUnit, network, unit } from "../../http/openapi/ledger.ts";
-import { page, text } from "../../http/parameters.ts";
+import { page, text } from "../../http/openapi/parameters.ts";
 
 const WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
 

@@ -1,4 +1,4 @@
-import { decodeEscrowDatum } from "../../chain/escrow-datum.ts";
+import { decodeEscrowDatum } from "../../chain/contracts/escrow-datum.ts";
 import type { Network, PaymentSourceType } from "../../chain/network.ts";
 import type { Provider } from "../../chain/provider/provider.ts";
 import { MAX_UTXOS } from "../../chain/provider/transactions.ts";
@@ -11,10 +11,10 @@ export interface EscrowContract {
 }
 
 /**
- * Who has an open escrow at a contract, as buyer or as seller.
+ * Lists the buyers and sellers of a contract's open escrows.
  *
- * @returns payment key hashes, hex; null when the contract has more outputs than can be listed
- * @throws ProviderError
+ * @returns payment key hashes, hex. Null: the contract has too many outputs to list.
+ * @throws ProviderError.
  */
 export async function partiesAt(
   provider: Pick<Provider, "addressUtxos">,

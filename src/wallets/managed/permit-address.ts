@@ -1,6 +1,6 @@
 import type { Caller } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
-import type { ManagedWallet } from "./find.ts";
+import type { ManagedWallet } from "./find-wallet.ts";
 
 /**
  * Without Admin, a key sends what belongs to a wallet to the wallet's own addresses, or to one of the

@@ -1,27 +1,47 @@
-import { and, asc, desc, eq, isNotNull, like, sql } from "drizzle-orm";
+import { desc, eq, getTableColumns, sql } from "drizzle-orm";
 import type { Network } from "../../chain/network.ts";
-import { outputNamed, type ScriptSource } from "../../chain/transaction/plan.ts";
-import { type Database, type Statement, violates } from "../../db/client.ts";
+import {
+  parseOutputReference,
+  type ScriptSource,
+} from "../../chain/transaction/transaction-plan.ts";
+import type { Database, Statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
 import { nextRevision } from "../../db/revision.ts";
-import { walletsDueIn } from "../due.ts";
-import { StaleWallet } from "../spending/stored/wallet.ts";
-import { type ReferenceScriptRow, referenceScript } from "./tables.ts";
+import { isTaskOf, putTasks, waitForTurn } from "../queue/store.ts";
+import { type WalletTask, walletTask } from "../queue/tables.ts";
+import { REFERENCE_SCRIPT_FEATURE, type ReferenceScriptRow, referenceScript } from "./tables.ts";
 
 /** Columns that change during the life of a reference script. */
 export type ReferenceScriptChange = Partial<
-  Pick<
-    ReferenceScriptRow,
-    "state" | "output" | "deposit" | "txHash" | "error" | "failures" | "dueAt"
-  >
+  Pick<ReferenceScriptRow, "state" | "output" | "deposit" | "txHash" | "error">
 >;
 
+/** What a wallet does for a reference script. */
+export type Purpose = "Publish" | "Withdraw";
+
+/** The task that publishes or withdraws a script. @param now - epoch milliseconds */
+export function requestTask(
+  {
+    id,
+    network,
+    sourceId,
+    walletVkey,
+  }: Pick<ReferenceScriptRow, "id" | "network" | "sourceId" | "walletVkey">,
+  purpose: Purpose,
+  now: number,
+): WalletTask {
+  return {
+    feature: REFERENCE_SCRIPT_FEATURE,
+    ...{ subjectId: id, id: `${id}:${purpose}`, network, sourceId, walletVkey },
+    ...{ requestedAt: now, ...waitForTurn(now), updatedAt: now },
+  };
+}
+
 /**
- * A script that a wallet shall publish for a source.
+ * Builds the row and the statements of a script that a wallet publishes for a source.
  *
- * @param now - epoch milliseconds
- * @returns the row, and the statement that stores it; with a script of the source that is not withdrawn
- *   it violates `reference_script.source_id`
+ * @param now - epoch milliseconds.
+ * @returns statements that violate `reference_script.source_id` while the source has another script.
  */
 export function insertReferenceScript(
   db: Database,
@@ -37,8 +57,8 @@ export function insertReferenceScript(
     createdById: string;
   },
   now: number,
-): { row: ReferenceScriptRow; statement: Statement } {
-  const row: ReferenceScriptRow = {
+): { row: ReferenceScriptRow; statements: Statement[] } {
+  const row = {
     id: newId(now),
     network: source.network,
     sourceId: source.id,
@@ -46,68 +66,38 @@ export function insertReferenceScript(
     walletAddress: wallet.address,
     scriptHash: script.hash,
     cbor: script.cbor,
-    state: "PublishRequested",
+    state: "PublishRequested" as const,
     ...{ output: null, deposit: null, txHash: null, error: null },
-    failures: 0,
-    dueAt: now,
     createdById,
     createdAt: now,
     updatedAt: now,
-    rev: 0,
+    revision: 0,
   };
-  return { row, statement: db.orm.insert(referenceScript).values(row).toSQL() };
+  const task = requestTask(row, "Publish", now);
+  const insert = db.orm.insert(referenceScript).values(row).toSQL();
+  return { row: { ...row, task }, statements: [insert, ...putTasks([task])] };
 }
 
 /** The statement that changes a row as it was read; it aborts its batch when the row has changed. */
 export function updateReferenceScript(
   db: Database,
-  { id, rev }: ReferenceScriptRow,
+  { id, revision }: ReferenceScriptRow,
   change: ReferenceScriptChange,
   now: number,
 ): Statement {
   return db.orm
     .update(referenceScript)
-    .set({
-      ...change,
-      updatedAt: now,
-      rev: nextRevision(referenceScript.rev, rev),
-    })
+    .set({ ...change, updatedAt: now, revision: nextRevision(referenceScript.revision, revision) })
     .where(eq(referenceScript.id, id))
     .toSQL();
 }
 
-/** @throws StaleWallet when a row has changed since it was read */
-export async function changeReferenceScripts(
-  db: Database,
-  statements: readonly Statement[],
-): Promise<void> {
-  if (statements.length === 0) return;
-  try {
-    await db.batch([...statements]);
-  } catch (error) {
-    if (!violates(error, "reference_script.rev")) throw error;
-    throw new StaleWallet("a reference script was changed meanwhile");
-  }
-}
-
-/** What a wallet has to publish or withdraw for a source, what has waited longest first. */
-export function openReferenceScripts(
-  db: Database,
-  { network, vkey, sourceId }: { network: Network; vkey: string; sourceId: string },
-): Promise<ReferenceScriptRow[]> {
+/** Scripts with their tasks. */
+function selectReferenceScripts(db: Database) {
   return db.orm
-    .select()
+    .select({ ...getTableColumns(referenceScript), task: walletTask })
     .from(referenceScript)
-    .where(
-      and(
-        eq(referenceScript.network, network),
-        eq(referenceScript.walletVkey, vkey),
-        eq(referenceScript.sourceId, sourceId),
-        isNotNull(referenceScript.dueAt),
-        like(referenceScript.state, "%Requested"),
-      ),
-    )
-    .orderBy(asc(referenceScript.dueAt), asc(referenceScript.id));
+    .leftJoin(walletTask, isTaskOf(referenceScript.id, REFERENCE_SCRIPT_FEATURE));
 }
 
 export async function readReferenceScripts(
@@ -115,20 +105,17 @@ export async function readReferenceScripts(
   ids: readonly string[],
 ): Promise<ReferenceScriptRow[]> {
   if (ids.length === 0) return [];
-  return db.orm
-    .select()
-    .from(referenceScript)
-    .where(sql`${referenceScript.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
+  return selectReferenceScripts(db).where(
+    sql`${referenceScript.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
+  );
 }
 
 /** The newest reference script of a source. */
-export async function referenceScriptOf(
+export async function findReferenceScript(
   db: Database,
   sourceId: string,
 ): Promise<ReferenceScriptRow | undefined> {
-  const [row] = await db.orm
-    .select()
-    .from(referenceScript)
+  const [row] = await selectReferenceScripts(db)
     .where(eq(referenceScript.sourceId, sourceId))
     .orderBy(desc(referenceScript.id))
     .limit(1);
@@ -147,14 +134,18 @@ export async function publishedScripts(
   );
   return new Map(
     rows.map(({ hash, output, size }) => {
-      const source = { from: "reference", hash, output: outputNamed(output), size };
+      const source = { from: "reference", hash, output: parseOutputReference(output), size };
       return [hash, source satisfies { from: string } as ScriptSource] as const;
     }),
   );
 }
 
 /** Whether a transaction that may still come into a block reads an output. */
-export async function isRead(db: Database, network: Network, output: string): Promise<boolean> {
+export async function isReferenced(
+  db: Database,
+  network: Network,
+  output: string,
+): Promise<boolean> {
   const [row] = await db.all(
     `SELECT 1 FROM wallet_transaction AS tx, json_each(tx.content, '$.reads') AS read
      WHERE tx.network = ? AND tx.due_at IS NOT NULL AND read.value = ?
@@ -163,39 +154,4 @@ export async function isRead(db: Database, network: Network, output: string): Pr
     output,
   );
   return row !== undefined;
-}
-
-/** Wallets with something to publish or withdraw. */
-export const walletsWithReferenceScripts = walletsDueIn("reference_script");
-
-/** What a wallet publishes or withdraws next; it may not be due yet. */
-export async function nextReferenceScript(
-  db: Database,
-  network: Network,
-  vkey: string,
-): Promise<ReferenceScriptRow | undefined> {
-  const [row] = await db.orm
-    .select()
-    .from(referenceScript)
-    .where(
-      and(
-        eq(referenceScript.network, network),
-        eq(referenceScript.walletVkey, vkey),
-        isNotNull(referenceScript.dueAt),
-      ),
-    )
-    .orderBy(asc(referenceScript.dueAt), asc(referenceScript.id))
-    .limit(1);
-  return row;
-}
-
-/** Gives up what a wallet has not done for a source that was removed. */
-export function failScriptWithoutSource(
-  db: Database,
-  row: ReferenceScriptRow,
-  now: number,
-): Promise<void> {
-  const error = "its payment source was removed";
-  const change = { state: "Failed", error, dueAt: null } as const;
-  return changeReferenceScripts(db, [updateReferenceScript(db, row, change, now)]);
 }

@@ -1,6 +1,10 @@
 import { sql } from "drizzle-orm";
-import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { NETWORKS } from "../../chain/network.ts";
+import type { WalletTask } from "../queue/tables.ts";
+
+/** The name of the feature in stored transactions. */
+export const REFERENCE_SCRIPT_FEATURE = "reference-script";
 
 export const REFERENCE_SCRIPT_STATES = [
   "PublishRequested",
@@ -15,8 +19,7 @@ export type ReferenceScriptState = (typeof REFERENCE_SCRIPT_STATES)[number];
 
 /**
  * Scripts that outputs of managed wallets carry, for transactions to read instead of holding them. Ledger.
- * Once made, only the wallet's object writes the row, and the request that withdraws it; `rev` guards
- * every write.
+ * Only the wallet's object and the request that withdraws it change the row; `revision` guards every write.
  */
 export const referenceScript = sqliteTable(
   "reference_script",
@@ -38,25 +41,18 @@ export const referenceScript = sqliteTable(
     deposit: text("deposit"),
     /** Hash of the last transaction that published or withdrew it. */
     txHash: text("tx_hash"),
-    /** Why it failed, or what it waits for; null otherwise. */
+    /** Why it failed, or could not be withdrawn; null otherwise. What it waits for is on its task. */
     error: text("error"),
-    /** Failed tries of what is asked for. */
-    failures: integer("failures").notNull(),
-    /** Epoch milliseconds from which the wallet's object continues; null: nothing to do. */
-    dueAt: integer("due_at"),
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
-    rev: integer("rev").notNull(),
+    revision: integer("revision").notNull(),
   },
   (table) => [
     uniqueIndex("reference_script_of_source")
       .on(table.sourceId)
       .where(sql`state NOT IN ('Withdrawn', 'Failed')`),
-    index("reference_script_open")
-      .on(table.network, table.walletVkey, table.dueAt)
-      .where(sql`due_at IS NOT NULL`),
   ],
 );
 
-export type ReferenceScriptRow = typeof referenceScript.$inferSelect;
+export type ReferenceScriptRow = typeof referenceScript.$inferSelect & { task: WalletTask | null };

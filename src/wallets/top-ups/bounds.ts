@@ -1,7 +1,7 @@
 import { defaultPerDay, type TopUpBounds } from "./decide.ts";
 import type { TopUpRuleRow } from "./tables.ts";
 
-/** Native minor units: less is not worth a transaction, and too little for an output of its own. */
+/** Native minor units. Less is not worth a transaction, and is below the minimum of an output. */
 export const MIN_COIN = 2_000_000n;
 
 /** The least that is sent of a unit at once, in minor units. */

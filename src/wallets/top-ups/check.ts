@@ -3,13 +3,13 @@ import { type Database, db, type Statement, statement, violates } from "../../db
 import type { Env } from "../../env.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { log } from "../../log.ts";
-import { readBalances } from "../balances.ts";
-import { actOnEach, failureOf } from "../isolate.ts";
-import type { ManagedWallet } from "../managed/find.ts";
+import type { ManagedWallet } from "../managed/find-wallet.ts";
+import { readBalances } from "../managed/read-balances.ts";
+import { describeError } from "../queue/errors.ts";
+import { actOnEach, toTaskError } from "../queue/isolate.ts";
+import { wakeWallet } from "../queue/wake-wallet.ts";
 import { insertTransfer, newTransfer } from "../transfers/store.ts";
 import type { TransferRow } from "../transfers/tables.ts";
-import { wakeWallet } from "../wake.ts";
-import { messageOf } from "../work.ts";
 import { boundsOf } from "./bounds.ts";
 import { DAY_MS, decideTopUp, type TopUpDecision } from "./decide.ts";
 import { Funds } from "./funds.ts";
@@ -131,14 +131,19 @@ async function writeFailure(
   error: unknown,
   { requestId, now }: { requestId: string; now: number },
 ): Promise<void> {
-  const failure = failureOf(error, { wallet: walletId, requestId, work: "top-up", tasks: [id] });
+  const failure = toTaskError(error, {
+    wallet: walletId,
+    requestId,
+    feature: "top-up",
+    tasks: [id],
+  });
   const sql = "UPDATE top_up_rule SET checked_at = ?, waits_for = ? WHERE id = ?";
-  await database.batch([statement(sql, now, messageOf(failure), id)]);
+  await database.batch([statement(sql, now, describeError(failure), id)]);
 }
 
 /**
- * @returns false when the rule was changed, deleted or checked by another run in between, or when the
- *   batch was sent twice; the cron then finds its transfer
+ * @returns false when the rule has changed since it was read, or the batch was sent twice. The cron
+ *   then   finds the rule's transfer.
  */
 async function writeOutcome(
   database: Database,
@@ -158,7 +163,7 @@ async function writeOutcome(
       waitsFor,
     ),
   ];
-  if (send) statements.push(insertTransfer(database, transferOf(rule, send, now)));
+  if (send) statements.push(...insertTransfer(database, transferOf(rule, send, now)));
   try {
     await database.batch(statements);
     return true;

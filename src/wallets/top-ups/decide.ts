@@ -38,11 +38,11 @@ export function defaultPerDay({ below, upTo }: Pick<TopUpBounds, "below" | "upTo
 }
 
 /**
- * Whether a wallet is topped up now. At most one top-up is under way, none follows another within ten
- * minutes, and those of any 24 hours that have not failed come to `perDay` at the most.
+ * Decides whether a wallet is topped up now. At most one top-up is pending, and the next starts ten
+ * minutes later. All top-ups of 24 hours that did not fail sum to at most `perDay`.
  *
  * @param balance - minor units
- * @param past - all of the last 24 hours, and all that are under way
+ * @param past - of the last 24 hours, and pending ones
  * @param now - epoch milliseconds
  */
 export function decideTopUp(

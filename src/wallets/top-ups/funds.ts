@@ -2,8 +2,8 @@ import type { Database } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { activeSource } from "../../sources/active.ts";
 import { drivesOf } from "../../sources/drives.ts";
-import { type Balance, readBalances } from "../balances.ts";
-import { type ManagedWallet, walletsOf } from "../managed/find.ts";
+import { type ManagedWallet, walletsOf } from "../managed/find-wallet.ts";
+import { type Balance, readBalances } from "../managed/read-balances.ts";
 
 /** A Funding wallet and what it has left; null: its provider did not answer. */
 interface Fund {

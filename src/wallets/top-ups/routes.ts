@@ -89,7 +89,7 @@ export function topUpRoutes() {
       scope: "admin",
       tag: TAG,
       summary: "Deletes a rule by which a wallet is topped up",
-      description: "A top-up that is under way goes on.",
+      description: "A pending top-up continues.",
       body: topUpDeletion,
       data: topUpRecord,
       errors: { 404: UNKNOWN_RULE },

@@ -6,7 +6,7 @@ import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently } from "../../http/idempotency.ts";
-import { walletInUse } from "../managed/find.ts";
+import { walletInUse } from "../managed/find-wallet.ts";
 import { boundsOf } from "./bounds.ts";
 import type { NewTopUpBody, TopUpChangeBody, TopUpRecord } from "./schemas.ts";
 import { type TopUpRuleRow, topUpRule } from "./tables.ts";
@@ -117,7 +117,7 @@ export async function changeTopUpRule(
 }
 
 /**
- * Deletes a rule. A top-up that is under way goes on.
+ * Deletes a rule. A pending top-up continues.
  *
  * @param now - epoch milliseconds
  * @returns the rule as it was

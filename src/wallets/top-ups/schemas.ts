@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { described, minorUnits, named, recordId, timestamp } from "../../http/openapi/fields.ts";
 import { givenUnit, unit } from "../../http/openapi/ledger.ts";
-import { page, text } from "../../http/parameters.ts";
+import { page, text } from "../../http/openapi/parameters.ts";
 
 const WALLET_ID = "01m80ydypnw7zfztc441hghgzn";
 const RULE_ID = "01m80yj5n8e3v7q2d9w4x6c1kz";
@@ -75,7 +75,7 @@ export const topUpRecord = named(
     ),
     waitsFor: described(
       z.string().nullable(),
-      "What a low balance waited for at the last check; null: it was not low, or a top-up was asked for.",
+      "What a low balance waited for at the last check; null: it was not low, or a top-up was requested.",
       "a Funding wallet: the payment source has none that may be driven",
     ),
     createdAt: timestamp("When it was made."),

@@ -2,10 +2,10 @@ import * as z from "zod";
 import { db } from "../../db/client.ts";
 import { createRouter, serve } from "../../http/endpoint.ts";
 import { described } from "../../http/openapi/fields.ts";
-import { listTransfers } from "./list.ts";
-import { shownTransfer } from "./record.ts";
-import { requestTransfer } from "./request.ts";
+import { listTransfers } from "./list-transfers.ts";
+import { requestTransfer } from "./request-transfer.ts";
 import { distribution, transferBody, transferQuery, transferRecord } from "./schemas.ts";
+import { toTransferResponse } from "./to-transfer-response.ts";
 
 const TAG = "Wallets";
 
@@ -58,9 +58,9 @@ export function transferRoutes() {
       data: z.object({ transfers: described(z.array(transferRecord), "The transfers.") }),
     },
     async (c, { query: { hotWalletId: walletId, ...filters } }) => {
-      const ledger = db(c.env, filters.network, { deadline: c.var.deadline });
-      const rows = await listTransfers(ledger, { ...filters, walletId });
-      return { transfers: rows.map(shownTransfer) };
+      const database = db(c.env, filters.network, { deadline: c.var.deadline });
+      const rows = await listTransfers(database, { ...filters, walletId });
+      return { transfers: rows.map(toTransferResponse) };
     },
   );
 

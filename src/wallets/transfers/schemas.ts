@@ -11,7 +11,7 @@ import {
   walletAddress,
 } from "../../http/openapi/fields.ts";
 import { bech32Address, givenToken, network, unit } from "../../http/openapi/ledger.ts";
-import { page, text } from "../../http/parameters.ts";
+import { page, text } from "../../http/openapi/parameters.ts";
 import { TRANSFER_STATES } from "./tables.ts";
 
 const MAX_ASSETS = 10;
@@ -119,7 +119,7 @@ export const transferRecord = named(
     hotWalletId: recordId("the wallet that pays", WALLET_ID),
     fromWalletAddress: walletAddress("the wallet that pays"),
     toAddress: walletAddress("who is paid"),
-    minorUnitAmount: minorUnits("Native coin that was asked for, in minor units.", "5000000"),
+    minorUnitAmount: minorUnits("Requested native coin, in minor units.", "5000000"),
     sentMinorUnitAmount: described(
       minorUnits("").nullable(),
       "Native coin that the transaction pays, in minor units; null before the first.",
@@ -142,7 +142,7 @@ export const transferRecord = named(
     ),
     topUpRuleId: described(
       z.string().nullable(),
-      "Id of the rule that asked for it; null: a caller did.",
+      "Id of the rule that requested it; null: a caller did.",
       null,
     ),
     errorNote: described(
@@ -150,7 +150,7 @@ export const transferRecord = named(
       "Why it failed, or what it waits for; null otherwise.",
       null,
     ),
-    createdAt: timestamp("When it was asked for."),
+    createdAt: timestamp("When it was requested."),
     updatedAt: timestamp("When it was last changed."),
     lastCheckedAt: described(
       timestamp("").nullable(),

@@ -1,11 +1,12 @@
-import { sql } from "drizzle-orm";
-import { type Database, type Statement, statement, violates } from "../../db/client.ts";
+import { getTableColumns, sql } from "drizzle-orm";
+import { type Database, type Statement, statement } from "../../db/client.ts";
 import { newId } from "../../db/id.ts";
-import { StaleWallet } from "../spending/stored/wallet.ts";
-import type { TransferChange } from "./outcome.ts";
-import { type TransferRow, transfer } from "./tables.ts";
+import { MAX_TRIES } from "../queue/backoff.ts";
+import { isTaskOf, putTasks, type SourceWallet, waitForTurn } from "../queue/store.ts";
+import { walletTask } from "../queue/tables.ts";
+import { TRANSFER_FEATURE, type TransferChange, type TransferRow, transfer } from "./tables.ts";
 
-/** A transfer that was just asked for. @param now - epoch milliseconds */
+/** A transfer that was just requested, with its task. @param now - epoch milliseconds */
 export function newTransfer(
   {
     wallet,
@@ -18,9 +19,11 @@ export function newTransfer(
   },
   now: number,
 ): TransferRow {
+  const { network, sourceId } = asked;
+  const id = newId(now);
   return {
     ...asked,
-    id: newId(now),
+    id,
     walletId: wallet.id,
     walletVkey: wallet.vkey,
     walletAddress: wallet.address,
@@ -29,82 +32,96 @@ export function newTransfer(
     state: "Pending",
     error: null,
     tx: null,
-    told: {},
-    failures: 0,
-    dueAt: now,
+    eventCounts: {},
     createdAt: now,
     updatedAt: now,
     lastCheckedAt: null,
-    rev: 0,
-    lastOp: null,
+    revision: 0,
+    task: {
+      ...{
+        feature: TRANSFER_FEATURE,
+        subjectId: id,
+        id,
+        network,
+        walletVkey: wallet.vkey,
+        sourceId,
+      },
+      ...{ requestedAt: now, ...waitForTurn(now), updatedAt: now },
+    },
   };
 }
 
-/** The statement that inserts a transfer. */
-export function insertTransfer(db: Database, row: TransferRow): Statement {
-  return db.orm.insert(transfer).values(row).toSQL();
+/** Builds the statements that insert a transfer and open its task. */
+export function insertTransfer(db: Database, { task, ...row }: TransferRow): Statement[] {
+  return [db.orm.insert(transfer).values(row).toSQL(), ...putTasks(task ? [task] : [])];
 }
 
-/**
- * The statement that changes transfers as they were read; it aborts its batch when one of them has
- * changed.
- *
- * @param op - identifies the write, so that one whose answer was lost can be told from a stale one
- */
+/** Builds the statement that changes transfers. It aborts its batch if one of them has changed. */
 export function updateTransfers(
   changes: readonly { row: TransferRow; change: TransferChange }[],
   now: number,
-  op: string = newId(now),
 ): Statement {
   const rows = changes.map(({ row, change }) => {
-    const { tx, told, ...rest } = { ...row, ...change };
-    const { id, rev, state, error, failures, dueAt, lastCheckedAt } = rest;
+    const { id, revision, state, error, lastCheckedAt, tx, eventCounts } = { ...row, ...change };
     return {
-      ...{ id, rev, state, error, failures, dueAt, lastCheckedAt },
+      ...{ id, revision, state, error, lastCheckedAt },
       tx: tx && JSON.stringify(tx),
-      told: JSON.stringify(told),
+      eventCounts: JSON.stringify(eventCounts),
     };
   });
   return statement(
-    `UPDATE transfer SET state = v->>'state', error = v->>'error', tx = v->>'tx', told = v->>'told',
-       failures = v->>'failures', due_at = v->>'dueAt', last_checked_at = v->>'lastCheckedAt',
-       updated_at = ?2, rev = iif(rev = v->>'rev', rev + 1, NULL), last_op = ?3
+    `UPDATE transfer SET state = v->>'state', error = v->>'error', tx = v->>'tx',
+       event_counts = v->>'eventCounts', last_checked_at = v->>'lastCheckedAt', updated_at = ?2,
+       revision = iif(revision = v->>'revision', revision + 1, NULL)
      FROM (SELECT value AS v FROM json_each(?1)) WHERE id = v->>'id'`,
     JSON.stringify(rows),
     now,
-    op,
   );
 }
 
-/**
- * Changes transfers as they were read.
- *
- * @param events - written with the change
- * @param db - with `writes: "idempotent"`
- * @throws StaleWallet
- */
-export async function changeTransfers(
-  db: Database,
-  changes: readonly { row: TransferRow; change: TransferChange }[],
-  events: readonly Statement[],
-  now: number,
-): Promise<void> {
-  const [first] = changes;
-  if (first === undefined) return;
-  const op = newId(now);
-  try {
-    await db.batch([updateTransfers(changes, now, op), ...events]);
-  } catch (error) {
-    if (!violates(error, "transfer.rev")) throw error;
-    const [current] = await readTransfers(db, [first.row.id]);
-    if (current?.lastOp !== op) throw new StaleWallet("a transfer was moved meanwhile");
-  }
+/** Transfers with their tasks. */
+export function selectTransfers(db: Database) {
+  return db.orm
+    .select({ ...getTableColumns(transfer), task: walletTask })
+    .from(transfer)
+    .leftJoin(walletTask, isTaskOf(transfer.id, TRANSFER_FEATURE));
 }
 
 export async function readTransfers(db: Database, ids: readonly string[]): Promise<TransferRow[]> {
   if (ids.length === 0) return [];
-  return db.orm
-    .select()
-    .from(transfer)
-    .where(sql`${transfer.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`);
+  return selectTransfers(db).where(
+    sql`${transfer.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
+  );
+}
+
+/** Whether it is not tried again, and has failed as soon as nothing of it can land any more. */
+export const isGivenUp = ({ state, task }: Pick<TransferRow, "state" | "task">) =>
+  state === "Pending" && task !== null && task.attempts >= MAX_TRIES;
+
+/**
+ * Ends given-up transfers of a wallet as failed, where none of their transactions can land any more.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function failGivenUp(
+  db: Database,
+  { network, vkey }: SourceWallet,
+  now: number,
+): Promise<void> {
+  const params = [network, vkey, now, TRANSFER_FEATURE] as const;
+  const ended = `SELECT subject_id FROM wallet_task
+    WHERE network = ?1 AND wallet_vkey = ?2 AND due_at <= ?3 AND feature = ?4
+      AND attempts >= ${MAX_TRIES} AND subject_id NOT IN (
+        SELECT task.value->>'id' FROM wallet_transaction AS tx, json_each(tx.content, '$.tasks') AS task
+        WHERE tx.network = ?1 AND tx.wallet_vkey = ?2 AND tx.due_at IS NOT NULL
+          AND task.value->>'feature' = ?4)`;
+  await db.batch([
+    statement(
+      `UPDATE transfer SET state = 'Failed', updated_at = ?3, revision = revision + 1, error = (
+         SELECT reason FROM wallet_task WHERE feature = ?4 AND subject_id = transfer.id)
+       WHERE id IN (${ended})`,
+      ...params,
+    ),
+    statement(`DELETE FROM wallet_task WHERE feature = ?4 AND subject_id IN (${ended})`, ...params),
+  ]);
 }

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { NETWORKS } from "../../chain/network.ts";
+import type { WalletTask } from "../queue/tables.ts";
 
 /**
  * How far a transfer is: `Pending` waits for a transaction, `Sent` has one that waits for the
@@ -30,8 +31,8 @@ export interface TransferTransaction {
 }
 
 /**
- * Payments out of managed wallets to any address. Ledger. Once made, only the wallet's object writes
- * the row; `rev` and `lastOp` guard every write as `version` does in `source_cursor`.
+ * Payments out of managed wallets to any address. Ledger. Only the wallet's object changes the
+ * row; `revision` guards every write.
  */
 export const transfer = sqliteTable(
   "transfer",
@@ -51,22 +52,17 @@ export const transfer = sqliteTable(
     topUpRuleId: text("top_up_rule_id"),
     topUpWalletId: text("top_up_wallet_id"),
     state: text("state", { enum: TRANSFER_STATES }).notNull(),
-    /** Why it failed or will fail, or what it waits for; null otherwise. */
+    /** Why it failed; null otherwise. What it waits for is on its task. */
     error: text("error"),
     tx: text("tx", { mode: "json" }).$type<TransferTransaction>(),
     /** Of a top-up: how many events told of each of its transactions, by their `batchId`. */
-    told: text("told", { mode: "json" }).$type<Record<string, number>>().notNull(),
-    /** Failed tries. */
-    failures: integer("failures").notNull(),
-    /** Epoch milliseconds from which the wallet's object continues; null: nothing to build. */
-    dueAt: integer("due_at"),
+    eventCounts: text("event_counts", { mode: "json" }).$type<Record<string, number>>().notNull(),
     createdById: text("created_by_id").notNull(),
     createdAt: integer("created_at").notNull(),
     updatedAt: integer("updated_at").notNull(),
     /** When the chain last decided a transaction; null before the first. */
     lastCheckedAt: integer("last_checked_at"),
-    rev: integer("rev").notNull(),
-    lastOp: text("last_op"),
+    revision: integer("revision").notNull(),
   },
   (table) => [
     index("transfer_newest").on(table.network, table.id),
@@ -75,10 +71,23 @@ export const transfer = sqliteTable(
     index("transfer_top_up")
       .on(table.topUpWalletId, table.updatedAt)
       .where(sql`top_up_wallet_id IS NOT NULL`),
-    index("transfer_open")
-      .on(table.network, table.walletVkey, table.dueAt)
-      .where(sql`due_at IS NOT NULL`),
   ],
 );
 
-export type TransferRow = typeof transfer.$inferSelect;
+export type TransferRow = typeof transfer.$inferSelect & { task: WalletTask | null };
+
+/** The name of transfers in stored transactions. */
+export const TRANSFER_FEATURE = "transfer";
+
+/** Columns that change during a transfer's life. */
+export type TransferChange = Partial<
+  Pick<TransferRow, "state" | "error" | "tx" | "lastCheckedAt" | "eventCounts">
+>;
+
+/** What a transfer keeps of its transaction, beside the transaction itself. */
+export type TransferDetail = {
+  /** Native minor units that it pays, decimal text. */
+  coin: string;
+  /** Names the transaction in events. */
+  batchId: string;
+};

@@ -1,11 +1,11 @@
 import { isoTime } from "../../http/envelope.ts";
-import type { Attempt } from "./send.ts";
+import type { Attempt } from "./send-event.ts";
 
 /**
  * So many attempts of a delivery are kept: those of its schedule, and of one replay. They are in the
  * delivery's own row, so that to keep them costs no further write.
  */
-const KEPT = 20;
+const MAX_ATTEMPTS_LOGGED = 20;
 
 /** One attempt as it is stored: its number, and what came of it. */
 type LoggedAttempt = [
@@ -18,7 +18,7 @@ type LoggedAttempt = [
 ];
 
 /** What is logged of an attempt, but for its time: that of the claim, which the row has. */
-export function logged(number: number, attempt: Attempt | null): LoggedAttempt | null {
+export function toLoggedAttempt(number: number, attempt: Attempt | null): LoggedAttempt | null {
   return attempt && [number, 0, attempt.durationMs, attempt.status, attempt.error];
 }
 
@@ -26,14 +26,14 @@ export function logged(number: number, attempt: Attempt | null): LoggedAttempt |
  * SQL of a delivery's log with one attempt more.
  *
  * @param log - SQL of the log so far; null: none
- * @param attempt - SQL of the JSON of `logged`; null: nothing was sent
+ * @param attempt - SQL of the JSON of `toLoggedAttempt`; null: nothing was sent
  * @param at - SQL of the attempt's time, epoch milliseconds
  */
-export function withAttempt(log: string, attempt: string, at: string): string {
+export function appendAttempt(log: string, attempt: string, at: string): string {
   const entry = `json_replace(${attempt}, '$[1]', ${at})`;
-  const kept = `iif(json_array_length(${log}) >= ${KEPT}, json_remove(${log}, '$[0]'), ${log})`;
+  const truncated = `iif(json_array_length(${log}) >= ${MAX_ATTEMPTS_LOGGED}, json_remove(${log}, '$[0]'), ${log})`;
   return `iif(${attempt} IS NULL, ${log},
-    json_insert(ifnull(${kept}, '[]'), '$[#]', json(${entry})))`;
+    json_insert(ifnull(${truncated}, '[]'), '$[#]', json(${entry})))`;
 }
 
 /** SQL of the time of a log's newest attempt, epoch milliseconds; null: there was none. */
@@ -42,7 +42,7 @@ export function lastAttemptAt(log: string): string {
 }
 
 /** The attempts of a stored log as they are shown, oldest first. */
-export function shownAttempts(log: string | null) {
+export function toAttemptsResponse(log: string | null) {
   const attempts = JSON.parse(log ?? "[]") as LoggedAttempt[];
   return attempts.map(([number, at, durationMs, responseStatus, error]) => ({
     number,

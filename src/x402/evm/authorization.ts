@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { PaymentPayload } from "../schemas.ts";
+import type { PaymentPayload } from "../model/schemas.ts";
 
-/** What a payer has signed: a transfer that anybody may submit to the chain, once. */
+/** A signed transfer that anybody may submit to the chain once. */
 export type Authorization = Eip3009Authorization | Permit2Authorization;
 
 /** EIP-3009 `TransferWithAuthorization`. Times are Unix seconds. */
@@ -111,7 +111,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.outp
  *
  * @param asset - the token's address
  */
-export function authorizationKey(
+export function toAuthorizationKey(
   caip2Id: string,
   asset: string,
   authorization: Authorization,

@@ -1,7 +1,7 @@
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable } from "./rpc.ts";
 
 /** Asks a node for a wallet's balance of the native coin (`native`) or of a token. */
-export function balanceCall(address: string, asset: string): RpcCall {
+export function encodeBalanceCall(address: string, asset: string): RpcCall {
   if (asset === "native") return { method: "eth_getBalance", params: [address, "latest"] };
   const data = `0x70a08231${address.slice(2).padStart(64, "0")}`;
   return { method: "eth_call", params: [{ to: asset, data }, "latest"] };
@@ -11,7 +11,7 @@ export function balanceCall(address: string, asset: string): RpcCall {
  * The balance that a node returned, in smallest units; null when the token gives none, the refusal
  * when the node refuses.
  */
-export function balanceIn(answer: unknown): bigint | null | RpcRefusal {
+export function decodeBalance(answer: unknown): bigint | null | RpcRefusal {
   if (answer instanceof RpcRefusal && !answer.isRevert) return answer;
   // Without a contract there are no balances.
   if (answer === "0x") return 0n;
@@ -22,12 +22,12 @@ export function balanceIn(answer: unknown): bigint | null | RpcRefusal {
 export const NATIVE_DECIMALS = 18;
 
 /** Asks a node for the decimals of a token (EIP-20, `decimals()`). */
-export function decimalsCall(asset: string): RpcCall {
+export function encodeDecimalsCall(asset: string): RpcCall {
   return { method: "eth_call", params: [{ to: asset, data: "0x313ce567" }, "latest"] };
 }
 
 /** The decimals that a node returned; null where a token, or what is in its place, tells none. */
-export function decimalsIn(answer: unknown): number | null {
+export function decodeDecimals(answer: unknown): number | null {
   if (typeof answer !== "string" || !/^0x[0-9a-f]{64}$/i.test(answer)) return null;
   const decimals = BigInt(answer);
   return decimals <= 255n ? Number(decimals) : null;
@@ -38,14 +38,20 @@ export function decimalsIn(answer: unknown): number | null {
  *
  * @throws RpcUnavailable
  */
-export async function balanceOf(rpc: Rpc, address: string, asset: string): Promise<bigint | null> {
-  const [answer] = await rpc.many([balanceCall(address, asset)]);
-  const balance = balanceIn(answer);
-  if (balance instanceof RpcRefusal) throw refused(balance);
+export async function readBalance(
+  rpc: Rpc,
+  address: string,
+  asset: string,
+): Promise<bigint | null> {
+  const [answer] = await rpc.many([encodeBalanceCall(address, asset)]);
+  const balance = decodeBalance(answer);
+  if (balance instanceof RpcRefusal) throw toRpcUnavailable(balance);
   return balance;
 }
 
 /** A node that refuses a balance call is treated as one that does not answer. */
-export function refused(refusal: RpcRefusal): RpcUnavailable {
-  return new RpcUnavailable(`the RPC node refuses: ${refusal.message}`, { cause: refusal });
+export function toRpcUnavailable(refusal: RpcRefusal): RpcUnavailable {
+  return new RpcUnavailable(`the RPC node refused the call: ${refusal.message}`, {
+    cause: refusal,
+  });
 }

@@ -26,19 +26,19 @@ export interface TokenDomain {
 }
 
 /** The parts of a signature with an ERC-6492 wrapper; null for one without a valid wrapper. */
-function wrapperOf(signature: string) {
+function readWrapper(signature: string) {
   try {
     const { address, data, signature: inner } = parseErc6492Signature(signature as Hex);
     return address && data && BigInt(address) !== 0n ? { factory: address, data, inner } : null;
   } catch {
-    // It ends like a wrapper and is none.
+    // The signature only looks like a wrapper.
     return null;
   }
 }
 
 /** How a signature's ERC-6492 wrapper says that the signing wallet is deployed; null without one. */
-export function deploymentOf(signature: string): { factory: string; call: ContractCall } | null {
-  const wrapper = wrapperOf(signature);
+export function readDeployment(signature: string): { factory: string; call: ContractCall } | null {
+  const wrapper = readWrapper(signature);
   if (!wrapper) return null;
   const { factory, data } = wrapper;
   return { factory: factory.toLowerCase(), call: { to: factory, data } };
@@ -48,13 +48,13 @@ export function deploymentOf(signature: string): { factory: string; call: Contra
  * The signature that the payer's key or contract made, which the chain gets: without its ERC-6492
  * wrapper, for either transfer method.
  */
-export function payerSignature({ signature }: Authorization): Hex {
-  return wrapperOf(signature)?.inner ?? (signature as Hex);
+export function readPayerSignature({ signature }: Authorization): Hex {
+  return readWrapper(signature)?.inner ?? (signature as Hex);
 }
 
 /** The call that submits an authorization to the chain. */
-export function settlementCall(asset: string, authorization: Authorization): ContractCall {
-  const signature = payerSignature(authorization);
+export function encodeSettlement(asset: string, authorization: Authorization): ContractCall {
+  const signature = readPayerSignature(authorization);
   if (authorization.kind === "permit2") {
     const data = encodeFunctionData({
       abi: permit2ProxyAbi,
@@ -100,12 +100,12 @@ export function settlementCall(asset: string, authorization: Authorization): Con
 }
 
 /** Calls made in sequence in one transaction, which fails with the first that fails. */
-export function allOrNothing(calls: readonly ContractCall[]): ContractCall {
-  return { to: MULTICALL3, data: tryAggregate(true, calls) };
+export function encodeAtomicCalls(calls: readonly ContractCall[]): ContractCall {
+  return { to: MULTICALL3, data: encodeTryAggregate(true, calls) };
 }
 
 /** Data of a call of Multicall3. */
-export function tryAggregate(requireSuccess: boolean, calls: readonly ContractCall[]): Hex {
+export function encodeTryAggregate(requireSuccess: boolean, calls: readonly ContractCall[]): Hex {
   return encodeFunctionData({
     abi: multicallAbi,
     functionName: "tryAggregate",
@@ -117,7 +117,7 @@ export function tryAggregate(requireSuccess: boolean, calls: readonly ContractCa
 }
 
 /** The digest that the payer has signed (EIP-712). */
-export function signedDigest(
+export function hashAuthorization(
   chainId: number,
   asset: string,
   domain: TokenDomain | null,
@@ -128,18 +128,18 @@ export function signedDigest(
       domain: { name: "Permit2", chainId, verifyingContract: PERMIT2 },
       types: PERMIT2_TYPES,
       primaryType: "PermitWitnessTransferFrom",
-      message: permit2Message(authorization),
+      message: toPermit2Message(authorization),
     });
   return hashTypedData({
     domain: { ...domain, chainId, verifyingContract: getAddress(asset) },
     types: EIP3009_TYPES,
     primaryType: "TransferWithAuthorization",
-    message: eip3009Message(authorization),
+    message: toEip3009Message(authorization),
   });
 }
 
 /** EIP-712 message of an EIP-3009 authorization. */
-export function eip3009Message(authorization: {
+export function toEip3009Message(authorization: {
   from: string;
   to: string;
   value: bigint;
@@ -158,7 +158,7 @@ export function eip3009Message(authorization: {
 }
 
 /** EIP-712 message of a Permit2 authorization. */
-export function permit2Message(authorization: {
+export function toPermit2Message(authorization: {
   token: string;
   value: bigint;
   spender: string;

@@ -69,7 +69,7 @@ const MAX_REVERT_TEXT = 300;
  * @param data - what it returned, hex
  * @param otherwise - the node's own message
  */
-export function revertText(data: string | null, otherwise: string): string {
+export function readRevertText(data: string | null, otherwise: string): string {
   return (decodedRevert(data) ?? otherwise).slice(0, MAX_REVERT_TEXT);
 }
 
@@ -84,7 +84,7 @@ function decodedRevert(data: string | null): string | null {
 }
 
 /** The SDK's reason for a revert text; null when we know none. */
-export function revertReason(kind: "eip3009" | "permit2", text: string): string | null {
+export function findRevertReason(kind: "eip3009" | "permit2", text: string): string | null {
   const reasons = kind === "eip3009" ? EIP3009_REVERTS : PERMIT2_REVERTS;
   return reasons.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }

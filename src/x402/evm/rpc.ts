@@ -24,7 +24,7 @@ export class RpcRefusal extends Error {
 const FAILED_EXECUTION =
   /revert|out of gas|invalid (opcode|jump)|stack (under|over)flow|EVM error|execution/i;
 
-/** There is no answer: what was sent may or may not have taken effect. */
+/** The node gave no answer, so the call may or may not have taken effect. */
 export class RpcUnavailable extends Error {
   override name = "RpcUnavailable";
   readonly timedOut: boolean;
@@ -150,7 +150,7 @@ export function readResult<Schema extends z.ZodType>(
   answer: unknown,
 ): z.output<Schema> {
   if (answer instanceof RpcRefusal)
-    throw new RpcUnavailable(`the RPC node refuses: ${answer.message}`, { cause: answer });
+    throw new RpcUnavailable(`the RPC node refused the call: ${answer.message}`, { cause: answer });
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
   const [issue] = result.error.issues;

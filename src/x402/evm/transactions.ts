@@ -1,7 +1,7 @@
 import type { Hex, PrivateKeyAccount } from "viem";
 import { loadViem } from "../../packages.ts";
-import * as results from "./results.ts";
 import { type Rpc, type RpcCall, RpcRefusal, readResult } from "./rpc.ts";
+import * as results from "./rpc-results.ts";
 
 const { keccak256, privateKeyToAccount, toHex } = await loadViem();
 
@@ -124,8 +124,8 @@ function feesFrom(baseFee: bigint | null, tip: unknown, gasPrice: unknown): Fees
     return { maxFee: price, tip: price, isLegacy: true };
   }
   // Not every node supports the method; the default is what other clients fall back to.
-  const wanted = results.quantity.catch(DEFAULT_TIP).parse(tip);
-  return { maxFee: 2n * baseFee + wanted, tip: wanted, isLegacy: false };
+  const priorityFee = results.quantity.catch(DEFAULT_TIP).parse(tip);
+  return { maxFee: 2n * baseFee + priorityFee, tip: priorityFee, isLegacy: false };
 }
 
 /** Null when the transaction is in no block. */
@@ -142,7 +142,7 @@ function readReceipt(answer: unknown): Receipt | null {
 }
 
 /** Reads one receipt; null when the transaction is in no block. */
-export async function receiptOf(rpc: Rpc, hash: string): Promise<Receipt | null> {
+export async function fetchReceipt(rpc: Rpc, hash: string): Promise<Receipt | null> {
   const [answer] = await rpc.many([receiptCall(hash)]);
   if (answer instanceof RpcRefusal) throw answer;
   return readReceipt(answer);
@@ -157,13 +157,16 @@ export interface UnsignedTransaction {
   fees: Fees;
 }
 
-/** Who signs with a key. To derive its public key takes as long as to sign, so it is kept. */
-export function signerOf(privateKey: string): PrivateKeyAccount {
+/** Creates a signer once, since deriving the public key costs as much as a signature. */
+export function createSigner(privateKey: string): PrivateKeyAccount {
   return privateKeyToAccount(privateKey as Hex);
 }
 
-/** Whether a signed transaction is one with a gas price: the others begin with their type (EIP-2718). */
-export function isLegacy(raw: string): boolean {
+/**
+ * Whether a signed transaction has a gas price. Other transactions begin with their type
+ * (EIP-2718).
+ */
+export function isLegacyTransaction(raw: string): boolean {
   return Number.parseInt(raw.slice(2, 4), 16) > 0x7f;
 }
 

@@ -1,13 +1,13 @@
 import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
-import { authorizationStateCall, isAuthorizationUsed } from "../evm/authorization-state.ts";
-import * as results from "../evm/results.ts";
+import { PERMIT2, permit2Abi, tokenAbi } from "../evm/contracts.ts";
 import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable, readResult } from "../evm/rpc.ts";
+import * as results from "../evm/rpc-results.ts";
 import type { Receipt } from "../evm/transactions.ts";
-import type { Job } from "../rpc-types.ts";
-import type { MinedIn } from "./rows.ts";
+import type { Job } from "../model/messages.ts";
+import type { MinedPlace } from "./stored-job.ts";
 
-const { pad, toEventSelector, toHex } = await loadViem();
+const { encodeFunctionData, pad, toEventSelector, toHex } = await loadViem();
 
 /**
  * A job's outcome, read from the chain. `open`: none yet, and it may be tried again. `unclear`: the
@@ -15,8 +15,8 @@ const { pad, toEventSelector, toHex } = await loadViem();
  * of the job's transactions, or the block that was read.
  */
 export type Finding =
-  | ({ state: "settled" } & MinedIn)
-  | { state: "failed"; place: MinedIn; reason: string; message: string }
+  | ({ state: "settled" } & MinedPlace)
+  | { state: "failed"; place: MinedPlace; reason: string; message: string }
   | { state: "open" }
   | { state: "unclear" };
 
@@ -24,7 +24,7 @@ export type Finding =
 export type AuthorizedPayment = Pick<Job, "kind" | "asset" | "from" | "payTo" | "amount" | "nonce">;
 
 /** Blocks in which others may have used the authorization: since it was last seen unused. */
-export interface Span {
+export interface BlockSpan {
   from: number;
   to: number;
   /** Hash of the last of them. */
@@ -47,13 +47,13 @@ const MAX_CANDIDATES = 50;
  *
  * @throws RpcUnavailable, RpcRefusal
  */
-export async function judgeReceipt(
+export async function reconcileReceipt(
   rpc: Rpc,
   job: AuthorizedPayment,
   receipt: Receipt,
-  span: Span,
+  span: BlockSpan,
 ): Promise<Finding> {
-  let place = minedIn(receipt);
+  let place = toMinedPlace(receipt);
   if (receipt.succeeded) {
     if (receipt.logs.some((log) => isPaymentOf(job, log))) return { state: "settled", ...place };
     if (receipt.logs.length === 0) {
@@ -61,16 +61,16 @@ export async function judgeReceipt(
       const { payment } = await findUse(rpc, job, { from: receipt.block, to: receipt.block });
       if (payment) return { state: "settled", ...payment };
       if (!span.isOld) return { state: "unclear" };
-      place = { ...place, ...lookedAt(span) };
+      place = { ...place, ...toLastBlock(span) };
     }
     return {
       state: "failed",
       place,
       reason: "invalid_exact_evm_transfer_event_mismatch",
-      message: "The transaction succeeded without the transfer that was agreed",
+      message: "The transaction succeeded without the agreed transfer",
     };
   }
-  const other = await judgeAuthorization(rpc, job, span);
+  const other = await reconcileAuthorization(rpc, job, span);
   if (other.state === "settled" || other.state === "unclear") return other;
   if (other.state === "failed") return { ...other, place };
   return {
@@ -88,10 +88,10 @@ export async function judgeReceipt(
  *
  * @throws RpcUnavailable, RpcRefusal
  */
-export async function judgeAuthorization(
+export async function reconcileAuthorization(
   rpc: Rpc,
   job: AuthorizedPayment,
-  span: Span,
+  span: BlockSpan,
 ): Promise<Finding> {
   if (!(await isUsed(rpc, job, span.to))) return { state: "open" };
   const { payment, isLogged } = await findUse(rpc, job, span);
@@ -99,31 +99,31 @@ export async function judgeAuthorization(
   if (!isLogged && !span.isOld) return { state: "unclear" };
   return {
     state: "failed",
-    place: { transaction: "", ...lookedAt(span) },
+    place: { transaction: "", ...toLastBlock(span) },
     reason: "invalid_exact_evm_nonce_already_used",
-    message: "The authorization was used or cancelled without this payment",
+    message: "The authorization was used or canceled without this payment",
   };
 }
 
 /** The block since which we wait for the node's missing answer. */
-function lookedAt({ to, toHash }: Span) {
+function toLastBlock({ to, toHash }: BlockSpan) {
   return { block: to, blockHash: toHash };
 }
 
-function minedIn({ hash: transaction, block, blockHash }: Receipt): MinedIn {
+function toMinedPlace({ hash: transaction, block, blockHash }: Receipt): MinedPlace {
   return { transaction, block, blockHash };
 }
 
 /** Whether the authorization was used by the block of that height. */
 async function isUsed(rpc: Rpc, job: AuthorizedPayment, height: number): Promise<boolean> {
-  const answer = await upTo(rpc, height, authorizationStateCall(job));
+  const answer = await callAtHeight(rpc, height, authorizationStateCall(job));
   if (answer instanceof RpcRefusal && !answer.isRevert) throw answer;
   return isAuthorizationUsed(job, answer);
 }
 
 /** An authorization's state on the chain: its payment, or that it was used or cancelled. */
 interface Use {
-  payment: MinedIn | null;
+  payment: MinedPlace | null;
   isLogged: boolean;
 }
 
@@ -131,7 +131,7 @@ interface Use {
 async function findUse(
   rpc: Rpc,
   job: AuthorizedPayment,
-  { from, to }: Pick<Span, "from" | "to">,
+  { from, to }: Pick<BlockSpan, "from" | "to">,
 ): Promise<Use> {
   const use: Use = { payment: null, isLogged: false };
   const topics =
@@ -169,13 +169,17 @@ async function readLogs(
   last: number,
 ): Promise<results.Log[]> {
   const filter = { address, topics, fromBlock: toHex(first), toBlock: toHex(last) };
-  const logs = await upTo(rpc, last, { method: "eth_getLogs", params: [filter] });
+  const logs = await callAtHeight(rpc, last, { method: "eth_getLogs", params: [filter] });
   if (logs instanceof RpcRefusal) throw logs;
   return readResult(results.logs, logs);
 }
 
 /** @throws RpcUnavailable when the answering node has not seen the block of that height */
-async function upTo(rpc: Rpc, height: number, call: RpcCall): Promise<unknown | RpcRefusal> {
+async function callAtHeight(
+  rpc: Rpc,
+  height: number,
+  call: RpcCall,
+): Promise<unknown | RpcRefusal> {
   const [latest, answer] = await rpc.many([{ method: "eth_blockNumber", params: [] }, call]);
   if (latest instanceof RpcRefusal) throw latest;
   if (readResult(results.count, latest) < height)
@@ -229,3 +233,53 @@ function topic(address: string): string {
 function isSame(a: string | undefined, b: string): boolean {
   return a?.toLowerCase() === b.toLowerCase();
 }
+
+/** An authorization as its contract knows it: by payer and nonce. */
+export interface AuthorizationId {
+  kind: "eip3009" | "permit2";
+  asset: string;
+  from: string;
+  /** Hex of 32 bytes for EIP-3009, decimal text for Permit2. */
+  nonce: string;
+}
+
+/** The call that reads the state in the latest block. */
+export function authorizationStateCall({ kind, asset, from, nonce }: AuthorizationId): RpcCall {
+  const owner = from as Hex;
+  const [to, data] =
+    kind === "eip3009"
+      ? [
+          asset,
+          encodeFunctionData({
+            abi: tokenAbi,
+            functionName: "authorizationState",
+            args: [owner, nonce as Hex],
+          }),
+        ]
+      : [
+          PERMIT2,
+          encodeFunctionData({
+            abi: permit2Abi,
+            functionName: "nonceBitmap",
+            args: [owner, BigInt(nonce) >> 8n],
+          }),
+        ];
+  return { method: "eth_call", params: [{ to, data }, "latest"] };
+}
+
+/**
+ * Whether the state that a node returned says that the authorization was used. A contract that does
+ * not answer the call has used none.
+ *
+ * @throws RpcUnavailable when the node does not execute the call
+ */
+export function isAuthorizationUsed({ kind, nonce }: AuthorizationId, answer: unknown): boolean {
+  if (answer instanceof RpcRefusal && answer.isRevert) return false;
+  const word = readResult(results.bytes, answer);
+  if (word.length !== WORD_LENGTH) return false;
+  const value = BigInt(word);
+  return kind === "eip3009" ? value === 1n : ((value >> (BigInt(nonce) & 0xffn)) & 1n) === 1n;
+}
+
+/** Length of 32 bytes in hex. */
+const WORD_LENGTH = 66;

@@ -1,50 +1,46 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { answerText, described, named, recordId } from "../../http/openapi/fields.ts";
-import { text } from "../../http/parameters.ts";
+import { text } from "../../http/openapi/parameters.ts";
 import {
   ASSET,
   caip2,
   evmAddress,
   networkRecord,
-  nullable,
+  nullableText,
   PAY_TO,
   WALLET_ID,
-} from "../schemas.ts";
-import { listNetworks, saveNetwork } from "./settings.ts";
+} from "../model/schemas.ts";
+import { listNetworks, saveNetwork } from "./save-network.ts";
 
 const isTestnet = z.boolean();
 
 const saveBody = z.object({
   caip2Id: caip2,
-  displayName: described(
-    text(120).optional(),
-    "What people call it; required when the network is new.",
-    "Base",
-  ),
+  displayName: described(text(120).optional(), "Display name. Required for a new network.", "Base"),
   rpcUrl: described(
     text(2000).meta({ format: "rpc-url-on-the-chain" }).optional(),
-    "Its RPC node, which must be on the declared chain; required when the network is new.",
+    "URL of an RPC node on the declared chain. Required for a new network.",
     "https://mainnet.base.org",
   ),
-  isTestnet: described(isTestnet.optional(), "Whether its coins are worth nothing.", false),
-  isEnabled: described(z.boolean().optional(), "Whether it is used.", true),
+  isTestnet: described(isTestnet.optional(), "Whether the chain is a testnet.", false),
+  isEnabled: described(z.boolean().optional(), "Whether the network is enabled.", true),
   defaultAsset: described(
     evmAddress.nullable().optional(),
-    "Token of resources that name none; null: none.",
+    "Default token of new resources. Null: none.",
     ASSET,
   ),
   facilitatorWalletId: described(
     text().nullable().optional(),
-    "Id of the wallet that settles; null: none.",
+    "Id of the facilitator wallet. Null: none.",
     WALLET_ID,
   ),
   eip6492AllowedFactories: described(
     z
-      .array(described(evmAddress, "A factory.", PAY_TO))
+      .array(described(evmAddress, "Address of a factory.", PAY_TO))
       .max(20)
       .optional(),
-    "Factories that may be called for undeployed wallets.",
+    "ERC-6492 factories that the service may call for undeployed wallets.",
   ),
 });
 
@@ -54,10 +50,10 @@ const available = named(
   z.object({
     id: recordId("the network", "01m80ydys10y2a8emavwntdfzj"),
     caip2Id: caip2,
-    displayName: answerText("What people call it.", "Base"),
-    isTestnet: described(isTestnet, "Whether its coins are worth nothing.", false),
-    defaultAsset: nullable("Token of resources that name none; null: none.", ASSET),
-    canSettle: described(z.boolean(), "Whether it has a wallet that settles.", true),
+    displayName: answerText("Display name.", "Base"),
+    isTestnet: described(isTestnet, "Whether the chain is a testnet.", false),
+    defaultAsset: nullableText("Default token of new resources. Null: none.", ASSET),
+    canSettle: described(z.boolean(), "Whether the network has a facilitator wallet.", true),
   }),
 );
 
@@ -90,7 +86,7 @@ export function networkRoutes(router: Router): void {
       tag: "x402",
       summary: "Creates or updates an EVM chain configuration, keyed by its CAIP-2 id",
       description:
-        "`displayName` and `rpcUrl` are required on creation; later, omitted fields are kept and null clears.",
+        "A new network requires `displayName` and `rpcUrl`. An update keeps omitted fields, and null clears a field.",
       body: saveBody,
       data: networkRecord,
       idempotent: true,

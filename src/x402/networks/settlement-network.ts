@@ -1,20 +1,21 @@
 import { and, eq, isNull } from "drizzle-orm";
+import type { Network } from "../../chain/network.ts";
 import { type Database, db } from "../../db/client.ts";
 import { open } from "../../db/sealed.ts";
 import type { Env } from "../../env.ts";
 import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
 import { createRpc, type Rpc, type RpcOptions } from "../evm/rpc.ts";
-import { x402Network, x402Wallet } from "../tables.ts";
+import { x402Network, x402Wallet } from "../model/tables.ts";
 
 export type NetworkRow = typeof x402Network.$inferSelect;
 export type WalletRow = typeof x402Wallet.$inferSelect;
 
-/** The place that a network's RPC URL is sealed for. */
+/** The sealed place of a network's RPC URL. */
 export function rpcUrlPlace(networkId: string) {
   return { table: "x402_network", id: networkId, column: "rpc_url" };
 }
 
-/** The place that a wallet's key is sealed for. */
+/** The sealed place of a wallet's key. */
 export function privateKeyPlace(walletId: string) {
   return { table: "x402_wallet", id: walletId, column: "private_key" };
 }
@@ -24,7 +25,7 @@ export async function findNetwork(core: Database, caip2Id: string): Promise<Netw
   return row ?? null;
 }
 
-/** A wallet that was not removed. */
+/** Finds a wallet that was not removed. */
 export async function findWallet(core: Database, id: string): Promise<WalletRow | null> {
   const [row] = await core.orm
     .select()
@@ -33,21 +34,21 @@ export async function findWallet(core: Database, id: string): Promise<WalletRow 
   return row ?? null;
 }
 
-/** The node of a network. */
-export async function rpcOf(env: Env, network: NetworkRow, deadline: number): Promise<Rpc> {
+/** Opens the RPC client of a network. */
+export async function openRpc(env: Env, network: NetworkRow, deadline: number): Promise<Rpc> {
   const url = await open(env, rpcUrlPlace(network.id), network.rpcUrl);
-  return createRpc(url, await rpcOptions(env, deadline));
+  return createRpc(url, await readRpcOptions(env, deadline));
 }
 
-/** How RPC nodes are reached from here. */
-export async function rpcOptions(env: Env, deadline: number): Promise<RpcOptions> {
+/** Options of calls to RPC nodes. */
+export async function readRpcOptions(env: Env, deadline: number): Promise<RpcOptions> {
   return {
     loopbackOrigins: await loopbackOrigins(env, deadline),
     resolverUrl: env.DNS_OVER_HTTPS_URL,
   };
 }
 
-/** An enabled network with all that is needed to settle on it. */
+/** An enabled network with its facilitator wallet and RPC client. */
 export interface SettlementNetwork {
   network: NetworkRow;
   facilitator: WalletRow;
@@ -63,7 +64,7 @@ export class NoSettlementNetwork extends Error {
  * @param deadline - epoch milliseconds
  * @throws NoSettlementNetwork when the network is unknown, disabled, or has no facilitator wallet
  */
-export async function settlementNetworkOf(
+export async function findSettlementNetwork(
   env: Env,
   caip2Id: string,
   deadline: number,
@@ -77,5 +78,50 @@ export async function settlementNetworkOf(
       : await findWallet(core, network.facilitatorWalletId);
   if (!facilitator)
     throw new NoSettlementNetwork(`The network ${caip2Id} has no facilitator wallet`);
-  return { network, facilitator, rpc: await rpcOf(env, network, deadline) };
+  return { network, facilitator, rpc: await openRpc(env, network, deadline) };
+}
+
+/** Readiness of an enabled EVM chain. */
+export interface ChainReadiness {
+  caip2Id: string;
+  hasRpcUrl: boolean;
+  hasFacilitator: boolean;
+  hasSellingWallet: boolean;
+  hasPurchasingWallet: boolean;
+  /** Whether a key has a budget for a purchasing wallet. */
+  hasBudget: boolean;
+}
+
+/** The enabled EVM chains that go with a network: testnets with Preprod, others with Mainnet. */
+export async function listEnabledChains(
+  core: Database,
+  network: Network,
+): Promise<ChainReadiness[]> {
+  const rows = await core.all<Record<keyof ChainReadiness, unknown> & { caip2Id: string }>(
+    `SELECT caip2_id AS caip2Id, rpc_url <> '' AS hasRpcUrl,
+       EXISTS (SELECT 1 FROM x402_wallet AS w
+         WHERE w.id = n.facilitator_wallet_id AND w.deleted_at IS NULL) AS hasFacilitator,
+       ${walletOf("Selling", "")} AS hasSellingWallet,
+       ${walletOf("Purchasing", "")} AS hasPurchasingWallet,
+       ${walletOf(
+         "Purchasing",
+         `AND EXISTS (SELECT 1 FROM x402_budget AS b WHERE b.evm_wallet_id = w.id
+           AND b.is_enabled = 1 AND b.remaining_amount <> '0')`,
+       )} AS hasBudget
+     FROM x402_network AS n WHERE is_enabled = 1 AND is_testnet = ? ORDER BY caip2_id`,
+    network === "Preprod" ? 1 : 0,
+  );
+  return rows.map(({ caip2Id, ...has }) => ({
+    caip2Id,
+    hasRpcUrl: has.hasRpcUrl === 1,
+    hasFacilitator: has.hasFacilitator === 1,
+    hasSellingWallet: has.hasSellingWallet === 1,
+    hasPurchasingWallet: has.hasPurchasingWallet === 1,
+    hasBudget: has.hasBudget === 1,
+  }));
+}
+
+function walletOf(type: "Selling" | "Purchasing", more: string): string {
+  return `EXISTS (SELECT 1 FROM x402_wallet AS w WHERE w.caip2_id = n.caip2_id
+    AND w.type = '${type}' AND w.deleted_at IS NULL ${more})`;
 }

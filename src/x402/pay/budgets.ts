@@ -6,8 +6,8 @@ import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { x402Budget } from "../model/tables.ts";
 import { findWallet } from "../networks/settlement-network.ts";
-import { x402Budget } from "../tables.ts";
 
 export interface BudgetBody {
   apiKeyId: string;
@@ -42,18 +42,18 @@ async function writeBudget(
   remember: Remember,
 ): Promise<ReturnType<typeof render>> {
   const { apiKeyId, evmWalletId, asset, remainingAmount, isEnabled } = body;
-  const stored = (await budgetsOf(core, apiKeyId, evmWalletId)).get(asset);
-  const unspent = { id: newId(now), spentAmount: "0", version: 0, createdAt: now };
+  const stored = (await readBudgets(core, apiKeyId, evmWalletId)).get(asset);
+  const unspent = { id: newId(now), spentAmount: "0", revision: 0, createdAt: now };
   const row: BudgetRow = { ...(stored ?? unspent), ...body, updatedAt: now };
   const write = stored
     ? statement(
         `UPDATE x402_budget SET remaining_amount = ?, is_enabled = ?, updated_at = ?,
-           version = iif(version = ?, version + 1, NULL)
+           revision = iif(revision = ?, revision + 1, NULL)
          WHERE id = ?`,
         remainingAmount,
         isEnabled ? 1 : 0,
         now,
-        stored.version,
+        stored.revision,
         stored.id,
       )
     : core.orm.insert(x402Budget).values(row).toSQL();
@@ -63,7 +63,7 @@ async function writeBudget(
     await commitAudited(c, core, entry, [...(await remember(answer)), write]);
   } catch (error) {
     // A payment, or another save, came in between: the answer must include what was spent by then.
-    if (violates(error, "x402_budget.version") || violates(error, "x402_budget.asset"))
+    if (violates(error, "x402_budget.revision") || violates(error, "x402_budget.asset"))
       return writeBudget(c, core, body, now, remember);
     throw error;
   }
@@ -88,7 +88,7 @@ export async function listBudgets(
 export type BudgetRow = typeof x402Budget.$inferSelect;
 
 /** The budgets a key has for a wallet, by token. */
-export async function budgetsOf(
+export async function readBudgets(
   core: Database,
   apiKeyId: string,
   walletId: string,
@@ -101,21 +101,21 @@ export async function budgetsOf(
 }
 
 /** Whether a budget is enabled and has that much left, in the token's smallest units. */
-export function covers(budget: BudgetRow, amount: bigint): boolean {
+export function isSufficient(budget: BudgetRow, amount: bigint): boolean {
   return budget.isEnabled && BigInt(budget.remainingAmount) >= amount;
 }
 
 /**
- * Debits a budget in the batch of the payment. Concurrent payments from one budget are serialised,
+ * Debits a budget in the batch of the payment. Concurrent payments from one budget are serialized,
  * and none is refused while it lasts.
  *
- * @param budget - as it was read; null: the payment is not capped
+ * @param budget - as read; null: no cap
  * @param amount - in the token's smallest units
  * @param now - epoch milliseconds
  * @param write - makes the payment in one batch that ends with the debit
- * @throws ApiError 402 when the budget does not cover the amount; what `write` throws
+ * @throws ApiError 402 when the budget does not cover the amount
  */
-export async function spend(
+export async function spendBudget(
   core: Database,
   budget: BudgetRow | null,
   amount: bigint,
@@ -123,7 +123,7 @@ export async function spend(
   write: (debit: Statement[]) => Promise<void>,
 ): Promise<void> {
   if (!budget) return write([]);
-  if (!covers(budget, amount))
+  if (!isSufficient(budget, amount))
     throw new ApiError(
       "budget_exceeded",
       `The budget for ${budget.asset} does not cover the payment`,
@@ -131,26 +131,26 @@ export async function spend(
   try {
     await write([debit(budget, amount, now)]);
   } catch (error) {
-    if (!violates(error, "x402_budget.version")) throw error;
+    if (!violates(error, "x402_budget.revision")) throw error;
     const [current] = await core.orm.select().from(x402Budget).where(eq(x402Budget.id, budget.id));
     if (!current) throw error;
-    await spend(core, current, amount, now, write);
+    await spendBudget(core, current, amount, now, write);
   }
 }
 
 function debit(budget: BudgetRow, amount: bigint, now: number): Statement {
   return statement(
     `UPDATE x402_budget SET remaining_amount = ?, spent_amount = ?, updated_at = ?,
-       version = iif(version = ?, version + 1, NULL)
+       revision = iif(revision = ?, revision + 1, NULL)
      WHERE id = ?`,
     (BigInt(budget.remainingAmount) - amount).toString(),
     (BigInt(budget.spentAmount) + amount).toString(),
     now,
-    budget.version,
+    budget.revision,
     budget.id,
   );
 }
 
-function render({ version: _, createdAt, updatedAt, ...row }: BudgetRow) {
+function render({ revision: _, createdAt, updatedAt, ...row }: BudgetRow) {
   return { ...row, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
 }

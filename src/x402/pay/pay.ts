@@ -8,21 +8,28 @@ import type { AppContext } from "../../http/context.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently, type NamingField, type Remember } from "../../http/idempotency.ts";
 import { log } from "../../log.ts";
-import { payloadHash } from "../attempts/payload-hash.ts";
-import { authorizationKey, readAuthorization } from "../evm/authorization.ts";
-import { balanceOf } from "../evm/balance.ts";
+import { hashPayload } from "../attempts/payment-identity.ts";
+import { readAuthorization, toAuthorizationKey } from "../evm/authorization.ts";
+import { readBalance } from "../evm/balance.ts";
+import type { TokenDomain } from "../evm/calldata.ts";
+import {
+  evmAddress,
+  type PaymentRequirements,
+  paymentPayload as payloadSchema,
+  timeoutSeconds,
+  tokenAddress,
+  tokenAmount,
+} from "../model/schemas.ts";
+import { x402Attempt } from "../model/tables.ts";
 import {
   findNetwork,
   findWallet,
   type NetworkRow,
+  openRpc,
   privateKeyPlace,
-  rpcOf,
   type WalletRow,
 } from "../networks/settlement-network.ts";
-import { type PaymentRequirements, paymentPayload as payloadSchema } from "../schemas.ts";
-import { x402Attempt } from "../tables.ts";
-import { budgetsOf, covers, spend } from "./budgets.ts";
-import { domainOf, payableTerms } from "./payable-terms.ts";
+import { isSufficient, readBudgets, spendBudget } from "./budgets.ts";
 
 export interface PayBody {
   evmWalletId: string;
@@ -53,7 +60,7 @@ const MAX_PAYMENT_BYTES = 16 * 1024;
  * @throws ApiError 400, 402, 403, 404, 409, 422
  */
 export async function pay(c: AppContext, body: PayBody, now: number) {
-  const name = nameOf(c, body);
+  const name = readIdempotencyName(c, body);
   const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
   return idempotently(c, core, now, (remember) => payOnce(c, core, body, now, remember), name);
 }
@@ -65,13 +72,13 @@ async function payOnce(
   now: number,
   remember: Remember,
 ) {
-  const { wallet, budget, requirements } = await authorise(c, core, body);
+  const { wallet, budget, requirements } = await authorizePayment(c, core, body);
   const paymentPayload = await sign(c, wallet, requirements, body, now);
   const header = Buffer.from(JSON.stringify(paymentPayload));
   if (header.length > MAX_PAYMENT_BYTES)
     throw new ApiError(
       400,
-      `paymentRequired: makes a payment of more than ${MAX_PAYMENT_BYTES} bytes, too long for a header`,
+      `paymentRequired: makes a payment of more than ${MAX_PAYMENT_BYTES} bytes, which is too long for a header`,
     );
   const answer = {
     attemptId: newId(now),
@@ -82,8 +89,8 @@ async function payOnce(
     payTo: requirements.payTo.toLowerCase(),
     xPaymentHeader: header.toString("base64"),
     paymentPayload,
-    // Without what a settlement drops: both sides must compute the same hash.
-    paymentPayloadHash: await payloadHash(payloadSchema.parse(paymentPayload)),
+    // Parsed, so that both sides compute the same hash.
+    paymentPayloadHash: await hashPayload(payloadSchema.parse(paymentPayload)),
     paymentIdentifier: body.paymentIdentifier ?? null,
   };
   const { attemptId, caip2Network, asset, amount, payTo, payer } = answer;
@@ -101,18 +108,18 @@ async function payOnce(
     payer,
     resource: body.paymentRequired.resource.url,
     paymentPayloadHash: answer.paymentPayloadHash,
-    claim: authorizationKey(caip2Network, asset, authorization),
+    claim: toAuthorizationKey(caip2Network, asset, authorization),
     paymentIdentifier: answer.paymentIdentifier,
     watchedUntil: Number(authorization.validBefore),
     charged: false,
-    version: 0,
+    revision: 0,
     createdAt: now,
     updatedAt: now,
   };
   const detail = { evmWalletId: wallet.id, caip2Network, asset, amount, payTo };
   const entry = { action: "x402.pay", target: attemptId, detail, now } as const;
   try {
-    await spend(core, budget, BigInt(amount), now, async (debit) =>
+    await spendBudget(core, budget, BigInt(amount), now, async (debit) =>
       commitAudited(c, core, entry, [
         ...(await remember(answer)),
         core.orm.insert(x402Attempt).values(attempt).toSQL(),
@@ -123,7 +130,7 @@ async function payOnce(
     if (violates(error, "x402_payment_attempt.payment_identifier"))
       throw new ApiError(
         "identifier_reused",
-        "paymentIdentifier: a payment was signed under it already",
+        "paymentIdentifier: belongs to another signed payment. Use a new identifier.",
       );
     throw error;
   }
@@ -136,19 +143,23 @@ async function payOnce(
  * @throws ApiError 400 when the request has neither key nor identifier, or the identifier is not as
  *   the resource requires
  */
-function nameOf(
+function readIdempotencyName(
   c: AppContext,
   { paymentIdentifier, paymentRequired }: PayBody,
 ): NamingField | null {
   const advertised = paymentRequired.extensions?.[IDENTIFIER];
   if (paymentIdentifier !== undefined) {
-    if (!advertised) throw new ApiError(400, "paymentIdentifier: the resource does not take one");
+    if (!advertised)
+      throw new ApiError(400, "paymentIdentifier: the resource does not accept an identifier");
     return { name: "paymentIdentifier", value: paymentIdentifier };
   }
   if (z.object({ info: z.object({ required: z.literal(true) }) }).safeParse(advertised).success)
-    throw new ApiError(400, "paymentIdentifier: the resource requires one");
+    throw new ApiError(400, "paymentIdentifier: is required by the resource");
   if (c.req.header("idempotency-key") === undefined)
-    throw new ApiError(400, "Idempotency-Key: is required, or a paymentIdentifier");
+    throw new ApiError(
+      400,
+      "Idempotency-Key: is required unless the request has a paymentIdentifier",
+    );
   return null;
 }
 
@@ -165,19 +176,19 @@ async function sign(
     x402Version: 2,
     resource: body.paymentRequired.resource,
     accepted: requirements,
-    payload: await signPayment(key, requirements, domainOf(requirements), now),
+    payload: await signPayment(key, requirements, readTokenDomain(requirements), now),
     ...extensionsOf(body),
   };
 }
 
 /** Finds the wallet, the terms and whether the caller may pay. */
-async function authorise(c: AppContext, core: Database, body: PayBody) {
+async function authorizePayment(c: AppContext, core: Database, body: PayBody) {
   const { caller } = c.var;
   const wallet = await findWallet(core, body.evmWalletId);
   const notFound = new ApiError(404, "evmWalletId: there is no such wallet");
   if (!wallet) throw notFound;
   const isOwner = caller.permission === "Admin" || wallet.createdById === caller.id;
-  const budgets = await budgetsOf(core, caller.id, wallet.id);
+  const budgets = await readBudgets(core, caller.id, wallet.id);
   if (!isOwner && budgets.size === 0) throw notFound;
   permitNetwork(caller, wallet.caip2Id, "evmWalletId");
   if (wallet.type !== "Purchasing")
@@ -189,14 +200,14 @@ async function authorise(c: AppContext, core: Database, body: PayBody) {
   const budgetFor = ({ asset }: PaymentRequirements) => budgets.get(asset.toLowerCase());
   const isAffordable = (terms: PaymentRequirements) => {
     const budget = budgetFor(terms);
-    return budget ? covers(budget, BigInt(terms.amount)) : isOwner;
+    return budget ? isSufficient(budget, BigInt(terms.amount)) : isOwner;
   };
   // If no budget covers any, the 402 concerns the first.
   const requirements =
     payable.find(isAffordable) ?? payable.find((terms) => isOwner || budgetFor(terms));
   if (!requirements) throw notFound;
   const asset = requirements.asset.toLowerCase();
-  await refuseUncovered(c, network, wallet, asset, BigInt(requirements.amount));
+  await requireBalance(c, network, wallet, asset, BigInt(requirements.amount));
   return { wallet, budget: budgets.get(asset) ?? null, requirements };
 }
 
@@ -205,7 +216,7 @@ function termsFor(body: PayBody, caip2Id: string): PaymentRequirements[] {
   const { paymentRequired, preferredNetwork, preferredAsset } = body;
   if (preferredNetwork !== undefined && preferredNetwork !== caip2Id)
     throw new ApiError(400, `preferredNetwork: the wallet is on ${caip2Id}`);
-  const payable = payableTerms(paymentRequired.accepts, caip2Id).filter(
+  const payable = selectPayableTerms(paymentRequired.accepts, caip2Id).filter(
     ({ asset }) => preferredAsset === undefined || asset.toLowerCase() === preferredAsset,
   );
   if (payable.length === 0)
@@ -225,8 +236,11 @@ function extensionsOf({ paymentRequired, paymentIdentifier }: PayBody) {
   return { extensions: { ...extensions, [IDENTIFIER]: { ...advertised, info } } };
 }
 
-/** A silent node does not block the payment: the seller's facilitator checks again. */
-async function refuseUncovered(
+/**
+ * A failing node does not block the payment, since the seller's facilitator checks the balance
+ * too.
+ */
+async function requireBalance(
   c: AppContext,
   network: NetworkRow,
   wallet: WalletRow,
@@ -236,11 +250,55 @@ async function refuseUncovered(
   const { deadline, requestId } = c.var;
   let balance: bigint | null;
   try {
-    balance = await balanceOf(await rpcOf(c.env, network, deadline), wallet.address, asset);
+    balance = await readBalance(await openRpc(c.env, network, deadline), wallet.address, asset);
   } catch (error) {
     log("warn", "x402.balance_unknown", { requestId, wallet: wallet.id, error: String(error) });
     return;
   }
   if (balance !== null && balance < amount)
-    throw new ApiError("insufficient_balance", "The wallet holds too little of the token");
+    throw new ApiError(
+      "insufficient_balance",
+      "The wallet's token balance is below the amount of the payment",
+    );
+}
+
+/**
+ * Those of a resource's terms that a wallet on the chain can sign for: `exact` by EIP-3009, for
+ * which they must give the token's EIP-712 domain, or by Permit2. In the resource's order of
+ * preference.
+ */
+export function selectPayableTerms(
+  accepts: readonly PaymentRequirements[],
+  caip2Id: string,
+): PaymentRequirements[] {
+  return accepts.filter(
+    ({ scheme, network, asset, amount, payTo, maxTimeoutSeconds, extra }) =>
+      scheme === "exact" &&
+      network === caip2Id &&
+      tokenAmount().safeParse(amount).success &&
+      tokenAddress.safeParse(asset).success &&
+      evmAddress.safeParse(payTo).success &&
+      timeoutSeconds.safeParse(maxTimeoutSeconds).success &&
+      (isPermit2(extra) || eip3009Domain(extra) !== null),
+  );
+}
+
+/** The EIP-712 domain that payable terms are signed for; null: Permit2. */
+export function readTokenDomain({ extra }: PaymentRequirements): TokenDomain | null {
+  return isPermit2(extra) ? null : eip3009Domain(extra);
+}
+
+type Extra = PaymentRequirements["extra"];
+
+function isPermit2(extra: Extra): boolean {
+  return extra?.assetTransferMethod === "permit2";
+}
+
+function eip3009Domain(extra: Extra): TokenDomain | null {
+  const { name, version, assetTransferMethod = "eip3009" } = extra ?? {};
+  return assetTransferMethod === "eip3009" &&
+    typeof name === "string" &&
+    typeof version === "string"
+    ? { name, version }
+    : null;
 }

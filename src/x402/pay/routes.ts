@@ -1,24 +1,24 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
-import { page, text } from "../../http/parameters.ts";
-import { paymentIdentifier } from "../attempts/payment-identifier.ts";
+import { page, text } from "../../http/openapi/parameters.ts";
+import { paymentIdentifier } from "../attempts/payment-identity.ts";
 import {
   ASSET,
   ATTEMPT_ID,
+  addressResponse,
+  amountResponse,
   caip2,
   evmAddress,
-  nullable,
+  nullableText,
   PAY_TO,
   PAYER,
   PAYLOAD_HASH,
   paymentRequirements,
   RESOURCE,
-  shownAddress,
-  shownAmount,
   tokenAmount,
   WALLET_ID,
-} from "../schemas.ts";
+} from "../model/schemas.ts";
 import { listBudgets, saveBudget } from "./budgets.ts";
 import { pay } from "./pay.ts";
 
@@ -37,8 +37,8 @@ const payBody = z.object({
         2,
       ),
       resource: described(
-        z.looseObject({ url: described(text(2000), "Its URL.", RESOURCE) }),
-        "What is paid for.",
+        z.looseObject({ url: described(text(2000), "URL of the resource.", RESOURCE) }),
+        "The resource that the payment is for.",
       ),
       accepts: described(
         z.array(paymentRequirements).min(1).max(20),
@@ -46,51 +46,54 @@ const payBody = z.object({
       ),
       extensions: described(
         z.record(z.string(), z.unknown()).nullish(),
-        "Extensions of x402 that the resource takes.",
+        "Extensions of x402 that the resource accepts.",
         { "payment-identifier": { info: { required: false } } },
       ),
     }),
-    "What the resource answered with 402.",
+    "The 402 response of the resource.",
   ),
   preferredNetwork: described(caip2.optional(), "Only terms on this EVM chain."),
   preferredAsset: described(evmAddress.optional(), "Only terms in this token.", ASSET),
   paymentIdentifier: described(
     paymentIdentifier.optional(),
-    "The payer's name for the payment.",
+    "The payer's identifier of the payment.",
     "order_2026_11_22_0001",
   ),
 });
 
 const signedPayment = z.object({
   attemptId: recordId("the attempt", ATTEMPT_ID),
-  payer: shownAddress("Who pays.", PAYER),
+  payer: addressResponse("Address of the payer.", PAYER),
   caip2Network: caip2,
   asset: answerText("Address of the token.", ASSET),
-  amount: shownAmount("What is paid"),
-  payTo: answerText("Who is paid.", PAY_TO),
-  xPaymentHeader: answerText("Goes into the header PAYMENT-SIGNATURE.", "eyJ4NDAyVmVyc2lvbiI6Mn0="),
-  paymentPayload: described(z.looseObject({}), "The same as JSON.", { x402Version: 2 }),
+  amount: amountResponse("Amount of the payment"),
+  payTo: answerText("Address of the payee.", PAY_TO),
+  xPaymentHeader: answerText("Value for the header PAYMENT-SIGNATURE.", "eyJ4NDAyVmVyc2lvbiI6Mn0="),
+  paymentPayload: described(z.looseObject({}), "The payment as JSON.", { x402Version: 2 }),
   paymentPayloadHash: answerText("SHA-256 of the payment in canonical form.", PAYLOAD_HASH),
-  paymentIdentifier: nullable("The payer's name for it; null: none.", "order_2026_11_22_0001"),
+  paymentIdentifier: nullableText(
+    "The payer's identifier of the payment. Null: none.",
+    "order_2026_11_22_0001",
+  ),
 });
 
 const budget = named(
   "X402Budget",
-  "What a key may pay from a wallet in a token.",
+  "Spending limit of a key for a wallet and a token.",
   z.object({
     id: recordId("the budget", "01m80ydzqd49s9f4q60c6csmg1"),
     apiKeyId: recordId("the API key", API_KEY),
     evmWalletId: recordId("the wallet", WALLET_ID),
     asset: answerText("Address of the token.", ASSET),
-    remainingAmount: shownAmount("What may still be paid", "980000"),
-    spentAmount: shownAmount("What was paid", "20000"),
-    isEnabled: described(z.boolean(), "Whether it is used.", true),
-    createdAt: timestamp("When it was made."),
-    updatedAt: timestamp("When it was last changed."),
+    remainingAmount: amountResponse("Amount that may still be paid", "980000"),
+    spentAmount: amountResponse("Amount paid", "20000"),
+    isEnabled: described(z.boolean(), "Whether the budget is enabled.", true),
+    createdAt: timestamp("Time of creation."),
+    updatedAt: timestamp("Time of the last change."),
   }),
 );
 
-/** Paying for resources of others, and how much of it a key may do. */
+/** Routes for payments to other resources, and for budgets. */
 export function payRoutes(router: Router): void {
   serve(
     router,
@@ -104,12 +107,12 @@ export function payRoutes(router: Router): void {
       tag: "x402",
       summary: "Signs a payment for a resource, within the key's budget",
       description:
-        "Needs an Idempotency-Key or a `paymentIdentifier`: the same request again gets the same signature. " +
-        "Of `accepts`, the first terms that the wallet can sign for and a budget covers are " +
-        "used, whatever the wallet's balance; its owner and Admins need no budget for a token, " +
-        "but are limited by one they have. A payment of more than 16 KiB is refused: it would " +
-        "not fit into a header. `xPaymentHeader` goes into the header PAYMENT-SIGNATURE; the " +
-        "resource is not fetched here.",
+        "The request needs an Idempotency-Key or a `paymentIdentifier`. A repeated request returns the same signature. " +
+        "The service signs the first terms of `accepts` that the wallet can sign for and a budget covers. " +
+        "The wallet's owner and Admins need no budget for a token, " +
+        "but an existing budget limits them. The service refuses a payment of more than 16 KiB, which would " +
+        "not fit into a header. `xPaymentHeader` is the value for the header PAYMENT-SIGNATURE. The " +
+        "service does not fetch the resource.",
       body: payBody,
       idempotent: true,
       data: signedPayment,
@@ -149,17 +152,17 @@ export function payRoutes(router: Router): void {
       scope: "admin",
       tag: "x402",
       summary: "Sets what a key may still pay from a wallet in a token",
-      description: "`spentAmount` is kept.",
+      description: "The call does not change `spentAmount`.",
       body: z.strictObject({
         apiKeyId: described(text(), "Id of the API key.", API_KEY),
         evmWalletId: described(text(), "Id of the wallet.", WALLET_ID),
         asset: described(evmAddress, "Address of the token.", ASSET),
         remainingAmount: described(
           tokenAmount(0n),
-          "What may still be paid, in smallest units.",
+          "Amount that may still be paid, in smallest units.",
           "1000000",
         ),
-        isEnabled: described(z.boolean().default(true), "Whether it is used.", true),
+        isEnabled: described(z.boolean().default(true), "Whether the budget is enabled.", true),
       }),
       idempotent: true,
       data: budget,

@@ -2,14 +2,13 @@ import type { Hex } from "viem";
 import { loadViem } from "../../packages.ts";
 import {
   EIP3009_TYPES,
-  eip3009Message,
   PERMIT2_TYPES,
-  permit2Message,
   type TokenDomain,
+  toEip3009Message,
+  toPermit2Message,
 } from "../evm/calldata.ts";
 import { PERMIT2, PERMIT2_PROXY } from "../evm/contracts.ts";
-import { chainIdOf } from "../networks/chain-id.ts";
-import type { PaymentRequirements } from "../schemas.ts";
+import { type PaymentRequirements, parseChainId } from "../model/schemas.ts";
 
 const { getAddress, privateKeyToAccount } = await loadViem();
 
@@ -43,7 +42,7 @@ export async function signPayment(
     validAfter: 0n,
     validBefore,
   };
-  const chainId = chainIdOf(network);
+  const chainId = parseChainId(network);
 
   if (domain !== null) {
     const authorization = { ...terms, nonce: `0x${Buffer.from(nonce).toString("hex")}` };
@@ -51,11 +50,11 @@ export async function signPayment(
       domain: { ...domain, chainId, verifyingContract: getAddress(asset) },
       types: EIP3009_TYPES,
       primaryType: "TransferWithAuthorization",
-      message: eip3009Message(authorization),
+      message: toEip3009Message(authorization),
     });
-    return { signature, authorization: asText(eip3009Message(authorization)) };
+    return { signature, authorization: asText(toEip3009Message(authorization)) };
   }
-  const message = permit2Message({
+  const message = toPermit2Message({
     ...terms,
     token: asset,
     spender: PERMIT2_PROXY,

@@ -1,11 +1,11 @@
 import { type Database, db, type Statement, statement, violates } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { log } from "../../log.ts";
-import { settlementStatements } from "../attempts/outcomes.ts";
+import { settlementStatements } from "../attempts/record-outcomes.ts";
 import type { Finding } from "../facilitator-wallet/reconcile.ts";
-import { findNetwork, rpcOf } from "../networks/settlement-network.ts";
+import { findNetwork, openRpc } from "../networks/settlement-network.ts";
 
-/** Payments of a network that one run asks the chain about. Each takes a request or two. */
+/** Payments per network and run. Each needs one or two requests. */
 const MAX_PER_NETWORK = 40;
 const MINUTE_MS = 60_000;
 /** A payment is final with this many blocks on top, or after this long when no block comes. */
@@ -24,7 +24,7 @@ interface WatchedPayment {
   payTo: string;
   payer: string;
   status: "Verified" | "Settled" | "Failed";
-  version: number;
+  revision: number;
   createdAt: number;
   updatedAt: number;
   /** Unix seconds at which its authorization expires. */
@@ -74,11 +74,15 @@ async function watchNetwork(
   const payments = await takeTurn(core, caip2Id, now);
   const [oldest] = payments;
   if (!oldest) return;
-  const { openChain, judgePayment } = await import("./judge-payment.ts");
-  const chain = await openChain(await rpcOf(env, network, deadline), caip2Id, oldest.createdAt);
+  const { openPaymentChain, reconcilePayment } = await import("./reconcile-payment.ts");
+  const chain = await openPaymentChain(
+    await openRpc(env, network, deadline),
+    caip2Id,
+    oldest.createdAt,
+  );
   for (const payment of payments) {
     if (Date.now() > deadline) return;
-    const finding = await judgePayment(chain, payment, now - payment.createdAt > FINAL_MS);
+    const finding = await reconcilePayment(chain, payment, now - payment.createdAt > FINAL_MS);
     const { number, timestamp } = chain.latest;
     await record(core, payment, finding, { block: number, time: timestamp }, now);
   }
@@ -94,7 +98,7 @@ async function takeTurn(core: Database, caip2Id: string, now: number): Promise<W
   const turns = Math.max(Math.ceil(count / MAX_PER_NETWORK), 1);
   return core.all<WatchedPayment>(
     `SELECT attempt.id, attempt.api_key_id AS apiKeyId, claim, asset, attempt.amount,
-       pay_to AS payTo, attempt.payer, status, version, attempt.created_at AS createdAt,
+       pay_to AS payTo, attempt.payer, status, revision, attempt.created_at AS createdAt,
        updated_at AS updatedAt, watched_until AS watchedUntil,
        (SELECT tx_hash FROM x402_settlement WHERE attempt_id = attempt.id AND success = 1)
          AS "transaction"
@@ -116,7 +120,7 @@ async function record(
 ): Promise<void> {
   if (finding.state === "unclear") return;
   const isLongExpired = latest.time >= payment.watchedUntil + FINAL_SECONDS;
-  const outcome = outcomeOf(finding, isLongExpired);
+  const outcome = toPaymentOutcome(finding, isLongExpired);
   const isNews =
     outcome.status !== payment.status || outcome.transaction !== (payment.transaction ?? "");
   const isFinal =
@@ -126,10 +130,10 @@ async function record(
       : isLongExpired;
   if (!isNews && !isFinal) return;
   try {
-    await core.batch(writes(payment, outcome, isNews, isFinal, now));
+    await core.batch(outcomeStatements(payment, outcome, isNews, isFinal, now));
   } catch (error) {
-    // Another run of the cron was faster.
-    if (!violates(error, "x402_payment_attempt.version")) throw error;
+    // Another run wrote first.
+    if (!violates(error, "x402_payment_attempt.revision")) throw error;
   }
 }
 
@@ -142,7 +146,7 @@ interface PaymentOutcome {
 
 const NO_ERROR = { errorReason: null, errorMessage: null };
 
-function outcomeOf(finding: Finding, isLongExpired: boolean): PaymentOutcome {
+function toPaymentOutcome(finding: Finding, isLongExpired: boolean): PaymentOutcome {
   if (finding.state === "settled")
     return { status: "Settled", transaction: finding.transaction, ...NO_ERROR };
   if (finding.state === "failed") {
@@ -158,19 +162,19 @@ function outcomeOf(finding: Finding, isLongExpired: boolean): PaymentOutcome {
   };
 }
 
-function writes(
+function outcomeStatements(
   payment: WatchedPayment,
   outcome: PaymentOutcome,
   isNews: boolean,
   isFinal: boolean,
   now: number,
 ): Statement[] {
-  const { id, apiKeyId, amount, payer, version } = payment;
+  const { id, apiKeyId, amount, payer, revision } = payment;
   const { status, transaction, errorReason, errorMessage } = outcome;
   const update = statement(
     `UPDATE x402_payment_attempt SET status = ?, error_reason = ?, error_message = ?,
        updated_at = iif(?, ?, updated_at), watched_until = iif(?, NULL, watched_until),
-       version = iif(version = ?, version + 1, NULL)
+       revision = iif(revision = ?, revision + 1, NULL)
      WHERE id = ?`,
     status,
     errorReason,
@@ -178,7 +182,7 @@ function writes(
     isNews ? 1 : 0,
     now,
     isFinal ? 1 : 0,
-    version,
+    revision,
     id,
   );
   const success = status === "Settled";

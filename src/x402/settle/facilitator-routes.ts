@@ -3,9 +3,7 @@ import { permitNetwork } from "../../http/authenticate.ts";
 import type { AppContext } from "../../http/context.ts";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { answerText, described, named, shownAs } from "../../http/openapi/fields.ts";
-import { listNetworks } from "../networks/settings.ts";
-import { NoSettlementNetwork } from "../networks/settlement-network.ts";
-import type { SettleOrder } from "../rpc-types.ts";
+import type { SettleOrder } from "../model/messages.ts";
 import {
   caip2,
   evmAddress,
@@ -15,22 +13,24 @@ import {
   timeoutSeconds,
   tokenAddress,
   tokenAmount,
-} from "../schemas.ts";
+} from "../model/schemas.ts";
+import { listNetworks } from "../networks/save-network.ts";
+import { NoSettlementNetwork } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
 import {
-  orderOf,
+  createOrder,
+  type ResultAnswer,
   recordReplay,
-  type StandingAnswer,
-  sayWhenToRetry,
+  setRetryAfter,
   settleOrder,
   throwRefusal,
-} from "./settle.ts";
+} from "./settle-order.ts";
 
 const SETTLE_DEADLINE_MS = 30_000;
 
-const x402Version = "Version of x402; default: that of the payment.";
+const x402Version = "Version of x402. Default: the version of the payment.";
 
-/** Read in every form: what is wrong with it is an answer of x402, not an error. */
+/** Accepts every form, since x402 reports a malformed body in a 200 response. */
 const facilitatorBody = shownAs(
   z.object({
     x402Version: z.unknown().optional(),
@@ -43,18 +43,22 @@ const facilitatorBody = shownAs(
     z.object({
       x402Version: described(z.int().min(0).optional(), x402Version, 2),
       paymentPayload,
-      paymentRequirements: described(paymentRequirements, "The terms that the resource wants."),
+      paymentRequirements: described(paymentRequirements, "The terms that the resource requires."),
     }),
   ),
 );
 type FacilitatorBody = z.output<typeof facilitatorBody>;
 
-const reason = "Why not, in words of x402; left out when there is nothing wrong.";
-const message = "The same for people.";
-const payer = described(z.string().optional(), "Who pays; left out where it is not known.", PAYER);
+const reason = "Reason code of x402. Omitted without a failure.";
+const message = "Explanation of the reason.";
+const payer = described(
+  z.string().optional(),
+  "Address of the payer. Omitted when unknown.",
+  PAYER,
+);
 
 const verifyAnswer = z.object({
-  isValid: described(z.boolean(), "Whether it would settle.", true),
+  isValid: described(z.boolean(), "Whether the payment would settle.", true),
   invalidReason: described(z.string().optional(), reason, "insufficient_funds"),
   invalidMessage: described(z.string().optional(), message, "The payer holds too little"),
   payer,
@@ -66,11 +70,11 @@ const settleAnswer = z.object({
   errorMessage: described(z.string().optional(), message, "The transaction is not in a block yet"),
   payer,
   transaction: answerText(
-    "Transaction hash; empty when there is none.",
+    "Transaction hash. Empty: no transaction.",
     "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c",
   ),
   network: answerText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
-  amount: described(z.string().optional(), "What was paid, in smallest units.", "10000"),
+  amount: described(z.string().optional(), "Amount paid, in smallest units.", "10000"),
 });
 
 const supported = z.object({
@@ -82,12 +86,12 @@ const supported = z.object({
         network: answerText("EVM chain, as a CAIP-2 id.", "eip155:8453"),
       }),
     ),
-    "What is settled.",
+    "Kinds of payment that the service settles.",
   ),
   extensions: described(z.array(answerText("An extension.", "none")), "Extensions of x402."),
   signers: described(
     z.record(z.string(), z.array(answerText("An address.", PAYER))),
-    "Addresses that send settlements, by networks.",
+    "Addresses of the facilitator wallets, by networks.",
     { "eip155:*": [PAYER] },
   ),
 });
@@ -108,7 +112,7 @@ export function facilitatorRoutes(router: Router): void {
       access: "+PAY",
       scope: "network",
       tag: "x402 facilitator",
-      summary: "Lists the kinds of payment that are settled here",
+      summary: "Lists the kinds of payment that the service settles",
       isPlain: true,
       data: supported,
     },
@@ -145,9 +149,9 @@ export function facilitatorRoutes(router: Router): void {
       scope: "owner",
       names: { paymentPayload: "proved", paymentRequirements: "terms" },
       tag: "x402 facilitator",
-      summary: "Tells whether a payment would settle",
+      summary: "Verifies a payment without settling it",
       description:
-        "Leaves an attempt `InboundVerify` in GET /x402/payments, unless the body is no payment or its network cannot settle.",
+        "`GET /x402/payments` then lists an `InboundVerify` attempt, unless the body is no payment or the network cannot settle.",
       isPlain: true,
       body: facilitatorBody,
       data: verifyAnswer,
@@ -159,7 +163,7 @@ export function facilitatorRoutes(router: Router): void {
       if ("reason" in order)
         return { isValid: false, invalidReason: order.reason, invalidMessage: order.message };
       const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
-        if (error instanceof NoSettlementNetwork) return noRail(order, error.message);
+        if (error instanceof NoSettlementNetwork) return toNetworkError(order, error.message);
         throw error;
       });
       if ("reason" in verification)
@@ -191,48 +195,48 @@ export function facilitatorRoutes(router: Router): void {
       tag: "x402 facilitator",
       summary: "Settles a payment",
       description:
-        "Success is reported once per payment: a repeat answers `duplicate_settlement` with the " +
-        "hash and leaves an attempt `Replayed`, so that one payment never pays for two answers " +
-        "of a resource server. A transaction not mined in time answers `settlement_pending` with its hash and Retry-After.",
+        "The endpoint reports success once per payment. A repeat returns `duplicate_settlement` with the " +
+        "hash and records a `Replayed` attempt, so that one payment never pays for two answers " +
+        "of a resource server. If no block includes the transaction in time, the answer is `settlement_pending` with the transaction hash and Retry-After.",
       isPlain: true,
       body: facilitatorBody,
       data: settleAnswer,
       errors: {
         ...ERRORS,
         402: "The API key has no usage credits left.",
-        409: "The authorization belongs to another attempt, which is named.",
+        409: "The authorization belongs to another attempt. The message names the attempt.",
       },
       deadlineMs: SETTLE_DEADLINE_MS,
     },
     async (c, { body }) => {
       const now = Date.now();
       const order = await facilitatorOrder(c, body, now);
-      if ("reason" in order) return unsettled(order);
+      if ("reason" in order) return toFailedAnswer(order);
       const answer = await settleOrder(c, order, now);
       if (answer.kind === "refused" && answer.status === 404)
-        return unsettled(noRail(order, answer.message));
+        return toFailedAnswer(toNetworkError(order, answer.message));
       throwRefusal(answer);
-      sayWhenToRetry(c, answer);
+      setRetryAfter(c, answer);
       await recordReplay(c, order, answer, now);
       return settleAnswerOf(answer);
     },
   );
 }
 
-function unsettled({ reason, message, network }: Malformed): z.infer<typeof settleAnswer> {
+function toFailedAnswer({ reason, message, network }: Malformed): z.infer<typeof settleAnswer> {
   return { success: false, errorReason: reason, errorMessage: message, transaction: "", network };
 }
 
-function noRail(order: SettleOrder, message: string): Malformed {
+function toNetworkError(order: SettleOrder, message: string): Malformed {
   return { reason: "invalid_network", message, network: order.requirements.network };
 }
 
-function settleAnswerOf(answer: StandingAnswer): z.infer<typeof settleAnswer> {
+function settleAnswerOf(answer: ResultAnswer): z.infer<typeof settleAnswer> {
   const { transaction, payer, network, amount, first, kind } = answer;
   const isDuplicate = kind === "settled" && !first;
   const errorReason = isDuplicate ? "duplicate_settlement" : answer.errorReason;
   const errorMessage = isDuplicate
-    ? `The payment was settled by the attempt ${answer.attemptId}, and its success was told before`
+    ? `The payment was settled by the attempt ${answer.attemptId}, which already reported success`
     : answer.errorMessage;
   return {
     success: kind === "settled" && first,
@@ -253,7 +257,7 @@ const strictRequirements = paymentRequirements.extend({
   maxTimeoutSeconds: timeoutSeconds,
 });
 
-/** Why a body cannot be settled here; the reasons are those of the x402 specification §9. */
+/** Why the service cannot settle a body. Reason codes: x402 specification §9. */
 interface Malformed {
   reason: string;
   message: string;
@@ -283,7 +287,7 @@ async function facilitatorOrder(
   if (!requirements.success)
     return malformed("invalid_payment_requirements", problems(requirements.error));
   permitNetwork(c.var.caller, requirements.data.network, "paymentRequirements.network");
-  return orderOf(c, payload.data, requirements.data, null, now);
+  return createOrder(c, payload.data, requirements.data, null, now);
 }
 
 function networkIn(requirements: unknown): string {

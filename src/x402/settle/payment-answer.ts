@@ -2,12 +2,12 @@ import { DatabaseUnavailable } from "../../db/client.ts";
 import { ApiError } from "../../http/errors.ts";
 import { log } from "../../log.ts";
 import { RpcUnavailable } from "../evm/rpc.ts";
+import type { SettleAnswer } from "../model/messages.ts";
 import { NoSettlementNetwork } from "../networks/settlement-network.ts";
-import type { SettleAnswer } from "../rpc-types.ts";
 import type { Attempt } from "./payment-state.ts";
 
 /** The answer for a decided payment: what was settled, whatever the caller asked for. */
-export function answerOf(
+export function toSettleAnswer(
   { order, outcome }: Pick<Attempt, "order" | "outcome">,
   how: { replay: boolean; first: boolean },
 ): SettleAnswer {
@@ -27,7 +27,7 @@ export function answerOf(
 }
 
 /** @param transaction - hash of what was sent; empty when nothing was yet */
-export function pendingAnswer(
+export function toPendingAnswer(
   { order, payer }: Attempt,
   replay: boolean,
   transaction: string,
@@ -42,13 +42,13 @@ export function pendingAnswer(
     amount: order.requirements.amount,
     errorReason: "settlement_pending",
     errorMessage:
-      "The transaction is not in a block yet; send the same payment again to learn more",
+      "No block includes the transaction yet. Send the same payment again for its state.",
     first: false,
   };
 }
 
 /** The answer when beginning an attempt failed: nothing was sent. */
-export function refusalOf(error: unknown): SettleAnswer {
+export function toRefusal(error: unknown): SettleAnswer {
   const refused = (status: 402 | 404 | 502 | 503 | 504, message: string): SettleAnswer => ({
     kind: "refused",
     status,
@@ -62,5 +62,5 @@ export function refusalOf(error: unknown): SettleAnswer {
       : refused(502, "The RPC node failed");
   if (!(error instanceof DatabaseUnavailable))
     log("error", "x402.settle_failed", { error: String(error) });
-  return refused(503, "The settlement could not be begun");
+  return refused(503, "The settlement did not start. Send the payment again.");
 }

@@ -3,29 +3,39 @@ import { DatabaseUnavailable, db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
-import { AlreadyClaimed, recordRefused, recordVerified, withdraw } from "../attempts/attempts.ts";
-import { recordOutcome } from "../attempts/outcomes.ts";
-import { settlementNetworkOf } from "../networks/settlement-network.ts";
-import { type JobStatus, type SettleAnswer, type SettleOrder, walletObject } from "../rpc-types.ts";
-import { answerOf, refusalOf } from "./payment-answer.ts";
+import {
+  AlreadyClaimed,
+  recordRefusal,
+  recordVerifiedAttempt,
+  withdrawAttempt,
+} from "../attempts/record-attempts.ts";
+import { recordOutcome } from "../attempts/record-outcomes.ts";
+import {
+  getWalletObject,
+  type JobStatus,
+  type SettleAnswer,
+  type SettleOrder,
+} from "../model/messages.ts";
+import { findSettlementNetwork } from "../networks/settlement-network.ts";
+import { toRefusal, toSettleAnswer } from "./payment-answer.ts";
 import {
   type Attempt,
   advance,
   type Effect,
+  listWatchedAttempts,
   type Payment,
   type PaymentEvent,
-  sighting,
-  watched,
+  toPaymentEvent,
 } from "./payment-state.ts";
 
-/** What must be left of the caller's time when the wallet signs; later it must not. */
+/** The wallet must sign at least this long before the caller's deadline. */
 const SIGN_MARGIN_MS = 500;
 /** Minimum wait for the wallet. */
 const MIN_WAIT_MS = 5_000;
 
 /** Work on a payment, shared by all its waiting callers. */
-export interface Run {
-  /** Of the request that began it; null: the alarm did. */
+export interface SettlementRun {
+  /** Order of the request that began the run. Null: the alarm began it. */
   order: SettleOrder | null;
   /** Epoch milliseconds. */
   deadline: number;
@@ -39,15 +49,15 @@ export interface Run {
  *
  * @throws the wallet object's errors; what was begun is stored there or in `payment`
  */
-export async function perform(
+export async function runEffect(
   env: Env,
   effect: Effect,
   payment: Payment,
-  run: Run,
+  run: SettlementRun,
 ): Promise<PaymentEvent[]> {
   switch (effect) {
-    case "judge":
-      return [await judgePayload(env, payment, run)];
+    case "verify":
+      return [await verifyPayload(env, payment, run)];
     case "write":
       return [await writeRow(env, payment, run)];
     case "withdraw":
@@ -61,46 +71,56 @@ export async function perform(
   }
 }
 
-async function judgePayload(env: Env, { order }: Payment, run: Run): Promise<PaymentEvent> {
+async function verifyPayload(
+  env: Env,
+  { order }: Payment,
+  run: SettlementRun,
+): Promise<PaymentEvent> {
   if (!run.order) throw new Error("the payload of a payment comes with a request");
   const { payload, requirements } = run.order;
   try {
-    const settlementNetwork = await settlementNetworkOf(
+    const settlementNetwork = await findSettlementNetwork(
       env,
       order.requirements.network,
       run.deadline,
     );
-    const { prepareJob } = await import("../verify/prepare-job.ts");
-    const asked = { attemptId: order.attemptId, payload, requirements };
-    const judged = await prepareJob(
+    const { prepareJob } = await import("../verify/verify-payment.ts");
+    const request = { attemptId: order.attemptId, payload, requirements };
+    const verdict = await prepareJob(
       settlementNetwork,
-      asked,
+      request,
       Date.now(),
       run.deadline - SIGN_MARGIN_MS,
     );
-    if (!judged.isValid) {
-      const { payer, invalidReason: reason, invalidMessage: message = null } = judged;
+    if (!verdict.isValid) {
+      const { payer, invalidReason: reason, invalidMessage: message = null } = verdict;
       return { kind: "invalid", payer, reason, message };
     }
     const { id, caip2Id, address } = settlementNetwork.facilitator;
-    const { payer, job } = judged;
+    const { payer, job } = verdict;
     return { kind: "valid", payer, wallet: { id, caip2Id, address }, job };
   } catch (error) {
-    run.answer = refusalOf(error);
+    run.answer = toRefusal(error);
     return { kind: "broken" };
   }
 }
 
-/** Until that is done, nothing has been sent. */
-async function writeRow(env: Env, { order, payer }: Payment, run: Run): Promise<PaymentEvent> {
+/** Nothing is sent before this write succeeds. */
+async function writeRow(
+  env: Env,
+  { order, payer }: Payment,
+  run: SettlementRun,
+): Promise<PaymentEvent> {
   if (payer === null) throw new Error("a payment that was judged has a payer");
   const { deadline } = run;
   try {
     const core = db(env, undefined, { writes: "idempotent", deadline });
-    const row = await recordVerified(core, order, payer, Date.now()).catch(throwIfOutOfCredits);
+    const row = await recordVerifiedAttempt(core, order, payer, Date.now()).catch(
+      throwIfOutOfCredits,
+    );
     if (row === "ended") return { kind: "ended" };
     if (Date.now() < deadline - SIGN_MARGIN_MS) return { kind: "written" };
-    const message = "The chain did not answer in time";
+    const message = "The chain did not answer in time. Send the payment again.";
     run.answer = { kind: "refused", status: 504, message };
     return { kind: "late" };
   } catch (error) {
@@ -109,58 +129,60 @@ async function writeRow(env: Env, { order, payer }: Payment, run: Run): Promise<
       run.answer = { kind: "conflict", attemptId: error.attemptId };
       return { kind: "denied" };
     }
-    run.answer = refusalOf(error);
+    run.answer = toRefusal(error);
     return { kind: error instanceof DatabaseUnavailable ? "broken" : "denied" };
   }
 }
 
-async function withdrawRow(env: Env, { order }: Payment, run: Run): Promise<PaymentEvent> {
+async function withdrawRow(
+  env: Env,
+  { order }: Payment,
+  run: SettlementRun,
+): Promise<PaymentEvent> {
   try {
-    await withdraw(db(env, undefined, { writes: "idempotent" }), order, Date.now());
+    await withdrawAttempt(db(env, undefined, { writes: "idempotent" }), order, Date.now());
     return { kind: "withdrawn" };
   } catch (error) {
-    run.answer ??= refusalOf(error);
+    run.answer ??= toRefusal(error);
     return { kind: "broken" };
   }
 }
 
-async function submit(env: Env, payment: Payment, run: Run): Promise<PaymentEvent[]> {
+async function submit(env: Env, payment: Payment, run: SettlementRun): Promise<PaymentEvent[]> {
   const { wallet, job, order } = payment;
   if (!wallet || !job) throw new Error("a verified payment has a wallet and a job");
   const waitMs = Math.max(run.deadline - Date.now(), MIN_WAIT_MS);
-  const object = walletObject(env, wallet.caip2Id, wallet.address);
-  // A wallet of an earlier version answers nothing.
-  const told: JobStatus | undefined = await object.submit(wallet.id, job, { order, waitMs });
-  const status = told ?? (await jobStatus(env, payment, waitMs));
-  const event = sighting(payment, status);
+  const object = getWalletObject(env, wallet.caip2Id, wallet.address);
+  const status = await object.submit(wallet.id, job, { order, waitMs });
+  const event = toPaymentEvent(payment, status);
   if (!event) return [];
   const { payment: decided } = advance(payment, event);
   if (!status.isRecorded || !decided) return [event];
-  run.answer = answerOf(decided, { replay: false, first: true });
+  run.answer = toSettleAnswer(decided, { replay: false, first: true });
   return [event, { kind: "recorded" }];
 }
 
 /** The state of an attempt's wallet job: immediately when decided, else after `waitMs`. */
-export async function jobStatus(
+export async function readJobStatus(
   env: Env,
   { wallet, order }: Attempt,
   waitMs: number,
 ): Promise<JobStatus> {
   if (!wallet)
     return { state: "unknown", transaction: "", reason: null, message: null, isFinal: false };
-  return walletObject(env, wallet.caip2Id, wallet.address).wait(order.attemptId, waitMs);
+  return getWalletObject(env, wallet.caip2Id, wallet.address).wait(order.attemptId, waitMs);
 }
 
 /** Records the outcome in D1. If that fails, the alarm does it; the answer follows the chain. */
-async function record(env: Env, payment: Payment, run: Run): Promise<PaymentEvent> {
-  const { order, outcome, phase, version } = payment;
+async function record(env: Env, payment: Payment, run: SettlementRun): Promise<PaymentEvent> {
+  const { order, outcome, phase, revision } = payment;
   if (!outcome) throw new Error("a decided payment has an outcome");
-  run.answer = answerOf(payment, { replay: false, first: true });
+  run.answer = toSettleAnswer(payment, { replay: false, first: true });
   try {
     const core = db(env, undefined, { writes: "idempotent" });
     const now = Date.now();
-    if (phase === "refused") await recordRefused(core, order, outcome, now);
-    else await recordOutcome(core, order, outcome, version, now);
+    if (phase === "refused") await recordRefusal(core, order, outcome, now);
+    else await recordOutcome(core, order, outcome, revision, now);
   } catch (error) {
     log("error", "x402.outcome_unrecorded", { attempt: order.attemptId, error: String(error) });
     return { kind: "broken" };
@@ -172,8 +194,8 @@ async function record(env: Env, payment: Payment, run: Run): Promise<PaymentEven
 /** Compares decided attempts with the chain, in case of a re-org. */
 async function watch(env: Env, payment: Payment): Promise<PaymentEvent[]> {
   const events: PaymentEvent[] = [];
-  for (const attempt of watched(payment)) {
-    const event = sighting(attempt, await jobStatus(env, attempt, 0));
+  for (const attempt of listWatchedAttempts(payment)) {
+    const event = toPaymentEvent(attempt, await readJobStatus(env, attempt, 0));
     if (event) events.push(event);
   }
   return events;

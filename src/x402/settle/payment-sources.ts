@@ -7,11 +7,10 @@ import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently } from "../../http/idempotency.ts";
-import { chainIdOf } from "../networks/chain-id.ts";
-import { rpcError } from "../networks/settings.ts";
-import { findNetwork, type NetworkRow, rpcOf } from "../networks/settlement-network.ts";
-import type { PaymentRequirements } from "../schemas.ts";
-import { x402PaymentSource } from "../tables.ts";
+import { type PaymentRequirements, parseChainId } from "../model/schemas.ts";
+import { x402PaymentSource } from "../model/tables.ts";
+import { toRpcApiError } from "../networks/save-network.ts";
+import { findNetwork, type NetworkRow, openRpc } from "../networks/settlement-network.ts";
 
 export type PaymentSourceRow = typeof x402PaymentSource.$inferSelect;
 
@@ -42,7 +41,7 @@ export async function createPaymentSource(c: AppContext, body: NewPaymentSource,
     throw new ApiError(404, `caip2Network: there is no enabled network ${body.caip2Network}`);
   const asset = body.asset ?? network.defaultAsset;
   if (asset === null)
-    throw new ApiError(400, "asset: is required, since the network has no default asset");
+    throw new ApiError(400, "asset: is required, because the network has no default asset");
 
   return idempotently(c, core, now, async (remember) => {
     const token = await readToken(c, network, asset, body.extra);
@@ -86,10 +85,11 @@ async function readToken(
   asset: string,
   terms: NewPaymentSource["extra"],
 ) {
-  const { impliedSeparator, readTokenDetails } = await import("../evm/token.ts");
+  const { computeSeparator, readTokenDetails } = await import("../evm/read-token-details.ts");
   try {
-    const token = await readTokenDetails(await rpcOf(c.env, network, c.var.deadline), asset);
-    if (token === null) throw new ApiError(400, "asset: there is no token at this address");
+    const token = await readTokenDetails(await openRpc(c.env, network, c.var.deadline), asset);
+    if (token === null)
+      throw new ApiError(400, "asset: is not the address of a token on this network");
     const { decimals, domainSeparator } = token;
     const name = terms?.name ?? token.name;
     const version = terms?.version ?? token.version;
@@ -97,10 +97,10 @@ async function readToken(
       domainSeparator !== null &&
       name !== null &&
       version !== null &&
-      impliedSeparator(chainIdOf(network.caip2Id), asset, { name, version }) !== domainSeparator;
+      computeSeparator(parseChainId(network.caip2Id), asset, { name, version }) !== domainSeparator;
     return { name, version, decimals, warnings: isOtherDomain ? [OTHER_DOMAIN] : [] };
   } catch (error) {
-    throw rpcError(error);
+    throw toRpcApiError(error);
   }
 }
 
@@ -148,7 +148,7 @@ export async function requirePaymentSource(c: AppContext, id: string): Promise<P
 }
 
 /** The requirements that a payment for the resource must meet. */
-export function requirementsOf(source: PaymentSourceRow): PaymentRequirements {
+export function toRequirements(source: PaymentSourceRow): PaymentRequirements {
   return {
     scheme: "exact",
     network: source.caip2Id,
@@ -171,7 +171,7 @@ function renderPaymentSource(row: PaymentSourceRow) {
     url: row.url,
     description: row.description,
     registryRequestId: row.registryRequestId,
-    requirements: requirementsOf(row),
+    requirements: toRequirements(row),
     createdById: row.createdById,
     createdAt: isoTime(row.createdAt),
   };

@@ -1,5 +1,5 @@
-import { type Outcome, outcomeOf } from "../attempts/row.ts";
-import type { AttemptOrder, Job, JobStatus } from "../rpc-types.ts";
+import { type Outcome, toOutcome } from "../attempts/attempt-row.ts";
+import type { AttemptOrder, Job, JobStatus } from "../model/messages.ts";
 
 /**
  * The phases of one authorization's payment.
@@ -26,7 +26,7 @@ export const PHASES = [
 export type Phase = (typeof PHASES)[number];
 
 /**
- * The events that the object receives.
+ * Events of a payment's object.
  *
  * `valid`, `invalid`: the verdict on the payment. `written`: D1 has the row. `late`: it has, but
  * there is no time left to sign. `ended`: it has, and the row was withdrawn before. `denied`: it
@@ -59,7 +59,7 @@ export type PaymentEvent =
   | { kind: Exclude<EventKind, "valid" | "invalid" | "settled" | "failed" | "final"> };
 
 /** What the object must do; its result is the next event. */
-export type Effect = "judge" | "write" | "withdraw" | "submit" | "record" | "watch";
+export type Effect = "verify" | "write" | "withdraw" | "submit" | "record" | "watch";
 
 /*
  * The phase after an event: a row per phase, a column per event, in the order of EVENTS:
@@ -67,13 +67,13 @@ export type Effect = "judge" | "write" | "withdraw" | "submit" | "record" | "wat
  *   valid · invalid · written · late · ended · denied · broken · withdrawn · settled · failed · final ·
  *   recorded · alarm
  *
- * A cell is a phase, `=` (nothing changes and nothing is done), or `gone` (nothing of the attempt can
- * reach the chain, and D1 has no open row of it: it is forgotten).
+ * A cell is a phase, `=` or `gone`. `=`: the event changes nothing. `gone`: the attempt is deleted,
+ * since it cannot reach the chain and D1 has no open row of it.
  *
- * `writing` is left by a write that ends the row or makes it verified, never by forgetting: until
- * then a copy of the first write may still arrive.
+ * `writing` ends only with a write that ends or verifies the row. Until then a copy of the first
+ * write may still arrive.
  */
-const TABLE: Record<Phase, string> = {
+const TRANSITIONS: Record<Phase, string> = {
   claimed: "writing refused = = = = gone = = = = = gone",
   writing: "writing refused verified withdrawing gone withdrawing = = = = = = withdrawing",
   withdrawing: "= = = = = = = gone = = = = withdrawing",
@@ -86,9 +86,9 @@ const TABLE: Record<Phase, string> = {
   closed: "= = = = = = = = = = = = =",
 };
 
-/** What is to be done in a phase. */
-export const WORK: Record<Phase, Effect | null> = {
-  claimed: "judge",
+/** The effect of each phase. */
+export const EFFECTS: Record<Phase, Effect | null> = {
+  claimed: "verify",
   writing: "write",
   withdrawing: "withdraw",
   verified: "submit",
@@ -117,8 +117,8 @@ export interface Attempt {
   wallet: SettlingWallet | null;
   job: Job | null;
   outcome: Outcome | null;
-  /** Outcomes that D1 has. */
-  version: number;
+  /** Number of outcomes that D1 has. */
+  revision: number;
   isFinal: boolean;
   /** Whether success was reported to any caller. */
   successReported: boolean;
@@ -126,7 +126,7 @@ export interface Attempt {
 
 /** What the object stores: the latest attempt, and those that a re-org may still settle. */
 export interface Payment extends Attempt {
-  /** Attempts before that failed and are not final, newest first; bounded by `meet`. */
+  /** Attempts before that failed and are not final, newest first; bounded by `onRequest`. */
   earlier: Attempt[];
 }
 
@@ -139,19 +139,22 @@ export interface Step {
 export function advance(payment: Payment, event: PaymentEvent): Step {
   if ("attemptId" in event && event.attemptId !== payment.order.attemptId)
     return advanceEarlier(payment, event);
-  const cell = TABLE[payment.phase].split(" ")[EVENTS.indexOf(event.kind)] as Phase | "=" | "gone";
+  const cell = TRANSITIONS[payment.phase].split(" ")[EVENTS.indexOf(event.kind)] as
+    | Phase
+    | "="
+    | "gone";
   if (cell === "=") return { payment, effect: null };
-  if (cell === "gone") return { payment: uncovered(payment), effect: null };
-  const next = { ...payment, ...learnt(payment, event), phase: cell };
+  if (cell === "gone") return { payment: dropLatest(payment), effect: null };
+  const next = { ...payment, ...applyEvent(payment, event), phase: cell };
   if (event.kind === "recorded") {
     const { isFinal, order } = next;
     if (!isFinal) return { payment: next, effect: null };
     return advance(next, { kind: "final", attemptId: order.attemptId });
   }
-  return { payment: cell === "closed" ? { ...next, earlier: [] } : next, effect: WORK[cell] };
+  return { payment: cell === "closed" ? { ...next, earlier: [] } : next, effect: EFFECTS[cell] };
 }
 
-function learnt(payment: Payment, event: PaymentEvent): Partial<Payment> {
+function applyEvent(payment: Payment, event: PaymentEvent): Partial<Payment> {
   switch (event.kind) {
     case "valid":
       return { payer: event.payer, wallet: event.wallet, job: event.job };
@@ -163,10 +166,10 @@ function learnt(payment: Payment, event: PaymentEvent): Partial<Payment> {
     case "settled":
     case "failed": {
       const { kind, isFinal } = event;
-      return { outcome: outcomeOf(kind, event, payment.payer), isFinal, job: null };
+      return { outcome: toOutcome(kind, event, payment.payer), isFinal, job: null };
     }
     case "recorded":
-      return { version: payment.version + 1 };
+      return { revision: payment.revision + 1 };
     case "final":
       return { isFinal: true };
     default:
@@ -186,31 +189,31 @@ function advanceEarlier(payment: Payment, event: PaymentEvent & { attemptId: str
   return { payment, effect: null };
 }
 
-/** The latest attempt is forgotten; the one before may still settle. */
-function uncovered({ earlier: [latest, ...earlier] }: Payment): Payment | null {
+/** Drops the latest attempt. An earlier attempt may still settle. */
+function dropLatest({ earlier: [latest, ...earlier] }: Payment): Payment | null {
   return latest ? { ...latest, earlier } : null;
 }
 
 /** Attempts to compare with the chain: earlier ones only while the latest has not settled. */
-export function watched({ earlier, ...latest }: Payment): Attempt[] {
+export function listWatchedAttempts({ earlier, ...latest }: Payment): Attempt[] {
   return latest.phase === "failedRecorded" ? [latest, ...earlier] : [latest];
 }
 
 /** The event of the wallet's answer for an attempt; null: nothing new. */
-export function sighting(attempt: Attempt, status: JobStatus): PaymentEvent | null {
+export function toPaymentEvent(attempt: Attempt, status: JobStatus): PaymentEvent | null {
   const { attemptId } = attempt.order;
   const { outcome } = attempt;
   const { state, ...rest } = status;
   if (state === "pending") return null;
-  // The wallet forgets jobs that have long been final.
+  // The wallet deletes old final jobs.
   if (state === "unknown") return outcome ? { kind: "final", attemptId } : null;
-  if (outcome && isStill(outcome, status))
+  if (outcome && agreesWith(outcome, status))
     return status.isFinal ? { kind: "final", attemptId } : null;
   return { kind: state, attemptId, ...rest };
 }
 
 /** Whether the wallet's answer still agrees with the outcome; all failures are equal. */
-function isStill(outcome: Outcome, { state, transaction }: JobStatus): boolean {
+function agreesWith(outcome: Outcome, { state, transaction }: JobStatus): boolean {
   return outcome.success
     ? state === "settled" && transaction === outcome.transaction
     : state === "failed";

@@ -2,9 +2,8 @@ import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { ApiError } from "../../http/errors.ts";
 import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
-import { cursorId, page, text, time, wholeNumber } from "../../http/parameters.ts";
-import { listAttempts, listSettlements } from "../attempts/list.ts";
-import { NoSettlementNetwork } from "../networks/settlement-network.ts";
+import { cursorId, page, text, time, wholeNumber } from "../../http/openapi/parameters.ts";
+import { listAttempts, listSettlements } from "../attempts/list-attempts.ts";
 import {
   ASSET,
   ATTEMPT_ID,
@@ -15,7 +14,7 @@ import {
   caip2,
   caip2Filter,
   evmAddress,
-  nullable,
+  nullableText,
   PAY_TO,
   PAYER,
   PAYLOAD_HASH,
@@ -28,10 +27,11 @@ import {
   timeoutSeconds,
   tokenAddress,
   tokenAmount,
-} from "../schemas.ts";
+} from "../model/schemas.ts";
+import { NoSettlementNetwork } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
 import { createPaymentSource, listPaymentSources } from "./payment-sources.ts";
-import { settleForSource, sourceOrder } from "./settle.ts";
+import { createSourceOrder, settleForSource } from "./settle-order.ts";
 
 /** A settlement waits up to 25 s for its block. */
 const SETTLE_DEADLINE_MS = 30_000;
@@ -42,7 +42,7 @@ const settleBody = z.object({
 });
 
 const urlText = "URL of the resource.";
-const noteText = "What its owner notes of it.";
+const noteText = "Note of the resource's owner.";
 
 const sourceBody = z.object({
   url: described(
@@ -55,15 +55,19 @@ const sourceBody = z.object({
     urlText,
     RESOURCE,
   ),
-  description: described(text(500).nullable().default(null), "What it is.", "Tomorrow's weather"),
+  description: described(
+    text(500).nullable().default(null),
+    "Description of the resource.",
+    "Tomorrow's weather",
+  ),
   caip2Network: caip2,
   asset: described(
     tokenAddress.optional(),
     "Address of the token; default: that of the network.",
     ASSET,
   ),
-  amount: described(tokenAmount(), "Its price, in smallest units.", "10000"),
-  payTo: described(evmAddress, "Who is paid.", PAY_TO),
+  amount: described(tokenAmount(), "Price of the resource, in smallest units.", "10000"),
+  payTo: described(evmAddress, "Address of the payee.", PAY_TO),
   maxTimeoutSeconds: timeoutSeconds.default(300),
   extra: described(
     z
@@ -79,26 +83,26 @@ const sourceBody = z.object({
 
 const sourceRecord = named(
   "X402PaymentSource",
-  "A resource that is paid for.",
+  "A paid resource.",
   z.object({
     id: recordId("the resource", SOURCE_ID),
     supportedPaymentSourceId: answerText("The same as `id`.", SOURCE_ID),
     url: answerText(urlText, RESOURCE),
-    description: nullable("What it is; null: nothing was said.", "Tomorrow's weather"),
-    registryRequestId: nullable(noteText, "agent-7"),
+    description: nullableText("Description of the resource. Null: none.", "Tomorrow's weather"),
+    registryRequestId: nullableText(noteText, "agent-7"),
     requirements: described(paymentRequirements, "What a buyer must accept."),
     createdById: recordId("the API key that made it", "env-admin"),
-    createdAt: timestamp("When it was made."),
+    createdAt: timestamp("Time of creation."),
   }),
 );
 
 const newSource = named(
   "X402NewPaymentSource",
-  "A resource that was just registered.",
+  "A newly registered resource.",
   sourceRecord.extend({
     Warnings: described(
-      z.array(answerText("A sentence.")),
-      "What is allowed but not advisable.",
+      z.array(answerText("A warning.")),
+      "Warnings about settings that are allowed but not advisable.",
       [],
     ),
   }),
@@ -111,25 +115,35 @@ const attempt = {
 
 const settled = z.object({
   ...attempt,
-  paymentIdentifier: nullable("The payer's name for it; null: none.", "order_2026_11_22_0001"),
-  replay: described(z.boolean(), "Whether the payment was settled before, or is being.", false),
-  settleResponse: described(settleResponse, "How it ended."),
+  paymentIdentifier: nullableText(
+    "The payer's identifier of the payment. Null: none.",
+    "order_2026_11_22_0001",
+  ),
+  replay: described(
+    z.boolean(),
+    "Whether another request settles or has settled the payment.",
+    false,
+  ),
+  settleResponse: described(settleResponse, "Result of the settlement."),
 });
 
 const verified = z.object({
   ...attempt,
-  isValid: described(z.boolean(), "Whether it would settle.", true),
-  payer: nullable("Who pays; null where the payment does not say.", PAYER),
-  invalidReason: nullable(
-    "Why it would not, in words of x402; null: it would.",
+  isValid: described(z.boolean(), "Whether the payment would settle.", true),
+  payer: nullableText("Address of the payer. Null: the payment names none.", PAYER),
+  invalidReason: nullableText(
+    "Reason code of x402. Null: the payment would settle.",
     "insufficient_funds",
   ),
-  invalidMessage: nullable("The same for people; null: it would.", "The payer holds too little"),
+  invalidMessage: nullableText(
+    "Explanation of the reason. Null: the payment would settle.",
+    "The payer holds too little",
+  ),
 });
 
 const settlement = named(
   "X402Settlement",
-  "A payment that was settled.",
+  "A settled payment.",
   z.object({
     ...settlementFields,
     ...attempt,
@@ -162,14 +176,14 @@ export function paymentRoutes(router: Router): void {
       tag: "x402",
       summary: "Settles a buyer's payment on the chain for a registered resource",
       description:
-        "Idempotent per payment payload: the same payload again answers with the first settlement and `replay: true`. " +
-        "A transaction not mined in time answers `settlement_pending` with its hash and Retry-After.",
+        "The endpoint is idempotent per payment payload. A repeated payload returns the first settlement and `replay: true`. " +
+        "If no block includes the transaction in time, the answer is `settlement_pending` with the transaction hash and Retry-After.",
       body: settleBody,
       data: settled,
       errors: {
         ...ERRORS,
         402: "The API key has no usage credits left.",
-        409: "The authorization belongs to another attempt, which is named.",
+        409: "The authorization belongs to another attempt. The message names the attempt.",
       },
       deadlineMs: SETTLE_DEADLINE_MS,
     },
@@ -186,14 +200,14 @@ export function paymentRoutes(router: Router): void {
       scope: "owner",
       names: { paymentPayload: "proved" },
       tag: "x402",
-      summary: "Tells whether a buyer's payment would settle",
+      summary: "Verifies a buyer's payment without settling it",
       body: settleBody,
       data: verified,
       errors: ERRORS,
     },
     async (c, { body }) => {
       const now = Date.now();
-      const order = await sourceOrder(c, body, now);
+      const order = await createSourceOrder(c, body, now);
       const verification = await verifyOrder(c, order, now).catch((error: unknown) => {
         throw error instanceof NoSettlementNetwork ? new ApiError(404, error.message) : error;
       });
@@ -214,7 +228,7 @@ export function paymentRoutes(router: Router): void {
       names: { paymentPayloadHash: "filter" },
       tag: "x402",
       summary: "Lists x402 payment attempts with their settlement, newest first",
-      description: "A key that is no Admin sees its own.",
+      description: "A key that is no Admin sees the resources that it registered.",
       query: z.object({
         take: wholeNumber({ min: 1, max: 100, default: 20 }),
         cursorId: cursorId(550),
@@ -249,7 +263,7 @@ export function paymentRoutes(router: Router): void {
       scope: "owner",
       tag: "x402",
       summary: "Lists settlements, newest first",
-      description: "A key that is not an Admin's sees those of its own attempts.",
+      description: "A key that is no Admin sees the settlements of its own attempts.",
       query: z.object(page),
       data: z.object({ Settlements: described(z.array(settlement), "The settlements.") }),
     },
@@ -293,7 +307,7 @@ export function paymentRoutes(router: Router): void {
       scope: "owner",
       tag: "x402",
       summary: "Lists registered resources, newest first",
-      description: "A key that is no Admin sees its own.",
+      description: "A key that is no Admin sees the resources that it registered.",
       query: z.object(page),
       data: z.object({ PaymentSources: described(z.array(sourceRecord), "The resources.") }),
     },

@@ -1,18 +1,18 @@
 import type { Abi, Hex } from "viem";
 import { loadViem } from "../../packages.ts";
 import type { Authorization } from "../evm/authorization.ts";
-import { type ContractCall, type TokenDomain, tryAggregate } from "../evm/calldata.ts";
+import { type ContractCall, encodeTryAggregate, type TokenDomain } from "../evm/calldata.ts";
 import {
   MULTICALL3,
   multicallAbi,
   PERMIT2,
   PERMIT2_PROXY,
   permit2ProxyAbi,
-  revertText,
+  readRevertText,
   tokenAbi,
 } from "../evm/contracts.ts";
-import * as results from "../evm/results.ts";
 import { type Rpc, type RpcCall, RpcRefusal, readResult } from "../evm/rpc.ts";
+import * as results from "../evm/rpc-results.ts";
 
 const { decodeFunctionResult, encodeFunctionData, getAddress } = await loadViem();
 
@@ -23,18 +23,18 @@ export interface Simulation {
   calls: readonly ContractCall[];
   domain: TokenDomain | null;
   sender: string | null;
-  /** What the node answered to `trialOf` the settlement; undefined when it was not asked. */
+  /** What the node answered to `encodeTrial` of the settlement; undefined when it was not asked. */
   answer: unknown | RpcRefusal;
 }
 
-export interface Failure {
+export interface SimulationFailure {
   reason: string;
   /** What the chain said. */
   message?: string;
 }
 
 /** The call that runs a settlement of a payer that exists, without sending it. */
-export function trialOf(call: ContractCall, sender: string | null): RpcCall {
+export function encodeTrial(call: ContractCall, sender: string | null): RpcCall {
   return { method: "eth_call", params: [{ ...(sender && { from: sender }), ...call }, "latest"] };
 }
 
@@ -44,7 +44,10 @@ export function trialOf(call: ContractCall, sender: string | null): RpcCall {
  * @returns why it fails, null when it does not
  * @throws RpcUnavailable
  */
-export async function simulate(rpc: Rpc, simulation: Simulation): Promise<Failure | null> {
+export async function simulateSettlement(
+  rpc: Rpc,
+  simulation: Simulation,
+): Promise<SimulationFailure | null> {
   const { calls, sender } = simulation;
   try {
     if (calls.length > 1) {
@@ -52,19 +55,19 @@ export async function simulate(rpc: Rpc, simulation: Simulation): Promise<Failur
       if (!deployment?.success)
         return {
           reason: "smart_wallet_deployment_failed",
-          message: revertText(deployment?.returnData ?? null, "The factory's call reverts"),
+          message: readRevertText(deployment?.returnData ?? null, "The factory's call reverts"),
         };
       return transfer?.success ? null : await diagnose(rpc, simulation, null);
     }
     const [call] = calls;
     if (!call) throw new Error("a settlement is a call");
-    const answer = simulation.answer ?? (await rpc.many([trialOf(call, sender)]))[0];
+    const answer = simulation.answer ?? (await rpc.many([encodeTrial(call, sender)]))[0];
     if (answer instanceof RpcRefusal) throw answer;
     readResult(results.bytes, answer);
     return null;
   } catch (error) {
     if (!(error instanceof RpcRefusal && error.isRevert)) throw error;
-    return diagnose(rpc, simulation, revertText(error.data, error.message));
+    return diagnose(rpc, simulation, readRevertText(error.data, error.message));
   }
 }
 
@@ -73,8 +76,8 @@ async function diagnose(
   rpc: Rpc,
   simulation: Simulation,
   message: string | null,
-): Promise<Failure> {
-  const reason = await causeOf(rpc, simulation).catch((error: unknown) => {
+): Promise<SimulationFailure> {
+  const reason = await findCause(rpc, simulation).catch((error: unknown) => {
     // Without Multicall3 on the chain there is nothing more to say.
     if (error instanceof RpcRefusal) return null;
     throw error;
@@ -86,7 +89,7 @@ async function diagnose(
   return { reason: reason ?? unknown, ...(message !== null && { message }) };
 }
 
-async function causeOf(rpc: Rpc, simulation: Simulation): Promise<string | null> {
+async function findCause(rpc: Rpc, simulation: Simulation): Promise<string | null> {
   const { asset, authorization, domain } = simulation;
   const owner = getAddress(authorization.from);
   const read = (functionName: string, args: unknown[] = []): ContractCall => ({
@@ -136,7 +139,7 @@ interface Aggregated {
 }
 
 async function aggregate(rpc: Rpc, calls: readonly ContractCall[]): Promise<readonly Aggregated[]> {
-  const data = tryAggregate(false, calls);
+  const data = encodeTryAggregate(false, calls);
   const answer = await rpc.call(results.bytes, "eth_call", { to: MULTICALL3, data }, "latest");
   try {
     return decodeFunctionResult({ abi: multicallAbi, functionName: "tryAggregate", data: answer });

@@ -1,10 +1,10 @@
 import { db } from "../../db/client.ts";
 import type { AppContext } from "../../http/context.ts";
-import { recordVerification } from "../attempts/attempts.ts";
-import { rpcError } from "../networks/settings.ts";
-import { settlementNetworkOf } from "../networks/settlement-network.ts";
-import type { SettleOrder } from "../rpc-types.ts";
-import type { PreparedJob } from "./prepare-job.ts";
+import { recordVerification } from "../attempts/record-attempts.ts";
+import type { SettleOrder } from "../model/messages.ts";
+import { toRpcApiError } from "../networks/save-network.ts";
+import { findSettlementNetwork } from "../networks/settlement-network.ts";
+import type { PreparedJob } from "./verify-payment.ts";
 
 /** The answer of POST /x402/verify. */
 export interface Verification {
@@ -26,8 +26,8 @@ export async function verifyOrder(
   now: number,
 ): Promise<Verification> {
   const { deadline } = c.var;
-  const verdict = await judgeNow(c, order, now).catch((error: unknown) => {
-    throw rpcError(error);
+  const verdict = await verifyNow(c, order, now).catch((error: unknown) => {
+    throw toRpcApiError(error);
   });
   const { isValid, payer } = verdict;
   const invalidReason = isValid ? null : verdict.invalidReason;
@@ -38,12 +38,12 @@ export async function verifyOrder(
   return { isValid, payer, invalidReason, invalidMessage };
 }
 
-async function judgeNow(c: AppContext, order: SettleOrder, now: number): Promise<PreparedJob> {
-  const settlementNetwork = await settlementNetworkOf(
+async function verifyNow(c: AppContext, order: SettleOrder, now: number): Promise<PreparedJob> {
+  const settlementNetwork = await findSettlementNetwork(
     c.env,
     order.requirements.network,
     c.var.deadline,
   );
-  const { prepareJob } = await import("./prepare-job.ts");
+  const { prepareJob } = await import("./verify-payment.ts");
   return prepareJob(settlementNetwork, order, now, now);
 }

@@ -3,10 +3,10 @@ import { type Database, db, statement, violates } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { wakeDispatcher, writeEvent } from "../../events/outbox.ts";
 import { log } from "../../log.ts";
-import { balanceCall, balanceIn, refused } from "../evm/balance.ts";
+import { decodeBalance, encodeBalanceCall, toRpcUnavailable } from "../evm/balance.ts";
 import { RpcRefusal } from "../evm/rpc.ts";
-import { type NetworkRow, rpcOf } from "../networks/settlement-network.ts";
-import { x402BalanceRule, x402Network, x402Wallet } from "../tables.ts";
+import { x402BalanceRule, x402Network, x402Wallet } from "../model/tables.ts";
+import { type NetworkRow, openRpc } from "../networks/settlement-network.ts";
 import type { RuleRow } from "./low-balance.ts";
 
 /** Rules of a network checked per run, least recently checked first. */
@@ -18,7 +18,7 @@ const CHECK_MS = 30_000;
 type WatchedRule = RuleRow & { caip2Id: string; address: string; createdById: string };
 
 /** A rule whose balance has crossed its threshold, or is known for the first time. */
-interface Move {
+interface BalanceChange {
   rule: WatchedRule;
   state: "Low" | "Healthy";
   balance: bigint;
@@ -50,9 +50,11 @@ async function checkNetwork(
 ): Promise<void> {
   const rules = await rulesOf(core, network.caip2Id);
   if (rules.length === 0) return;
-  const rpc = await rpcOf(env, network, Date.now() + CHECK_MS);
-  const answers = await rpc.many(rules.map(({ address, asset }) => balanceCall(address, asset)));
-  const balances = answers.map(balanceIn);
+  const rpc = await openRpc(env, network, Date.now() + CHECK_MS);
+  const answers = await rpc.many(
+    rules.map(({ address, asset }) => encodeBalanceCall(address, asset)),
+  );
+  const balances = answers.map(decodeBalance);
   const refusals = balances.filter((balance) => balance instanceof RpcRefusal);
   const answered = rules.flatMap((rule, i) => {
     const balance = balances[i] ?? null;
@@ -60,14 +62,14 @@ async function checkNetwork(
   });
   const [refusal] = refusals;
   if (refusal) {
-    if (answered.length === 0) throw refused(refusal);
+    if (answered.length === 0) throw toRpcUnavailable(refusal);
     // A node with a rate limit refuses some calls of a batch: their rules come first next time.
     const { caip2Id } = network;
     const error = String(refusal);
     log("warn", "x402.calls_refused", { caip2Id, requestId, refused: refusals.length, error });
   }
   const now = Date.now();
-  const moves = answered.flatMap(({ rule, balance }): Move[] => {
+  const moves = answered.flatMap(({ rule, balance }): BalanceChange[] => {
     if (balance === null) return [];
     const state = balance < BigInt(rule.threshold) ? "Low" : "Healthy";
     return state === rule.state ? [] : [{ rule, state, balance }];
@@ -103,7 +105,7 @@ async function rulesOf(core: Database, caip2Id: string): Promise<WatchedRule[]> 
 /** Writes the new state, on the way down with its event. */
 async function writeMove(
   core: Database,
-  { rule, state, balance }: Move,
+  { rule, state, balance }: BalanceChange,
   now: number,
 ): Promise<void> {
   const { id, version, evmWalletId, caip2Id: caip2Network, address, asset, threshold } = rule;

@@ -6,8 +6,8 @@ import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
 import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { x402BalanceRule } from "../model/tables.ts";
 import { findWallet } from "../networks/settlement-network.ts";
-import { x402BalanceRule } from "../tables.ts";
 
 export type RuleRow = typeof x402BalanceRule.$inferSelect;
 

@@ -1,37 +1,37 @@
 import * as z from "zod";
 import { type Router, serve } from "../../http/endpoint.ts";
 import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
-import { limit, page, text } from "../../http/parameters.ts";
+import { limit, page, text } from "../../http/openapi/parameters.ts";
 import {
+  addressResponse,
   caip2,
   caip2Filter,
   evmAddress,
   evmWalletType,
-  nullable,
+  nullableText,
   PAYER,
-  shownAddress,
   tokenAmount,
   WALLET_ID,
   walletFields,
   walletRecord,
-} from "../schemas.ts";
-import { listBalances } from "./balances.ts";
+} from "../model/schemas.ts";
+import { createWallet, listWallets } from "./create-wallet.ts";
+import { listBalances } from "./list-balances.ts";
 import { listBalanceRules, saveBalanceRule } from "./low-balance.ts";
-import { createWallet, listWallets } from "./settings.ts";
 
 const PRIVATE_KEY = `0x${"4f7a".repeat(16)}`;
 
 const createBody = z.object({
   caip2Network: caip2,
   type: evmWalletType,
-  note: described(text(250).nullable().default(null), "What people are told of it.", "Buyer"),
+  note: described(text(250).nullable().default(null), "Note about the wallet.", "Buyer"),
   privateKey: described(
     z
       .string()
       .regex(/^0x[0-9a-fA-F]{64}$/, "must be 32 bytes in hex")
       .meta({ format: "secp256k1-key" })
       .optional(),
-    "Imports a wallet; without it a new one is created.",
+    "Key of the wallet to import. Without a key, the service creates a new wallet.",
     PRIVATE_KEY,
   ),
 });
@@ -41,8 +41,8 @@ const createdWallet = named(
   "A new managed EVM wallet.",
   z.object({
     ...walletFields,
-    privateKey: nullable(
-      "The key of a new wallet, shown here and never again; null of an imported one.",
+    privateKey: nullableText(
+      "Key of a new wallet. Only this response contains the key. Null: the wallet was imported.",
       PRIVATE_KEY,
     ),
   }),
@@ -86,7 +86,7 @@ const lowBalance = named(
   z.object({
     evmWalletId: recordId("the wallet", WALLET_ID),
     caip2Network: caip2,
-    address: shownAddress("Address of the wallet.", PAYER),
+    address: addressResponse("Address of the wallet.", PAYER),
     asset: answerText(assetText, "native"),
     threshold: answerText("The threshold, in smallest units.", "50000000"),
     balance: answerText("What it holds, in smallest units.", "49000000"),
@@ -95,37 +95,40 @@ const lowBalance = named(
 
 const walletBalances = named(
   "X402WalletBalances",
-  "What a managed EVM wallet holds.",
+  "Balances of a managed EVM wallet.",
   z.object({
     evmWalletId: recordId("the wallet", WALLET_ID),
     caip2Network: caip2,
-    address: shownAddress("Address of the wallet.", PAYER),
+    address: addressResponse("Address of the wallet.", PAYER),
     readAt: described(
       timestamp("").nullable(),
-      "When it was read, at most 30 seconds ago; null when it was not.",
+      "Time of the reading, at most 30 seconds ago. Null: the reading failed.",
       "2026-11-22T06:17:26.922Z",
     ),
-    error: nullable(
-      "Why it was not read; null when it was.",
-      "The network's RPC node could not be read",
+    error: nullableText(
+      "Reason of the failed reading. Null: no failure.",
+      "The network's RPC node did not answer",
     ),
     Assets: described(
       z.array(
         named(
           "X402AssetBalance",
-          "What an EVM wallet holds of one asset.",
+          "Balance of one asset.",
           z.object({
             asset: answerText(assetText, "native"),
             decimals: described(
               z.int().min(0).max(255).nullable(),
-              "Decimals of one of it; null where the token tells none.",
+              "Decimals of the asset. Null: the token reports none.",
               18,
             ),
-            amount: nullable("Smallest units; null where the token tells none.", "49000000"),
+            amount: nullableText(
+              "Balance in smallest units. Null: the token reports none.",
+              "49000000",
+            ),
           }),
         ),
       ),
-      "The native coin, then the network's default asset and the assets of the wallet's rules, eight tokens at most.",
+      "The native coin, the network's default asset and the assets of the wallet's rules; at most eight tokens.",
     ),
   }),
 );
@@ -148,7 +151,7 @@ export function walletRoutes(router: Router): void {
       scope: "owner",
       tag: "x402",
       summary: "Lists managed EVM wallets, newest first",
-      description: "A key that is not an Admin's sees those it created.",
+      description: "A key that is no Admin sees the wallets that it created.",
       query: z.object({ ...page, caip2Network: caip2Filter }),
       data: z.object({ Wallets: described(z.array(walletRecord), "The wallets.") }),
     },
@@ -164,16 +167,16 @@ export function walletRoutes(router: Router): void {
       access: "+PAY",
       scope: "owner",
       tag: "x402",
-      summary: "Shows what managed EVM wallets hold, newest wallet first",
+      summary: "Lists the balances of managed EVM wallets, newest wallet first",
       description:
-        "The wallets of `GET /x402/wallets`, as their networks' RPC nodes tell at most 30 seconds ago. A node that cannot be read is said of its wallets alone.",
+        "Lists the wallets of `GET /x402/wallets`. Each balance is at most 30 seconds old. If an RPC node fails, only its wallets have an `error`.",
       query: z.object({
         ...page,
         limit: limit(20),
         caip2Network: caip2Filter,
         id: described(text().optional(), "Only the wallet with this id.", WALLET_ID),
       }),
-      data: z.object({ Balances: described(z.array(walletBalances), "What each holds.") }),
+      data: z.object({ Balances: described(z.array(walletBalances), "Balances of each wallet.") }),
     },
     async (c, { query }) => ({ Balances: await listBalances(c, query, Date.now()) }),
   );
@@ -188,7 +191,7 @@ export function walletRoutes(router: Router): void {
       scope: "owner",
       tag: "x402",
       summary: "Creates or imports a managed EVM wallet",
-      description: "The key of a new wallet is shown here and never again.",
+      description: "Only this response contains the key of a new wallet.",
       body: createBody,
       idempotent: true,
       data: createdWallet,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
 import { type CallBudget, hashAt, ProviderError } from "../../../src/chain/provider/provider.ts";
 import type { RequesterOptions } from "../../../src/chain/provider/request.ts";
-import { decodeTransaction } from "../../../src/chain/transaction/decode.ts";
+import { decodeTransaction } from "../../../src/chain/transaction/decode-transaction.ts";
 import { TestChain } from "../../support/chain.ts";
 
 const KEY = "preprodSecretKey0123456789";

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { createBlockfrost } from "../../../src/chain/provider/blockfrost.ts";
 import { NotEvaluated, ProviderError, ScriptFailed } from "../../../src/chain/provider/provider.ts";
-import { namesOutput } from "../../../src/chain/provider/refusal.ts";
+import { mentionsOutput } from "../../../src/chain/provider/rejection.ts";
 import { TestChain } from "../../support/chain.ts";
 
 const BYTES = Uint8Array.of(0x84, 0xa0);
@@ -76,7 +76,7 @@ describe("an evaluation that fails", () => {
       detail: expect.stringContaining("ScriptFailures"),
       redeemers: Object.keys(failure.ScriptFailures),
     });
-    // The provider may put the node's answer into an error of its own.
+    // The provider may wrap the node's answer in a separate error.
     expect(await evaluated(400, refused(JSON.stringify(failing(failure))))).toBeInstanceOf(
       ScriptFailed,
     );
@@ -117,7 +117,7 @@ describe("an evaluation that fails", () => {
     const error = await evaluated(200, failing({ UnknownInputs: inputs }));
     const last = { txHash: INPUT.txId, index: 39 };
     expect(error).toBeInstanceOf(NotEvaluated);
-    expect(namesOutput((error as NotEvaluated).detail, last)).toBe(true);
+    expect(mentionsOutput((error as NotEvaluated).detail, last)).toBe(true);
   });
 
   test.each([

@@ -9,7 +9,7 @@ import {
 } from "../../../src/chain/cbor.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import { hash256 } from "../../../src/chain/transaction/encode.ts";
-import { readWitnesses, withWitnesses } from "../../../src/chain/transaction/witnesses.ts";
+import { addWitnesses, readWitnesses } from "../../../src/chain/transaction/witnesses.ts";
 import { runs } from "../../support/effort.ts";
 
 const witness = fc.record({
@@ -24,7 +24,7 @@ it("signatures come back out of a transaction that keeps its body's bytes", () =
       const body = encodeMap([[encodeInt(0n), encodeBytes(data)]]);
       const others = encodeMap([[encodeInt(5n), encodeMap([])]]);
       const unsigned = encodeArray([body, others, FALSE, FALSE]);
-      const signed = withWitnesses(unsigned, all);
+      const signed = addWitnesses(unsigned, all);
       expect(readWitnesses(bytesToHex(signed))).toEqual({
         witnesses: all,
         transaction: bytesToHex(hash256(body)),

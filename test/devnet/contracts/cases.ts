@@ -1,13 +1,13 @@
-/** What the ledger says to a transaction that moves escrows, which have a past. */
+/** The ledger's verdict on a transaction that moves escrows after earlier moves. */
 import { readyContracts } from "../../../devnet/contracts/deployment.ts";
 import { RULES, type Rule } from "../../../devnet/contracts/rules.ts";
 import { LedgerRejection } from "../../../devnet/ledger/rejection.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { type Act, build, type Draft, draft, move, type Plan } from "./drafts.ts";
+import { build, type Draft, draft, move, type OperatorAction, type Plan } from "./drafts.ts";
 import { type Board, deploymentOf, type Escrow, lockAll, type Order, timeAt } from "./escrows.ts";
 import type { Stage } from "./stage.ts";
 
-export interface Scene {
+export interface EscrowSetup {
   type: PaymentSourceType;
   stage: Stage;
   escrows: Escrow[];
@@ -16,44 +16,44 @@ export interface Scene {
 }
 
 /** A change of a lawful transaction. */
-export type Change = (draft: Draft, scene: Scene) => Draft;
+export type Change = (draft: Draft, setup: EscrowSetup) => Draft;
 
 export interface Case {
-  /** What is locked. Default: one escrow about which nothing is special. */
+  /** The locked orders. Default: one usual escrow. */
   orders?: Order[] | undefined;
   board?: Board | undefined;
-  /** The moves that each escrow has behind it, each in a transaction of its own. */
-  before?: (Act | readonly [Act, Plan])[] | undefined;
-  /** What is done at last: to the only escrow, or to each, or to none where it is null. */
-  last: Act | (Act | null)[];
+  /** The earlier moves of each escrow, one transaction each. */
+  before?: (OperatorAction | readonly [OperatorAction, Plan])[] | undefined;
+  /** The last act: of the only escrow, or of each; null for none. */
+  last: OperatorAction | (OperatorAction | null)[];
   plan?: Plan | undefined;
-  /** What is special about the last transaction. */
+  /** The peculiarity of the last transaction. */
   change?: Change | undefined;
 }
 
-/** A transaction and what the contract says to it. */
+/** A transaction and the contract's verdict. */
 export interface Row extends Case {
   /** Letters and number; rows of both generations with the same meaning share them. */
   id: string;
   title: string;
   /** The generation, if the row is about one only. */
   on?: 1 | 2;
-  /** The rule by which it is refused, or the ledger's own name of one. Accepted without. */
+  /** The rule that refuses it, or the ledger's name of a rule. None: it is accepted. */
   refused?: Rule | { ledger: string };
-  /** What the case is, once the one thing that is wrong is right. Default: without the change. */
+  /** The case without the fault. Default: without the change. */
   right?: Partial<Omit<Case, "change">>;
 }
 
-const scenes = new Map<string, Scene>();
+const setups = new Map<string, EscrowSetup>();
 
-/** An escrow for each order, with what each has behind it. */
-export function sceneOf(type: PaymentSourceType, { orders, board, before }: Case): Scene {
+/** An escrow for each order, after its earlier moves. */
+export function setupOf(type: PaymentSourceType, { orders, board, before }: Case): EscrowSetup {
   const key = keyOf([type, orders, board, before]);
-  const known = scenes.get(key);
+  const known = setups.get(key);
   if (known) return known;
-  const scene = play(type, orders ?? [{}], board, before ?? []);
-  scenes.set(key, scene);
-  return scene;
+  const setup = play(type, orders ?? [{}], board, before ?? []);
+  setups.set(key, setup);
+  return setup;
 }
 
 function play(
@@ -61,7 +61,7 @@ function play(
   orders: readonly Order[],
   board: Board | undefined,
   before: NonNullable<Case["before"]>,
-): Scene {
+): EscrowSetup {
   const { stage: start, escrows: locked } = lockAll(deploymentOf(type, board), orders);
   let stage = start;
   const escrows = locked.map((first) => {
@@ -79,15 +79,15 @@ const keyOf = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === "bigint" ? `${part}n` : part));
 
 /** The transaction of a case. */
-export function draftOf(type: PaymentSourceType, of: Case): { scene: Scene; made: Draft } {
-  const scene = sceneOf(type, of);
+export function draftOf(type: PaymentSourceType, of: Case): { setup: EscrowSetup; made: Draft } {
+  const setup = setupOf(type, of);
   const acts = typeof of.last === "string" ? [of.last] : of.last;
-  const moves = scene.escrows.flatMap((escrow, i) => {
+  const moves = setup.escrows.flatMap((escrow, i) => {
     const act = acts[i] ?? null;
     return act === null ? [] : [{ escrow, act }];
   });
   const lawful = draft(moves, of.before?.length ?? 0, of.plan);
-  return { scene, made: of.change?.(lawful, scene) ?? lawful };
+  return { setup, made: of.change?.(lawful, setup) ?? lawful };
 }
 
 /** "accepted", the number of the rule that refuses, or the ledger's name of another. */
@@ -97,13 +97,13 @@ export function verdictOn(stage: Stage, made: Draft): Verdict {
   return judge(() => stage.after(build(stage, made), timeAt(made.at)));
 }
 
-/** Scripts of others do not say by which rule they refuse. */
+/** Only our own scripts name the rule by which they refuse. */
 const SAYS_RULES = Object.keys(readyContracts()).length === 0;
 
-/** What is said to a transaction that breaks a rule. */
+/** The verdict on a transaction that breaks a rule. */
 export const verdictBy = (rule: Rule): Verdict => (SAYS_RULES ? RULES[rule] : "PlutusFailure");
 
-/** What the ledger says to a transaction that is submitted. */
+/** The ledger's verdict on a submitted transaction. */
 export function judge(submit: () => Stage): Verdict {
   try {
     submit();
@@ -116,13 +116,13 @@ export function judge(submit: () => Stage): Verdict {
 }
 
 export function verdictOf(type: PaymentSourceType, of: Case): Verdict {
-  const { scene, made } = draftOf(type, of);
-  return verdictOn(scene.stage, made);
+  const { setup, made } = draftOf(type, of);
+  return verdictOn(setup.stage, made);
 }
 
 const lawful = new Map<string, Verdict>();
 
-/** The same for a case that nothing is special about: many rows share theirs. */
+/** The same for a usual case, which many rows share. */
 export function verdictOfLawful(
   type: PaymentSourceType,
   { orders, board, before, last, plan }: Case,

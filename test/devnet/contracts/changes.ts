@@ -1,36 +1,36 @@
-/** Changes of a lawful transaction, each in one respect. */
+/** Changes of one thing in a lawful transaction. */
 
 import type { Wallet } from "../../../devnet/demo/actors/wallets.ts";
 import { formatAddress, parseAddress } from "../../../src/chain/address.ts";
-import type { EscrowDatum } from "../../../src/chain/escrow-datum.ts";
+import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import type { Funds } from "../../../src/chain/network.ts";
 import type { Constr } from "../../../src/chain/plutus/data.ts";
-import type { Change, Scene } from "./cases.ts";
+import type { Change, EscrowSetup } from "./cases.ts";
 import { type Draft, type DraftOutput, datumData } from "./drafts.ts";
-import { datumOf, type Escrow } from "./escrows.ts";
+import { datumOf, type Escrow, withStake } from "./escrows.ts";
 
 /** Several changes that make one. */
 export const both =
   (...changes: Change[]): Change =>
-  (draft, scene) =>
-    changes.reduce((changed, change) => change(changed, scene), draft);
+  (draft, setup) =>
+    changes.reduce((changed, change) => change(changed, setup), draft);
 
 export const signedBy =
   (payer: Wallet, ...coSigners: Wallet[]): Change =>
   (draft) => ({ ...draft, payer, coSigners });
 
-/** The outputs of a role become others. */
+/** Replaces the outputs of a role. */
 export const output =
   (
     role: DraftOutput["role"],
-    become: (output: DraftOutput, scene: Scene) => DraftOutput | DraftOutput[],
+    become: (output: DraftOutput, setup: EscrowSetup) => DraftOutput | DraftOutput[],
   ): Change =>
-  (draft, scene) => ({
+  (draft, setup) => ({
     ...draft,
-    outputs: draft.outputs.flatMap((each) => (each.role === role ? become(each, scene) : each)),
+    outputs: draft.outputs.flatMap((each) => (each.role === role ? become(each, setup) : each)),
   });
 
-/** The datum with which the escrow goes on. */
+/** Changes the continuing datum. */
 export const next = (
   change: (datum: EscrowDatum, before: Escrow) => Partial<EscrowDatum>,
 ): Change =>
@@ -39,18 +39,18 @@ export const next = (
     return { ...each, next: { ...each.next, ...change(each.next, before) } };
   });
 
-/** The fields of the datum with which the escrow goes on. */
+/** Changes fields of the continuing datum. */
 export const nextFields = (change: (fields: Constr["fields"]) => Constr["fields"]): Change =>
   output("escrow", (each) => {
     if (each.next === undefined) throw new Error("no escrow goes on");
     return { ...each, datum: { index: 0, fields: change(datumData(each.next).fields) } };
   });
 
-/** What an output holds. */
+/** Changes the value of an output. */
 export const holds = (role: DraftOutput["role"], change: (funds: Funds[]) => Funds[]): Change =>
   output(role, (each) => ({ ...each, funds: change(each.funds) }));
 
-/** More, or less, of one unit. */
+/** Adds to one unit, or takes away. */
 export const plus =
   (amount: bigint, unit = "") =>
   (funds: readonly Funds[]): Funds[] =>
@@ -58,7 +58,7 @@ export const plus =
 
 export const without = (role: DraftOutput["role"]): Change => output(role, () => []);
 
-/** The payout is not tagged with the escrow that it pays out. */
+/** Removes a payout's tag. */
 export const untagged = (role: DraftOutput["role"]): Change =>
   output(role, ({ datum: _, ...each }) => each);
 
@@ -76,7 +76,18 @@ export const otherStake = (role: DraftOutput["role"]): Change =>
     return { ...each, address: formatAddress({ network, payment, stake }) };
   });
 
-/** One output becomes two, of which one has this much native coin. */
+/** Adds an output at the contract's script with another stake part. */
+export const addStaked = (
+  become: (output: DraftOutput, setup: EscrowSetup) => DraftOutput,
+): Change =>
+  add((setup) => {
+    const [escrow] = setup.escrows;
+    if (!escrow) throw new Error("no escrow");
+    const { address } = withStake(escrow.deployment);
+    return become({ role: "other", address, funds: TEN_COINS }, setup);
+  });
+
+/** Splits an output in two, of which one has this much native coin. */
 export const split = (role: DraftOutput["role"], first: bigint): Change =>
   output(role, (each) => [
     { ...each, funds: [{ unit: "", amount: first }] },
@@ -84,20 +95,22 @@ export const split = (role: DraftOutput["role"], first: bigint): Change =>
   ]);
 
 export const add =
-  (output: (scene: Scene) => DraftOutput): Change =>
-  (draft, scene) => ({ ...draft, outputs: [...draft.outputs, output(scene)] });
+  (output: (setup: EscrowSetup) => DraftOutput): Change =>
+  (draft, setup) => ({ ...draft, outputs: [...draft.outputs, output(setup)] });
 
 const TEN_COINS = [{ unit: "", amount: 10_000_000n }];
 
-/** A lock of an escrow that has nothing to do with the others. */
-export const freshLock = add(({ type, escrows: [escrow] }) => ({
-  role: "other",
-  address: escrow?.deployment.address ?? "",
-  funds: TEN_COINS,
-  next: datumOf(type, { number: 99 }),
-}));
+/** Adds a lock of an unrelated escrow. */
+export const lockWith = (datum: Partial<EscrowDatum>): Change =>
+  add(({ type, escrows: [escrow] }) => ({
+    role: "other",
+    address: escrow?.deployment.address ?? "",
+    funds: TEN_COINS,
+    next: datumOf(type, { number: 99, datum }),
+  }));
+export const freshLock = lockWith({});
 
-/** An output at the contract with the datum of the escrow as it was. */
+/** Adds an output at the contract with the escrow's old datum. */
 export const staysAsWell = add(({ escrows: [escrow] }) => {
   if (!escrow) throw new Error("no escrow");
   const { deployment, datum } = escrow;

@@ -1,4 +1,4 @@
-/** What wallets put together, on the local chain's ledger and with its contracts. */
+/** Transactions that wallets compose, on the local chain's ledger and with its contracts. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { buildTransaction } from "../../../devnet/demo/actors/transaction.ts";
@@ -6,17 +6,17 @@ import type { Wallet } from "../../../devnet/demo/actors/wallets.ts";
 import { readTransaction } from "../../../devnet/ledger/transaction.ts";
 import type { Funds } from "../../../src/chain/network.ts";
 import { encodePlutusData } from "../../../src/chain/plutus/data.ts";
-import { WalletShort } from "../../../src/chain/transaction/selection.ts";
+import { InsufficientFundsError } from "../../../src/chain/transaction/select-inputs.ts";
 import { sumOf } from "../../../src/chain/transaction/value.ts";
-import type { TransactionPart } from "../../../src/wallets/work.ts";
+import type { TransactionPart } from "../../../src/wallets/queue/feature.ts";
 import { runs } from "../../support/effort.ts";
 import { type Case, draftOf, judge } from "./cases.ts";
 import { composed, outputsOf } from "./composing.ts";
-import { type Act, type Draft, datumData, draft } from "./drafts.ts";
+import { type Draft, datumData, draft, type OperatorAction } from "./drafts.ts";
 import { BUYER, type Escrow, type Order, SELLER, STRANGER, timeAt } from "./escrows.ts";
 import { openStage, type Stage, TOKENS } from "./stage.ts";
 
-/** What an act puts into a transaction. */
+/** The part of an act in a transaction. */
 function partOf(escrow: Escrow, { spends, outputs }: Draft): TransactionPart {
   const { hash, cbor } = escrow.deployment.escrow;
   return {
@@ -38,12 +38,12 @@ function partOf(escrow: Escrow, { spends, outputs }: Draft): TransactionPart {
   };
 }
 
-const BEFORE: Partial<Record<Act, Act[]>> = {
+const BEFORE: Partial<Record<OperatorAction, OperatorAction[]>> = {
   redeemer2: ["submitResult", "requestRefund"],
   authorizeRefund: ["submitResult", "requestRefund"],
   withdraw: ["submitResult"],
 };
-const acts = fc.constantFrom<Act>(
+const acts = fc.constantFrom<OperatorAction>(
   "submitResult",
   "requestRefund",
   "redeemer2",
@@ -52,7 +52,7 @@ const acts = fc.constantFrom<Act>(
   "withdrawRefund",
 );
 const order = fc.record<Order>({
-  // Of less, the fee would be an output that is too small for the ledger.
+  // A lower price would make the fee's output too small for the ledger.
   price: fc.bigInt({ min: 40_000_000n, max: 200_000_000n }),
   collateral: fc.constantFrom(0n, 2_000_000n),
   tokens: fc.constantFrom(0n, 7n),
@@ -71,7 +71,7 @@ const cases = fc.oneof(
   }),
 );
 
-/** Outputs of a wallet, many about as small as one that can be at stake. */
+/** Outputs of a wallet, many about as small as a collateral can be. */
 const purses = fc
   .array(
     fc.tuple(
@@ -90,7 +90,7 @@ const purses = fc
     ]),
   );
 
-/** A ledger on which somebody has paid a wallet these outputs, and those alone. */
+/** A ledger on which a wallet received these outputs, and no others. */
 function withPurse(stage: Stage, wallet: Wallet, purse: readonly Funds[][], at: number) {
   const { address } = wallet;
   const cbor = buildTransaction(stage, {
@@ -108,16 +108,16 @@ describe("what a wallet puts together is accepted by the ledger", () => {
       fc.asyncProperty(cases, async ({ type, act, orders }) => {
         const before = BEFORE[act] ?? [];
         const all: Case = { orders, before, last: orders.map(() => act) };
-        const { scene, made } = draftOf(type, all);
+        const { setup, made } = draftOf(type, all);
         const { from, to, payer, at } = made;
-        const parts = scene.escrows.map((escrow) =>
+        const parts = setup.escrows.map((escrow) =>
           partOf(escrow, draft([{ escrow, act }], before.length)),
         );
-        const contract = scene.escrows[0]?.deployment.address ?? "";
+        const contract = setup.escrows[0]?.deployment.address ?? "";
         const time = { from: from ?? 0, to: to ?? 0 };
-        const { cbor, count } = await composed(scene.stage, parts, payer, time, contract);
+        const { cbor, count } = await composed(setup.stage, parts, payer, time, contract);
         expect(count).toBeGreaterThanOrEqual(Math.min(orders.length, 2));
-        expect(judge(() => scene.stage.after(cbor, timeAt(at)))).toBe("accepted");
+        expect(judge(() => setup.stage.after(cbor, timeAt(at)))).toBe("accepted");
       }),
       runs(12, 1_000),
     );
@@ -163,11 +163,11 @@ describe("what a wallet puts together is accepted by the ledger", () => {
     let paid = 0;
     await fc.assert(
       fc.asyncProperty(types, purses, async (type, purse) => {
-        const { scene, made } = draftOf(type, { last: "submitResult" });
-        const [escrow] = scene.escrows;
+        const { setup, made } = draftOf(type, { last: "submitResult" });
+        const [escrow] = setup.escrows;
         if (!escrow) throw new Error("nothing is locked");
         const { payer, from, to, at } = made;
-        const { stage, outputs } = withPurse(scene.stage, payer, purse, at);
+        const { stage, outputs } = withPurse(setup.stage, payer, purse, at);
         const part = partOf(escrow, draft([{ escrow, act: "submitResult" }], 0));
         const time = { from: from ?? 0, to: to ?? 0 };
         const { address } = escrow.deployment;
@@ -175,11 +175,11 @@ describe("what a wallet puts together is accepted by the ledger", () => {
         try {
           ({ cbor } = await composed(stage, [part], payer, time, address, outputs));
         } catch (error) {
-          if (error instanceof WalletShort) return;
+          if (error instanceof InsufficientFundsError) return;
           throw error;
         }
         paid++;
-        // Its ledger has one rule for all outputs, those among them that only a failing script makes.
+        // The ledger has one rule for all outputs, even for the collateral return.
         expect(judge(() => stage.after(cbor, timeAt(at)))).toBe("accepted");
         expect(readTransaction(cbor).collateralReturn).not.toBeNull();
       }),

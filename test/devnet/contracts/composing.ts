@@ -1,34 +1,37 @@
-/** Has a wallet of a stage put parts of transactions together, as the service's wallets do. */
+/** A wallet of a stage that composes transactions, as the service's wallets do. */
 import type { Wallet } from "../../../devnet/demo/actors/wallets.ts";
 import COST_MODELS from "../../../devnet/ledger/cost-models.json" with { type: "json" };
 import { evaluateScripts } from "../../../devnet/ledger/emulator.ts";
 import { readTransaction } from "../../../devnet/ledger/transaction.ts";
 import type { Provider } from "../../../src/chain/provider/provider.ts";
 import { slotAt } from "../../../src/chain/slots.ts";
-import { buildTransaction } from "../../../src/chain/transaction/build.ts";
-import { outputName, type WalletOutput } from "../../../src/chain/transaction/plan.ts";
-import { payFrom, walletOutputs } from "../../../src/chain/transaction/selection.ts";
-import { compose } from "../../../src/wallets/spending/making/compose.ts";
-import { measured } from "../../../src/wallets/spending/making/measure.ts";
-import { Measurements } from "../../../src/wallets/spending/making/measurements.ts";
-import { withoutBad } from "../../../src/wallets/spending/making/members.ts";
-import type { TransactionPart } from "../../../src/wallets/work.ts";
+import { buildTransaction } from "../../../src/chain/transaction/build-transaction.ts";
+import { payFrom, walletOutputs } from "../../../src/chain/transaction/select-inputs.ts";
+import {
+  formatOutputReference,
+  type WalletOutput,
+} from "../../../src/chain/transaction/transaction-plan.ts";
+import type { TransactionPart } from "../../../src/wallets/queue/feature.ts";
+import { compose } from "../../../src/wallets/spending/building/compose.ts";
+import { measureScripts } from "../../../src/wallets/spending/building/measure.ts";
+import { excludeBad } from "../../../src/wallets/spending/building/members.ts";
+import { Measurements } from "../../../src/wallets/spending/context/measurements.ts";
 import { PROTOCOL_PARAMETERS } from "../../support/protocol-parameters.ts";
 import { timeAt } from "./escrows.ts";
 import type { Stage } from "./stage.ts";
 
-/** Those of the local chain's ledger. */
+/** The parameters of the local chain's ledger. */
 export const PARAMETERS = {
   ...PROTOCOL_PARAMETERS,
   plutusV3Costs: (COST_MODELS[2] ?? []).map(BigInt),
 };
 const NOTHING = {
   ...{ open: [], accepted: new Set<string>(), evaluator: { knowsMempool: true } },
-  // Of all that is composed here: what was measured once has to do for whatever has the same shape.
+  // Shared by all transactions here: one measurement serves every transaction of the same shape.
   measurements: new Measurements(),
 };
 
-/** What the wallet can spend. */
+/** The outputs that the wallet can spend. */
 export function outputsOf(stage: Stage, { address }: Wallet): WalletOutput[] {
   return walletOutputs(
     stage.utxosAt(address).map(({ txHash, index, amount }) => ({
@@ -48,10 +51,10 @@ function nodeOf(stage: Stage, addresses: readonly string[]): Pick<Provider, "eva
   return {
     async evaluate(cbor) {
       const { inputs, collateral } = readTransaction(cbor);
-      const named = new Set([...inputs, ...collateral].map(outputName));
+      const named = new Set([...inputs, ...collateral].map(formatOutputReference));
       const used = evaluateScripts(
         cbor,
-        utxos.filter((one) => named.has(outputName(one))),
+        utxos.filter((one) => named.has(formatOutputReference(one))),
       );
       return new Map(
         used.map(({ tag, index, memory, steps }) => [
@@ -70,9 +73,9 @@ export interface Time {
 }
 
 /**
- * The transaction of as many parts, from the first, as it holds.
+ * The transaction of the first parts that fit.
  *
- * @param outputs - all that the payer can spend, what the line goes on with first
+ * @param outputs - all outputs that the payer can spend, the chained ones first
  */
 export async function composed(
   stage: Stage,
@@ -85,17 +88,23 @@ export async function composed(
   const [line] = outputs;
   if (!line) throw new Error("the payer has nothing");
   const validity = { from: slotAt("Preprod", timeAt(from)), to: slotAt("Preprod", timeAt(to)) };
-  const purse = { address: payer.address, line, outputs, collateral: null, splits: 3 };
+  const funding = {
+    address: payer.address,
+    baseOutput: line,
+    outputs,
+    collateral: null,
+    splits: 3,
+  };
   const frame = { validity, parameters: PARAMETERS, signer: payer.vkey };
   const node = nodeOf(stage, [payer.address, contract]);
   const members = parts.map((part, i) => ({ task: { id: String(i) }, part }));
-  const { built, failures } = await withoutBad(members, async (some) => {
+  const { built, failures } = await excludeBad(members, async (some) => {
     const { count, ...made } = compose(
       some.map(({ part }) => part),
-      purse,
+      funding,
       frame,
     );
-    const plan = await measured(node, { count, ...made }, some.slice(0, count), NOTHING);
+    const plan = await measureScripts(node, { count, ...made }, some.slice(0, count), NOTHING);
     const { cbor } = buildTransaction(plan, payFrom(made.wallet, plan), [payer.keys]);
     return { cbor, count };
   });

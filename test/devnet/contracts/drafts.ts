@@ -1,8 +1,8 @@
-/** Transactions that move escrows as the rules want it, before a test changes something. */
+/** Lawful transactions that move escrows, before a test changes them. */
 import { blake2b } from "@noble/hashes/blake2.js";
 import type { Script } from "../../../devnet/contracts/scripts.ts";
 import type { Metadata } from "../../../devnet/demo/actors/metadata.ts";
-import type { PlannedOutput, Units } from "../../../devnet/demo/actors/plan.ts";
+import type { PlannedMint, PlannedOutput, Units } from "../../../devnet/demo/actors/plan.ts";
 import { buildTransaction } from "../../../devnet/demo/actors/transaction.ts";
 import { fundsOf as fundsOfValue, sumOf } from "../../../devnet/demo/actors/value.ts";
 import type { Wallet } from "../../../devnet/demo/actors/wallets.ts";
@@ -11,7 +11,7 @@ import {
   type DatumState,
   type EscrowDatum,
   encodeEscrowDatum,
-} from "../../../src/chain/escrow-datum.ts";
+} from "../../../src/chain/contracts/escrow-datum.ts";
 import type { Funds } from "../../../src/chain/network.ts";
 import {
   type Constr,
@@ -37,7 +37,7 @@ import { referenceOf, settle } from "./settlements.ts";
 import type { Stage } from "./stage.ts";
 
 /** By the number of the redeemer. */
-export const ACTS = [
+export const OPERATOR_ACTIONS = [
   "withdraw",
   "requestRefund",
   "redeemer2",
@@ -47,14 +47,14 @@ export const ACTS = [
   "authorizeRefund",
 ] as const;
 /** `redeemer2` takes the request back on Web3ChainV1, and lets the seller withdraw on Web3ChainV2. */
-export type Act = (typeof ACTS)[number];
+export type OperatorAction = (typeof OPERATOR_ACTIONS)[number];
 
 export interface DraftOutput extends Omit<PlannedOutput, "datum" | "datumHash"> {
   /** What the output is for. */
   role: "escrow" | "fee" | "collateral" | "seller" | "buyer" | "other";
-  /** Of an escrow that goes on. */
+  /** The continuing datum. */
   next?: EscrowDatum;
-  /** Other data, or in place of `next`. */
+  /** Replaces `next`, or is other data. */
   datum?: PlutusData;
   /** The output has only the hash of the datum. */
   byHash?: boolean;
@@ -64,21 +64,24 @@ export interface Draft {
   /** Pays, and signs first. */
   payer: Wallet;
   coSigners: Wallet[];
-  /** Default: all who sign. */
+  /** Default: all signers. */
   requiredSigners?: string[];
   spends: { escrow: Escrow; redeemer: Constr }[];
   outputs: DraftOutput[];
   /** Seconds after the lock. */
   from: number | null;
   to: number | null;
-  /** When the ledger judges it. */
+  /** When the ledger validates it. */
   at: number;
   scripts: Script[];
+  mints?: PlannedMint[];
+  /** Datums of escrows that were locked by hash. */
+  datums?: PlutusData[];
   units: Units;
   metadata?: Metadata;
 }
 
-/** What is free in a lawful move. */
+/** The free parts of a lawful move. */
 export interface Plan {
   /** Seconds after the lock. */
   from?: number;
@@ -86,7 +89,7 @@ export interface Plan {
   resultHash?: string;
 }
 
-/** More than any spend of the tests uses, and six of them are what the ledger takes. */
+/** More than any spend of the tests uses. The ledger accepts six of them. */
 const UNITS: Units = { memory: 2_300_000n, steps: 1_600_000_000n };
 const WINDOW = 300;
 const PAUSE = 900;
@@ -94,8 +97,8 @@ const PAUSE = 900;
 /** Seconds after the lock at which a cooldown is over that began in the n-th move, from 1. */
 export const cooldownAfter = (move: number): number => move * PAUSE + WINDOW + COOLDOWN / 1000;
 
-/** When a move may be made at the earliest, given how many were made before. */
-function defaultStart(act: Act, before: number): number {
+/** The earliest time of a move after earlier moves. */
+function defaultStart(act: OperatorAction, before: number): number {
   if (act === "withdraw") return UNLOCK;
   if (act === "withdrawRefund") return SUBMIT_BY;
   if (act === "withdrawDisputed") return DISPUTE;
@@ -103,12 +106,12 @@ function defaultStart(act: Act, before: number): number {
 }
 
 /**
- * One transaction that does one thing to each escrow. The state out of which is not looked at.
+ * One transaction that does one act to each escrow, whatever its state.
  *
- * @param before - how many moves each escrow has behind it
+ * @param before - the number of each escrow's earlier moves
  */
 export function draft(
-  moves: readonly { escrow: Escrow; act: Act }[],
+  moves: readonly { escrow: Escrow; act: OperatorAction }[],
   before: number,
   plan: Plan = {},
 ): Draft {
@@ -131,15 +134,16 @@ export function draft(
 
 const isV1 = ({ deployment }: Escrow) => deployment.type === "Web3ChainV1";
 
-function signersOf({ escrow, act }: { escrow: Escrow; act: Act }): Wallet[] {
+function signersOf({ escrow, act }: { escrow: Escrow; act: OperatorAction }): Wallet[] {
   if (act === "requestRefund" || act === "redeemer2" || act === "withdrawRefund") return [BUYER];
   if (act !== "withdrawDisputed") return [SELLER];
-  // Whoever likes may submit what the administrators signed.
+  // Anybody may submit a settlement that the administrators signed.
   return isV1(escrow) ? ADMINISTRATORS.slice(0, 2) : [BUYER];
 }
 
-function redeemerOf(escrow: Escrow, act: Act): Constr {
-  if (act !== "withdrawDisputed" || isV1(escrow)) return { index: ACTS.indexOf(act), fields: [] };
+function redeemerOf(escrow: Escrow, act: OperatorAction): Constr {
+  if (act !== "withdrawDisputed" || isV1(escrow))
+    return { index: OPERATOR_ACTIONS.indexOf(act), fields: [] };
   return settle(escrow, sharesOf(escrow));
 }
 
@@ -158,8 +162,13 @@ export const less = (funds: readonly Funds[], taken: readonly Funds[]): Funds[] 
     ),
   );
 
-/** The datum with which an escrow goes on; null when the act ends it. */
-export function nextDatum({ deployment, datum }: Escrow, act: Act, to: number, plan: Plan) {
+/** The continuing datum; null when the act ends the escrow. */
+export function nextDatum(
+  { deployment, datum }: Escrow,
+  act: OperatorAction,
+  to: number,
+  plan: Plan,
+) {
   const hasResult = datum.resultHash !== "";
   const cooldown = BigInt(timeAt(to) + COOLDOWN);
   const bySeller = { sellerCooldownTime: cooldown, buyerCooldownTime: 0n };
@@ -193,7 +202,7 @@ export function nextDatum({ deployment, datum }: Escrow, act: Act, to: number, p
 export const datumData = (datum: EscrowDatum): Constr =>
   decodePlutusData(encodeEscrowDatum(datum)) as Constr;
 
-function outputsOf(escrow: Escrow, act: Act, to: number, plan: Plan): DraftOutput[] {
+function outputsOf(escrow: Escrow, act: OperatorAction, to: number, plan: Plan): DraftOutput[] {
   const next = nextDatum(escrow, act, to, plan);
   if (next !== null) {
     const { address } = escrow.deployment;
@@ -202,7 +211,7 @@ function outputsOf(escrow: Escrow, act: Act, to: number, plan: Plan): DraftOutpu
   return payouts(escrow, act).filter(({ funds }) => funds.some(({ amount }) => amount > 0n));
 }
 
-function payouts(escrow: Escrow, act: Act): DraftOutput[] {
+function payouts(escrow: Escrow, act: OperatorAction): DraftOutput[] {
   const { datum, funds } = escrow;
   const tag = referenceOf(escrow);
   const buyer = datum.buyerReturnAddress ?? datum.buyer;
@@ -224,7 +233,7 @@ function payouts(escrow: Escrow, act: Act): DraftOutput[] {
   ];
 }
 
-/** Of everything that is locked, the collateral counted in. */
+/** The fee on everything that is locked, the collateral included. */
 export const feeOf = ({ funds }: Escrow): Funds[] =>
   funds
     .map(({ unit, amount }) => ({ unit, amount: (amount * FEE_PERMILLE) / 1000n }))
@@ -257,6 +266,8 @@ export function build(stage: Stage, plan: Draft): Uint8Array {
     scripts,
     units,
     validity: { from: time(from), to: time(to) },
+    ...(plan.mints && { mints: plan.mints }),
+    ...(plan.datums && { datums: plan.datums.map(encodePlutusData) }),
     ...(plan.metadata && { metadata: plan.metadata }),
   });
 }
@@ -264,12 +275,12 @@ export function build(stage: Stage, plan: Draft): Uint8Array {
 /**
  * Makes a lawful move.
  *
- * @returns the ledger and the escrow after it; an escrow that has ended is as it was.
+ * @returns the ledger and the escrow after the move; an ended escrow is unchanged.
  */
 export function move(
   stage: Stage,
   escrow: Escrow,
-  act: Act,
+  act: OperatorAction,
   before: number,
   plan: Plan = {},
 ): { stage: Stage; escrow: Escrow } {

@@ -1,21 +1,24 @@
-/** Escrows for the tests of the contracts: their terms, their contracts, and how they are locked. */
+/** Escrows for the tests of the contracts: their terms, contracts and locks. */
 
 import { blake2b } from "@noble/hashes/blake2.js";
 import { sha256, sha512 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { type Deployment, deploy } from "../../../devnet/contracts/deployment.ts";
+import { type Deployment, deploy, readyContracts } from "../../../devnet/contracts/deployment.ts";
+import type { ReadyContracts } from "../../../devnet/contracts/ready.ts";
 import { buildTransaction } from "../../../devnet/demo/actors/transaction.ts";
 import { ADMIN, BUYERS, SELLERS, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
 import { readTransaction } from "../../../devnet/ledger/transaction.ts";
-import { type EscrowDatum, encodeEscrowDatum } from "../../../src/chain/escrow-datum.ts";
+import { formatAddress, parseAddress } from "../../../src/chain/address.ts";
+import { type EscrowDatum, encodeEscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import type { Funds, PaymentSourceType } from "../../../src/chain/network.ts";
+import type { EscrowTerms } from "../../../src/chain/plutus/contract-parameters.ts";
 import { openStage, type Stage, TOKENS } from "./stage.ts";
 
 export const SELLER = SELLERS[0];
 export const BUYER = BUYERS[0];
 export { STRANGER };
-/** Where parties want their money when an order sets return addresses. */
+/** The return addresses of orders that have them. */
 export const BUYER_RETURN = BUYERS[1];
 export const SELLER_RETURN = SELLERS[1];
 export const FEE_RECEIVER = SELLERS[3];
@@ -24,23 +27,37 @@ export const ADMINISTRATORS = [ADMIN, SELLERS[2], BUYERS[2]] as const;
 export const COOLDOWN = 420_000;
 export const FEE_PERMILLE = 50n;
 
-/** Who settles disputes; two must. */
-const BOARDS = {
+/** The administrators, of whom two settle a dispute. */
+export const BOARDS = {
   three: ADMINISTRATORS,
   /** One key in all three places. */
   one: [ADMIN, ADMIN, ADMIN],
-  /** Fewer than are required. */
+  /** Fewer administrators than required. */
   tooSmall: [ADMIN],
 };
 export type Board = keyof typeof BOARDS;
 
-const deployments = new Map<string, Deployment>();
+/** Our own scripts. */
+export const OWN: ReadyContracts = {};
 
-export function deploymentOf(type: PaymentSourceType, board: Board = "three"): Deployment {
+const deployments = new Map<ReadyContracts, Map<string, Deployment>>();
+
+/** @param instead - scripts that replace ours. Default: the scripts that `ESCROW_CONTRACTS` names. */
+export function deploymentOf(
+  type: PaymentSourceType,
+  board: Board = "three",
+  instead: ReadyContracts = readyContracts(),
+): Deployment {
+  const known = deployments.get(instead) ?? new Map<string, Deployment>();
+  deployments.set(instead, known);
   const key = `${type}/${board}`;
-  const known = deployments.get(key);
-  if (known) return known;
-  const deployment = deploy({
+  const deployment = known.get(key) ?? deploy(termsOf(type, board), instead);
+  known.set(key, deployment);
+  return deployment;
+}
+
+function termsOf(type: PaymentSourceType, board: Board): EscrowTerms {
+  return {
     type,
     requiredAdminSignatures: 2,
     adminVkeys: BOARDS[board].map(({ vkey }) => vkey),
@@ -49,9 +66,7 @@ export function deploymentOf(type: PaymentSourceType, board: Board = "three"): D
       type === "Web3ChainV1"
         ? { receiver: FEE_RECEIVER.address, permille: Number(FEE_PERMILLE) }
         : null,
-  });
-  deployments.set(key, deployment);
-  return deployment;
+  };
 }
 
 /** Seconds after the lock; windows are in slots of a second. */
@@ -59,26 +74,28 @@ export const SUBMIT_BY = 3_600;
 export const UNLOCK = 7 * 3_600;
 export const DISPUTE = 13 * 3_600;
 
-/** When every escrow of the tests is locked: any whole second after Preprod began. */
+/** The time of every lock in the tests: any whole second after Preprod began. */
 const LOCKED_AT = Date.UTC(2026, 0, 1);
 
-/** Unix milliseconds of a moment, which is given in seconds after the lock. */
+/** Converts seconds after the lock to Unix milliseconds. */
 export const timeAt = (seconds: number): number => LOCKED_AT + seconds * 1000;
 
-/** What is special about an escrow. */
+/** The peculiarities of an escrow. */
 export interface Order {
   price?: bigint;
   /** Native minor units on top of the price. */
   collateral?: bigint;
-  /** How much of the first token is locked too. */
+  /** The locked amount of the first token. */
   tokens?: bigint;
   /** Web3ChainV2: the parties have return addresses. */
   returns?: boolean;
-  /** Laid over the datum. */
+  /** Replaces fields of the datum. */
   datum?: Partial<EscrowDatum>;
   /** The output has the hash of the datum only. */
   byHash?: boolean;
-  /** The output has this for a datum, hex. */
+  /** The contract's address has a stake part, the buyer's. */
+  isStaked?: boolean;
+  /** Replaces the datum, CBOR in hex. */
   raw?: string;
   /** Escrows of one number have the same reference signature. Default: the position among orders. */
   number?: number;
@@ -94,7 +111,7 @@ export interface Escrow {
 
 export const hashOf = (text: string) => bytesToHex(sha256(utf8ToBytes(text)));
 
-/** The datum with which an order is locked. */
+/** The datum of an order's lock. */
 export function datumOf(type: PaymentSourceType, order: Order, position = 0): EscrowDatum {
   const number = order.number ?? position;
   const returns = type === "Web3ChainV2" && order.returns;
@@ -130,9 +147,17 @@ export function fundsOf({ price = 100_000_000n, collateral = 0n, tokens = 0n }: 
   return tokens > 0n ? [native, { unit: TOKENS[0], amount: tokens }] : [native];
 }
 
+/** A contract at its address with the buyer's stake part. */
+export function withStake(deployment: Deployment): Deployment {
+  const parsed = parseAddress(deployment.address);
+  if (!parsed) throw new Error("no address");
+  const stake = parseAddress(BUYER.address)?.stake ?? null;
+  return { ...deployment, address: formatAddress({ ...parsed, stake }) };
+}
+
 let empty: Stage | undefined;
 
-/** Locks orders in one transaction, on a ledger where nothing else has happened. */
+/** Locks orders in one transaction, on a new ledger. */
 export function lockAll(
   deployment: Deployment,
   orders: readonly Order[],
@@ -140,17 +165,18 @@ export function lockAll(
   empty ??= openStage();
   const locked = orders.map((order, position) => {
     const datum = datumOf(deployment.type, order, position);
-    return { order, datum, funds: fundsOf(order) };
+    const at = order.isStaked ? withStake(deployment) : deployment;
+    return { order, datum, funds: fundsOf(order), deployment: at };
   });
-  const outputs = locked.map(({ order, datum, funds }) => {
+  const outputs = locked.map(({ order, datum, funds, deployment: { address } }) => {
     const cbor = order.raw === undefined ? encodeEscrowDatum(datum) : Buffer.from(order.raw, "hex");
     const carried = order.byHash ? { datumHash: blake2b(cbor, { dkLen: 32 }) } : { datum: cbor };
-    return { address: deployment.address, funds, ...carried };
+    return { address, funds, ...carried };
   });
   const cbor = buildTransaction(empty, { payer: BUYER, outputs });
   const { hash: txHash } = readTransaction(cbor);
   return {
     stage: empty.after(cbor, timeAt(0)),
-    escrows: locked.map(({ datum, funds }, index) => ({ deployment, datum, funds, txHash, index })),
+    escrows: locked.map(({ order: _, ...escrow }, index) => ({ ...escrow, txHash, index })),
   };
 }

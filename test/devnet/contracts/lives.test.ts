@@ -2,26 +2,26 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readTransaction } from "../../../devnet/ledger/transaction.ts";
-import { decodeEscrowDatum } from "../../../src/chain/escrow-datum.ts";
+import { identifierOfDatum } from "../../../src/chain/contracts/blockchain-identifier.ts";
+import { decodeEscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
-import { identifierOfDatum } from "../../../src/chain/identifier.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { minimumCoin } from "../../../src/chain/transaction/selection.ts";
-import { type Escrow, readEscrow } from "../../../src/escrow/actions/escrow.ts";
-import { lockPart, type Purchase } from "../../../src/escrow/actions/lock-part.ts";
-import type { Contract } from "../../../src/escrow/actions/payouts.ts";
-import { type Party, ruleOf } from "../../../src/escrow/actions/rules.ts";
-import { stepPart } from "../../../src/escrow/actions/step-part.ts";
-import { windowOf } from "../../../src/escrow/actions/windows.ts";
-import { deviations } from "../../../src/escrow/fold/locks/agreement.ts";
-import type { EscrowRecord } from "../../../src/escrow/record.ts";
-import { STEPS, type Step } from "../../../src/escrow/wanted.ts";
-import type { TransactionPart } from "../../../src/wallets/work.ts";
+import { minimumCoin } from "../../../src/chain/transaction/select-inputs.ts";
+import { STEPS, type Step } from "../../../src/escrow/model/intent.ts";
+import type { Contract } from "../../../src/escrow/model/payouts.ts";
+import { type Escrow, readEscrow } from "../../../src/escrow/model/read-escrow.ts";
+import type { EscrowRecord } from "../../../src/escrow/model/record.ts";
+import { type Party, ruleOf } from "../../../src/escrow/model/step-rules.ts";
+import { windowOf } from "../../../src/escrow/model/windows.ts";
+import { stepPart } from "../../../src/escrow/steps/step-part.ts";
+import { findMismatches } from "../../../src/escrow/sync/deviations.ts";
+import { lockPart, type Purchase } from "../../../src/escrow/terms/lock-part.ts";
+import type { TransactionPart } from "../../../src/wallets/queue/feature.ts";
 import { runs } from "../../support/effort.ts";
 import { makeRecord } from "../../support/sources/records.ts";
 import { judge } from "./cases.ts";
 import { composed, PARAMETERS, type Time } from "./composing.ts";
-import { type Act, draft } from "./drafts.ts";
+import { draft, type OperatorAction } from "./drafts.ts";
 import {
   BUYER,
   COOLDOWN,
@@ -43,8 +43,8 @@ import { openStage, type Stage, TOKENS } from "./stage.ts";
 const TYPES = ["Web3ChainV1", "Web3ChainV2"] as const;
 const PARTIES = { seller: SELLER, buyer: BUYER };
 
-/** How the contracts' tests name a step. */
-const ACT_OF: Partial<Record<Step, Act>> = {
+/** A step's name in the tests of the contracts. */
+const ACT_OF: Partial<Record<Step, OperatorAction>> = {
   SubmitResult: "submitResult",
   SetRefundRequested: "requestRefund",
   UnSetRefundRequested: "redeemer2",
@@ -64,7 +64,7 @@ function contractOf(type: PaymentSourceType): Contract {
   };
 }
 
-/** A purchase of what an order says: its terms without a collateral, which the lock finds out. */
+/** The purchase of an order: its terms without the collateral, which the lock computes. */
 function purchaseOf(type: PaymentSourceType, order: Order, position = 0): EscrowRecord {
   const datum = datumOf(type, order, position);
   const { address } = deploymentOf(type);
@@ -98,7 +98,7 @@ function purchaseOf(type: PaymentSourceType, order: Order, position = 0): Escrow
   });
 }
 
-/** The record of an escrow, as far as windows are looked up. */
+/** The parts of an escrow's record that windows depend on. */
 function recordOf({ datum }: Escrow): EscrowRecord {
   const record = makeRecord("payment", { sourceType: datum.version });
   const { terms, state } = record;
@@ -121,19 +121,19 @@ function recordOf({ datum }: Escrow): EscrowRecord {
 }
 
 /** Escrows on a ledger. */
-interface World {
+interface WalletModel {
   stage: Stage;
   escrows: Escrow[];
 }
 
-/** Puts parts into a transaction, which the ledger has to accept. */
+/** Builds a transaction of parts, which the ledger must accept. */
 async function play(
   stage: Stage,
   parts: readonly TransactionPart[],
   by: Party,
   time: Time,
   type: PaymentSourceType,
-): Promise<World & { cbor: Uint8Array; count: number }> {
+): Promise<WalletModel & { cbor: Uint8Array; count: number }> {
   const { address } = deploymentOf(type);
   const { cbor, count } = await composed(stage, parts, PARTIES[by], time, address);
   let after = stage;
@@ -193,7 +193,7 @@ function partOf(escrow: Escrow, { step, resultHash, payoutAddress }: Taken, { to
   return { part, by };
 }
 
-/** The steps that the contract's rules, told once more, allow at a time. */
+/** The steps that the table of the contract's rules allows at a time. */
 function allowedSteps({ datum }: Escrow, { from, to }: Time): Step[] {
   return STEPS.filter((step) => {
     const act = ACT_OF[step];
@@ -263,10 +263,10 @@ describe.each(TYPES)("%s", (type) => {
         for (const [i, escrow] of escrows.entries()) {
           const { datum, value } = escrow;
           const held = [...value].map(([unit, amount]) => ({ unit, amount }));
-          const output = { funds: held } as Parameters<typeof deviations>[1]["output"];
+          const output = { funds: held } as Parameters<typeof findMismatches>[1]["output"];
           const purchase = purchases[i];
           if (!purchase) throw new Error("more was locked than bought");
-          expect(deviations(purchase, { datum, output })).toEqual([]);
+          expect(findMismatches(purchase, { datum, output })).toEqual([]);
           expect(datum.collateralReturn === 0n || datum.collateralReturn >= 1_435_230n).toBe(true);
           const at = { from: 400, to: 400 + 3_000 };
           const taken = { step: "SubmitResult", resultHash: "ab".repeat(32) } as const;
@@ -280,8 +280,8 @@ describe.each(TYPES)("%s", (type) => {
   });
 });
 
-/** A life in which each step of a version comes once, with the time that each may begin. */
-const LIVES: Record<PaymentSourceType, (readonly [Step, number])[][]> = {
+/** A life with each step of a version once, and the earliest time of each. */
+const ESCROW_STORIES: Record<PaymentSourceType, (readonly [Step, number])[][]> = {
   Web3ChainV1: [
     [
       ["SetRefundRequested", 900],
@@ -319,7 +319,11 @@ const LIVES: Record<PaymentSourceType, (readonly [Step, number])[][]> = {
 
 describe("a step is the same as in a draft of the contracts' tests", () => {
   const lives = TYPES.flatMap((type) =>
-    LIVES[type].map((life) => ({ type, life, steps: life.map(([step]) => step).join(", ") })),
+    ESCROW_STORIES[type].map((life) => ({
+      type,
+      life,
+      steps: life.map(([step]) => step).join(", "),
+    })),
   );
 
   it.each(lives)("$type: $steps", async ({ type, life }) => {

@@ -1,4 +1,4 @@
-/** The contracts that the local chain has, and that nothing else may have. */
+/** The local chain's contracts, which no other chain may have. */
 import { expect, it } from "vitest";
 import { deploy } from "../../../devnet/contracts/deployment.ts";
 import { contracts } from "../../../devnet/contracts/index.ts";

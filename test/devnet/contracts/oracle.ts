@@ -1,15 +1,15 @@
-/** The rules on who may do what out of which state and when, told once more: as a table. */
+/** The rules on signers, states and times as a table. */
 import type { Rule } from "../../../devnet/contracts/rules.ts";
-import type { DatumState, EscrowDatum } from "../../../src/chain/escrow-datum.ts";
+import type { DatumState, EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import type { Act } from "./drafts.ts";
+import type { OperatorAction } from "./drafts.ts";
 
 interface Conditions {
   by: "seller" | "buyer" | null;
   from: readonly DatumState[];
-  /** Whether there must be a result, or must be none. */
+  /** Whether a result must exist, or must not. */
   result?: boolean;
-  /** Milliseconds; null is at any time. */
+  /** Milliseconds; null for any time. */
   notBefore?: (datum: EscrowDatum) => bigint | null;
   notAfter?: (datum: EscrowDatum) => bigint;
 }
@@ -36,7 +36,7 @@ const SETTLE: Conditions = {
   notBefore: (datum) => datum.externalDisputeUnlockTime,
 };
 
-export const CONDITIONS: Record<PaymentSourceType, Record<Act, Conditions>> = {
+export const CONDITIONS: Record<PaymentSourceType, Record<OperatorAction, Conditions>> = {
   Web3ChainV1: {
     submitResult: SUBMIT,
     requestRefund: REQUEST,
@@ -95,7 +95,7 @@ export const CONDITIONS: Record<PaymentSourceType, Record<Act, Conditions>> = {
   },
 };
 
-/** A transaction, as far as these rules look at it. Unix milliseconds. */
+/** The parts of a transaction that these rules check. Unix milliseconds. */
 export interface Attempt {
   signer: "seller" | "buyer" | "stranger";
   from: number | null;
@@ -103,7 +103,7 @@ export interface Attempt {
 }
 
 /** The first rule that an attempt breaks, or null. */
-export function brokenRule(datum: EscrowDatum, act: Act, attempt: Attempt): Rule | null {
+export function brokenRule(datum: EscrowDatum, act: OperatorAction, attempt: Attempt): Rule | null {
   const { by, from, result, notBefore, notAfter } = CONDITIONS[datum.version][act];
   if (by !== null && by !== attempt.signer) return "signer";
   if (!from.includes(datum.state)) return "state";
@@ -116,12 +116,12 @@ export function brokenRule(datum: EscrowDatum, act: Act, attempt: Attempt): Rule
 }
 
 /**
- * The rule that one field breaks in the datum with which an escrow goes on, or null.
+ * The rule that one field of the continuing datum breaks, or null.
  *
- * @param lawful - the datum as the act wants it, its cooldown the least that is allowed
+ * @param lawful - the datum of a lawful act with the shortest cooldown
  */
 export function brokenByField(
-  act: Act,
+  act: OperatorAction,
   lawful: EscrowDatum,
   field: keyof EscrowDatum,
   value: EscrowDatum[keyof EscrowDatum],
@@ -139,7 +139,7 @@ export function brokenByField(
     case "resultHash":
       return act === "submitResult" && value !== "" ? null : "nextResult";
     case "referenceSignature":
-      // By it a contract of the second generation knows its escrow.
+      // A contract of Web3ChainV2 recognizes its escrow by this field.
       return version === "Web3ChainV2" ? "continuingOutput" : "fieldsKept";
     default:
       return "fieldsKept";

@@ -1,11 +1,11 @@
-/** The registry policies: a mint that is lawful, or unlawful in one respect. */
+/** The registry policies: lawful mints, and mints with one fault. */
 import { describe, expect, it } from "vitest";
 import type { Rule } from "../../../devnet/contracts/rules.ts";
 import type { PlannedMint } from "../../../devnet/demo/actors/plan.ts";
 import { buildTransaction } from "../../../devnet/demo/actors/transaction.ts";
+import { encodeRedeemer } from "../../../src/chain/contracts/redeemers.ts";
+import { registryAssetName } from "../../../src/chain/contracts/registry-token.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { encodeRedeemer } from "../../../src/chain/redeemer.ts";
-import { registryAssetName } from "../../../src/chain/registry-token.ts";
 import { judge, verdictBy } from "./cases.ts";
 import { deploymentOf, SELLER, timeAt } from "./escrows.ts";
 import { openStage, type Stage } from "./stage.ts";
@@ -25,7 +25,7 @@ function nameOf(type: PaymentSourceType, seed = SEED): string {
   return registryAssetName(type, seed);
 }
 
-/** Mints and burns in one transaction; what is made stays with the payer. */
+/** Mints and burns in one transaction. The payer gets the minted tokens. */
 function mintOn(stage: Stage, type: PaymentSourceType, redeemer: Uint8Array, names: Names): Stage {
   const { policy } = deploymentOf(type);
   const mints = Object.entries(names).map(
@@ -53,7 +53,7 @@ function mintOn(stage: Stage, type: PaymentSourceType, redeemer: Uint8Array, nam
 
 interface Row {
   title: string;
-  /** What there is before, minted lawfully. */
+  /** The existing tokens, minted lawfully. */
   minted?: Names;
   redeemer: Uint8Array;
   names: Names;

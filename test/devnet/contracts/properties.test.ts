@@ -7,12 +7,12 @@ import {
   DATUM_STATES,
   type DatumState,
   type EscrowDatum,
-} from "../../../src/chain/escrow-datum.ts";
+} from "../../../src/chain/contracts/escrow-datum.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { runs } from "../../support/effort.ts";
 import { verdictBy, verdictOn } from "./cases.ts";
 import { holds, next, plus } from "./changes.ts";
-import { ACTS, type Act, draft, move, nextDatum } from "./drafts.ts";
+import { draft, move, nextDatum, OPERATOR_ACTIONS, type OperatorAction } from "./drafts.ts";
 import {
   BUYER,
   DISPUTE,
@@ -46,7 +46,7 @@ const order = fc.record({
   returns: fc.boolean(),
 });
 
-/** Seconds after the lock, mostly near a moment at which something begins or ends. */
+/** Seconds after the lock, mostly near the start or end of a window. */
 const moment = fc
   .tuple(
     fc.constantFrom(0, 1_800, SUBMIT_BY, UNLOCK, DISPUTE, DISPUTE + 3_600),
@@ -67,8 +67,8 @@ describe.each(TYPES)("%s", (type) => {
     ...steps.flatMap((act) => CONDITIONS[type][act].from.map((state) => ({ act, state }))),
   );
 
-  /** A lawful step of an escrow that was locked in a state out of which it is possible. */
-  function goingOn(of: Order, { act, state }: { act: Act; state: DatumState }) {
+  /** A lawful step of an escrow that was locked in a suitable state. */
+  function goingOn(of: Order, { act, state }: { act: OperatorAction; state: DatumState }) {
     const hasResult = state === "ResultSubmitted" || state === "Disputed";
     const { stage, escrow } = lockOf(type, {
       ...of,
@@ -77,7 +77,7 @@ describe.each(TYPES)("%s", (type) => {
     const lawful = draft([{ escrow, act }], 0);
     const datum = nextDatum(escrow, act, lawful.to ?? 0, {});
     if (datum === null) throw new Error(`${act} ends an escrow`);
-    return { stage, scene: { type, stage, escrows: [escrow], locked: [escrow] }, lawful, datum };
+    return { stage, setup: { type, stage, escrows: [escrow], locked: [escrow] }, lawful, datum };
   }
 
   it("takes every move that is lawful, whatever came before", () => {
@@ -93,7 +93,7 @@ describe.each(TYPES)("%s", (type) => {
         let now = 0;
         for (const { choice, wait, length, resultHash } of steps) {
           const from = now + wait;
-          const possible = ACTS.flatMap((act) => {
+          const possible = OPERATOR_ACTIONS.flatMap((act) => {
             const signer = CONDITIONS[type][act].by ?? ("stranger" as const);
             const attempt = { signer, from: timeAt(from), to: timeAt(from + length) };
             return brokenRule(escrow.datum, act, attempt) === null ? [act] : [];
@@ -112,7 +112,7 @@ describe.each(TYPES)("%s", (type) => {
 
   it("lets act who may, out of the right state, at the right time", () => {
     const attempt = fc.record({
-      act: fc.constantFrom(...ACTS),
+      act: fc.constantFrom(...OPERATOR_ACTIONS),
       state: fc.constantFrom(...statesOf(type)),
       resultHash: fc.oneof(fc.constant(""), aHash),
       sellerCooldown: moment,
@@ -187,8 +187,8 @@ describe.each(TYPES)("%s", (type) => {
       );
     fc.assert(
       fc.property(order, anyStep, change, (of, step, [field, value]) => {
-        const { stage, scene, lawful, datum } = goingOn(of, step);
-        const made = next(() => ({ [field]: value }))(lawful, scene);
+        const { stage, setup, lawful, datum } = goingOn(of, step);
+        const made = next(() => ({ [field]: value }))(lawful, setup);
         expect(verdictOn(stage, made)).toBe(expected(brokenByField(step.act, datum, field, value)));
       }),
       runs(12, 1_000),
@@ -200,8 +200,8 @@ describe.each(TYPES)("%s", (type) => {
     const quantity = fc.bigInt({ min: -5n, max: 5n });
     fc.assert(
       fc.property(order, anyStep, unit, quantity, (of, step, changed, amount) => {
-        const { stage, scene, lawful } = goingOn({ ...of, tokens: 10n }, step);
-        const made = holds("escrow", plus(amount, changed))(lawful, scene);
+        const { stage, setup, lawful } = goingOn({ ...of, tokens: 10n }, step);
+        const made = holds("escrow", plus(amount, changed))(lawful, setup);
         const isKept = changed === "" ? amount >= 0n : amount === 0n;
         expect(verdictOn(stage, made)).toBe(expected(isKept ? null : "valueKept"));
       }),

@@ -1,4 +1,4 @@
-/** Scripts that are ready, in place of our own contracts. */
+/** Compiled scripts that replace our own contracts. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,7 @@ import { buildTransaction } from "../../../devnet/demo/actors/transaction.ts";
 import { ACTOR_FUNDS, SELLERS } from "../../../devnet/demo/actors/wallets.ts";
 import { createChain } from "../../../devnet/ledger/chain.ts";
 import { encodeBytes } from "../../../src/chain/cbor.ts";
+import { encodeRedeemer } from "../../../src/chain/contracts/redeemers.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import { PAYMENT_SOURCE_TYPES } from "../../../src/chain/network.ts";
 import {
@@ -20,8 +21,7 @@ import {
   policyParameters,
 } from "../../../src/chain/plutus/contract-parameters.ts";
 import { encodePlutusData, type PlutusData } from "../../../src/chain/plutus/data.ts";
-import { encodeRedeemer } from "../../../src/chain/redeemer.ts";
-import { deploymentOf } from "./escrows.ts";
+import { deploymentOf, OWN } from "./escrows.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -56,8 +56,8 @@ function permissive(parameters: readonly PlutusData[], ownArguments: number): st
 
 describe("a file of ready scripts", () => {
   it.each(PAYMENT_SOURCE_TYPES)("gives those of %s the parameters that are asked for", (type) => {
-    // With administrators and a fee of their own.
-    const other = deploymentOf(type);
+    // With other administrators and another fee.
+    const other = deploymentOf(type, "three", OWN);
     expect(other.escrow).not.toEqual(own(type).escrow);
     const given = { language: V3, escrow: other.escrow.cbor, policy: other.policy.cbor };
     expect(deploy(TERMS[type], readReadyContracts(write({ [type]: given })))).toEqual(own(type));
@@ -75,7 +75,7 @@ describe("a file of ready scripts", () => {
     const ready = readReadyContracts(write({ Web3ChainV1: { language: V3, escrow } }));
     const { policy, ...rest } = deploy(TERMS.Web3ChainV1, ready);
     expect(rest.escrow.cbor).toBe(escrow);
-    // That of the first generation is another one for each escrow.
+    // Each escrow of Web3ChainV1 has another policy.
     expect(policy.language).toBe(V3);
     expect(policy.hash).not.toBe(own("Web3ChainV1").policy.hash);
     expect(deploy(TERMS.Web3ChainV2, ready)).toEqual(own("Web3ChainV2"));

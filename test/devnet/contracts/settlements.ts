@@ -11,21 +11,25 @@ import {
   encodeText,
 } from "../../../src/chain/cbor.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
-import { signExtended } from "../../../src/chain/keys.ts";
 import type { Funds } from "../../../src/chain/network.ts";
 import { type Constr, encodePlutusData, type PlutusMap } from "../../../src/chain/plutus/data.ts";
+import { signExtended } from "../../../src/chain/wallet-keys.ts";
 import { ADMINISTRATORS, type Escrow } from "./escrows.ts";
 
 export interface Settlement {
   toBuyer: Funds[];
   toSeller: Funds[];
   by?: readonly Wallet[];
-  /** What the signatures are over, where it is not what the redeemer says. */
+  /** The signed message, if it differs from the redeemer. */
   signed?: { own?: Pick<Escrow, "txHash" | "index">; toBuyer?: Funds[] };
-  /** How often the message is hashed on top before it is signed. Default 0. */
+  /** How often the message is hashed again before it is signed. Default 0. */
   hashings?: number;
   /** Protected headers. Default: those of a wallet's `signData` (CIP-30). */
   headers?: Uint8Array;
+  /** Changes both values before they are signed. */
+  arrange?: (value: PlutusMap) => PlutusMap;
+  /** Changes the signatures: key, headers and signature each. */
+  present?: (signatures: Constr[]) => Constr[];
 }
 
 /** The algorithm EdDSA alone. */
@@ -37,7 +41,7 @@ export const headersWith = (address: Uint8Array): Uint8Array =>
     [encodeText("address"), encodeBytes(address)],
   ]);
 
-/** The reference of an escrow's output, which is also the tag of what pays it out. */
+/** The reference of an escrow's output, which is also the tag of its payouts. */
 export const referenceOf = ({ txHash, index }: Pick<Escrow, "txHash" | "index">): Constr => ({
   index: 0,
   fields: [hexToBytes(txHash), BigInt(index)],
@@ -46,7 +50,9 @@ export const referenceOf = ({ txHash, index }: Pick<Escrow, "txHash" | "index">)
 /** The redeemer that settles. */
 export function settle(escrow: Escrow, settlement: Settlement): Constr {
   const { toBuyer, toSeller, by = ADMINISTRATORS.slice(0, 2), signed, hashings = 0 } = settlement;
-  const [buyerValue, sellerValue] = [toBuyer, toSeller].map(valueData) as [PlutusMap, PlutusMap];
+  const { arrange = (value) => value, present = (all) => all } = settlement;
+  const buyerValue = arrange(valueData(toBuyer));
+  const sellerValue = arrange(valueData(toSeller));
   const own = referenceOf(signed?.own ?? escrow);
   const signedValue = signed?.toBuyer ? valueData(signed.toBuyer) : buyerValue;
   let payload = hash224(encodePlutusData({ index: 0, fields: [own, signedValue, sellerValue] }));
@@ -58,10 +64,10 @@ export function settle(escrow: Escrow, settlement: Settlement): Constr {
     const signature = signExtended(keys, structure);
     return { index: 0, fields: [keys.paymentPublicKey, headers, signature] };
   });
-  return { index: 4, fields: [buyerValue, sellerValue, signatures] };
+  return { index: 4, fields: [buyerValue, sellerValue, present(signatures)] };
 }
 
-/** A value as the redeemer has it: sorted by policy and name, the native coin first. */
+/** A value in a redeemer: sorted by policy and name, the native coin first. */
 export function valueData(funds: readonly Funds[]): PlutusMap {
   const sorted = funds.toSorted((a, b) => (a.unit < b.unit ? -1 : 1));
   const policies = Map.groupBy(sorted, ({ unit }) => unit.slice(0, POLICY_ID_LENGTH));

@@ -1,4 +1,4 @@
-/** A ledger as a value: what a transaction leaves behind is another one, and the first stays. */
+/** An immutable ledger: a transaction results in another ledger. */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Outputs } from "../../../devnet/demo/actors/selection.ts";
@@ -21,7 +21,7 @@ interface Unspent {
 
 export interface Stage extends Outputs {
   /**
-   * @param time - Unix milliseconds at which the ledger judges it
+   * @param time - Unix milliseconds at which the ledger validates it
    * @throws LedgerRejection
    */
   after(transaction: Uint8Array, time: number): Stage;

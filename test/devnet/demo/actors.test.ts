@@ -13,10 +13,13 @@ import {
   STRANGER,
 } from "../../../devnet/demo/actors/wallets.ts";
 import { type Chain, createChain } from "../../../devnet/ledger/chain.ts";
-import { decodeEscrowDatum } from "../../../src/chain/escrow-datum.ts";
-import { identifierOfDatum, verifySellerSignature } from "../../../src/chain/identifier.ts";
+import {
+  identifierOfDatum,
+  verifySellerSignature,
+} from "../../../src/chain/contracts/blockchain-identifier.ts";
+import { decodeEscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import { PAYMENT_SOURCE_TYPES } from "../../../src/chain/network.ts";
-import { decodeTransaction } from "../../../src/chain/transaction/decode.ts";
+import { decodeTransaction } from "../../../src/chain/transaction/decode-transaction.ts";
 
 const [seller] = SELLERS;
 const [buyer] = BUYERS;

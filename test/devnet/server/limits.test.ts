@@ -134,8 +134,8 @@ const TRANSACTION_LIMITS: Record<string, [rule: string, Limited]> = {
   "max_val_size bytes of a value": [
     "OutputTooBigUTxO",
     (above, { max_val_size }, node) => {
-      // An array of a coin (5 bytes) and a map of one policy (31) to a map of names (2): each name of
-      // 32 bytes takes 34 and a byte for its quantity.
+      // An array of a coin (5 bytes) and a map of one policy (31) to a map of names (2). A name of 32 bytes
+      // takes 34 bytes, and its quantity 1.
       const room = Number(max_val_size) + above - (1 + 5 + 31 + 2);
       const full = Math.floor(room / 35) - 1;
       const names = Array.from({ length: full }, (_, i) => i.toString(16).padStart(64, "0"));

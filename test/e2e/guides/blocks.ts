@@ -70,7 +70,7 @@ export interface Conditions {
   args?: string[];
 }
 
-/** Runs blocks, each in a folder of its own, in which it finds again what it has kept. */
+/** Runs code blocks, each in its folder, whose files persist between its runs. */
 export class Blocks {
   /** Names of those that were run. */
   readonly ran = new Set<string>();

@@ -5,19 +5,19 @@ import { ADMIN, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
 import { signCoseSign1 } from "../../../src/chain/cose.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
 import { db } from "../../../src/db/client.ts";
-import { walletsWithSettlements } from "../../../src/escrow/disputes/store.ts";
+import { disputeQueue } from "../../../src/escrow/disputes/dispute-queue.ts";
 import { emptyTables } from "../../support/app.ts";
-import { BuyDesk } from "../../support/escrow/buying.ts";
-import { DisputeDesk, native, RESULT } from "../../support/escrow/disputing.ts";
+import { DisputeFixture, native, RESULT } from "../../support/escrow/dispute-fixture.ts";
+import { PaymentSourceFixture } from "../../support/escrow/payment-source-fixture.ts";
 import { FORGED_FORMS, WALLET_FORMS } from "../../support/wallet-signatures.ts";
-import { expectRevealOnlyToAdministrators, reveal } from "./reveal-data.ts";
+import { expectRevealOnlyToAdministrators, reveal } from "./signed-reveal.ts";
 
 beforeEach(emptyTables);
 
 describe("a dispute of Web3ChainV2", () => {
   it("is settled by itself once enough administrators have signed and its time has come", async () => {
-    const disputed = await DisputeDesk.open("Web3ChainV2");
-    const { buying, held, desk } = disputed;
+    const disputed = await DisputeFixture.open("Web3ChainV2");
+    const { buying, held, fixture } = disputed;
     const both = { resultHash: RESULT, Funds: native(held), Proposal: null };
     expect(await disputed.disputes()).toMatchObject([both, both]);
     await expectRevealOnlyToAdministrators(disputed);
@@ -70,9 +70,10 @@ describe("a dispute of Web3ChainV2", () => {
     expect((await buying.only("purchase")).onChainState).toBe("Disputed");
 
     // Where the tip alone tells the time, only the wallet finds out that its time has come.
-    desk.bindings = { CHAIN_CLOCK: "tip" };
+    fixture.bindings = { CHAIN_CLOCK: "tip" };
     await disputed.later(24);
-    const wakes = (clock: "wall" | "tip") => walletsWithSettlements(clock)(db(env), Date.now());
+    const wakes = (clock: "wall" | "tip") =>
+      disputeQueue.findDueWallets?.(clock)(db(env), Date.now());
     expect(await wakes("wall")).toEqual([]);
     expect(await wakes("tip")).toHaveLength(1);
     expect(await disputed.drive("nothing")).toMatchObject({ status: 200 });
@@ -82,7 +83,7 @@ describe("a dispute of Web3ChainV2", () => {
       error: expect.stringContaining("`drives`"),
     });
     expect(await disputed.drive("all")).toMatchObject({ status: 200 });
-    await desk.skipPauses();
+    await fixture.skipPauses();
     await disputed.work();
     expect(await disputed.proposal()).toMatchObject({ state: "SettleInitiated", error: null });
     await buying.sync();
@@ -101,8 +102,8 @@ describe("a dispute of Web3ChainV2", () => {
   });
 
   it("is settled with a signature of the message's hash, as a wallet on hardware makes it, for the last", async () => {
-    const disputed = await DisputeDesk.open("Web3ChainV2");
-    const { buying, held, desk } = disputed;
+    const disputed = await DisputeFixture.open("Web3ChainV2");
+    const { buying, held, fixture } = disputed;
     const buyer = 3_000_000n;
     const { data: proposal } = await disputed.propose(buyer);
     expect(proposal).toMatchObject({ state: "Collecting", SignedBy: [], missingSignatures: 2 });
@@ -111,7 +112,7 @@ describe("a dispute of Web3ChainV2", () => {
       status: 200,
       data: { state: "SettleRequested", SignedBy: [ADMIN.vkey], missingSignatures: 0 },
     });
-    desk.bindings = { CHAIN_CLOCK: "tip" };
+    fixture.bindings = { CHAIN_CLOCK: "tip" };
     await disputed.later(24);
     await disputed.work();
     await buying.sync();
@@ -126,8 +127,8 @@ describe("a dispute of Web3ChainV2", () => {
 });
 
 it("a dispute of Web3ChainV2 between parties that are paid at one address is settled for one of them alone", async () => {
-  const disputed = await DisputeDesk.open("Web3ChainV2", STRANGER.address);
-  const { held, buying, desk } = disputed;
+  const disputed = await DisputeFixture.open("Web3ChainV2", STRANGER.address);
+  const { held, buying, fixture } = disputed;
   expect(await disputed.propose(1n)).toMatchObject({
     status: 400,
     message: expect.stringMatching(`^BuyerFunds: both parties are paid at ${STRANGER.address}`),
@@ -135,7 +136,7 @@ it("a dispute of Web3ChainV2 between parties that are paid at one address is set
   expect((await disputed.propose(0n)).status).toBe(200);
   const { data: proposal } = await disputed.propose(held);
   await disputed.sign(proposal.id, signCoseSign1(hexToBytes(proposal.message), ADMIN.keys));
-  desk.bindings = { CHAIN_CLOCK: "tip" };
+  fixture.bindings = { CHAIN_CLOCK: "tip" };
   await disputed.later(24);
   await disputed.work();
   await buying.sync();
@@ -147,10 +148,10 @@ it("a dispute of Web3ChainV2 between parties that are paid at one address is set
 });
 
 it("POST /dispute/proposal says where nothing can be settled", async () => {
-  const open = await BuyDesk.open("Web3ChainV2");
+  const open = await PaymentSourceFixture.open("Web3ChainV2");
   await open.buy();
   const propose = (blockchainIdentifier: unknown) =>
-    open.desk.ask("POST", "/dispute/proposal", {
+    open.fixture.ask("POST", "/dispute/proposal", {
       ...{ network: "Preprod", blockchainIdentifier },
       ...{ BuyerFunds: native(1n), SellerFunds: native(1n) },
     });

@@ -2,14 +2,14 @@ import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
 import { firstSigners } from "../../../src/escrow/disputes/administrators.ts";
+import { createDisputeFeature } from "../../../src/escrow/disputes/dispute-feature.ts";
+import { insertProposal, readProposals } from "../../../src/escrow/disputes/store.ts";
 import {
-  DISPUTE_WORK,
-  disputeProposal,
+  DISPUTE_FEATURE,
   type ProposalRow,
   type ProposalState,
 } from "../../../src/escrow/disputes/tables.ts";
-import { disputeWork } from "../../../src/escrow/disputes/work.ts";
-import type { Phase } from "../../../src/wallets/spending/life.ts";
+import type { Phase } from "../../../src/wallets/model/phases.ts";
 import { emptyTables } from "../../support/app.ts";
 import { transaction } from "../../wallets/spending/transactions.ts";
 
@@ -29,7 +29,7 @@ const SENT: ProposalRow = {
   split: "{}",
   message: HASH,
   prepared: null,
-  setAside: null,
+  reservedOutput: null,
   expiresAt: null,
   administrators: "[]",
   required: 1,
@@ -38,12 +38,11 @@ const SENT: ProposalRow = {
   state: "SettleInitiated",
   txHash: HASH,
   error: null,
-  failures: 0,
-  dueAt: null,
   createdById: "key",
   createdAt: 0,
   updatedAt: 0,
-  rev: 0,
+  revision: 0,
+  task: null,
 };
 
 interface Outcome {
@@ -84,9 +83,9 @@ const OUTCOMES: Record<"message" | "transaction", Outcome[]> = {
 /** What becomes of a proposal when its transaction comes to a phase. */
 async function moved(rows: readonly ProposalRow[], phase: Phase) {
   const database = db(env, "Preprod", { writes: "idempotent" });
-  await env.DB.prepare("DELETE FROM dispute_proposal").run();
-  for (const row of rows) await database.orm.insert(disputeProposal).values(row);
-  const work = disputeWork({
+  await env.DB.exec("DELETE FROM dispute_proposal; DELETE FROM wallet_task;");
+  for (const row of rows) await database.batch(insertProposal(database, row));
+  const work = createDisputeFeature({
     db: database,
     source: {
       ...{ id: "source", network: "Preprod", type: "Web3ChainV2" },
@@ -96,11 +95,11 @@ async function moved(rows: readonly ProposalRow[], phase: Phase) {
     vkey: "wallet",
     chainTime: async (now) => now,
   });
-  const task = { work: DISPUTE_WORK, id: "a", detail: {} };
+  const task = { feature: DISPUTE_FEATURE, id: "a", detail: {} };
   const told = transaction(HASH, [], { phase });
-  await database.batch(await work.moved([{ task, transaction: told }], Date.now()));
-  const [row] = await database.orm.select().from(disputeProposal).limit(1);
-  return row;
+  await database.batch(await work.onTransaction([{ task, transaction: told }], Date.now()));
+  const [row] = await readProposals(database, ["a"]);
+  return row && { ...row, error: row.error ?? row.task?.reason ?? null };
 }
 
 it("a proposal follows its transaction, and says what is to be done when that is over", async () => {
@@ -110,7 +109,7 @@ it("a proposal follows its transaction, and says what is to be done when that is
         [{ ...SENT, prepared: signed === "message" ? null : PREPARED }],
         phase,
       );
-      expect([signed, phase, row?.state, row?.dueAt !== null]).toEqual([
+      expect([signed, phase, row?.state, typeof row?.task?.dueAt === "number"]).toEqual([
         ...[signed, phase, becomes, isDue],
       ]);
       if (error === null) expect(row?.error).toBeNull();
@@ -120,7 +119,7 @@ it("a proposal follows its transaction, and says what is to be done when that is
 
 it("a proposal gives way to one that was made after it had failed, and that waits", async () => {
   const newer: ProposalRow = { ...SENT, id: "b", state: "Collecting", txHash: null };
-  expect(await moved([SENT, newer], "Orphaned")).toMatchObject({ state: "Replaced", dueAt: null });
+  expect(await moved([SENT, newer], "Orphaned")).toMatchObject({ state: "Replaced", task: null });
   expect(await moved([SENT, newer], "Confirmed")).toMatchObject({ state: "Settled" });
   const other = { ...newer, sourceId: "another" };
   expect(await moved([SENT, other], "Orphaned")).toMatchObject({ state: "SettleRequested" });

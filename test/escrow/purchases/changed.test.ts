@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { formatAddress, parseAddress } from "../../../src/chain/address.ts";
 import { emptyTables } from "../../support/app.ts";
-import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
-import { agentMetadata, FIXED } from "../../support/escrow/quoting.ts";
-import { found } from "../../support/registry/registration.ts";
+import { PurchaseFixture } from "../../support/escrow/purchase-fixture.ts";
+import { agentMetadata, FIXED } from "../../support/escrow/quote-fixture.ts";
+import { found } from "../../support/registry/registration-fixture.ts";
 
 const V1 = "Web3ChainV1";
 const V2 = "Web3ChainV2";
@@ -40,8 +40,8 @@ const MAINNET_CONTRACT = formatAddress({
 });
 
 /** Has the service sell and buy on Mainnet too, with the same wallets for agents of the same policy. */
-async function openMainnet(desk: PurchaseDesk): Promise<void> {
-  const service = desk.quotes.desk;
+async function openMainnet(fixture: PurchaseFixture): Promise<void> {
+  const service = fixture.quotes.fixture;
   const { chain, contract, sellers } = service;
   const [seller] = sellers;
   const own = { walletAddress: onMainnet(seller.address) };
@@ -59,26 +59,26 @@ async function openMainnet(desk: PurchaseDesk): Promise<void> {
     feeRatePermille: 50,
     ...(contract.type === V1 && { FeeReceiverNetworkWallet: own }),
     SellingWallets: [{ walletMnemonic: seller.mnemonic }],
-    PurchasingWallets: [{ walletMnemonic: desk.buyer.mnemonic }],
+    PurchasingWallets: [{ walletMnemonic: fixture.buyer.mnemonic }],
   });
   if (status !== 200) throw new Error(message);
 }
 
 describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
   it("refuses an identifier that the same seller quoted on another network, and accepts it there", async () => {
-    const desk = await PurchaseDesk.open(type);
-    const { chain, sellers } = desk.quotes.desk;
+    const fixture = await PurchaseFixture.open(type);
+    const { chain, sellers } = fixture.quotes.fixture;
     const preprod = { network: "Preprod" };
     const mainnet = { network: "Mainnet", ...(type === V2 && { supportedPaymentSourceIndex: 1 }) };
-    await openMainnet(desk);
+    await openMainnet(fixture);
     const { supported_payment_sources: sources = [] } = agentMetadata(type, MAINNET_CONTRACT, {
       pricingType: "Fixed",
       prices: FIXED,
     }) as { supported_payment_sources?: object[] };
-    await desk.quotes.agent(undefined, {
+    await fixture.quotes.agent(undefined, {
       sources: sources.map((one) => ({ ...one, network: "Mainnet" })),
     });
-    const here = await desk.quote(preprod);
+    const here = await fixture.quote(preprod);
     const refused =
       type === V1
         ? { status: 400, message: "blockchainIdentifier: the seller signed other terms" }
@@ -89,19 +89,19 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
           };
     const holders = JSON.stringify([{ address: onMainnet(sellers[0].address), quantity: "1" }]);
     await chain.faults({ match: "/assets/.*/addresses", status: 200, body: holders });
-    const there = await desk.quote(mainnet);
+    const there = await fixture.quote(mainnet);
     expect(there.sellerVKey).toBe(here.sellerVKey);
-    expect(await desk.purchase(here, mainnet)).toMatchObject(refused);
-    expect(await desk.purchase(there, mainnet)).toMatchObject({ status: 200 });
+    expect(await fixture.purchase(here, mainnet)).toMatchObject(refused);
+    expect(await fixture.purchase(there, mainnet)).toMatchObject({ status: 200 });
     await chain.faults();
-    expect(await desk.purchase(there, preprod)).toMatchObject(refused);
-    expect(await desk.purchase(here, preprod)).toMatchObject({ status: 200 });
+    expect(await fixture.purchase(there, preprod)).toMatchObject(refused);
+    expect(await fixture.purchase(here, preprod)).toMatchObject({ status: 200 });
   });
 
   it("is refused while the agent's token is in another wallet, and accepted once the token is back", async () => {
-    const desk = await PurchaseDesk.open(type);
-    const { chain, sellers } = desk.quotes.desk;
-    const quote = await desk.quote();
+    const fixture = await PurchaseFixture.open(type);
+    const { chain, sellers } = fixture.quotes.fixture;
+    const quote = await fixture.quote();
     const move = async (to: string) => {
       await chain.act([{ do: "send", on: "agent-0", to }]);
       forgetHolders();
@@ -111,50 +111,50 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
       message: "sellerVkey: the agent's token is held by another wallet",
     };
     await move("seller-1");
-    expect(await desk.purchase(quote)).toMatchObject(moved);
-    expect(await desk.purchase(quote, { sellerVkey: sellers[1].vkey })).toMatchObject({
+    expect(await fixture.purchase(quote)).toMatchObject(moved);
+    expect(await fixture.purchase(quote, { sellerVkey: sellers[1].vkey })).toMatchObject({
       status: 400,
       message: "blockchainIdentifier: the signing key is not the seller's",
     });
     await move("stranger");
-    expect(await desk.purchase(quote)).toMatchObject(moved);
-    expect(await desk.purchases()).toEqual([]);
+    expect(await fixture.purchase(quote)).toMatchObject(moved);
+    expect(await fixture.purchases()).toEqual([]);
     await move("seller-0");
-    expect((await desk.purchase(quote)).status).toBe(200);
+    expect((await fixture.purchase(quote)).status).toBe(200);
   });
 
   it("is refused once the agent is registered again at another price, which a new quote contains", async () => {
-    const desk = await PurchaseDesk.open(type);
-    const { chain, contract } = desk.quotes.desk;
-    const quote = await desk.quote();
+    const fixture = await PurchaseFixture.open(type);
+    const { chain, contract } = fixture.quotes.fixture;
+    const quote = await fixture.quote();
     const dearer = { pricingType: "Fixed", prices: DEARER };
     if (type === V1) {
       await chain.act([{ do: "burn", on: "agent-0" }]);
-      await desk.quotes.agent(dearer);
+      await fixture.quotes.agent(dearer);
     } else {
       const metadata = agentMetadata(type, contract.address, dearer);
       const [updated] = await chain.act([
         { do: "mintAll", version: type, tokens: [{ metadata }], burns: ["agent-0"] },
       ]);
-      desk.quotes.agentIdentifier = updated?.units?.[0] ?? "";
+      fixture.quotes.agentIdentifier = updated?.units?.[0] ?? "";
     }
-    const { agentIdentifier } = desk.quotes;
+    const { agentIdentifier } = fixture.quotes;
     forgetHolders();
-    expect(await desk.purchase(quote)).toMatchObject({
+    expect(await fixture.purchase(quote)).toMatchObject({
       status: 404,
       message: "agentIdentifier: no wallet holds this agent's token",
     });
     const Amounts = quote.RequestedFunds;
-    expect(await desk.purchase(quote, { agentIdentifier, Amounts })).toMatchObject({
+    expect(await fixture.purchase(quote, { agentIdentifier, Amounts })).toMatchObject({
       status: 400,
       message: OTHER_PRICE,
     });
-    expect(await desk.purchase(quote, { agentIdentifier })).toMatchObject({
+    expect(await fixture.purchase(quote, { agentIdentifier })).toMatchObject({
       status: 400,
       message: "agentIdentifier: is not the one of blockchainIdentifier",
     });
-    expect(await desk.purchases()).toEqual([]);
-    expect(await desk.purchase(await desk.quote())).toMatchObject({
+    expect(await fixture.purchases()).toEqual([]);
+    expect(await fixture.purchase(await fixture.quote())).toMatchObject({
       status: 200,
       data: { PaidFunds: DEARER },
     });
@@ -162,8 +162,8 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
 });
 
 it("POST /purchase reports the token's present price to a buyer who names the price of the quote, and shows others what they pay", async () => {
-  const desk = await PurchaseDesk.open(V1);
-  const service = desk.quotes.desk;
+  const fixture = await PurchaseFixture.open(V1);
+  const service = fixture.quotes.fixture;
   const { chain } = service;
   const { wallets, open } = await chain.wallets();
   const wallet = (name: string) => found(wallets, (one) => one.name === name);
@@ -189,16 +189,16 @@ it("POST /purchase reports the token's present price to a buyer who names the pr
     return minted?.unit ?? "";
   };
   const agentIdentifier = await mint(FIXED);
-  const quote = await desk.quote({ agentIdentifier });
+  const quote = await fixture.quote({ agentIdentifier });
   const Amounts = quote.RequestedFunds;
   expect(Amounts).toEqual(FIXED);
   await chain.act([{ do: "burn", on: "priced" }]);
   expect(await mint(DEARER, agentIdentifier.slice(POLICY_LENGTH))).toBe(agentIdentifier);
 
-  expect(await desk.purchase(quote, { Amounts })).toMatchObject({
+  expect(await fixture.purchase(quote, { Amounts })).toMatchObject({
     status: 400,
     message: OTHER_PRICE,
   });
-  expect(await desk.purchases()).toEqual([]);
-  expect(await desk.purchase(quote)).toMatchObject({ status: 200, data: { PaidFunds: DEARER } });
+  expect(await fixture.purchases()).toEqual([]);
+  expect(await fixture.purchase(quote)).toMatchObject({ status: 200, data: { PaidFunds: DEARER } });
 });

@@ -1,13 +1,14 @@
 /** What a purchase takes of its key's limits, and gives back: exactly that, whatever becomes of the limits. */
+
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { db } from "../../../src/db/client.ts";
-import { chargeAgain } from "../../../src/escrow/charge-again.ts";
 import { returnCharges } from "../../../src/escrow/purchases/charges.ts";
+import { restoreCharges } from "../../../src/escrow/store/write-changes.ts";
 import { emptyTables } from "../../support/app.ts";
 import { runs } from "../../support/effort.ts";
-import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
+import { PurchaseFixture } from "../../support/escrow/purchase-fixture.ts";
 import { insertKey } from "../../support/keys.ts";
 
 beforeEach(emptyTables);
@@ -55,24 +56,24 @@ async function held(): Promise<{ spent: number; credits: number }> {
 
 /** A service whose agent asks for `PRICE`, and a key that buys there. */
 class Buyer {
-  readonly desk: PurchaseDesk;
+  readonly fixture: PurchaseFixture;
   readonly #headers: { token: string };
 
-  private constructor(desk: PurchaseDesk, token: string) {
-    this.desk = desk;
+  private constructor(fixture: PurchaseFixture, token: string) {
+    this.fixture = fixture;
     this.#headers = { token };
   }
 
   static async open(limits: Partial<Parameters<typeof insertKey>[0]>): Promise<Buyer> {
     vi.useFakeTimers({ toFake: ["Date"] });
-    const desk = await PurchaseDesk.open();
-    return new Buyer(desk, await insertKey({ id: KEY, canPay: true, ...limits }));
+    const fixture = await PurchaseFixture.open();
+    return new Buyer(fixture, await insertKey({ id: KEY, canPay: true, ...limits }));
   }
 
   /** @returns the identifier of the purchase; null: it was refused for lack of funds */
   async buy(): Promise<string | null> {
-    const quote = await this.desk.quote();
-    const { status, message } = await this.desk.purchase(quote, {}, this.#headers);
+    const quote = await this.fixture.quote();
+    const { status, message } = await this.fixture.purchase(quote, {}, this.#headers);
     if (status !== 200) {
       expect({ status, message }).toEqual({ status: 400, message: "Insufficient funds" });
       return null;
@@ -82,20 +83,20 @@ class Buyer {
 
   async cancel(blockchainIdentifier: string): Promise<void> {
     const body = { network: "Preprod", blockchainIdentifier };
-    const { status, message } = await this.desk.ask("/purchase/cancel", body, this.#headers);
+    const { status, message } = await this.fixture.ask("/purchase/cancel", body, this.#headers);
     expect([status, message]).toEqual([200, ""]);
   }
 
   /** Changes the key as an Admin. */
   async change(fields: object): Promise<number> {
-    const { desk } = this.desk.quotes;
-    return (await desk.ask("PATCH", "/api-key", { id: KEY, ...fields })).status;
+    const { fixture } = this.fixture.quotes;
+    return (await fixture.ask("PATCH", "/api-key", { id: KEY, ...fields })).status;
   }
 
   /** Ends a purchase as the sync does when nothing can be locked any more. */
   async expire(blockchainIdentifier: string): Promise<void> {
     await env.DB.prepare(
-      "UPDATE escrow SET want = NULL, expired_at = ? WHERE blockchain_identifier = ? AND side = 'purchase'",
+      "UPDATE escrow SET intent = NULL, expired_at = ? WHERE blockchain_identifier = ? AND side = 'purchase'",
     )
       .bind(Date.now(), blockchainIdentifier)
       .run();
@@ -161,7 +162,7 @@ it("A purchase that is charged again gives back only the credits that were left"
   await buyer.cancel(second);
   expect(await buyer.buy()).not.toBeNull();
   // Both locks land after all, when one credit is left.
-  await database().batch(chargeAgain([await buyer.idOf(first), await buyer.idOf(second)]));
+  await database().batch(restoreCharges([await buyer.idOf(first), await buyer.idOf(second)]));
   expect(await limitsOfKey()).toMatchObject({ credits: 2 });
   expect(await held()).toMatchObject({ credits: 2 });
   await buyer.expire(first);

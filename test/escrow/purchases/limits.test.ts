@@ -3,8 +3,8 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { runSchedule } from "../../../src/schedule.ts";
 import { emptyTables } from "../../support/app.ts";
-import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
-import type { Shown } from "../../support/escrow/quoting.ts";
+import { PurchaseFixture } from "../../support/escrow/purchase-fixture.ts";
+import type { Shown } from "../../support/escrow/quote-fixture.ts";
 import { insertKey } from "../../support/keys.ts";
 import { arrivals, freshPath, WebhookService } from "../../support/webhooks/receivers.ts";
 
@@ -26,43 +26,43 @@ const spent = () => env.DB.prepare("SELECT sum(spent) AS spent FROM key_spending
 
 describe("a key with spendingLimits", () => {
   it("spends exactly up to its limits when many purchases arrive at once", async () => {
-    const desk = await PurchaseDesk.open();
+    const fixture = await PurchaseFixture.open();
     const spendingLimits = limitOf("14999999");
     const headers = { token: await insertKey({ canPay: true, spendingLimits }) };
-    const quotes = await Promise.all(Array.from({ length: 6 }, () => desk.quote()));
-    const answers = await Promise.all(quotes.map((quote) => desk.purchase(quote, {}, headers)));
+    const quotes = await Promise.all(Array.from({ length: 6 }, () => fixture.quote()));
+    const answers = await Promise.all(quotes.map((quote) => fixture.purchase(quote, {}, headers)));
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused).toHaveLength(4);
     for (const { status, message } of refused)
       expect({ status, message }).toEqual({ status: 400, message: "Insufficient funds" });
     expect(await spent()).toBe(10_000_000);
-    expect(await desk.purchases()).toHaveLength(2);
+    expect(await fixture.purchases()).toHaveLength(2);
 
-    const another = await desk.quote();
-    expect(await desk.ask("/purchase/verify", desk.body(another), headers)).toMatchObject({
+    const another = await fixture.quote();
+    expect(await fixture.ask("/purchase/verify", fixture.body(another), headers)).toMatchObject({
       status: 402,
       message: "The API key's spending limits do not cover 5000000 of the native coin",
     });
     // A purchase that is given up makes room for another one, once.
     const { blockchainIdentifier } = quotes[answers.findIndex(({ status }) => status === 200)];
     for (const _ of ["first", "again"])
-      await desk.ask("/purchase/cancel", { network: "Preprod", blockchainIdentifier }, headers);
+      await fixture.ask("/purchase/cancel", { network: "Preprod", blockchainIdentifier }, headers);
     expect(await spent()).toBe(5_000_000);
-    expect((await desk.purchase(another, {}, headers)).status).toBe(200);
-    expect((await desk.purchase(await desk.quote(), {}, headers)).status).toBe(400);
+    expect((await fixture.purchase(another, {}, headers)).status).toBe(200);
+    expect((await fixture.purchase(await fixture.quote(), {}, headers)).status).toBe(400);
   });
 
   it("gets back what it spent for a purchase of a removed source, once none of it can be locked any more", async () => {
-    const desk = await PurchaseDesk.open();
-    const { desk: service } = desk.quotes;
+    const fixture = await PurchaseFixture.open();
+    const { fixture: service } = fixture.quotes;
     const spendingLimits = limitOf("20000000");
     const headers = { token: await insertKey({ canPay: true, spendingLimits }) };
     const [{ data: unsent }, { data: sent }] = [
-      await desk.purchase(await desk.quote(), {}, headers),
-      await desk.purchase(await desk.quote(), {}, headers),
+      await fixture.purchase(await fixture.quote(), {}, headers),
+      await fixture.purchase(await fixture.quote(), {}, headers),
     ];
     await service.ask("DELETE", "/payment-source-extended", { id: service.sourceId, force: true });
-    await env.DB.prepare("UPDATE escrow SET under_way = ? WHERE id = ?")
+    await env.DB.prepare("UPDATE escrow SET pending_transaction = ? WHERE id = ?")
       .bind('{"transaction":{"txHash":"ab"},"spends":null}', sent.id)
       .run();
     const spentAfter = async (minutes: number) => {
@@ -75,7 +75,7 @@ describe("a key with spendingLimits", () => {
     expect(await spentAfter(5)).toBe(10_000_000);
     expect(await spentAfter(10)).toBe(5_000_000);
     expect(await spentAfter(10)).toBe(5_000_000);
-    const shown = await desk.purchases();
+    const shown = await fixture.purchases();
     expect(shown.find(({ id }) => id === unsent.id)).toMatchObject({
       expiredAt: expect.any(String),
       NextAction: { requestedAction: "None", errorNote: null },
@@ -84,44 +84,44 @@ describe("a key with spendingLimits", () => {
   });
 
   it("pays only in the units that its limits list, in any spelling of the native coin", async () => {
-    const desk = await PurchaseDesk.open();
+    const fixture = await PurchaseFixture.open();
     for (const spendingLimits of [
       [],
       [{ network: "Mainnet", unit: "", amount: "9000000" }],
       [{ network: "Preprod", unit: "ab".repeat(28), amount: "9000000" }],
     ]) {
       const headers = { token: await insertKey({ canPay: true, spendingLimits }) };
-      expect(await desk.purchase(await desk.quote(), {}, headers)).toMatchObject({
+      expect(await fixture.purchase(await fixture.quote(), {}, headers)).toMatchObject({
         status: 400,
         message: "Insufficient funds",
       });
     }
-    expect(await desk.purchases()).toEqual([]);
+    expect(await fixture.purchases()).toEqual([]);
 
     const spelled = [{ network: "Preprod", unit: "Lovelace", amount: "5000000" }];
-    const { data: key } = await desk.ask("/api-key", { canPay: true, spendingLimits: spelled });
+    const { data: key } = await fixture.ask("/api-key", { canPay: true, spendingLimits: spelled });
     const headers = { token: key.token };
-    expect((await desk.purchase(await desk.quote(), {}, headers)).status).toBe(200);
-    expect((await desk.purchase(await desk.quote(), {}, headers)).status).toBe(400);
+    expect((await fixture.purchase(await fixture.quote(), {}, headers)).status).toBe(200);
+    expect((await fixture.purchase(await fixture.quote(), {}, headers)).status).toBe(400);
   });
 });
 
 describe("a key with walletLimit", () => {
   it("buys with its wallets, and sells with its wallets", async () => {
-    const desk = await PurchaseDesk.open();
-    const shown = (await desk.quotes.quote()).data.SmartContractWallet;
+    const fixture = await PurchaseFixture.open();
+    const shown = (await fixture.quotes.quote()).data.SmartContractWallet;
     const [buyer = ""] = await walletIds("Purchasing");
     const seller = { token: await insertKey({ canPay: true, walletLimit: [shown.id] }) };
     const owner = { token: await insertKey({ canPay: true, walletLimit: [buyer] }) };
-    expect((await desk.quotes.quote({}, seller)).status).toBe(200);
-    expect((await desk.quotes.quote({}, owner)).status).toBe(404);
-    const quote = await desk.quote();
-    expect(await desk.purchase(quote, {}, seller)).toMatchObject({
+    expect((await fixture.quotes.quote({}, seller)).status).toBe(200);
+    expect((await fixture.quotes.quote({}, owner)).status).toBe(404);
+    const quote = await fixture.quote();
+    expect(await fixture.purchase(quote, {}, seller)).toMatchObject({
       status: 404,
       message:
         "agentIdentifier: the payment source has no purchasing wallet that the API key may use",
     });
-    const { status, data } = await desk.purchase(quote, {}, owner);
+    const { status, data } = await fixture.purchase(quote, {}, owner);
     expect(status).toBe(200);
     const terms = await env.DB.prepare("SELECT terms FROM escrow WHERE id = ?")
       .bind(data.id)
@@ -130,8 +130,8 @@ describe("a key with walletLimit", () => {
   });
 
   it("sees the records, wallets and sources of its wallets, and is told of no others", async () => {
-    const desk = await PurchaseDesk.open();
-    const { desk: admin } = desk.quotes;
+    const fixture = await PurchaseFixture.open();
+    const { fixture: admin } = fixture.quotes;
     const [selling = "", other = ""] = await walletIds("Selling");
     const [buying = ""] = await walletIds("Purchasing");
     const webhooks = new WebhookService();
@@ -144,13 +144,13 @@ describe("a key with walletLimit", () => {
       }),
     );
 
-    const mine = await desk.quote({ metadata: "mine" });
-    await desk.quotes.agent(undefined, { holder: "seller-1" });
-    const others = await desk.quote({ metadata: "another's" });
+    const mine = await fixture.quote({ metadata: "mine" });
+    await fixture.quotes.agent(undefined, { holder: "seller-1" });
+    const others = await fixture.quote({ metadata: "another's" });
     const [, , buyer] = keys;
-    const { data: bought } = await desk.purchase(mine, { metadata: "bought" }, buyer);
+    const { data: bought } = await fixture.purchase(mine, { metadata: "bought" }, buyer);
     // By any purchasing wallet, as far as anybody knows.
-    const { data: anyones } = await desk.purchase(others);
+    const { data: anyones } = await fixture.purchase(others);
 
     const identifiers = [mine, others].map(({ blockchainIdentifier }) => blockchainIdentifier);
     const seen = async ({ token }: { token: string }, side: "payment" | "purchase") => {
@@ -237,31 +237,39 @@ describe("a key with walletLimit", () => {
 
     const { blockchainIdentifier } = mine;
     const cancel = { network: "Preprod", blockchainIdentifier };
-    expect((await desk.ask("/purchase/cancel", cancel, keys[0])).status).toBe(404);
-    expect((await desk.ask("/purchase/cancel", cancel, keys[3])).status).toBe(403);
+    expect((await fixture.ask("/purchase/cancel", cancel, keys[0])).status).toBe(404);
+    expect((await fixture.ask("/purchase/cancel", cancel, keys[3])).status).toBe(403);
   });
 });
 
 describe("a key with returnAddresses", () => {
   it("may turn refunds to them, and set them with its other limits only as an Admin", async () => {
-    const desk = await PurchaseDesk.open();
-    const [{ address }, { address: other }] = desk.quotes.desk.sellers;
-    const { data: key } = await desk.quotes.desk.ask<Record<string, string>>("POST", "/api-key", {
-      canPay: true,
-      returnAddresses: [address],
-      spendingLimits: limitOf("5000000"),
-    });
+    const fixture = await PurchaseFixture.open();
+    const [{ address }, { address: other }] = fixture.quotes.fixture.sellers;
+    const { data: key } = await fixture.quotes.fixture.ask<Record<string, string>>(
+      "POST",
+      "/api-key",
+      {
+        canPay: true,
+        returnAddresses: [address],
+        spendingLimits: limitOf("5000000"),
+      },
+    );
     const headers = { token: key.token ?? "" };
     expect(key).toMatchObject({
       walletLimit: null,
       spendingLimits: limitOf("5000000"),
       returnAddresses: [address],
     });
-    const quote = await desk.quote();
-    expect((await desk.purchase(quote, { buyerReturnAddress: other }, headers)).status).toBe(403);
-    expect((await desk.purchase(quote, { buyerReturnAddress: address }, headers)).status).toBe(200);
+    const quote = await fixture.quote();
+    expect((await fixture.purchase(quote, { buyerReturnAddress: other }, headers)).status).toBe(
+      403,
+    );
+    expect((await fixture.purchase(quote, { buyerReturnAddress: address }, headers)).status).toBe(
+      200,
+    );
     const change = (fields: object) =>
-      desk.quotes.desk.ask("PATCH", "/api-key", { id: key.id, ...fields });
+      fixture.quotes.fixture.ask("PATCH", "/api-key", { id: key.id, ...fields });
     expect(await change({ walletLimit: ["w"] })).toMatchObject({
       status: 404,
       message: "walletLimit[0]: there is no such wallet",

@@ -1,17 +1,18 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { OnChainState, PaymentSourceType } from "../../../src/chain/network.ts";
-import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
-import { NOTHING_WANTED } from "../../../src/escrow/wanted.ts";
+import { IDLE } from "../../../src/escrow/model/intent.ts";
+import { API_STEPS, type ApiStepName } from "../../../src/escrow/steps/validate-step.ts";
 import { emptyTables } from "../../support/app.ts";
-import { StepDesk } from "../../support/escrow/stepping.ts";
+import { sampled } from "../../support/effort.ts";
+import { StepFixture } from "../../support/escrow/step-fixture.ts";
 
 beforeEach(emptyTables);
 
 const HOUR = 60 * 60_000;
-const NAMES = Object.keys(ASKED) as AskedName[];
+const NAMES = Object.keys(API_STEPS) as ApiStepName[];
 
 /** Where a step is taken, and where nothing is left to do; elsewhere it is refused. */
-type Cells = Record<AskedName, { taken: string; same: string }>;
+type Cells = Record<ApiStepName, { taken: string; same: string }>;
 
 const cell = (taken: string, same = "") => ({ taken, same });
 
@@ -37,7 +38,7 @@ const AFTER_UNLOCK = {
   "submit-result": cell("ResultSubmitted Disputed"),
   "request-refund": cell("", "RefundRequested Disputed"),
 };
-const LIVES: [PaymentSourceType, "before" | "after", Cells][] = [
+const ESCROW_STORIES: [PaymentSourceType, "before" | "after", Cells][] = [
   ["Web3ChainV1", "before", V1],
   [
     "Web3ChainV1",
@@ -94,16 +95,16 @@ const TIMES = {
 };
 
 /** What became of a step that was asked for in each state. */
-async function outcomes(desk: StepDesk, type: PaymentSourceType, when: keyof typeof TIMES) {
+async function outcomes(fixture: StepFixture, type: PaymentSourceType, when: keyof typeof TIMES) {
   const shown = STATES.filter((one) => type === "Web3ChainV2" || !ONLY_V2.includes(one ?? ""));
   const found: Record<string, string> = {};
   for (const onChainState of shown)
     for (const name of NAMES) {
-      const { side, steps } = ASKED[name];
+      const { side, steps } = API_STEPS[name];
       const resultHash = WITH_RESULT.includes(onChainState ?? "") ? "cd".repeat(32) : "";
       const state = { onChainState, resultHash, transaction: null };
-      await desk.put(side, { state, terms: TIMES[when](), wanted: NOTHING_WANTED });
-      const { status, data } = await desk.ask(name);
+      await fixture.put(side, { state, terms: TIMES[when](), progress: IDLE });
+      const { status, data } = await fixture.ask(name);
       const isTaken = data?.NextAction.requestedAction === `${steps[type]}Requested`;
       const outcome = isTaken ? "taken" : "same";
       found[`${when} ${name} ${onChainState}`] = status === 200 ? outcome : String(status);
@@ -116,7 +117,7 @@ function expected(found: Record<string, string>, cells: Cells) {
   return Object.fromEntries(
     Object.keys(found).map((key) => {
       const [, name, state = ""] = key.split(" ");
-      const { taken, same } = cells[name as AskedName];
+      const { taken, same } = cells[name as ApiStepName];
       const is = (states: string) => states.split(" ").includes(state);
       return [key, is(taken) ? "taken" : is(same) ? "same" : "409"];
     }),
@@ -124,12 +125,12 @@ function expected(found: Record<string, string>, cells: Cells) {
 }
 
 describe("POST /payment/… and /purchase/…, asked for a step", () => {
-  it.each(["Web3ChainV1", "Web3ChainV2"] as const)(
+  it.each(sampled(2, ["Web3ChainV1", "Web3ChainV2"] as const, 1))(
     "take it in the states, and at the times, in which %s allows it",
     async (type) => {
-      const desk = await StepDesk.open(type);
-      for (const [, when, cells] of LIVES.filter(([one]) => one === type)) {
-        const found = await outcomes(desk, type, when);
+      const fixture = await StepFixture.open(type);
+      for (const [, when, cells] of ESCROW_STORIES.filter(([one]) => one === type)) {
+        const found = await outcomes(fixture, type, when);
         expect(found).toEqual(expected(found, cells));
       }
     },

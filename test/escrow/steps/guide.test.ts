@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import guide from "../../../docs/escrow.md?raw";
 import { ON_CHAIN_STATES, PAYMENT_SOURCE_TYPES } from "../../../src/chain/network.ts";
-import { ruleOf } from "../../../src/escrow/actions/rules.ts";
-import { isStepPossible } from "../../../src/escrow/actions/windows.ts";
-import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
+import { ruleOf } from "../../../src/escrow/model/step-rules.ts";
+import { isStepPossible } from "../../../src/escrow/model/windows.ts";
+import { API_STEPS, type ApiStepName } from "../../../src/escrow/steps/validate-step.ts";
 
 /** A row of the table of calls; one without a call goes on with that of the row before. */
 const ROW = /^\| (?:`POST \/(payment|purchase)\/([a-z-]+)`)? ?\| ?(seller|buyer)? ?\| ([^|]+) \|/gm;
@@ -22,7 +22,7 @@ function statesIn(cell: string, type: string): string[] {
 }
 
 /** The contract allows it once more, and the API answers with the record as it is. */
-const isDone = (name: AskedName, state: string) =>
+const isDone = (name: ApiStepName, state: string) =>
   name === "request-refund" && state === "Disputed";
 
 it("docs/escrow.md lists each call with its party and the states in which it is possible", () => {
@@ -37,9 +37,9 @@ it("docs/escrow.md lists each call with its party and the states in which it is 
     ]);
     told.set(call, Object.fromEntries(states));
   }
-  const names = Object.keys(ASKED) as AskedName[];
+  const names = Object.keys(API_STEPS) as ApiStepName[];
   const expected = names.map((name) => {
-    const { side, steps } = ASKED[name];
+    const { side, steps } = API_STEPS[name];
     const states = PAYMENT_SOURCE_TYPES.map((type) => [
       type,
       ON_CHAIN_STATES.filter(

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { NOTHING_WANTED } from "../../../src/escrow/wanted.ts";
+import { IDLE } from "../../../src/escrow/model/intent.ts";
 import { emptyTables } from "../../support/app.ts";
-import { RESULT, StepDesk } from "../../support/escrow/stepping.ts";
+import { RESULT, StepFixture } from "../../support/escrow/step-fixture.ts";
 import { insertKey } from "../../support/keys.ts";
 
 beforeEach(emptyTables);
@@ -17,9 +17,9 @@ const audited = () =>
 
 describe("POST /payment/submit-result", () => {
   it("stores one result, and gives the same answer to a repeated request", async () => {
-    const desk = await StepDesk.open("Web3ChainV1");
+    const fixture = await StepFixture.open("Web3ChainV1");
     const key = { "idempotency-key": "job-1" };
-    const first = await desk.ask("submit-result", { submitResultHash: "AB".repeat(32) }, key);
+    const first = await fixture.ask("submit-result", { submitResultHash: "AB".repeat(32) }, key);
     expect(first).toMatchObject({
       status: 200,
       data: {
@@ -33,42 +33,44 @@ describe("POST /payment/submit-result", () => {
         TransactionHistory: [],
       },
     });
-    expect(await desk.ask("submit-result")).toMatchObject({ status: 200, data: first.data });
-    expect(await desk.ask("submit-result", { submitResultHash: "cd".repeat(32) })).toMatchObject({
-      status: 409,
-      message:
-        "blockchainIdentifier: SubmitResult of the payment was asked for and is not done yet",
-    });
-    expect((await desk.ask("authorize-refund")).status).toBe(409);
+    expect(await fixture.ask("submit-result")).toMatchObject({ status: 200, data: first.data });
+    expect(await fixture.ask("submit-result", { submitResultHash: "cd".repeat(32) })).toMatchObject(
+      {
+        status: 409,
+        message:
+          "blockchainIdentifier: SubmitResult of the payment was requested and is not done yet",
+      },
+    );
+    expect((await fixture.ask("authorize-refund")).status).toBe(409);
 
-    await desk.act("payment");
-    expect(await desk.state()).toBe("ResultSubmitted");
-    expect((await desk.ask("submit-result")).data).toMatchObject({
+    await fixture.act("payment");
+    expect(await fixture.state()).toBe("ResultSubmitted");
+    expect((await fixture.ask("submit-result")).data).toMatchObject({
       onChainState: "ResultSubmitted",
       NextAction: { requestedAction: "WaitingForExternalAction", resultHash: null },
     });
-    const again = await desk.ask("submit-result", {}, key);
+    const again = await fixture.ask("submit-result", {}, key);
     expect({ ...again.data, nextActionLastChangedAt: "" }).toEqual({
       ...first.data,
       nextActionLastChangedAt: "",
       nextActionOrOnChainStateOrResultLastChangedAt: again.data.nextActionLastChangedAt,
     });
     expect(
-      await desk.ask("submit-result", { submitResultHash: "cd".repeat(32) }, key),
+      await fixture.ask("submit-result", { submitResultHash: "cd".repeat(32) }, key),
     ).toMatchObject({ status: 422 });
     expect(await audited()).toBe(1);
   });
 
   it("replaces a wrong hash, after the seller's cooldown", async () => {
-    const desk = await StepDesk.open("Web3ChainV2");
-    await desk.take("submit-result");
-    const { data } = await desk.ask("submit-result", { submitResultHash: "cd".repeat(32) });
+    const fixture = await StepFixture.open("Web3ChainV2");
+    await fixture.take("submit-result");
+    const { data } = await fixture.ask("submit-result", { submitResultHash: "cd".repeat(32) });
     expect(data.NextAction.requestedAction).toBe("SubmitResultRequested");
-    await desk.act("payment");
-    expect((await desk.buying.only("payment")).resultHash).toBe(RESULT);
-    await desk.later(HOUR / 2);
-    await desk.act("payment");
-    expect(await desk.buying.only("purchase")).toMatchObject({
+    await fixture.act("payment");
+    expect((await fixture.buying.only("payment")).resultHash).toBe(RESULT);
+    await fixture.later(HOUR / 2);
+    await fixture.act("payment");
+    expect(await fixture.buying.only("purchase")).toMatchObject({
       onChainState: "ResultSubmitted",
       resultHash: "cd".repeat(32),
     });
@@ -77,9 +79,9 @@ describe("POST /payment/submit-result", () => {
 
 describe("a step that is asked for", () => {
   it("is refused with the state or the time that prevents it", async () => {
-    const desk = await StepDesk.open("Web3ChainV1");
-    const message = async (...asked: Parameters<StepDesk["ask"]>) =>
-      (await desk.ask(...asked)).message;
+    const fixture = await StepFixture.open("Web3ChainV1");
+    const message = async (...asked: Parameters<StepFixture["ask"]>) =>
+      (await fixture.ask(...asked)).message;
     const of = (text: string) => `blockchainIdentifier: ${text}`;
     expect(await message("authorize-refund")).toBe(
       of("the payment is FundsLocked, and authorize-refund is possible while it is Disputed"),
@@ -90,128 +92,128 @@ describe("a step that is asked for", () => {
         "the purchase is FundsLocked, and cancel-refund-request is possible while it is RefundRequested or Disputed",
       ),
     );
-    await desk.put("purchase", { state: { onChainState: "FundsOrDatumInvalid" } });
+    await fixture.put("purchase", { state: { onChainState: "FundsOrDatumInvalid" } });
     expect(await message("request-refund")).toBe(
       of(
         "the purchase is FundsOrDatumInvalid, and request-refund is possible while it is FundsLocked or ResultSubmitted",
       ),
     );
-    await desk.put("payment", { state: { onChainState: "RefundRequested" } });
+    await fixture.put("payment", { state: { onChainState: "RefundRequested" } });
     expect(await message("authorize-refund")).toMatch(
       /nothing to authorise: without a result the buyer can collect the refund from 20/,
     );
     const over = { onChainState: "FundsLocked" as const };
-    await desk.put("payment", { state: over, terms: { submitResultTime: at(1.9 * MINUTE) } });
+    await fixture.put("payment", { state: over, terms: { submitResultTime: at(1.9 * MINUTE) } });
     expect(await message("submit-result")).toMatch(
       new RegExp(
-        `submit-result had to be asked for until ${ISO.source}, 2 minutes before its time`,
+        `submit-result had to be requested until ${ISO.source}, 2 minutes before its time`,
       ),
     );
-    await desk.put("payment", { terms: { submitResultTime: at(2.2 * MINUTE) } });
-    expect((await desk.ask("submit-result")).status).toBe(200);
+    await fixture.put("payment", { terms: { submitResultTime: at(2.2 * MINUTE) } });
+    expect((await fixture.ask("submit-result")).status).toBe(200);
 
     const cooling = { onChainState: "ResultSubmitted" as const, buyerCooldown: at(HOUR) };
-    await desk.put("purchase", { state: cooling, terms: { unlockTime: at(HOUR + MINUTE) } });
+    await fixture.put("purchase", { state: cooling, terms: { unlockTime: at(HOUR + MINUTE) } });
     expect(await message("request-refund")).toMatch(
       /is possible from 20.*, too late for its end at/,
     );
-    await desk.put("purchase", { state: { buyerCooldown: String(2n ** 53n - 1n) } });
+    await fixture.put("purchase", { state: { buyerCooldown: String(2n ** 53n - 1n) } });
     expect(await message("request-refund")).toBe(
       of("request-refund can never be done here: it could only begin after its end"),
     );
     const manual = { isManual: true, type: "Unknown", note: "Somebody moved it", txHash: null };
-    await desk.put("purchase", { wanted: { error: manual } });
-    expect(await message("request-refund")).toMatch(
-      /waits for a person's decision, which POST \/purchase\/error-state-recovery takes: Somebody/,
-    );
-    await desk.put("purchase", { state: { onChainState: null } });
+    await fixture.put("purchase", { progress: { error: manual } });
+    expect(await message("request-refund")).toMatch(/waits for a person's decision: Somebody/);
+    await fixture.put("purchase", { state: { onChainState: null } });
     expect(await message("request-refund")).toBe(of("the purchase's funds are not locked"));
   });
 
   it("is open to the record's owner and to Admins, within the wallets of the key", async () => {
-    const desk = await StepDesk.open("Web3ChainV2");
+    const fixture = await StepFixture.open("Web3ChainV2");
     const as = async (options: Parameters<typeof insertKey>[0]) => ({
       token: await insertKey({ canPay: true, ...options }),
     });
-    const { id } = (await desk.buying.only("payment")).SmartContractWallet ?? { id: "" };
-    expect(await desk.ask("submit-result", {}, await as({}))).toMatchObject({
+    const { id } = (await fixture.buying.only("payment")).SmartContractWallet ?? { id: "" };
+    expect(await fixture.ask("submit-result", {}, await as({}))).toMatchObject({
       status: 403,
       message: "blockchainIdentifier: the payment is another key's",
     });
     expect(
-      await desk.ask("submit-result", {}, await as({ networkLimit: ["Mainnet"] })),
+      await fixture.ask("submit-result", {}, await as({ networkLimit: ["Mainnet"] })),
     ).toMatchObject({ status: 403 });
-    expect(await desk.ask("submit-result", {}, await as({ walletLimit: ["other"] }))).toMatchObject(
-      {
-        status: 404,
-        message: "blockchainIdentifier: there is no such payment",
-      },
-    );
+    expect(
+      await fixture.ask("submit-result", {}, await as({ walletLimit: ["other"] })),
+    ).toMatchObject({
+      status: 404,
+      message: "blockchainIdentifier: there is no such payment",
+    });
     const owner = await as({ id: "owner", walletLimit: [id] });
     await env.DB.prepare("UPDATE escrow SET requested_by_id = 'owner'").run();
-    expect((await desk.ask("submit-result", {}, owner)).status).toBe(200);
-    expect((await desk.ask("request-refund", {}, owner)).status).toBe(404);
+    expect((await fixture.ask("submit-result", {}, owner)).status).toBe(200);
+    expect((await fixture.ask("request-refund", {}, owner)).status).toBe(404);
     const revoked = await as({ id: "revoked", status: "Revoked" });
     await env.DB.prepare("UPDATE escrow SET requested_by_id = 'revoked'").run();
-    expect((await desk.ask("submit-result", {}, revoked)).status).toBe(401);
-    expect((await desk.ask("submit-result")).status).toBe(200);
-    expect((await desk.ask("request-refund")).status).toBe(200);
+    expect((await fixture.ask("submit-result", {}, revoked)).status).toBe(401);
+    expect((await fixture.ask("submit-result")).status).toBe(200);
+    expect((await fixture.ask("request-refund")).status).toBe(200);
   });
 
   it("is not taken later by an Idempotency-Key that was answered that there is nothing to do", async () => {
-    const desk = await StepDesk.open("Web3ChainV1");
+    const fixture = await StepFixture.open("Web3ChainV1");
     const key = { "idempotency-key": "once" };
-    expect((await desk.ask("request-refund")).status).toBe(200);
-    expect((await desk.ask("request-refund", {}, key)).status).toBe(200);
-    await desk.act("purchase");
-    await desk.later(HOUR / 3);
-    await desk.take("cancel-refund-request");
-    expect(await desk.state()).toBe("FundsLocked");
-    expect(await desk.ask("request-refund", {}, key)).toMatchObject({
+    expect((await fixture.ask("request-refund")).status).toBe(200);
+    expect((await fixture.ask("request-refund", {}, key)).status).toBe(200);
+    await fixture.act("purchase");
+    await fixture.later(HOUR / 3);
+    await fixture.take("cancel-refund-request");
+    expect(await fixture.state()).toBe("FundsLocked");
+    expect(await fixture.ask("request-refund", {}, key)).toMatchObject({
       status: 200,
       data: { NextAction: { requestedAction: "WaitingForExternalAction" } },
     });
-    expect((await desk.ask("request-refund")).data.NextAction.requestedAction).toBe(
+    expect((await fixture.ask("request-refund")).data.NextAction.requestedAction).toBe(
       "SetRefundRequestedRequested",
     );
   });
 
   it("is refused where nobody would take it", async () => {
-    const desk = await StepDesk.open("Web3ChainV2");
-    const { sourceId } = desk.buying.desk;
+    const fixture = await StepFixture.open("Web3ChainV2");
+    const { sourceId } = fixture.buying.fixture;
     const change = (fields: object) =>
-      desk.buying.desk.ask("PATCH", "/payment-source-extended", { id: sourceId, ...fields });
+      fixture.buying.fixture.ask("PATCH", "/payment-source-extended", { id: sourceId, ...fields });
     await change({ drives: "finish" });
-    expect((await desk.ask("request-refund")).status).toBe(200);
+    expect((await fixture.ask("request-refund")).status).toBe(200);
     await change({ drives: "nothing" });
-    expect(await desk.ask("submit-result")).toMatchObject({
+    expect(await fixture.ask("submit-result")).toMatchObject({
       status: 503,
       message: `The payment source ${sourceId} takes no steps: its drives is nothing`,
     });
     await change({ drives: "all" });
     await env.DB.prepare("UPDATE managed_wallet SET deleted_at = 1 WHERE role = 'Selling'").run();
-    expect(await desk.ask("submit-result")).toMatchObject({
+    expect(await fixture.ask("submit-result")).toMatchObject({
       status: 409,
       message: "blockchainIdentifier: its wallet was removed: add it again to have something done",
     });
   });
 
   it("takes the place of one that comes by itself and is not begun", async () => {
-    const desk = await StepDesk.open("Web3ChainV2");
-    await desk.take("submit-result");
-    const want = {
+    const fixture = await StepFixture.open("Web3ChainV2");
+    await fixture.take("submit-result");
+    const intent = {
       id: "w",
       step: "Withdraw",
       resultHash: null,
       by: "automatic",
       since: 1,
     } as const;
-    await desk.put("payment", {
+    await fixture.put("payment", {
       state: { sellerCooldown: "0" },
-      wanted: { ...NOTHING_WANTED, want },
+      progress: { ...IDLE, intent },
     });
-    expect((await desk.ask("withdraw")).data.NextAction.requestedAction).toBe("WithdrawRequested");
-    expect((await desk.ask("authorize-refund")).data.NextAction).toMatchObject({
+    expect((await fixture.ask("withdraw")).data.NextAction.requestedAction).toBe(
+      "WithdrawRequested",
+    );
+    expect((await fixture.ask("authorize-refund")).data.NextAction).toMatchObject({
       requestedAction: "AuthorizeRefundRequested",
     });
   });

@@ -15,7 +15,7 @@ it("a batch of records with notes of multi-byte characters has no parameter beyo
   const records = Array.from({ length: 80 }, () => {
     const record = makeRecord("payment");
     const error = { isManual: true, type: "Unknown", note: "語".repeat(15_000), txHash: null };
-    return { ...record, wanted: { ...record.wanted, error } };
+    return { ...record, progress: { ...record.progress, error } };
   });
   await writer.change(records);
   const sizes = bind.mock.calls

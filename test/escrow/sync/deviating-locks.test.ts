@@ -3,37 +3,40 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
-import { BuyDesk, type ShownEscrow } from "../../support/escrow/buying.ts";
-import { datumOf, HOUR } from "../../support/escrow/quoting.ts";
+import {
+  PaymentSourceFixture,
+  type ShownEscrow,
+} from "../../support/escrow/payment-source-fixture.ts";
+import { datumOf, HOUR } from "../../support/escrow/quote-fixture.ts";
 
 beforeEach(emptyTables);
 
 /** A quote with a purchase that no wallet locks, and what is locked under its identifier. */
 class Quoted {
-  readonly buying: BuyDesk;
+  readonly buying: PaymentSourceFixture;
   readonly #quote: ShownEscrow;
 
-  private constructor(buying: BuyDesk, quote: ShownEscrow) {
+  private constructor(buying: PaymentSourceFixture, quote: ShownEscrow) {
     this.buying = buying;
     this.#quote = quote;
   }
 
   static async open(): Promise<Quoted> {
-    const buying = await BuyDesk.open();
+    const buying = await PaymentSourceFixture.open();
     await buying.buy();
     return new Quoted(buying, await buying.only("payment"));
   }
 
   order(amount: string, collateral = "0") {
-    const { desk } = this.buying;
+    const { fixture } = this.buying;
     return {
       ...{ as: crypto.randomUUID(), version: "Web3ChainV1", buyer: "buyer-0", collateral },
       funds: [{ unit: "", amount }],
-      datum: datumOf(this.#quote, desk.sellers[0].address),
+      datum: datumOf(this.#quote, fixture.sellers[0].address),
     };
   }
 
-  /** Locks less than the price, in a block of its own. */
+  /** Locks less than the price, in a separate block. */
   async lockLess(amount: string): Promise<string> {
     const [locked] = await this.buying.chain.act([{ do: "lock", ...this.order(amount) }]);
     await this.buying.sync();
@@ -138,7 +141,7 @@ describe("a lock of something else that is rolled back", () => {
       await quoted.buying.sync();
       for (const one of await quoted.both())
         expect(one).toMatchObject({ ...unshown, note: noted(hash) });
-      await db(env).batch(moveCursor(quoted.buying.desk.sourceId, null));
+      await db(env).batch(moveCursor(quoted.buying.fixture.sourceId, null));
     }
   });
 

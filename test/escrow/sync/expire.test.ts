@@ -1,13 +1,20 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, it } from "vitest";
 import { db, violates } from "../../../src/db/client.ts";
-import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
-import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
-import { chargesReturned, chargesToReturn } from "../../../src/escrow/tasks/charge.ts";
+import {
+  findReturnableCharges,
+  markChargesReturned,
+} from "../../../src/escrow/purchases/charges.ts";
+import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
+import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
 import { moveCursor } from "../../../src/sources/cursor.ts";
 import { emptyTables } from "../../support/app.ts";
-import { BuyDesk, type ShownEscrow, storedRecords } from "../../support/escrow/buying.ts";
-import { datumOf } from "../../support/escrow/quoting.ts";
+import {
+  PaymentSourceFixture,
+  type ShownEscrow,
+  storedRecords,
+} from "../../support/escrow/payment-source-fixture.ts";
+import { datumOf } from "../../support/escrow/quote-fixture.ts";
 import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
 
 holdEventsToTheDocument();
@@ -15,13 +22,13 @@ beforeEach(emptyTables);
 
 const HOUR = 60 * 60_000;
 
-async function later(buying: BuyDesk, ms: number): Promise<void> {
+async function later(buying: PaymentSourceFixture, ms: number): Promise<void> {
   await buying.chain.advance(ms);
   await buying.chain.mine();
 }
 
 it("a payment without a lock expires for both sides, once the sync has passed its pay-by time", async () => {
-  const buying = await BuyDesk.open();
+  const buying = await PaymentSourceFixture.open();
   await buying.buy();
   await buying.sync();
   expect((await buying.only("purchase")).NextAction.requestedAction).toBe("FundsLockingRequested");
@@ -39,7 +46,7 @@ it("a payment without a lock expires for both sides, once the sync has passed it
 });
 
 it("the sync finds a quote paid that was paid in time, however late it reads the lock", async () => {
-  const buying = await BuyDesk.open();
+  const buying = await PaymentSourceFixture.open();
   await buying.buy();
   await buying.work();
   await later(buying, 2 * HOUR);
@@ -57,7 +64,7 @@ it("the sync finds a quote paid that was paid in time, however late it reads the
 });
 
 it("a purchase waits for a lock that may still land, and keeps its charge until then", async () => {
-  const buying = await BuyDesk.open();
+  const buying = await PaymentSourceFixture.open();
   const { id } = await buying.buy();
   await env.DB.prepare("UPDATE escrow SET charge = 'held' WHERE id = ?").bind(id).run();
   await buying.chain.faults({ match: "/tx/submit", status: 504 });
@@ -71,23 +78,23 @@ it("a purchase waits for a lock that may still land, and keeps its charge until 
   await later(buying, 60_000);
   await buying.sync();
   expect((await buying.only("purchase")).NextAction.requestedAction).toBe("None");
-  const toReturn = () => chargesToReturn(db(env), "Preprod", 10);
+  const toReturn = () => findReturnableCharges(db(env), "Preprod", 10);
   expect(await toReturn()).toEqual([]);
 
   await buying.chain.mine(25);
   await buying.work();
   expect(await toReturn()).toEqual([{ id, requestedById: "env-admin" }]);
-  await db(env).batch([chargesReturned([id])]);
+  await db(env).batch([markChargesReturned([id])]);
   expect(await toReturn()).toEqual([]);
   const twice = await db(env)
-    .batch([chargesReturned([id])])
+    .batch([markChargesReturned([id])])
     .catch((error: unknown) => error);
-  expect(violates(twice, "escrow.rev")).toBe(true);
+  expect(violates(twice, "escrow.revision")).toBe(true);
 });
 
 it("a lock with other terms does not use up a quote, whether it comes before, with or after the right lock", async () => {
-  const buying = await BuyDesk.open();
-  const { chain, desk } = buying;
+  const buying = await PaymentSourceFixture.open();
+  const { chain, fixture } = buying;
   const quotes: ShownEscrow[] = [];
   for (const name of ["before", "beside", "beside, later", "after", "late", "never"]) {
     const { id } = await buying.buy();
@@ -101,7 +108,7 @@ it("a lock with other terms does not use up a quote, whether it comes before, wi
   const lock = (quote: ShownEscrow | undefined, amount: string) => ({
     ...{ as: crypto.randomUUID(), version: "Web3ChainV1", buyer: "buyer-0", collateral: "0" },
     funds: [{ unit: "", amount }],
-    datum: quote && datumOf(quote, desk.sellers[0].address),
+    datum: quote && datumOf(quote, fixture.sellers[0].address),
   });
   const fits = (quote?: ShownEscrow) => lock(quote, "5000000");
   const deviates = (quote?: ShownEscrow) => lock(quote, "4999999");
@@ -146,12 +153,12 @@ it("a lock with other terms does not use up a quote, whether it comes before, wi
   const over = (await storedRecords("payment")).filter(({ id }) => id === late?.id);
   const changes = new ChangeSet(over, Date.now(), 0);
   for (const record of over)
-    changes.want(
+    changes.setProgress(
       record,
-      { ...record.wanted, expiredAt: 1 },
+      { ...record.progress, expiredAt: 1 },
       { ...record.state, onChainState: "FundsOrDatumInvalid" },
     );
-  await db(env).batch(writeChanges(changes, { sourceId: desk.sourceId, network: "Preprod" }));
+  await db(env).batch(writeChanges(changes, { sourceId: fixture.sourceId, network: "Preprod" }));
   const invalid = ["FundsOrDatumInvalid", "None", "noted", undefined];
   expect(await shown("payment")).toEqual([...settled, invalid, waiting]);
   const [inTime] = await chain.act([one(fits(late))]);
@@ -165,12 +172,12 @@ it("a lock with other terms does not use up a quote, whether it comes before, wi
     await buying.sync();
     expect(await shown("payment")).toEqual([...settled, locked("silent", inTime), invalid]);
     expect((await shown("purchase")).at(-1)).toEqual(invalid);
-    await db(env).batch(moveCursor(desk.sourceId, null));
+    await db(env).batch(moveCursor(fixture.sourceId, null));
   }
   const ended = (await storedRecords("purchase")).find(
     ({ blockchainIdentifier }) => blockchainIdentifier === never?.blockchainIdentifier,
   );
-  expect(await chargesToReturn(db(env), "Preprod", 10)).toMatchObject([{ id: ended?.id }]);
+  expect(await findReturnableCharges(db(env), "Preprod", 10)).toMatchObject([{ id: ended?.id }]);
   const told = await env.DB.prepare(
     "SELECT kind FROM event WHERE record_id = ? AND kind = 'PURCHASE_ON_ERROR'",
   )

@@ -14,6 +14,9 @@ async function shown<T>(path: string): Promise<T> {
   return ((await answer.json()) as { data: T }).data;
 }
 
+/** What the service logged, by calls of a method of the console. */
+const linesOf = (calls: unknown[][]) => calls.map(([line]) => JSON.parse(String(line)));
+
 /** The states of both sides of the escrows that are shown, by their identifiers. */
 async function states(): Promise<Record<string, string[]>> {
   type Escrow = { blockchainIdentifier: string; onChainState: string };
@@ -45,7 +48,7 @@ it("transactions that cannot be decoded change nothing and stop nothing, and are
   const [before, foreign, lost, , after] = await chain.act([
     lock("a"),
     { do: "lockRaw", locks: [{ version: V1, payer: "stranger" }] },
-    // It would be an escrow of ours, if it could be read.
+    // The service would own this escrow if it could read the datum.
     lock("b"),
     { do: "requestRefund", on: "a" },
     lock("c"),
@@ -64,10 +67,11 @@ it("transactions that cannot be decoded change nothing and stop nothing, and are
 
   const [last] = await chain.act([{ do: "submitResult", on: "c" }]);
   await settle(chain, source);
-  const told = error.mock.calls.map(([line]) => JSON.parse(String(line)));
+  const lines = linesOf(error.mock.calls);
   error.mockRestore();
-  expect(told).toEqual(
-    hashes.map((tx) => ({
+  // The transactions are read side by side, in any order.
+  expect(lines.toSorted((a, b) => (a.tx < b.tx ? -1 : 1))).toEqual(
+    hashes.toSorted().map((tx) => ({
       ...{ event: "sync.transaction_unreadable", source, tx },
       reason: expect.stringMatching(/^TransactionError: /),
     })),
@@ -133,4 +137,31 @@ it("an escrow whose step cannot be read at all is a person's to look at, as the 
     },
     CurrentTransaction: { txHash: step?.txHash },
   });
+});
+
+it("an escrow by datum hash is skipped, the log says so, and the sync continues", async () => {
+  const chain = await TestChain.create();
+  const source = await createSource(chain);
+  const info = vi.spyOn(console, "info");
+  const [mixed] = await chain.act([
+    { do: "lockAll", orders: ["a", "b"].map((as, i) => ({ as, version: V1, isByHash: i === 0 })) },
+    { do: "submitResult", on: "b" },
+  ]);
+  await settle(chain, source);
+  const lines = linesOf(info.mock.calls);
+  info.mockRestore();
+  expect(lines.filter(({ event }) => event === "sync.output_skipped")).toEqual([
+    {
+      event: "sync.output_skipped",
+      tx: mixed?.txHash,
+      index: 0,
+      reason: "only a datum hash, which is not followed",
+    },
+  ]);
+  const followed = mixed?.escrows[1]?.identifier ?? "";
+  expect(await states()).toEqual({ [followed]: ["ResultSubmitted", "ResultSubmitted"] });
+
+  await chain.act([{ do: "requestRefund", on: "b" }]);
+  await settle(chain, source);
+  expect(await states()).toEqual({ [followed]: ["Disputed", "Disputed"] });
 });

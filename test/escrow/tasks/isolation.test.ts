@@ -1,6 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
-import { BuyDesk, type ShownEscrow, storedRecords } from "../../support/escrow/buying.ts";
+import {
+  PaymentSourceFixture,
+  type ShownEscrow,
+  storedRecords,
+} from "../../support/escrow/payment-source-fixture.ts";
 
 beforeEach(emptyTables);
 
@@ -14,9 +18,9 @@ const later = (hours: number) => new Date(Date.now() + hours * HOUR).toISOString
 const OPEN = { payByTime: later(6), submitResultTime: later(8) };
 
 /** A source with a locked escrow whose refund is due. */
-async function openWithRefund(buyers: Record<string, number[]>): Promise<BuyDesk> {
-  const buying = await BuyDesk.open("Web3ChainV2", buyers);
-  buying.desk.bindings = { CHAIN_CLOCK: "tip" };
+async function openWithRefund(buyers: Record<string, number[]>): Promise<PaymentSourceFixture> {
+  const buying = await PaymentSourceFixture.open("Web3ChainV2", buyers);
+  buying.fixture.bindings = { CHAIN_CLOCK: "tip" };
   await buying.buy();
   for (const name of Object.keys(buyers)) await buying.work(name);
   await buying.sync();
@@ -31,7 +35,7 @@ const actionsOf = (records: readonly ShownEscrow[]) =>
 
 async function failuresOf(id: string) {
   const record = (await storedRecords("purchase")).find((one) => one.id === id);
-  const { failures = 0, tryAt = 0 } = record?.wanted.want ?? {};
+  const { failures = 0, tryAt = 0 } = record?.progress.intent ?? {};
   return { failures, tryAt };
 }
 
@@ -73,7 +77,7 @@ describe("a purchase whose unit cannot be read", () => {
     const odd = await buying.buy(OPEN, { funds: UNREADABLE });
     const pauses: number[] = [];
     for (let tries = 1; tries <= 4; tries++) {
-      await buying.desk.skipPauses();
+      await buying.fixture.skipPauses();
       const began = Date.now();
       await buying.work();
       const { failures, tryAt } = await failuresOf(odd.id);

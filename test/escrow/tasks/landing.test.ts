@@ -2,7 +2,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { askProvider } from "../../../devnet/client/chain.ts";
 import { emptyTables } from "../../support/app.ts";
-import { BuyDesk, walletTransactions } from "../../support/escrow/buying.ts";
+import {
+  PaymentSourceFixture,
+  walletTransactions,
+} from "../../support/escrow/payment-source-fixture.ts";
 
 beforeEach(emptyTables);
 
@@ -14,23 +17,23 @@ const REQUESTED = { requestedAction: "FundsLockingRequested", errorType: null };
 const ANSWER_LOST = { match: "/tx/submit", truncate: true };
 
 /** Lets the wallet and the sync do all there is to do, and once more. */
-async function settle(buying: BuyDesk): Promise<void> {
+async function settle(buying: PaymentSourceFixture): Promise<void> {
   for (let runs = 0; runs < 2; runs++) {
-    await buying.desk.skipPauses();
+    await buying.fixture.skipPauses();
     await buying.work();
     await buying.sync();
   }
 }
 
 /** The transactions whose outputs are locked at the contract. */
-async function locked({ chain, desk }: BuyDesk): Promise<string[]> {
-  const path = `/addresses/${desk.contract.address}/utxos`;
+async function locked({ chain, fixture }: PaymentSourceFixture): Promise<string[]> {
+  const path = `/addresses/${fixture.contract.address}/utxos`;
   const { status, body } = await askProvider<{ tx_hash: string }[]>(chain.url, path);
   return status === 200 ? body.map(({ tx_hash }) => tx_hash) : [];
 }
 
 /** Expects both sides to show the one output that is locked on the chain, and by which transaction. */
-async function expectLockedOnce(buying: BuyDesk, txHash: string): Promise<void> {
+async function expectLockedOnce(buying: PaymentSourceFixture, txHash: string): Promise<void> {
   expect(await locked(buying)).toEqual([txHash]);
   for (const side of ["purchase", "payment"] as const)
     expect(await buying.only(side), side).toMatchObject({
@@ -41,8 +44,8 @@ async function expectLockedOnce(buying: BuyDesk, txHash: string): Promise<void> 
 }
 
 /** A service that has sent one lock, whose hash it is. */
-async function sent(fault: Record<string, unknown> = {}): Promise<[BuyDesk, string]> {
-  const buying = await BuyDesk.open();
+async function sent(fault: Record<string, unknown> = {}): Promise<[PaymentSourceFixture, string]> {
+  const buying = await PaymentSourceFixture.open();
   await buying.buy();
   await buying.chain.faults(fault);
   await buying.work();
@@ -53,8 +56,8 @@ async function sent(fault: Record<string, unknown> = {}): Promise<[BuyDesk, stri
 
 describe("a lock whose submission got no answer lands once, without an error,", () => {
   it.each([
-    ["its wallet", (buying: BuyDesk) => buying.work()],
-    ["the sync", (buying: BuyDesk) => buying.sync()],
+    ["its wallet", (buying: PaymentSourceFixture) => buying.work()],
+    ["the sync", (buying: PaymentSourceFixture) => buying.sync()],
   ])("when %s is the first to see that a block has it", async (_, see) => {
     const [buying, hash] = await sent(ANSWER_LOST);
     expect(await walletTransactions()).toEqual([{ hash, phase: "Stored" }]);
@@ -72,7 +75,7 @@ describe("a lock whose submission got no answer lands once, without an error,", 
   });
 
   it("when it is sent again to a node whose mempool has it", async () => {
-    const buying = await BuyDesk.open();
+    const buying = await PaymentSourceFixture.open();
     await buying.chain.holdBlocks();
     await buying.buy();
     await buying.chain.faults({ ...ANSWER_LOST, times: 1 });
@@ -93,7 +96,11 @@ describe("a lock whose submission got no answer lands once, without an error,", 
 
 describe("a lock of this service that was rolled back is replaced once", () => {
   /** A service whose lock both its wallet and its sync have seen in a block, which is taken back. */
-  async function takenBack(): Promise<{ buying: BuyDesk; hash: string; gone: string[] }> {
+  async function takenBack(): Promise<{
+    buying: PaymentSourceFixture;
+    hash: string;
+    gone: string[];
+  }> {
     const [buying, hash] = await sent();
     await settle(buying);
     await expectLockedOnce(buying, hash);

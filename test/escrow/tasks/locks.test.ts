@@ -2,11 +2,15 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CallClass } from "../../../src/chain/provider/budget.ts";
 import { emptyTables } from "../../support/app.ts";
-import { BuyDesk, storedRecords, walletTransactions } from "../../support/escrow/buying.ts";
-import { PurchaseDesk } from "../../support/escrow/purchasing.ts";
+import {
+  PaymentSourceFixture,
+  storedRecords,
+  walletTransactions,
+} from "../../support/escrow/payment-source-fixture.ts";
+import { PurchaseFixture } from "../../support/escrow/purchase-fixture.ts";
 import { insertKey } from "../../support/keys.ts";
 import { objectsLike } from "../../support/objects.ts";
-import { found } from "../../support/registry/registration.ts";
+import { found } from "../../support/registry/registration-fixture.ts";
 
 beforeEach(emptyTables);
 
@@ -23,7 +27,7 @@ describe("a purchase that is to be locked", () => {
   it.each(["Web3ChainV1", "Web3ChainV2"] as const)(
     "is locked by the purchasing wallet, and both sides follow (%s)",
     async (type) => {
-      const buying = await BuyDesk.open(type);
+      const buying = await PaymentSourceFixture.open(type);
       await buying.buy();
       await buying.work();
       const begun = await buying.only("purchase");
@@ -43,7 +47,7 @@ describe("a purchase that is to be locked", () => {
   );
 
   it("shares its transaction with others that wait", async () => {
-    const buying = await BuyDesk.open();
+    const buying = await PaymentSourceFixture.open();
     for (let i = 0; i < 4; i++) await buying.buy();
     await buying.work();
     expect(await walletTransactions()).toHaveLength(1);
@@ -53,12 +57,12 @@ describe("a purchase that is to be locked", () => {
   });
 
   it("is dealt to one of several wallets by the calls that are kept for deadlines, when no others are left", async () => {
-    const buying = await BuyDesk.open("Web3ChainV1", {
+    const buying = await PaymentSourceFixture.open("Web3ChainV1", {
       "buyer-0": [500_000_000],
       "buyer-1": [500_000_000],
     });
     await buying.buy();
-    const { PROVIDER_BUDGET } = buying.desk.env();
+    const { PROVIDER_BUDGET } = env;
     const budget = objectsLike("PROVIDER_BUDGET", (id) => {
       const real = PROVIDER_BUDGET.get(id);
       return {
@@ -70,7 +74,7 @@ describe("a purchase that is to be locked", () => {
       };
     });
     for (const buyer of Object.values(buying.buyers))
-      await buying.desk.work(buyer, { PROVIDER_BUDGET: budget });
+      await buying.fixture.work(buyer, { PROVIDER_BUDGET: budget });
     expect((await buying.only("purchase")).NextAction).toMatchObject({
       requestedAction: "FundsLockingInitiated",
       errorType: null,
@@ -78,12 +82,12 @@ describe("a purchase that is to be locked", () => {
   });
 
   it("says that it waits for a purchasing wallet when all of them were removed, until one is there", async () => {
-    const buying = await BuyDesk.open();
-    const { desk } = buying;
+    const buying = await PaymentSourceFixture.open();
+    const { fixture } = buying;
     await buying.buy();
     const waitsFor = async () => (await buying.only("purchase")).Next;
     const reasons = async () => {
-      const { data } = await desk.ask<{ Tasks: { reason: string }[] }>(
+      const { data } = await fixture.ask<{ Tasks: { reason: string }[] }>(
         "GET",
         "/task?network=Preprod",
       );
@@ -95,7 +99,7 @@ describe("a purchase that is to be locked", () => {
       .bind(buyer.vkey)
       .first("id");
     const change = (fields: object) =>
-      desk.ask("PATCH", "/payment-source-extended", { id: desk.sourceId, ...fields });
+      fixture.ask("PATCH", "/payment-source-extended", { id: fixture.sourceId, ...fields });
     await change({ RemovePurchasingWallets: [{ id }], force: true });
     const nobody = /^waits for a purchasing wallet of its payment source/;
     expect(await waitsFor()).toMatchObject({ waitsFor: expect.stringMatching(nobody) });
@@ -111,10 +115,10 @@ describe("a purchase that is to be locked", () => {
   });
 
   it("waits a moment for others, and no longer", async () => {
-    const buying = await BuyDesk.open();
+    const buying = await PaymentSourceFixture.open();
     await buying.buy();
     await env.DB.prepare(
-      "UPDATE escrow SET want = json_set(want, '$.since', ?) WHERE side = 'purchase'",
+      "UPDATE escrow SET intent = json_set(intent, '$.since', ?) WHERE side = 'purchase'",
     )
       .bind(Date.now() + 60_000)
       .run();
@@ -124,7 +128,7 @@ describe("a purchase that is to be locked", () => {
   });
 
   it("reports what each wallet lacks, and continues when the funds are there", async () => {
-    const buying = await BuyDesk.open("Web3ChainV1", { "buyer-0": [4_000_000] });
+    const buying = await PaymentSourceFixture.open("Web3ChainV1", { "buyer-0": [4_000_000] });
     const { address, vkey } = buying.buyers["buyer-0"] ?? { address: "", vkey: "" };
     await buying.buy();
     await buying.work();
@@ -143,21 +147,21 @@ describe("a purchase that is to be locked", () => {
       "SELECT count(*) AS n FROM event WHERE kind = 'PURCHASE_ON_ERROR'",
     ).first("n");
     expect(told).toBe(1);
-    const { data } = await buying.desk.ask<{
+    const { data } = await buying.fixture.ask<{
       Wallets: { walletVkey: string; Waiting: unknown[] }[];
     }>("GET", "/wallet/list");
     expect(data.Wallets.find(({ walletVkey }) => walletVkey === vkey)?.Waiting).toEqual([
       expect.objectContaining({ feature: "lock", reason: short.NextAction.errorNote }),
     ]);
 
-    const [, rich] = buying.desk.sellers;
-    await buying.desk.ask("POST", "/wallet/transfer-funds", {
+    const [, rich] = buying.fixture.sellers;
+    await buying.fixture.ask("POST", "/wallet/transfer-funds", {
       fromWalletAddress: rich.address,
       toAddress: address,
       minorUnitAmount: "50000000",
     });
-    await buying.desk.settle(rich);
-    await buying.desk.skipPauses();
+    await buying.fixture.settle(rich);
+    await buying.fixture.skipPauses();
     await buying.work();
     expect(await buying.only("purchase")).toMatchObject({
       NextAction: { requestedAction: "FundsLockingInitiated", errorType: null },
@@ -165,7 +169,7 @@ describe("a purchase that is to be locked", () => {
   });
 
   it("is locked at once from unconfirmed change of a wallet, when the other wallets lack funds", async () => {
-    const buying = await BuyDesk.open("Web3ChainV1", {
+    const buying = await PaymentSourceFixture.open("Web3ChainV1", {
       "buyer-0": [25_000_000],
       "buyer-1": [2_000_000],
     });
@@ -192,7 +196,7 @@ describe("a purchase that is to be locked", () => {
   });
 
   it("is not begun too late for a block within its validity window", async () => {
-    const buying = await BuyDesk.open();
+    const buying = await PaymentSourceFixture.open();
     await buying.buy();
     await buying.chain.advance(59 * 60_000);
     await buying.chain.mine();
@@ -207,7 +211,7 @@ describe("a purchase that is to be locked", () => {
   });
 
   it("is left alone while the wallet begins nothing new", async () => {
-    const buying = await BuyDesk.open();
+    const buying = await PaymentSourceFixture.open();
     await buying.buy();
     await env.DB.prepare("UPDATE managed_wallet SET drives = 'finish'").run();
     await buying.work();
@@ -216,7 +220,7 @@ describe("a purchase that is to be locked", () => {
   });
 
   it("is locked once when its submission got no answer and landed after its time", async () => {
-    const buying = await BuyDesk.open();
+    const buying = await PaymentSourceFixture.open();
     await buying.buy();
     await buying.chain.faults({ match: "/tx/submit", status: 504 });
     await buying.work();
@@ -224,7 +228,7 @@ describe("a purchase that is to be locked", () => {
     await buying.chain.advance(15 * 60_000);
     await buying.chain.mine();
     await buying.work();
-    await buying.desk.skipPauses();
+    await buying.fixture.skipPauses();
     await buying.work();
     await buying.sync();
     expect(await buying.only("purchase")).toMatchObject({
@@ -237,12 +241,12 @@ describe("a purchase that is to be locked", () => {
   it.each(["is refused", "comes into no block in time"])(
     "keeps its lock when the next transaction of the wallet %s, which is sent again",
     async (failure) => {
-      const buying = await BuyDesk.open();
-      const { chain, desk } = buying;
+      const buying = await PaymentSourceFixture.open();
+      const { chain, fixture } = buying;
       const asked = [await buying.buy(), await buying.buy()];
-      // Each shall have a transaction of its own, in the same run of the wallet.
+      // Each lock needs a separate transaction in the same run of the wallet.
       await env.DB.prepare(
-        "UPDATE escrow SET want = json_set(want, '$.failures', 1) WHERE side = 'purchase'",
+        "UPDATE escrow SET intent = json_set(intent, '$.failures', 1) WHERE side = 'purchase'",
       ).run();
       await chain.holdBlocks();
       if (failure === "is refused")
@@ -270,10 +274,10 @@ describe("a purchase that is to be locked", () => {
       // The other one's time is over, and then it is as wanted as before.
       await chain.advance(15 * MINUTE);
       await chain.mine();
-      desk.bindings = { CHAIN_CLOCK: "tip" };
+      fixture.bindings = { CHAIN_CLOCK: "tip" };
       await buying.work();
       await chain.faults();
-      await desk.skipPauses();
+      await fixture.skipPauses();
       await buying.work();
       await chain.mine();
       await buying.sync();
@@ -291,7 +295,7 @@ describe("a purchase that is to be locked", () => {
 
 describe("purchases of a source with several purchasing wallets", () => {
   it("go to the fullest wallet that has enough, and stay with it", async () => {
-    const buying = await BuyDesk.open("Web3ChainV1", {
+    const buying = await PaymentSourceFixture.open("Web3ChainV1", {
       "buyer-0": [15_000_000],
       "buyer-1": [24_000_000],
     });
@@ -311,7 +315,7 @@ describe("purchases of a source with several purchasing wallets", () => {
   });
 
   it("use only the wallets that they may", async () => {
-    const buying = await BuyDesk.open("Web3ChainV1", {
+    const buying = await PaymentSourceFixture.open("Web3ChainV1", {
       "buyer-0": [100_000_000],
       "buyer-1": [900_000_000],
     });
@@ -340,8 +344,8 @@ describe("a hundred purchases of ten keys with limits, over three wallets", () =
   it("are locked once each and charged where they are locked, though keys race and nodes fail", async () => {
     const names = ["buyer-0", "buyer-1", "buyer-2"];
     const funds = Object.fromEntries(names.map((name) => [name, [300_000_000, 20_000_000]]));
-    const buying = await BuyDesk.open("Web3ChainV1", funds);
-    const desk = PurchaseDesk.of(
+    const buying = await PaymentSourceFixture.open("Web3ChainV1", funds);
+    const fixture = PurchaseFixture.of(
       buying.quotes,
       found(Object.values(buying.buyers), () => true),
     );
@@ -349,14 +353,14 @@ describe("a hundred purchases of ten keys with limits, over three wallets", () =
     const tokens = await Promise.all(
       Array.from({ length: 10 }, () => insertKey({ canPay: true, spendingLimits: limit })),
     );
-    const quotes = await Promise.all(Array.from({ length: 100 }, () => desk.quote()));
+    const quotes = await Promise.all(Array.from({ length: 100 }, () => fixture.quote()));
     // Every fourth is wanted by two keys at once.
     const asked = quotes.flatMap((quote, i) => [
       { quote, token: tokens[i % 10] },
       ...(i % 4 === 0 ? [{ quote, token: tokens[(i + 1) % 10] }] : []),
     ]);
     const answers = await Promise.all(
-      asked.map(({ quote, token = "" }) => desk.purchase(quote, {}, { token })),
+      asked.map(({ quote, token = "" }) => fixture.purchase(quote, {}, { token })),
     );
     const accepted = answers.filter(({ status }) => status === 200);
     const identifiers = accepted.map(({ data }) => data.blockchainIdentifier);
@@ -372,7 +376,7 @@ describe("a hundred purchases of ten keys with limits, over three wallets", () =
 
     const purchases = "FROM escrow WHERE side = 'purchase'";
     await env.DB.prepare(
-      "UPDATE escrow SET want = json_set(want, '$.since', want->>'since' - 5000) WHERE side = 'purchase'",
+      "UPDATE escrow SET intent = json_set(intent, '$.since', intent->>'since' - 5000) WHERE side = 'purchase'",
     ).run();
     await buying.chain.faults(
       { match: "tx/submit", status: 425, times: 1 },

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
-import { dueSteps } from "../../../src/escrow/tasks/open.ts";
+import { dueSteps } from "../../../src/escrow/tasks/due-records.ts";
 import { emptyTables } from "../../support/app.ts";
-import { StepDesk } from "../../support/escrow/stepping.ts";
+import { StepFixture } from "../../support/escrow/step-fixture.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -14,9 +14,9 @@ beforeEach(emptyTables);
 
 /** A locked payment, and its id. */
 async function locked() {
-  const desk = await StepDesk.open("Web3ChainV1");
-  const { id } = await desk.buying.only("payment");
-  return { desk, id };
+  const fixture = await StepFixture.open("Web3ChainV1");
+  const { id } = await fixture.buying.only("payment");
+  return { fixture, id };
 }
 
 type Changes = Readonly<Record<string, string | number | null>>;
@@ -55,13 +55,13 @@ async function unlocked(id: string): Promise<Changes> {
 }
 
 it(`${MOST} withdrawals that are not worth it keep no result from being submitted`, async () => {
-  const { desk, id } = await locked();
+  const { fixture, id } = await locked();
   await copies(id, MOST, await unlocked(id));
-  await desk.buying.desk.work();
-  expect((await desk.ask("submit-result")).status).toBe(200);
-  await desk.buying.desk.work();
-  await desk.buying.sync();
-  const payments = await desk.buying.shown("payment");
+  await fixture.buying.fixture.work();
+  expect((await fixture.ask("submit-result")).status).toBe(200);
+  await fixture.buying.fixture.work();
+  await fixture.buying.sync();
+  const payments = await fixture.buying.shown("payment");
   expect(payments.filter((one) => one.id === id)).toMatchObject([
     { onChainState: "ResultSubmitted" },
   ]);
@@ -73,8 +73,8 @@ it(`${MOST} withdrawals that are not worth it keep no result from being submitte
 
 describe("of more than are considered at once, a wallet considers", () => {
   /** The ids of so many that it would consider first. */
-  async function first(desk: StepDesk, count: number): Promise<string[]> {
-    const { sellers, sourceId } = desk.buying.desk;
+  async function first(fixture: StepFixture, count: number): Promise<string[]> {
+    const { sellers, sourceId } = fixture.buying.fixture;
     const now = Date.now();
     const times = { now, latest: now, urgentBefore: now + 10 * MINUTE };
     const wallet = { network: "Preprod", vkey: sellers[0].vkey, sourceId } as const;
@@ -83,33 +83,33 @@ describe("of more than are considered at once, a wallet considers", () => {
     return found.map((one) => one.id);
   }
 
-  async function withWithdrawals(want: object | null, submitTime: number) {
-    const { desk, id } = await locked();
-    await copies(id, MOST, { ...(await unlocked(id)), want: want && JSON.stringify(want) });
-    await desk.ask("submit-result");
+  async function withWithdrawals(intent: object | null, submitTime: number) {
+    const { fixture, id } = await locked();
+    await copies(id, MOST, { ...(await unlocked(id)), intent: intent && JSON.stringify(intent) });
+    await fixture.ask("submit-result");
     await env.DB.prepare(
       "UPDATE escrow SET terms = json_set(terms, '$.submitResultTime', ?) WHERE id = ?",
     )
       .bind(`${submitTime}`, id)
       .run();
-    return { desk, id };
+    return { fixture, id };
   }
 
   const anHourOld = { id: "w", step: "Withdraw", by: "automatic", since: Date.now() - HOUR };
 
   it("a result with five minutes left before withdrawals that have waited for an hour", async () => {
-    const { desk, id } = await withWithdrawals(anHourOld, Date.now() + 5 * MINUTE);
-    expect(await first(desk, 1)).toEqual([id]);
+    const { fixture, id } = await withWithdrawals(anHourOld, Date.now() + 5 * MINUTE);
+    expect(await first(fixture, 1)).toEqual([id]);
   });
 
   it("withdrawals that have waited for an hour before a result with hours left", async () => {
-    const { desk, id } = await withWithdrawals(anHourOld, Date.now() + 5 * HOUR);
-    expect(await first(desk, MOST)).not.toContain(id);
-    expect(await first(desk, MOST + 1)).toContain(id);
+    const { fixture, id } = await withWithdrawals(anHourOld, Date.now() + 5 * HOUR);
+    expect(await first(fixture, MOST)).not.toContain(id);
+    expect(await first(fixture, MOST + 1)).toContain(id);
   });
 
   it("a result with hours left before what comes by itself and is not decided yet", async () => {
-    const { desk, id } = await withWithdrawals(null, Date.now() + 5 * HOUR);
-    expect(await first(desk, 1)).toEqual([id]);
+    const { fixture, id } = await withWithdrawals(null, Date.now() + 5 * HOUR);
+    expect(await first(fixture, 1)).toEqual([id]);
   });
 });

@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
-import { BuyDesk, walletTransactions } from "../../support/escrow/buying.ts";
+import {
+  PaymentSourceFixture,
+  walletTransactions,
+} from "../../support/escrow/payment-source-fixture.ts";
 import { askFor } from "../../support/sources/wants.ts";
 
 beforeEach(emptyTables);
@@ -13,8 +16,11 @@ const NONE = { requestedAction: "None", errorType: null };
 type Side = "payment" | "purchase";
 
 /** A service on whose chain as many escrows are locked. */
-async function locked(type: "Web3ChainV1" | "Web3ChainV2", count = 1): Promise<BuyDesk> {
-  const buying = await BuyDesk.open(type);
+async function locked(
+  type: "Web3ChainV1" | "Web3ChainV2",
+  count = 1,
+): Promise<PaymentSourceFixture> {
+  const buying = await PaymentSourceFixture.open(type);
   for (let i = 0; i < count; i++) await buying.buy();
   await buying.work();
   await buying.sync();
@@ -22,19 +28,19 @@ async function locked(type: "Web3ChainV1" | "Web3ChainV2", count = 1): Promise<B
 }
 
 /** Lets the wallet of a side do what is due, until the chain shows it. */
-async function act(buying: BuyDesk, side: Side): Promise<void> {
-  await buying.desk.skipPauses();
+async function act(buying: PaymentSourceFixture, side: Side): Promise<void> {
+  await buying.fixture.skipPauses();
   if (side === "purchase") await buying.work();
-  else await buying.desk.work();
+  else await buying.fixture.work();
   await buying.sync();
 }
 
-async function later(buying: BuyDesk, ms: number): Promise<void> {
+async function later(buying: PaymentSourceFixture, ms: number): Promise<void> {
   await buying.chain.advance(ms);
   await buying.chain.mine();
 }
 
-async function states(buying: BuyDesk): Promise<unknown[]> {
+async function states(buying: PaymentSourceFixture): Promise<unknown[]> {
   const shown = [await buying.only("payment"), await buying.only("purchase")];
   return shown.map(({ onChainState }) => onChainState);
 }
@@ -43,7 +49,7 @@ describe("a step that is asked for", () => {
   it("is taken by the wallet, all through a life of Web3ChainV1", async () => {
     const buying = await locked("Web3ChainV1");
     await askFor("payment", "SubmitResult", RESULT);
-    await buying.desk.work();
+    await buying.fixture.work();
     expect(await buying.only("payment")).toMatchObject({
       NextAction: { requestedAction: "SubmitResultInitiated", resultHash: RESULT },
       CurrentTransaction: { status: "Pending" },

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import errorsText from "../../../docs/errors.md?raw";
 import { version } from "../../../package.json";
 import { createApp } from "../../../src/app.ts";
-import { EVENT_KINDS } from "../../../src/events/kinds.ts";
+import { EVENT_KINDS } from "../../../src/events/event-kinds.ts";
 import { ERROR_CODES } from "../../../src/http/errors/codes.ts";
-import { TEST_KIND } from "../../../src/webhooks/kinds.ts";
+import { TEST_KIND } from "../../../src/webhooks/model/tables.ts";
 
 const app = createApp();
 const get = async (path: string) => app.request(path, {}, env);
@@ -78,7 +78,7 @@ function resolved(schema: Schema): Schema {
 
 /** What a reader is not told of a schema and all that it holds: paths of properties. */
 function untold(schema: Schema, path: string): string[] {
-  // A part of a schema that only says what is required has no type of its own.
+  // A partial schema that only states what is required has no type.
   if (schema.$ref !== undefined || (schema.type ?? schema.oneOf ?? schema.anyOf) === undefined)
     return [];
   const { properties = {}, items, oneOf, anyOf, additionalProperties } = schema;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ONE_SPELLING, TOKEN_PATTERN, UNIT_PATTERN } from "../../../src/chain/unit.ts";
+import { CANONICAL_UNIT_PATTERN, TOKEN_PATTERN, UNIT_PATTERN } from "../../../src/chain/unit.ts";
 import { type JsonSchema, type Operation, openApi } from "../../support/endpoints/document.ts";
 
 /** Fields that name an asset of the ledger; an amount in minor units is named for them as well. */
@@ -50,7 +50,7 @@ it("every unit that a request names has the one pattern of a unit, or that of a 
     ),
   );
   const patternOf = (where: string) => {
-    if (where.endsWith("{}")) return ONE_SPELLING;
+    if (where.endsWith("{}")) return CANONICAL_UNIT_PATTERN;
     return /transfer-funds|\/units/.test(where) ? TOKEN_PATTERN : UNIT_PATTERN;
   };
   for (const [where, pattern] of found)

@@ -1,16 +1,25 @@
 /** What holds of a service once everything has come to its end. */
 
 import type { OnChainState } from "../../../src/chain/network.ts";
-import { outputName } from "../../../src/chain/transaction/plan.ts";
+import { formatOutputReference } from "../../../src/chain/transaction/transaction-plan.ts";
 import { sumOf } from "../../../src/chain/transaction/value.ts";
-import { NOT_WORTH } from "../../../src/escrow/actions/worth.ts";
-import { applyTransaction } from "../../../src/escrow/fold/apply.ts";
-import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
-import { hashOf, identify } from "../../../src/escrow/fold/escrow-outputs.ts";
-import type { ChainState, EscrowRecord, Side } from "../../../src/escrow/record.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../../../src/escrow/row.ts";
-import { transactionReader } from "../../../src/escrow/sync/read.ts";
-import { isTerminal, WALLET_REMOVED } from "../../../src/escrow/wanted.ts";
+import { isTerminal, nextActionOf, WALLET_REMOVED } from "../../../src/escrow/model/intent.ts";
+import { NOT_WORTH_WITHDRAWING } from "../../../src/escrow/model/is-worth-withdrawing.ts";
+import {
+  type ChainState,
+  type EscrowRecord,
+  hashIdentifier,
+  type Side,
+} from "../../../src/escrow/model/record.ts";
+import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
+import {
+  ESCROW_COLUMNS,
+  type EscrowRow,
+  recordOfRow,
+} from "../../../src/escrow/store/escrow-row.ts";
+import { identify } from "../../../src/escrow/sync/escrow-outputs.ts";
+import { applyTransaction } from "../../../src/escrow/sync/follower.ts";
+import { transactionReader } from "../../../src/escrow/sync/transaction-reader.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import type { Output } from "../rules.ts";
 import { escrowOf } from "./contract.ts";
@@ -25,7 +34,7 @@ export function allRecords({ database }: Service): EscrowRecord[] {
     .map(recordOfRow);
 }
 
-/** States in which it is a side's own turn: what comes by itself has to come. */
+/** States in which a side acts next, so its automatic steps must come. */
 const OWN_TURN: Record<Side, readonly (OnChainState | null)[]> = {
   payment: ["ResultSubmitted", "WithdrawAuthorized"],
   purchase: ["FundsLocked", "RefundRequested", "RefundAuthorized"],
@@ -34,19 +43,19 @@ const OWN_TURN: Record<Side, readonly (OnChainState | null)[]> = {
 /** Records with something left to be done that do not say why it is not, or that have not expired. */
 export function notEnded(service: Service): string[] {
   return allRecords(service)
-    .filter(({ side, state, terms, wanted }) => {
-      const { want, underWay, error, expiredAt } = wanted;
+    .filter(({ side, state, terms, progress }) => {
+      const { intent, pendingTransaction, error, expiredAt } = progress;
       if (error?.isManual) return false;
-      if (want !== null || underWay !== null) return true;
+      if (intent !== null || pendingTransaction !== null) return true;
       if (state.onChainState === null) return terms.isRequested === true && expiredAt === null;
-      return OWN_TURN[side].includes(state.onChainState) && error?.note !== NOT_WORTH;
+      return OWN_TURN[side].includes(state.onChainState) && error?.note !== NOT_WORTH_WITHDRAWING;
     })
     .map(told);
 }
 
-const told = ({ side, state, wanted, terms }: EscrowRecord) =>
+const told = ({ side, state, progress, terms }: EscrowRecord) =>
   JSON.stringify({
-    ...{ side, state: state.onChainState, wanted },
+    ...{ side, state: state.onChainState, progress },
     pays: new Date(Number(terms.payByTime)).toISOString(),
   });
 
@@ -58,7 +67,9 @@ export function lockedTwice({ ledger, source }: Service): string[] {
     .filter(
       (tx) =>
         tx.spendRedeemers.length === 0 &&
-        tx.inputs.some((one) => outputOf(blocks, outputName(one))?.address === BUYER.address),
+        tx.inputs.some(
+          (one) => outputOf(blocks, formatOutputReference(one))?.address === BUYER.address,
+        ),
     )
     .flatMap(({ outputs }) =>
       outputs.flatMap((one) => {
@@ -84,6 +95,18 @@ export function wrongCharges(service: Service): string[] {
     .map(
       ({ id, charge }) => `${charge}: ${records.get(id) && told(records.get(id) as EscrowRecord)}`,
     );
+}
+
+/** Records whose next action is not the one that their row is filtered by. */
+export function wrongActions({ database }: Service): string[] {
+  const rows = database.all<EscrowRow & { requested_action: string; error_type: string | null }>(
+    `SELECT ${ESCROW_COLUMNS}, requested_action, error_type FROM escrow`,
+  );
+  return rows.flatMap((row) => {
+    const { requestedAction, errorType } = nextActionOf(recordOfRow(row));
+    const isRight = row.requested_action === requestedAction && row.error_type === errorType;
+    return isRight ? [] : [`${row.requested_action}, ${row.error_type}: ${told(recordOfRow(row))}`];
+  });
 }
 
 /** Events that are missing, or that tell nothing new. */
@@ -150,7 +173,7 @@ async function foldedAnew(service: Service, records: readonly EscrowRecord[]): P
     );
   const asked = (["payment", "purchase"] as const).flatMap((side) =>
     QUOTES[type]
-      .filter(({ blockchainIdentifier }) => isAsked(side, hashOf(blockchainIdentifier)))
+      .filter(({ blockchainIdentifier }) => isAsked(side, hashIdentifier(blockchainIdentifier)))
       .map((quote) => service.requested(side, quote)),
   );
   const fresh = new ChangeSet(asked, ledger.now, ledger.tip.height);
@@ -174,18 +197,18 @@ function comparable(state: ChainState | null): string {
 
 /** One that ends with nothing but deviating locks says so, and a fold that knows no time does not end it. */
 function unlocked(state: ChainState | null): string {
-  const { wasDeviatedFrom = false, onChainState = null } = state ?? {};
-  if (wasDeviatedFrom) return "unlocked, and something else was locked";
+  const { hadMismatch = false, onChainState = null } = state ?? {};
+  if (hadMismatch) return "unlocked, and something else was locked";
   return onChainState === null ? "unlocked" : `unlocked, and ${onChainState}`;
 }
 
-/** Escrows of ours at the contract that no record knows of, and no person is told of. */
+/** The service's escrows at the contract that no record follows and no event reports. */
 export function forgotten(service: Service): string[] {
   const { ledger, source } = service;
   const records = allRecords(service);
   const known = new Set(records.map(({ state }) => state.utxo));
   const told = new Set([
-    ...records.filter(({ wanted }) => wanted.error?.isManual).map(({ id }) => id),
+    ...records.filter(({ progress }) => progress.error?.isManual).map(({ id }) => id),
     ...toldOfLocks(service),
   ]);
   const made = madeByService(service);
@@ -237,7 +260,7 @@ function madeByService({ ledger }: Service): Set<string> {
       .flatMap(({ transactions }) => transactions)
       .filter((tx) =>
         tx.inputs.some((one) => {
-          const address = outputOf(blocks, outputName(one))?.address;
+          const address = outputOf(blocks, formatOutputReference(one))?.address;
           return WALLETS.some((wallet) => wallet.address === address);
         }),
       )

@@ -7,21 +7,21 @@ import {
   type DatumState,
   decodeEscrowDatum,
   type EscrowDatum,
-} from "../../../src/chain/escrow-datum.ts";
+} from "../../../src/chain/contracts/escrow-datum.ts";
+import { ownReferenceDatum } from "../../../src/chain/contracts/redeemers.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
-import { ownReferenceDatum } from "../../../src/chain/redeemer.ts";
 import { timeOfSlot } from "../../../src/chain/slots.ts";
-import { outputName } from "../../../src/chain/transaction/plan.ts";
+import { formatOutputReference } from "../../../src/chain/transaction/transaction-plan.ts";
 import { add, addAll, sumOf, type Value } from "../../../src/chain/transaction/value.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
-import type { ACTS, Act } from "../../devnet/contracts/drafts.ts";
+import type { OPERATOR_ACTIONS, OperatorAction } from "../../devnet/contracts/drafts.ts";
 import { brokenByField, brokenRule, CONDITIONS } from "../../devnet/contracts/oracle.ts";
 import type { Sent } from "../ledger.ts";
 import type { Output } from "../rules.ts";
 import { isAgreed } from "./settlement.ts";
 
 /** By the number of the redeemer. */
-const ACT_OF: typeof ACTS = [
+const ACT_OF: typeof OPERATOR_ACTIONS = [
   "withdraw",
   "requestRefund",
   "redeemer2",
@@ -49,7 +49,7 @@ export function refusedInputs(
   const spent = tx.spendRedeemers.flatMap((redeemer) => {
     const { inputIndex } = redeemer;
     const input = tx.inputs[inputIndex];
-    const output = input && unspent.get(outputName(input));
+    const output = input && unspent.get(formatOutputReference(input));
     const act = ACT_OF[redeemer.constructor ?? -1];
     return output?.address === source.contractAddress ? [{ inputIndex, act, output }] : [];
   });
@@ -64,7 +64,7 @@ function isTaken(
   source: SourceRow,
   tx: Sent,
   inputIndex: number,
-  act: Act | undefined,
+  act: OperatorAction | undefined,
   output: Output,
 ): boolean {
   const datum = escrowOf(source, output);
@@ -124,7 +124,10 @@ function isTaken(
 }
 
 /** The state that a lawful act leads to; null: it ends the escrow. */
-function stateAfter({ version, state, resultHash }: EscrowDatum, act: Act): DatumState | null {
+function stateAfter(
+  { version, state, resultHash }: EscrowDatum,
+  act: OperatorAction,
+): DatumState | null {
   const hasResult = resultHash !== "";
   switch (act) {
     case "requestRefund":
@@ -146,7 +149,7 @@ function stateAfter({ version, state, resultHash }: EscrowDatum, act: Act): Datu
 /** Whether whoever is owed something at the end of an escrow gets it. */
 function isPaid(
   { type, feeRatePermille, feeReceiverAddress }: SourceRow,
-  { tx, tag, act }: { tx: Sent; tag: string; act: Act },
+  { tx, tag, act }: { tx: Sent; tag: string; act: OperatorAction },
   datum: EscrowDatum,
   { value }: Output,
 ): boolean {

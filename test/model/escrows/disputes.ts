@@ -1,29 +1,30 @@
 /** What administrators do through the service, and what has to come of it. */
 import { chainTime } from "../../../src/chain/chain-time.ts";
+import { ownReferenceDatum } from "../../../src/chain/contracts/redeemers.ts";
 import { signCoseSign1 } from "../../../src/chain/cose.ts";
 import { isSignedBy } from "../../../src/chain/ed25519.ts";
 import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
-import { signExtended, type WalletKeys } from "../../../src/chain/keys.ts";
-import { ownReferenceDatum } from "../../../src/chain/redeemer.ts";
 import { sumOf, type Value } from "../../../src/chain/transaction/value.ts";
-import { readWitnesses, withWitnesses } from "../../../src/chain/transaction/witnesses.ts";
+import { addWitnesses, readWitnesses } from "../../../src/chain/transaction/witnesses.ts";
+import { signExtended, type WalletKeys } from "../../../src/chain/wallet-keys.ts";
 import { newId } from "../../../src/db/id.ts";
-import type { Split } from "../../../src/escrow/actions/split.ts";
-import { agreeingOf } from "../../../src/escrow/disputes/message.ts";
-import { settlementToSign } from "../../../src/escrow/disputes/prepare.ts";
-import { disputedEscrow } from "../../../src/escrow/disputes/propose.ts";
-import { proposed } from "../../../src/escrow/disputes/proposed.ts";
-import { withSignatures } from "../../../src/escrow/disputes/sign.ts";
+import { withSignatures } from "../../../src/escrow/disputes/add-signature.ts";
+import { makeProposal } from "../../../src/escrow/disputes/make-proposal.ts";
+import { buildSettlement } from "../../../src/escrow/disputes/prepare-settlement.ts";
+import { disputedEscrow } from "../../../src/escrow/disputes/propose-settlement.ts";
+import { countAgreeing } from "../../../src/escrow/disputes/settlement-message.ts";
 import { readProposals, updateProposal } from "../../../src/escrow/disputes/store.ts";
 import {
+  DISPUTE_FEATURE,
   type PreparedSettlement,
   type ProposalRow,
   WAITING_STATES,
 } from "../../../src/escrow/disputes/tables.ts";
-import { withdrawal } from "../../../src/escrow/disputes/withdraw.ts";
-import { fundsOf } from "../../../src/escrow/fold/escrow-outputs.ts";
-import type { LiveOutput } from "../../../src/escrow/record.ts";
+import { withdrawal } from "../../../src/escrow/disputes/withdraw-proposal.ts";
+import { fundsOf, type LiveOutput } from "../../../src/escrow/model/record.ts";
+import type { Split } from "../../../src/escrow/model/split.ts";
 import { ApiError } from "../../../src/http/errors.ts";
+import { endTasks, putTasks } from "../../../src/wallets/queue/store.ts";
 import type { Sent } from "../ledger.ts";
 import { allRecords } from "./checks.ts";
 import { escrowOf, paidTo } from "./contract.ts";
@@ -49,11 +50,11 @@ export async function propose(service: Service, n: number): Promise<void> {
     unlessRefused(async () => {
       const found = await disputedEscrow(db, network, blockchainIdentifier);
       const { buyer, seller } = splitOf(found.output.value, n >> 2);
-      const { statements } = await proposed(
+      const { statements } = await makeProposal(
         {
-          ...{ id, ledger: db, source, wallets: service.wallets, createdById: "key" },
+          ...{ id, database: db, source, wallets: service.wallets, createdById: "key" },
           prepare: (asked) =>
-            settlementToSign(asked, provider, chainTime("wall", tip.time, now), now),
+            buildSettlement(asked, provider, chainTime("wall", tip.time, now), now),
         },
         found,
         { network, blockchainIdentifier, BuyerFunds: [...buyer], SellerFunds: [...seller] },
@@ -80,7 +81,9 @@ export async function withdraw({ db, database, ledger }: Service, n: number): Pr
   if (!row) return;
   await unlessRefused(async () => {
     const change = withdrawal(row);
-    if (change) await db.batch([updateProposal(db, row, change, ledger.now)]);
+    if (!change) return;
+    const ended = endTasks(DISPUTE_FEATURE, [row.id]);
+    await db.batch([updateProposal(db, row, change, ledger.now), ...ended]);
   });
 }
 
@@ -96,7 +99,9 @@ async function handIn(
   const message = isOfAnother ? new Uint8Array(row.message.length / 2) : hexToBytes(row.message);
   await unlessRefused(async () => {
     const given = withSignatures(row, answerOf(row, message, by), ledger.now);
-    if (given) await db.batch([updateProposal(db, row, given.change, ledger.now)]);
+    if (!given) return;
+    const opened = putTasks(given.task ? [given.task] : []);
+    await db.batch([updateProposal(db, row, given.change, ledger.now), ...opened]);
   });
 }
 
@@ -108,7 +113,7 @@ function answerOf({ prepared }: ProposalRow, message: Uint8Array, by: WalletKeys
     publicKey: by.paymentPublicKey,
     signature: signExtended(by, message),
   };
-  return { signature: bytesToHex(withWitnesses(hexToBytes(unsigned), [own])) };
+  return { signature: bytesToHex(addWitnesses(hexToBytes(unsigned), [own])) };
 }
 
 async function unlessRefused(work: () => Promise<void>): Promise<void> {
@@ -120,10 +125,11 @@ async function unlessRefused(work: () => Promise<void>): Promise<void> {
 }
 
 export function proposalsIn({ database }: Service) {
-  return database.all<ProposalRow>(
-    `SELECT id, output, split, administrators, required, signatures, state, error, prepared,
-       tx_hash AS txHash, due_at AS dueAt, opens_at AS opensAt, expires_at AS expiresAt
-     FROM dispute_proposal ORDER BY id`,
+  return database.all<ProposalRow & { dueAt: number | null }>(
+    `SELECT proposal.id, output, split, administrators, required, signatures, state, error, prepared,
+       tx_hash AS txHash, task.due_at AS dueAt, opens_at AS opensAt, expires_at AS expiresAt
+     FROM dispute_proposal AS proposal
+     LEFT JOIN wallet_task AS task ON task.subject_id = proposal.id ORDER BY proposal.id`,
   );
 }
 
@@ -133,7 +139,7 @@ export function unsettled(service: Service): string[] {
     .filter(({ state, error, dueAt, ...row }) => {
       if (state === "Failed" || state === "Expired") return error === null;
       const administrators = JSON.parse(row.administrators) as string[];
-      const isSigned = agreeingOf(administrators, JSON.parse(row.signatures)) >= row.required;
+      const isSigned = countAgreeing(administrators, JSON.parse(row.signatures)) >= row.required;
       const isOver = state === "Settled" || state === "Replaced" || state === "Withdrawn";
       return dueAt !== null || (isSigned && !isOver);
     })

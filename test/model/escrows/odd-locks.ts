@@ -1,6 +1,6 @@
 /** In what a lock that somebody makes by hand is another than the quote's. */
 import { MIN_COLLATERAL } from "../../../src/chain/amounts.ts";
-import type { EscrowDatum } from "../../../src/chain/escrow-datum.ts";
+import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import { add, type Value } from "../../../src/chain/transaction/value.ts";
 import { UNNAMED } from "./quotes.ts";
 import { elsewhere } from "./terms.ts";

@@ -1,4 +1,4 @@
-/** How long it takes until something happens by itself, and whether all has happened. */
+/** The time until the next automatic step, and whether all steps are done. */
 import { allRecords } from "./checks.ts";
 import { proposalsIn } from "./disputes.ts";
 import type { Service } from "./service.ts";
@@ -29,7 +29,7 @@ export function lastTimeOf({ database }: Service): number {
   return row?.last ?? 0;
 }
 
-/** Milliseconds in which nothing happens by itself, but for a block. */
+/** Milliseconds until the next automatic step, at least one block. */
 export function pauseOf(service: Service): number {
   const { database, ledger } = service;
   if (isUnderWay(service)) return BLOCK_MS;
@@ -37,7 +37,7 @@ export function pauseOf(service: Service): number {
     `SELECT (SELECT min(at) FROM (SELECT due_at AS at FROM escrow WHERE due_at IS NOT NULL
        UNION ALL SELECT terms->>'payByTime' + 1000 FROM escrow
          WHERE on_chain_state IS NULL AND expired_at IS NULL)) AS escrows,
-       (SELECT min(due_at) FROM dispute_proposal) AS settlements`,
+       (SELECT min(due_at) FROM wallet_task) AS settlements`,
   );
   const { escrows = null, settlements = null } = row ?? {};
   // Administrators have a day to sign a transaction.
@@ -49,9 +49,9 @@ export function pauseOf(service: Service): number {
 /** Whether nothing is left to be done, and nothing on its way. */
 export function isOver(service: Service): boolean {
   const rows = service.database.all<{ open: number }>(
-    `SELECT count(*) AS open FROM escrow WHERE due_at IS NOT NULL OR under_way IS NOT NULL
+    `SELECT count(*) AS open FROM escrow WHERE due_at IS NOT NULL OR pending_transaction IS NOT NULL
        OR (on_chain_state IS NULL AND expired_at IS NULL AND terms->>'isRequested')
-     UNION ALL SELECT count(*) FROM dispute_proposal WHERE due_at IS NOT NULL`,
+     UNION ALL SELECT count(*) FROM wallet_task WHERE due_at IS NOT NULL`,
   );
   return rows.every(({ open }) => open === 0) && !isUnderWay(service);
 }

@@ -1,11 +1,15 @@
 /** Whether records say of escrows that ended what the chain has paid for them, to the unit. */
-import type { EscrowDatum } from "../../../src/chain/escrow-datum.ts";
+import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
+import { ownReferenceDatum } from "../../../src/chain/contracts/redeemers.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
-import { ownReferenceDatum } from "../../../src/chain/redeemer.ts";
-import { outputName } from "../../../src/chain/transaction/plan.ts";
+import { formatOutputReference } from "../../../src/chain/transaction/transaction-plan.ts";
 import { add, addAll, sumOf, type Value } from "../../../src/chain/transaction/value.ts";
-import { fundsOf } from "../../../src/escrow/fold/escrow-outputs.ts";
-import type { EscrowRecord, Settled, StoredFunds } from "../../../src/escrow/record.ts";
+import {
+  type EscrowRecord,
+  fundsOf,
+  type Settled,
+  type StoredFunds,
+} from "../../../src/escrow/model/record.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import type { Sent } from "../ledger.ts";
 import type { Output } from "../rules.ts";
@@ -31,7 +35,7 @@ interface Ending {
 /** Records of ended escrows that tell something else than what the chain has paid, or whose payee got it not. */
 export function paidOtherwise(service: Service): string[] {
   const ours = service.database.all<{ id: string; hash: string }>(
-    "SELECT record_id AS id, tx_hash AS hash FROM escrow_transaction WHERE want IS NOT NULL",
+    "SELECT record_id AS id, tx_hash AS hash FROM escrow_transaction WHERE intent IS NOT NULL",
   );
   const outputs = everyOutput(service.ledger.blocks);
   const made = new Map(transactions(service).map((tx) => [tx.hash, tx]));
@@ -58,7 +62,7 @@ function endingOf(
   { identifierHash }: EscrowRecord,
 ): Ending | null {
   for (const input of tx.inputs) {
-    const output = outputs.get(outputName(input));
+    const output = outputs.get(formatOutputReference(input));
     const datum = output && escrowOf(source, output);
     if (!datum || identifierHashOf(source, output) !== identifierHash) continue;
     const tag = bytesToHex(ownReferenceDatum(input.txHash, input.index));
@@ -139,7 +143,7 @@ export function paidToNobody(service: Service): string[] {
     ...[terms.sellerReturnAddress, terms.buyerReturnAddress],
   ]);
   return transactions(service).flatMap((tx) => {
-    const spent = tx.inputs.map((one) => outputs.get(outputName(one))?.address);
+    const spent = tx.inputs.map((one) => outputs.get(formatOutputReference(one))?.address);
     const payer = WALLETS.find(({ address }) => spent.includes(address));
     if (!payer) return [];
     const tags = tx.inputs.map((one) => bytesToHex(ownReferenceDatum(one.txHash, one.index)));

@@ -4,13 +4,13 @@ import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { ProviderError } from "../../../src/chain/provider/provider.ts";
 import type { Database } from "../../../src/db/client.ts";
 import { StaleCursor } from "../../../src/indexer/cursor.ts";
-import { StaleWallet } from "../../../src/wallets/spending/stored/wallet.ts";
+import { StaleWalletError } from "../../../src/wallets/queue/errors.ts";
 import { d1Of } from "../d1.ts";
 import type { ModelDatabase } from "../database.ts";
-import { Died, type Faults, type Step, stepsOf } from "../dying.ts";
 import type { ModelLedger } from "../ledger.ts";
-import type { Lies } from "./lies.ts";
+import { type Faults, ProcessCrashed, type Step, stepsOf } from "../process-faults.ts";
 import { providerOf } from "./provider.ts";
+import type { ProviderFaults } from "./provider-faults.ts";
 import { scriptOf } from "./terms.ts";
 
 /** What processes run on. */
@@ -19,7 +19,7 @@ interface Ground {
   ledger: ModelLedger;
   database: ModelDatabase;
   /** What is wrong with the provider's answers. */
-  lies: Lies;
+  providerFaults: ProviderFaults;
 }
 
 /** What a process can reach. */
@@ -31,7 +31,7 @@ export interface Reach {
   step: Step;
 }
 
-const EXPECTED = [Died, StaleWallet, StaleCursor, ProviderError];
+const EXPECTED = [ProcessCrashed, StaleWalletError, StaleCursor, ProviderError];
 
 /** Runs a process until it ends, or is ended. */
 export async function runProcess(
@@ -39,21 +39,22 @@ export async function runProcess(
   faults: Faults,
   work: (reach: Reach) => Promise<void>,
 ): Promise<void> {
-  const { type, ledger, database, lies } = ground;
+  const { type, ledger, database, providerFaults } = ground;
   const step = stepsOf(faults);
-  const call: Step = (run) => step(() => lies.call(run));
+  const call: Step = (run) => step(() => providerFaults.call(run));
   const script = scriptOf(type);
   const cbor = script.from === "witness" ? script.cbor : "";
   try {
     await work({
       db: databaseOf(database, step, faults.repeats),
       d1: d1Of(database, step),
-      provider: providerOf(ledger, cbor, call, lies),
+      provider: providerOf(ledger, cbor, call, providerFaults),
       step,
     });
   } catch (error) {
     // What a query throws, the query builder wraps.
-    const thrown = error instanceof Error && error.cause instanceof Died ? error.cause : error;
+    const thrown =
+      error instanceof Error && error.cause instanceof ProcessCrashed ? error.cause : error;
     if (!EXPECTED.some((kind) => thrown instanceof kind)) throw error;
   }
 }

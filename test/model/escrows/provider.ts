@@ -1,34 +1,34 @@
 import { bytesToHex } from "../../../src/chain/hex.ts";
 import type { Provider } from "../../../src/chain/provider/provider.ts";
-import { outputName } from "../../../src/chain/transaction/plan.ts";
+import { formatOutputReference } from "../../../src/chain/transaction/transaction-plan.ts";
 import { sumOf } from "../../../src/chain/transaction/value.ts";
-import type { Step } from "../dying.ts";
 import type { ForgedBlock, ModelLedger, Sent } from "../ledger.ts";
+import type { Step } from "../process-faults.ts";
 import type { Output } from "../rules.ts";
 import { seenBy, shown, transactionIn, utxosIn } from "../seen.ts";
-import { Lies } from "./lies.ts";
+import { ProviderFaults } from "./provider-faults.ts";
 
 /**
- * A provider that shows what is in blocks as well, as the sync reads it.
+ * A provider that also shows transactions in blocks, as the sync reads them.
  *
- * @param script - of the contract, as witnesses carry it, hex
+ * @param script - the contract's, as witnesses carry it, hex
  * @param step - see `seenBy`
- * @param lies - left out: none
  */
 export function providerOf(
   ledger: ModelLedger,
   script: string,
   step: Step,
-  lies: Lies = new Lies(),
+  providerFaults: ProviderFaults = new ProviderFaults(),
 ): Provider {
   const find = (hash: string) =>
     ledger.shown.flatMap(({ transactions }) => transactions).find((tx) => tx.hash === hash);
   const seen = seenBy(ledger, step);
   return {
     ...seen,
-    addressUtxos: (address) => step(() => utxosIn(ledger, address, lies.shown(ledger.blocks))),
-    transaction: (hash) => step(() => transactionIn(lies.shown(ledger.shown), hash)),
-    spenders: (hash) => (lies.areListsFat ? step(() => null) : seen.spenders(hash)),
+    addressUtxos: (address) =>
+      step(() => utxosIn(ledger, address, providerFaults.shown(ledger.blocks))),
+    transaction: (hash) => step(() => transactionIn(providerFaults.shown(ledger.shown), hash)),
+    spenders: (hash) => (providerFaults.areListsFat ? step(() => null) : seen.spenders(hash)),
     scriptCbor: () => step(() => script),
     transactionCbor: (hash) =>
       step(() => {
@@ -37,7 +37,7 @@ export function providerOf(
       }),
     addressTransactions: (address, { from = 0, page, count }) =>
       step(() => {
-        const blocks = lies.shown(ledger.shown);
+        const blocks = providerFaults.shown(ledger.shown);
         const all = blocks.flatMap((block) =>
           block.transactions.flatMap((tx, txIndex) =>
             isTouchedBy(blocks, tx, address)
@@ -51,11 +51,11 @@ export function providerOf(
       }),
     transactionUtxos: (hash) =>
       step(() => {
-        lies.refuseList();
+        providerFaults.refuseList();
         const tx = find(hash);
         if (!tx) return null;
         const inputs = tx.inputs.flatMap((one) => {
-          const output = outputOf(ledger.shown, outputName(one));
+          const output = outputOf(ledger.shown, formatOutputReference(one));
           return output ? [shown(one.txHash, one.index, output)] : [];
         });
         const outputs = tx.outputs.map(({ address, funds, datum }, index) =>
@@ -86,7 +86,11 @@ export function everyOutput(blocks: readonly ForgedBlock[]): ReadonlyMap<string,
     // What is made and spent in one block is unspent after none.
     for (const { hash, outputs } of transactions)
       for (const [index, { address, funds, datum }] of outputs.entries())
-        all.set(outputName({ txHash: hash, index }), { address, value: sumOf(funds), datum });
+        all.set(formatOutputReference({ txHash: hash, index }), {
+          address,
+          value: sumOf(funds),
+          datum,
+        });
     if (unspent !== before) for (const [name, output] of unspent) all.set(name, output);
     before = unspent;
   }
@@ -108,6 +112,6 @@ function touches(blocks: readonly ForgedBlock[], tx: Sent, address: string): boo
   return (
     tx.outputs.some((one) => one.address === address) ||
     (tx.spendRedeemers.length > 0 &&
-      tx.inputs.some((one) => outputOf(blocks, outputName(one))?.address === address))
+      tx.inputs.some((one) => outputOf(blocks, formatOutputReference(one))?.address === address))
   );
 }

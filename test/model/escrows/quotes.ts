@@ -1,8 +1,8 @@
 /** On what the parties of the model's escrows agree. */
-import { signIdentifier } from "../../../src/chain/identifier.ts";
+import { signIdentifier } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import type { EscrowRecord, StoredFunds } from "../../../src/escrow/record.ts";
-import { storedTimes } from "../../../src/escrow/requests/times.ts";
+import type { EscrowRecord, StoredFunds } from "../../../src/escrow/model/record.ts";
+import { storedTimes } from "../../../src/escrow/terms/times.ts";
 import { BEGINS, elsewhere, MINUTE, SELLER, SOURCES } from "./terms.ts";
 
 /** What a seller has signed, and when the escrow of it is over at the latest. */
@@ -34,7 +34,7 @@ interface Offer {
   isAgreed?: boolean;
 }
 
-/** Quotes that deeds choose from: there are two shelves, and this many on each. */
+/** Quotes that storyActions choose from: there are two shelves, and this many on each. */
 export const SHELF = 3;
 
 const OFFERS: readonly Offer[] = [

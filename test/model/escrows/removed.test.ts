@@ -23,22 +23,22 @@ async function removedAmidALock() {
   pass(2_000);
   await service.run("buyer");
   await service.toggle("buyer");
-  return { service, pass, wanted: () => QUOTE && service.record("purchase", QUOTE)?.wanted };
+  return { service, pass, progress: () => QUOTE && service.record("purchase", QUOTE)?.progress };
 }
 
 it("tells a record that its transaction has ended when the wallet was removed meanwhile", async () => {
-  const { service, pass, wanted } = await removedAmidALock();
-  expect(wanted()?.underWay).not.toBeNull();
+  const { service, pass, progress } = await removedAmidALock();
+  expect(progress()?.pendingTransaction).not.toBeNull();
   pass(OVER_MS);
   service.ledger.mine();
   await service.run("buyer");
-  expect(wanted()).toMatchObject({ underWay: null, want: { step: "FundsLocking" } });
+  expect(progress()).toMatchObject({ pendingTransaction: null, intent: { step: "FundsLocking" } });
   const [row] = service.database.all("SELECT status FROM escrow_transaction");
   expect(row).toEqual({ status: "FailedViaTimeout" });
 });
 
 it("begins nothing with a wallet that was removed, and all once it is added again", async () => {
-  const { service, pass, wanted } = await removedAmidALock();
+  const { service, pass, progress } = await removedAmidALock();
   const goOn = async (rounds: number) => {
     for (let i = 0; i < rounds; i++) {
       pass(60_000);
@@ -54,6 +54,6 @@ it("begins nothing with a wallet that was removed, and all once it is added agai
   await service.toggle("buyer");
   await goOn(8);
   expect(count()).toBe(2);
-  expect(wanted()).toMatchObject({ want: null, underWay: null });
+  expect(progress()).toMatchObject({ intent: null, pendingTransaction: null });
   expect(QUOTE && service.record("purchase", QUOTE)?.state.onChainState).toBe("FundsLocked");
 });

@@ -1,14 +1,14 @@
 /** How a party's wallet works. */
 import { newId } from "../../../src/db/id.ts";
-import { disputeWork } from "../../../src/escrow/disputes/work.ts";
-import { escrowWorks } from "../../../src/escrow/tasks/works.ts";
+import { createDisputeFeature } from "../../../src/escrow/disputes/dispute-feature.ts";
+import { createEscrowFeatures } from "../../../src/escrow/tasks/escrow-features.ts";
 import { haveFollowed } from "../../../src/sources/cursor.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
-import { runWallet } from "../../../src/wallets/run.ts";
-import type { Journal } from "../../../src/wallets/spending/journal.ts";
-import { OutputView } from "../../../src/wallets/spending/outputs.ts";
-import { WalletGone } from "../../../src/wallets/work.ts";
+import { WalletRemovedError } from "../../../src/wallets/queue/errors.ts";
+import { OutputView } from "../../../src/wallets/spending/context/output-view.ts";
+import type { Journal } from "../../../src/wallets/spending/model/journal.ts";
+import { runWallet } from "../../../src/wallets/spending/run-wallet.ts";
 import { newJournal } from "../journal.ts";
 import type { Reach } from "./process.ts";
 import { PARTIES, type Party } from "./terms.ts";
@@ -55,28 +55,28 @@ export async function runParty(
     ...{ db, provider, deadlineProvider: provider },
     journal: {
       enter: (...order) => step(() => journal.enter(vkey, ...order)),
-      hand: (...order) => step(() => journal.hand(vkey, ...order)),
+      append: (...order) => step(() => journal.append(vkey, ...order)),
       resume: (...stored) => step(() => journal.resume(...stored)),
-      remembered: (...told) => step(() => journal.remembered(vkey, ...told)),
+      markRestored: (...told) => step(() => journal.markRestored(vkey, ...told)),
     },
     hasFollowed: (since) => haveFollowed(db, [source.id], since),
-    confirmed: async () => {},
-    scriptsMissed: async () => {},
+    onConfirmed: async () => {},
+    onMissingScripts: async () => {},
     view: views[party],
-    works: [
-      ...escrowWorks({
-        ...{ ledger: db, ...place, deadlineProvider: provider },
+    features: [
+      ...createEscrowFeatures({
+        ...{ database: db, ...place, deadlineProvider: provider },
         views: others,
         wake: async () => {},
         automatic: { payments: true, refunds: true },
       }),
-      ...(hasProposals ? [disputeWork({ db, ...place })] : []),
+      ...(hasProposals ? [createDisputeFeature({ db, ...place })] : []),
     ],
     keys: async () => {
-      if (!wallets.some((one) => one.vkey === vkey)) throw new WalletGone("it was removed");
+      if (!wallets.some((one) => one.vkey === vkey)) throw new WalletRemovedError("it was removed");
       return keys;
     },
-    published: async () => new Map(),
+    publishedScripts: async () => new Map(),
     threshold: 1,
     clock: "wall",
     now,

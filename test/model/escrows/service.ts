@@ -2,30 +2,40 @@ import { chainTime } from "../../../src/chain/chain-time.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { statement, violates } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
-import { hashOf } from "../../../src/escrow/fold/escrow-outputs.ts";
-import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
-import type { EscrowRecord, Side } from "../../../src/escrow/record.ts";
-import { newRecord } from "../../../src/escrow/requests/write.ts";
-import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../../../src/escrow/row.ts";
-import { again, cleared } from "../../../src/escrow/steps/again.ts";
-import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
-import { judge, untimely } from "../../../src/escrow/steps/judge.ts";
+import { IDLE, type Intent, type Progress, type Step } from "../../../src/escrow/model/intent.ts";
+import { type EscrowRecord, hashIdentifier, type Side } from "../../../src/escrow/model/record.ts";
+import {
+  findReturnableCharges,
+  markChargesReturned,
+} from "../../../src/escrow/purchases/charges.ts";
+import { clearError, retryStep } from "../../../src/escrow/steps/recover.ts";
+import {
+  API_STEPS,
+  type ApiStepName,
+  validateStep,
+  validateTiming,
+} from "../../../src/escrow/steps/validate-step.ts";
+import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
+import {
+  ESCROW_COLUMNS,
+  type EscrowRow,
+  recordOfRow,
+} from "../../../src/escrow/store/escrow-row.ts";
+import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
 import { readCursor } from "../../../src/escrow/sync/cursor.ts";
-import { syncSource } from "../../../src/escrow/sync/sync.ts";
-import { chargesReturned, chargesToReturn } from "../../../src/escrow/tasks/charge.ts";
-import { NOTHING_WANTED, type Step, type Want, type Wanted } from "../../../src/escrow/wanted.ts";
+import { syncSource } from "../../../src/escrow/sync/sync-source.ts";
+import { newRecord } from "../../../src/escrow/terms/make-record.ts";
 import { initialCursor } from "../../../src/sources/cursor.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 import { ModelDatabase } from "../database.ts";
-import type { Faults } from "../dying.ts";
 import { ModelLedger } from "../ledger.ts";
+import type { Faults } from "../process-faults.ts";
 import type { Output } from "../rules.ts";
-import { ASKED_SCHEMA, noteAsked } from "./asked.ts";
 import { refusedInputs } from "./contract.ts";
-import { Lies } from "./lies.ts";
 import { databaseOf, type Reach, runProcess } from "./process.ts";
+import { ProviderFaults } from "./provider-faults.ts";
 import { QUOTES, type Quote } from "./quotes.ts";
+import { REQUESTED_INTENT_SCHEMA, recordRequestedIntent } from "./requested-intents.ts";
 import { newMemory, runParty } from "./run.ts";
 import { BEGINS, PARTIES, type Party, SOURCES } from "./terms.ts";
 import {
@@ -41,10 +51,11 @@ import {
 const TABLES = [
   ...["escrow", "escrow_transaction", "escrow_action", "escrow_request", "event", "clock"],
   "dispute_proposal",
+  "wallet_task",
   ...["source_cursor", "checkpoint", "chain_tip", "wallet_transaction", "hot_wallet"],
   ...["asked", ...WALLET_TABLES],
 ];
-const database = new ModelDatabase(ASKED_SCHEMA, TABLES);
+const database = new ModelDatabase(REQUESTED_INTENT_SCHEMA, TABLES);
 insertSource(database);
 const PASS_MS = 20_000;
 
@@ -53,7 +64,7 @@ export class Service {
   readonly type: PaymentSourceType;
   readonly ledger: ModelLedger;
   readonly database = database;
-  readonly lies = new Lies();
+  readonly providerFaults = new ProviderFaults();
   readonly #memory = newMemory();
   readonly db = databaseOf(database, async (run) => run());
 
@@ -114,7 +125,7 @@ export class Service {
     const [row] = database.all<EscrowRow>(
       `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE side = ? AND identifier_hash = ?`,
       side,
-      hashOf(blockchainIdentifier),
+      hashIdentifier(blockchainIdentifier),
     );
     return row && recordOfRow(row);
   }
@@ -124,7 +135,7 @@ export class Service {
     const now = this.ledger.now;
     const isQuote = side === "payment";
     const seller = this.walletOf("seller");
-    const want: Want = {
+    const intent: Intent = {
       ...{ id: newId(now), step: "FundsLocking", resultHash: null, by: "key", since: now },
     };
     return newRecord(
@@ -134,7 +145,7 @@ export class Service {
         blockchainIdentifier: quote.blockchainIdentifier,
         requestedById: "key",
         terms: isQuote ? { ...quote.terms, buyerReturnAddress: null } : quote.terms,
-        wanted: isQuote ? NOTHING_WANTED : { ...NOTHING_WANTED, want },
+        progress: isQuote ? IDLE : { ...IDLE, intent },
         wallet: isQuote && seller ? { ...nameOf(seller) } : null,
       },
       now,
@@ -149,53 +160,68 @@ export class Service {
     if (!this.walletOf(side === "payment" ? "seller" : "buyer")) return;
     const record = this.requested(side, quote);
     const changes = new ChangeSet([], now, 0);
-    changes.want(record, record.wanted);
+    changes.setProgress(record, record.progress);
     await this.db.batch([
       ...writeChanges(changes, { sourceId: this.source.id, network: "Preprod" }),
       ...(side === "purchase"
         ? [statement("UPDATE escrow SET charge = 'held' WHERE id = ?", record.id)]
         : []),
-      noteAsked(record.id, record.wanted),
+      recordRequestedIntent(record.id, record.progress),
     ]);
   }
 
   /** Asks for a step of an escrow, as the API's requests do. */
-  async ask(name: AskedName, n: number, result = "5e".repeat(32)): Promise<void> {
-    const { side } = ASKED[name];
+  async ask(name: ApiStepName, n: number, result = "5e".repeat(32)): Promise<void> {
+    const { side } = API_STEPS[name];
     const record = this.#recordOf(side, n);
     if (!record) return;
     const resultHash = name === "submit-result" ? result : null;
-    const verdict = judge(record, { name, resultHash }, this.#newest(record));
+    const verdict = validateStep(record, { name, resultHash }, this.#newest(record));
     if (verdict.is !== "open" || !this.#isTimely(record, name, verdict.step)) return;
     const since = this.ledger.now;
-    const want: Want = { id: newId(since), step: verdict.step, resultHash, by: "key", since };
-    await this.#want(record, { ...record.wanted, want, underWay: null, error: null });
+    const intent: Intent = { id: newId(since), step: verdict.step, resultHash, by: "key", since };
+    await this.#setProgress(record, {
+      ...record.progress,
+      intent,
+      pendingTransaction: null,
+      error: null,
+    });
   }
 
   /** A person clears a record's error, or has what failed tried again. */
   async recover(side: Side, n: number, isRetried: boolean): Promise<void> {
     const record = this.#recordOf(side, n);
     if (!record) return;
-    const recovery = isRetried ? again(record, this.ledger.now) : cleared(record);
+    const recovery = isRetried ? retryStep(record, this.ledger.now) : clearError(record);
     if (recovery.is !== "change") return;
-    const { step, wanted } = recovery;
-    if (step !== null && wanted.underWay === null && !this.#isTimely(record, step, step)) return;
-    await this.#want(record, wanted);
+    const { step, progress } = recovery;
+    if (
+      step !== null &&
+      progress.pendingTransaction === null &&
+      !this.#isTimely(record, step, step)
+    )
+      return;
+    await this.#setProgress(record, progress);
   }
 
   /** A purchase is given up before its lock. */
   async cancel(n: number): Promise<void> {
     const record = this.#recordOf("purchase", n);
-    if (!record || record.state.onChainState !== null || record.wanted.expiredAt !== null) return;
-    const { want, underWay } = record.wanted;
+    if (!record || record.state.onChainState !== null || record.progress.expiredAt !== null) return;
+    const { intent, pendingTransaction } = record.progress;
     const expiredAt = this.ledger.now;
-    await this.#want(record, { want: underWay && want, underWay, error: null, expiredAt });
+    await this.#setProgress(record, {
+      intent: pendingTransaction && intent,
+      pendingTransaction,
+      error: null,
+      expiredAt,
+    });
   }
 
   /** Charges of purchases that ended without a lock are given back. */
   async returnCharges(): Promise<void> {
-    const due = await chargesToReturn(this.db, "Preprod", 100);
-    if (due.length > 0) await this.db.batch([chargesReturned(due.map(({ id }) => id))]);
+    const due = await findReturnableCharges(this.db, "Preprod", 100);
+    if (due.length > 0) await this.db.batch([markChargesReturned(due.map(({ id }) => id))]);
   }
 
   /** Follows the chain. */
@@ -207,7 +233,7 @@ export class Service {
       const context = {
         ...{ db, provider, threshold: 1, warnBeforeMs: 30 * 60_000, now: () => now },
         source: { ...this.source, wallets: this.wallets },
-        committed: async () => {},
+        onCommit: async () => {},
       };
       for (let goesOn = true; goesOn; ) goesOn = await syncSource(context, cursor, now + PASS_MS);
     });
@@ -233,7 +259,7 @@ export class Service {
 
   #newest({ id, state }: EscrowRecord): Step | null {
     const [row] = database.all<{ step: Step | null }>(
-      "SELECT want->>'step' AS step FROM escrow_transaction WHERE record_id = ? AND tx_hash = ?",
+      "SELECT intent->>'step' AS step FROM escrow_transaction WHERE record_id = ? AND tx_hash = ?",
       id,
       state.transaction?.txHash ?? "",
     );
@@ -242,20 +268,20 @@ export class Service {
 
   #isTimely(record: EscrowRecord, name: string, step: Step): boolean {
     const { now, tip } = this.ledger;
-    return untimely(record, name, step, chainTime("wall", tip.time, now)) === null;
+    return validateTiming(record, name, step, chainTime("wall", tip.time, now)) === null;
   }
 
-  async #want(record: EscrowRecord, wanted: Wanted): Promise<void> {
+  async #setProgress(record: EscrowRecord, progress: Progress): Promise<void> {
     const changes = new ChangeSet([record], this.ledger.now, 0);
-    changes.want(record, wanted);
+    changes.setProgress(record, progress);
     const { id: sourceId, network } = this.source;
     try {
       await this.db.batch([
-        noteAsked(record.id, wanted),
+        recordRequestedIntent(record.id, progress),
         ...writeChanges(changes, { sourceId, network }),
       ]);
     } catch (error) {
-      if (!violates(error, "escrow.rev")) throw error;
+      if (!violates(error, "escrow.revision")) throw error;
     }
   }
 }

@@ -1,20 +1,20 @@
 /** What an escrow contract wants of a settlement: rules 26 to 30 of docs/escrow-contract.md. */
 import { blake2b } from "@noble/hashes/blake2.js";
+import type { EscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import { isCoseValid } from "../../../src/chain/cose.ts";
-import type { EscrowDatum } from "../../../src/chain/escrow-datum.ts";
 import { bytesToHex } from "../../../src/chain/hex.ts";
-import { keyHash } from "../../../src/chain/keys.ts";
 import {
   decodePlutusData,
   type PlutusData,
   type PlutusMap,
 } from "../../../src/chain/plutus/data.ts";
-import { byteString, constr } from "../../../src/chain/plutus/fields.ts";
-import type { OutputReference } from "../../../src/chain/transaction/plan.ts";
+import { expectBytes, expectConstr } from "../../../src/chain/plutus/fields.ts";
+import type { OutputReference } from "../../../src/chain/transaction/transaction-plan.ts";
 import { sumOf, type Value } from "../../../src/chain/transaction/value.ts";
-import type { Split } from "../../../src/escrow/actions/split.ts";
-import { settlementMessage } from "../../../src/escrow/disputes/message.ts";
-import { fundsOf } from "../../../src/escrow/fold/escrow-outputs.ts";
+import { keyHash } from "../../../src/chain/wallet-keys.ts";
+import { settlementMessage } from "../../../src/escrow/disputes/settlement-message.ts";
+import { fundsOf } from "../../../src/escrow/model/record.ts";
+import type { Split } from "../../../src/escrow/model/split.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import { ADMINISTRATORS } from "./terms.ts";
 
@@ -61,10 +61,10 @@ type Signature = [publicKey: Uint8Array, headers: Uint8Array, signature: Uint8Ar
 
 /** @throws PlutusDataError */
 function readSettlement(redeemer: Uint8Array): { split: Split; signatures: Signature[] } {
-  const [buyer, seller, list] = constr(decodePlutusData(redeemer), "redeemer", 4).fields;
+  const [buyer, seller, list] = expectConstr(decodePlutusData(redeemer), "redeemer", 4).fields;
   const signatures = (Array.isArray(list) ? list : []).map((one): Signature => {
-    const [publicKey, headers, signature] = constr(one, "signature", 0).fields.map((field) =>
-      byteString(field, "signature", 256),
+    const [publicKey, headers, signature] = expectConstr(one, "signature", 0).fields.map((field) =>
+      expectBytes(field, "signature", 256),
     );
     if (!publicKey || !headers || !signature) throw new Error("a signature has three parts");
     return [publicKey, headers, signature];
@@ -75,7 +75,7 @@ function readSettlement(redeemer: Uint8Array): { split: Split; signatures: Signa
 function fundsIn(value: PlutusData | undefined): { unit: string; amount: string }[] {
   return entriesOf(value).flatMap(([policyId, assets]) =>
     entriesOf(assets).map(([name, amount]) => ({
-      unit: [policyId, name].map((one) => bytesToHex(byteString(one, "unit", 32))).join(""),
+      unit: [policyId, name].map((one) => bytesToHex(expectBytes(one, "unit", 32))).join(""),
       amount: String(amount),
     })),
   );

@@ -1,7 +1,10 @@
 /**
- * `npx node test/model/escrows/slice.ts --seed 7 --stories 10000`: plays that many stories of escrows, the
- * same ones for the same seed, and prints as JSON each that ends badly, which then belongs to those that
- * escrows.test.ts plays each time. It exits with 1 if there is one.
+ * Plays stories of escrows, the same stories for the same seed:
+ *
+ *     npx node test/model/escrows/slice.ts --seed 7 --stories 10000
+ *
+ * It prints each story that ends badly as JSON. Add these to the stories of escrows.test.ts. It
+ * exits with 1 if there is one.
  */
 import { parseArgs } from "node:util";
 import fc from "fast-check";
@@ -16,7 +19,7 @@ const numRuns = Number(values.stories ?? 1000);
 let now = 0;
 Date.now = () => now;
 let drawn = 0n;
-// A story with the same deeds has the same ids.
+// A story with the same storyActions has the same ids.
 const random = crypto.getRandomValues.bind(crypto);
 crypto.getRandomValues = <A extends ArrayBufferView>(array: A): A =>
   array instanceof BigUint64Array ? array.fill(++drawn) : (random(array as never) as unknown as A);
@@ -24,14 +27,14 @@ for (const level of ["info", "warn", "error"] as const) console[level] = () => {
 
 const begun = process.cpuUsage();
 let bad = 0;
-for (const [type, funds, deeds] of fc.sample(STORIES, { seed, numRuns })) {
+for (const [type, funds, storyActions] of fc.sample(STORIES, { seed, numRuns })) {
   drawn = 0n;
-  const end = await endOf(type, funds, deeds, (time) => {
+  const end = await endOf(type, funds, storyActions, (time) => {
     now = time;
   }).catch((error: unknown) => ({ thrown: [error instanceof Error ? error.stack : error] }));
   if (Object.values(end).every((wrong) => wrong.length === 0)) continue;
   bad++;
-  process.stdout.write(`${JSON.stringify([type, funds, deeds, end])}\n`);
+  process.stdout.write(`${JSON.stringify([type, funds, storyActions, end])}\n`);
 }
 const { user, system } = process.cpuUsage(begun);
 const each = ((user + system) / 1000 / numRuns).toFixed(1);

@@ -1,21 +1,21 @@
 /** Stories by chance. */
 import fc from "fast-check";
 import { PAYMENT_SOURCE_TYPES, type PaymentSourceType } from "../../../src/chain/network.ts";
-import { DEEDS, type Deed } from "./deeds.ts";
 import { Story } from "./story.ts";
+import { STORY_ACTIONS, type StoryAction } from "./story-actions.ts";
 import type { Party } from "./terms.ts";
 
 const nat = fc.nat(1023);
 
-function deedsBy(weights: Readonly<Record<Deed[0], number>>): fc.Arbitrary<Deed> {
+function deedsBy(weights: Readonly<Record<StoryAction[0], number>>): fc.Arbitrary<StoryAction> {
   const kinds = Object.entries(weights).map(([kind, weight]) => ({
     weight,
-    arbitrary: fc.constant(kind as Deed[0]),
+    arbitrary: fc.constant(kind as StoryAction[0]),
   }));
   return fc.tuple(fc.oneof(...kinds), nat);
 }
 
-const anyDeeds = fc.array(deedsBy(DEEDS), { minLength: 5, maxLength: 40, size: "max" });
+const anyDeeds = fc.array(deedsBy(STORY_ACTIONS), { minLength: 5, maxLength: 40, size: "max" });
 /** One that begins with a dispute, which administrators settle more often. */
 const aboutADispute = fc
   .tuple(
@@ -23,7 +23,7 @@ const aboutADispute = fc
     nat,
     fc.array(
       deedsBy({
-        ...DEEDS,
+        ...STORY_ACTIONS,
         propose: 20,
         sign: 10,
         withdraw: 4,
@@ -34,19 +34,29 @@ const aboutADispute = fc
       { minLength: 3, maxLength: 20, size: "max" },
     ),
   )
-  .map(([shelf, n, deeds]): Deed[] => [["shelf", shelf], ["dispute", n], ...deeds]);
+  .map(([shelf, n, storyActions]): StoryAction[] => [
+    ["shelf", shelf],
+    ["dispute", n],
+    ...storyActions,
+  ]);
 
-const someDeeds = fc.array(deedsBy(DEEDS), { minLength: 3, maxLength: 25, size: "max" });
+const someDeeds = fc.array(deedsBy(STORY_ACTIONS), { minLength: 3, maxLength: 25, size: "max" });
 /** One that begins with a sale for tokens, which the buyer has: with a result, or without. */
 const aboutTokens = fc
   .tuple(fc.constantFrom("deliver", "request"), nat, someDeeds)
-  .map(([kind, n, deeds]): Deed[] => [["shelf", 0], [kind, n], ...deeds]);
+  .map(([kind, n, storyActions]): StoryAction[] => [["shelf", 0], [kind, n], ...storyActions]);
 
 /** One in which a party's wallet is removed while a lock of it is on its way, or has just landed. */
 const aboutARemoval = fc
   .tuple(nat, fc.nat(1), someDeeds)
-  .map(([n, party, deeds]): Deed[] => [
-    ...([["request", n], ["wait", 1], ["run", 3], ["toggle", party], ...deeds] satisfies Deed[]),
+  .map(([n, party, storyActions]): StoryAction[] => [
+    ...([
+      ["request", n],
+      ["wait", 1],
+      ["run", 3],
+      ["toggle", party],
+      ...storyActions,
+    ] satisfies StoryAction[]),
   ]);
 
 const funds = fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 4 });
@@ -67,10 +77,10 @@ export const STORIES = fc.tuple(
 export async function endOf(
   type: PaymentSourceType,
   { seller, buyer }: Record<Party, readonly number[]>,
-  deeds: readonly Deed[],
+  storyActions: readonly StoryAction[],
   setTime: (now: number) => void,
 ) {
   const played = new Story(type, { seller: [300, ...seller], buyer: [300, ...buyer] }, setTime);
-  for (const one of deeds) await played.do(one);
+  for (const one of storyActions) await played.do(one);
   return played.end();
 }

@@ -1,16 +1,16 @@
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
-import { hashOf } from "../../../src/escrow/fold/escrow-outputs.ts";
-import { ASKED, type AskedName } from "../../../src/escrow/steps/asked.ts";
-import { STEPS } from "../../../src/escrow/wanted.ts";
-import type { Faults } from "../dying.ts";
+import { STEPS } from "../../../src/escrow/model/intent.ts";
+import { hashIdentifier } from "../../../src/escrow/model/record.ts";
+import { API_STEPS, type ApiStepName } from "../../../src/escrow/steps/validate-step.ts";
 import type { SubmitFault } from "../ledger.ts";
+import type { Faults } from "../process-faults.ts";
 import { identifierHashOf, leftBehind } from "./checks.ts";
-import { type Deed, faultsOf } from "./deeds.ts";
 import { propose, sign, withdraw } from "./disputes.ts";
 import { type Change, oddly, withMore } from "./odd-locks.ts";
 import { BLOCK_MS, isOver, isWatching, lastTimeOf, pauseOf, timesOf } from "./pace.ts";
 import { QUOTES, SHELF } from "./quotes.ts";
 import { Service } from "./service.ts";
+import { faultsOf, type StoryAction } from "./story-actions.ts";
 import { failScript, lockByHand, STRANGERS_FUNDS, settleByHand, stepByHand } from "./strangers.ts";
 import { MINUTE, PARTIES, type Party } from "./terms.ts";
 import { receive, receivePlenty } from "./tokens.ts";
@@ -22,7 +22,7 @@ const SETTLES_MS = 2 * 60 * MINUTE;
 /** Blocks above which nothing is undone any more, and some. */
 const FINAL_BLOCKS = 25;
 const SUBMIT_FAULTS: readonly SubmitFault[] = ["lostBefore", "lostAfter", "busy"];
-const NAMES = Object.keys(ASKED) as AskedName[];
+const NAMES = Object.keys(API_STEPS) as ApiStepName[];
 const SIDES = ["payment", "purchase"] as const;
 const PARTY_NAMES = Object.keys(PARTIES) as Party[];
 
@@ -41,7 +41,7 @@ export class Story {
   /** Whether the database was set back at any time. */
   #isSetBack = false;
   readonly #wronglyMarked: string[] = [];
-  /** The place of the first quote that deeds choose from. */
+  /** The place of the first quote that storyActions choose from. */
   #shelf = 0;
 
   /**
@@ -58,7 +58,7 @@ export class Story {
     this.#pass(0);
   }
 
-  async do([kind, n]: Deed): Promise<void> {
+  async do([kind, n]: StoryAction): Promise<void> {
     const service = this.#service;
     const { ledger, database } = service;
     const at = this.#shelf + (n % SHELF);
@@ -111,7 +111,7 @@ export class Story {
         ledger.submitFaults.push(...SUBMIT_FAULTS.slice(n % 3, (n % 3) + 1 + (n % 2)));
         break;
       case "failingCalls":
-        service.lies.failingCalls = n % 8;
+        service.providerFaults.failingCalls = n % 8;
         break;
       case "lag":
         ledger.outputsBehind = n % 4;
@@ -183,11 +183,11 @@ export class Story {
         this.#wronglyMarked.push(...wronglyMarked(database));
         break;
       case "fat":
-        service.lies.fatCalls = (n >> 1) % 8;
-        service.lies.areListsFat = n % 2 === 0;
+        service.providerFaults.fatCalls = (n >> 1) % 8;
+        service.providerFaults.areListsFat = n % 2 === 0;
         break;
       case "stale":
-        service.lies.keepPage(ledger.blocks, 2 + (n % 16), 1 + ((n >> 4) % 3));
+        service.providerFaults.keepPage(ledger.blocks, 2 + (n % 16), 1 + ((n >> 4) % 3));
     }
   }
 
@@ -198,7 +198,7 @@ export class Story {
     ledger.submitFaults = [];
     ledger.outputsBehind = 0;
     ledger.transactionsBehind = 0;
-    service.lies.end();
+    service.providerFaults.end();
     const left = await this.#endWithout();
     const begun = ledger.now;
     const until = () => Math.max(begun, lastTimeOf(service)) + SETTLES_MS;
@@ -234,7 +234,7 @@ export class Story {
     if (identifierHash !== null) this.#moved.add(identifierHash);
   }
 
-  /** The name of an escrow's output that somebody else is about to spend. */
+  /** The name of an escrow's output that another party is about to spend. */
   #movedByHand(n: number): string | undefined {
     const { ledger, source } = this.#service;
     const escrows = ledger.unspentAt(source.contractAddress);
@@ -246,7 +246,7 @@ export class Story {
   #lockByHand(at: number, isBuyers: boolean, change: Change): void {
     const { ledger, source, type } = this.#service;
     const quote = of(QUOTES[type], at);
-    this.#isMoved(hashOf(quote.blockchainIdentifier));
+    this.#isMoved(hashIdentifier(quote.blockchainIdentifier));
     lockByHand(ledger, source, this.#service.requested("purchase", quote), isBuyers, change);
   }
 
@@ -270,11 +270,12 @@ export class Story {
     await this.#round(BLOCK_MS, {});
   }
 
-  /** What the service itself has done, and what it has forgotten, looks as if somebody else had. */
+  /** After a restore, forgotten steps of the service look like steps of another party. */
   #restore(): void {
     this.#service.database.restore();
     this.#isSetBack = true;
-    for (const one of QUOTES[this.#service.type]) this.#isMoved(hashOf(one.blockchainIdentifier));
+    for (const one of QUOTES[this.#service.type])
+      this.#isMoved(hashIdentifier(one.blockchainIdentifier));
   }
 
   /** A block, and everybody works. */

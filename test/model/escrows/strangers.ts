@@ -1,30 +1,30 @@
 /** What others do at the contract: with a party's key in another program, or with none of them. */
 import { formatAddress } from "../../../src/chain/address.ts";
+import { decodeEscrowDatum, encodeEscrowDatum } from "../../../src/chain/contracts/escrow-datum.ts";
 import { type CoseSignature, signCoseSign1 } from "../../../src/chain/cose.ts";
-import { decodeEscrowDatum, encodeEscrowDatum } from "../../../src/chain/escrow-datum.ts";
-import type { WalletKeys } from "../../../src/chain/keys.ts";
 import { slotAt, timeOfSlot } from "../../../src/chain/slots.ts";
-import { buildTransaction } from "../../../src/chain/transaction/build.ts";
-import { payFrom } from "../../../src/chain/transaction/selection.ts";
+import { buildTransaction } from "../../../src/chain/transaction/build-transaction.ts";
+import { payFrom } from "../../../src/chain/transaction/select-inputs.ts";
+import type { WalletKeys } from "../../../src/chain/wallet-keys.ts";
 import type { Database } from "../../../src/db/client.ts";
-import { readEscrow, StepImpossible } from "../../../src/escrow/actions/escrow.ts";
-import { lockPart, type Purchase } from "../../../src/escrow/actions/lock-part.ts";
-import { atLeastMinimum } from "../../../src/escrow/actions/payouts.ts";
-import { ruleOf } from "../../../src/escrow/actions/rules.ts";
-import type { Split } from "../../../src/escrow/actions/split.ts";
-import { stepPart } from "../../../src/escrow/actions/step-part.ts";
 import {
   type AdminSignature,
   readSignature,
   settlementMessage,
-} from "../../../src/escrow/disputes/message.ts";
-import { settlementPart } from "../../../src/escrow/disputes/part.ts";
-import type { StoredFunds } from "../../../src/escrow/record.ts";
-import type { Step } from "../../../src/escrow/wanted.ts";
+} from "../../../src/escrow/disputes/settlement-message.ts";
+import { settlementPart } from "../../../src/escrow/disputes/settlement-part.ts";
+import type { Step } from "../../../src/escrow/model/intent.ts";
+import { atLeastMinimum } from "../../../src/escrow/model/payouts.ts";
+import { readEscrow, StepImpossible } from "../../../src/escrow/model/read-escrow.ts";
+import type { StoredFunds } from "../../../src/escrow/model/record.ts";
+import type { Split } from "../../../src/escrow/model/split.ts";
+import { ruleOf } from "../../../src/escrow/model/step-rules.ts";
+import { stepPart } from "../../../src/escrow/steps/step-part.ts";
+import { lockPart, type Purchase } from "../../../src/escrow/terms/lock-part.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
-import { compose } from "../../../src/wallets/spending/making/compose.ts";
-import { readOpen } from "../../../src/wallets/spending/stored/transactions.ts";
-import type { TransactionPart } from "../../../src/wallets/work.ts";
+import type { TransactionPart } from "../../../src/wallets/queue/feature.ts";
+import { compose } from "../../../src/wallets/spending/building/compose.ts";
+import { readOpen } from "../../../src/wallets/spending/store/transactions.ts";
 import { PROTOCOL_PARAMETERS as parameters } from "../../support/protocol-parameters.ts";
 import type { ModelLedger } from "../ledger.ts";
 import type { Output } from "../rules.ts";
@@ -91,10 +91,9 @@ export function stepByHand(
 }
 
 /**
- * A lock of a purchase that the service did not make: by the buyer's own hand, or by somebody else's in the
- * buyer's name.
+ * Locks a purchase without the service, from the buyer's wallet or in the buyer's name.
  *
- * @param change - in what it is another than was agreed
+ * @param change - how the lock differs from the agreed terms
  */
 export function lockByHand(
   ledger: ModelLedger,
@@ -123,10 +122,10 @@ export function lockByHand(
 }
 
 /**
- * A settlement of a dispute that administrators made without the service, if the contract allows it now.
+ * Settles a dispute without the service, if the contract allows it now.
  *
  * @param name - of the escrow's output
- * @param quarters - of what it holds that the buyer gets
+ * @param quarters - the buyer's share of its funds
  */
 export async function settleByHand(
   ledger: ModelLedger,
@@ -212,9 +211,9 @@ function forge(
   });
   const [line] = outputs;
   if (!line) return;
-  const purse = { address: payer.address, line, outputs, collateral: null };
+  const funding = { address: payer.address, baseOutput: line, outputs, collateral: null };
   const frame = { validity: validityAt(ledger), parameters, signer: payer.vkey };
-  const { plan, wallet } = compose([part], purse, frame);
+  const { plan, wallet } = compose([part], funding, frame);
   const named = { ...plan, requiredSigners: signers.map(({ vkey }) => vkey) };
   const keys = [...new Set([payer, ...signers])];
   ledger.forge(buildTransaction(named, payFrom(wallet, named), keys).cbor);

@@ -1,10 +1,10 @@
 /** Who takes part in the model's escrows, and where; on what they agree is in quotes.ts. */
 import { formatAddress } from "../../../src/chain/address.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
-import { keysFromMnemonic, type WalletKeys } from "../../../src/chain/keys.ts";
 import type { PaymentSourceType } from "../../../src/chain/network.ts";
 import { scriptHash } from "../../../src/chain/plutus/script.ts";
-import type { ScriptSource } from "../../../src/chain/transaction/plan.ts";
+import type { ScriptSource } from "../../../src/chain/transaction/transaction-plan.ts";
+import { keysFromMnemonic, type WalletKeys } from "../../../src/chain/wallet-keys.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 

@@ -4,6 +4,7 @@ import { runs } from "../../support/effort.ts";
 import { payeeOf } from "../payments.ts";
 import { sameEachTime } from "../same-each-time.ts";
 import { NEVER_SENT, type OddTask } from "../throwing.ts";
+import { wrongTasks } from "../wallet-tasks.ts";
 import {
   askFor,
   askTransfer,
@@ -14,7 +15,7 @@ import {
   notSent,
   shownOf,
 } from "./features.ts";
-import { Market } from "./market.ts";
+import { PurchaseModel } from "./purchase-model.ts";
 
 sameEachTime();
 
@@ -30,22 +31,22 @@ const NOT_RECORDED = /^An internal error keeps this record from showing /;
 
 /** A wallet with a task for which its feature throws, and others before and after it. */
 async function open(feature: Feature, odd: OddTask) {
-  const market = new Market(FUNDS);
+  const model = new PurchaseModel(FUNDS);
   const tasks = new Map<string, OddTask>();
-  market.featuresOf = featuresOf(tasks);
-  const first = await askTransfer(market.db, market.ledger.now);
-  const { id, task } = await askFor(feature, market);
+  model.featuresOf = featuresOf(tasks);
+  const first = await askTransfer(model.db, model.ledger.now);
+  const { id, task } = await askFor(feature, model);
   tasks.set(task, { ...odd });
-  const transfers = [first, await askTransfer(market.db, market.ledger.now)];
-  await market.buy(0, 1);
-  const [{ id: purchase } = { id: "" }] = market.database.all<{ id: string }>(
+  const transfers = [first, await askTransfer(model.db, model.ledger.now)];
+  await model.buy(0, 1);
+  const [{ id: purchase } = { id: "" }] = model.database.all<{ id: string }>(
     "SELECT id FROM escrow WHERE side = 'purchase' AND id <> ? ORDER BY id DESC LIMIT 1",
     id,
   );
-  market.pass(1_100);
-  await market.run(0);
-  expect(notSent(market, transfers, purchase)).toEqual([]);
-  return { market, id };
+  model.pass(1_100);
+  await model.run(0);
+  expect(notSent(model, transfers, purchase)).toEqual([]);
+  return { model, id };
 }
 
 const placed = (place: OddTask["place"], more: Partial<OddTask> = {}): OddTask => ({
@@ -60,17 +61,18 @@ describe("a task for which its feature's own code throws before it is sent", () 
         fc.constantFrom(...FEATURES),
         fc.constantFrom(...NEVER_SENT),
         async (feature, place) => {
-          const { market, id } = await open(feature, placed(place));
+          const { model, id } = await open(feature, placed(place));
           const pauses: number[] = [];
           for (let tries = 1; tries <= TRIES; tries++) {
-            const { note, dueAt, failures } = shownOf(market, feature, id);
+            const { note, dueAt, failures } = shownOf(model, feature, id);
             expect({ note, failures }).toEqual({
               note: expect.stringMatching(STOPPED),
               failures: tries,
             });
-            pauses.push((dueAt ?? 0) - market.ledger.now);
-            market.pass((pauses.at(-1) ?? 0) + 1);
-            await market.run(0);
+            pauses.push((dueAt ?? 0) - model.ledger.now);
+            model.pass((pauses.at(-1) ?? 0) + 1);
+            await model.run(0);
+            expect(wrongTasks(model.database)).toEqual([]);
           }
           expect(new Set(pauses).size).toBe(TRIES);
           expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
@@ -86,11 +88,11 @@ describe("a task for which its feature's own code throws before it is sent", () 
         fc.constantFrom(...FEATURES),
         fc.constantFrom(...NEVER_SENT),
         async (feature, place) => {
-          const { market } = await open(feature, placed(place, { isMute: true }));
-          const transfer = await askTransfer(market.db, market.ledger.now);
-          market.pass(1_000);
-          await market.run(0);
-          expect(notSent(market, [transfer], "")).toEqual([]);
+          const { model } = await open(feature, placed(place, { isMute: true }));
+          const transfer = await askTransfer(model.db, model.ledger.now);
+          model.pass(1_000);
+          await model.run(0);
+          expect(notSent(model, [transfer], "")).toEqual([]);
         },
       ),
       runs(12, 300),
@@ -108,22 +110,23 @@ describe("a record for which its feature's own code throws after its transaction
         async (feature, place, runsThatThrow) => {
           // Each run asks twice: with the others, and alone.
           const times = 2 * runsThatThrow;
-          const { market, id } = await open(feature, placed(place, { times }));
-          market.pass(BLOCK_MS);
-          market.ledger.mine();
-          await market.run(0);
-          const others = market.database.all("SELECT 1 FROM transfer WHERE state = 'Confirmed'");
+          const { model, id } = await open(feature, placed(place, { times }));
+          model.pass(BLOCK_MS);
+          model.ledger.mine();
+          await model.run(0);
+          const others = model.database.all("SELECT 1 FROM transfer WHERE state = 'Confirmed'");
           expect(others.length).toBeGreaterThanOrEqual(place === "later" ? 2 : 0);
-          if (place === "later") expect(shownOf(market, feature, id).note).toMatch(NOT_RECORDED);
+          if (place === "later") expect(shownOf(model, feature, id).note).toMatch(NOT_RECORDED);
           // The pauses between its tries grow.
           for (let round = 0; round <= 6 * times; round++) {
-            market.pass(6 * BLOCK_MS);
-            market.ledger.mine();
-            await market.run(0);
+            model.pass(6 * BLOCK_MS);
+            model.ledger.mine();
+            await model.run(0);
+            expect(wrongTasks(model.database)).toEqual([]);
           }
-          expect(lateIn(market)).toEqual([]);
-          expect(shownOf(market, feature, id)).toMatchObject({ isDone: true });
-          const unpaid = market.database.all("SELECT id FROM transfer WHERE state <> 'Confirmed'");
+          expect(lateIn(model)).toEqual([]);
+          expect(shownOf(model, feature, id)).toMatchObject({ isDone: true });
+          const unpaid = model.database.all("SELECT id FROM transfer WHERE state <> 'Confirmed'");
           expect(unpaid).toEqual([]);
         },
       ),
@@ -132,36 +135,37 @@ describe("a record for which its feature's own code throws after its transaction
   });
 
   it("is not done twice, though its record asks for it again when its transaction is final", async () => {
-    const market = new Market(FUNDS);
-    const { ledger } = market;
+    const model = new PurchaseModel(FUNDS);
+    const { ledger } = model;
     const odd = placed("later", { times: 0 });
-    const { id, task } = await askFor("transfer", market);
-    market.featuresOf = featuresOf(new Map([[task, odd]]));
-    await market.run(0);
+    const { id, task } = await askFor("transfer", model);
+    model.featuresOf = featuresOf(new Map([[task, odd]]));
+    await model.run(0);
     ledger.mine();
     // The provider shows its block so late that it is taken to have expired.
-    market.pass(VALID_MS);
+    model.pass(VALID_MS);
     ledger.transactionsBehind = 2;
     ledger.mine();
-    await market.run(0);
-    expect(shownOf(market, "transfer", id)).toMatchObject({ failures: 1, isDone: false });
+    await model.run(0);
+    expect(shownOf(model, "transfer", id)).toMatchObject({ failures: 1, isDone: false });
     ledger.transactionsBehind = 0;
     odd.times = Number.POSITIVE_INFINITY;
     for (let block = 0; block < FINAL_BLOCKS; block++) {
-      market.pass(BLOCK_MS);
+      model.pass(BLOCK_MS);
       ledger.mine();
-      await market.run(0);
+      await model.run(0);
     }
-    expect(market.database.all("SELECT phase FROM wallet_transaction")).toEqual([
+    expect(model.database.all("SELECT phase FROM wallet_transaction")).toEqual([
       { phase: "Final" },
     ]);
     expect(ledger.paidTo(payeeOf("transfer"))).toBe(1);
     odd.times = 0;
     for (let block = 0; block < FINAL_BLOCKS; block++) {
-      market.pass(BLOCK_MS);
-      await market.run(0);
+      model.pass(BLOCK_MS);
+      await model.run(0);
     }
-    expect(shownOf(market, "transfer", id)).toMatchObject({ note: null, isDone: true });
-    expect(lateIn(market)).toEqual([]);
+    expect(shownOf(model, "transfer", id)).toMatchObject({ note: null, isDone: true });
+    expect(model.database.all("SELECT * FROM wallet_task")).toEqual([]);
+    expect(lateIn(model)).toEqual([]);
   });
 });

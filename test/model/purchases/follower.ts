@@ -1,14 +1,16 @@
 /** The service's sync over the model's ledger: what blocks do to records, and what a rollback undoes. */
 import type { Database } from "../../../src/db/client.ts";
-import { applyTransaction } from "../../../src/escrow/fold/apply.ts";
-import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
-import { escrowOutputs } from "../../../src/escrow/fold/escrow-outputs.ts";
-import { loadKnown } from "../../../src/escrow/fold/load-records.ts";
-import type { EscrowSource, ReadTransaction } from "../../../src/escrow/fold/source.ts";
-import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
+import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
+import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
+import { escrowOutputs } from "../../../src/escrow/sync/escrow-outputs.ts";
+import type { EscrowSource, ReadTransaction } from "../../../src/escrow/sync/escrow-source.ts";
 import { expireUnlocked } from "../../../src/escrow/sync/expire.ts";
-import type { SyncContext } from "../../../src/escrow/sync/follower.ts";
-import { undoSteps } from "../../../src/escrow/sync/undo.ts";
+import {
+  applyTransaction,
+  loadKnown,
+  type SyncContext,
+} from "../../../src/escrow/sync/follower.ts";
+import { undoSteps } from "../../../src/escrow/sync/undo-steps.ts";
 import { raiseTip, resetTip } from "../../../src/indexer/chain-tip.ts";
 import type { ForgedBlock, ModelLedger } from "../ledger.ts";
 
@@ -55,7 +57,7 @@ export async function follow(
     ]);
   }
   await db.batch([raiseTip(network, tip.height)]);
-  const context = { db, source, threshold: 1, now: () => ledger.now, committed: async () => {} };
+  const context = { db, source, threshold: 1, now: () => ledger.now, onCommit: async () => {} };
   while (await expireUnlocked(context as unknown as SyncContext, tip));
 }
 

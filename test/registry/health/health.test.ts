@@ -5,7 +5,7 @@ import { checkHealth } from "../../../src/registry/health/check-agents.ts";
 import { emptyTables } from "../../support/app.ts";
 import { countingD1, wrapD1 } from "../../support/d1.ts";
 import { EntryWriter, registered } from "../../support/registry/entries.ts";
-import { ask, diff, runJob, type ShownEntry } from "../../support/registry/market.ts";
+import { ask, diff, runJob, type ShownEntry } from "../../support/registry/registry-sync.ts";
 
 let writer: EntryWriter;
 /** Agents of this test only: the servers are shared. */

@@ -4,7 +4,7 @@ import { createApp } from "../../../src/app.ts";
 import { emptyTables } from "../../support/app.ts";
 import { wrapD1 } from "../../support/d1.ts";
 import { EntryWriter, registered } from "../../support/registry/entries.ts";
-import { ask, runJob, type ShownEntry } from "../../support/registry/market.ts";
+import { ask, runJob, type ShownEntry } from "../../support/registry/registry-sync.ts";
 
 beforeEach(async () => {
   await emptyTables();

@@ -4,7 +4,7 @@ import { createApp } from "../../../src/app.ts";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import { countingD1 } from "../../support/d1.ts";
-import { diff, metadataOf, runJob, V1, V2 } from "../../support/registry/market.ts";
+import { diff, metadataOf, runJob, V1, V2 } from "../../support/registry/registry-sync.ts";
 
 let chain: TestChain;
 let policyId: string;

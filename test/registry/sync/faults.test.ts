@@ -2,8 +2,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
+import { crashAt } from "../../support/crash-at.ts";
 import { racedD1, wrapD1 } from "../../support/d1.ts";
-import { dyingAt } from "../../support/dying.ts";
 import { sweep } from "../../support/effort.ts";
 import {
   createRegistrySource,
@@ -12,7 +12,7 @@ import {
   runJob,
   settleRegistry,
   V2,
-} from "../../support/registry/market.ts";
+} from "../../support/registry/registry-sync.ts";
 
 let chain: TestChain;
 let expected: unknown;
@@ -45,15 +45,15 @@ describe("a registry sync stopped at any awaited step and started again", () => 
   it.each(["before", "after"] as const)(
     "ends with the same entries and cursor (stopped %s the step)",
     async (when) => {
-      const counting = dyingAt(Number.POSITIVE_INFINITY, when);
+      const counting = crashAt(Number.POSITIVE_INFINITY, when);
       vi.stubGlobal("fetch", counting.fetch);
       await runJob(job(await freshSource()), chain.url, counting.overrides);
       vi.unstubAllGlobals();
       expect(counting.count()).toBeGreaterThanOrEqual(20);
 
-      for (const k of sweep(9, counting.count())) {
+      for (const k of sweep(27, counting.count())) {
         const source = await freshSource();
-        const dying = dyingAt(k, when);
+        const dying = crashAt(k, when);
         vi.stubGlobal("fetch", dying.fetch);
         await runJob(job(source), chain.url, dying.overrides).catch(() => "died outside its care");
         vi.unstubAllGlobals();
@@ -107,7 +107,7 @@ describe("a registry sync whose batch loses an entry to another writer", () => {
       env.DB,
       "UPDATE registry_cursor SET version",
       times,
-      "UPDATE registry_entry SET rev = rev + 1",
+      "UPDATE registry_entry SET revision = revision + 1",
     );
   const status = () => env.DB.prepare("SELECT status FROM registry_entry").first("status");
 

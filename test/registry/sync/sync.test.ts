@@ -11,7 +11,7 @@ import {
   settleRegistry,
   V1,
   V2,
-} from "../../support/registry/market.ts";
+} from "../../support/registry/registry-sync.ts";
 
 let chain: TestChain;
 let source: string;

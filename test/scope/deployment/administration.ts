@@ -51,7 +51,10 @@ export async function addAdministration(
     },
   ]);
   await service.made("POST /payment-source-extended/reference-script", { id: source.id });
-  await env.DB.prepare("UPDATE reference_script SET state = 'Published', due_at = NULL").run();
+  await env.DB.batch([
+    env.DB.prepare("UPDATE reference_script SET state = 'Published'"),
+    env.DB.prepare("DELETE FROM wallet_task WHERE feature = 'reference-script'"),
+  ]);
   const transferTo = STRANGER.address;
   return {
     botVersionId,

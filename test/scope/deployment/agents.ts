@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { newId } from "../../../src/db/id.ts";
 import type { ChainContract } from "../../support/chain.ts";
-import { agentMetadata, FIXED } from "../../support/escrow/quoting.ts";
+import { agentMetadata, FIXED } from "../../support/escrow/quote-fixture.ts";
 import { insertRows } from "../../support/insert-rows.ts";
-import { runJob, settleRegistry } from "../../support/registry/market.ts";
+import { runJob, settleRegistry } from "../../support/registry/registry-sync.ts";
 import type { Service } from "../service.ts";
 import type { Wallets } from "./wallets.ts";
 
@@ -83,11 +83,12 @@ export async function addAgents(
   const register = async (path: string, body: object, state: string, identifier: string | null) => {
     const operation = `POST ${path}`;
     const { id } = await service.made<{ id: string }>(operation, { ...body }, tokens.owner);
-    await env.DB.prepare(
-      "UPDATE registration SET state = ?, agent_identifier = ?, due_at = NULL WHERE id = ?",
-    )
-      .bind(state, identifier, id)
-      .run();
+    await env.DB.batch([
+      env.DB.prepare("UPDATE registration SET state = ?, agent_identifier = ? WHERE id = ?").bind(
+        ...[state, identifier, id],
+      ),
+      env.DB.prepare("DELETE FROM wallet_task WHERE subject_id = ?").bind(id),
+    ]);
     return id;
   };
   const [failed, confirmed] = ["RegistrationFailed", "RegistrationConfirmed"] as const;

@@ -1,14 +1,14 @@
 import { env } from "cloudflare:workers";
 import { db } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { ChangeSet } from "../../../src/escrow/fold/changes.ts";
-import { loadRecords } from "../../../src/escrow/fold/load-records.ts";
-import { writeChanges } from "../../../src/escrow/fold/write-changes.ts";
-import type { EscrowRecord, Side } from "../../../src/escrow/record.ts";
-import { NOTHING_WANTED } from "../../../src/escrow/wanted.ts";
+import { IDLE } from "../../../src/escrow/model/intent.ts";
+import type { EscrowRecord, Side } from "../../../src/escrow/model/record.ts";
+import { ChangeSet } from "../../../src/escrow/store/change-set.ts";
+import { loadRecords } from "../../../src/escrow/store/load-records.ts";
+import { writeChanges } from "../../../src/escrow/store/write-changes.ts";
 import { BUYER_VKEY } from "../../invoices/support.ts";
-import { HOUR, type Shown } from "../../support/escrow/quoting.ts";
-import { found } from "../../support/registry/registration.ts";
+import { HOUR, type Shown } from "../../support/escrow/quote-fixture.ts";
+import { found } from "../../support/registry/registration-fixture.ts";
 import { makeRecord, stepTo } from "../../support/sources/records.ts";
 import { settle } from "../../support/sources/sync.ts";
 import type { Service } from "../service.ts";
@@ -145,10 +145,16 @@ async function fail(
   const record = found(records, () => true);
   const resultHash = side === "payment" ? RESULT : null;
   const ended = { id: newId(Date.now()), step, resultHash, by: OWNER, since: 1 };
-  const error = { isManual: false, type: "Unknown", note: "It failed", txHash: null, ended };
+  const error = {
+    isManual: false,
+    type: "Unknown",
+    note: "It failed",
+    txHash: null,
+    endedIntent: ended,
+  };
   const changes = new ChangeSet([record], Date.now(), 0);
   const { state, output, sourceId, network } = record;
-  changes.rewind(record, { state, output, wanted: { ...NOTHING_WANTED, error } });
+  changes.rewind(record, { state, output, progress: { ...IDLE, error } });
   await db(env).batch(writeChanges(changes, { sourceId, network }));
 }
 
@@ -178,7 +184,16 @@ async function addBillable(
   const changes = new ChangeSet([], now, 1);
   changes.advance(
     record,
-    stepTo(record, { onChainState: "Withdrawn" }),
+    stepTo(record, {
+      onChainState: "Withdrawn",
+      lock: {
+        buyer: "addr_test1buyer",
+        buyerVkey: BUYER_VKEY,
+        buyerReturnAddress: null,
+        sellerReturnAddress: null,
+        collateralReturn: "0",
+      },
+    }),
     {
       txHash: newId(now).padEnd(64, "0"),
       blockHeight: 1,

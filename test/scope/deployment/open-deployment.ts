@@ -2,26 +2,26 @@ import { env } from "cloudflare:workers";
 import { BUYER_VKEY, request } from "../../invoices/support.ts";
 import { emptyTables } from "../../support/app.ts";
 import { type ChainContract, TestChain } from "../../support/chain.ts";
-import { native } from "../../support/escrow/disputing.ts";
-import type { Shown } from "../../support/escrow/quoting.ts";
-import { found } from "../../support/registry/registration.ts";
-import { Rail } from "../../x402/rail.ts";
-import { Service } from "../service.ts";
-import type { Stranger } from "../strangers.ts";
+import { native } from "../../support/escrow/dispute-fixture.ts";
+import type { Shown } from "../../support/escrow/quote-fixture.ts";
+import { found } from "../../support/registry/registration-fixture.ts";
+import { X402Fixture } from "../../x402/x402-fixture.ts";
 import {
   type Audience,
-  makeUpThings,
+  makeUnknownResources,
   NO_MARKERS,
-  THINGS,
-  type ThingName,
-  type Things,
-} from "../things.ts";
+  RESOURCES,
+  type ResourceName,
+  type Resources,
+} from "../resources.ts";
+import { Service } from "../service.ts";
+import type { Stranger } from "../strangers.ts";
 import * as administration from "./administration.ts";
 import * as agents from "./agents.ts";
 import * as escrows from "./escrows.ts";
 import * as wallets from "./wallets.ts";
 import * as webhooks from "./webhooks.ts";
-import * as x402 from "./x402.ts";
+import { addX402Resources, RESOURCE_URL, type X402Resources } from "./x402.ts";
 
 /** Text that an answer may hold for its audience alone. */
 export interface Marker {
@@ -33,14 +33,14 @@ export interface Marker {
 /** A busy service: what the owner has in it, and the keys that ask for it. */
 export interface Deployment {
   service: Service;
-  things: Things;
-  madeUp: Things;
+  resources: Resources;
+  madeUp: Resources;
   markers: readonly Marker[];
   tokens: Readonly<Record<Stranger | "owner", string>>;
   endpoints: webhooks.Endpoints;
   escrows: escrows.Escrows;
   proposal: { id: string; message: string };
-  x402: x402.X402Things;
+  x402: X402Resources;
   /** A contract that no payment source follows, and a policy that no registry source does. */
   free: { contract: ChainContract; policyId: string };
 }
@@ -48,15 +48,15 @@ export interface Deployment {
 /** Sets up sources, wallets, agents, escrows, webhooks, invoices and x402, as if used for long. */
 export async function openDeployment(): Promise<Deployment> {
   await emptyTables();
-  const rail = await Rail.create("84532-scope");
+  const x402 = await X402Fixture.create("84532-scope");
   const service = new Service(await TestChain.create());
   await service.chain.act([{ do: "publish" }]);
-  const managed = await wallets.addWallets(service, rail.caip2);
+  const managed = await wallets.addWallets(service, x402.caip2);
   const { tokens } = managed;
   const endpoints = await webhooks.subscribe(service, managed);
   const registered = await agents.addAgents(service, managed);
   const traded = await escrows.addEscrows(service, managed, registered.agentIdentifier);
-  const sold = await x402.addX402Things(rail, tokens.owner);
+  const sold = await addX402Resources(x402, tokens.owner);
   const administered = await administration.addAdministration(service, managed);
   const proposal = await propose(service, traded);
   await service.made("POST /invoice/monthly/internal", {
@@ -65,7 +65,7 @@ export async function openDeployment(): Promise<Deployment> {
   });
   await env.DB.prepare("UPDATE invoice_document SET created_by_id = ?").bind(wallets.OWNER).run();
   await service.webhooks.settle();
-  const things: Things = {
+  const resources: Resources = {
     ...registered,
     ...administered,
     ...nameEscrows(traded),
@@ -92,7 +92,7 @@ export async function openDeployment(): Promise<Deployment> {
       `SELECT event_id AS id FROM webhook_delivery WHERE endpoint_id = '${endpoints.owner.id}'
        AND status = 'Success' AND kind = 'PAYMENT_ON_CHAIN_STATUS_CHANGED'`,
     ),
-    caip2: rail.caip2,
+    caip2: x402.caip2,
     x402SourceId: sold.source.id,
     x402PayTo: sold.source.payTo,
     attemptId: sold.attemptId,
@@ -105,9 +105,9 @@ export async function openDeployment(): Promise<Deployment> {
     rateMonth: escrows.BILLED_MONTH,
   };
   return {
-    ...{ service, things, tokens, endpoints, proposal, escrows: traded, x402: sold },
-    madeUp: makeUpThings(things),
-    markers: makeMarkers(things, endpoints.owner),
+    ...{ service, resources, tokens, endpoints, proposal, escrows: traded, x402: sold },
+    madeUp: makeUnknownResources(resources),
+    markers: makeMarkers(resources, endpoints.owner),
     free: managed.free,
   };
 }
@@ -147,10 +147,10 @@ function nameEscrows({ identifiers, payments, purchases, ...made }: escrows.Escr
   };
 }
 
-/** What may be found in no answer but those for its audience: things, and what only marks them. */
-function makeMarkers(things: Things, endpoint: webhooks.Endpoint): Marker[] {
-  const named = (Object.keys(THINGS) as ThingName[]).map((name) => {
-    return { name, value: things[name], audience: THINGS[name] as Audience };
+/** What may be found in no answer but those for its audience: resources, and what only marks them. */
+function makeMarkers(resources: Resources, endpoint: webhooks.Endpoint): Marker[] {
+  const named = (Object.keys(RESOURCES) as ResourceName[]).map((name) => {
+    return { name, value: resources[name], audience: RESOURCES[name] as Audience };
   });
   return [
     ...named.filter(({ name, audience }) => audience !== "public" && !NO_MARKERS.includes(name)),
@@ -163,7 +163,7 @@ function makeMarkers(things: Things, endpoint: webhooks.Endpoint): Marker[] {
     { name: "token of the webhook", value: webhooks.AUTH_TOKEN, audience: "owner" },
     { name: "secret of the webhook", value: endpoint.secret, audience: "owner" },
     { name: "path of the webhook", value: endpoint.path, audience: "owner" },
-    { name: "resource", value: x402.RESOURCE_URL, audience: "owner" },
+    { name: "resource", value: RESOURCE_URL, audience: "owner" },
     { name: "bought funds", value: "2000003", audience: "wallets" },
     { name: "result", value: escrows.RESULT, audience: "wallets" },
   ];

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { ADMIN } from "../../../devnet/demo/actors/wallets.ts";
 import type { ChainContract, ChainWallet } from "../../support/chain.ts";
 import { insertKey } from "../../support/keys.ts";
-import { found } from "../../support/registry/registration.ts";
+import { found } from "../../support/registry/registration-fixture.ts";
 import type { Service } from "../service.ts";
 import { STRANGERS, type Stranger } from "../strangers.ts";
 

@@ -1,4 +1,4 @@
-import { EVENT_KINDS, TENANT_EVENT_KINDS } from "../../../src/events/kinds.ts";
+import { EVENT_KINDS, TENANT_EVENT_KINDS } from "../../../src/events/event-kinds.ts";
 import { freshPath } from "../../support/webhooks/receivers.ts";
 import type { Service } from "../service.ts";
 import { STRANGERS, type Stranger } from "../strangers.ts";

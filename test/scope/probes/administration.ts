@@ -10,7 +10,7 @@ const revealToAdmins = (isRevealed: (body: string) => boolean): Pick<Probe, "rev
 const isUp = (body: string) => body.includes('"ok"');
 
 const probeSource = (name: "sourceId" | "otherSourceId") =>
-  probeWith((things) => ({ id: things[name] }));
+  probeWith((resources) => ({ id: resources[name] }));
 
 /** @param added - what a new rule has beside its wallet and unit */
 function probeRules(path: string, rule: "lowBalanceRuleId" | "topUpRuleId", added: object): Probes {
@@ -20,8 +20,8 @@ function probeRules(path: string, rule: "lowBalanceRuleId" | "topUpRuleId", adde
       ({ sellerId }) => ({ walletId: sellerId }),
     ),
     [`POST ${path}`]: probeWith(({ buyerId }) => ({ walletId: buyerId, unit: "", ...added })),
-    [`PATCH ${path}`]: probeWith((things) => ({ id: things[rule], enabled: false })),
-    [`DELETE ${path}`]: probeWith((things) => ({ id: things[rule] })),
+    [`PATCH ${path}`]: probeWith((resources) => ({ id: resources[rule], enabled: false })),
+    [`DELETE ${path}`]: probeWith((resources) => ({ id: resources[rule] })),
   };
 }
 

@@ -12,7 +12,7 @@ function probeList(): Probe[] {
 }
 
 const probeDeregister = (name: "agentIdentifier" | "inboxIdentifier") =>
-  probeWith((things) => ({ network: things.network, agentIdentifier: things[name] }));
+  probeWith((resources) => ({ network: resources.network, agentIdentifier: resources[name] }));
 
 const probeInboxAgents = (path: string): Probes => ({
   [`GET ${path}`]: probeList(),

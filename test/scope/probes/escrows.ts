@@ -2,10 +2,10 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { ADMIN, STRANGER } from "../../../devnet/demo/actors/wallets.ts";
 import { signCoseSign1 } from "../../../src/chain/cose.ts";
 import { hexToBytes } from "../../../src/chain/hex.ts";
-import { native } from "../../support/escrow/disputing.ts";
-import { HOUR } from "../../support/escrow/quoting.ts";
+import { native } from "../../support/escrow/dispute-fixture.ts";
+import { HOUR } from "../../support/escrow/quote-fixture.ts";
 import { makeOrder, NONCE, RESULT } from "../deployment/escrows.ts";
-import type { Things } from "../things.ts";
+import type { Resources } from "../resources.ts";
 import { type Probe, type Probes, probeWith } from "./probe.ts";
 
 type Side = "payment" | "purchase";
@@ -16,21 +16,21 @@ function probeDiff(side: Side): Probe[] {
   return probeWith(
     ({ network }) => ({ network, limit: 100, includeHistory: true }),
     ({ network, contractAddress }) => ({ network, filterSmartContractAddress: contractAddress }),
-    (things) => ({ network: things.network, cursorId: things[idOf(side)] }),
+    (resources) => ({ network: resources.network, cursorId: resources[idOf(side)] }),
   );
 }
 
 function probeList(side: Side): Probe[] {
   return probeWith(
     ({ network }) => ({ network, limit: 100 }),
-    (things) => ({ network: things.network, id: things[idOf(side)] }),
+    (resources) => ({ network: resources.network, id: resources[idOf(side)] }),
     ({ network, lockedIdentifier }) => ({ network, blockchainIdentifier: lockedIdentifier }),
     ({ network, agentIdentifier }) => ({ network, filterAgentIdentifier: agentIdentifier }),
     ({ network, sellerVkey, buyerVkey }) => ({
       network,
       filterWalletVkey: side === "payment" ? sellerVkey : buyerVkey,
     }),
-    (things) => ({ network: things.network, searchQuery: things[idOf(side)] }),
+    (resources) => ({ network: resources.network, searchQuery: resources[idOf(side)] }),
   );
 }
 
@@ -67,10 +67,14 @@ function probeSums(total: string): Probe[] {
   ];
 }
 
-const probeStep = (name: keyof Things, more: object = {}) =>
-  probeWith((things) => ({ network: things.network, blockchainIdentifier: things[name], ...more }));
+const probeStep = (name: keyof Resources, more: object = {}) =>
+  probeWith((resources) => ({
+    network: resources.network,
+    blockchainIdentifier: resources[name],
+    ...more,
+  }));
 
-const makeRevealRequest = ({ disputedIdentifier: blockchainIdentifier }: Things) => {
+const makeRevealRequest = ({ disputedIdentifier: blockchainIdentifier }: Resources) => {
   const validUntil = Date.now() + HOUR;
   const text = `{"action":"RevealData","blockchainIdentifier":"${blockchainIdentifier}","validUntil":${validUntil}}`;
   return {
@@ -117,21 +121,21 @@ export const ESCROW_PROBES: Probes = {
     },
   ],
   "POST /purchase": [
-    ...probeWith((things, { escrows }) => ({
+    ...probeWith((resources, { escrows }) => ({
       ...makeOrder(escrows.quoted),
-      blockchainIdentifier: things.quotedIdentifier,
+      blockchainIdentifier: resources.quotedIdentifier,
     })),
     {
-      fields: (things, { escrows }) => ({
+      fields: (resources, { escrows }) => ({
         ...makeOrder(escrows.bought),
-        blockchainIdentifier: things.boughtIdentifier,
+        blockchainIdentifier: resources.boughtIdentifier,
       }),
       status: 409,
     },
   ],
-  "POST /purchase/verify": probeWith((things, { escrows }) => ({
+  "POST /purchase/verify": probeWith((resources, { escrows }) => ({
     ...makeOrder(escrows.quoted),
-    blockchainIdentifier: things.quotedIdentifier,
+    blockchainIdentifier: resources.quotedIdentifier,
   })),
   "POST /purchase/cancel": probeStep("boughtIdentifier"),
   "POST /payment/submit-result": probeStep("lockedIdentifier", { submitResultHash: RESULT }),
@@ -140,15 +144,15 @@ export const ESCROW_PROBES: Probes = {
   "POST /purchase/request-refund": probeStep("lockedIdentifier"),
   "POST /purchase/withdraw-refund": probeStep("refundableIdentifier"),
   "POST /purchase/cancel-refund-request": probeStep("disputedIdentifier"),
-  "POST /payment/error-state-recovery": probeWith((things) => ({
-    network: things.network,
-    blockchainIdentifier: things.failedIdentifier,
-    updatedAt: things.failedPaymentAt,
+  "POST /payment/error-state-recovery": probeWith((resources) => ({
+    network: resources.network,
+    blockchainIdentifier: resources.failedIdentifier,
+    updatedAt: resources.failedPaymentAt,
   })),
-  "POST /purchase/error-state-recovery": probeWith((things) => ({
-    network: things.network,
-    blockchainIdentifier: things.failedIdentifier,
-    updatedAt: things.failedPurchaseAt,
+  "POST /purchase/error-state-recovery": probeWith((resources) => ({
+    network: resources.network,
+    blockchainIdentifier: resources.failedIdentifier,
+    updatedAt: resources.failedPurchaseAt,
   })),
   "POST /payment/retry": probeStep("failedIdentifier"),
   "POST /purchase/retry": probeStep("failedIdentifier"),

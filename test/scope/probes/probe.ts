@@ -1,11 +1,11 @@
 import type { Deployment } from "../deployment/open-deployment.ts";
+import type { Audience, Resources } from "../resources.ts";
 import type { Fields } from "../service.ts";
-import type { Audience, Things } from "../things.ts";
 
-/** A request to an operation, made of the owner's things or of such that do not exist. */
+/** A request to an operation, made of the owner's resources or of such that do not exist. */
 export interface Probe {
-  fields: (things: Things, deployment: Deployment) => Fields;
-  /** For an answer without markers: whether it reveals the owner's things, and to whom it may. */
+  fields: (resources: Resources, deployment: Deployment) => Fields;
+  /** For an answer without markers: whether it reveals the owner's resources, and to whom it may. */
   reveals?: { audience: Audience; isRevealed: (body: string) => boolean };
   /** The status of the answer to the owner, where it is no success. */
   status?: number;

@@ -27,7 +27,7 @@ const plain = (index: number): Probe["fields"] => {
 
 const isValid = (body: string) => body.includes('"isValid":true');
 
-/** Requests about the x402 rail. */
+/** Requests about the x402 x402. */
 export const X402_PROBES: Probes = {
   "POST /x402/settle": probeWith(paying(0)),
   "POST /x402/verify": probeWith(paying(1)),
@@ -61,11 +61,11 @@ export const X402_PROBES: Probes = {
     ...{ evmWalletId, asset: "native", threshold: "5" },
   })),
   "POST /x402/pay": probeWith(({ evmWalletId }, { x402 }) => {
-    return { ...order({ id: evmWalletId }, [terms(x402.rail)]) };
+    return { ...order({ id: evmWalletId }, [terms(x402.x402)]) };
   }),
   "GET /x402/budgets": probeWith(() => ({})),
   "POST /x402/budgets": probeWith(({ ownerId, evmWalletId }, { x402 }) => ({
-    ...{ apiKeyId: ownerId, evmWalletId, asset: x402.rail.contracts.token, remainingAmount: "5" },
+    ...{ apiKeyId: ownerId, evmWalletId, asset: x402.x402.contracts.token, remainingAmount: "5" },
   })),
   "GET /x402/facilitator/supported": probeWith(() => ({})),
   "POST /x402/facilitator/verify": [

@@ -3,12 +3,12 @@ import { formatAddress, parseAddress } from "../../../src/chain/address.ts";
 import { emptyTables } from "../../support/app.ts";
 import { TestChain } from "../../support/chain.ts";
 import { storedSources } from "../../support/sources/api.ts";
-import { ContractDesk } from "../../support/sources/derivation.ts";
+import { ContractFixture } from "../../support/sources/contract-fixture.ts";
 
-let desk: ContractDesk;
+let fixture: ContractFixture;
 
 beforeAll(async () => {
-  desk = await ContractDesk.open();
+  fixture = await ContractFixture.open();
 });
 
 beforeEach(emptyTables);
@@ -19,7 +19,7 @@ async function expectNothingStored(): Promise<void> {
 
 /** An address with parts of an actor's. */
 function addressWith(name: string, parts: "script" | "no stake key" | "stake script"): string {
-  const parsed = parseAddress(desk.wallet(name).address);
+  const parsed = parseAddress(fixture.wallet(name).address);
   if (!parsed) throw new Error("an actor has an address");
   const { network, payment, stake } = parsed;
   if (parts === "script")
@@ -37,25 +37,25 @@ describe("POST /payment-source-extended without a contract 400", () => {
     [
       V1,
       "an address without a policy",
-      () => ({ smartContractAddress: desk.api.contract().address }),
+      () => ({ smartContractAddress: fixture.api.contract().address }),
       "policyId: is required with smartContractAddress",
     ],
     [
       V1,
       "a policy without an address",
-      () => ({ policyId: desk.api.contract().policyId }),
+      () => ({ policyId: fixture.api.contract().policyId }),
       "smartContractAddress: is required with policyId",
     ],
     [
       V1,
       "two admins",
-      () => ({ AdminWallets: desk.admins("admin", "seller-0") }),
+      () => ({ AdminWallets: fixture.admins("admin", "seller-0") }),
       "AdminWallets: must have 3 items on Web3ChainV1 without a smartContractAddress",
     ],
     [
       V1,
       "four admins",
-      () => ({ AdminWallets: desk.admins("admin", "seller-0", "seller-1", "seller-2") }),
+      () => ({ AdminWallets: fixture.admins("admin", "seller-0", "seller-1", "seller-2") }),
       "AdminWallets: must have 3 items on Web3ChainV1 without a smartContractAddress",
     ],
     [
@@ -110,7 +110,7 @@ describe("POST /payment-source-extended without a contract 400", () => {
     [
       V2,
       "a fee receiver",
-      () => ({ FeeReceiverNetworkWallet: { walletAddress: desk.wallet("admin").address } }),
+      () => ({ FeeReceiverNetworkWallet: { walletAddress: fixture.wallet("admin").address } }),
       "FeeReceiverNetworkWallet: must be null on Web3ChainV2 without a smartContractAddress",
     ],
     [
@@ -130,7 +130,7 @@ describe("POST /payment-source-extended without a contract 400", () => {
       "a contract as admin",
       () => ({
         AdminWallets: [
-          ...desk.admins("admin"),
+          ...fixture.admins("admin"),
           { walletAddress: addressWith("seller-0", "script") },
         ],
       }),
@@ -139,7 +139,7 @@ describe("POST /payment-source-extended without a contract 400", () => {
     [
       V2,
       "an admin of another network",
-      () => ({ AdminWallets: [...desk.admins("admin"), { walletAddress: MAINNET }] }),
+      () => ({ AdminWallets: [...fixture.admins("admin"), { walletAddress: MAINNET }] }),
       "AdminWallets[1].walletAddress: must be an address on Preprod",
     ],
     [
@@ -151,11 +151,11 @@ describe("POST /payment-source-extended without a contract 400", () => {
     [
       V2,
       "a transaction to begin after, of a contract that has none",
-      () => ({ lastIdentifierChecked: desk.api.lockHash }),
+      () => ({ lastIdentifierChecked: fixture.api.lockHash }),
       "lastIdentifierChecked: must be the hash of a transaction of this contract",
     ],
   ])("%s with %s", async (type, _, overrides, message) => {
-    expect(await desk.derive(type, overrides())).toMatchObject({ status: 400, message });
+    expect(await fixture.derive(type, overrides())).toMatchObject({ status: 400, message });
     await expectNothingStored();
   });
 });
@@ -166,7 +166,7 @@ describe("POST /payment-source-extended without a contract 409", () => {
     ["CONTRACT_TEMPLATES", { LOOPBACK_ORIGINS: "" }],
     ["CHAIN_CLOCK", { LOOPBACK_ORIGINS: "", CONTRACT_TEMPLATES: "", CHAIN_CLOCK: "tip" }],
   ])("on Mainnet while %s is set", async (variable, bindings) => {
-    const answer = await desk.derive(V2, { network: "Mainnet" }, { env: bindings });
+    const answer = await fixture.derive(V2, { network: "Mainnet" }, { env: bindings });
     expect(answer).toMatchObject({
       status: 409,
       message: `network: no Mainnet source while ${variable} is set`,
@@ -180,56 +180,56 @@ describe("POST /payment-source-extended without a contract 502", () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     return async () => {
       vi.restoreAllMocks();
-      await desk.api.chain.faults();
+      await fixture.api.chain.faults();
       await expectNothingStored();
     };
   });
 
   it.each([V1, V2] as const)("when the chain does not have the script: %s", async (type) => {
     const chain = await TestChain.create();
-    const answer = await desk.derive(type, {}, { env: { BLOCKFROST_URL_PREPROD: chain.url } });
+    const answer = await fixture.derive(type, {}, { env: { BLOCKFROST_URL_PREPROD: chain.url } });
     expect(answer.status).toBe(502);
     expect(answer.message).toBe(
-      `The chain provider does not have the script ${desk.templates[type].escrow}, which the contract is derived from: give smartContractAddress and policyId`,
+      `The chain provider does not have the script ${fixture.templates[type].escrow}, which the contract is derived from: give smartContractAddress and policyId`,
     );
   });
 
   it("when the chain does not have the policy's script", async () => {
-    const { policy } = desk.templates.Web3ChainV1;
-    await desk.api.chain.faults({ match: `/scripts/${policy}`, status: 404 });
-    const { status, message } = await desk.derive(V1);
+    const { policy } = fixture.templates.Web3ChainV1;
+    await fixture.api.chain.faults({ match: `/scripts/${policy}`, status: 404 });
+    const { status, message } = await fixture.derive(V1);
     expect(status).toBe(502);
     expect(message).toContain(`does not have the script ${policy}`);
   });
 
   it.each([
-    ["another contract's", () => desk.shown(desk.templates.Web3ChainV1.escrow)],
+    ["another contract's", () => fixture.shown(fixture.templates.Web3ChainV1.escrow)],
     ["nothing", async () => ""],
     ["bytes that are no script", async () => "ff"],
     [
       "one that is cut off",
-      async () => (await desk.shown(desk.templates.Web3ChainV2.escrow)).slice(2),
+      async () => (await fixture.shown(fixture.templates.Web3ChainV2.escrow)).slice(2),
     ],
     ["a megabyte", async () => "5a".repeat(1_000_000)],
   ])("when the provider shows %s for it", async (_, shown) => {
-    const { escrow } = desk.templates.Web3ChainV2;
+    const { escrow } = fixture.templates.Web3ChainV2;
     const body = JSON.stringify({ cbor: await shown() });
-    await desk.api.chain.faults({ match: `/scripts/${escrow}/cbor`, status: 200, body });
-    expect(await desk.derive(V2)).toMatchObject({
+    await fixture.api.chain.faults({ match: `/scripts/${escrow}/cbor`, status: 200, body });
+    expect(await fixture.derive(V2)).toMatchObject({
       status: 502,
       message: `The chain provider failed: it answered another script for ${escrow}`,
     });
   });
 
   it.each([
-    ["of the other generation", () => desk.templates.Web3ChainV1.escrow],
-    ["of a policy", () => desk.templates.Web3ChainV1.policy],
-    ["without parameters", () => desk.api.contract(V2).policyId],
+    ["of the other generation", () => fixture.templates.Web3ChainV1.escrow],
+    ["of a policy", () => fixture.templates.Web3ChainV1.policy],
+    ["without parameters", () => fixture.api.contract(V2).policyId],
   ])("when the script is one %s", async (_, script) => {
     const escrow = script();
-    const { policy } = desk.templates.Web3ChainV2;
+    const { policy } = fixture.templates.Web3ChainV2;
     const bindings = { CONTRACT_TEMPLATES: JSON.stringify({ Web3ChainV2: { escrow, policy } }) };
-    const { status, message } = await desk.derive(V2, {}, { env: bindings });
+    const { status, message } = await fixture.derive(V2, {}, { env: bindings });
     expect(status).toBe(502);
     expect(message).toMatch(
       new RegExp(`^The script ${escrow} is none to derive a contract from: .`),
@@ -240,11 +240,11 @@ describe("POST /payment-source-extended without a contract 502", () => {
     ["fails", { status: 500 }, 502],
     ["has no calls left today", { status: 402 }, 503],
   ])("or what fits when the provider %s", async (_, fault, status) => {
-    const { escrow } = desk.templates.Web3ChainV2;
-    await desk.api.chain.faults({ match: `/scripts/${escrow}`, ...fault });
-    // A key of its own: a provider that is out of calls is not asked again with the same.
+    const { escrow } = fixture.templates.Web3ChainV2;
+    await fixture.api.chain.faults({ match: `/scripts/${escrow}`, ...fault });
+    // A separate key, since the service does not ask a provider that is out of calls again.
     const config = { rpcProviderApiKey: `key-${fault.status}`, rpcProvider: "Blockfrost" };
-    const answer = await desk.derive(V2, { PaymentSourceConfig: config });
+    const answer = await fixture.derive(V2, { PaymentSourceConfig: config });
     expect(answer.status).toBe(status);
     expect(answer.message).toContain("The chain provider");
   });

@@ -5,34 +5,34 @@ import { bytesToHex, hexToBytes } from "../../../src/chain/hex.ts";
 import { encodePlutusData, type PlutusData } from "../../../src/chain/plutus/data.ts";
 import { replaceParameters, scriptHash } from "../../../src/chain/plutus/script.ts";
 import { emptyTables } from "../../support/app.ts";
-import { ContractDesk } from "../../support/sources/derivation.ts";
+import { ContractFixture } from "../../support/sources/contract-fixture.ts";
 import { settle } from "../../support/sources/sync.ts";
 
-let desk: ContractDesk;
+let fixture: ContractFixture;
 
 beforeAll(async () => {
-  desk = await ContractDesk.open();
+  fixture = await ContractFixture.open();
 });
 
 beforeEach(emptyTables);
 
 /** Hash of a script on the chain with other parameters. */
 async function hashWith(template: string, parameters: PlutusData[]): Promise<string> {
-  const shown = hexToBytes(await desk.shown(template));
+  const shown = hexToBytes(await fixture.shown(template));
   return scriptHash(replaceParameters(shown, parameters.map(encodePlutusData)).script);
 }
 
 const contractAddress = (hash: string) =>
   formatAddress({ network: "Preprod", payment: { kind: "script", hash }, stake: null });
 
-const keyHash = (name: string) => hexToBytes(desk.wallet(name).vkey);
+const keyHash = (name: string) => hexToBytes(fixture.wallet(name).vkey);
 
 describe("POST /payment-source-extended without a contract 200", () => {
   it("derives that of Web3ChainV1 from admins, fee and cooldown, and its policy from it", async () => {
-    const receiver = parseAddress(desk.wallet("seller-1").address);
+    const receiver = parseAddress(fixture.wallet("seller-1").address);
     const credential = (hash = "") => ({ index: 0, fields: [hexToBytes(hash)] });
     const some = (data: PlutusData) => ({ index: 0, fields: [data] });
-    const { escrow, policy } = desk.templates.Web3ChainV1;
+    const { escrow, policy } = fixture.templates.Web3ChainV1;
     const address = contractAddress(
       await hashWith(escrow, [
         2n,
@@ -50,9 +50,9 @@ describe("POST /payment-source-extended without a contract 200", () => {
     );
     const policyId = await hashWith(policy, [new TextEncoder().encode(address)]);
 
-    const { status, data } = await desk.derive("Web3ChainV1", {
-      AdminWallets: desk.admins("admin", "seller-0", "buyer-0"),
-      FeeReceiverNetworkWallet: { walletAddress: desk.wallet("seller-1").address },
+    const { status, data } = await fixture.derive("Web3ChainV1", {
+      AdminWallets: fixture.admins("admin", "seller-0", "buyer-0"),
+      FeeReceiverNetworkWallet: { walletAddress: fixture.wallet("seller-1").address },
       feeRatePermille: 35,
       cooldownTime: 600_000,
     });
@@ -62,7 +62,7 @@ describe("POST /payment-source-extended without a contract 200", () => {
       policyId,
       paymentSourceType: "Web3ChainV1",
       AdminWallets: ["admin", "seller-0", "buyer-0"].map((name, order) => ({
-        walletAddress: desk.wallet(name).address,
+        walletAddress: fixture.wallet(name).address,
         order,
       })),
       feeRatePermille: 35,
@@ -70,15 +70,15 @@ describe("POST /payment-source-extended without a contract 200", () => {
       cooldownTime: 600_000,
       lastIdentifierChecked: "",
     });
-    expect((await desk.api.list()).data.ExtendedPaymentSources).toEqual([data]);
+    expect((await fixture.api.list()).data.ExtendedPaymentSources).toEqual([data]);
   });
 
   it("derives that of Web3ChainV2 from admins, their signatures and cooldown", async () => {
-    const { escrow, policy } = desk.templates.Web3ChainV2;
+    const { escrow, policy } = fixture.templates.Web3ChainV2;
     const admins = ["admin", "admin", "seller-0", "buyer-0"];
     const hash = await hashWith(escrow, [3n, admins.map(keyHash), 0n]);
-    const { status, data } = await desk.derive("Web3ChainV2", {
-      AdminWallets: desk.admins(...admins),
+    const { status, data } = await fixture.derive("Web3ChainV2", {
+      AdminWallets: fixture.admins(...admins),
       requiredAdminSignatures: 3,
       cooldownTime: 0,
     });
@@ -100,17 +100,19 @@ describe("POST /payment-source-extended without a contract 200", () => {
     ["Web3ChainV2", { requiredAdminSignatures: 1 }],
     ["Web3ChainV2", { cooldownTime: 420_001 }],
   ] as const)("derives another one on %s for %o", async (type, change) => {
-    const first = await desk.derive(type);
+    const first = await fixture.derive(type);
     const { AdminWallets, FeeReceiverNetworkWallet, ...rest } = {
       AdminWallets: undefined,
       FeeReceiverNetworkWallet: undefined,
       ...change,
     };
-    const second = await desk.derive(type, {
+    const second = await fixture.derive(type, {
       ...rest,
-      ...(AdminWallets && { AdminWallets: desk.admins(...AdminWallets) }),
+      ...(AdminWallets && { AdminWallets: fixture.admins(...AdminWallets) }),
       ...(FeeReceiverNetworkWallet && {
-        FeeReceiverNetworkWallet: { walletAddress: desk.wallet(FeeReceiverNetworkWallet).address },
+        FeeReceiverNetworkWallet: {
+          walletAddress: fixture.wallet(FeeReceiverNetworkWallet).address,
+        },
       }),
     });
     expect([first.status, second.status]).toEqual([200, 200]);
@@ -119,47 +121,47 @@ describe("POST /payment-source-extended without a contract 200", () => {
   });
 
   it("derives the same one where two signatures are asked for or left to Web3ChainV1", async () => {
-    const { data } = await desk.derive("Web3ChainV1", { requiredAdminSignatures: 2 });
+    const { data } = await fixture.derive("Web3ChainV1", { requiredAdminSignatures: 2 });
     expect(data.requiredAdminSignatures).toBe(2);
-    expect(await desk.derive("Web3ChainV1")).toMatchObject({
+    expect(await fixture.derive("Web3ChainV1")).toMatchObject({
       status: 409,
       message: "smartContractAddress: is a payment source already",
     });
     await emptyTables();
-    const again = await desk.derive("Web3ChainV1");
+    const again = await fixture.derive("Web3ChainV1");
     expect(again.data.smartContractAddress).toBe(data.smartContractAddress);
   });
 
   it("derives from a script that the provider wraps once more", async () => {
-    const plain = await desk.derive("Web3ChainV2");
+    const plain = await fixture.derive("Web3ChainV2");
     await emptyTables();
-    const { escrow } = desk.templates.Web3ChainV2;
-    const cbor = bytesToHex(encodeBytes(hexToBytes(await desk.shown(escrow))));
+    const { escrow } = fixture.templates.Web3ChainV2;
+    const cbor = bytesToHex(encodeBytes(hexToBytes(await fixture.shown(escrow))));
     const body = JSON.stringify({ cbor });
-    await desk.api.chain.faults({ match: `/scripts/${escrow}/cbor`, status: 200, body });
-    const wrapped = await desk.derive("Web3ChainV2");
-    await desk.api.chain.faults();
+    await fixture.api.chain.faults({ match: `/scripts/${escrow}/cbor`, status: 200, body });
+    const wrapped = await fixture.derive("Web3ChainV2");
+    await fixture.api.chain.faults();
     expect(wrapped.status).toBe(200);
     expect(wrapped.data.smartContractAddress).toBe(plain.data.smartContractAddress);
   });
 
   it("is made once per Idempotency-Key, and asks for the script once", async () => {
     const headers = { "idempotency-key": "once" };
-    await desk.api.chain.stats();
-    const first = await desk.derive("Web3ChainV2", {}, { headers });
-    expect((await desk.derive("Web3ChainV2", {}, { headers })).data).toEqual(first.data);
-    const { calls } = await desk.api.chain.stats();
+    await fixture.api.chain.stats();
+    const first = await fixture.derive("Web3ChainV2", {}, { headers });
+    expect((await fixture.derive("Web3ChainV2", {}, { headers })).data).toEqual(first.data);
+    const { calls } = await fixture.api.chain.stats();
     expect(calls["GET /scripts/{script_hash}/cbor"]).toBe(1);
   });
 
   it.each(["Web3ChainV1", "Web3ChainV2"] as const)(
     "follows it from its first transaction, which may come later: %s",
     async (type) => {
-      const { chain } = desk.api;
-      const { data } = await desk.derive(type, desk.api.purchasing());
+      const { chain } = fixture.api;
+      const { data } = await fixture.derive(type, fixture.api.purchasing());
       const { smartContractAddress, policyId } = data;
       await settle(chain, data.id);
-      const [source] = (await desk.api.list()).data.ExtendedPaymentSources;
+      const [source] = (await fixture.api.list()).data.ExtendedPaymentSources;
       expect(source).toMatchObject({ id: data.id, error: null, syncInProgress: false });
       expect(source.lastCheckedAt).not.toBeNull();
 
@@ -167,7 +169,7 @@ describe("POST /payment-source-extended without a contract 200", () => {
       const [locked] = await chain.act([lock]);
       await settle(chain, data.id);
       const query = `network=Preprod&filterSmartContractAddress=${smartContractAddress}`;
-      const purchases = await desk.api.ask("GET", `/api/v1/purchase?${query}`);
+      const purchases = await fixture.api.ask("GET", `/api/v1/purchase?${query}`);
       expect(purchases.data.Purchases).toEqual([
         expect.objectContaining({
           blockchainIdentifier: locked?.escrows[0]?.identifier,

@@ -1,4 +1,4 @@
-import { encodeBlockchainIdentifier } from "../../../src/chain/identifier.ts";
+import { encodeBlockchainIdentifier } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import type { EndpointCase, Field } from "./all.ts";
 
 const long = (length: number) => "x".repeat(length + 1);

@@ -1,4 +1,4 @@
-import { EVENT_KINDS } from "../../../src/events/kinds.ts";
+import { EVENT_KINDS } from "../../../src/events/event-kinds.ts";
 import type { EndpointCase, Field } from "./all.ts";
 
 const long = (length: number) => "x".repeat(length + 1);

@@ -58,7 +58,7 @@ const settlement = (path: string): EndpointCase => ({
   ],
 });
 
-/** The endpoints of the x402 rail. */
+/** The endpoints of the x402 x402. */
 export const X402_ENDPOINTS: readonly EndpointCase[] = [
   settlement("/x402/settle"),
   settlement("/x402/verify"),

@@ -7,12 +7,12 @@ import {
   type EntryRow,
   type EntryState,
   entryOfRow,
-} from "../../../src/registry/entry.ts";
-import { readProfile } from "../../../src/registry/profile.ts";
+} from "../../../src/registry/entries/entry.ts";
+import { readProfile } from "../../../src/registry/entries/profile.ts";
 import { EntryChanges } from "../../../src/registry/sync/changes.ts";
 import { commit } from "../../../src/registry/sync/commit.ts";
 import { type RegistryCursor, readCursor } from "../../../src/registry/sync/cursor.ts";
-import { insertRegistrySource, metadataOf } from "./market.ts";
+import { insertRegistrySource, metadataOf } from "./registry-sync.ts";
 
 export const POLICY = "ab".repeat(28);
 
@@ -23,7 +23,7 @@ export function registered(name: string, overrides: Record<string, unknown> = {}
   return { supply: "1", profile: result.profile, reason: null };
 }
 
-/** Writes entries as sync does, each call one batch of its own, without a chain. */
+/** Writes entries as sync does, each call in one batch, without a chain. */
 export class EntryWriter {
   readonly sourceId: string;
   readonly #cursor: RegistryCursor;

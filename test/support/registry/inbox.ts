@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import type { Env } from "../../../src/env.ts";
-import { verifyDueInboxes } from "../../../src/inbox/jobs.ts";
-import { settleRegistry } from "./market.ts";
-import { RegistrationDesk } from "./registration.ts";
+import { verifyDueInboxes } from "../../../src/inbox/verify-due-inboxes.ts";
+import { RegistrationFixture } from "./registration-fixture.ts";
+import { settleRegistry } from "./registry-sync.ts";
 
 /** An inbox registration, as far as tests look. */
 export interface ShownInbox {
@@ -15,27 +15,27 @@ export interface ShownInbox {
   [field: string]: unknown;
 }
 
-/** A desk whose policy is followed as a registry source, and an inbox provider to publish at. */
+/** A fixture whose policy is followed as a registry source, and an inbox provider to publish at. */
 export async function openInbox(type: "Web3ChainV1" | "Web3ChainV2" = "Web3ChainV1") {
-  const desk = await RegistrationDesk.open({ type });
-  const source = await desk.followPolicy();
+  const fixture = await RegistrationFixture.open({ type });
+  const source = await fixture.followPolicy();
   const bindings = {
     LOOPBACK_ORIGINS: `${env.DEVNET_URL},${env.INBOX_URL}`,
     INBOX_PROVIDER_URL_PREPROD: `${env.INBOX_URL}/`,
   };
-  desk.bindings = bindings;
-  const slug = `slug-${desk.chain.name}-${type.toLowerCase()}`;
+  fixture.bindings = bindings;
+  const slug = `slug-${fixture.chain.name}-${type.toLowerCase()}`;
   return {
-    desk,
+    fixture,
     source,
     slug,
     register: (overrides: object = {}, headers: Record<string, string> = {}) =>
-      desk.ask(
+      fixture.ask(
         "POST",
         "/inbox-agents",
         {
           network: "Preprod",
-          sellingWalletVkey: desk.sellers[0].vkey,
+          sellingWalletVkey: fixture.sellers[0].vkey,
           name: "An inbox",
           description: "Takes letters",
           agentSlug: slug,
@@ -44,19 +44,19 @@ export async function openInbox(type: "Web3ChainV1" | "Web3ChainV2" = "Web3Chain
         headers,
       ),
     deregister: (agentIdentifier: string | null, headers: Record<string, string> = {}) =>
-      desk.ask(
+      fixture.ask(
         "POST",
         "/inbox-agents/deregister",
         { agentIdentifier, network: "Preprod" },
         headers,
       ),
-    sync: () => settleRegistry(desk.chain, source),
+    sync: () => settleRegistry(fixture.chain, source),
     /** One run of the cron's job, with every registration due that is ever asked for. */
     verify: async (overrides: Partial<Env> = {}) => {
       await env.DB.prepare(
         "UPDATE inbox_registration SET due_at = 0 WHERE due_at IS NOT NULL",
       ).run();
-      await verifyDueInboxes(desk.env(overrides), "test");
+      await verifyDueInboxes(fixture.env(overrides), "test");
     },
     async publish(page: object, status = 200, at = slug) {
       await fetch(`${env.INBOX_URL}/_control`, {
@@ -65,7 +65,7 @@ export async function openInbox(type: "Web3ChainV1" | "Web3ChainV2" = "Web3Chain
       });
     },
     async listed(path = "", body: object = {}): Promise<ShownInbox[]> {
-      const answer = await desk.ask<{ registrations: ShownInbox[] }>(
+      const answer = await fixture.ask<{ registrations: ShownInbox[] }>(
         "POST",
         `/inbox-agent-registration${path}`,
         { network: "Preprod", ...body },
@@ -76,7 +76,7 @@ export async function openInbox(type: "Web3ChainV1" | "Web3ChainV2" = "Web3Chain
       return this.listed("-diff", { statusUpdatedAfter: "1970-01-01", limit: 50, ...body });
     },
     refresh: async (agentIdentifier: string | null, headers: Record<string, string> = {}) => {
-      const answer = await desk.ask<{ registration: ShownInbox }>(
+      const answer = await fixture.ask<{ registration: ShownInbox }>(
         "POST",
         "/inbox-agent-registration-refresh/",
         { network: "Preprod", agentIdentifier },
@@ -93,8 +93,8 @@ export async function openInbox(type: "Web3ChainV1" | "Web3ChainV2" = "Web3Chain
 export async function registeredInbox(type?: "Web3ChainV1" | "Web3ChainV2") {
   const inbox = await openInbox(type);
   const { id } = (await inbox.register()).data;
-  await inbox.desk.settle();
+  await inbox.fixture.settle();
   await inbox.sync();
-  const { agentIdentifier } = await inbox.desk.shown(id, "/inbox-agents");
+  const { agentIdentifier } = await inbox.fixture.shown(id, "/inbox-agents");
   return { ...inbox, id, agentIdentifier: agentIdentifier ?? "" };
 }

@@ -1,4 +1,4 @@
-import { metadataOf } from "./market.ts";
+import { metadataOf } from "./registry-sync.ts";
 
 /** A map that JavaScript can make neither a text nor a number of. */
 const NO_TEXT = { toString: "no function", valueOf: "no function" };

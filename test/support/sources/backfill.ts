@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { decodeBlockchainIdentifier } from "../../../src/chain/identifier.ts";
+import { decodeBlockchainIdentifier } from "../../../src/chain/contracts/blockchain-identifier.ts";
 import { db } from "../../../src/db/client.ts";
 import { startBackfill } from "../../../src/sources/cursor.ts";
 import type { StepResult, TestChain } from "../chain.ts";

@@ -1,10 +1,10 @@
 import { db } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
-import { ChangeSet, type Step } from "../../../src/escrow/fold/changes.ts";
-import { type EscrowRecord, type Side, UNLOCKED } from "../../../src/escrow/record.ts";
+import { IDLE } from "../../../src/escrow/model/intent.ts";
+import { type EscrowRecord, type Side, UNLOCKED } from "../../../src/escrow/model/record.ts";
+import { type ChainStep, ChangeSet } from "../../../src/escrow/store/change-set.ts";
 import { commit } from "../../../src/escrow/sync/commit.ts";
 import type { EscrowCursor } from "../../../src/escrow/sync/cursor.ts";
-import { NOTHING_WANTED } from "../../../src/escrow/wanted.ts";
 import { initialCursor } from "../../../src/sources/cursor.ts";
 
 const HASH = "ab".repeat(32);
@@ -43,8 +43,8 @@ export function makeRecord(side: Side, overrides: Partial<EscrowRecord> = {}): E
     },
     state: UNLOCKED,
     output: null,
-    warnedOf: null,
-    wanted: NOTHING_WANTED,
+    lastDeadlineWarning: null,
+    progress: IDLE,
     wallet: { id: "wallet-a", vkey: "22".repeat(28), address: "addr_test1seller" },
     createdAt: now,
     updatedAt: now,
@@ -53,21 +53,21 @@ export function makeRecord(side: Side, overrides: Partial<EscrowRecord> = {}): E
     actionChangedAt: now,
     changedAt: now,
     sequence: 0,
-    rev: -1,
+    revision: -1,
     ...overrides,
   };
 }
 
 /** A step that changes what was found alone. */
 export function stepTo(
-  { state, output, wanted }: EscrowRecord,
-  found: Partial<Step["state"]> & Pick<Step["state"], "onChainState">,
-): Step {
-  const taken = { ended: null, error: wanted.error, isErrorCleared: false, expiredAt: null };
-  return { state: { ...state, ...found }, output, wanted, taken };
+  { state, output, progress }: EscrowRecord,
+  found: Partial<ChainStep["state"]> & Pick<ChainStep["state"], "onChainState">,
+): ChainStep {
+  const undo = { endedIntent: null, error: progress.error, isErrorCleared: false, expiredAt: null };
+  return { state: { ...state, ...found }, output, progress, undo };
 }
 
-/** Writes records and their changes as sync does, each call one batch of its own. */
+/** Writes records and their changes as sync does, each call in one batch. */
 export class Writer {
   readonly #d1: D1Database;
   readonly #cursor: EscrowCursor;
@@ -110,7 +110,7 @@ export class Writer {
       recent: [],
       leaseUntil: now,
     });
-    for (const record of records) record.rev++;
+    for (const record of records) record.revision++;
     return results;
   }
 }

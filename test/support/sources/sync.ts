@@ -7,12 +7,12 @@ import { db, statement } from "../../../src/db/client.ts";
 import { newId } from "../../../src/db/id.ts";
 import { seal } from "../../../src/db/sealed.ts";
 import type { Env } from "../../../src/env.ts";
-import { withConfirmations } from "../../../src/escrow/render.ts";
+import { withConfirmations } from "../../../src/escrow/store/render.ts";
 import { initialCursor } from "../../../src/sources/cursor.ts";
 import type { TestChain } from "../chain.ts";
 import { ASLEEP } from "../objects.ts";
 
-/** What a test hands to the object in place of its own. */
+/** The object's dependencies that a test replaces. */
 export interface Overrides {
   env?: Partial<Env>;
   /** False: the object looks of itself. */
@@ -94,10 +94,10 @@ export async function positionAt(chain: TestChain, txHash = ""): Promise<Transac
 }
 
 /**
- * Runs one alarm of the source's object: the code, D1, storage and provider are real, the time at
- * which the platform would fire it is not waited for.
+ * Runs one alarm of the source's object, without the platform's delay. Code, D1, storage and
+ * provider are real.
  *
- * @returns the time of the next alarm it asked for, null when it left that to the cron
+ * @returns the time of the next alarm; null: the cron does the rest
  */
 export function runPass(
   chain: TestChain,
@@ -142,8 +142,8 @@ export async function settle(chain: TestChain, sourceId: string, overrides?: Ove
 }
 
 /**
- * All that a sync leaves behind, without what may differ between two that saw the same chain: ids,
- * times we chose, stamps, and the source and wallets with which a test began.
+ * Reads all that a sync stored. It omits what differs between two syncs of the same chain: ids,
+ * times that the service chose, stamps, and the test's first source and wallets.
  */
 export async function leftBehind(sourceId: string) {
   const ledger = db(env);
@@ -156,8 +156,13 @@ export async function leftBehind(sourceId: string) {
     "SELECT side, identifier_hash, doc, state FROM escrow WHERE source_id = ? ORDER BY side, identifier_hash",
     sourceId,
   );
-  const steps = await ledger.all<{ key: string; status: string; fields: string; before: string }>(
-    `SELECT side || identifier_hash AS key, status, fields, before
+  const steps = await ledger.all<{
+    key: string;
+    status: string;
+    fields: string;
+    undo_data: string;
+  }>(
+    `SELECT side || identifier_hash AS key, status, fields, undo_data
      FROM escrow_transaction JOIN escrow ON escrow.id = record_id
      WHERE escrow.source_id = ? ORDER BY key, block_height, tx_index`,
     sourceId,
@@ -190,7 +195,7 @@ export async function leftBehind(sourceId: string) {
       .map((row) => ({
         key: row.key,
         fields: stable(JSON.parse(row.fields)),
-        before: stable(JSON.parse(row.before)),
+        undoData: stable(JSON.parse(row.undo_data)),
       })),
     actions: actions.map((row) => ({ key: row.key, doc: stable(JSON.parse(row.doc)) })),
     events: events.map(({ key, kind, sequence, data }) => ({

@@ -19,9 +19,9 @@ function seeded(seed: number): () => number {
 }
 
 /**
- * The service when everything around it fails, as the dice fall: its queue refuses messages, or
- * takes them and says that it did not; what was sent is lost, or comes twice; and isolates are
- * killed at any of their steps, with all that runs there.
+ * The service while everything around it fails at random. The queue refuses messages, or accepts
+ * them and fails. Messages get lost or arrive twice. Isolates are killed at any step with all
+ * running work.
  */
 export class Chaos {
   kills = 0;
@@ -31,7 +31,7 @@ export class Chaos {
 
   constructor(seed: number, timeoutMs: number) {
     this.#dice = seeded(seed);
-    // Dice of its own: when the queue is asked is up to the network.
+    // Separate random numbers: the network decides when the queue is called.
     const queue = seeded(seed + 1);
     const overrides = { WEBHOOK_TIMEOUT_MS: String(timeoutMs) };
     this.service = steppedService(this.#fuse.step, overrides, async (send) => {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect } from "vitest";
-import { EVENT_KINDS, type EventKind } from "../../../src/events/kinds.ts";
-import { formatBody, type OutgoingEvent } from "../../../src/webhooks/delivery/formats.ts";
+import { EVENT_KINDS, type EventKind } from "../../../src/events/event-kinds.ts";
+import { formatBody, type OutgoingEvent } from "../../../src/webhooks/delivery/format-body.ts";
 import { type JsonSchema, openApi, validatorOf } from "../endpoints/document.ts";
 
 type Declared = Record<

@@ -10,9 +10,13 @@ import { expect, vi } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { db } from "../../../src/db/client.ts";
 import type { DeliveryMessage, Env } from "../../../src/env.ts";
-import { EVENT_KINDS, type EventKind, TENANT_EVENT_KINDS } from "../../../src/events/kinds.ts";
+import {
+  EVENT_KINDS,
+  type EventKind,
+  TENANT_EVENT_KINDS,
+} from "../../../src/events/event-kinds.ts";
 import { writeEvent } from "../../../src/events/outbox.ts";
-import { purge, sweep } from "../../../src/webhooks/delivery/sweep.ts";
+import { purgeDeliveries, sweepDeliveries } from "../../../src/webhooks/delivery/sweep.ts";
 import worker from "../../../src/worker.ts";
 
 /** As many messages as the platform gives a consumer of deliveries; see `wrangler.toml`. */
@@ -135,8 +139,8 @@ export class WebhookService {
   }
 
   /**
-   * The same, but as the platform does it: a batch begins when the handler of the one before it has
-   * returned, whatever that does in the background.
+   * The same, but as the platform does it. A batch begins when the previous handler has returned,
+   * even if that handler still works in the background.
    *
    * @returns waits for the background
    */
@@ -168,8 +172,8 @@ export class WebhookService {
 
   /** What the cron does for webhooks each minute. */
   async minute(): Promise<void> {
-    await sweep(this.env, "test");
-    await purge(this.env, Date.now());
+    await sweepDeliveries(this.env, "test");
+    await purgeDeliveries(this.env, Date.now());
   }
 
   /** Everything that is to be done now is done. */
@@ -205,7 +209,7 @@ function batchOf(queue: string, bodies: object[]) {
 
 let events = 0;
 
-/** Writes events as a change does, each of a record of its own unless one is named, and returns their ids. */
+/** Writes events as a change does, by default each for a separate record, and returns their ids. */
 export async function happen(
   kinds: readonly EventKind[],
   where: {

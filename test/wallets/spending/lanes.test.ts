@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { outputName, type WalletOutput } from "../../../src/chain/transaction/plan.ts";
-import { groundOf, laneFor, together } from "../../../src/wallets/spending/lanes.ts";
-import type { WalletTransaction } from "../../../src/wallets/spending/transaction.ts";
+import {
+  formatOutputReference,
+  type WalletOutput,
+} from "../../../src/chain/transaction/transaction-plan.ts";
+import type { WalletTransaction } from "../../../src/wallets/model/wallet-transaction.ts";
+import {
+  ancestryOf,
+  chooseLane,
+  selectForOne,
+} from "../../../src/wallets/spending/model/choose-lane.ts";
 import { transaction } from "./transactions.ts";
 
 const output = (name: string, coins: number, tokens: [string, bigint][] = []): WalletOutput => {
@@ -20,13 +27,13 @@ function lane(name: string, count: number, more: Partial<WalletTransaction> = {}
   );
 }
 
-const firm = { canBeOvertaken: false, isUrgent: false };
-const shaky = { canBeOvertaken: true, isUrgent: false };
-const urgent = { canBeOvertaken: false, isUrgent: true };
+const firm = { isReplaceable: false, isUrgent: false };
+const shaky = { isReplaceable: true, isUrgent: false };
+const urgent = { isReplaceable: false, isUrgent: true };
 
-function chosen(...given: Parameters<typeof laneFor>) {
-  const found = laneFor(...given);
-  return typeof found === "string" ? found : outputName(found.on);
+function chosen(...given: Parameters<typeof chooseLane>) {
+  const found = chooseLane(...given);
+  return typeof found === "string" ? found : formatOutputReference(found.output);
 }
 
 describe("lanes of steps", () => {
@@ -55,11 +62,13 @@ describe("lanes of steps", () => {
   });
 
   it("tell how many more the wallet could have", () => {
-    expect(laneFor(firm, [output("a#0", 10), output("b#0", 10)], [])).toMatchObject({ missing: 1 });
+    expect(chooseLane(firm, [output("a#0", 10), output("b#0", 10)], [])).toMatchObject({
+      missing: 1,
+    });
   });
 
   it("have what can be overtaken behind what cannot, and one of them free of it", () => {
-    const open = [...lane("a", 3, { canBeOvertaken: true }), ...lane("b", 5)];
+    const open = [...lane("a", 3, { isReplaceable: true }), ...lane("b", 5)];
     const outputs = [output("a2#0", 9), output("b4#0", 9)];
     expect(chosen(firm, outputs, open)).toBe("b4#0");
     expect(chosen(shaky, outputs, open)).toBe("a2#0");
@@ -80,28 +89,29 @@ describe("what an output hangs on", () => {
     const open = [
       transaction("old", ["x#0"], { phase: "InBlock" }),
       transaction("a", ["old#0"]),
-      transaction("b", ["a#0", "a#1"], { canBeOvertaken: true }),
+      transaction("b", ["a#0", "a#1"], { isReplaceable: true }),
       transaction("c", ["b#0", "a#2"]),
     ];
-    const ground = groundOf(open);
-    expect(ground("old#0")).toEqual({ depth: 0, isShaky: false });
-    expect(ground("a#3")).toEqual({ depth: 1, isShaky: false });
-    expect(ground("c#0")).toEqual({ depth: 3, isShaky: true });
+    const ancestry = ancestryOf(open);
+    expect(ancestry("old#0")).toEqual({ depth: 0, isReplaceable: false });
+    expect(ancestry("a#3")).toEqual({ depth: 1, isReplaceable: false });
+    expect(ancestry("c#0")).toEqual({ depth: 3, isReplaceable: true });
   });
 });
 
 describe("the tasks of the next transaction", () => {
   const now = 1_000_000;
-  const ids = (tasks: Parameters<typeof together>[0]) => together(tasks, now).map(({ id }) => id);
+  const ids = (tasks: Parameters<typeof selectForOne>[0]) =>
+    selectForOne(tasks, now).map(({ id }) => id);
 
   it("are those near their deadline, then what nobody can overtake, then the rest", () => {
     const soon = now + 9 * 60_000;
     const later = now + 11 * 60_000;
     const tasks = [
-      { id: "a", canBeOvertaken: true },
+      { id: "a", isReplaceable: true },
       { id: "b", deadline: later },
       { id: "c" },
-      { id: "d", canBeOvertaken: true, deadline: soon },
+      { id: "d", isReplaceable: true, deadline: soon },
     ];
     expect(ids(tasks)).toEqual(["d"]);
     expect(ids(tasks.slice(0, 3))).toEqual(["b", "c"]);

@@ -1,23 +1,31 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isLiving, isOpen } from "../../../src/wallets/spending/life.ts";
-import { headOf, standFor } from "../../../src/wallets/spending/line.ts";
-import { taskKey } from "../../../src/wallets/spending/transaction.ts";
+import { isLiving, isOpen } from "../../../src/wallets/model/phases.ts";
+import { taskKey } from "../../../src/wallets/model/wallet-transaction.ts";
+import { findHead, findPosition } from "../../../src/wallets/spending/model/outward-line.ts";
 import { runs } from "../../support/effort.ts";
-import { DEEDS, type Deed, LineWorld, type Rule } from "./line-world.ts";
+import {
+  OutwardLineModel,
+  type Rule,
+  STORY_ACTIONS,
+  type StoryAction,
+} from "./outward-line-model.ts";
 
-const deed = fc.tuple(fc.constantFrom(...DEEDS), fc.nat(1023)) satisfies fc.Arbitrary<Deed>;
+const storyAction = fc.tuple(
+  fc.constantFrom(...STORY_ACTIONS),
+  fc.nat(1023),
+) satisfies fc.Arbitrary<StoryAction>;
 const story = fc.record({
-  deeds: fc.array(deed, { minLength: 20, maxLength: 90 }),
+  storyActions: fc.array(storyAction, { minLength: 20, maxLength: 90 }),
   orders: fc.array(fc.nat(), { minLength: 6, maxLength: 6 }),
 });
 
 /** No task twice, in whatever order lands what can land, at the end of any story. */
 function never(rule: Rule) {
-  return fc.property(story, ({ deeds, orders }) => {
-    const world = new LineWorld(rule);
-    for (const one of deeds) world.do(one);
-    for (const order of orders) expect(world.doneTwice(order)).toEqual([]);
+  return fc.property(story, ({ storyActions, orders }) => {
+    const model = new OutwardLineModel(rule);
+    for (const one of storyActions) model.do(one);
+    for (const order of orders) expect(model.doneTwice(order)).toEqual([]);
   });
 }
 
@@ -30,12 +38,12 @@ const sharesAnInput: Rule = (tasks, root, transactions) => {
     transactions.flatMap(({ phase, inputs }) => (isLiving(phase) ? inputs : [])),
   );
   const shared = former && isOpen(former.phase) && former.inputs.findLast((one) => !taken.has(one));
-  return { on: shared || headOf(root, transactions) };
+  return { output: shared || findHead(root, transactions) };
 };
 
 describe("the outward line", () => {
   it("does no task twice, whatever is refused, expires, is lost, undone or restored, and lands later", () => {
-    fc.assert(never(standFor), runs(2_000, 100_000));
+    fc.assert(never(findPosition), runs(2_000, 100_000));
   });
 
   it("needs the whole rule: an output shared with the former transaction is not enough", () => {

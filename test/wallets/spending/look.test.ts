@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Block } from "../../../src/chain/provider/provider.ts";
-import type { Happening } from "../../../src/wallets/spending/history.ts";
-import { look as lookInPortions } from "../../../src/wallets/spending/look.ts";
-import type { WalletTransaction } from "../../../src/wallets/spending/transaction.ts";
+import type { WalletTransaction } from "../../../src/wallets/model/wallet-transaction.ts";
+import type { TransactionEvent } from "../../../src/wallets/spending/model/apply-events.ts";
+import { pollChain as lookInPortions } from "../../../src/wallets/spending/poll-chain.ts";
 import { transaction } from "./transactions.ts";
 
 const inBlock = (blockHeight: number, phase: WalletTransaction["phase"] = "InBlock") => ({
@@ -14,7 +14,7 @@ const inBlock = (blockHeight: number, phase: WalletTransaction["phase"] = "InBlo
 
 /** All portions together. */
 async function look(...asked: Parameters<typeof lookInPortions>) {
-  const all: Happening[] = [];
+  const all: TransactionEvent[] = [];
   for await (const some of lookInPortions(...asked)) all.push(...some);
   return all;
 }

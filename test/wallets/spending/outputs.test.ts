@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Block } from "../../../src/chain/provider/provider.ts";
-import { OutputView } from "../../../src/wallets/spending/outputs.ts";
+import { OutputView } from "../../../src/wallets/spending/context/output-view.ts";
 
 it("a wallet's view asks for the tip once in two seconds, and at once when it has forgotten", async () => {
   let asked = 0;

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { db } from "../../../src/db/client.ts";
-import type { Run, WalletPorts } from "../../../src/wallets/spending/ports.ts";
-import { sendNew } from "../../../src/wallets/spending/send.ts";
+import type { WalletPorts, WalletRun } from "../../../src/wallets/spending/context/wallet-ports.ts";
+import { sendNew } from "../../../src/wallets/spending/send-transactions.ts";
 import { transaction } from "./transactions.ts";
 
 const SCRIPT = `${"5c".repeat(32)}#1`;
@@ -17,13 +17,13 @@ it.each([
     const missed: (readonly string[])[] = [];
     const ports = {
       ...{ db: db(env), network: "Preprod", vkey: "", requestId: "test", now: () => 0 },
-      journal: { hand: async () => true },
+      journal: { append: async () => true },
       provider: { submit: async () => ({ refused: `BadInputsUTxO missing inputs ${SCRIPT}` }) },
-      scriptsMissed: async (outputs: readonly string[]) => void missed.push(outputs),
+      onMissingScripts: async (outputs: readonly string[]) => void missed.push(outputs),
     } as unknown as WalletPorts;
     const open = [transaction("aa", [], { phase })];
     const one = transaction("bb", ["aa#0"], { reads: [OTHER, SCRIPT] });
-    const verdict = await sendNew(ports, { open } as unknown as Run, one, new Uint8Array());
+    const verdict = await sendNew(ports, { open } as unknown as WalletRun, one, new Uint8Array());
     expect(verdict.map(({ event }) => event)).toEqual(events);
     expect(missed).toEqual([[SCRIPT]]);
   },

@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
-import { outputName, type WalletOutput } from "../../../src/chain/transaction/plan.ts";
-import { spareOutputs } from "../../../src/wallets/spending/spare.ts";
-import type { WalletState } from "../../../src/wallets/spending/stored/wallet.ts";
+import {
+  formatOutputReference,
+  type WalletOutput,
+} from "../../../src/chain/transaction/transaction-plan.ts";
+import type { WalletState } from "../../../src/wallets/spending/store/wallet.ts";
+import { unreservedOutputs } from "../../../src/wallets/spending/unreserved-outputs.ts";
 import { transaction } from "./transactions.ts";
 
 const TOKEN = "aa".repeat(28);
@@ -20,23 +23,23 @@ const TOKENS = output("5", 20_000_000n, 7n);
 const ALL = [LINE, LARGE, SMALL, COLLATERAL, TOKENS];
 
 const WALLET: WalletState = {
-  ...{ network: "Preprod", vkey: "aa", version: 1, sequence: 0, spentElsewhere: [], held: null },
-  lineRoot: outputName(LINE),
-  collateral: outputName(COLLATERAL),
+  ...{ network: "Preprod", vkey: "aa", version: 1, sequence: 0, spentElsewhere: [], blocker: null },
+  lineRoot: formatOutputReference(LINE),
+  collateral: formatOutputReference(COLLATERAL),
 };
 
 const spareOf = (
   shown: WalletOutput[],
   wallet: Partial<WalletState> = {},
-  open: Parameters<typeof spareOutputs>[2] = [],
-  setAside: string[] = [],
-) => spareOutputs(shown, { ...WALLET, ...wallet }, open, new Set(setAside));
+  open: Parameters<typeof unreservedOutputs>[2] = [],
+  reserved: string[] = [],
+) => unreservedOutputs(shown, { ...WALLET, ...wallet }, open, new Set(reserved));
 
 it("a wallet can spare what is neither its line, nor its collateral, nor holds tokens", () => {
   expect(spareOf(ALL)).toEqual([SMALL, LARGE]);
-  expect(spareOf(ALL, {}, [], [outputName(SMALL)])).toEqual([LARGE]);
-  const elsewhere = [{ output: outputName(LARGE), txHash: "ff".repeat(32), at: 0 }];
-  expect(spareOf([LINE, SMALL], { spentElsewhere: elsewhere })).toEqual([SMALL]);
+  expect(spareOf(ALL, {}, [], [formatOutputReference(SMALL)])).toEqual([LARGE]);
+  const foreignSpends = [{ output: formatOutputReference(LARGE), txHash: "ff".repeat(32), at: 0 }];
+  expect(spareOf([LINE, SMALL], { spentElsewhere: foreignSpends })).toEqual([SMALL]);
 });
 
 it("a wallet without a line reserves its largest output for the line", () => {
@@ -48,7 +51,9 @@ it("a wallet without a line reserves its largest output for the line", () => {
 it("a wallet cannot spare what its transactions spend, or what waits for a block", () => {
   const next = output("6", 9_000_000n);
   const open = [
-    transaction(next.txHash, [outputName(SMALL)], { made: [{ index: 0, value: next.value }] }),
+    transaction(next.txHash, [formatOutputReference(SMALL)], {
+      made: [{ index: 0, value: next.value }],
+    }),
   ];
   expect(spareOf([...ALL, next], {}, open)).toEqual([LARGE]);
 });

@@ -1,4 +1,4 @@
-import type { WalletTransaction } from "../../../src/wallets/spending/transaction.ts";
+import type { WalletTransaction } from "../../../src/wallets/model/wallet-transaction.ts";
 
 /** A wallet's transaction that spends outputs, by their names. */
 export function transaction(
@@ -16,7 +16,7 @@ export function transaction(
     made: [],
     lineIn: null,
     lineOut: null,
-    canBeOvertaken: false,
+    isReplaceable: false,
     collateral: null,
     validFrom: 0,
     validTo: 1_000,

@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { checkTopUps } from "../../../src/wallets/top-ups/check.ts";
 import { emptyTables } from "../../support/app.ts";
 import type { ChainWallet } from "../../support/chain.ts";
+import { crashAt } from "../../support/crash-at.ts";
 import { failingD1, RETRYABLE_ERRORS } from "../../support/d1.ts";
-import { dyingAt } from "../../support/dying.ts";
 import { sweep } from "../../support/effort.ts";
-import { found, RegistrationDesk } from "../../support/registry/registration.ts";
+import { found, RegistrationFixture } from "../../support/registry/registration-fixture.ts";
 import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
 import { arrivals, freshPath, verified, WebhookService } from "../../support/webhooks/receivers.ts";
 
@@ -39,20 +39,20 @@ afterEach(() => {
 
 /** Two selling wallets, the first with 3 whole native coins, and a Funding wallet with plenty. */
 async function open({ funded = true } = {}) {
-  const desk = await RegistrationDesk.open({ sellerFunds: [3_000_000] });
-  const { wallets } = await desk.chain.wallets();
+  const fixture = await RegistrationFixture.open({ sellerFunds: [3_000_000] });
+  const { wallets } = await fixture.chain.wallets();
   const treasury = found(wallets, (one) => one.name === "admin");
   const change = async (fields: object) =>
     (
-      await desk.ask<Record<string, { id: string; walletVkey: string }[]>>(
+      await fixture.ask<Record<string, { id: string; walletVkey: string }[]>>(
         "PATCH",
         "/payment-source-extended",
-        { id: desk.sourceId, ...fields },
+        { id: fixture.sourceId, ...fields },
       )
     ).data;
   if (funded) await change({ AddFundingWallets: [{ walletMnemonic: treasury.mnemonic }] });
   const source = await change({});
-  const [poor] = desk.sellers;
+  const [poor] = fixture.sellers;
   const idOf = ({ vkey }: ChainWallet): string =>
     found(
       [...(source.SellingWallets ?? []), ...(source.FundingWallets ?? [])],
@@ -60,35 +60,35 @@ async function open({ funded = true } = {}) {
     ).id;
   let now = Date.now();
   return {
-    desk,
+    fixture,
     treasury,
     poor,
     idOf,
     rule: (fields: object = {}) =>
-      desk.ask<Rule>("POST", RULES, {
+      fixture.ask<Rule>("POST", RULES, {
         walletId: idOf(poor),
         below: "10000000",
         upTo: "50000000",
         ...fields,
       }),
-    rules: async () => (await desk.ask<{ Rules: Rule[] }>("GET", RULES)).data.Rules,
+    rules: async () => (await fixture.ask<{ Rules: Rule[] }>("GET", RULES)).data.Rules,
     topUps: async () =>
-      (await desk.ask<{ transfers: TopUp[] }>("GET", "/wallet/transfer-funds?limit=100")).data
+      (await fixture.ask<{ transfers: TopUp[] }>("GET", "/wallet/transfer-funds?limit=100")).data
         .transfers,
     /** The cron, so many minutes after the last time. */
     check: async (minutes = 0, overrides: object = {}) => {
       now += minutes * MINUTE_MS;
-      await checkTopUps({ ...desk.env(), ...overrides }, "test", now, Date.now() + 20_000);
+      await checkTopUps({ ...fixture.env(), ...overrides }, "test", now, Date.now() + 20_000);
     },
     /** The Funding wallet pays what was asked for, as if it happened at the time of the test. */
     pay: async () => {
-      await desk.settle(treasury);
+      await fixture.settle(treasury);
       await env.DB.prepare("UPDATE transfer SET updated_at = ?, created_at = min(created_at, ?)")
         .bind(now, now)
         .run();
     },
     held: async ({ address }: ChainWallet, unit = "lovelace") => {
-      const { amount } = await desk.chain.get<{ amount: { unit: string; quantity: string }[] }>(
+      const { amount } = await fixture.chain.get<{ amount: { unit: string; quantity: string }[] }>(
         `/addresses/${address}`,
       );
       return BigInt(amount.find((one) => one.unit === unit)?.quantity ?? 0);
@@ -98,8 +98,8 @@ async function open({ funded = true } = {}) {
 
 describe("a rule that cannot be read", () => {
   it("says so, is checked again in the next window, and stops no other rule", async () => {
-    const { desk, idOf, rule, rules, topUps, check } = await open();
-    const [, rich] = desk.sellers;
+    const { fixture, idOf, rule, rules, topUps, check } = await open();
+    const [, rich] = fixture.sellers;
     const { data: odd } = await rule();
     const below = "900000000000";
     const { data: other } = await rule({ walletId: idOf(rich), below, upTo: "900010000000" });
@@ -120,10 +120,10 @@ describe("a rule that cannot be read", () => {
 
 describe("a wallet with a rule", () => {
   it("is filled up when it is low, together with others, and receivers are told", async () => {
-    const { desk, treasury, poor, idOf, rule, topUps, check, pay, held } = await open();
-    const [, rich] = desk.sellers;
+    const { fixture, treasury, poor, idOf, rule, topUps, check, pay, held } = await open();
+    const [, rich] = fixture.sellers;
     const service = new WebhookService();
-    desk.bindings = { EVENTS: service.env.EVENTS };
+    fixture.bindings = { EVENTS: service.env.EVENTS };
     const path = freshPath();
     const kinds = ["FUND_DISTRIBUTION_SENT", "FUND_DISTRIBUTION_CONFIRMED"];
     const { secret } = await service.create(path, { Events: kinds });
@@ -201,11 +201,14 @@ describe("a wallet with a rule", () => {
   });
 
   it("gets tokens, with as much of the native coin as they need", async () => {
-    const { desk, treasury, idOf, rule, topUps, check, pay, held } = await open();
-    const [poor, rich] = desk.sellers;
-    await desk.register({ sellingWalletVkey: rich.vkey, recipientWalletAddress: treasury.address });
-    await desk.settle(rich);
-    const [unit = ""] = (await desk.tokens()).held;
+    const { fixture, treasury, idOf, rule, topUps, check, pay, held } = await open();
+    const [poor, rich] = fixture.sellers;
+    await fixture.register({
+      sellingWalletVkey: rich.vkey,
+      recipientWalletAddress: treasury.address,
+    });
+    await fixture.settle(rich);
+    const [unit = ""] = (await fixture.tokens()).held;
     await rule({ walletId: idOf(poor), unit, below: "1", upTo: "2", perDay: "1" });
     await check();
     expect(await topUps()).toMatchObject([
@@ -232,21 +235,21 @@ describe("a wallet with a rule", () => {
   });
 
   it("is left alone while a balance cannot be read, and checked again the next minute", async () => {
-    const { desk, rule, rules, topUps, check } = await open();
+    const { fixture, rule, rules, topUps, check } = await open();
     await rule();
-    await desk.chain.faults({ match: "^/addresses/", status: 403 });
+    await fixture.chain.faults({ match: "^/addresses/", status: 403 });
     await check();
     expect(await rules()).toMatchObject([{ balance: null, checkedAt: null }]);
-    await desk.chain.faults();
+    await fixture.chain.faults();
     await check(1);
     expect(await topUps()).toHaveLength(1);
   });
 
   it("loses its rules when it is removed", async () => {
-    const { desk, poor, idOf, rule, rules } = await open();
+    const { fixture, poor, idOf, rule, rules } = await open();
     await rule();
-    const change = { id: desk.sourceId, RemoveSellingWallets: [{ id: idOf(poor) }] };
-    expect((await desk.ask("PATCH", "/payment-source-extended", change)).status).toBe(200);
+    const change = { id: fixture.sourceId, RemoveSellingWallets: [{ id: idOf(poor) }] };
+    expect((await fixture.ask("PATCH", "/payment-source-extended", change)).status).toBe(200);
     expect(await rules()).toEqual([]);
   });
 
@@ -288,7 +291,7 @@ describe("a check that is stopped at any awaited step", () => {
     await rule({ below: "1000000000", upTo: "1002000000", perDay: "3000000" });
     let days = 0;
     const dieAt = async (k: number): Promise<number> => {
-      const dying = dyingAt(k, when);
+      const dying = crashAt(k, when);
       vi.stubGlobal("fetch", dying.fetch);
       await check(DAY_MS / MINUTE_MS + 20, dying.overrides.env).catch(() => {});
       vi.unstubAllGlobals();
@@ -299,17 +302,17 @@ describe("a check that is stopped at any awaited step", () => {
     };
     const steps = await dieAt(Number.POSITIVE_INFINITY);
     expect(steps).toBeGreaterThanOrEqual(8);
-    for (const k of sweep(6, steps)) await dieAt(k);
+    for (const k of sweep(18, steps)) await dieAt(k);
     for (const { status } of await topUps()) expect(status).toBe("Confirmed");
   });
 });
 
 describe("/wallet/top-up", () => {
   it("POST 200 shows what holds where nothing is said, once per Idempotency-Key", async () => {
-    const { desk, idOf, poor } = await open();
+    const { fixture, idOf, poor } = await open();
     const body = { walletId: idOf(poor), below: "010000000", upTo: "50000000" };
     const key = { "Idempotency-Key": "poor" };
-    const first = await desk.ask("POST", RULES, body, key);
+    const first = await fixture.ask("POST", RULES, body, key);
     expect(first).toMatchObject({
       status: 200,
       data: {
@@ -324,28 +327,28 @@ describe("/wallet/top-up", () => {
         waitsFor: null,
       },
     });
-    expect(await desk.ask("POST", RULES, body, key)).toEqual(first);
-    expect(await desk.ask("POST", RULES, body)).toMatchObject({
+    expect(await fixture.ask("POST", RULES, body, key)).toEqual(first);
+    expect(await fixture.ask("POST", RULES, body)).toMatchObject({
       status: 409,
       message: "unit: the wallet has a rule for it already",
     });
   });
 
   it("PATCH 200 keeps what is left out, null is the default again, and DELETE ends it", async () => {
-    const { desk, rule, rules, topUps, check } = await open();
+    const { fixture, rule, rules, topUps, check } = await open();
     const { id } = (await rule({ perDay: "40000000" })).data;
-    const changed = await desk.ask<Rule>("PATCH", RULES, { id, upTo: "40000000", perDay: null });
+    const changed = await fixture.ask<Rule>("PATCH", RULES, { id, upTo: "40000000", perDay: null });
     expect(changed.data).toMatchObject({
       below: "10000000",
       upTo: "40000000",
       perDay: "150000000",
     });
     expect(await rules()).toEqual([changed.data]);
-    expect((await desk.ask("DELETE", RULES, { id })).data).toEqual(changed.data);
+    expect((await fixture.ask("DELETE", RULES, { id })).data).toEqual(changed.data);
     await check();
     expect(await topUps()).toEqual([]);
-    expect((await desk.ask("DELETE", RULES, { id })).status).toBe(404);
-    expect((await desk.ask("PATCH", RULES, { id })).status).toBe(404);
+    expect((await fixture.ask("DELETE", RULES, { id })).status).toBe(404);
+    expect((await fixture.ask("PATCH", RULES, { id })).status).toBe(404);
     const { results } = await env.DB.prepare(
       "SELECT target FROM audit WHERE action LIKE 'top-up-rule.%' ORDER BY action",
     ).all();
@@ -353,7 +356,7 @@ describe("/wallet/top-up", () => {
   });
 
   it("400 for bounds that make no sense together, and for a Funding wallet", async () => {
-    const { desk, treasury, idOf, rule } = await open();
+    const { fixture, treasury, idOf, rule } = await open();
     const refused = async (fields: object) => {
       const { status, message } = await rule(fields);
       expect(status).toBe(400);
@@ -367,18 +370,18 @@ describe("/wallet/top-up", () => {
     expect(await refused({ walletId: idOf(treasury) })).toMatch(/^walletId: must not be a Funding/);
     expect(await rule({ walletId: "none" })).toMatchObject({ status: 404 });
     const { id } = (await rule()).data;
-    expect(await desk.ask("PATCH", RULES, { id, below: "49000000" })).toMatchObject({
+    expect(await fixture.ask("PATCH", RULES, { id, below: "49000000" })).toMatchObject({
       status: 400,
       message: "upTo: must be at least 51000000",
     });
   });
 
   it("GET 200 pages, newest first, and filters by wallet", async () => {
-    const { desk, idOf, poor, rule } = await open();
+    const { fixture, idOf, poor, rule } = await open();
     const units = ["", "ab".repeat(28), "cd".repeat(28)];
     for (const unit of units) await rule({ unit });
     const list = async (query: string) =>
-      (await desk.ask<{ Rules: Rule[] }>("GET", `${RULES}?${query}`)).data.Rules.map(
+      (await fixture.ask<{ Rules: Rule[] }>("GET", `${RULES}?${query}`)).data.Rules.map(
         ({ id }) => id,
       );
     const all = await list("limit=100");

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
-import { TransferDesk } from "../../support/wallets/transfers.ts";
+import { TransferFixture } from "../../support/wallets/transfer-fixture.ts";
 
 const UNTIL_INVALID_MS = 15 * 60_000;
 
@@ -29,22 +29,22 @@ const brief = async () =>
   (await told()).map(({ kind, sequence, data }) => [kind, sequence, data.distributions.length]);
 
 /** Top-ups of so many wallets, and a transfer that is none. */
-async function topUps(count: number, options: Parameters<typeof TransferDesk.open>[0] = {}) {
-  const transfers = await TransferDesk.open(options);
+async function topUps(count: number, options: Parameters<typeof TransferFixture.open>[0] = {}) {
+  const transfers = await TransferFixture.open(options);
   const ids: string[] = [];
   for (let i = 0; i < count; i++) ids.push(await transfers.sent());
   await env.DB.prepare(
     "UPDATE transfer SET top_up_rule_id = 'rule', top_up_wallet_id = 'target'",
   ).run();
   await transfers.sent();
-  return { transfers, desk: transfers.desk, ids };
+  return { transfers, fixture: transfers.fixture, ids };
 }
 
 describe("FUND_DISTRIBUTION events", () => {
   it("tell once of each transaction that it was sent, and that it was confirmed", async () => {
-    const { transfers, desk, ids } = await topUps(2);
-    await desk.chain.holdBlocks();
-    await desk.work();
+    const { transfers, fixture, ids } = await topUps(2);
+    await fixture.chain.holdBlocks();
+    await fixture.work();
     const { txHash, hotWalletId } = await transfers.shown(ids[0] ?? "");
     const [sent] = await told();
     const data = {
@@ -52,7 +52,7 @@ describe("FUND_DISTRIBUTION events", () => {
       fundWalletId: hotWalletId,
       fundWalletAddress: transfers.from,
       network: "Preprod",
-      paymentSourceId: desk.sourceId,
+      paymentSourceId: fixture.sourceId,
       txHash,
       distributions: ids.toSorted().map((requestId) => ({
         requestId,
@@ -65,20 +65,20 @@ describe("FUND_DISTRIBUTION events", () => {
       willRetry: false,
     };
     expect(sent).toEqual({ kind: "SENT", sequence: 1, data });
-    await desk.chain.mine();
-    await desk.settle();
+    await fixture.chain.mine();
+    await fixture.settle();
     expect(await told()).toEqual([sent, { kind: "CONFIRMED", sequence: 2, data: sent?.data }]);
   });
 
   it("tell that a transaction has ended, and of the one that does the same", async () => {
-    const { desk } = await topUps(2);
-    await desk.chain.faults({ match: "/tx/submit", status: 504 });
-    await desk.work();
-    await desk.chain.advance(UNTIL_INVALID_MS);
-    await desk.chain.mine();
-    await desk.work();
-    await desk.chain.faults();
-    await desk.settle();
+    const { fixture } = await topUps(2);
+    await fixture.chain.faults({ match: "/tx/submit", status: 504 });
+    await fixture.work();
+    await fixture.chain.advance(UNTIL_INVALID_MS);
+    await fixture.chain.mine();
+    await fixture.work();
+    await fixture.chain.faults();
+    await fixture.settle();
     expect(await brief()).toEqual([
       ["SENT", 1, 2],
       ["FAILED", 2, 2],
@@ -94,11 +94,11 @@ describe("FUND_DISTRIBUTION events", () => {
   });
 
   it("tell of a confirmation again after a rollback", async () => {
-    const { desk } = await topUps(1);
-    await desk.settle();
-    await desk.chain.rollback(1);
-    await desk.chain.mine(2);
-    await desk.settle();
+    const { fixture } = await topUps(1);
+    await fixture.settle();
+    await fixture.chain.rollback(1);
+    await fixture.chain.mine(2);
+    await fixture.settle();
     expect(await brief()).toEqual([
       ["SENT", 1, 1],
       ["CONFIRMED", 2, 1],
@@ -107,9 +107,9 @@ describe("FUND_DISTRIBUTION events", () => {
   });
 
   it("tell of what fails with its payment source", async () => {
-    const { desk } = await topUps(2);
+    const { fixture } = await topUps(2);
     await env.DB.prepare("UPDATE payment_source SET deleted_at = 1").run();
-    await desk.settle();
+    await fixture.settle();
     expect(await told()).toMatchObject([
       {
         kind: "FAILED",
@@ -120,8 +120,8 @@ describe("FUND_DISTRIBUTION events", () => {
   });
 
   it("tell of what was given up, and why", async () => {
-    const { desk } = await topUps(1, { sellerFunds: [3_000_000] });
-    await desk.settle();
+    const { fixture } = await topUps(1, { sellerFunds: [3_000_000] });
+    await fixture.settle();
     expect(await told()).toMatchObject([
       {
         kind: "FAILED",

@@ -4,15 +4,15 @@ import { formatAddress } from "../../../src/chain/address.ts";
 import { runSchedule } from "../../../src/schedule.ts";
 import { emptyTables } from "../../support/app.ts";
 import { objectsLike } from "../../support/objects.ts";
-import { TransferDesk } from "../../support/wallets/transfers.ts";
+import { TransferFixture } from "../../support/wallets/transfer-fixture.ts";
 
 beforeEach(emptyTables);
 
 describe("POST /wallet/transfer-funds 200", () => {
   it("is accepted, sent and confirmed, and told at each step", async () => {
-    const transfers = await TransferDesk.open();
-    const { desk, from, recipients } = transfers;
-    await desk.chain.holdBlocks();
+    const transfers = await TransferFixture.open();
+    const { fixture, from, recipients } = transfers;
+    await fixture.chain.holdBlocks();
     const { status, data } = await transfers.send();
     expect({ status, data }).toEqual({
       status: 200,
@@ -23,7 +23,7 @@ describe("POST /wallet/transfer-funds 200", () => {
         blockHeight: null,
         blockTime: null,
         network: "Preprod",
-        paymentSourceId: desk.sourceId,
+        paymentSourceId: fixture.sourceId,
         hotWalletId: expect.any(String),
         fromWalletAddress: from,
         toAddress: recipients[0],
@@ -37,12 +37,12 @@ describe("POST /wallet/transfer-funds 200", () => {
         lastCheckedAt: null,
       },
     });
-    await desk.work();
-    const [txHash] = await desk.chain.mempool();
+    await fixture.work();
+    const [txHash] = await fixture.chain.mempool();
     const sent = await transfers.shown(data.id);
     expect(sent).toMatchObject({ status: "Sent", txHash, sentMinorUnitAmount: "5000000" });
-    const { height, time } = await desk.chain.mine();
-    await desk.settle();
+    const { height, time } = await fixture.chain.mine();
+    await fixture.settle();
     expect(await transfers.shown(data.id)).toEqual({
       ...sent,
       status: "Confirmed",
@@ -62,13 +62,13 @@ describe("POST /wallet/transfer-funds 200", () => {
   });
 
   it("shares a transaction with what else the wallet has to pay", async () => {
-    const transfers = await TransferDesk.open();
+    const transfers = await TransferFixture.open();
     const [, other] = transfers.recipients;
     const ids = await Promise.all([
       ...[2_000_000, 3_000_000, 4_000_000].map((n) => transfers.sent({ minorUnitAmount: `${n}` })),
       transfers.sent({ toAddress: other }),
     ]);
-    await transfers.desk.settle();
+    await transfers.fixture.settle();
     expect(await transfers.statuses(ids)).toEqual(ids.map(() => "Confirmed"));
     expect(await transfers.transactions()).toHaveLength(1);
     expect(await transfers.received(0)).toBe(9_000_000n);
@@ -76,15 +76,15 @@ describe("POST /wallet/transfer-funds 200", () => {
   });
 
   it("needs no block in between where there are more than share a transaction", async () => {
-    const transfers = await TransferDesk.open();
-    const { desk } = transfers;
-    await desk.chain.holdBlocks();
+    const transfers = await TransferFixture.open();
+    const { fixture } = transfers;
+    await fixture.chain.holdBlocks();
     const ids = await Promise.all(Array.from({ length: 105 }, () => transfers.sent()));
-    await desk.work();
-    const hashes = await desk.chain.mempool();
+    await fixture.work();
+    const hashes = await fixture.chain.mempool();
     expect(hashes).toHaveLength(2);
-    await desk.chain.mine();
-    await desk.settle();
+    await fixture.chain.mine();
+    await fixture.settle();
     expect(await transfers.transactions()).toEqual(
       hashes.map((hash) => ({ hash, phase: "Confirmed" })),
     );
@@ -92,37 +92,37 @@ describe("POST /wallet/transfer-funds 200", () => {
   });
 
   it("may be paid to the wallet itself", async () => {
-    const transfers = await TransferDesk.open();
+    const transfers = await TransferFixture.open();
     const ids = [await transfers.sent({ toAddress: transfers.from }), await transfers.sent()];
-    await transfers.desk.settle();
+    await transfers.fixture.settle();
     expect(await transfers.statuses(ids)).toEqual(["Confirmed", "Confirmed"]);
     const id = await transfers.sent();
-    await transfers.desk.settle();
+    await transfers.fixture.settle();
     expect(await transfers.shown(id)).toMatchObject({ status: "Confirmed" });
   });
 
   it("goes along with a registration of the same wallet", async () => {
-    const transfers = await TransferDesk.open();
-    const { desk } = transfers;
-    const agent = (await desk.register()).data.id;
+    const transfers = await TransferFixture.open();
+    const { fixture } = transfers;
+    const agent = (await fixture.register()).data.id;
     const id = await transfers.sent();
-    await desk.work();
-    await desk.settle();
-    expect(await desk.shown(agent)).toMatchObject({ state: "RegistrationConfirmed" });
+    await fixture.work();
+    await fixture.settle();
+    expect(await fixture.shown(agent)).toMatchObject({ state: "RegistrationConfirmed" });
     expect(await transfers.shown(id)).toMatchObject({ status: "Confirmed" });
   });
 
   it("sends tokens, with as much of the native coin as the ledger wants", async () => {
-    const transfers = await TransferDesk.open();
-    const { desk } = transfers;
-    for (let i = 0; i < 8; i++) await desk.register({ name: `Agent ${i}` });
-    await desk.settle();
-    const { held } = await desk.tokens();
+    const transfers = await TransferFixture.open();
+    const { fixture } = transfers;
+    for (let i = 0; i < 8; i++) await fixture.register({ name: `Agent ${i}` });
+    await fixture.settle();
+    const { held } = await fixture.tokens();
     const assets = held.map((unit) => ({ unit, quantity: "1" }));
     const shouted = assets.map(({ unit, quantity }) => ({ unit: unit.toUpperCase(), quantity }));
     const { data } = await transfers.send({ minorUnitAmount: "2000000", assets: shouted });
     expect(data).toMatchObject({ assets });
-    await desk.settle();
+    await fixture.settle();
     const shown = await transfers.shown(data.id);
     expect(shown).toMatchObject({ status: "Confirmed", minorUnitAmount: "2000000", assets });
     const sent = BigInt(shown.sentMinorUnitAmount ?? 0);
@@ -132,32 +132,32 @@ describe("POST /wallet/transfer-funds 200", () => {
   });
 
   it("is the same transfer under the same Idempotency-Key", async () => {
-    const transfers = await TransferDesk.open();
+    const transfers = await TransferFixture.open();
     const key = { "Idempotency-Key": "rent of May" };
     const first = await transfers.send({}, key);
-    await transfers.desk.settle();
+    await transfers.fixture.settle();
     expect(await transfers.send({}, key)).toEqual(first);
     expect((await transfers.send({ minorUnitAmount: "6000000" }, key)).status).toBe(422);
-    await transfers.desk.settle();
+    await transfers.fixture.settle();
     expect(await transfers.received()).toBe(5_000_000n);
   });
 
   it("is found by the cron where the wallet could not be woken", async () => {
-    const transfers = await TransferDesk.open();
+    const transfers = await TransferFixture.open();
     await transfers.sent();
     const woken: string[] = [];
     const HOT_WALLET = objectsLike("HOT_WALLET", () => ({
       wake: async (_: string, vkey: string) => void woken.push(vkey),
     }));
-    await runSchedule(transfers.desk.env({ HOT_WALLET }));
-    expect(woken).toEqual([transfers.desk.sellers[0].vkey]);
+    await runSchedule(transfers.fixture.env({ HOT_WALLET }));
+    expect(woken).toEqual([transfers.fixture.sellers[0].vkey]);
   });
 });
 
 describe("POST /wallet/transfer-funds refused", () => {
   it("404 for an address that is none of a managed wallet", async () => {
-    const transfers = await TransferDesk.open();
-    const { vkey } = transfers.desk.sellers[0];
+    const transfers = await TransferFixture.open();
+    const { vkey } = transfers.fixture.sellers[0];
     const payment = { kind: "key", hash: vkey } as const;
     for (const fromWalletAddress of [
       transfers.recipients[0],
@@ -172,14 +172,14 @@ describe("POST /wallet/transfer-funds refused", () => {
   });
 
   it("400 for who cannot be paid", async () => {
-    const transfers = await TransferDesk.open();
+    const transfers = await TransferFixture.open();
     const payment = { kind: "key", hash: "ab".repeat(28) } as const;
     const elsewhere = formatAddress({ network: "Mainnet", payment, stake: null });
     expect(await transfers.send({ toAddress: elsewhere })).toMatchObject({
       status: 400,
       message: "toAddress: must be an address on Preprod",
     });
-    expect(await transfers.send({ toAddress: transfers.desk.contract.address })).toMatchObject({
+    expect(await transfers.send({ toAddress: transfers.fixture.contract.address })).toMatchObject({
       status: 400,
       message: expect.stringContaining("toAddress: must have a payment key"),
     });
@@ -189,8 +189,8 @@ describe("POST /wallet/transfer-funds refused", () => {
 
 describe("GET /wallet/transfer-funds 200", () => {
   it("pages, newest first, and filters", async () => {
-    const transfers = await TransferDesk.open();
-    const other = transfers.desk.sellers[1].address;
+    const transfers = await TransferFixture.open();
+    const other = transfers.fixture.sellers[1].address;
     const ids: string[] = [];
     for (const fromWalletAddress of [transfers.from, other, transfers.from])
       ids.unshift(await transfers.sent({ fromWalletAddress }));

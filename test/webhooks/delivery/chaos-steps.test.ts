@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { EventKind } from "../../../src/events/kinds.ts";
+import type { EventKind } from "../../../src/events/event-kinds.ts";
 import { emptyTables } from "../../support/app.ts";
 import {
   freshPath,

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DeliveryMessage, Env } from "../../../src/env.ts";
-import { sweep } from "../../../src/webhooks/delivery/sweep.ts";
+import { sweepDeliveries } from "../../../src/webhooks/delivery/sweep.ts";
 import { call, emptyTables } from "../../support/app.ts";
 import { wrapD1 } from "../../support/d1.ts";
 import { makeRecord, Writer } from "../../support/sources/records.ts";
@@ -192,7 +192,7 @@ describe("an event", () => {
     });
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const broken = new WebhookService({ DB });
-    await sweep(broken.env, "test");
+    await sweepDeliveries(broken.env, "test");
     expect(error).toHaveBeenCalledWith(expect.stringContaining("events.dispatch_failed"));
     error.mockRestore();
     expect(broken.waiting).toHaveLength(1);

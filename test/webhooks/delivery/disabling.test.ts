@@ -27,17 +27,17 @@ describe("an endpoint whose deliveries fail", () => {
   it("ten in a row is disabled, and comes back by PATCH with a replay of what it missed", async () => {
     const path = freshPath();
     const { id: webhookId, secret } = await service.create(`${path}?answer=500`);
-    // Sent six at a time: the second six end it.
     const sent = await happen(Array(14).fill("X402_PAYMENT_SETTLED"));
     await service.wake();
     await exhaustRetries();
     await service.drain();
-    expect(await service.listed(webhookId)).toMatchObject({
-      isActive: false,
-      failureCount: 12,
-      disabledReason: "10 deliveries in a row failed",
-    });
-    expect(await arrivals(path)).toHaveLength(12);
+    const { failureCount, ...endpoint } = await service.listed(webhookId);
+    const disabledReason = "10 deliveries in a row failed";
+    expect(endpoint).toMatchObject({ isActive: false, disabledReason });
+    // Six are sent at a time. The tenth failure may be counted before the last ones of its group arrive.
+    const arrived = (await arrivals(path)).length;
+    expect([10, 11, 12]).toContain(failureCount);
+    expect([10, 11, 12]).toContain(arrived);
     const { id: pausedId } = await service.create(freshPath());
     await service.ask("PATCH", "", { webhookId: pausedId, isActive: false });
     const disabled = async () =>
@@ -55,7 +55,7 @@ describe("an endpoint whose deliveries fail", () => {
     expect(await replay()).toMatchObject({ status: 200, data: { replayed: 14 } });
     expect(await replay()).toMatchObject({ data: { replayed: 0 } });
     await service.drain();
-    const replayed = (await arrivals(path)).slice(12);
+    const replayed = (await arrivals(path)).slice(arrived);
     expect(idsOf(replayed).sort()).toEqual(sent.sort());
     for (const arrival of replayed) verified(arrival, secret);
     expect(await service.listed(webhookId)).toMatchObject({

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatBody } from "../../../src/webhooks/delivery/formats.ts";
-import { nextAttemptAt } from "../../../src/webhooks/delivery/retries.ts";
-import type { WEBHOOK_FORMATS } from "../../../src/webhooks/kinds.ts";
+import { formatBody } from "../../../src/webhooks/delivery/format-body.ts";
+import { scheduleAttempt } from "../../../src/webhooks/delivery/retry-schedule.ts";
+import type { WEBHOOK_FORMATS } from "../../../src/webhooks/model/tables.ts";
 
 const EVENT = {
   id: "event-1",
@@ -128,7 +128,7 @@ describe("the time of the next attempt", () => {
         fc.option(fc.integer({ min: 0, max: 200_000 })),
         fc.double({ min: 0, max: 0.999, noNaN: true }),
         (failed, asked, random) => {
-          const at = nextAttemptAt(failed, 0, asked === null ? null : asked * 1000, random);
+          const at = scheduleAttempt(failed, 0, asked === null ? null : asked * 1000, random);
           const wait = waits[failed - 1];
           if (wait === undefined) {
             expect(at).toBeNull();

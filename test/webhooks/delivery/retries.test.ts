@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
-import { hurryTimeouts } from "../../support/dying.ts";
+import { shortenTimeouts } from "../../support/crash-at.ts";
 import {
   arrivals,
   freshPath,
@@ -75,14 +75,14 @@ describe("a receiver that", () => {
         status: "Retrying",
         attempts: 1,
         responseStatus: 103,
-        error: "answered 103, which is no final status, and nothing after it was read",
+        error: "answered 103, which is not a final status",
       },
     ]);
   });
 
   it("does not answer has 25 seconds at most, whatever the variable says", async () => {
     const patient = new WebhookService({ WEBHOOK_TIMEOUT_MS: "3600000" });
-    hurryTimeouts([25_000]);
+    shortenTimeouts([25_000]);
     const { id: webhookId } = await patient.create(freshPath("?answer=hang"));
     await happen(["X402_PAYMENT_SETTLED"]);
     await patient.settle();

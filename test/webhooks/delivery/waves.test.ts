@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { EventKind } from "../../../src/events/kinds.ts";
-import { deliver } from "../../../src/webhooks/delivery/deliver.ts";
+import type { EventKind } from "../../../src/events/event-kinds.ts";
+import { deliverEvents } from "../../../src/webhooks/delivery/deliver-events.ts";
 import { emptyTables } from "../../support/app.ts";
 import { wrapD1 } from "../../support/d1.ts";
 import {
@@ -77,7 +77,7 @@ describe("a receiver that holds what it gets", () => {
       (endpointId) => ({ v: 1, requestId: "test", endpointId }) as const,
     );
     const background: Promise<void>[] = [];
-    await deliver(service.env, messages, (work) => background.push(work));
+    await deliverEvents(service.env, messages, (work) => background.push(work));
 
     // The endpoints take turns: three arrive before four held requests have every connection.
     const sent = idsOf(await arrivals(prompt));

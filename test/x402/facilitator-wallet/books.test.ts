@@ -1,8 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { WalletStore } from "../../../src/x402/facilitator-wallet/store.ts";
-import type { Job } from "../../../src/x402/rpc-types.ts";
+import { WalletStore } from "../../../src/x402/facilitator-wallet/wallet-store.ts";
+import type { Job } from "../../../src/x402/model/messages.ts";
 
 const JOBS = 2_000;
 const PLACE = { transaction: `0x${"1".repeat(64)}`, block: 1, blockHash: `0x${"2".repeat(64)}` };
@@ -35,12 +35,12 @@ it("a settled payment leaves the books without a read of all payments settled be
         return cursor as never;
       },
     };
-    const ledger = new WalletStore(counting as SqlStorage);
+    const store = new WalletStore(counting as SqlStorage);
     const now = Date.now();
     const settleFinally = (n: number) => {
-      ledger.add(jobOf(`job-${n}`), now);
-      ledger.settle(`job-${n}`, PLACE, now);
-      ledger.finish(`job-${n}`, now);
+      store.addJob(jobOf(`job-${n}`), now);
+      store.recordSettled(`job-${n}`, PLACE, now);
+      store.finishJob(`job-${n}`, now);
     };
     for (let n = 0; n < JOBS; n++) settleFinally(n);
     read = 0;

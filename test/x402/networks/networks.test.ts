@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
 import { freshName, setName } from "../../support/names.ts";
-import { api, expectOk, Rail } from "../rail.ts";
+import { api, expectOk, X402Fixture } from "../x402-fixture.ts";
 
 interface Network {
   id: string;
@@ -19,25 +19,25 @@ const BASE = `${env.EVM_URL}/8453-networks`;
 const CELO = `${env.EVM_URL}/42220-networks`;
 const FACTORY = `0x${"ab".repeat(20)}`;
 
-let rail: Rail;
+let x402: X402Fixture;
 
 beforeAll(async () => {
   await emptyTables();
-  rail = await Rail.create("84532-networks");
+  x402 = await X402Fixture.create("84532-networks");
 });
 beforeEach(async () => {
   await emptyTables();
-  await rail.setUp();
+  await x402.setUp();
 });
 
 const save = (body: object, headers = {}) => api<Network>("/x402/networks", body, headers);
-const change = (body: object) => save({ caip2Id: rail.caip2, ...body });
+const change = (body: object) => save({ caip2Id: x402.caip2, ...body });
 
 async function networks(): Promise<Network[]> {
   return (await expectOk(await api<{ Networks: Network[] }>("/x402/networks"))).Networks;
 }
 
-const network = async (caip2Id = rail.caip2) =>
+const network = async (caip2Id = x402.caip2) =>
   (await networks()).find((one) => one.caip2Id === caip2Id);
 
 describe("POST /x402/networks", () => {
@@ -87,14 +87,14 @@ describe("POST /x402/networks", () => {
     const rpcUrl = `https://${name}/rpc`;
     for (const body of [
       { ...created, rpcUrl },
-      { caip2Id: rail.caip2, rpcUrl },
+      { caip2Id: x402.caip2, rpcUrl },
     ])
       expect(await save(body)).toMatchObject({
         status: 400,
         message: "rpcUrl: must resolve to public addresses only",
       });
     expect(await network("eip155:8453")).toBeUndefined();
-    expect(await network()).toMatchObject({ rpcUrl: rail.url });
+    expect(await network()).toMatchObject({ rpcUrl: x402.url });
   });
 
   it("makes one network of several creations at once", async () => {
@@ -138,7 +138,7 @@ describe("POST /x402/networks", () => {
 
   it("keeps who created it when another Admin changes it", async () => {
     const token = await insertKey({ permission: "Admin" });
-    const answer = await expectOk(await save({ caip2Id: rail.caip2, isTestnet: false }, { token }));
+    const answer = await expectOk(await save({ caip2Id: x402.caip2, isTestnet: false }, { token }));
     expect(answer.createdById).toBe("env-admin");
   });
 
@@ -147,7 +147,7 @@ describe("POST /x402/networks", () => {
     expect(JSON.stringify(results)).toMatch(/^\[\{"rpc_url":"v1\./);
     const audit = await env.DB.prepare("SELECT * FROM audit").all();
     expect(JSON.stringify(audit.results)).toContain("x402-network.save");
-    expect(JSON.stringify([results, audit.results])).not.toContain(rail.url);
+    expect(JSON.stringify([results, audit.results])).not.toContain(x402.url);
   });
 
   it.each([
@@ -171,7 +171,7 @@ describe("POST /x402/networks", () => {
       api<{ id: string; address: string }>("/x402/wallets", { caip2Network, type });
     await expectOk(await save(created));
     const foreign = await expectOk(await wallet("eip155:8453", "Selling"));
-    const buying = await expectOk(await wallet(rail.caip2, "Purchasing"));
+    const buying = await expectOk(await wallet(x402.caip2, "Purchasing"));
     const before = await network();
     for (const [facilitatorWalletId, expected] of [
       ["nowhere", 404],
@@ -183,7 +183,7 @@ describe("POST /x402/networks", () => {
         message: expect.stringContaining("facilitatorWalletId"),
       });
     expect(await network()).toEqual(before);
-    const selling = await expectOk(await wallet(rail.caip2, "Selling"));
+    const selling = await expectOk(await wallet(x402.caip2, "Selling"));
     expect(await expectOk(await change({ facilitatorWalletId: selling.id }))).toMatchObject({
       facilitatorWalletId: selling.id,
       facilitatorWalletAddress: selling.address,
@@ -197,8 +197,8 @@ describe("POST /x402/networks", () => {
 
 describe("the default asset of a network", () => {
   it("is that of its payment sources, with decimals as the token tells them", async () => {
-    expect((await rail.source()).requirements).toMatchObject({
-      asset: rail.contracts.token.toLowerCase(),
+    expect((await x402.source()).requirements).toMatchObject({
+      asset: x402.contracts.token.toLowerCase(),
       extra: { name: "Test Dollar", version: "1", decimals: 6 },
     });
   });
@@ -210,7 +210,7 @@ describe("the default asset of a network", () => {
     await expectOk(await change({ defaultAsset }));
     const body = {
       url: "https://api.example.com",
-      caip2Network: rail.caip2,
+      caip2Network: x402.caip2,
       amount: "1",
       payTo: FACTORY,
     };
@@ -218,7 +218,7 @@ describe("the default asset of a network", () => {
       status: 400,
       message: expect.stringContaining("asset"),
     });
-    const asset = rail.contracts.token;
+    const asset = x402.contracts.token;
     expect((await api("/x402/payment-sources", { ...body, asset })).status).toBe(200);
   });
 });
@@ -234,7 +234,7 @@ describe("GET /x402/networks/available", () => {
       });
       return (await expectOk(answer)).Networks;
     };
-    const own = await available([rail.caip2, "eip155:8453"]);
+    const own = await available([x402.caip2, "eip155:8453"]);
     expect(own).toEqual([
       {
         id: (await network("eip155:8453"))?.id,
@@ -246,15 +246,15 @@ describe("GET /x402/networks/available", () => {
       },
       {
         id: (await network())?.id,
-        caip2Id: rail.caip2,
+        caip2Id: x402.caip2,
         displayName: "Local",
         isTestnet: true,
-        defaultAsset: rail.contracts.token.toLowerCase(),
+        defaultAsset: x402.contracts.token.toLowerCase(),
         canSettle: true,
       },
     ]);
     expect(await available([])).toEqual([]);
     await expectOk(await change({ isEnabled: false }));
-    expect(await available([rail.caip2])).toEqual([]);
+    expect(await available([x402.caip2])).toEqual([]);
   });
 });

@@ -1,29 +1,29 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { call, emptyTables } from "../../support/app.ts";
 import { order, pay, purse, terms } from "../pay/paying.ts";
-import { api, type Envelope, expectOk, Rail, settle } from "../rail.ts";
+import { api, type Envelope, expectOk, settle, X402Fixture } from "../x402-fixture.ts";
 
 type Ways = Record<string, () => Promise<Envelope<unknown>>>;
 
-let rail: Rail;
+let x402: X402Fixture;
 let ways: Ways;
 
 beforeAll(async () => {
   await emptyTables();
-  rail = await Rail.create("84532-refusals");
+  x402 = await X402Fixture.create("84532-refusals");
 });
 beforeEach(async () => {
   await emptyTables();
-  await rail.setUp();
+  await x402.setUp();
   ways = await everyWay();
 });
 
-const change = (body: object) => api("/x402/networks", { caip2Id: rail.caip2, ...body });
+const change = (body: object) => api("/x402/networks", { caip2Id: x402.caip2, ...body });
 
-/** Each way to bring one payment to the rail, and to make or to ask for another. */
+/** Each way to bring one payment to the x402, and to make or to ask for another. */
 async function everyWay(): Promise<Ways> {
-  const [source, wallet] = [await rail.source(), await purse(rail)];
-  const paymentPayload = await rail.payment(await rail.buyer(), source);
+  const [source, wallet] = [await x402.source(), await purse(x402)];
+  const paymentPayload = await x402.payment(await x402.buyer(), source);
   const { id: supportedPaymentSourceId, requirements, url, payTo } = source;
   const plain = { x402Version: 2, paymentPayload, paymentRequirements: requirements };
   return {
@@ -31,9 +31,9 @@ async function everyWay(): Promise<Ways> {
     verify: () => api("/x402/verify", { supportedPaymentSourceId, paymentPayload }),
     "facilitator/settle": () => api("/x402/facilitator/settle", plain),
     "facilitator/verify": () => api("/x402/facilitator/verify", plain),
-    pay: () => pay(order(wallet, [terms(rail)])),
+    pay: () => pay(order(wallet, [terms(x402)])),
     "payment-sources": () =>
-      api("/x402/payment-sources", { url, payTo, caip2Network: rail.caip2, amount: "1" }),
+      api("/x402/payment-sources", { url, payTo, caip2Network: x402.caip2, amount: "1" }),
   };
 }
 
@@ -80,14 +80,14 @@ describe("a network", () => {
       "payment-sources": 200,
     });
     expect((await attempts()).map(({ direction }) => direction)).toEqual(["OutboundPayment"]);
-    await expectOk(await change({ facilitatorWalletId: rail.facilitator.id }));
+    await expectOk(await change({ facilitatorWalletId: x402.facilitator.id }));
     expect(await ways.settle?.()).toMatchObject(SETTLES);
   });
 
   it("whose node has turned to another chain has nothing settled or verified", async () => {
-    await rail.rpc("anvil_setChainId", 1);
+    await x402.rpc("anvil_setChainId", 1);
     const answers = await statuses();
-    await rail.rpc("anvil_setChainId", rail.contracts.chainId);
+    await x402.rpc("anvil_setChainId", x402.contracts.chainId);
     expect(answers).toMatchObject({
       settle: 502,
       verify: 502,

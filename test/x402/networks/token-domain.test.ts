@@ -1,13 +1,13 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
-import { api } from "../rail.ts";
-import { answering, Scene } from "../scene.ts";
+import { answering, SettlementFixture } from "../settlement-fixture.ts";
+import { api } from "../x402-fixture.ts";
 
-let scene: Scene;
+let fixture: SettlementFixture;
 
 beforeAll(async () => {
   await emptyTables();
-  scene = await Scene.open("84532-domain");
+  fixture = await SettlementFixture.open("84532-domain");
 });
 afterEach(() => vi.unstubAllGlobals());
 
@@ -19,9 +19,9 @@ interface Registered {
 async function register(extra?: object) {
   const body = {
     url: "https://api.example.com/data",
-    caip2Network: scene.rail.caip2,
+    caip2Network: fixture.x402.caip2,
     amount: "10000",
-    payTo: scene.source.payTo,
+    payTo: fixture.source.payTo,
     ...(extra && { extra }),
   };
   const { status, data } = await api<Registered>("/x402/payment-sources", body);
@@ -31,7 +31,7 @@ async function register(extra?: object) {
 
 /** Has the token return something else as its domain separator. */
 function withSeparator(answer: object): void {
-  scene.onRpc((sent) =>
+  fixture.onRpc((sent) =>
     answering(sent, ({ method, params }) => {
       const [{ data }] = params as [{ data?: string }];
       return method === "eth_call" && data === "0x3644e515" ? answer : undefined;

@@ -3,45 +3,45 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { runs } from "../../support/effort.ts";
 import { insertKey } from "../../support/keys.ts";
-import { api, expectOk, Rail } from "../rail.ts";
+import { api, expectOk, X402Fixture } from "../x402-fixture.ts";
 import { type Budget, budgetOf, grant, order, pay, purse, terms, type Wallet } from "./paying.ts";
 
 const MAX_UINT256 = 2n ** 256n - 1n;
 
-let rail: Rail;
+let x402: X402Fixture;
 /** The administrator's; whoever else pays out of it needs a budget. */
 let wallet: Wallet;
 
 beforeAll(async () => {
   await emptyTables();
-  rail = await Rail.create("84532-budgets");
+  x402 = await X402Fixture.create("84532-budgets");
   // All that there can ever be of the token: no payment below is more than the wallet holds.
-  wallet = await purse(rail, {}, MAX_UINT256);
+  wallet = await purse(x402, {}, MAX_UINT256);
 });
 
 let keys = 0;
 
-/** A key that may pay on the rail's chain, and holds nothing yet. */
+/** A key that may pay on the x402's chain, and holds nothing yet. */
 async function newKey() {
   const id = `key-${++keys}`;
-  const token = await insertKey({ id, canPay: true, networkLimit: [rail.caip2] });
+  const token = await insertKey({ id, canPay: true, networkLimit: [x402.caip2] });
   return { id, token, headers: { token } };
 }
 
-/** A payment of an amount of the rail's token. */
-const payment = (amount: bigint | string) => order(wallet, [terms(rail, { amount: `${amount}` })]);
+/** A payment of an amount of the x402's token. */
+const payment = (amount: bigint | string) => order(wallet, [terms(x402, { amount: `${amount}` })]);
 
 const OTHER = `0x${"1".repeat(40)}`;
 
 describe("POST /x402/budgets", () => {
   it("sets what remains, and goes on counting what was spent", async () => {
     const { id, headers } = await newKey();
-    const first = await expectOk(await grant(rail, id, wallet, "150"));
+    const first = await expectOk(await grant(x402, id, wallet, "150"));
     expect(first).toEqual({
       id: expect.any(String),
       apiKeyId: id,
       evmWalletId: wallet.id,
-      asset: rail.contracts.token.toLowerCase(),
+      asset: x402.contracts.token.toLowerCase(),
       remainingAmount: "150",
       spentAmount: "0",
       isEnabled: true,
@@ -50,7 +50,7 @@ describe("POST /x402/budgets", () => {
     });
     await expectOk(await pay(payment(100n), headers));
     expect(await budgetOf(id)).toMatchObject({ remainingAmount: "50", spentAmount: "100" });
-    const again = await expectOk(await grant(rail, id, wallet, MAX_UINT256.toString()));
+    const again = await expectOk(await grant(x402, id, wallet, MAX_UINT256.toString()));
     expect(again).toMatchObject({
       id: first.id,
       remainingAmount: MAX_UINT256.toString(),
@@ -63,7 +63,7 @@ describe("POST /x402/budgets", () => {
   it("refills nothing when it is sent again under its Idempotency-Key", async () => {
     const { id, headers } = await newKey();
     const send = (amount: string) =>
-      grant(rail, id, wallet, amount, {}, { "idempotency-key": `grant-${id}` });
+      grant(x402, id, wallet, amount, {}, { "idempotency-key": `grant-${id}` });
     const answers = await Promise.all([1, 2, 3].map(() => send("100")));
     const [first, ...repeats] = await Promise.all(answers.map(expectOk));
     expect(repeats).toEqual([first, first]);
@@ -77,14 +77,14 @@ describe("POST /x402/budgets", () => {
   it("is written when others are written, or spent from, at the same moment", async () => {
     const { id, headers } = await newKey();
     const created = await Promise.all(
-      ["100", "200", "300"].map((amount) => grant(rail, id, wallet, amount)),
+      ["100", "200", "300"].map((amount) => grant(x402, id, wallet, amount)),
     );
     const budgets = await Promise.all(created.map(expectOk));
     expect(new Set(budgets.map((budget) => budget.id)).size).toBe(1);
     expect(budgets).toContainEqual(await budgetOf(id));
 
     const [again, ...paid] = await Promise.all([
-      grant(rail, id, wallet, "1000"),
+      grant(x402, id, wallet, "1000"),
       ...[1, 2, 3, 4].map(() => pay(payment(10n), headers)),
     ]);
     for (const { status } of [again, ...paid]) expect(status).toBe(200);
@@ -97,9 +97,9 @@ describe("POST /x402/budgets", () => {
 
   it("answers 404 for no such key or wallet, 400 for a wallet that sells", async () => {
     const { id } = await newKey();
-    expect((await grant(rail, "nobody", wallet, "1")).status).toBe(404);
-    expect((await grant(rail, id, { id: "nowhere" }, "1")).status).toBe(404);
-    expect((await grant(rail, id, rail.facilitator, "1")).status).toBe(400);
+    expect((await grant(x402, "nobody", wallet, "1")).status).toBe(404);
+    expect((await grant(x402, id, { id: "nowhere" }, "1")).status).toBe(404);
+    expect((await grant(x402, id, x402.facilitator, "1")).status).toBe(400);
     expect(await budgetOf(id)).toBeUndefined();
   });
 });
@@ -108,7 +108,7 @@ describe("GET /x402/budgets", () => {
   it("pages newest first by the last id seen", async () => {
     const { id } = await newKey();
     for (const n of [1, 2, 3])
-      await expectOk(await grant(rail, id, wallet, `${n}`, { asset: `0x${`${n}`.repeat(40)}` }));
+      await expectOk(await grant(x402, id, wallet, `${n}`, { asset: `0x${`${n}`.repeat(40)}` }));
     const page = async (query: string) =>
       (await api<{ Budgets: Budget[] }>(`/x402/budgets?${query}`)).data.Budgets;
     const [third, second] = await page("limit=2");
@@ -121,16 +121,16 @@ describe("POST /x402/pay by a key that does not own the wallet", () => {
   it("answers 404 without a budget, and with one in another token only", async () => {
     const { id, headers } = await newKey();
     expect((await pay(payment(1n), headers)).status).toBe(404);
-    await expectOk(await grant(rail, id, wallet, "100", { asset: OTHER }));
+    await expectOk(await grant(x402, id, wallet, "100", { asset: OTHER }));
     expect((await pay(payment(1n), headers)).status).toBe(404);
   });
 
   it("takes the terms it has a budget for, whatever stands before them", async () => {
     const { id, headers } = await newKey();
-    await expectOk(await grant(rail, id, wallet, "100"));
-    const accepts = [terms(rail, { asset: OTHER }), terms(rail)];
+    await expectOk(await grant(x402, id, wallet, "100"));
+    const accepts = [terms(x402, { asset: OTHER }), terms(x402)];
     const paid = await expectOk(await pay(order(wallet, accepts), headers));
-    expect(paid.asset).toBe(rail.contracts.token.toLowerCase());
+    expect(paid.asset).toBe(x402.contracts.token.toLowerCase());
   });
 
   it.each([
@@ -138,24 +138,24 @@ describe("POST /x402/pay by a key that does not own the wallet", () => {
     ["whose budget is on", "1000", { isEnabled: false }],
   ])("takes the first terms %s", async (_, amount, over) => {
     const { id, headers } = await newKey();
-    const asset = rail.contracts.feeToken;
-    await rail.mint(asset, wallet.address, 10n);
-    await expectOk(await grant(rail, id, wallet, amount, over));
-    await expectOk(await grant(rail, id, wallet, "10", { asset }));
-    const accepts = [terms(rail), terms(rail, { asset, amount: "10" })];
+    const asset = x402.contracts.feeToken;
+    await x402.mint(asset, wallet.address, 10n);
+    await expectOk(await grant(x402, id, wallet, amount, over));
+    await expectOk(await grant(x402, id, wallet, "10", { asset }));
+    const accepts = [terms(x402), terms(x402, { asset, amount: "10" })];
     const paid = await expectOk(await pay(order(wallet, accepts), headers));
     expect(paid.paymentPayload.accepted).toEqual(accepts[1]);
     expect(await pay(order(wallet, accepts), headers)).toMatchObject({
       status: 402,
-      message: expect.stringContaining(rail.contracts.token.toLowerCase()),
+      message: expect.stringContaining(x402.contracts.token.toLowerCase()),
     });
   });
 
   it("answers 402 beyond the budget and where it is off, and spends it to the last unit", async () => {
     const { id, headers } = await newKey();
-    await expectOk(await grant(rail, id, wallet, "100", { isEnabled: false }));
+    await expectOk(await grant(x402, id, wallet, "100", { isEnabled: false }));
     expect((await pay(payment(1n), headers)).status).toBe(402);
-    await expectOk(await grant(rail, id, wallet, "100"));
+    await expectOk(await grant(x402, id, wallet, "100"));
     expect((await pay(payment(101n), headers)).status).toBe(402);
     expect(await budgetOf(id)).toMatchObject({ remainingAmount: "100", spentAmount: "0" });
     await expectOk(await pay(payment(100n), headers));
@@ -165,19 +165,19 @@ describe("POST /x402/pay by a key that does not own the wallet", () => {
 
   it("leaves the budgets of other keys and wallets alone", async () => {
     const [a, b] = [await newKey(), await newKey()];
-    await expectOk(await grant(rail, a.id, wallet, "100"));
-    await expectOk(await grant(rail, b.id, wallet, "100"));
+    await expectOk(await grant(x402, a.id, wallet, "100"));
+    await expectOk(await grant(x402, b.id, wallet, "100"));
     await expectOk(await pay(payment(60n), a.headers));
     expect(await budgetOf(b.id)).toMatchObject({ remainingAmount: "100", spentAmount: "0" });
     const other = await expectOk(
-      await api<Wallet>("/x402/wallets", { caip2Network: rail.caip2, type: "Purchasing" }),
+      await api<Wallet>("/x402/wallets", { caip2Network: x402.caip2, type: "Purchasing" }),
     );
-    expect((await pay(order(other, [terms(rail)]), b.headers)).status).toBe(404);
+    expect((await pay(order(other, [terms(x402)]), b.headers)).status).toBe(404);
   });
 
   it("succeeds exactly ten times of fifty at once where the budget is for ten", async () => {
     const { id, headers } = await newKey();
-    await expectOk(await grant(rail, id, wallet, "1000"));
+    await expectOk(await grant(x402, id, wallet, "1000"));
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => pay(payment(100n), headers)),
     );
@@ -197,16 +197,16 @@ describe("POST /x402/pay by the wallet's owner", () => {
   it("is not capped, unless it has a budget", async () => {
     const { id, headers } = await newKey();
     const own = await expectOk(
-      await api<Wallet>("/x402/wallets", { caip2Network: rail.caip2, type: "Purchasing" }, headers),
+      await api<Wallet>("/x402/wallets", { caip2Network: x402.caip2, type: "Purchasing" }, headers),
     );
-    const free = order(own, [terms(rail, { asset: rail.contracts.feeToken })]);
-    await rail.mint(rail.contracts.feeToken, own.address, 1_000n);
+    const free = order(own, [terms(x402, { asset: x402.contracts.feeToken })]);
+    await x402.mint(x402.contracts.feeToken, own.address, 1_000n);
     await expectOk(await pay(free, headers));
-    await expectOk(await grant(rail, id, own, "99"));
-    const accepts = [terms(rail), ...free.paymentRequired.accepts];
+    await expectOk(await grant(x402, id, own, "99"));
+    const accepts = [terms(x402), ...free.paymentRequired.accepts];
     const paid = await expectOk(await pay(order(own, accepts), headers));
     expect(paid.paymentPayload.accepted).toEqual(accepts[1]);
-    await expectOk(await grant(rail, id, own, "99", { asset: rail.contracts.feeToken }));
+    await expectOk(await grant(x402, id, own, "99", { asset: x402.contracts.feeToken }));
     expect((await pay(free, headers)).status).toBe(402);
   });
 });
@@ -241,7 +241,7 @@ const anyOrder = fc.record({
 type AnyOrder = typeof anyOrder extends fc.Arbitrary<infer One> ? One : never;
 
 function send({ amount, name, by, fails }: AnyOrder, token: string) {
-  const accepts = [terms(rail, { amount: `${amount}`, ...fails })];
+  const accepts = [terms(x402, { amount: `${amount}`, ...fails })];
   if (name === null || by === "header")
     return pay(order(wallet, accepts), { token, ...(name && { "idempotency-key": name }) });
   const extensions = { "payment-identifier": { info: { required: false } } };
@@ -261,7 +261,7 @@ describe("any interleaving of payments", () => {
         }),
         async (budget, turns) => {
           const { id, token, headers } = await newKey();
-          await expectOk(await grant(rail, id, wallet, `${budget}`));
+          await expectOk(await grant(x402, id, wallet, `${budget}`));
           const paid = new Map<string, bigint>();
           const refused: bigint[] = [];
           for (const turn of turns) {

@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { getAddress } from "viem";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import type { PaymentRequirements } from "../../../src/x402/schemas.ts";
+import type { PaymentRequirements } from "../../../src/x402/model/schemas.ts";
 import { emptyTables } from "../../support/app.ts";
-import { api, expectOk, Rail, settle } from "../rail.ts";
+import { api, expectOk, settle, X402Fixture } from "../x402-fixture.ts";
 import { DOMAIN, order, type Paid, pay, purse, terms, type Wallet } from "./paying.ts";
 
 const MAX_UINT256 = 2n ** 256n - 1n;
@@ -11,15 +11,15 @@ const IDENTIFIER = "order_0123456789ab";
 const ADVERTISED = { "payment-identifier": { info: { required: false } } };
 const realFetch = globalThis.fetch;
 
-let rail: Rail;
+let x402: X402Fixture;
 let wallet: Wallet;
 
 beforeAll(async () => {
   await emptyTables();
-  rail = await Rail.create("84532-pay");
+  x402 = await X402Fixture.create("84532-pay");
 });
 beforeEach(async () => {
-  wallet = await purse(rail);
+  wallet = await purse(x402);
 });
 afterEach(() => vi.unstubAllGlobals());
 
@@ -35,16 +35,16 @@ const signatureOf = ({ paymentPayload }: Paid) => paymentPayload.payload.signatu
 
 describe("POST /x402/pay", () => {
   it.each(["eip3009", "permit2"])("signs a payment by %s that settles", async (method) => {
-    await rail.approvePermit2(wallet.address);
-    const source = await rail.source();
+    await x402.approvePermit2(wallet.address);
+    const source = await x402.source();
     const extra = { ...source.requirements.extra, assetTransferMethod: method };
     const body = order(wallet, [{ ...source.requirements, extra }]);
     const paid = await expectOk(await pay(body));
     expect(paid).toEqual({
       attemptId: expect.any(String),
       payer: wallet.address,
-      caip2Network: rail.caip2,
-      asset: rail.contracts.token.toLowerCase(),
+      caip2Network: x402.caip2,
+      asset: x402.contracts.token.toLowerCase(),
       amount: "10000",
       payTo: source.payTo,
       xPaymentHeader: Buffer.from(JSON.stringify(paid.paymentPayload)).toString("base64"),
@@ -57,7 +57,7 @@ describe("POST /x402/pay", () => {
     expect(settled.settleResponse).toMatchObject({ success: true, amount: "10000" });
     // Both sides know the payment by one name, although the buyer's resource says more.
     expect(settled.paymentPayloadHash).toBe(paid.paymentPayloadHash);
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
     expect(await attempts()).toEqual([
       expect.objectContaining({
         id: paid.attemptId,
@@ -81,7 +81,7 @@ describe("POST /x402/pay", () => {
       (asset: string) => getAddress(asset).replace(/[A-F]/, (letter) => letter.toLowerCase()),
     ],
   ])("signs for a token that is written %s", async (_, write) => {
-    const source = await rail.source();
+    const source = await x402.source();
     const asset = write(source.requirements.asset);
     const paid = await expectOk(await pay(order(wallet, [{ ...source.requirements, asset }])));
     expect(paid.paymentPayload.accepted.asset).toBe(asset);
@@ -103,23 +103,23 @@ describe("POST /x402/pay", () => {
     };
 
     it("answers the same signature, and signs once", async () => {
-      const first = await expectOk(await send([terms(rail)]));
-      const again = await Promise.all([1, 2, 3].map(() => send([terms(rail)])));
+      const first = await expectOk(await send([terms(x402)]));
+      const again = await Promise.all([1, 2, 3].map(() => send([terms(x402)])));
       for (const { status, data } of again)
         expect({ status, data }).toEqual({ status: 200, data: first });
       expect(await attempts()).toHaveLength(1);
     });
 
     it("answers all of them the same when they come at once", async () => {
-      const answers = await Promise.all([1, 2, 3, 4, 5].map(() => send([terms(rail)])));
+      const answers = await Promise.all([1, 2, 3, 4, 5].map(() => send([terms(x402)])));
       const paid = await Promise.all(answers.map(expectOk));
       expect(new Set(paid.map(signatureOf)).size).toBe(1);
       expect(await attempts()).toHaveLength(1);
     });
 
     it(`answers ${conflict} for another payment`, async () => {
-      await expectOk(await send([terms(rail)]));
-      const { status, message } = await send([terms(rail, { amount: "101" })]);
+      await expectOk(await send([terms(x402)]));
+      const { status, message } = await send([terms(x402, { amount: "101" })]);
       expect({ status, message }).toEqual({
         status: conflict,
         message: expect.stringContaining(field),
@@ -130,7 +130,7 @@ describe("POST /x402/pay", () => {
 
   it("does not sign again under a paymentIdentifier whose answer is forgotten", async () => {
     const paymentIdentifier = `order-${wallet.id}`;
-    const body = order(wallet, [terms(rail)], { extensions: ADVERTISED, paymentIdentifier });
+    const body = order(wallet, [terms(x402)], { extensions: ADVERTISED, paymentIdentifier });
     await expectOk(await api("/x402/pay", body));
     await env.DB.prepare("UPDATE idempotency SET created_at = created_at - 86400000").run();
     expect((await api("/x402/pay", body)).status).toBe(409);
@@ -139,7 +139,7 @@ describe("POST /x402/pay", () => {
   });
 
   it("answers 400 with neither an Idempotency-Key nor a paymentIdentifier", async () => {
-    const { status, message } = await api("/x402/pay", order(wallet, [terms(rail)]));
+    const { status, message } = await api("/x402/pay", order(wallet, [terms(x402)]));
     expect({ status, message }).toEqual({
       status: 400,
       message: expect.stringContaining("Idempotency-Key"),
@@ -148,7 +148,7 @@ describe("POST /x402/pay", () => {
   });
 
   it("puts a paymentIdentifier where the seller looks for it", async () => {
-    const source = await rail.source();
+    const source = await x402.source();
     const over = { extensions: ADVERTISED, paymentIdentifier: IDENTIFIER };
     const paid = await expectOk(await pay(order(wallet, [source.requirements], over)));
     expect(paid.paymentIdentifier).toBe(IDENTIFIER);
@@ -158,9 +158,9 @@ describe("POST /x402/pay", () => {
   });
 
   it("answers 400 for a paymentIdentifier that is not asked for, or one that is and is missing", async () => {
-    const unasked = await pay(order(wallet, [terms(rail)], { paymentIdentifier: IDENTIFIER }));
+    const unasked = await pay(order(wallet, [terms(x402)], { paymentIdentifier: IDENTIFIER }));
     const extensions = { "payment-identifier": { info: { required: true } } };
-    const missing = await pay(order(wallet, [terms(rail)], { extensions }));
+    const missing = await pay(order(wallet, [terms(x402)], { extensions }));
     for (const { status, message } of [unasked, missing])
       expect({ status, message }).toEqual({
         status: 400,
@@ -183,15 +183,15 @@ describe("POST /x402/pay", () => {
     ["a token of an unknown domain", { extra: {} }],
     ["another method", { extra: { ...DOMAIN, assetTransferMethod: "erc7710" } }],
   ])("passes over terms with %s, and answers 400 when there are no others", async (_, unusable) => {
-    const bad = terms(rail, unusable);
+    const bad = terms(x402, unusable);
     const { status, message } = await pay(order(wallet, [bad]));
     expect({ status, message }).toEqual({
       status: 400,
       message: expect.stringContaining("paymentRequired.accepts"),
     });
     expect(await attempts()).toEqual([]);
-    const paid = await expectOk(await pay(order(wallet, [bad, terms(rail)])));
-    expect(paid.paymentPayload.accepted).toEqual(terms(rail));
+    const paid = await expectOk(await pay(order(wallet, [bad, terms(x402)])));
+    expect(paid.paymentPayload.accepted).toEqual(terms(x402));
   });
 
   it.each([
@@ -199,7 +199,7 @@ describe("POST /x402/pay", () => {
     ["extensions", (pad: string) => ({ extensions: { pad } })],
   ])("answers 400 for a payment of more than 16 KB, whose %s is too long", async (_, padded) => {
     const send = (pad: string) => {
-      const { paymentRequired, ...rest } = order(wallet, [terms(rail)]);
+      const { paymentRequired, ...rest } = order(wallet, [terms(x402)]);
       return pay({ ...rest, paymentRequired: { ...paymentRequired, ...padded(pad) } });
     };
     const { paymentPayload } = await expectOk(await send(""));
@@ -218,16 +218,16 @@ describe("POST /x402/pay", () => {
   });
 
   it("takes the first terms it can sign for, or those in preferredAsset", async () => {
-    await rail.mint(rail.contracts.feeToken, wallet.address, 1_000n);
-    const other = rail.contracts.feeToken;
-    const accepts = [terms(rail), terms(rail, { asset: other }), terms(rail, { amount: "5" })];
+    await x402.mint(x402.contracts.feeToken, wallet.address, 1_000n);
+    const other = x402.contracts.feeToken;
+    const accepts = [terms(x402), terms(x402, { asset: other }), terms(x402, { amount: "5" })];
     const chosen = async (over: Record<string, unknown>) =>
       (await expectOk(await pay(order(wallet, accepts, over)))).paymentPayload.accepted;
     expect(await chosen({})).toEqual(accepts[0]);
     expect(await chosen({ preferredAsset: other.toUpperCase().replace("0X", "0x") })).toEqual(
       accepts[1],
     );
-    expect(await chosen({ preferredNetwork: rail.caip2 })).toEqual(accepts[0]);
+    expect(await chosen({ preferredNetwork: x402.caip2 })).toEqual(accepts[0]);
     const elsewhere = order(wallet, accepts, { preferredNetwork: "eip155:1" });
     expect(await pay(elsewhere)).toMatchObject({
       status: 400,
@@ -236,30 +236,30 @@ describe("POST /x402/pay", () => {
   });
 
   it("answers 402 for more than the wallet holds, and for a token that is not there", async () => {
-    const held = await rail.balance(wallet.address);
-    expect((await pay(order(wallet, [terms(rail, { amount: `${held + 1n}` })]))).status).toBe(402);
-    const nowhere = terms(rail, { asset: `0x${"1".repeat(40)}` });
+    const held = await x402.balance(wallet.address);
+    expect((await pay(order(wallet, [terms(x402, { amount: `${held + 1n}` })]))).status).toBe(402);
+    const nowhere = terms(x402, { asset: `0x${"1".repeat(40)}` });
     expect((await pay(order(wallet, [nowhere]))).status).toBe(402);
     expect(await attempts()).toEqual([]);
-    expect((await pay(order(wallet, [terms(rail, { amount: `${held}` })]))).status).toBe(200);
+    expect((await pay(order(wallet, [terms(x402, { amount: `${held}` })]))).status).toBe(200);
   });
 
   it("signs although the node does not tell the balance", async () => {
     const node = vi.fn(() => Promise.reject(new TypeError("the node is gone")));
     vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
-      String(input).startsWith(rail.url) ? node() : realFetch(input, init),
+      String(input).startsWith(x402.url) ? node() : realFetch(input, init),
     );
-    expect((await pay(order(wallet, [terms(rail)]))).status).toBe(200);
+    expect((await pay(order(wallet, [terms(x402)]))).status).toBe(200);
     expect(node).toHaveBeenCalled();
   });
 
   it("answers 400 for a wallet that sells, or whose network is off; 404 for none", async () => {
-    const seller = await pay(order(rail.facilitator, [terms(rail)]));
+    const seller = await pay(order(x402.facilitator, [terms(x402)]));
     expect(seller).toMatchObject({ status: 400, message: expect.stringContaining("Purchasing") });
-    expect((await pay(order({ id: "nowhere" }, [terms(rail)]))).status).toBe(404);
-    const turn = (isEnabled: boolean) => api("/x402/networks", { caip2Id: rail.caip2, isEnabled });
+    expect((await pay(order({ id: "nowhere" }, [terms(x402)]))).status).toBe(404);
+    const turn = (isEnabled: boolean) => api("/x402/networks", { caip2Id: x402.caip2, isEnabled });
     await expectOk(await turn(false));
-    const off = await pay(order(wallet, [terms(rail)]));
+    const off = await pay(order(wallet, [terms(x402)]));
     await expectOk(await turn(true));
     expect(off).toMatchObject({ status: 400, message: expect.stringContaining("not enabled") });
     expect(await attempts()).toEqual([]);

@@ -1,5 +1,5 @@
-import type { PaymentRequirements } from "../../../src/x402/schemas.ts";
-import { api, expectOk, type Payload, type Rail } from "../rail.ts";
+import type { PaymentRequirements } from "../../../src/x402/model/schemas.ts";
+import { api, expectOk, type Payload, type X402Fixture } from "../x402-fixture.ts";
 
 export interface Wallet {
   id: string;
@@ -37,25 +37,28 @@ export interface Budget {
 }
 
 type Headers = Record<string, string>;
-/** The EIP-712 domain of the rail's tokens. */
+/** The EIP-712 domain of the x402's tokens. */
 export const DOMAIN = { name: "Test Dollar", version: "1" };
 const PAYEE = "0x209693bc6afc0c5328ba36faf03c514ef312287c";
 
 /** A managed wallet that pays, with tokens in it; the administrator's unless told otherwise. */
-export async function purse(rail: Rail, headers: Headers = {}, amount = 10n ** 12n) {
-  const body = { caip2Network: rail.caip2, type: "Purchasing" };
+export async function purse(x402: X402Fixture, headers: Headers = {}, amount = 10n ** 12n) {
+  const body = { caip2Network: x402.caip2, type: "Purchasing" };
   const wallet = await expectOk(await api<Wallet>("/x402/wallets", body, headers));
-  await rail.mint(rail.contracts.token, wallet.address, amount);
+  await x402.mint(x402.contracts.token, wallet.address, amount);
   return wallet;
 }
 
-/** What a resource asks: a hundred of the rail's token by EIP-3009, unless told otherwise. */
-export function terms(rail: Rail, over: Partial<PaymentRequirements> = {}): PaymentRequirements {
+/** What a resource asks: a hundred of the x402's token by EIP-3009, unless told otherwise. */
+export function terms(
+  x402: X402Fixture,
+  over: Partial<PaymentRequirements> = {},
+): PaymentRequirements {
   return {
     scheme: "exact",
-    network: rail.caip2,
+    network: x402.caip2,
     amount: "100",
-    asset: rail.contracts.token,
+    asset: x402.contracts.token,
     payTo: PAYEE,
     maxTimeoutSeconds: 300,
     extra: DOMAIN,
@@ -75,21 +78,21 @@ export function order(
   return { evmWalletId: wallet.id, paymentRequired, ...rest };
 }
 
-/** POST /x402/pay, under an Idempotency-Key of its own unless `headers` has one. */
+/** POST /x402/pay, with a new Idempotency-Key unless `headers` has one. */
 export function pay(body: object, headers: Headers = {}) {
   return api<Paid>("/x402/pay", body, { "idempotency-key": crypto.randomUUID(), ...headers });
 }
 
 /** POST /x402/budgets, as the administrator. */
 export function grant(
-  rail: Rail,
+  x402: X402Fixture,
   apiKeyId: string,
   wallet: { id: string },
   remainingAmount: string,
   over: object = {},
   headers: Headers = {},
 ) {
-  const asset = rail.contracts.token;
+  const asset = x402.contracts.token;
   const body = { apiKeyId, evmWalletId: wallet.id, asset, remainingAmount, ...over };
   return api<Budget>("/x402/budgets", body, headers);
 }

@@ -3,23 +3,23 @@ import { toHex } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runSchedule } from "../../../src/schedule.ts";
 import { emptyTables } from "../../support/app.ts";
-import { api, expectOk, Rail, settle } from "../rail.ts";
+import { api, expectOk, settle, X402Fixture } from "../x402-fixture.ts";
 import { order, type Paid, pay, purse, type Wallet } from "./paying.ts";
 
-type Source = Awaited<ReturnType<Rail["source"]>>;
+type Source = Awaited<ReturnType<X402Fixture["source"]>>;
 
-let rail: Rail;
+let x402: X402Fixture;
 let wallet: Wallet;
 let source: Source;
 let nodes = 0;
 
 beforeEach(async () => {
   await emptyTables();
-  // A node of its own for each test: they change time and blocks.
-  rail = await Rail.create(`84532-watch-${++nodes}`);
-  wallet = await purse(rail);
-  await rail.approvePermit2(wallet.address);
-  source = await rail.source();
+  // A separate node for each test, since they change time and blocks.
+  x402 = await X402Fixture.create(`84532-watch-${++nodes}`);
+  wallet = await purse(x402);
+  await x402.approvePermit2(wallet.address);
+  source = await x402.source();
 });
 afterEach(() => vi.unstubAllGlobals());
 
@@ -75,8 +75,8 @@ describe("the cron asks the chain about a payment that POST /x402/pay has signed
 
   it.each(["eip3009", "permit2"])("and finds a settlement by others by %s", async (method) => {
     const paid = await sign(method);
-    await rail.bringToChain(paid.paymentPayload);
-    await vi.waitUntil(async () => (await rail.balance(source.payTo)) === 10_000n);
+    await x402.bringToChain(paid.paymentPayload);
+    await vi.waitUntil(async () => (await x402.balance(source.payTo)) === 10_000n);
     await runSchedule(env);
     expect(await attempt(paid)).toMatchObject({
       status: "Settled",
@@ -86,12 +86,12 @@ describe("the cron asks the chain about a payment that POST /x402/pay has signed
 
   it("and fails it once its authorization has long expired", async () => {
     const paid = await sign();
-    await rail.rpc("evm_increaseTime", 310);
-    await rail.rpc("evm_mine");
+    await x402.rpc("evm_increaseTime", 310);
+    await x402.rpc("evm_mine");
     await runSchedule(env);
     expect(await attempt(paid)).toMatchObject({ status: "Verified" });
-    await rail.rpc("evm_increaseTime", 600);
-    await rail.rpc("evm_mine");
+    await x402.rpc("evm_increaseTime", 600);
+    await x402.rpc("evm_mine");
     await runSchedule(env);
     expect(await attempt(paid)).toMatchObject({
       status: "Failed",
@@ -102,15 +102,15 @@ describe("the cron asks the chain about a payment that POST /x402/pay has signed
   });
 
   it("and takes back a settlement that a re-org undid, until another block has it", async () => {
-    const snapshot = await rail.rpc("evm_snapshot");
+    const snapshot = await x402.rpc("evm_snapshot");
     const paid = await sign();
-    await rail.bringToChain(paid.paymentPayload);
-    await vi.waitUntil(async () => (await rail.balance(source.payTo)) === 10_000n);
+    await x402.bringToChain(paid.paymentPayload);
+    await vi.waitUntil(async () => (await x402.balance(source.payTo)) === 10_000n);
     await runSchedule(env);
     expect(await attempt(paid)).toMatchObject({ status: "Settled" });
 
-    await rail.rpc("evm_revert", snapshot);
-    await rail.rpc("evm_mine");
+    await x402.rpc("evm_revert", snapshot);
+    await x402.rpc("evm_mine");
     await runSchedule(env);
     expect(await attempt(paid)).toMatchObject({
       status: "Verified",
@@ -129,7 +129,7 @@ describe("the cron asks the chain about a payment that POST /x402/pay has signed
     await settledIn(paid);
     await runSchedule(env);
     expect(await isWatched(paid)).toBe(true);
-    await rail.rpc("anvil_mine", toHex(12));
+    await x402.rpc("anvil_mine", toHex(12));
     await runSchedule(env);
     expect(await attempt(paid)).toMatchObject({ status: "Settled" });
     expect(await isWatched(paid)).toBe(false);
@@ -140,7 +140,7 @@ describe("the cron asks the chain about a payment that POST /x402/pay has signed
     await settledIn(paid);
     const realFetch = globalThis.fetch;
     vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) =>
-      String(input).startsWith(rail.url)
+      String(input).startsWith(x402.url)
         ? Promise.reject(new TypeError("the node is gone"))
         : realFetch(input, init),
     );

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { facilitate } from "../facilitator.ts";
-import { api } from "../rail.ts";
-import { type Attempt, Scene } from "../scene.ts";
+import { type Attempt, SettlementFixture } from "../settlement-fixture.ts";
+import { api } from "../x402-fixture.ts";
 
-let scene: Scene;
+let fixture: SettlementFixture;
 
 beforeAll(async () => {
   await emptyTables();
-  scene = await Scene.open("84532-facilitator");
+  fixture = await SettlementFixture.open("84532-facilitator");
 });
 
 type Listed = Attempt & { direction: string };
@@ -16,13 +16,13 @@ type Listed = Attempt & { direction: string };
 async function attempts(): Promise<Listed[]> {
   const path = "/x402/payments?take=100";
   const { data } = await api<{ PaymentAttempts: Listed[] }>(path);
-  return data.PaymentAttempts.filter(({ payTo }) => payTo === scene.source.payTo);
+  return data.PaymentAttempts.filter(({ payTo }) => payTo === fixture.source.payTo);
 }
 
 describe("the plain facilitator", () => {
   it("answers invalid_network for an EVM chain that it does not know", async () => {
-    await scene.again();
-    const { payment } = scene;
+    await fixture.again();
+    const { payment } = fixture;
     const elsewhere = { ...payment.accepted, network: "eip155:424242" };
     expect(await facilitate("verify", payment, elsewhere)).toMatchObject({
       status: 200,
@@ -41,12 +41,12 @@ describe("the plain facilitator", () => {
   });
 
   it("says when to ask again about a settlement that is in no block yet", async () => {
-    const { status, headers, body } = await scene.impatiently(
-      () => facilitate("settle", scene.payment),
+    const { status, headers, body } = await fixture.impatiently(
+      () => facilitate("settle", fixture.payment),
       (answer) => answer.body.transaction,
       { isMining: false },
     );
-    await scene.rail.rpc("evm_setAutomine", true);
+    await fixture.x402.rpc("evm_setAutomine", true);
     expect({ status, body }).toMatchObject({
       status: 200,
       body: { success: false, errorReason: "settlement_pending" },
@@ -55,8 +55,8 @@ describe("the plain facilitator", () => {
   });
 
   it("records an attempt InboundVerify, and an attempt Replayed for a duplicate", async () => {
-    await scene.again();
-    const { payment } = scene;
+    await fixture.again();
+    const { payment } = fixture;
     expect((await facilitate("verify", payment)).body).toMatchObject({ isValid: true });
     expect(await attempts()).toMatchObject([
       { direction: "InboundVerify", status: "Verified", Settlement: null },
@@ -78,9 +78,9 @@ describe("the plain facilitator", () => {
   });
 
   it("records why a payment cannot settle", async () => {
-    await scene.again({ amount: "99999999999999" });
+    await fixture.again({ amount: "99999999999999" });
     const errorReason = "invalid_exact_evm_insufficient_balance";
-    expect((await facilitate("verify", scene.payment)).body.invalidReason).toBe(errorReason);
+    expect((await facilitate("verify", fixture.payment)).body.invalidReason).toBe(errorReason);
     expect(await attempts()).toMatchObject([
       { direction: "InboundVerify", status: "Failed", errorReason },
     ]);

@@ -2,15 +2,15 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { wrapD1 } from "../../support/d1.ts";
-import { settle } from "../rail.ts";
-import { Scene } from "../scene.ts";
+import { SettlementFixture } from "../settlement-fixture.ts";
 import { atEveryStep, follow, Halt } from "../steps.ts";
+import { settle } from "../x402-fixture.ts";
 
-let scene: Scene;
+let fixture: SettlementFixture;
 
 beforeAll(async () => {
   await emptyTables();
-  scene = await Scene.open("84532-joins");
+  fixture = await SettlementFixture.open("84532-joins");
 });
 afterEach(() => vi.unstubAllGlobals());
 
@@ -19,7 +19,7 @@ async function replayed(): Promise<string[]> {
   const { results } = await env.DB.prepare(
     "SELECT id FROM x402_payment_attempt WHERE pay_to = ? AND status = 'Replayed' ORDER BY id",
   )
-    .bind(scene.source.payTo)
+    .bind(fixture.source.payTo)
     .all<{ id: string }>();
   return results.map(({ id }) => id);
 }
@@ -29,19 +29,19 @@ describe("a payment that is sent again while the first is held up", () => {
     "%s any step that is awaited joins it: one success, one replay, one transfer",
     async (when) => {
       const steps = await atEveryStep(9, async (k) => {
-        await scene.again();
+        await fixture.again();
         const halt = new Halt(k, when);
-        await follow(scene, halt.step);
+        await follow(fixture, halt.step);
         let isDone = false;
-        const first = scene.settle().finally(() => {
+        const first = fixture.settle().finally(() => {
           isDone = true;
         });
         await vi.waitUntil(() => halt.isReached || isDone, { interval: 1, timeout: 120_000 });
-        const second = scene.settle();
+        const second = fixture.settle();
         // Others that come after the second are answered: so that has arrived as well.
-        const disguised = { ...scene.payment, extensions: {} };
+        const disguised = { ...fixture.payment, extensions: {} };
         for (let n = 0; n < 3; n++)
-          expect((await settle(scene.source, disguised)).status).toBe(409);
+          expect((await settle(fixture.source, disguised)).status).toBe(409);
         halt.isOver = true;
 
         const answers = await Promise.all([first, second]);
@@ -55,7 +55,7 @@ describe("a payment that is sent again while the first is held up", () => {
         expect(told.filter(({ replay }) => !replay)).toHaveLength(1);
         const repeats = told.filter(({ replay }) => replay).map(({ attemptId }) => attemptId);
         expect(await replayed()).toEqual(repeats);
-        await scene.expectSettledOnce();
+        await fixture.expectSettledOnce();
         return halt.isReached;
       });
       // How many there are at most depends on when the block is seen.
@@ -66,15 +66,15 @@ describe("a payment that is sent again while the first is held up", () => {
 
 describe("a settled payment that is sent again", () => {
   it("while the database loses the answer to its row: the row is there once", async () => {
-    await scene.again();
-    const { settleResponse } = (await scene.settle()).data;
+    await fixture.again();
+    const { settleResponse } = (await fixture.settle()).data;
     let lost = 0;
     const DB = wrapD1(env.DB, async ({ kind }, run) => {
       const result = await run();
       if (kind === "batch" && lost++ === 0) throw new Error("D1_ERROR: Network connection lost.");
       return result;
     });
-    const { status, data } = await scene.settleOn({ DB });
+    const { status, data } = await fixture.settleOn({ DB });
     expect({ status, data }).toMatchObject({
       status: 200,
       data: { replay: true, settleResponse },

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { call, emptyTables } from "../../support/app.ts";
 import { runs } from "../../support/effort.ts";
-import { Rail, type SettleData } from "../rail.ts";
+import { type SettleData, X402Fixture } from "../x402-fixture.ts";
 
 /** The payload of the interface; it has no authorization, so it is hashed and then refused. */
 const PAYLOAD = {
@@ -20,25 +20,25 @@ const PAYLOAD = {
   payload: { signature: "0x2d6a" },
 };
 
-let rail: Rail;
+let x402: X402Fixture;
 let source: { id: string };
 
 beforeAll(async () => {
   await emptyTables();
-  rail = await open("84532-hash");
+  x402 = await open("84532-hash");
   source = await sourceOf(PAYLOAD);
 });
 
 /** A node with a token where the payload wants it. */
-async function open(name: string): Promise<Rail> {
-  const opened = await Rail.create(name);
+async function open(name: string): Promise<X402Fixture> {
+  const opened = await X402Fixture.create(name);
   const code = await opened.rpc("eth_getCode", opened.contracts.token, "latest");
   await opened.rpc("anvil_setCode", PAYLOAD.accepted.asset, code);
   return opened;
 }
 
 /** The resource that a payload pays for. */
-async function sourceOf({ resource, accepted }: typeof PAYLOAD, on = rail) {
+async function sourceOf({ resource, accepted }: typeof PAYLOAD, on = x402) {
   const { asset, amount, payTo, maxTimeoutSeconds } = accepted;
   return on.source({ url: resource.url, asset, amount, payTo, maxTimeoutSeconds });
 }
@@ -165,7 +165,7 @@ describe("paymentPayloadHash", () => {
     for (const payload of [
       { ...PAYLOAD, resource: { url: "https://api.example.com/premium-data/" } },
       term({ amount: "10001" }),
-      term({ asset: rail.contracts.token }),
+      term({ asset: x402.contracts.token }),
       term({ payTo: `0x${"12".repeat(20)}` }),
       term({ maxTimeoutSeconds: 301 }),
     ])
@@ -200,7 +200,7 @@ function written(value: unknown, { order, indent, isEscaped }: Style): string {
   return write(value);
 }
 
-/** The value with another leaf in place of one of its own. */
+/** The value with one leaf replaced. */
 function replaced(value: unknown, at: number, leaf: unknown): unknown {
   if (typeof value !== "object" || value === null) return leaf;
   const names = Object.keys(value);

@@ -1,26 +1,26 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
-import { type Payload, Rail, settle } from "../rail.ts";
+import { type Payload, settle, X402Fixture } from "../x402-fixture.ts";
 
-let rail: Rail;
-let buyer: Awaited<ReturnType<Rail["buyer"]>>;
-let source: Awaited<ReturnType<Rail["source"]>>;
+let x402: X402Fixture;
+let buyer: Awaited<ReturnType<X402Fixture["buyer"]>>;
+let source: Awaited<ReturnType<X402Fixture["source"]>>;
 
 beforeAll(async () => {
   await emptyTables();
-  rail = await Rail.create("84532-identifier");
-  buyer = await rail.buyer();
+  x402 = await X402Fixture.create("84532-identifier");
+  buyer = await x402.buyer();
 });
 
-/** A payment of its own, which carries the extension. */
+/** A new payment that carries the extension. */
 async function identified(info: Record<string, unknown>): Promise<Payload> {
   const extensions = { "payment-identifier": { info } };
-  return { ...(await rail.payment(buyer, source)), extensions };
+  return { ...(await x402.payment(buyer, source)), extensions };
 }
 
 describe("POST /x402/settle with a payment identifier", () => {
   it("tells it, and answers the same payment again with its settlement", async () => {
-    source = await rail.source();
+    source = await x402.source();
     const payment = await identified({ required: true, id: "order_0123456789ab" });
     const first = (await settle(source, payment)).data;
     expect(first.paymentIdentifier).toBe("order_0123456789ab");
@@ -29,11 +29,11 @@ describe("POST /x402/settle with a payment identifier", () => {
       paymentIdentifier: "order_0123456789ab",
       settleResponse: first.settleResponse,
     });
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
   });
 
   it("answers 409 to another payment under it, and names the attempt", async () => {
-    source = await rail.source();
+    source = await x402.source();
     const info = { required: true, id: "order_one_for_one" };
     const { attemptId } = (await settle(source, await identified(info))).data;
     const { status, message } = await settle(source, await identified(info));
@@ -41,24 +41,24 @@ describe("POST /x402/settle with a payment identifier", () => {
       status: 409,
       message: expect.stringContaining(attemptId),
     });
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
   });
 
   it("settles one of several payments that come under it at once", async () => {
-    source = await rail.source();
+    source = await x402.source();
     const info = { required: true, id: "order_all_at_once" };
     const payments = await Promise.all([1, 2, 3, 4].map(() => identified(info)));
     const answers = await Promise.all(payments.map((payment) => settle(source, payment)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
   });
 
   it("takes another payment under it once the first has failed", async () => {
-    source = await rail.source();
+    source = await x402.source();
     const info = { required: true, id: "order_second_try" };
     const failing = await identified(info);
-    const poor = await rail.buyer(1n);
-    const { payload } = await rail.payment(poor, source);
+    const poor = await x402.buyer(1n);
+    const { payload } = await x402.payment(poor, source);
     const refused = (await settle(source, { ...failing, payload })).data;
     expect(refused.settleResponse.success).toBe(false);
     expect((await settle(source, failing)).data.settleResponse.success).toBe(true);
@@ -71,15 +71,15 @@ describe("POST /x402/settle with a payment identifier", () => {
     ["no text", { required: false, id: 1234567890123456 }],
     ["required and absent", { required: true }],
   ])("answers 400 when it is %s", async (_, info) => {
-    source = await rail.source();
+    source = await x402.source();
     const { status, message } = await settle(source, await identified(info));
     expect(status).toBe(400);
     expect(message).toContain("paymentPayload.extensions.payment-identifier.info.id");
-    expect(await rail.balance(source.payTo)).toBe(0n);
+    expect(await x402.balance(source.payTo)).toBe(0n);
   });
 
   it("settles without one when it is not required", async () => {
-    source = await rail.source();
+    source = await x402.source();
     const { data } = await settle(source, await identified({ required: false }));
     expect(data).toMatchObject({ paymentIdentifier: null, settleResponse: { success: true } });
   });

@@ -1,16 +1,16 @@
 import { expect } from "vitest";
-import type { Job, JobStatus, SettleOrder } from "../../../src/x402/rpc-types.ts";
-import { meet } from "../../../src/x402/settle/meet-request.ts";
+import type { Job, JobStatus, SettleOrder } from "../../../src/x402/model/messages.ts";
+import { onRequest } from "../../../src/x402/settle/on-request.ts";
 import {
   advance,
   type Effect,
+  listWatchedAttempts,
   type Payment,
   type PaymentEvent,
-  sighting,
-  watched,
+  toPaymentEvent,
 } from "../../../src/x402/settle/payment-state.ts";
 
-/** A request for one authorization, by a key and with terms of its own. */
+/** A request for one authorization, by one key and with its terms. */
 export function orderOf(attemptId: string, over: Partial<SettleOrder> = {}): SettleOrder {
   const requirements = {
     scheme: "exact",
@@ -91,17 +91,18 @@ interface Row {
   key: string;
   status: "Verified" | "Settled" | "Failed";
   /** Outcomes written. */
-  version: number;
+  revision: number;
   isCharged: boolean;
 }
 
 const EVICTED = Symbol("evicted");
 
 /**
- * The object of one authorization, with a database that may lose what it is sent, or its answers, or
- * apply it late, and a chain that takes the authorization once. Expects what must hold at each step.
+ * The object of one authorization, a database and a chain. The database may lose requests and
+ * answers, or apply requests late. The chain takes the authorization once. The model checks the
+ * invariants at each step.
  */
-export class World {
+export class SettlementModel {
   payment: Payment | null = null;
   readonly rows = new Map<string, Row>();
   readonly #jobs = new Map<string, JobStatus>();
@@ -125,11 +126,11 @@ export class World {
     this.#keys.set(attemptId, order.caller.id);
     let isWatched = false;
     for (let round = 0; round < 4; round++) {
-      const meeting = meet(this.payment, order, { isBusy: false, isWatched });
-      if (meeting.reply !== "work") return;
-      this.#store(meeting.payment);
-      if (!this.#run(meeting.effect, turns)) return;
-      isWatched ||= meeting.effect === "watch";
+      const reaction = onRequest(this.payment, order, { isBusy: false, isWatched });
+      if (reaction.reply !== "work") return;
+      this.#store(reaction.payment);
+      if (!this.#run(reaction.effect, turns)) return;
+      isWatched ||= reaction.effect === "watch";
     }
   }
 
@@ -166,7 +167,7 @@ export class World {
     const settled = rows.filter(({ status }) => status === "Settled");
     expect(settled).toHaveLength(moved ? 1 : 0);
     // A payment that failed first got its credit back, and is not charged again.
-    const atOnce = settled.filter(({ version }) => version === 1);
+    const atOnce = settled.filter(({ revision }) => revision === 1);
     expect(rows.filter(({ isCharged }) => isCharged)).toEqual(atOnce);
   }
 
@@ -208,7 +209,7 @@ export class World {
     if (!payment) throw new Error("nothing is done without a payment");
     const { attemptId } = payment.order;
     switch (effect) {
-      case "judge": {
+      case "verify": {
         // The chain would not take an authorization that is used.
         const isUsed = [...this.#jobs.values()].some(({ state }) => state === "settled");
         if (turn.verdict === "broken") return [{ kind: "broken" }];
@@ -227,7 +228,7 @@ export class World {
         return [{ kind: "withdrawn" }];
       }
       case "submit": {
-        expect(this.rows.get(attemptId)).toMatchObject({ status: "Verified", version: 0 });
+        expect(this.rows.get(attemptId)).toMatchObject({ status: "Verified", revision: 0 });
         if (!this.#jobs.has(attemptId)) this.#jobs.set(attemptId, PENDING);
         this.#decide(attemptId, turn.chain, false);
         return this.#sightings(payment);
@@ -241,8 +242,9 @@ export class World {
   }
 
   #sightings(payment: Payment): PaymentEvent[] {
-    return watched(payment).flatMap(
-      (attempt) => sighting(attempt, this.#jobs.get(attempt.order.attemptId) ?? UNKNOWN) ?? [],
+    return listWatchedAttempts(payment).flatMap(
+      (attempt) =>
+        toPaymentEvent(attempt, this.#jobs.get(attempt.order.attemptId) ?? UNKNOWN) ?? [],
     );
   }
 
@@ -251,18 +253,18 @@ export class World {
     if (this.rows.has(id)) return false;
     if ([...this.rows.values()].some(({ status }) => status !== "Failed")) return false;
     const key = this.#keys.get(id) ?? "";
-    this.rows.set(id, { key, status: "Verified", version: 0, isCharged: true });
+    this.rows.set(id, { key, status: "Verified", revision: 0, isCharged: true });
     return true;
   }
 
-  #end(id: string, version: 0 | 1): void {
+  #end(id: string, revision: 0 | 1): void {
     const row = this.rows.get(id);
-    if (row && (row.status !== "Verified" || row.version > 0)) return;
+    if (row && (row.status !== "Verified" || row.revision > 0)) return;
     const key = this.#keys.get(id) ?? "";
-    this.rows.set(id, { key, status: "Failed", version, isCharged: false });
+    this.rows.set(id, { key, status: "Failed", revision, isCharged: false });
   }
 
-  #record({ order, outcome, phase, version }: Payment): void {
+  #record({ order, outcome, phase, revision }: Payment): void {
     const { attemptId } = order;
     if (phase === "refused") {
       this.#end(attemptId, 1);
@@ -271,13 +273,13 @@ export class World {
     const status = outcome?.success ? "Settled" : "Failed";
     const row = this.rows.get(attemptId);
     if (!row) throw new Error("an outcome has an attempt");
-    if (row.version === version + 1) {
+    if (row.revision === revision + 1) {
       expect(row.status).toBe(status);
       return;
     }
-    expect(row.version).toBe(version);
+    expect(row.revision).toBe(revision);
     const isCharged = row.isCharged && status === "Settled";
-    this.rows.set(attemptId, { ...row, status, version: version + 1, isCharged });
+    this.rows.set(attemptId, { ...row, status, revision: revision + 1, isCharged });
   }
 
   /** The chain takes the authorization once; whoever else wanted it learns so. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { meet, RELATIONS } from "../../../src/x402/settle/meet-request.ts";
+import { onRequest, RELATIONS } from "../../../src/x402/settle/on-request.ts";
 import {
   advance,
   type Effect,
@@ -9,11 +9,10 @@ import {
   type PaymentEvent,
   PHASES,
   type Phase,
-  sighting,
+  toPaymentEvent,
 } from "../../../src/x402/settle/payment-state.ts";
-import { restored } from "../../../src/x402/settle/stored-payment.ts";
 import { runs } from "../../support/effort.ts";
-import { FAULTS, jobOf, orderOf, type Turn, WALLET, World } from "./payment-model.ts";
+import { FAULTS, jobOf, orderOf, SettlementModel, type Turn, WALLET } from "./payment-model.ts";
 
 const SUCCESS = {
   success: true,
@@ -36,7 +35,7 @@ function paymentIn(phase: Phase, over: Partial<Payment> = {}): Payment {
     wallet: WALLET,
     job: jobOf("first"),
     outcome: isDecided ? { ...SUCCESS, success: isSuccess } : null,
-    version: phase.endsWith("Recorded") || phase === "closed" ? 1 : 0,
+    revision: phase.endsWith("Recorded") || phase === "closed" ? 1 : 0,
     isFinal: phase === "closed" || phase === "refused",
     successReported: false,
     earlier: [],
@@ -109,7 +108,7 @@ describe("the table of a payment", () => {
   it("closes or forgets at once what is final when D1 has it", () => {
     const recorded = (phase: Phase) =>
       advance(paymentIn(phase, { isFinal: true }), { kind: "recorded" }).payment;
-    expect(recorded("settled")).toMatchObject({ phase: "closed", version: 1 });
+    expect(recorded("settled")).toMatchObject({ phase: "closed", revision: 1 });
     expect(recorded("failed")).toBeNull();
   });
 
@@ -153,15 +152,15 @@ describe("what the wallet says", () => {
   });
   it("is news, the end of watching, or nothing", () => {
     const [verified, settled] = [paymentIn("verified"), paymentIn("settledRecorded")];
-    expect(sighting(verified, says("pending"))).toBeNull();
-    expect(sighting(verified, says("unknown"))).toBeNull();
-    expect(sighting(verified, says("settled"))).toMatchObject({ kind: "settled" });
-    expect(sighting(settled, says("settled"))).toBeNull();
-    expect(sighting(settled, says("settled", true))).toMatchObject({ kind: "final" });
-    expect(sighting(settled, says("unknown"))).toMatchObject({ kind: "final" });
-    expect(sighting(settled, says("failed"))).toMatchObject({ kind: "failed" });
+    expect(toPaymentEvent(verified, says("pending"))).toBeNull();
+    expect(toPaymentEvent(verified, says("unknown"))).toBeNull();
+    expect(toPaymentEvent(verified, says("settled"))).toMatchObject({ kind: "settled" });
+    expect(toPaymentEvent(settled, says("settled"))).toBeNull();
+    expect(toPaymentEvent(settled, says("settled", true))).toMatchObject({ kind: "final" });
+    expect(toPaymentEvent(settled, says("unknown"))).toMatchObject({ kind: "final" });
+    expect(toPaymentEvent(settled, says("failed"))).toMatchObject({ kind: "failed" });
     const moved = { ...says("settled"), transaction: "0x02" };
-    expect(sighting(settled, moved)).toMatchObject({ kind: "settled", transaction: "0x02" });
+    expect(toPaymentEvent(settled, moved)).toMatchObject({ kind: "settled", transaction: "0x02" });
   });
 });
 
@@ -173,31 +172,31 @@ describe("a request for an authorization", () => {
     rival: orderOf("second", { caller: { ...caller, id: "another key" } }),
     other: orderOf("second", { payloadHash: "another hash" }),
   };
-  /** Who begins anew, carries on, waits, is told or turned away; in the order of RELATIONS. */
+  /** What each request causes, in the order of RELATIONS. */
   const REPLIES: Record<Phase, string> = {
     claimed: "new new new new",
-    writing: "judge judge withdraw conflict",
+    writing: "verify verify withdraw conflict",
     withdrawing: "withdraw withdraw withdraw conflict",
     verified: "submit submit submit conflict",
     refused: "record record record conflict",
-    settled: "told told told conflict",
-    failed: "told told told conflict",
-    settledRecorded: "told told told conflict",
-    failedRecorded: "told new new new",
-    closed: "told told told conflict",
+    settled: "outcome outcome outcome conflict",
+    failed: "outcome outcome outcome conflict",
+    settledRecorded: "outcome outcome outcome conflict",
+    failedRecorded: "outcome new new new",
+    closed: "outcome outcome outcome conflict",
   };
-  const met = (payment: Payment, order = ASKED.repeat, isBusy = false) =>
-    meet(payment, order, { isBusy, isWatched: true });
+  const reactTo = (payment: Payment, order = ASKED.repeat, isBusy = false) =>
+    onRequest(payment, order, { isBusy, isWatched: true });
 
   it.each(PHASES)("in phase %s is answered by its payment, key and request", (phase) => {
     const payment = paymentIn(phase);
     const replies = RELATIONS.map((relation) => {
-      const meeting = met(payment, ASKED[relation]);
-      if (meeting.reply !== "work") return meeting.reply;
-      const isNew = meeting.payment.order.attemptId === "second";
-      expect(meeting.payment.order.caller.id).toBe(isNew ? ASKED[relation].caller.id : "key");
-      expect(meeting.payment.order.attemptId).toBe(isNew ? "second" : "first");
-      return isNew ? "new" : meeting.effect;
+      const reaction = reactTo(payment, ASKED[relation]);
+      if (reaction.reply !== "work") return reaction.reply;
+      const isNew = reaction.payment.order.attemptId === "second";
+      expect(reaction.payment.order.caller.id).toBe(isNew ? ASKED[relation].caller.id : "key");
+      expect(reaction.payment.order.attemptId).toBe(isNew ? "second" : "first");
+      return isNew ? "new" : reaction.effect;
     });
     expect(replies.join(" ")).toBe(REPLIES[phase]);
   });
@@ -206,8 +205,8 @@ describe("a request for an authorization", () => {
     for (const phase of ["claimed", "writing"] as const) {
       const payment = paymentIn(phase);
       for (const relation of ["own", "repeat", "rival"] as const)
-        expect(met(payment, ASKED[relation], true)).toMatchObject({ reply: "work", payment });
-      expect(met(payment, ASKED.other, true).reply).toBe("conflict");
+        expect(reactTo(payment, ASKED[relation], true)).toMatchObject({ reply: "work", payment });
+      expect(reactTo(payment, ASKED.other, true).reply).toBe("conflict");
     }
   });
 
@@ -218,21 +217,21 @@ describe("a request for an authorization", () => {
     ["network", { network: "eip155:1" }],
   ])("is for another payment with another %s", (_, changes) => {
     const order = orderOf("second", { requirements: { ...requirements, ...changes } });
-    expect(met(paymentIn("closed"), order).reply).toBe("conflict");
+    expect(reactTo(paymentIn("closed"), order).reply).toBe("conflict");
     const elsewhere = orderOf("second", { paymentSourceId: "source" });
-    expect(met(paymentIn("closed"), elsewhere).reply).toBe("conflict");
+    expect(reactTo(paymentIn("closed"), elsewhere).reply).toBe("conflict");
   });
 
   it("is for the same payment with addresses in other letters", () => {
     const order = orderOf("second", {
       requirements: { ...requirements, payTo: "0xBB", asset: "0xAA" },
     });
-    expect(met(paymentIn("closed"), order).reply).toBe("told");
+    expect(reactTo(paymentIn("closed"), order).reply).toBe("outcome");
   });
 
   it("has a failed payment compared with the chain before another attempt begins", () => {
     const asked = { isBusy: false, isWatched: false };
-    expect(meet(paymentIn("failedRecorded"), ASKED.repeat, asked)).toMatchObject({
+    expect(onRequest(paymentIn("failedRecorded"), ASKED.repeat, asked)).toMatchObject({
       effect: "watch",
     });
   });
@@ -241,54 +240,12 @@ describe("a request for an authorization", () => {
     let payment = paymentIn("failedRecorded");
     let attempts = 1;
     for (;;) {
-      const meeting = met(payment, orderOf(`attempt ${attempts}`));
-      if (meeting.reply !== "work") break;
-      payment = { ...paymentIn("failedRecorded"), ...meeting.payment, phase: "failedRecorded" };
+      const reaction = reactTo(payment, orderOf(`attempt ${attempts}`));
+      if (reaction.reply !== "work") break;
+      payment = { ...paymentIn("failedRecorded"), ...reaction.payment, phase: "failedRecorded" };
       attempts++;
     }
     expect(attempts).toBe(33);
-  });
-});
-
-describe("a payment that an earlier version had stored", () => {
-  const order = orderOf("first");
-  const old = {
-    order,
-    payer: "0xdd",
-    wallet: WALLET,
-    job: null,
-    outcome: null,
-    version: 0,
-    isRecorded: false,
-    isFinal: false,
-    isTold: false,
-    earlier: null,
-  };
-  const failed = { ...SUCCESS, success: false };
-  it.each([
-    ["writing", { phase: "claimed" }],
-    ["verified", { phase: "verified" }],
-    ["refused", { phase: "refused", outcome: failed, isFinal: true }],
-    ["settled", { phase: "ended", outcome: SUCCESS }],
-    ["failed", { phase: "ended", outcome: failed }],
-    ["settledRecorded", { phase: "ended", outcome: SUCCESS, isRecorded: true }],
-    ["failedRecorded", { phase: "ended", outcome: failed, isRecorded: true }],
-    ["closed", { phase: "ended", outcome: SUCCESS, isRecorded: true, isFinal: true }],
-  ] as const)("is %s", (phase, changes) => {
-    const before = { ...old, phase: "ended", outcome: failed, isRecorded: true } as const;
-    const payment = restored({ ...old, ...changes, earlier: before });
-    expect(payment).toMatchObject({ phase, ownRequest: order.requestId });
-    expect(payment.earlier).toMatchObject([{ phase: "failedRecorded" }]);
-    expect(JSON.stringify(payment)).not.toContain("x402Version");
-    expect(restored(payment)).toBe(payment);
-  });
-
-  it("shows its payer in lower case", () => {
-    const payer = "0xDDdd";
-    const outcome = { ...SUCCESS, payer };
-    const stored = { ...old, phase: "ended", payer, outcome, isRecorded: true } as const;
-    const shown = restored(stored);
-    expect([shown.payer, shown.outcome?.payer]).toEqual(["0xdddd", "0xdddd"]);
   });
 });
 
@@ -335,13 +292,13 @@ describe("any sequence of requests, alarms, lost answers, evictions and reorgani
   it("settles once, keeps every claim with its key, and leaves no attempt open in D1", () => {
     fc.assert(
       fc.property(fc.array(command, { minLength: 1, maxLength: 12 }), (commands) => {
-        const world = new World();
+        const settlement = new SettlementModel();
         for (const one of commands)
-          if ("request" in one) world.request(one.request, without(one.turns));
-          else if ("alarm" in one) world.alarm(without(one.turns));
-          else if ("chain" in one) world.turnChain(one.chain, one.isFinal);
-          else world.deliver();
-        world.settleDown(() => without([]));
+          if ("request" in one) settlement.request(one.request, without(one.turns));
+          else if ("alarm" in one) settlement.alarm(without(one.turns));
+          else if ("chain" in one) settlement.turnChain(one.chain, one.isFinal);
+          else settlement.deliver();
+        settlement.settleDown(() => without([]));
       }),
       runs(1_000, 100_000),
     );

@@ -2,14 +2,21 @@ import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { runs } from "../../support/effort.ts";
-import { api, type Envelope, type Payload, Rail, type SettleData, settle } from "../rail.ts";
-import { MAX_WAIT_S, Scene } from "../scene.ts";
+import { MAX_WAIT_S, SettlementFixture } from "../settlement-fixture.ts";
+import {
+  api,
+  type Envelope,
+  type Payload,
+  type SettleData,
+  settle,
+  X402Fixture,
+} from "../x402-fixture.ts";
 
-let rail: Rail;
+let x402: X402Fixture;
 
 beforeAll(async () => {
   await emptyTables();
-  rail = await Rail.create("84532-sequences");
+  x402 = await X402Fixture.create("84532-sequences");
 });
 
 const METHODS = ["eip3009", "eip3009", "permit2"] as const;
@@ -78,26 +85,26 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** A payment, a second resource with the same terms, and what came of each submission. */
 class Purchase {
-  readonly scene: Scene;
+  readonly fixture: SettlementFixture;
   readonly #twin: { id: string };
   readonly answers: { submission: Submission; answer: Envelope<SettleData> }[] = [];
 
-  private constructor(scene: Scene, twin: { id: string }) {
-    this.scene = scene;
+  private constructor(fixture: SettlementFixture, twin: { id: string }) {
+    this.fixture = fixture;
     this.#twin = twin;
   }
 
   static async signed(method: "eip3009" | "permit2", seconds: number): Promise<Purchase> {
-    const scene = await Scene.on(rail);
-    await scene.beImpatient({ method }, seconds);
-    const { payTo, requirements } = scene.source;
+    const fixture = await SettlementFixture.on(x402);
+    await fixture.beImpatient({ method }, seconds);
+    const { payTo, requirements } = fixture.source;
     const { maxTimeoutSeconds } = requirements;
-    return new Purchase(scene, await rail.source({ payTo, maxTimeoutSeconds }));
+    return new Purchase(fixture, await x402.source({ payTo, maxTimeoutSeconds }));
   }
 
   async submit(submission: Submission): Promise<void> {
-    const source = submission.elsewhere ? this.#twin : this.scene.source;
-    const payment = DISGUISES[submission.disguise](this.scene.payment);
+    const source = submission.elsewhere ? this.#twin : this.fixture.source;
+    const payment = DISGUISES[submission.disguise](this.fixture.payment);
     this.answers.push({ submission, answer: await settle(source, payment) });
   }
 
@@ -119,7 +126,7 @@ class Purchase {
       if (expected === 409) expect(answer.message).toContain(first.answer.data.attemptId);
     }
 
-    await this.scene.fireAlarms();
+    await this.fixture.fireAlarms();
     const last = first.submission;
     await this.submit(last);
     const told = this.answers.at(-1)?.answer.data;
@@ -128,19 +135,19 @@ class Purchase {
   }
 
   async #expectBooksAgree(attemptId: string, txHash?: string): Promise<void> {
-    const { scene, answers } = this;
-    expect(await scene.paidIn()).toEqual([txHash]);
-    expect(await rail.balance(scene.source.payTo)).toBe(10_000n);
+    const { fixture, answers } = this;
+    expect(await fixture.paidIn()).toEqual([txHash]);
+    expect(await x402.balance(fixture.source.payTo)).toBe(10_000n);
     for (const { answer } of answers)
       if (answer.status === 200) expect(answer.data.settleResponse.transaction).toBe(txHash);
-    expect(await scene.attempts()).toMatchObject([
+    expect(await fixture.attempts()).toMatchObject([
       { id: attemptId, status: "Settled", Settlement: { success: true, txHash } },
     ]);
-    expect(await scene.events()).toEqual(["X402_PAYMENT_SETTLED"]);
+    expect(await fixture.events()).toEqual(["X402_PAYMENT_SETTLED"]);
     const { data } = await api<{ PaymentAttempts: { payTo: string; Settlement: unknown }[] }>(
       "/x402/payments?status=Replayed&take=100",
     );
-    const replayed = data.PaymentAttempts.filter(({ payTo }) => payTo === scene.source.payTo);
+    const replayed = data.PaymentAttempts.filter(({ payTo }) => payTo === fixture.source.payTo);
     const told = answers.filter(
       ({ answer }) => answer.data?.replay && answer.data.settleResponse.success,
     );
@@ -157,8 +164,8 @@ function isSame(a: Submission, b: Submission): boolean {
 }
 
 async function turnMiner(to: "on" | "off" | "one block"): Promise<void> {
-  if (to !== "one block") await rail.rpc("evm_setAutomine", to === "on");
-  if (to !== "off") await rail.rpc("evm_mine");
+  if (to !== "one block") await x402.rpc("evm_setAutomine", to === "on");
+  if (to !== "off") await x402.rpc("evm_mine");
 }
 
 /** What becomes of payments whose payers wait so many seconds, when the blocks come again. */
@@ -187,7 +194,7 @@ it("moves money once per authorization for any sequence of submissions, disguise
       } while (purchases.some(({ isGivenUp }) => isGivenUp) && seconds < MAX_WAIT_S);
       for (const purchase of purchases)
         if (purchase.answers.length > 0) await purchase.expectOneWinner();
-        else expect(await purchase.scene.paidIn()).toEqual([]);
+        else expect(await purchase.fixture.paidIn()).toEqual([]);
     }),
     { ...runs(4, 60), endOnFailure: true },
   );

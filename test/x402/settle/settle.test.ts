@@ -3,14 +3,14 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
 import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
-import { api, Rail, settle } from "../rail.ts";
+import { api, settle, X402Fixture } from "../x402-fixture.ts";
 
-let rail: Rail;
+let x402: X402Fixture;
 
 holdEventsToTheDocument();
 beforeAll(async () => {
   await emptyTables();
-  rail = await Rail.create("84532-settle");
+  x402 = await X402Fixture.create("84532-settle");
 });
 
 interface Attempt {
@@ -38,8 +38,8 @@ async function events(attemptId: string) {
 
 describe("POST /x402/settle", () => {
   it.each(["eip3009", "permit2"] as const)("settles a payment by %s", async (method) => {
-    const [buyer, source] = [await rail.buyer(), await rail.source()];
-    const payment = await rail.payment(buyer, source, method);
+    const [buyer, source] = [await x402.buyer(), await x402.source()];
+    const payment = await x402.payment(buyer, source, method);
     const { status, data, message } = await settle(source, payment);
     expect({ status, message }).toEqual({ status: 200, message: "" });
     expect(data).toEqual({
@@ -51,11 +51,11 @@ describe("POST /x402/settle", () => {
         success: true,
         payer: buyer.address.toLowerCase(),
         transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
-        network: rail.caip2,
+        network: x402.caip2,
         amount: "10000",
       },
     });
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
     const [attempt] = await attempts(data.paymentPayloadHash);
     expect(attempt).toMatchObject({
       id: data.attemptId,
@@ -69,8 +69,8 @@ describe("POST /x402/settle", () => {
   });
 
   it("answers a settled payment again with its settlement and a new attempt", async () => {
-    const [buyer, source] = [await rail.buyer(), await rail.source()];
-    const payment = await rail.payment(buyer, source);
+    const [buyer, source] = [await x402.buyer(), await x402.source()];
+    const payment = await x402.payment(buyer, source);
     const first = (await settle(source, payment)).data;
     const again = (await settle(source, payment)).data;
     expect(again).toEqual({ ...first, replay: true, attemptId: expect.any(String) });
@@ -79,24 +79,24 @@ describe("POST /x402/settle", () => {
     expect(replayed).toMatchObject({ id: again.attemptId, status: "Replayed" });
     expect(replayed?.Settlement).toEqual(settled?.Settlement);
     expect(await events(again.attemptId)).toEqual([]);
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
   });
 
   it("makes one transfer of 50 submissions at once, and says replay to 49 of them", async () => {
-    const [buyer, source] = [await rail.buyer(), await rail.source()];
-    const payment = await rail.payment(buyer, source);
+    const [buyer, source] = [await x402.buyer(), await x402.source()];
+    const payment = await x402.payment(buyer, source);
     const answers = await Promise.all(Array.from({ length: 50 }, () => settle(source, payment)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(answers.filter(({ data }) => !data.replay)).toHaveLength(1);
     const transactions = answers.map(({ data }) => data.settleResponse.transaction);
     expect(new Set(transactions).size).toBe(1);
     expect(answers.every(({ data }) => data.settleResponse.success)).toBe(true);
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
   });
 
   it("answers 409 to an authorization in any other dress", async () => {
-    const [buyer, source, other] = [await rail.buyer(), await rail.source(), await rail.source()];
-    const payment = await rail.payment(buyer, source);
+    const [buyer, source, other] = [await x402.buyer(), await x402.source(), await x402.source()];
+    const payment = await x402.payment(buyer, source);
     const { authorization, signature } = payment.payload as {
       authorization: Record<string, string>;
       signature: string;
@@ -129,25 +129,25 @@ describe("POST /x402/settle", () => {
     const settled = answers.find(({ status }) => status === 200)?.data;
     for (const { status, message } of answers)
       if (status === 409) expect(message).toContain(settled?.attemptId);
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
     expect((await settle(other, payment)).status).toBe(400);
   });
 
   it("settles 20 payments at once from one wallet, with 20 transfers", async () => {
-    const source = await rail.source();
-    const buyer = await rail.buyer();
+    const source = await x402.source();
+    const buyer = await x402.buyer();
     const payments = await Promise.all(
-      Array.from({ length: 20 }, () => rail.payment(buyer, source)),
+      Array.from({ length: 20 }, () => x402.payment(buyer, source)),
     );
     const answers = await Promise.all(payments.map((payment) => settle(source, payment)));
     const failed = answers.filter(({ data }) => !data?.settleResponse.success);
     expect(failed.map(({ status, message, data }) => ({ status, message, data }))).toEqual([]);
     expect(new Set(answers.map(({ data }) => data.settleResponse.transaction)).size).toBe(20);
-    expect(await rail.balance(source.payTo)).toBe(200_000n);
+    expect(await x402.balance(source.payTo)).toBe(200_000n);
   });
 
   it("fails a payload that has only a signature, and names what is missing", async () => {
-    const source = await rail.source();
+    const source = await x402.source();
     const { data } = await settle(source, {
       x402Version: 2,
       resource: { url: source.url },
@@ -165,16 +165,16 @@ describe("POST /x402/settle", () => {
   });
 
   it("fails what the chain refuses with its reason, and tries the same payload anew", async () => {
-    const source = await rail.source();
-    const poor = await rail.buyer(1n);
-    const payment = await rail.payment(poor, source);
+    const source = await x402.source();
+    const poor = await x402.buyer(1n);
+    const payment = await x402.payment(poor, source);
     const refused = (await settle(source, payment)).data;
     expect(refused.settleResponse).toMatchObject({
       success: false,
       errorReason: "invalid_exact_evm_insufficient_balance",
     });
     expect(await events(refused.attemptId)).toMatchObject([{ kind: "X402_PAYMENT_FAILED" }]);
-    await rail.mint(rail.contracts.token, poor.address, 10_000n);
+    await x402.mint(x402.contracts.token, poor.address, 10_000n);
     const settled = (await settle(source, payment)).data;
     expect(settled).toMatchObject({ replay: false, settleResponse: { success: true } });
     expect(settled.attemptId).not.toBe(refused.attemptId);
@@ -190,16 +190,16 @@ describe("POST /x402/settle", () => {
     ["accepted.payTo", (p: Spoiled) => accepted(p, { payTo: `0x${"1".repeat(40)}` })],
     ["accepted.maxTimeoutSeconds", (p: Spoiled) => accepted(p, { maxTimeoutSeconds: 1 })],
   ])("answers 400 when %s is not what was registered", async (field, spoil) => {
-    const [buyer, source] = [await rail.buyer(), await rail.source()];
-    const payment = await rail.payment(buyer, source);
+    const [buyer, source] = [await x402.buyer(), await x402.source()];
+    const payment = await x402.payment(buyer, source);
     const { status, message } = await settle(source, spoil(payment));
     expect(status).toBe(400);
     expect(message).toContain(`paymentPayload.${field}`);
   });
 
   it("settles with terms that leave `extra` out", async () => {
-    const [buyer, source] = [await rail.buyer(), await rail.source()];
-    const payment = await rail.payment(buyer, source);
+    const [buyer, source] = [await x402.buyer(), await x402.source()];
+    const payment = await x402.payment(buyer, source);
     const { extra: _, ...terms } = payment.accepted;
     expect((await settle(source, { ...payment, accepted: terms })).data).toMatchObject({
       settleResponse: { success: true },
@@ -207,46 +207,46 @@ describe("POST /x402/settle", () => {
   });
 
   it("answers 404 for a source that is not there, or is another key's", async () => {
-    const source = await rail.source();
-    const payment = await rail.payment(await rail.buyer(), source);
+    const source = await x402.source();
+    const payment = await x402.payment(await x402.buyer(), source);
     expect((await settle({ id: "nowhere" }, payment)).status).toBe(404);
-    const token = await insertKey({ canPay: true, networkLimit: [rail.caip2] });
+    const token = await insertKey({ canPay: true, networkLimit: [x402.caip2] });
     expect((await settle(source, payment, { token })).status).toBe(404);
   });
 
   it("takes a credit for a settlement, none for a replay or a failure, and 402 without", async () => {
     const id = "limited-key";
-    const limits = { usageLimited: true, maxUsageCredits: 1, networkLimit: [rail.caip2] };
+    const limits = { usageLimited: true, maxUsageCredits: 1, networkLimit: [x402.caip2] };
     const token = await insertKey({ id, canPay: true, ...limits });
     const used = async () =>
       env.DB.prepare("SELECT accumulated_usage_credits AS used FROM api_key WHERE id = ?")
         .bind(id)
         .first<{ used: number }>();
-    const [buyer, poor] = [await rail.buyer(), await rail.buyer(1n)];
-    const source = await rail.source({}, { token });
+    const [buyer, poor] = [await x402.buyer(), await x402.buyer(1n)];
+    const source = await x402.source({}, { token });
 
-    const refused = await settle(source, await rail.payment(poor, source), { token });
+    const refused = await settle(source, await x402.payment(poor, source), { token });
     expect(refused.data.settleResponse.success).toBe(false);
     expect(await used()).toEqual({ used: 0 });
 
-    const payment = await rail.payment(buyer, source);
+    const payment = await x402.payment(buyer, source);
     expect((await settle(source, payment, { token })).status).toBe(200);
     expect((await settle(source, payment, { token })).data.replay).toBe(true);
     expect(await used()).toEqual({ used: 1 });
 
-    const next = await rail.payment(buyer, source);
+    const next = await x402.payment(buyer, source);
     expect(await settle(source, next, { token })).toMatchObject({ status: 402 });
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
   });
 
   it("asks no node for a key without credits, and answers the settlement that the key has paid for", async () => {
-    const limits = { usageLimited: true, maxUsageCredits: 1, networkLimit: [rail.caip2] };
+    const limits = { usageLimited: true, maxUsageCredits: 1, networkLimit: [x402.caip2] };
     const token = await insertKey({ canPay: true, ...limits });
-    const [buyer, poor] = [await rail.buyer(), await rail.buyer(1n)];
-    const source = await rail.source({}, { token });
-    const paid = await rail.payment(buyer, source);
+    const [buyer, poor] = [await x402.buyer(), await x402.buyer(1n)];
+    const source = await x402.source({}, { token });
+    const paid = await x402.payment(buyer, source);
     expect((await settle(source, paid, { token })).status).toBe(200);
-    const [next, refusable] = [await rail.payment(buyer, source), await rail.payment(poor, source)];
+    const [next, refusable] = [await x402.payment(buyer, source), await x402.payment(poor, source)];
 
     const { fetch } = globalThis;
     let asked = 0;
@@ -264,13 +264,13 @@ describe("POST /x402/settle", () => {
 
   it("gives back no credit that was not taken, as when the key's limit has just ended", async () => {
     const id = "key-without-limit-now";
-    const limits = { usageLimited: true, maxUsageCredits: 9, networkLimit: [rail.caip2] };
+    const limits = { usageLimited: true, maxUsageCredits: 9, networkLimit: [x402.caip2] };
     const token = await insertKey({ id, canPay: true, ...limits });
-    const source = await rail.source({ asset: rail.contracts.feeToken }, { token });
+    const source = await x402.source({ asset: x402.contracts.feeToken }, { token });
     // From here on the key is remembered; somewhere else it is changed.
     const set = "UPDATE api_key SET usage_limited = 0, accumulated_usage_credits = 3 WHERE id = ?";
     await env.DB.prepare(set).bind(id).run();
-    const payment = await rail.payment(await rail.buyer(), source);
+    const payment = await x402.payment(await x402.buyer(), source);
     expect((await settle(source, payment, { token })).data.settleResponse.success).toBe(false);
     const used = "SELECT accumulated_usage_credits AS used FROM api_key WHERE id = ?";
     expect(await env.DB.prepare(used).bind(id).first()).toEqual({ used: 3 });
@@ -279,8 +279,8 @@ describe("POST /x402/settle", () => {
   it.each(["eip3009", "permit2"] as const)(
     "fails a token that takes a fee by %s, and says which transaction moved money",
     async (method) => {
-      const source = await rail.source({ asset: rail.contracts.feeToken });
-      const payment = await rail.payment(await rail.buyer(), source, method);
+      const source = await x402.source({ asset: x402.contracts.feeToken });
+      const payment = await x402.payment(await x402.buyer(), source, method);
       const { data } = await settle(source, payment);
       const { transaction } = data.settleResponse;
       expect(data.settleResponse).toMatchObject({
@@ -293,12 +293,12 @@ describe("POST /x402/settle", () => {
       ]);
       // The authorization is used up: sent again, it moves nothing more.
       expect((await settle(source, payment)).data.settleResponse.success).toBe(false);
-      expect(await rail.balance(source.payTo, rail.contracts.feeToken)).toBe(9_900n);
+      expect(await x402.balance(source.payTo, x402.contracts.feeToken)).toBe(9_900n);
     },
   );
 });
 
-type Spoiled = Awaited<ReturnType<Rail["payment"]>>;
+type Spoiled = Awaited<ReturnType<X402Fixture["payment"]>>;
 
 function accepted(payment: Spoiled, changes: Record<string, unknown>) {
   return { ...payment, accepted: { ...payment.accepted, ...changes } };

@@ -50,10 +50,10 @@ describe("ours differs from the SDK's, on purpose, where", () => {
   });
 
   it("a wallet's deployment would fail: smart_wallet_deployment_failed", async () => {
-    const { rail, source } = judges;
-    const owner = await rail.buyer();
-    const wallet = await walletOf(rail, owner);
-    const payment = await rail.payment(owner, source, "eip3009", wallet.address);
+    const { x402, source } = judges;
+    const owner = await x402.buyer();
+    const wallet = await walletOf(x402, owner);
+    const payment = await x402.payment(owner, source, "eip3009", wallet.address);
     const payload = withDeployment(payment, { ...wallet, deployment: "0xdeadbeef" });
     const { requirements } = source;
     const { ours, theirs } = await judges.verdicts({ payload, requirements });

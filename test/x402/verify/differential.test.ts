@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { beforeAll, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
-import { settle } from "../rail.ts";
+import { settle } from "../x402-fixture.ts";
 import {
   AMOUNT,
   agreed,
@@ -103,11 +103,11 @@ const PERMIT2: [string, Spoil][] = [
 
 /** Names in a mutation that stand for what only the running test knows. */
 function resolved(value: Case): Case {
-  const { rail, source } = judges;
+  const { x402, source } = judges;
   const text = JSON.stringify(value)
     .replaceAll('"payTo":"payTo"', `"payTo":"${source.payTo}"`)
     .replaceAll('"to":"payTo"', `"to":"${source.payTo}"`)
-    .replaceAll('"token":"token"', `"token":"${rail.contracts.token}"`);
+    .replaceAll('"token":"token"', `"token":"${x402.contracts.token}"`);
   return JSON.parse(text) as Case;
 }
 
@@ -118,15 +118,15 @@ async function verdictOfBoth(value: Case) {
   return ours;
 }
 
-/** A payment of a wallet that is a contract, signed by its owner or by somebody else. */
+/** A payment of a contract wallet, signed by its owner or by a stranger. */
 async function ofWallet(method: Method, isDeployed: boolean, byOwner: boolean, factory?: Hex) {
-  const { rail, source } = judges;
-  const owner = await rail.buyer();
-  const wallet = await walletOf(rail, owner);
-  if (isDeployed) await rail.transact(owner.address, wallet.factory, wallet.deployment);
-  if (method === "permit2") await rail.approvePermit2(wallet.address);
-  const signer = byOwner ? owner : await rail.buyer();
-  const payment = await rail.payment(signer, source, method, wallet.address);
+  const { x402, source } = judges;
+  const owner = await x402.buyer();
+  const wallet = await walletOf(x402, owner);
+  if (isDeployed) await x402.transact(owner.address, wallet.factory, wallet.deployment);
+  if (method === "permit2") await x402.approvePermit2(wallet.address);
+  const signer = byOwner ? owner : await x402.buyer();
+  const payment = await x402.payment(signer, source, method, wallet.address);
   const deployment = { ...wallet, ...(factory && { factory }) };
   const payload = isDeployed ? payment : withDeployment(payment, deployment);
   return { payload, requirements: source.requirements };
@@ -141,7 +141,7 @@ describe.each([
   });
 
   it("a payer without tokens", async () => {
-    const poor = await judges.rail.buyer(1n);
+    const poor = await judges.x402.buyer(1n);
     expect(await verdictOfBoth(await judges.fresh(method, poor))).toMatchObject({ isValid: false });
   });
 
@@ -178,10 +178,10 @@ describe("eip3009: the SDK's facilitator and ours agree on", () => {
   });
 
   it("a token without EIP-3009", async () => {
-    const { rail, source, buyer } = judges;
-    const asset = rail.contracts.walletFactory.toLowerCase();
+    const { x402, source, buyer } = judges;
+    const asset = x402.contracts.walletFactory.toLowerCase();
     const requirements = { ...source.requirements, asset };
-    const payload = await rail.payment(buyer, { ...source, requirements });
+    const payload = await x402.payment(buyer, { ...source, requirements });
     expect(await verdictOfBoth({ payload, requirements })).toMatchObject({ isValid: false });
   });
 });

@@ -3,7 +3,7 @@ import { ExactEvmScheme } from "@x402/evm/exact/facilitator";
 import { createWalletClient, http, publicActions } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { call } from "../../support/app.ts";
-import { type Payload, Rail } from "../rail.ts";
+import { type Payload, X402Fixture } from "../x402-fixture.ts";
 
 /** One payment, and the terms it is held against. */
 export interface Case {
@@ -15,34 +15,39 @@ export interface Case {
 export type Spoil = (value: Case) => Case | Promise<Case>;
 
 type Method = "eip3009" | "permit2";
-type Buyer = Awaited<ReturnType<Rail["buyer"]>>;
+type Buyer = Awaited<ReturnType<X402Fixture["buyer"]>>;
 
 export const AMOUNT = "10000";
 
 /** The SDK's facilitator and ours, who judge the same payments on the same node. */
 export class Judges {
-  readonly rail: Rail;
+  readonly x402: X402Fixture;
   readonly buyer: Buyer;
-  readonly source: Awaited<ReturnType<Rail["source"]>>;
+  readonly source: Awaited<ReturnType<X402Fixture["source"]>>;
   readonly #sdk: ExactEvmScheme;
 
-  private constructor(rail: Rail, buyer: Buyer, source: Judges["source"], sdk: ExactEvmScheme) {
-    this.rail = rail;
+  private constructor(
+    x402: X402Fixture,
+    buyer: Buyer,
+    source: Judges["source"],
+    sdk: ExactEvmScheme,
+  ) {
+    this.x402 = x402;
     this.buyer = buyer;
     this.source = source;
     this.#sdk = sdk;
   }
 
-  /** @param name - of the node; see `Rail.create` */
+  /** @param name - of the node; see `X402Fixture.create` */
   static async open(name: string): Promise<Judges> {
-    const rail = await Rail.create(name);
-    const source = await rail.source({ amount: AMOUNT });
-    return new Judges(rail, await rail.buyer(), source, await sdkFacilitator(rail));
+    const x402 = await X402Fixture.create(name);
+    const source = await x402.source({ amount: AMOUNT });
+    return new Judges(x402, await x402.buyer(), source, await sdkFacilitator(x402));
   }
 
   /** A payment that nothing is wrong with. */
   async fresh(method: Method, by = this.buyer): Promise<Case> {
-    const payload = await this.rail.payment(by, this.source, method);
+    const payload = await this.x402.payment(by, this.source, method);
     return { payload, requirements: this.source.requirements };
   }
 
@@ -50,7 +55,7 @@ export class Judges {
   signedFor(method: Method, changes: Record<string, unknown>): Spoil {
     return async ({ requirements }) => {
       const other = { ...this.source, requirements: { ...requirements, ...changes } };
-      const payload = await this.rail.payment(this.buyer, other, method);
+      const payload = await this.x402.payment(this.buyer, other, method);
       return { payload: { ...payload, accepted: requirements }, requirements };
     };
   }
@@ -71,21 +76,21 @@ export class Judges {
   }
 }
 
-/** The SDK's own facilitator, with a wallet of its own. */
-async function sdkFacilitator(rail: Rail): Promise<ExactEvmScheme> {
+/** The SDK's facilitator, with a separate wallet. */
+async function sdkFacilitator(x402: X402Fixture): Promise<ExactEvmScheme> {
   const account = privateKeyToAccount(generatePrivateKey());
-  await rail.fund(account.address);
+  await x402.fund(account.address);
   const chain = {
-    id: rail.contracts.chainId,
+    id: x402.contracts.chainId,
     name: "local",
     nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
-    rpcUrls: { default: { http: [rail.url] } },
+    rpcUrls: { default: { http: [x402.url] } },
   };
-  const client = createWalletClient({ account, chain, transport: http(rail.url) }).extend(
+  const client = createWalletClient({ account, chain, transport: http(x402.url) }).extend(
     publicActions,
   );
   const signer = toFacilitatorEvmSigner({ ...client, address: account.address } as never);
-  return new ExactEvmScheme(signer, { eip6492AllowedFactories: [rail.contracts.walletFactory] });
+  return new ExactEvmScheme(signer, { eip6492AllowedFactories: [x402.contracts.walletFactory] });
 }
 
 /** Changes what the payer signed, so that the signature no longer fits. */

@@ -5,15 +5,15 @@ import { ExactEvmScheme as ClientScheme } from "@x402/evm/exact/client";
 import { ExactEvmScheme as ServerScheme } from "@x402/evm/exact/server";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { call, emptyTables } from "../../support/app.ts";
-import { Rail, settle } from "../rail.ts";
+import { settle, X402Fixture } from "../x402-fixture.ts";
 
 const FACILITATOR = "http://service.test/api/v1/x402/facilitator";
 const realFetch = globalThis.fetch;
-let rail: Rail;
+let x402: X402Fixture;
 
 beforeAll(async () => {
   await emptyTables();
-  rail = await Rail.create("84532-sdk");
+  x402 = await X402Fixture.create("84532-sdk");
 });
 afterEach(() => vi.unstubAllGlobals());
 
@@ -30,15 +30,15 @@ async function resourceServer(): Promise<x402ResourceServer> {
     createAuthHeaders: async () => ({ verify: headers, settle: headers, supported: headers }),
   });
   const server = new x402ResourceServer(facilitator);
-  server.register(rail.caip2 as `${string}:${string}`, new ServerScheme());
+  server.register(x402.caip2 as `${string}:${string}`, new ServerScheme());
   await server.initialize();
   return server;
 }
 
 /** The SDK's client, which signs whatever is asked. */
-function client(buyer: Awaited<ReturnType<Rail["buyer"]>>): x402Client {
+function client(buyer: Awaited<ReturnType<X402Fixture["buyer"]>>): x402Client {
   const scheme = new ClientScheme(buyer);
-  const network = rail.caip2 as `${string}:${string}`;
+  const network = x402.caip2 as `${string}:${string}`;
   return x402Client.fromConfig({ schemes: [{ network, client: scheme }], spendControls: false });
 }
 
@@ -52,12 +52,12 @@ const extraOf = (method: string) => ({
 describe("the SDK's own client", () => {
   it.each(["eip3009", "permit2"])("pays the SDK's own resource server by %s", async (method) => {
     const server = await resourceServer();
-    const [buyer, { payTo }] = [await rail.buyer(), await rail.source()];
+    const [buyer, { payTo }] = [await x402.buyer(), await x402.source()];
     const requirements = await server.buildPaymentRequirements({
       scheme: "exact",
-      network: rail.caip2 as `${string}:${string}`,
+      network: x402.caip2 as `${string}:${string}`,
       payTo,
-      price: { amount: "10000", asset: rail.contracts.token, extra: extraOf(method) },
+      price: { amount: "10000", asset: x402.contracts.token, extra: extraOf(method) },
       maxTimeoutSeconds: 300,
     });
     const resource = { url: "https://api.example.com/data", description: "", mimeType: "" };
@@ -70,22 +70,22 @@ describe("the SDK's own client", () => {
     expect(await server.settlePayment(payload, matching)).toMatchObject({
       success: true,
       transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
-      network: rail.caip2,
+      network: x402.caip2,
       payer: buyer.address.toLowerCase(),
       amount: "10000",
     });
-    expect(await rail.balance(payTo)).toBe(10_000n);
+    expect(await x402.balance(payTo)).toBe(10_000n);
     // One payment is told as success once: a server that would answer twice for it is warned.
     expect(
       await server.settlePayment(payload, matching).catch((error: unknown) => error),
     ).toMatchObject({
       errorReason: "duplicate_settlement",
     });
-    expect(await rail.balance(payTo)).toBe(10_000n);
+    expect(await x402.balance(payTo)).toBe(10_000n);
   });
 
   it.each(["eip3009", "permit2"])("pays a registered resource by %s", async (method) => {
-    const [buyer, source] = [await rail.buyer(), await rail.source()];
+    const [buyer, source] = [await x402.buyer(), await x402.source()];
     const requirements = { ...source.requirements, extra: extraOf(method) };
     const payload = await client(buyer).createPaymentPayload({
       x402Version: 2,
@@ -94,6 +94,6 @@ describe("the SDK's own client", () => {
     } as never);
     const { data } = await settle(source, payload);
     expect(data).toMatchObject({ replay: false, settleResponse: { success: true } });
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
   });
 });

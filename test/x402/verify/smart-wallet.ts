@@ -6,7 +6,7 @@ import {
   http,
   parseAbi,
 } from "viem";
-import type { Payload, Rail } from "../rail.ts";
+import type { Payload, X402Fixture } from "../x402-fixture.ts";
 
 const factoryAbi = parseAbi([
   "function addressOf(address owner) view returns (address)",
@@ -23,18 +23,18 @@ export interface SmartWallet {
 
 /** The wallet that an owner would have of a factory; it has tokens, and no code yet. */
 export async function walletOf(
-  rail: Rail,
+  x402: X402Fixture,
   owner: { address: Hex },
-  factory: Hex = rail.contracts.walletFactory,
+  factory: Hex = x402.contracts.walletFactory,
 ): Promise<SmartWallet> {
-  const client = createPublicClient({ transport: http(rail.url) });
+  const client = createPublicClient({ transport: http(x402.url) });
   const call = { abi: factoryAbi, args: [owner.address] as const };
   const address = await client.readContract({
     ...call,
     address: factory,
     functionName: "addressOf",
   });
-  await rail.mint(rail.contracts.token, address, 1_000_000n);
+  await x402.mint(x402.contracts.token, address, 1_000_000n);
   return { address, factory, deployment: encodeFunctionData({ ...call, functionName: "deploy" }) };
 }
 

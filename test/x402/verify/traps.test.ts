@@ -2,34 +2,34 @@ import { encodeFunctionData, parseAbi } from "viem";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import compiled from "../../../devnet/evm/contracts/compiled.json" with { type: "json" };
 import { emptyTables } from "../../support/app.ts";
-import { answering, Scene, type Sent } from "../scene.ts";
+import { answering, type Sent, SettlementFixture } from "../settlement-fixture.ts";
 
 const TRAP = "0x00000000000000000000000000000000000000aa";
 const trapAbi = parseAbi(["function set(uint256 to)"]);
 
-let scene: Scene;
+let fixture: SettlementFixture;
 let nodes = 0;
 
 beforeEach(async () => {
   await emptyTables();
-  scene = await Scene.open(`84532-traps-${++nodes}`);
-  await scene.rail.rpc("anvil_setCode", TRAP, compiled.TrapToken.deployedBytecode);
+  fixture = await SettlementFixture.open(`84532-traps-${++nodes}`);
+  await fixture.x402.rpc("anvil_setCode", TRAP, compiled.TrapToken.deployedBytecode);
 });
 afterEach(() => vi.unstubAllGlobals());
 
 async function mine(): Promise<void> {
-  await scene.rail.rpc("evm_mine");
-  await scene.rail.rpc("evm_setAutomine", true);
+  await fixture.x402.rpc("evm_mine");
+  await fixture.x402.rpc("evm_setAutomine", true);
 }
 
 /** A payment in another token, which its wallet settles beside whatever else it has on its books. */
 async function expectOthersToSettle(): Promise<void> {
-  await scene.again();
-  expect((await scene.settle()).data).toMatchObject({
+  await fixture.again();
+  expect((await fixture.settle()).data).toMatchObject({
     replay: false,
     settleResponse: { success: true },
   });
-  await scene.expectSettledOnce();
+  await fixture.expectSettledOnce();
 }
 
 const REVERTED = "invalid_exact_evm_transaction_failed";
@@ -40,13 +40,13 @@ describe("a token that sets a trap after its payment was sent", () => {
     ["reverts and tells nonsense of the authorization", 2n, REVERTED],
     ["logs a transfer without an amount", 3n, "invalid_exact_evm_transfer_event_mismatch"],
   ])("and %s fails its own payment and no other", async (_, mode, errorReason) => {
-    const { rail } = scene;
-    await scene.settlePending({ terms: { asset: TRAP } });
+    const { x402 } = fixture;
+    await fixture.settlePending({ terms: { asset: TRAP } });
     const data = encodeFunctionData({ abi: trapAbi, functionName: "set", args: [mode] });
-    await rail.outbid(TRAP, data);
+    await x402.outbid(TRAP, data);
     await mine();
-    await scene.fireAlarms();
-    expect(await scene.attempts()).toMatchObject([{ status: "Failed", errorReason }]);
+    await fixture.fireAlarms();
+    expect(await fixture.attempts()).toMatchObject([{ status: "Failed", errorReason }]);
     await expectOthersToSettle();
   });
 });
@@ -63,59 +63,59 @@ function refusing(method: string, payer: string, code: number, message: string) 
 
 describe("a node that refuses to tell of one payment", () => {
   it("by eth_estimateGas leaves it unsent, and settles the others", async () => {
-    await scene.beImpatient();
-    const { payer } = scene;
-    scene.onRpc(refusing("eth_estimateGas", payer, -32000, "gas required exceeds allowance"));
-    const answer = await scene.settle();
+    await fixture.beImpatient();
+    const { payer } = fixture;
+    fixture.onRpc(refusing("eth_estimateGas", payer, -32000, "gas required exceeds allowance"));
+    const answer = await fixture.settle();
     expect(answer.data.settleResponse).toMatchObject({
       success: false,
       errorReason: "unexpected_settle_error",
       transaction: "",
     });
-    await scene.expectFailedOnce("unexpected_settle_error");
+    await fixture.expectFailedOnce("unexpected_settle_error");
     await expectOthersToSettle();
   });
 
   it("by eth_getLogs keeps it open, settles the others, and settles it when it tells", async () => {
-    const { rail } = scene;
-    await scene.settlePending();
-    const { payer, source, payment } = scene;
-    await rail.bringToChain(payment);
+    const { x402 } = fixture;
+    await fixture.settlePending();
+    const { payer, source, payment } = fixture;
+    await x402.bringToChain(payment);
     let refused = 0;
     const refuse = refusing("eth_getLogs", payer, -32005, "query exceeds max results");
-    scene.onRpc((sent) => {
+    fixture.onRpc((sent) => {
       if (sent.methods.includes("eth_getLogs")) refused++;
       return refuse(sent);
     });
     await mine();
     await vi.waitUntil(() => refused > 1, { timeout: 120_000 });
-    await scene.again();
-    expect((await scene.settle()).data.settleResponse).toMatchObject({ success: true });
+    await fixture.again();
+    expect((await fixture.settle()).data.settleResponse).toMatchObject({ success: true });
 
     vi.unstubAllGlobals();
-    Object.assign(scene, { source, payment });
-    await scene.expectSettledOnce();
+    Object.assign(fixture, { source, payment });
+    await fixture.expectSettledOnce();
   });
 });
 
 describe("an authorization that expires while its node is away", () => {
   it("is settled when somebody else had brought it to the chain in time", async () => {
-    const { rail } = scene;
-    const { settleResponse } = await scene.settlePending();
+    const { x402 } = fixture;
+    const { settleResponse } = await fixture.settlePending();
     // What the wallet asks comes in arrays; what the test asks does not.
-    scene.onRpc(({ body, forward }) =>
+    fixture.onRpc(({ body, forward }) =>
       body.startsWith("[") ? Promise.reject(new TypeError("the node is away")) : forward(),
     );
-    await rail.rpc("anvil_dropTransaction", settleResponse.transaction);
-    await rail.bringToChain(scene.payment);
+    await x402.rpc("anvil_dropTransaction", settleResponse.transaction);
+    await x402.bringToChain(fixture.payment);
     await mine();
-    await rail.rpc("evm_increaseTime", 86_400);
-    await rail.rpc("evm_mine");
+    await x402.rpc("evm_increaseTime", 86_400);
+    await x402.rpc("evm_mine");
     vi.unstubAllGlobals();
-    await scene.fireAlarms();
-    const [paidIn] = await scene.paidIn();
+    await fixture.fireAlarms();
+    const [paidIn] = await fixture.paidIn();
     expect(paidIn).not.toBe(settleResponse.transaction);
-    expect(await scene.attempts()).toMatchObject([
+    expect(await fixture.attempts()).toMatchObject([
       { status: "Settled", Settlement: { success: true, txHash: paidIn } },
     ]);
   });

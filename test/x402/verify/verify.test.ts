@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { call, emptyTables } from "../../support/app.ts";
-import { api, type Payload, Rail, settle } from "../rail.ts";
-import type { Attempt } from "../scene.ts";
+import type { Attempt } from "../settlement-fixture.ts";
+import { api, type Payload, settle, X402Fixture } from "../x402-fixture.ts";
 
 interface Verification {
   attemptId: string;
@@ -12,11 +12,11 @@ interface Verification {
   invalidMessage: string | null;
 }
 
-let rail: Rail;
+let x402: X402Fixture;
 
 beforeAll(async () => {
   await emptyTables();
-  rail = await Rail.create("84532-verify");
+  x402 = await X402Fixture.create("84532-verify");
 });
 
 async function verify(source: { id: string }, paymentPayload: Payload): Promise<Verification> {
@@ -32,8 +32,8 @@ async function attempts(hash: string): Promise<(Attempt & { direction: string })
 
 describe("POST /x402/verify", () => {
   it("says what settling would say, and settles nothing", async () => {
-    const [buyer, source] = [await rail.buyer(), await rail.source()];
-    const payment = await rail.payment(buyer, source);
+    const [buyer, source] = [await x402.buyer(), await x402.source()];
+    const payment = await x402.payment(buyer, source);
     const verified = await verify(source, payment);
     expect(verified).toMatchObject({
       isValid: true,
@@ -41,7 +41,7 @@ describe("POST /x402/verify", () => {
       invalidReason: null,
       invalidMessage: null,
     });
-    expect(await rail.balance(source.payTo)).toBe(0n);
+    expect(await x402.balance(source.payTo)).toBe(0n);
     expect(await attempts(verified.paymentPayloadHash)).toMatchObject([
       { id: verified.attemptId, direction: "InboundVerify", status: "Verified", Settlement: null },
     ]);
@@ -53,12 +53,12 @@ describe("POST /x402/verify", () => {
       isValid: false,
       invalidReason: "invalid_exact_evm_nonce_already_used",
     });
-    expect(await rail.balance(source.payTo)).toBe(10_000n);
+    expect(await x402.balance(source.payTo)).toBe(10_000n);
   });
 
   it("records why a payment would not settle", async () => {
-    const [poor, source] = [await rail.buyer(1n), await rail.source()];
-    const payment = await rail.payment(poor, source);
+    const [poor, source] = [await x402.buyer(1n), await x402.source()];
+    const payment = await x402.payment(poor, source);
     const refused = await verify(source, payment);
     const errorReason = "invalid_exact_evm_insufficient_balance";
     expect(refused).toMatchObject({ isValid: false, invalidReason: errorReason });
@@ -76,8 +76,8 @@ describe("POST /x402/facilitator/verify and settle, sent no x402Version of their
   };
 
   it("take that of the payload", async () => {
-    const [buyer, source] = [await rail.buyer(), await rail.source()];
-    const payment = await rail.payment(buyer, source);
+    const [buyer, source] = [await x402.buyer(), await x402.source()];
+    const payment = await x402.payment(buyer, source);
     const verified = await ask("verify", payment);
     expect(verified).toMatchObject({ status: 200, body: { isValid: true } });
     const settled = await ask("settle", payment);

@@ -6,7 +6,7 @@ import worker from "../../../src/worker.ts";
 import { emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
 import { holdEventsToTheDocument } from "../../support/webhooks/declared.ts";
-import { api, expectOk, Rail, settle } from "../rail.ts";
+import { api, expectOk, settle, X402Fixture } from "../x402-fixture.ts";
 
 interface Rule {
   id: string;
@@ -23,27 +23,27 @@ interface Wallet {
 }
 
 const realFetch = globalThis.fetch;
-let rail: Rail;
+let x402: X402Fixture;
 /** A chain whose node can be made to fail. */
-let other: Rail;
+let other: X402Fixture;
 let wallet: Wallet;
 
 holdEventsToTheDocument();
 beforeAll(async () => {
   await emptyTables();
-  [rail, other] = await Promise.all([
-    Rail.create("84532-low-balance"),
-    Rail.create("8453-low-balance"),
+  [x402, other] = await Promise.all([
+    X402Fixture.create("84532-low-balance"),
+    X402Fixture.create("8453-low-balance"),
   ]);
 });
 beforeEach(async () => {
   await emptyTables();
-  await Promise.all([rail.setUp(), other.setUp()]);
+  await Promise.all([x402.setUp(), other.setUp()]);
   wallet = await newWallet();
 });
 afterEach(() => vi.unstubAllGlobals());
 
-async function newWallet(on = rail): Promise<Wallet> {
+async function newWallet(on = x402): Promise<Wallet> {
   const body = { caip2Network: on.caip2, type: "Purchasing" };
   return expectOk(await api<Wallet>("/x402/wallets", body));
 }
@@ -81,11 +81,11 @@ describe("a low-balance rule", () => {
   it.each(["native", "token"])(
     "on %s tells once on the way down, and again after it was up",
     async (kind) => {
-      const asset = kind === "native" ? kind : rail.contracts.token.toLowerCase();
+      const asset = kind === "native" ? kind : x402.contracts.token.toLowerCase();
       const hold = (amount: bigint) =>
         kind === "native"
-          ? rail.fund(wallet.address, amount)
-          : rail.rpc("anvil_dealERC20", wallet.address, asset, `0x${amount.toString(16)}`);
+          ? x402.fund(wallet.address, amount)
+          : x402.rpc("anvil_dealERC20", wallet.address, asset, `0x${amount.toString(16)}`);
       const threshold = 5n * 10n ** 18n;
       const rule = await expectOk(
         await watch({ evmWalletId: wallet.id, asset, threshold: `${threshold}` }),
@@ -115,10 +115,10 @@ describe("a low-balance rule", () => {
       ]);
       const [first, second] = await events();
       expect(first).toMatchObject({
-        network: rail.caip2,
+        network: x402.caip2,
         data: {
           evmWalletId: wallet.id,
-          caip2Network: rail.caip2,
+          caip2Network: x402.caip2,
           address: wallet.address,
           asset,
           threshold: `${threshold}`,
@@ -144,7 +144,7 @@ describe("a low-balance rule", () => {
   });
 
   it("tells when its threshold is raised above the balance", async () => {
-    await rail.fund(wallet.address, 10n);
+    await x402.fund(wallet.address, 10n);
     const rule = await expectOk(await watch({ evmWalletId: wallet.id, threshold: "10" }));
     await cron();
     const raised = await expectOk(await watch({ evmWalletId: wallet.id, threshold: "11" }));
@@ -157,7 +157,7 @@ describe("a low-balance rule", () => {
 
   it("is not looked at while its network is off", async () => {
     await expectOk(await watch({ evmWalletId: wallet.id, threshold: "1" }));
-    const turn = (isEnabled: boolean) => api("/x402/networks", { caip2Id: rail.caip2, isEnabled });
+    const turn = (isEnabled: boolean) => api("/x402/networks", { caip2Id: x402.caip2, isEnabled });
     await expectOk(await turn(false));
     await cron();
     expect(await rules()).toMatchObject([{ state: "Unknown", checkedAt: null }]);
@@ -234,7 +234,7 @@ describe("a low-balance rule", () => {
     for (let i = 0; i < 50; i++) {
       const asset = `0x${`${i}`.padStart(40, "b")}`;
       // Code that fails whatever it is asked.
-      await rail.rpc("anvil_setCode", asset, "0xfd");
+      await x402.rpc("anvil_setCode", asset, "0xfd");
       await expectOk(await watch({ evmWalletId: wallet.id, asset, threshold: "1" }));
     }
     await expectOk(await watch({ evmWalletId: wallet.id, threshold: "1" }));
@@ -257,19 +257,19 @@ describe("GET /x402/wallets/balances", () => {
       return (await expectOk(answer)).Balances;
     };
     const far = await newWallet(other);
-    const token = rail.contracts.token.toLowerCase();
+    const token = x402.contracts.token.toLowerCase();
     const [none, broken] = [`0x${"1".repeat(40)}`, `0x${"b".repeat(40)}`];
-    await rail.rpc("anvil_setCode", broken, "0xfd");
+    await x402.rpc("anvil_setCode", broken, "0xfd");
     for (const asset of [none, broken])
       await expectOk(await watch({ evmWalletId: wallet.id, asset, threshold: "1" }));
     const much = 2n ** 96n + 1n;
-    await rail.fund(wallet.address, much);
-    await rail.rpc("anvil_dealERC20", wallet.address, token, `0x${much.toString(16)}`);
+    await x402.fund(wallet.address, much);
+    await x402.rpc("anvil_dealERC20", wallet.address, token, `0x${much.toString(16)}`);
     const found = await balances(`id=${wallet.id}`);
     expect(found).toEqual([
       {
         evmWalletId: wallet.id,
-        caip2Network: rail.caip2,
+        caip2Network: x402.caip2,
         address: wallet.address,
         readAt: expect.any(String),
         error: null,
@@ -281,16 +281,16 @@ describe("GET /x402/wallets/balances", () => {
         ],
       },
     ]);
-    const stranger = await insertKey({ canPay: true, networkLimit: [rail.caip2] });
+    const stranger = await insertKey({ canPay: true, networkLimit: [x402.caip2] });
     expect(await balances("", { token: stranger })).toEqual([]);
 
-    await rail.fund(wallet.address, 7n);
+    await x402.fund(wallet.address, 7n);
     expect(await balances(`id=${wallet.id}`)).toEqual(found);
     vi.setSystemTime(Date.now() + 31_000);
     lose(() => Promise.reject(new TypeError("the node is gone")));
     const shown = { error: null, Assets: [{ asset: "native", amount: "7" }, {}, {}, {}] };
     const lost = { evmWalletId: far.id, readAt: null, Assets: [] };
-    const error = "The network's RPC node could not be read";
+    const error = "The network's RPC node did not answer";
     const all = (await balances("limit=20")) as { evmWalletId: string }[];
     expect(all.find(({ evmWalletId }) => evmWalletId === wallet.id)).toMatchObject(shown);
     expect(all.find(({ evmWalletId }) => evmWalletId === far.id)).toMatchObject({ ...lost, error });
@@ -332,7 +332,7 @@ describe("/x402/low-balance", () => {
   it("answers 404 for a wallet that is not there, and pages newest first", async () => {
     expect((await watch({ evmWalletId: "nowhere", threshold: "1" })).status).toBe(404);
     const ids: string[] = [];
-    for (const asset of ["native", rail.contracts.token, rail.contracts.feeToken])
+    for (const asset of ["native", x402.contracts.token, x402.contracts.feeToken])
       ids.unshift(
         (await expectOk(await watch({ evmWalletId: wallet.id, asset, threshold: "1" }))).id,
       );
@@ -344,14 +344,14 @@ describe("/x402/low-balance", () => {
 
 describe("a facilitator wallet with too little for gas", () => {
   it("is told of by its rule, and fails a payment before anything is sent", async () => {
-    const { id, address } = rail.facilitator;
-    await rail.fund(address, 1000n);
+    const { id, address } = x402.facilitator;
+    await x402.fund(address, 1000n);
     await expectOk(await watch({ evmWalletId: id, threshold: `${10n ** 16n}` }));
     await cron();
     expect(await events()).toMatchObject([{ data: { evmWalletId: id, balance: "1000" } }]);
 
-    const source = await rail.source();
-    const payment = await rail.payment(await rail.buyer(), source);
+    const source = await x402.source();
+    const payment = await x402.payment(await x402.buyer(), source);
     const sent: string[] = [];
     vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) => {
       sent.push(String(init?.body));
@@ -361,10 +361,11 @@ describe("a facilitator wallet with too little for gas", () => {
       success: false,
       transaction: "",
       errorReason: "unexpected_settle_error",
-      errorMessage: "The facilitator wallet has too little of the native coin for gas",
+      errorMessage:
+        "The facilitator wallet cannot pay for gas. Fund the wallet with the native coin.",
     });
     expect(sent.join()).toContain("eth_estimateGas");
     expect(sent.join()).not.toContain("eth_sendRawTransaction");
-    expect(await rail.balance(source.payTo)).toBe(0n);
+    expect(await x402.balance(source.payTo)).toBe(0n);
   });
 });

@@ -5,19 +5,22 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { emptyTables } from "../../support/app.ts";
 import { insertKey } from "../../support/keys.ts";
 import { order, pay, terms, type Wallet } from "../pay/paying.ts";
-import { api, expectOk, Rail } from "../rail.ts";
+import { api, expectOk, X402Fixture } from "../x402-fixture.ts";
 
 /** Two chains, so that a wallet of one is not a wallet of the other. */
-let rail: Rail;
-let other: Rail;
+let x402: X402Fixture;
+let other: X402Fixture;
 
 beforeAll(async () => {
   await emptyTables();
-  [rail, other] = await Promise.all([Rail.create("84532-wallets"), Rail.create("8453-wallets")]);
+  [x402, other] = await Promise.all([
+    X402Fixture.create("84532-wallets"),
+    X402Fixture.create("8453-wallets"),
+  ]);
 });
 
 function create(over: object = {}, headers: Record<string, string> = {}) {
-  const body = { caip2Network: rail.caip2, type: "Purchasing", ...over };
+  const body = { caip2Network: x402.caip2, type: "Purchasing", ...over };
   return api<Wallet>("/x402/wallets", body, headers);
 }
 
@@ -48,7 +51,7 @@ describe("POST /x402/wallets", () => {
     const { privateKey, ...wallet } = await expectOk(await create({ note }));
     expect(wallet).toEqual({
       id: expect.any(String),
-      caip2Network: rail.caip2,
+      caip2Network: x402.caip2,
       address: privateKeyToAddress(privateKey as Hex).toLowerCase(),
       type: "Purchasing",
       note,
@@ -72,9 +75,9 @@ describe("POST /x402/wallets", () => {
     )
       .bind(a.id, b.id)
       .run();
-    const free = terms(rail, { asset: rail.contracts.feeToken, amount: "1" });
-    await rail.mint(rail.contracts.feeToken, a.address, 1n);
-    await rail.mint(rail.contracts.feeToken, b.address, 1n);
+    const free = terms(x402, { asset: x402.contracts.feeToken, amount: "1" });
+    await x402.mint(x402.contracts.feeToken, a.address, 1n);
+    await x402.mint(x402.contracts.feeToken, b.address, 1n);
     expect((await pay(order(a, [free]))).status).toBe(200);
     expect((await pay(order(b, [free]))).status).toBe(500);
   });
@@ -138,13 +141,13 @@ describe("POST /x402/wallets", () => {
 
 describe("GET /x402/wallets", () => {
   it("filters by chain, and pages newest first by the last id seen", async () => {
-    for (const caip2Network of [rail.caip2, other.caip2, rail.caip2])
+    for (const caip2Network of [x402.caip2, other.caip2, x402.caip2])
       await expectOk(await create({ caip2Network }));
     const all = await list();
     const ids = all.map(({ id }) => String(id));
     expect(ids).toEqual([...ids].sort().reverse());
-    const here = all.filter(({ caip2Network }) => caip2Network === rail.caip2);
-    expect(await list(`caip2Network=${rail.caip2}`)).toEqual(here);
+    const here = all.filter(({ caip2Network }) => caip2Network === x402.caip2);
+    expect(await list(`caip2Network=${x402.caip2}`)).toEqual(here);
     expect(here.length).toBeLessThan(all.length);
     const rest = await api<{ Wallets: unknown[] }>(`/x402/wallets?limit=2&cursorId=${ids[0]}`);
     expect(rest.data.Wallets).toEqual(all.slice(1, 3));

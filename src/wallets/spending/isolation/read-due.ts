@@ -1,8 +1,8 @@
-import { isTransient, logFailure } from "../../isolate.ts";
-import { earliest, WAIT_MS } from "../../pauses.ts";
-import type { DueTasks, Failure, Task, WalletWork } from "../../work.ts";
-import type { WalletPorts } from "../ports.ts";
-import { taskKey } from "../transaction.ts";
+import { taskKey } from "../../model/wallet-transaction.ts";
+import { findEarliest, WAIT_MS } from "../../queue/backoff.ts";
+import type { DueTasks, Task, TaskFailure, WalletFeature } from "../../queue/feature.ts";
+import { isTransient, logFailure } from "../../queue/isolate.ts";
+import type { WalletPorts } from "../context/wallet-ports.ts";
 
 /** Tasks of a feature that are considered for one transaction, unless it says another number. */
 const MAX_TASKS = 20;
@@ -16,33 +16,33 @@ const MAX_TASKS = 20;
  */
 export async function readDue(
   { vkey: wallet, requestId, view }: Pick<WalletPorts, "vkey" | "requestId" | "view">,
-  work: WalletWork,
+  feature: WalletFeature,
   now: number,
 ): Promise<Required<DueTasks>> {
   let due: DueTasks;
   try {
-    due = await work.due(now, work.most ?? MAX_TASKS);
+    due = await feature.due(now, feature.maxTasks ?? MAX_TASKS);
   } catch (error) {
     if (isTransient(error)) throw error;
-    logFailure(error, { wallet, requestId, work: work.name, tasks: [] });
+    logFailure(error, { wallet, requestId, feature: feature.name, tasks: [] });
     return { tasks: [], next: now + WAIT_MS, failures: [] };
   }
   const waitsUntil = ({ id }: Task) =>
-    view.backoff.waitsUntil(taskKey({ work: work.name, id }), now);
+    view.backoff.waitsUntil(taskKey({ feature: feature.name, id }), now);
   const isFree = (task: Task) => waitsUntil(task) === null;
   const untimed = due.tasks.filter((task) => !hasTimes(task));
-  const failures: Failure[] = [
+  const failures: TaskFailure[] = [
     ...(due.failures ?? []),
     ...untimed.map((task) => ({ task, error: new RangeError("a time of the task is no number") })),
   ];
   return {
     tasks: due.tasks.filter((task) => hasTimes(task) && isFree(task)),
-    next: earliest([due.next, ...due.tasks.map(waitsUntil)]),
+    next: findEarliest([due.next, ...due.tasks.map(waitsUntil)]),
     failures: failures.filter(({ task }) => isFree(task)),
   };
 }
 
 /** Whether the times of a task are numbers: others would be those of each task in its transaction. */
-function hasTimes({ begins = 0, deadline = 0, lastStart = 0 }: Task): boolean {
-  return ![begins, deadline, lastStart].some(Number.isNaN);
+function hasTimes({ notBefore = 0, deadline = 0, lastStart = 0 }: Task): boolean {
+  return ![notBefore, deadline, lastStart].some(Number.isNaN);
 }

@@ -1,7 +1,7 @@
-import { actOnEach, failureOf, logFailure } from "../../isolate.ts";
-import type { Failure, WalletWork } from "../../work.ts";
-import type { WalletPorts } from "../ports.ts";
-import { taskKey } from "../transaction.ts";
+import { taskKey } from "../../model/wallet-transaction.ts";
+import type { TaskFailure, WalletFeature } from "../../queue/feature.ts";
+import { actOnEach, logFailure, toTaskError } from "../../queue/isolate.ts";
+import type { WalletPorts } from "../context/wallet-ports.ts";
 
 type Ports = Pick<WalletPorts, "vkey" | "requestId" | "view">;
 
@@ -14,17 +14,17 @@ type Ports = Pick<WalletPorts, "vkey" | "requestId" | "view">;
  */
 export async function reportFailures(
   { vkey: wallet, requestId, view }: Ports,
-  work: WalletWork,
-  failures: readonly Failure[],
+  feature: WalletFeature,
+  failures: readonly TaskFailure[],
   now: number,
 ): Promise<void> {
   for (const [thrown, ones] of Map.groupBy(failures, ({ error }) => error)) {
     const tasks = ones.map(({ task }) => task);
-    const place = { wallet, requestId, work: work.name };
-    const error = failureOf(thrown, { ...place, tasks: tasks.map(({ id }) => id) });
-    const unwritten = await actOnEach(tasks, (some) => work.notBuilt(some, error, now));
+    const place = { wallet, requestId, feature: feature.name };
+    const error = toTaskError(thrown, { ...place, tasks: tasks.map(({ id }) => id) });
+    const unwritten = await actOnEach(tasks, (some) => feature.onFailure(some, error, now));
     for (const { id } of tasks) {
-      const key = taskKey({ work: work.name, id });
+      const key = taskKey({ feature: feature.name, id });
       const failed = unwritten.find(({ item }) => item.id === id);
       if (failed === undefined) view.backoff.clear(key);
       else {

@@ -3,12 +3,22 @@
  * transaction keeps the task, and the wallet repeats the update after growing pauses.
  */
 import type { Statement } from "../../../db/client.ts";
-import { actOnEach, type ItemError, isolate, isTransient, logFailure } from "../../isolate.ts";
-import { pauseAfter } from "../../pauses.ts";
-import type { WalletWork } from "../../work.ts";
-import type { Move } from "../history.ts";
-import type { WalletPorts } from "../ports.ts";
-import { type FailedUpdate, taskKey, type WalletTransaction } from "../transaction.ts";
+import type { TaskUpdate } from "../../model/wallet-transaction.ts";
+import {
+  type FailedUpdate,
+  taskKey,
+  type WalletTransaction,
+} from "../../model/wallet-transaction.ts";
+import { computePause } from "../../queue/backoff.ts";
+import type { WalletFeature } from "../../queue/feature.ts";
+import {
+  actOnEach,
+  type ItemError,
+  isolate,
+  isTransient,
+  logFailure,
+} from "../../queue/isolate.ts";
+import type { WalletPorts } from "../context/wallet-ports.ts";
 
 const NOT_RECORDED =
   "An internal error keeps this record from showing what became of its transaction. The service tries again; if that does not help, report it with the service's log.";
@@ -19,17 +29,17 @@ const NOT_RECORDED =
  *
  * @throws transient errors
  */
-export async function updatesFor(
-  { works }: Pick<WalletPorts, "works">,
-  moves: readonly Move[],
+export async function collectUpdates(
+  { features }: Pick<WalletPorts, "features">,
+  updates: readonly TaskUpdate[],
   now: number,
-): Promise<{ statements: Statement[]; errors: ItemError<Move>[] }> {
-  const sharing = [...Map.groupBy(works, ({ revision }) => revision).values()];
+): Promise<{ statements: Statement[]; errors: ItemError<TaskUpdate>[] }> {
+  const sharing = [...Map.groupBy(features, ({ revision }) => revision).values()];
   const found = await Promise.all(
     sharing.map((group) => {
       const names = group.map(({ name }) => name);
-      const theirs = moves.filter(({ task }) => names.includes(task.work));
-      return isolate(theirs, async (some) => (await group[0]?.moved(some, now)) ?? []);
+      const theirs = updates.filter(({ task }) => names.includes(task.feature));
+      return isolate(theirs, async (some) => (await group[0]?.onTransaction(some, now)) ?? []);
     }),
   );
   return {
@@ -46,21 +56,21 @@ export async function updatesFor(
  */
 export async function writeUpdates<Result>(
   ports: WalletPorts,
-  moves: readonly Move[],
+  updates: readonly TaskUpdate[],
   write: (
     statements: readonly Statement[],
     keepFailed: (transaction: WalletTransaction) => WalletTransaction,
   ) => Promise<Result>,
 ): Promise<Result> {
   const now = ports.now();
-  const { statements, errors } = await updatesFor(ports, moves, now);
+  const { statements, errors } = await collectUpdates(ports, updates, now);
   const failed = errors.map(({ item }) => item);
-  const result = await write(statements, (one) => withFailed(one, moves, failed, now)).catch(
+  const result = await write(statements, (one) => withFailed(one, updates, failed, now)).catch(
     (error) => {
       if (isTransient(error) || statements.length === 0) throw error;
-      log(ports, moves, error);
+      log(ports, updates, error);
       // Nobody knows which of them the database refuses: the wallet repeats them one by one.
-      return write([], (one) => withFailed(one, moves, moves, now));
+      return write([], (one) => withFailed(one, updates, updates, now));
     },
   );
   for (const { item, error } of errors) {
@@ -71,37 +81,42 @@ export async function writeUpdates<Result>(
 }
 
 /** Says on a record that it is behind its transaction, if that can be written. */
-async function noteOn(ports: WalletPorts, move: Move, now: number): Promise<void> {
-  const work = workOf(ports, move);
-  if (work === undefined) return;
-  const note = (tasks: readonly { id: string }[]) => work.onUpdateFailure(tasks, NOT_RECORDED, now);
-  for (const { error } of await actOnEach([move.task], note)) log(ports, [move], error);
+async function noteOn(ports: WalletPorts, update: TaskUpdate, now: number): Promise<void> {
+  const feature = workOf(ports, update);
+  if (feature === undefined) return;
+  const note = (tasks: readonly { id: string }[]) =>
+    feature.onUpdateFailure(tasks, NOT_RECORDED, now);
+  for (const { error } of await actOnEach([update.task], note)) log(ports, [update], error);
 }
 
-const workOf = ({ works }: WalletPorts, { task }: Move): WalletWork | undefined =>
-  works.find(({ name }) => name === task.work);
+const workOf = ({ features }: WalletPorts, { task }: TaskUpdate): WalletFeature | undefined =>
+  features.find(({ name }) => name === task.feature);
 
-function log({ vkey, requestId }: WalletPorts, moves: readonly Move[], error: unknown): void {
-  for (const [work, ones] of Map.groupBy(moves, ({ task }) => task.work))
-    logFailure(error, { wallet: vkey, requestId, work, tasks: ones.map(({ task }) => task.id) });
+function log(
+  { vkey, requestId }: WalletPorts,
+  updates: readonly TaskUpdate[],
+  error: unknown,
+): void {
+  for (const [feature, ones] of Map.groupBy(updates, ({ task }) => task.feature))
+    logFailure(error, { wallet: vkey, requestId, feature, tasks: ones.map(({ task }) => task.id) });
 }
 
 /** A transaction with those updates that failed; one for a task that was made since counts in their place. */
 function withFailed(
   one: WalletTransaction,
-  moves: readonly Move[],
-  failed: readonly Move[],
+  updates: readonly TaskUpdate[],
+  failed: readonly TaskUpdate[],
   now: number,
 ): WalletTransaction {
   const before = one.failedUpdates ?? [];
-  const keys = new Set(moves.map(({ task }) => taskKey(task)));
+  const keys = new Set(updates.map(({ task }) => taskKey(task)));
   const after = failed.filter(({ transaction }) => transaction.hash === one.hash);
   const kept = before.filter((update) => !keys.has(taskKey(update)));
   if (kept.length === before.length && after.length === 0) return one;
   const again = after.map(({ task }): FailedUpdate => {
     const known = before.find((update) => taskKey(update) === taskKey(task));
     const failures = (known?.failures ?? 0) + 1;
-    return { work: task.work, id: task.id, failures, tryAt: now + pauseAfter(failures) };
+    return { feature: task.feature, id: task.id, failures, tryAt: now + computePause(failures) };
   });
   return { ...one, failedUpdates: [...kept, ...again] };
 }

@@ -1,6 +1,7 @@
 /** Settling disputes: by the administrators' keys (Web3ChainV1), or by their signatures (Web3ChainV2). */
 import { ADMIN } from "../../../../devnet/demo/actors/wallets.ts";
 import type { Funds } from "../../../../src/chain/network.ts";
+import type { Constr } from "../../../../src/chain/plutus/data.ts";
 import type { Change, Row } from "../cases.ts";
 import {
   both,
@@ -25,7 +26,7 @@ const dispute = {
 const v1 = { on: 1, ...dispute } as const;
 const v2 = { on: 2, ...dispute } as const;
 
-/** Another settlement, with the outputs of the usual one. */
+/** Replaces the settlement, but not the outputs. */
 const settled = (of: Partial<Settlement> | ((escrow: Escrow) => Partial<Settlement>)): Change =>
   redeemer((_, escrow) =>
     settle(escrow, { ...sharesOf(escrow), ...(typeof of === "function" ? of(escrow) : of) }),
@@ -44,6 +45,20 @@ const toBuyerAlone = both(
   output("buyer", (each, { escrows: [escrow] }) => ({ ...each, funds: escrow?.funds ?? [] })),
 );
 const [A, B, C] = ADMINISTRATORS;
+
+const SHORT = new Uint8Array(63);
+
+/** Replaces a part of the first signature. */
+const signedWith =
+  (part: { key?: Uint8Array; headers?: Uint8Array; signature?: Uint8Array }) =>
+  ([first]: Constr[]): Constr => {
+    const [key, headers, signature] = first?.fields ?? [];
+    const given = { key, headers, signature, ...part };
+    return {
+      index: 0,
+      fields: [given.key, given.headers, given.signature].flatMap((data) => data ?? []),
+    };
+  };
 
 const COMMON_ROWS: Row[] = [
   { id: "D01", title: "two of three administrators", ...dispute },
@@ -281,14 +296,13 @@ const V2_ROWS: Row[] = [
     ...v2,
     orders: [{ tokens: 100n }],
     change: both(
-      settled((escrow) => ({ toBuyer: all(escrow), toSeller: [] })),
-      toBuyerAlone,
-      redeemer(({ index, fields: [, ...others] }, { funds }) => ({
-        index,
-        fields: [{ entries: valueData(funds).entries.toReversed() }, ...others],
+      settled((escrow) => ({
+        toBuyer: all(escrow),
+        toSeller: [],
+        arrange: ({ entries }) => ({ entries: entries.toReversed() }),
       })),
+      toBuyerAlone,
     ),
-    refused: "settledValues",
   },
   {
     id: "D33c",
@@ -315,6 +329,55 @@ const V2_ROWS: Row[] = [
       }),
     })),
     refused: "settledValues",
+  },
+  {
+    id: "D40",
+    title: "a key of three bytes before two administrators",
+    ...v2,
+    change: settled({ present: (good) => [signedWith({ key: new Uint8Array(3) })(good), ...good] }),
+  },
+  {
+    id: "D41",
+    title: "a signature of 63 bytes behind the good one of the same administrator",
+    ...v2,
+    change: settled({ present: (good) => [...good, signedWith({ signature: SHORT })(good)] }),
+  },
+  {
+    id: "D42",
+    title: "a signature of 63 bytes before the good one of the same administrator",
+    ...v2,
+    change: settled({ present: (good) => [signedWith({ signature: SHORT })(good), ...good] }),
+    refused: { ledger: "PlutusFailure" },
+  },
+  {
+    id: "D43",
+    title: "headers of 257 bytes behind a signature that is enough",
+    ...v2,
+    board: "one",
+    change: settled({
+      by: [A],
+      present: (good) => [...good, signedWith({ headers: headersOf(257) })(good)],
+    }),
+  },
+  {
+    id: "D44",
+    title: "headers of 257 bytes before a signature that is enough",
+    ...v2,
+    board: "one",
+    change: settled({
+      by: [A],
+      present: (good) => [signedWith({ headers: headersOf(257) })(good), ...good],
+    }),
+    refused: "signatureHeaders",
+  },
+  {
+    id: "D45",
+    title: "headers of 257 bytes where a third administrator is looked for",
+    ...v2,
+    change: settled({
+      present: (good) => [...good, signedWith({ headers: headersOf(257) })(good)],
+    }),
+    refused: "signatureHeaders",
   },
   {
     id: "D34",

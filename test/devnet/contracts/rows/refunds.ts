@@ -1,4 +1,6 @@
-/** Asking for a refund, taking that back, authorizing either side, and withdrawing a refund. */
+/**
+ * Requesting a refund, taking the request back, authorizing either side, and withdrawing a refund.
+ */
 import type { Row } from "../cases.ts";
 import { having, holds, next, output, plus, signedBy, untagged } from "../changes.ts";
 import { cooldownAfter } from "../drafts.ts";
@@ -247,6 +249,15 @@ const authorized = ["requestRefund", "authorizeRefund"] satisfies Row["before"];
 const returns = { on: 2, orders: [{ returns: true }] } satisfies Partial<Row>;
 
 const REFUND_ROWS: Row[] = [
+  {
+    id: "B20",
+    title: "out of a state that only Web3ChainV2 has",
+    on: 1,
+    orders: [{ datum: { state: "RefundAuthorized" } }],
+    ...refund,
+    refused: "state",
+    right: { orders: [{ datum: { state: "RefundRequested" } }] },
+  },
   { id: "B01", title: "out of FundsLocked", ...refund },
   { id: "B02", title: "out of RefundRequested", before: ["requestRefund"], ...refund },
   {

@@ -1,7 +1,7 @@
-/** Submitting a result, and what holds for every action that leaves the escrow at the contract. */
+/** Submitting a result, and the rules for every action that continues an escrow. */
 import { scriptOf } from "../../../../devnet/contracts/scripts.ts";
 import { formatAddress } from "../../../../src/chain/address.ts";
-import type { DatumState, EscrowDatum } from "../../../../src/chain/escrow-datum.ts";
+import type { DatumState, EscrowDatum } from "../../../../src/chain/contracts/escrow-datum.ts";
 import { hexToBytes } from "../../../../src/chain/hex.ts";
 import type { Change, Row } from "../cases.ts";
 import {
@@ -18,7 +18,7 @@ import {
   signedBy,
   without,
 } from "../changes.ts";
-import { cooldownAfter, type Plan } from "../drafts.ts";
+import { cooldownAfter, datumData, type Plan } from "../drafts.ts";
 import {
   BUYER,
   COOLDOWN,
@@ -178,10 +178,10 @@ export const SUBMIT_ROWS: Row[] = [
     id: "S19",
     title: "a cooldown from the validity's start",
     ...submit,
-    change: (draft, scene) =>
+    change: (draft, setup) =>
       next(() => ({ sellerCooldownTime: BigInt(timeAt(draft.from ?? 0) + COOLDOWN) }))(
         draft,
-        scene,
+        setup,
       ),
     refused: "ownCooldown",
   },
@@ -365,7 +365,13 @@ export const SUBMIT_ROWS: Row[] = [
     },
   ].flatMap((row): Row[] => [
     { ...row, on: 1, ...submit, refused: "continuingOutput" },
-    { ...row, on: 2, ...submit, refused: "readableOutputs" },
+    {
+      ...row,
+      on: 2,
+      ...submit,
+      // If a field is missing or of another kind, the program fails before it names a rule.
+      refused: row.id === "S55" ? "readableOutputs" : { ledger: "PlutusFailure" },
+    },
   ]),
   {
     id: "S56",
@@ -438,6 +444,16 @@ export const SUBMIT_ROWS: Row[] = [
     ...submit,
     refused: { ledger: "MissingRequiredDatums" },
     right: { orders: [{}] },
+  },
+  {
+    id: "S63a",
+    title: "the escrow was locked with the hash of a datum, which the transaction has",
+    orders: [{ byHash: true }],
+    ...submit,
+    change: (draft) => ({
+      ...draft,
+      datums: draft.spends.map(({ escrow: { datum } }) => datumData(datum)),
+    }),
   },
   {
     id: "S64",

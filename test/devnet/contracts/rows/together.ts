@@ -1,14 +1,23 @@
-/** Several escrows in one transaction, and what the ledger refuses before any script runs. */
+/**
+ * Several escrows in one transaction, and transactions that the ledger refuses before any script
+ * runs.
+ */
+
+import { scriptOf } from "../../../../devnet/contracts/scripts.ts";
+import type { EscrowDatum } from "../../../../src/chain/contracts/escrow-datum.ts";
+import { hexToBytes } from "../../../../src/chain/hex.ts";
 import type { Change, Row } from "../cases.ts";
-import { having, holds, output, plus } from "../changes.ts";
-import { UNLOCK } from "../escrows.ts";
+import { addStaked, having, holds, lockWith, output, plus } from "../changes.ts";
+import { deploymentOf, UNLOCK } from "../escrows.ts";
+
+const ALWAYS = scriptOf(hexToBytes("450101002499"));
 
 const two = { orders: [{}, {}], last: ["submitResult", "submitResult"] } satisfies Partial<Row>;
 const twins = { ...two, orders: [{ number: 0 }, { number: 0 }] } satisfies Partial<Row>;
 const rightTwins: Row["right"] = { orders: [{}, {}] };
 const collateral = [{ collateral: 3_000_000n }, { collateral: 3_000_000n }];
 
-/** Only the first of the outputs of a role is made. */
+/** Removes all outputs of a role but the first. */
 const firstOf =
   (role: "escrow" | "collateral"): Change =>
   (draft) => {
@@ -19,7 +28,7 @@ const firstOf =
 
 const reversed: Change = (draft) => ({ ...draft, outputs: draft.outputs.toReversed() });
 
-/** Each escrow goes on with what the other held. */
+/** Exchanges the values of the continuing outputs. */
 const swapped: Change = (draft) => ({
   ...draft,
   outputs: draft.outputs.map((each, i) => ({
@@ -182,6 +191,106 @@ const TOGETHER_ROWS: Row[] = [
 ];
 
 const submit = { last: "submitResult" } as const;
+const withdraw = { before: ["submitResult"], last: "withdraw" } satisfies Partial<Row>;
+const settle = {
+  before: ["submitResult", "requestRefund"],
+  last: "withdrawDisputed",
+} satisfies Partial<Row>;
+const signature = (bytes: number): Partial<EscrowDatum> => ({
+  referenceSignature: "5a".repeat(bytes),
+});
+
+/** The rules of Web3ChainV2 for every output at the contract, whatever the action. */
+const BESIDE_ROWS: Row[] = [
+  { id: "", title: "a step", ...submit },
+  { id: "a", title: "a withdrawal", ...withdraw },
+  { id: "b", title: "a settlement", ...settle },
+].flatMap(({ id, title, ...row }): Row[] => [
+  {
+    id: `M19${id}`,
+    title: `a lock with a reference signature of 15 bytes beside ${title}`,
+    on: 2,
+    ...row,
+    change: lockWith(signature(15)),
+    refused: "payableDatum",
+  },
+  {
+    id: `M20${id}`,
+    title: `a lock with a reference signature of 16 bytes beside ${title}`,
+    on: 2,
+    ...row,
+    change: lockWith(signature(16)),
+  },
+]);
+
+/** The contract's script with another stake part is another address. */
+const STAKED_ROWS: Row[] = [
+  {
+    id: "M21",
+    title: "an escrow that was locked with a stake part goes on there",
+    orders: [{ isStaked: true }],
+    ...submit,
+  },
+  {
+    id: "M22",
+    title: "an escrow that was locked with a stake part goes on without one",
+    orders: [{ isStaked: true }],
+    ...submit,
+    change: output("escrow", (each, { type }) => ({
+      ...each,
+      address: deploymentOf(type).address,
+    })),
+    refused: "continuingOutput",
+  },
+  {
+    id: "M23",
+    title: "an output without a datum at another stake part",
+    ...submit,
+    change: addStaked((each) => each),
+  },
+  {
+    id: "M24",
+    title: "an output at another stake part whose datum is none of an escrow",
+    ...submit,
+    change: addStaked((each) => ({ ...each, datum: 5n })),
+  },
+  {
+    id: "M25",
+    title: "a reference script at another stake part",
+    ...submit,
+    change: addStaked((each) => ({ ...each, referenceScript: ALWAYS })),
+  },
+  {
+    id: "M26",
+    title: "the same escrow once more at another stake part",
+    ...submit,
+    change: addStaked((each, { escrows: [escrow] }) => ({
+      ...each,
+      ...(escrow && { next: escrow.datum }),
+    })),
+  },
+  {
+    id: "M27",
+    title: "a withdrawal that leaves the same escrow at another stake part",
+    ...withdraw,
+    change: addStaked((each, { escrows: [escrow] }) => ({
+      ...each,
+      ...(escrow && { next: escrow.datum }),
+    })),
+  },
+  {
+    id: "M28",
+    title: "two escrows at two stake parts",
+    orders: [{}, { isStaked: true }],
+    last: ["submitResult", "submitResult"],
+  },
+  {
+    id: "M29",
+    title: "two escrows with the same terms at two stake parts",
+    orders: [{ number: 0 }, { number: 0, isStaked: true }],
+    last: ["submitResult", "submitResult"],
+  },
+];
 
 const LEDGER_ROWS: Row[] = [
   {
@@ -225,4 +334,4 @@ const LEDGER_ROWS: Row[] = [
   },
 ];
 
-export const OTHER_ROWS: Row[] = [...TOGETHER_ROWS, ...LEDGER_ROWS];
+export const OTHER_ROWS: Row[] = [...TOGETHER_ROWS, ...BESIDE_ROWS, ...STAKED_ROWS, ...LEDGER_ROWS];

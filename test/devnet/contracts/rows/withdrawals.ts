@@ -15,7 +15,7 @@ import {
   untagged,
   without,
 } from "../changes.ts";
-import type { Act } from "../drafts.ts";
+import type { OperatorAction } from "../drafts.ts";
 import { BUYER, STRANGER, SUBMIT_BY, timeAt, UNLOCK } from "../escrows.ts";
 import { TOKENS } from "../stage.ts";
 
@@ -65,7 +65,7 @@ const COMMON_ROWS: Row[] = [
       { id: "W07", title: "out of FundsLocked", before: [] },
       { id: "W08", title: "out of RefundRequested", before: ["requestRefund"] },
       { id: "W09", title: "out of Disputed", before: ["submitResult", "requestRefund"] },
-    ] satisfies { id: string; title: string; before: Act[] }[]
+    ] satisfies { id: string; title: string; before: OperatorAction[] }[]
   ).map(
     (row): Row => ({
       ...withdraw,
@@ -268,6 +268,15 @@ const V2_ROWS: Row[] = [
     ...returns,
     change: holds("seller", plus(-700_000n)),
     refused: "returnAddress",
+  },
+  {
+    id: "W47",
+    title: "out of a state that only Web3ChainV2 has",
+    on: 1,
+    orders: [{ datum: { state: "WithdrawAuthorized", resultHash: "ab" } }],
+    last: "withdraw",
+    refused: "state",
+    right: { orders: [{ datum: { state: "ResultSubmitted", resultHash: "ab" } }] },
   },
   {
     id: "W39",

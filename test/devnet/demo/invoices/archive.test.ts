@@ -3,8 +3,8 @@ import * as mupdf from "mupdf";
 import { beforeAll, describe, expect, it } from "vitest";
 import { validateXML } from "xmllint-wasm";
 import { packagedFonts, SAMPLES } from "../../../../devnet/demo/invoice-samples.ts";
-import { srgbProfile } from "../../../../src/invoices/pdf/archive/srgb.ts";
-import { renderPdf } from "../../../../src/invoices/pdf/document.ts";
+import { buildSrgbProfile } from "../../../../src/invoices/pdf/mark-archive.ts";
+import { renderPdf } from "../../../../src/invoices/pdf/render-pdf.ts";
 
 function open(pdf: Uint8Array): mupdf.PDFDocument {
   const document = mupdf.Document.openDocument(pdf, "application/pdf").asPDF();
@@ -219,7 +219,7 @@ it("an invoice that is encrypted is found to be so", () => {
 
 describe("the colour profile", () => {
   it("is one that a reader takes, and shows the colours of sRGB as they are", () => {
-    const profile = new mupdf.ColorSpace(new mupdf.Buffer(srgbProfile()), "profile");
+    const profile = new mupdf.ColorSpace(new mupdf.Buffer(buildSrgbProfile()), "profile");
     expect(profile.isRGB()).toBe(true);
     expect(profile.getNumberOfComponents()).toBe(3);
   });

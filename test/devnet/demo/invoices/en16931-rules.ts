@@ -1,7 +1,6 @@
 /**
- * The rules of EN 16931 that our invoices can break, in our own words and by the numbers of the
- * norm, and those of XRechnung for invoices with a buyer's reference. The tables in docs/invoices.md
- * have them and those that do not apply.
+ * The rules of EN 16931 that our invoices can break, by the standard's numbers. Invoices with a buyer's reference
+ * also obey XRechnung. docs/invoices.md lists these rules and the ones that do not apply.
  */
 
 interface Line {

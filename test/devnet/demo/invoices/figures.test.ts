@@ -1,12 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { packagedFonts, SAMPLES } from "../../../../devnet/demo/invoice-samples.ts";
-import { cancellationOf, type InvoiceContent } from "../../../../src/invoices/content.ts";
-import { renderPdf } from "../../../../src/invoices/pdf/document.ts";
-import { formatsOf } from "../../../../src/invoices/pdf/formats.ts";
+import {
+  type InvoiceContent,
+  toCancellation,
+} from "../../../../src/invoices/model/invoice-content.ts";
+import { createFormats } from "../../../../src/invoices/pdf/formats.ts";
+import { renderPdf } from "../../../../src/invoices/pdf/render-pdf.ts";
 import { boxesOf, misplaced, type TextBox } from "./boxes.ts";
 
 const FONTS = packagedFonts();
 const [GERMAN, ENGLISH] = SAMPLES.map(({ content }) => content);
+
+const BOUGHT = {
+  ...{ agentIdentifier: "", unit: "", amount: "1", parts: 1 },
+  ...{ from: "2025-09-01", to: "2025-09-30" },
+};
 
 /** Lines, totals and rates from the smallest to more than any payments and rates come to. */
 function ofAllSizes(base: InvoiceContent | undefined): InvoiceContent {
@@ -19,6 +27,7 @@ function ofAllSizes(base: InvoiceContent | undefined): InvoiceContent {
     ...base,
     tax: { category: "S", rate: "0.19" },
     lines: sizes.map((net) => ({
+      subject: BOUGHT,
       name: `Agent: ${net}`,
       quantity: net.slice(0, 20),
       unitPrice: `${net}.1234567891`,
@@ -40,12 +49,12 @@ describe("figures", () => {
     ["a German invoice", ofAllSizes(GERMAN)],
     [
       "an English cancellation",
-      cancellationOf(ofAllSizes(ENGLISH), "2025-C7654E-0001", "2025-10-09", ["items"]),
+      toCancellation(ofAllSizes(ENGLISH), "2025-C7654E-0001", "2025-10-09", ["items"]),
     ],
   ])("of any size stand in one piece and in their columns: %s", async (_, content) => {
     const boxes = boxesOf(await renderPdf("2025-C7654E-0002", content, FONTS));
     expect(misplaced(boxes)).toEqual([]);
-    const { money, count, decimal } = formatsOf(content.format, content.language, "eur", 2);
+    const { money, count, decimal } = createFormats(content.format, content.language, "eur", 2);
     const sign = content.cancels ? "-" : "";
     expectWhole(boxes, [
       ...content.lines.flatMap(({ quantity, unitPrice, net }) => [
@@ -67,7 +76,7 @@ describe("figures", () => {
     ["with dashes", `${"NORTH-1234567-".repeat(7)}2025-C7654E-0001`, ["1234567", "C7654E"]],
   ])("of an invoice's number stay together between its dashes: %s", async (_, number, parts) => {
     if (!GERMAN) throw new Error("there is no sample");
-    const content = cancellationOf(GERMAN, number, "2025-10-09", ["buyer"]);
+    const content = toCancellation(GERMAN, number, "2025-10-09", ["buyer"]);
     const boxes = boxesOf(await renderPdf(number, content, FONTS));
     expect(misplaced(boxes)).toEqual([]);
     for (const part of parts) {

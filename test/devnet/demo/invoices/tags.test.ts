@@ -1,8 +1,8 @@
 import * as mupdf from "mupdf";
 import { describe, expect, it } from "vitest";
 import { packagedFonts, SAMPLES, type Sample } from "../../../../devnet/demo/invoice-samples.ts";
-import type { InvoiceContent } from "../../../../src/invoices/content.ts";
-import { renderPdf } from "../../../../src/invoices/pdf/document.ts";
+import type { InvoiceContent } from "../../../../src/invoices/model/invoice-content.ts";
+import { renderPdf } from "../../../../src/invoices/pdf/render-pdf.ts";
 
 /** A part of a page as a reader of tagged PDF sees it: an element, or text. */
 interface Part {

@@ -1,23 +1,31 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatAddress } from "../../../../src/chain/address.ts";
-import { keysFromMnemonic } from "../../../../src/chain/keys.ts";
 import type {
   ExecutionUnits,
   ProtocolParameters,
 } from "../../../../src/chain/provider/provider.ts";
-import { buildTransaction } from "../../../../src/chain/transaction/build.ts";
-import { decodeTransaction } from "../../../../src/chain/transaction/decode.ts";
-import { leastFee, unitsOf } from "../../../../src/chain/transaction/fee.ts";
+import { buildTransaction } from "../../../../src/chain/transaction/build-transaction.ts";
+import { decodeTransaction } from "../../../../src/chain/transaction/decode-transaction.ts";
+import { minimumFee, totalUnits } from "../../../../src/chain/transaction/minimum-fee.ts";
 import {
-  outputName,
+  InsufficientFundsError,
+  minimumCoin,
+  payFrom,
+} from "../../../../src/chain/transaction/select-inputs.ts";
+import {
+  formatOutputReference,
   type ScriptSource,
   type WalletOutput,
-} from "../../../../src/chain/transaction/plan.ts";
-import { minimumCoin, payFrom, WalletShort } from "../../../../src/chain/transaction/selection.ts";
+} from "../../../../src/chain/transaction/transaction-plan.ts";
 import { add, addAll, sumOf, type Value } from "../../../../src/chain/transaction/value.ts";
-import { compose, keptOf, type Purse } from "../../../../src/wallets/spending/making/compose.ts";
-import type { TransactionPart } from "../../../../src/wallets/work.ts";
+import { keysFromMnemonic } from "../../../../src/chain/wallet-keys.ts";
+import type { TransactionPart } from "../../../../src/wallets/queue/feature.ts";
+import {
+  compose,
+  type FundingSource,
+  toStoredFields,
+} from "../../../../src/wallets/spending/building/compose.ts";
 import { runs } from "../../../support/effort.ts";
 import { PROTOCOL_PARAMETERS as parameters } from "../../../support/protocol-parameters.ts";
 
@@ -88,10 +96,10 @@ const tokens = fc
   .map((units) => units.map((unit) => [unit, 5n] as [string, bigint]));
 const purses = fc
   .record({
-    line: fc.bigInt({ min: 20_000_000n, max: 900_000_000n }),
+    baseOutput: fc.bigInt({ min: 20_000_000n, max: 900_000_000n }),
     others: fc.array(fc.tuple(coins, tokens), { maxLength: 12 }),
   })
-  .map(({ line, others }): Purse => {
+  .map(({ baseOutput: line, others }): FundingSource => {
     const first = output(line);
     const outputs = [
       first,
@@ -104,7 +112,7 @@ const purses = fc
     ];
     return {
       address: keys.address,
-      line: first,
+      baseOutput: first,
       outputs,
       collateral: null,
       splits: line % 4n === 0n ? 3 : 0,
@@ -144,10 +152,10 @@ function labelled(text: string): Partial<TransactionPart> {
 
 function built(
   parts: readonly TransactionPart[],
-  purse: Purse,
+  funding: FundingSource,
   parameters: ProtocolParameters = frame.parameters,
 ) {
-  const composed = compose(parts, purse, { ...frame, parameters });
+  const composed = compose(parts, funding, { ...frame, parameters });
   const pay = payFrom(composed.wallet, composed.plan);
   return { composed, transaction: buildTransaction(composed.plan, pay, [keys]) };
 }
@@ -155,19 +163,19 @@ function built(
 describe("parts of transactions put together", () => {
   it("conserve value in each unit, meet every demand, and stay within the ledger's limits", () => {
     fc.assert(
-      fc.property(mixed, purses, parameterSets, (parts, purse, parameters) => {
-        const { composed, transaction } = built(parts, purse, parameters);
+      fc.property(mixed, purses, parameterSets, (parts, funding, parameters) => {
+        const { composed, transaction } = built(parts, funding, parameters);
         const tx = decodeTransaction(transaction.cbor);
         expect(composed.count).toBeGreaterThanOrEqual(1);
         expect(transaction.cbor.length).toBeLessThanOrEqual(parameters.maxTransactionSize);
-        const inputs = tx.inputs.map(outputName);
-        expect(inputs).toContain(outputName(purse.line));
-        expect(tx.fee).toBeGreaterThanOrEqual(leastFee(composed.plan, transaction.cbor.length));
+        const inputs = tx.inputs.map(formatOutputReference);
+        expect(inputs).toContain(formatOutputReference(funding.baseOutput));
+        expect(tx.fee).toBeGreaterThanOrEqual(minimumFee(composed.plan, transaction.cbor.length));
         const chosen = parts.slice(0, composed.count);
         const spent = chosen.flatMap(({ scriptInputs }) => scriptInputs);
         const minted = chosen.flatMap(({ mints }) => mints);
         expect(tx.redeemerCount).toBe(spent.length + minted.length);
-        const used = unitsOf(composed.plan);
+        const used = totalUnits(composed.plan);
         expect(used.memory).toBeLessThanOrEqual(parameters.maxUnits.memory);
         expect(used.steps).toBeLessThanOrEqual(parameters.maxUnits.steps);
 
@@ -175,11 +183,11 @@ describe("parts of transactions put together", () => {
         for (const { policyId, assetName, quantity } of tx.mint)
           add(left, policyId + assetName, quantity);
         for (const one of spent) {
-          expect(inputs).toContain(outputName(one));
+          expect(inputs).toContain(formatOutputReference(one));
           addAll(left, one.value);
         }
-        for (const one of purse.outputs)
-          if (inputs.includes(outputName(one))) addAll(left, one.value);
+        for (const one of funding.outputs)
+          if (inputs.includes(formatOutputReference(one))) addAll(left, one.value);
         for (const { funds } of tx.outputs) addAll(left, sumOf(funds), -1n);
         expect([...left.values()].every((amount) => amount === 0n)).toBe(true);
 
@@ -197,8 +205,8 @@ describe("parts of transactions put together", () => {
 
   it("are the same transaction each time", () => {
     fc.assert(
-      fc.property(mixed, purses, (parts, purse) => {
-        expect(built(parts, purse)).toEqual(built(parts, purse));
+      fc.property(mixed, purses, (parts, funding) => {
+        expect(built(parts, funding)).toEqual(built(parts, funding));
       }),
       runs(20, 1_000),
     );
@@ -206,9 +214,9 @@ describe("parts of transactions put together", () => {
 
   it("continue the line with an output that holds the native coin alone", () => {
     fc.assert(
-      fc.property(mixed, purses, (parts, purse) => {
-        const { composed, transaction } = built(parts, purse);
-        const { made: own, lineOut, hash } = keptOf(transaction, composed.wallet);
+      fc.property(mixed, purses, (parts, funding) => {
+        const { composed, transaction } = built(parts, funding);
+        const { made: own, lineOut, hash } = toStoredFields(transaction, composed.wallet);
         const last = own.at(-1);
         expect(lineOut).toBe(`${hash}#${last?.index}`);
         expect([...(last?.value.keys() ?? [])]).toEqual([""]);
@@ -219,10 +227,10 @@ describe("parts of transactions put together", () => {
 
   it("use what was measured for as many of them, with a reserve where there is room", () => {
     const used = { memory: 500_000n, steps: 100_000_000n };
-    const purse = fc.sample(purses, 1)[0] ?? fail();
+    const funding = fc.sample(purses, 1)[0] ?? fail();
     const unitsOfEach = (count: number) => {
       const parts = Array.from({ length: count }, (_, i) => step(2 * i, 5_000_000n, used));
-      const { plan, isMeasured } = compose(parts, purse, frame);
+      const { plan, isMeasured } = compose(parts, funding, frame);
       expect(isMeasured).toBe(true);
       return plan.scriptInputs.map(({ units: { memory } }) => memory);
     };
@@ -242,38 +250,43 @@ describe("parts of transactions put together", () => {
 
   it.each<[string, Partial<TransactionPart>, Partial<TransactionPart>, number]>([
     ["spend the same output", step(0, 3_000_000n, null), {}, 1],
-    ["have the same name", { alone: ["signature"] }, { alone: ["signature"] }, 1],
-    ["have other names", { alone: ["one"] }, { alone: ["two"] }, 2],
+    ["have the same name", { exclusiveNames: ["signature"] }, { exclusiveNames: ["signature"] }, 1],
+    ["have other names", { exclusiveNames: ["one"] }, { exclusiveNames: ["two"] }, 2],
     ["say another thing under a label", labelled("a"), labelled("b"), 1],
     ["say the same under a label", labelled("a"), labelled("a"), 2],
-    ["are too many for one of them", {}, { most: 1 }, 1],
+    ["are too many for one of them", {}, { maxParts: 1 }, 1],
   ])("share no transaction when they %s, and else they do", (_, one, other, count) => {
     const first = { ...payment(1, 2_000_000n, []), ...one };
     const second = { ...payment(2, 2_000_000n, []), ...one, ...other };
-    const purse = fc.sample(purses, 1)[0] ?? fail();
-    expect(compose([first, second], purse, frame).count).toBe(count);
+    const funding = fc.sample(purses, 1)[0] ?? fail();
+    expect(compose([first, second], funding, frame).count).toBe(count);
   });
 
   it("are as many as the wallet can pay: else the first half", () => {
     const line = output(30_000_000n);
-    const purse = { address: keys.address, line, outputs: [line], collateral: null };
+    const funding = { address: keys.address, baseOutput: line, outputs: [line], collateral: null };
     const parts = Array.from({ length: 8 }, (_, i) => payment(i, 6_000_000n, []));
-    expect(compose(parts, purse, frame).count).toBe(4);
+    expect(compose(parts, funding, frame).count).toBe(4);
   });
 
   it("do not spend reserved outputs or the collateral that another part names", () => {
     const [line, kept, other] = [5_000_000n, 90_000_000n, 9_000_000n].map((coin) => output(coin));
     if (!line || !kept || !other) throw new Error("not reached");
-    const base = { address: keys.address, line, outputs: [line, kept, other], collateral: null };
-    const spends = (purse: Purse, coin: bigint) => {
-      const { plan, wallet } = compose([payment(1, coin, [])], purse, frame);
+    const base = {
+      address: keys.address,
+      baseOutput: line,
+      outputs: [line, kept, other],
+      collateral: null,
+    };
+    const spends = (funding: FundingSource, coin: bigint) => {
+      const { plan, wallet } = compose([payment(1, coin, [])], funding, frame);
       return payFrom(wallet, plan)(200_000n).inputs;
     };
-    const last = new Set([outputName(kept)]);
-    expect(spends({ ...base, last }, 8_000_000n)).toEqual([line, other]);
-    expect(spends({ ...base, last }, 40_000_000n)).toEqual([line, other, kept]);
-    const named = { ...base, collateral: outputName(kept), isCollateralNamed: true };
-    expect(() => spends(named, 40_000_000n)).toThrow(WalletShort);
+    const last = new Set([formatOutputReference(kept)]);
+    expect(spends({ ...base, spendLast: last }, 8_000_000n)).toEqual([line, other]);
+    expect(spends({ ...base, spendLast: last }, 40_000_000n)).toEqual([line, other, kept]);
+    const named = { ...base, collateral: formatOutputReference(kept), isCollateralNamed: true };
+    expect(() => spends(named, 40_000_000n)).toThrow(InsufficientFundsError);
   });
 
   it("spend dust and foreign units only when nothing else pays, and keep those units apart", () => {
@@ -287,9 +300,9 @@ describe("parts of transactions put together", () => {
     const plain = output(4_000_000n);
     const line = output(3_000_000n);
     const outputs = [dust, crowded, foreign, plain, line];
-    const purse = { address: keys.address, line, outputs, collateral: null };
+    const funding = { address: keys.address, baseOutput: line, outputs, collateral: null };
     const paid = (coin: bigint) => {
-      const { plan, wallet } = compose([payment(1, coin, [])], purse, frame);
+      const { plan, wallet } = compose([payment(1, coin, [])], funding, frame);
       return payFrom(wallet, plan)(200_000n);
     };
     expect(paid(5_000_000n).inputs).toEqual([line, plain]);
@@ -302,8 +315,14 @@ describe("parts of transactions put together", () => {
   it("split small outputs off a change that is large enough", () => {
     const change = (coin: bigint) => {
       const line = output(coin);
-      const purse = { address: keys.address, line, outputs: [line], collateral: null, splits: 3 };
-      const { plan, wallet } = compose([payment(1, 2_000_000n, [])], purse, frame);
+      const funding = {
+        address: keys.address,
+        baseOutput: line,
+        outputs: [line],
+        collateral: null,
+        splits: 3,
+      };
+      const { plan, wallet } = compose([payment(1, 2_000_000n, [])], funding, frame);
       return payFrom(wallet, plan)(200_000n).change.map(({ value }) => value.get(""));
     };
     expect(change(100_000_000n)).toEqual([10_000_000n, 10_000_000n, 10_000_000n, 67_800_000n]);
@@ -314,8 +333,8 @@ describe("parts of transactions put together", () => {
   it("are as many as fit: else the first half", () => {
     const many = Array.from({ length: 600 }, (_, i) => payment(i, 2_000_000n, []));
     const line = output(6_000_000_000n);
-    const purse = { address: keys.address, line, outputs: [line], collateral: null };
-    const { composed } = built(many, purse);
+    const funding = { address: keys.address, baseOutput: line, outputs: [line], collateral: null };
+    const { composed } = built(many, funding);
     expect(composed.count).toBe(300);
   });
 });

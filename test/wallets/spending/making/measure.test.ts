@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { keysFromMnemonic } from "../../../../src/chain/keys.ts";
 import {
   type AdditionalOutput,
   type EvaluationObstacle,
@@ -7,20 +6,21 @@ import {
   NotEvaluated,
   ScriptFailed,
 } from "../../../../src/chain/provider/provider.ts";
-import { outputName } from "../../../../src/chain/transaction/plan.ts";
-import { compose } from "../../../../src/wallets/spending/making/compose.ts";
-import { measured } from "../../../../src/wallets/spending/making/measure.ts";
-import { Measurements } from "../../../../src/wallets/spending/making/measurements.ts";
-import { BadMembers } from "../../../../src/wallets/spending/making/members.ts";
-import type { WalletTransaction } from "../../../../src/wallets/spending/transaction.ts";
-import type { TransactionPart } from "../../../../src/wallets/work.ts";
+import { formatOutputReference } from "../../../../src/chain/transaction/transaction-plan.ts";
+import { keysFromMnemonic } from "../../../../src/chain/wallet-keys.ts";
+import type { WalletTransaction } from "../../../../src/wallets/model/wallet-transaction.ts";
+import type { TransactionPart } from "../../../../src/wallets/queue/feature.ts";
+import { compose } from "../../../../src/wallets/spending/building/compose.ts";
+import { measureScripts } from "../../../../src/wallets/spending/building/measure.ts";
+import { BadMembersError } from "../../../../src/wallets/spending/building/members.ts";
+import { Measurements } from "../../../../src/wallets/spending/context/measurements.ts";
 import { PROTOCOL_PARAMETERS as parameters } from "../../../support/protocol-parameters.ts";
 import { transaction } from "../transactions.ts";
 
 const keys = await keysFromMnemonic(`${"test ".repeat(23)}sauce`, "Preprod");
 const PARENT = "aa".repeat(32);
 const line = { txHash: PARENT, index: 1, value: new Map([["", 90_000_000n]]) };
-const purse = { address: keys.address, line, outputs: [line], collateral: null };
+const funding = { address: keys.address, baseOutput: line, outputs: [line], collateral: null };
 const frame = { validity: { from: 1, to: 2 }, parameters, signer: keys.vkey };
 
 /** Spends the output of a script whose transaction has this byte for a hash. */
@@ -50,7 +50,7 @@ function node(...answers: (EvaluationObstacle | Error | null)[]) {
   return {
     told,
     async evaluate(_: Uint8Array, additional: readonly AdditionalOutput[] = []) {
-      told.push(additional.map(outputName));
+      told.push(additional.map(formatOutputReference));
       const answer = answers.shift() ?? null;
       if (answer instanceof Error) throw answer;
       if (answer !== null) throw new NotEvaluated(answer, answer);
@@ -68,7 +68,7 @@ const measure = (
   evaluator = { knowsMempool: true },
 ) => {
   const parts = [step("11")];
-  return measured(provider, compose(parts, purse, frame), membersOf(parts), {
+  return measureScripts(provider, compose(parts, funding, frame), membersOf(parts), {
     open: [parent(phase)],
     accepted: new Set(accepted),
     evaluator,
@@ -93,12 +93,12 @@ describe("the units of a transaction's scripts", () => {
     const parts = [step("11", { memory: 100n, steps: 200n })];
     const asked = node();
     const known = atRest();
-    const composed = compose(parts, purse, frame);
-    const plan = await measured(asked, composed, membersOf(parts), known);
+    const composed = compose(parts, funding, frame);
+    const plan = await measureScripts(asked, composed, membersOf(parts), known);
     expect(plan.scriptInputs).toMatchObject([{ units: { memory: 115n, steps: 230n } }]);
     expect(asked.told).toEqual([]);
     // One that failed alone is measured afresh.
-    const afresh = await measured(asked, composed, membersOf(parts, true), known);
+    const afresh = await measureScripts(asked, composed, membersOf(parts, true), known);
     expect(afresh.scriptInputs).toMatchObject([{ units: { memory: 1_150n, steps: 2_300n } }]);
   });
 
@@ -106,7 +106,7 @@ describe("the units of a transaction's scripts", () => {
     const known = atRest();
     const asked = node();
     const use = (parts: TransactionPart[], isAlone = false, more = frame) =>
-      measured(asked, compose(parts, purse, more), membersOf(parts, isAlone), known);
+      measureScripts(asked, compose(parts, funding, more), membersOf(parts, isAlone), known);
     const first = await use([shaped("11", "a")]);
     const second = await use([shaped("22", "a")]);
     expect(second.scriptInputs[0]?.units).toEqual(first.scriptInputs[0]?.units);
@@ -169,11 +169,11 @@ describe("the units of a transaction's scripts", () => {
   it("tell which members have no place, by redeemer or by input", async () => {
     const parts = [step("99"), step("11"), step("55")];
     const failing = async (error: Error) => {
-      const composed = compose(parts, purse, frame);
-      const thrown = await measured(node(error), composed, membersOf(parts), atRest()).catch(
+      const composed = compose(parts, funding, frame);
+      const thrown = await measureScripts(node(error), composed, membersOf(parts), atRest()).catch(
         (one: unknown) => one,
       );
-      return thrown instanceof BadMembers ? thrown.members.map(({ task }) => task.id) : thrown;
+      return thrown instanceof BadMembersError ? thrown.members.map(({ task }) => task.id) : thrown;
     };
     // By the order of all inputs: 11, 55, 99, aa.
     expect(await failing(new ScriptFailed("no", ["spend:0", "spend:2"]))).toEqual(["0", "1"]);

@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NotEvaluated, ProviderError } from "../../../../src/chain/provider/provider.ts";
 import {
-  BadMembers,
+  BadMembersError,
+  excludeBad,
   type Member,
-  withoutBad,
-} from "../../../../src/wallets/spending/making/members.ts";
+} from "../../../../src/wallets/spending/building/members.ts";
 import { runs } from "../../../support/effort.ts";
 
 const member = (n: number): Member => ({
@@ -25,13 +25,13 @@ const ids = (members: readonly Member[]) => members.map(({ task }) => task.id);
 const builder = (bad: readonly string[], isNamed: boolean) => async (some: readonly Member[]) => {
   const among = some.filter(({ task }) => bad.includes(task.id));
   const error = new Error("refused");
-  if (among.length > 0) throw isNamed ? new BadMembers(among, error) : error;
+  if (among.length > 0) throw isNamed ? new BadMembersError(among, error) : error;
   return ids(some);
 };
 
 describe("bad members of a transaction", () => {
   it("leave when the node names them, and the other members continue at once", async () => {
-    const { built, failures } = await withoutBad(
+    const { built, failures } = await excludeBad(
       [1, 2, 3, 4].map(member),
       builder(["2", "3"], true),
     );
@@ -41,11 +41,11 @@ describe("bad members of a transaction", () => {
 
   it("are looked for in halves when nobody names them, until one fails alone", async () => {
     const some = [1, 2, 3, 4, 5].map(member);
-    expect(await withoutBad(some, builder(["5"], false))).toEqual({
+    expect(await excludeBad(some, builder(["5"], false))).toEqual({
       built: ["1", "2", "3"],
       failures: [],
     });
-    const { built, failures } = await withoutBad(some, builder(["1"], false));
+    const { built, failures } = await excludeBad(some, builder(["1"], false));
     expect(built).toBeNull();
     expect(failures.map(({ task }) => task.id)).toEqual(["1"]);
   });
@@ -63,7 +63,7 @@ describe("bad members of a transaction", () => {
           const gone: string[] = [];
           // As a wallet goes on until nothing is due.
           while (left.length > 0) {
-            const { built, failures } = await withoutBad(left, builder(bad, isNamed));
+            const { built, failures } = await excludeBad(left, builder(bad, isNamed));
             good.push(...(built ?? []));
             gone.push(...failures.map(({ task }) => task.id));
             left = left.filter(({ task }) => ![...good, ...gone].includes(task.id));
@@ -82,7 +82,7 @@ describe("bad members of a transaction", () => {
       const build = async () => {
         throw error;
       };
-      await expect(withoutBad([1, 2].map(member), build)).rejects.toBe(error);
+      await expect(excludeBad([1, 2].map(member), build)).rejects.toBe(error);
     }
   });
 });

@@ -5,29 +5,29 @@ import { emptyTables } from "../../../support/app.ts";
 import { type Around, wrapD1 } from "../../../support/d1.ts";
 import { insertKey } from "../../../support/keys.ts";
 import { facilitate } from "../../facilitator.ts";
-import { type Attempt, dead, Scene } from "../../scene.ts";
+import { type Attempt, dead, SettlementFixture } from "../../settlement-fixture.ts";
 import { atEveryStep } from "../../steps.ts";
 
-let scene: Scene;
+let fixture: SettlementFixture;
 let alice: { id: string; token: string };
 let bob: { id: string; token: string };
 
 beforeEach(async () => {
   await emptyTables();
-  scene = await Scene.open("84532-claim");
+  fixture = await SettlementFixture.open("84532-claim");
   [alice, bob] = [await limitedKey("alice"), await limitedKey("bob")];
 });
 afterEach(() => vi.unstubAllGlobals());
 
 async function limitedKey(id: string) {
-  const networkLimit = [scene.rail.caip2];
+  const networkLimit = [fixture.x402.caip2];
   const limits = { canPay: true, usageLimited: true, maxUsageCredits: 1_000, networkLimit };
   return { id, token: await insertKey({ id, ...limits }) };
 }
 
 /** Settles the payment as a resource server does that brings its own terms. */
 const settleAs = ({ token }: { token: string }, changes: object = {}) =>
-  facilitate("settle", scene.payment, { ...scene.payment.accepted, ...changes }, { token });
+  facilitate("settle", fixture.payment, { ...fixture.payment.accepted, ...changes }, { token });
 
 async function credits({ id }: { id: string }): Promise<number | undefined> {
   const sql = "SELECT accumulated_usage_credits AS used FROM api_key WHERE id = ?";
@@ -39,7 +39,7 @@ const works: Around = (_, run) => run();
 
 /** Puts something between the payment's object and its database. */
 async function onDatabase(around: Around): Promise<void> {
-  await runInDurableObject(scene.objects().payment, (instance) => {
+  await runInDurableObject(fixture.objects().payment, (instance) => {
     const value = { ...env, DB: wrapD1(env.DB, around) };
     Object.defineProperty(instance, "env", { value, configurable: true });
   });
@@ -59,7 +59,7 @@ async function loseAttempt(): Promise<Attempt | undefined> {
   await loseNextBatch();
   expect((await settleAs(alice)).status).toBe(503);
   await onDatabase(works);
-  const [attempt] = await scene.attempts();
+  const [attempt] = await fixture.attempts();
   expect(attempt).toMatchObject({ status: "Verified", apiKeyId: "alice" });
   expect(await credits(alice)).toBe(1);
   return attempt;
@@ -67,15 +67,15 @@ async function loseAttempt(): Promise<Attempt | undefined> {
 
 describe("a settled payment", () => {
   it("is no success for other terms than the terms that were settled", async () => {
-    const pending = await scene.impatiently(
+    const pending = await fixture.impatiently(
       () => settleAs(alice),
       ({ body }) => body.transaction,
       { isMining: false },
     );
     expect(pending.body.errorReason).toBe("settlement_pending");
-    const [attempt] = await scene.attempts();
-    await scene.rail.rpc("evm_setAutomine", true);
-    await scene.rail.rpc("evm_mine");
+    const [attempt] = await fixture.attempts();
+    await fixture.x402.rpc("evm_setAutomine", true);
+    await fixture.x402.rpc("evm_mine");
 
     const payTo = "0x1111111111111111111111111111111111111111";
     for (const changes of [{ payTo, amount: "1000000" }, { payTo }, { amount: "1000000" }]) {
@@ -85,7 +85,7 @@ describe("a settled payment", () => {
         message: expect.stringContaining(attempt?.id ?? ""),
       });
     }
-    const { network } = scene.payment.accepted;
+    const { network } = fixture.payment.accepted;
     expect((await settleAs(alice)).body).toMatchObject({ success: true, amount: "10000", network });
     expect(await credits(bob)).toBe(0);
   });
@@ -95,40 +95,40 @@ describe("a beginning whose answer was lost", () => {
   it("ends when another key sends the payment, which settles under its own attempt", async () => {
     const first = await loseAttempt();
     expect((await settleAs(bob)).body).toMatchObject({ success: true });
-    const attempts = await scene.attempts();
+    const attempts = await fixture.attempts();
     expect(attempts).toMatchObject([
       { status: "Settled", apiKeyId: "bob" },
       { id: first?.id, status: "Failed", apiKeyId: "alice" },
     ]);
     expect(await credits(alice)).toBe(0);
     expect(await credits(bob)).toBe(1);
-    expect(await scene.paidIn()).toHaveLength(1);
-    expect(await scene.events()).toEqual(["X402_PAYMENT_SETTLED"]);
+    expect(await fixture.paidIn()).toHaveLength(1);
+    expect(await fixture.events()).toEqual(["X402_PAYMENT_SETTLED"]);
   });
 
   it("fails when the chain refuses the payment by then, and the credit is returned", async () => {
     const first = await loseAttempt();
-    await scene.rail.emptyAccount(scene.payer);
+    await fixture.x402.emptyAccount(fixture.payer);
     const errorReason = "invalid_exact_evm_insufficient_balance";
     expect((await settleAs(alice)).body).toMatchObject({ success: false, errorReason });
-    expect(await scene.attempts()).toMatchObject([
+    expect(await fixture.attempts()).toMatchObject([
       { id: first?.id, status: "Failed", errorReason },
     ]);
-    expect(await scene.events()).toEqual(["X402_PAYMENT_FAILED"]);
+    expect(await fixture.events()).toEqual(["X402_PAYMENT_FAILED"]);
     expect(await credits(alice)).toBe(0);
 
-    await scene.rail.mint(scene.rail.contracts.token, scene.payer, 10_000n);
+    await fixture.x402.mint(fixture.x402.contracts.token, fixture.payer, 10_000n);
     expect((await settleAs(alice)).body).toMatchObject({ success: true });
     expect(await credits(alice)).toBe(1);
   });
 
   it("is ended by the alarm when the node failed meanwhile, and the credit is returned", async () => {
     const first = await loseAttempt();
-    scene.onRpc(dead);
+    fixture.onRpc(dead);
     expect((await settleAs(alice)).status).toBe(502);
     vi.unstubAllGlobals();
-    await scene.fireAlarms();
-    expect(await scene.expectFailedOnce("unexpected_settle_error")).toMatchObject({
+    await fixture.fireAlarms();
+    expect(await fixture.expectFailedOnce("unexpected_settle_error")).toMatchObject({
       id: first?.id,
     });
     expect(await credits(alice)).toBe(0);
@@ -142,31 +142,31 @@ describe("a beginning whose answer was lost", () => {
     await env.DB.prepare(
       "UPDATE api_key SET accumulated_usage_credits = 5 WHERE id = 'alice'",
     ).run();
-    await scene.rail.emptyAccount(scene.payer);
+    await fixture.x402.emptyAccount(fixture.payer);
     await loseNextBatch();
     expect((await settleAs(alice)).body.success).toBe(false);
     await onDatabase(works);
-    await scene.fireAlarms();
-    await scene.expectFailedOnce("invalid_exact_evm_insufficient_balance");
-    expect(await scene.events()).toEqual(["X402_PAYMENT_FAILED"]);
+    await fixture.fireAlarms();
+    await fixture.expectFailedOnce("invalid_exact_evm_insufficient_balance");
+    expect(await fixture.events()).toEqual(["X402_PAYMENT_FAILED"]);
     expect(await credits(alice)).toBe(4);
   });
 
   it("moves no money for an attempt that was ended, though the answer to its end was lost too", async () => {
     const first = await loseAttempt();
     await loseNextBatch();
-    await scene.fireAlarms();
+    await fixture.fireAlarms();
     await onDatabase(works);
-    expect(await scene.attempts()).toMatchObject([{ id: first?.id, status: "Failed" }]);
+    expect(await fixture.attempts()).toMatchObject([{ id: first?.id, status: "Failed" }]);
 
     const { body } = await settleAs(alice);
     expect(body).toMatchObject({ success: true });
-    expect(await scene.paidIn()).toEqual([body.transaction]);
-    expect(await scene.attempts()).toMatchObject([
+    expect(await fixture.paidIn()).toEqual([body.transaction]);
+    expect(await fixture.attempts()).toMatchObject([
       { status: "Settled", Settlement: { success: true, txHash: body.transaction } },
       { id: first?.id, status: "Failed", Settlement: null },
     ]);
-    expect(await scene.events()).toEqual(["X402_PAYMENT_SETTLED"]);
+    expect(await fixture.events()).toEqual(["X402_PAYMENT_SETTLED"]);
     expect(await credits(alice)).toBe(1);
   });
 });
@@ -176,7 +176,7 @@ describe("a database that is gone from any call on, and loses what the alarm wri
     "lets the payment settle once when it is back, and leaves no attempt open (it fails %s the call)",
     async (when) => {
       const steps = await atEveryStep(3, async (k) => {
-        await scene.again();
+        await fixture.again();
         const before = await credits(alice);
         let calls = 0;
         await onDatabase(async (_, run) => {
@@ -187,15 +187,15 @@ describe("a database that is gone from any call on, and loses what the alarm wri
         });
         await settleAs(alice);
         await loseNextBatch();
-        await scene.fireAlarms();
+        await fixture.fireAlarms();
         await onDatabase(works);
 
         await settleAs(alice);
-        await scene.fireAlarms();
-        expect(await scene.paidIn(), `gone from call ${k} on`).toHaveLength(1);
-        const statuses = (await scene.attempts()).map(({ status }) => status);
+        await fixture.fireAlarms();
+        expect(await fixture.paidIn(), `gone from call ${k} on`).toHaveLength(1);
+        const statuses = (await fixture.attempts()).map(({ status }) => status);
         expect(statuses.filter((status) => status !== "Failed")).toEqual(["Settled"]);
-        expect(await scene.events()).toEqual(["X402_PAYMENT_SETTLED"]);
+        expect(await fixture.events()).toEqual(["X402_PAYMENT_SETTLED"]);
         expect(await credits(alice)).toBe((before ?? 0) + 1);
         return calls >= k;
       });
@@ -205,29 +205,14 @@ describe("a database that is gone from any call on, and loses what the alarm wri
 });
 
 describe("what the object stores", () => {
-  it("is read when the version of the code before this one had written it", async () => {
-    const first = await loseAttempt();
-    await runInDurableObject(scene.objects().payment, (_, { storage }) => {
-      const stored = storage.kv.get<{ order: object }>("payment");
-      const { payment: payload } = scene;
-      const order = { v: 1, waitMs: 1, payload, ...stored?.order };
-      const nothing = { payer: null, wallet: null, job: null, outcome: null, earlier: null };
-      const told = { isRecorded: false, isFinal: false, isTold: false };
-      storage.kv.put("payment", { phase: "claimed", order, version: 0, ...nothing, ...told });
-    });
-    expect((await settleAs(alice)).body).toMatchObject({ success: true });
-    expect(await scene.attempts()).toMatchObject([{ id: first?.id, status: "Settled" }]);
-    expect(await credits(alice)).toBe(1);
-  });
-
   it("has room for another attempt of a failed payment of nearly a megabyte", async () => {
-    await scene.again({ asset: scene.rail.contracts.feeToken });
+    await fixture.again({ asset: fixture.x402.contracts.feeToken });
     // One character beyond Latin-1 doubles what the rest takes.
     const note = `ж${"x".repeat(900_000)}`;
-    scene.payment = { ...scene.payment, extensions: { note } };
-    const reason = async () => (await scene.settle()).data.settleResponse.errorReason;
+    fixture.payment = { ...fixture.payment, extensions: { note } };
+    const reason = async () => (await fixture.settle()).data.settleResponse.errorReason;
     expect(await reason()).toBe("invalid_exact_evm_transfer_event_mismatch");
     expect(await reason()).toBe("invalid_exact_evm_nonce_already_used");
-    expect(await scene.attempts()).toMatchObject([{ status: "Failed" }, { status: "Failed" }]);
+    expect(await fixture.attempts()).toMatchObject([{ status: "Failed" }, { status: "Failed" }]);
   });
 });

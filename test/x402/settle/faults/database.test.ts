@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { emptyTables } from "../../../support/app.ts";
 import type { Around } from "../../../support/d1.ts";
-import { Scene } from "../../scene.ts";
+import { SettlementFixture } from "../../settlement-fixture.ts";
 
-let scene: Scene;
+let fixture: SettlementFixture;
 
 beforeEach(async () => {
   await emptyTables();
-  scene = await Scene.open("84532-database");
+  fixture = await SettlementFixture.open("84532-database");
 });
 
 const lost = () => Promise.reject(new Error("D1_ERROR: Network connection lost."));
@@ -16,7 +16,7 @@ const works: Around = (_, run) => run();
 /** Runs around the batches that the objects write, counted from 1. */
 const onBatches = (around: (n: number, run: () => Promise<unknown>) => Promise<unknown>) => {
   let batches = 0;
-  return scene.onDatabase(
+  return fixture.onDatabase(
     ({ kind }, run) =>
       (kind === "batch" ? around(++batches, run) : run()) as ReturnType<typeof run>,
   );
@@ -25,28 +25,28 @@ const onBatches = (around: (n: number, run: () => Promise<unknown>) => Promise<u
 describe("a database that fails before the settlement", () => {
   it("answers 503 and sends nothing, and the same payment again settles", async () => {
     await onBatches(lost);
-    const { status, headers } = await scene.settle();
+    const { status, headers } = await fixture.settle();
     expect(status).toBe(503);
     expect(headers.get("retry-after")).toMatch(/^\d+$/);
-    await scene.onDatabase(works);
-    expect(await scene.paidIn()).toEqual([]);
-    await scene.expectSettledOnce();
+    await fixture.onDatabase(works);
+    expect(await fixture.paidIn()).toEqual([]);
+    await fixture.expectSettledOnce();
   });
 
   it("and had written the attempt: the same payment again settles under that", async () => {
     await loseAnswerOfAttempt();
-    const [verified] = await scene.attempts();
-    const { data } = await scene.settle();
+    const [verified] = await fixture.attempts();
+    const { data } = await fixture.settle();
     expect(data).toMatchObject({ attemptId: verified?.id, replay: false });
-    await scene.expectSettledOnce();
-    expect(await scene.attempts()).toHaveLength(1);
+    await fixture.expectSettledOnce();
+    expect(await fixture.attempts()).toHaveLength(1);
   });
 
   it("and had written the attempt: the alarm gives it up, and the payment settles anew", async () => {
     await loseAnswerOfAttempt();
-    await scene.fireAlarms();
-    await scene.expectFailedOnce("unexpected_settle_error");
-    await scene.expectSettledOnce();
+    await fixture.fireAlarms();
+    await fixture.expectFailedOnce("unexpected_settle_error");
+    await fixture.expectSettledOnce();
   });
 
   it("once, and had written the attempt: its repeat finds that, and the payment settles", async () => {
@@ -54,9 +54,9 @@ describe("a database that fails before the settlement", () => {
       const result = await run();
       return n === 1 ? lost() : result;
     });
-    expect((await scene.settle()).data).toMatchObject({ replay: false });
-    await scene.expectSettledOnce();
-    expect(await scene.attempts()).toHaveLength(1);
+    expect((await fixture.settle()).data).toMatchObject({ replay: false });
+    await fixture.expectSettledOnce();
+    expect(await fixture.attempts()).toHaveLength(1);
   });
 });
 
@@ -66,23 +66,23 @@ async function loseAnswerOfAttempt(): Promise<void> {
     if (n === 1) await run();
     return lost();
   });
-  expect((await scene.settle()).status).toBe(503);
-  await scene.onDatabase(works);
-  expect(await scene.attempts()).toMatchObject([{ status: "Verified", Settlement: null }]);
-  expect(await scene.paidIn()).toEqual([]);
+  expect((await fixture.settle()).status).toBe(503);
+  await fixture.onDatabase(works);
+  expect(await fixture.attempts()).toMatchObject([{ status: "Verified", Settlement: null }]);
+  expect(await fixture.paidIn()).toEqual([]);
 }
 
 describe("a database that fails after the settlement", () => {
   it("does not change the answer, and has the books follow", async () => {
     await onBatches((n, run) => (n > 1 ? lost() : run()));
-    const { data } = await scene.settle();
+    const { data } = await fixture.settle();
     expect(data).toMatchObject({ replay: false, settleResponse: { success: true } });
-    expect(await scene.attempts()).toMatchObject([{ status: "Verified" }]);
-    expect(await scene.events()).toEqual([]);
-    await scene.onDatabase(works);
-    await scene.fireAlarms();
-    expect(await scene.attempts()).toMatchObject([{ status: "Settled" }]);
-    await scene.expectSettledOnce();
+    expect(await fixture.attempts()).toMatchObject([{ status: "Verified" }]);
+    expect(await fixture.events()).toEqual([]);
+    await fixture.onDatabase(works);
+    await fixture.fireAlarms();
+    expect(await fixture.attempts()).toMatchObject([{ status: "Settled" }]);
+    await fixture.expectSettledOnce();
   });
 
   it("and had written the outcome: it is written once", async () => {
@@ -90,10 +90,10 @@ describe("a database that fails after the settlement", () => {
       const result = await run();
       return n > 1 ? lost() : result;
     });
-    const { data } = await scene.settle();
+    const { data } = await fixture.settle();
     expect(data).toMatchObject({ replay: false, settleResponse: { success: true } });
-    await scene.onDatabase(works);
-    await scene.fireAlarms();
-    await scene.expectSettledOnce();
+    await fixture.onDatabase(works);
+    await fixture.fireAlarms();
+    await fixture.expectSettledOnce();
   });
 });

@@ -3,17 +3,17 @@ import { env } from "cloudflare:workers";
 import { toHex } from "viem";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { readAuthorization } from "../../../../src/x402/evm/authorization.ts";
-import type { SettleOrder } from "../../../../src/x402/rpc-types.ts";
+import type { SettleOrder } from "../../../../src/x402/model/messages.ts";
 import { emptyTables } from "../../../support/app.ts";
 import { objectsLike } from "../../../support/objects.ts";
-import { Scene } from "../../scene.ts";
+import { SettlementFixture } from "../../settlement-fixture.ts";
 import { atEveryStep, follow, Halt } from "../../steps.ts";
 
-let scene: Scene;
+let fixture: SettlementFixture;
 
 beforeAll(async () => {
   await emptyTables();
-  scene = await Scene.open("84532-eviction");
+  fixture = await SettlementFixture.open("84532-eviction");
 });
 afterEach(() => vi.unstubAllGlobals());
 
@@ -23,7 +23,7 @@ const AN_HOUR = 3_600_000;
 
 /** Tears objects down where they stand, with whatever they have not stored. */
 async function evict(victims: Victims): Promise<void> {
-  const objects = scene.objects();
+  const objects = fixture.objects();
   for (const victim of victims)
     await runInDurableObject(objects[victim], (_, state) => state.abort("evicted")).catch(() => {});
 }
@@ -36,7 +36,7 @@ async function evictAt(
   work: () => Promise<unknown>,
 ): Promise<boolean> {
   const halt = new Halt(k, when);
-  await follow(scene, halt.step);
+  await follow(fixture, halt.step);
   let isDone = false;
   const done = work().finally(() => {
     isDone = true;
@@ -52,9 +52,9 @@ async function evictAt(
 /** Fires the alarms; one that fails or is cut off is fired again later, as the platform does. */
 async function fireAlarms(): Promise<void> {
   for (const name of ["wallet", "payment"] as const)
-    await runDurableObjectAlarm(scene.objects()[name]).catch(() =>
+    await runDurableObjectAlarm(fixture.objects()[name]).catch(() =>
       // The stub of an object that was torn down is of no more use.
-      runInDurableObject(scene.objects()[name], (_, { storage }) =>
+      runInDurableObject(fixture.objects()[name], (_, { storage }) =>
         storage.setAlarm(Date.now() + AN_HOUR),
       ),
     );
@@ -62,12 +62,12 @@ async function fireAlarms(): Promise<void> {
 
 /** Has the last blocks replaced by as many in which something else has happened. */
 async function reorganise(blocks: number, instead = async () => {}): Promise<void> {
-  const { rail } = scene;
-  await rail.rpc("anvil_rollback", blocks);
-  await rail.rpc("evm_setAutomine", false);
+  const { x402 } = fixture;
+  await x402.rpc("anvil_rollback", blocks);
+  await x402.rpc("evm_setAutomine", false);
   await instead();
-  await rail.rpc("anvil_mine", toHex(blocks));
-  await rail.rpc("evm_setAutomine", true);
+  await x402.rpc("anvil_mine", toHex(blocks));
+  await x402.rpc("evm_setAutomine", true);
 }
 
 describe("the objects of a settlement", () => {
@@ -80,14 +80,14 @@ describe("the objects of a settlement", () => {
     "pay once and answer once when, %s any step that is awaited, %s evicted",
     async (when, _, victims) => {
       const steps = await atEveryStep(12, async (k) => {
-        await scene.again();
+        await fixture.again();
         let answer: unknown;
         const isReached = await evictAt(k, when, victims, async () => {
-          answer = await scene.settle();
+          answer = await fixture.settle();
         });
         const data = { replay: false, settleResponse: { success: true } };
         expect(answer, `evicted at step ${k}`).toMatchObject({ status: 200, data });
-        await scene.expectSettledOnce();
+        await fixture.expectSettledOnce();
         return isReached;
       });
       // How many there are at most depends on when the block is seen.
@@ -98,9 +98,9 @@ describe("the objects of a settlement", () => {
 
 describe("a payment that was refused before its answer was lost", () => {
   it("is another attempt when it is asked for again, and settles if it can by now", async () => {
-    const { rail } = scene;
-    await scene.again();
-    await rail.emptyAccount(scene.payer);
+    const { x402 } = fixture;
+    await fixture.again();
+    await x402.emptyAccount(fixture.payer);
     let isLost = false;
     const { PAYMENT_PAYLOAD } = env;
     const lossy = objectsLike("PAYMENT_PAYLOAD", (id) => ({
@@ -108,14 +108,14 @@ describe("a payment that was refused before its answer was lost", () => {
         const answer = await PAYMENT_PAYLOAD.get(id).settle(order);
         if (isLost) return answer;
         isLost = true;
-        await rail.mint(rail.contracts.token, scene.payer, 10_000n);
+        await x402.mint(x402.contracts.token, fixture.payer, 10_000n);
         throw new Error("Network connection lost.");
       },
     }));
-    const { data } = await scene.settleOn({ PAYMENT_PAYLOAD: lossy });
+    const { data } = await fixture.settleOn({ PAYMENT_PAYLOAD: lossy });
     expect(data).toMatchObject({ replay: false, settleResponse: { success: true } });
-    await scene.expectSettledOnce(["X402_PAYMENT_FAILED"]);
-    expect(await scene.attempts()).toMatchObject([
+    await fixture.expectSettledOnce(["X402_PAYMENT_FAILED"]);
+    expect(await fixture.attempts()).toMatchObject([
       { id: data.attemptId, status: "Settled" },
       { status: "Failed", errorReason: "invalid_exact_evm_insufficient_balance" },
     ]);
@@ -127,23 +127,23 @@ describe("the alarms that find a payment reverted by a reorganisation, and settl
     "write each down once when both objects are evicted %s any step that is awaited",
     async (when) => {
       const steps = await atEveryStep(12, async (k) => {
-        await scene.again();
-        const { from } = readAuthorization(scene.payment.payload);
-        await scene.rail.mint(scene.rail.contracts.token, from, 10_000n);
-        expect((await scene.settle()).data.settleResponse.success).toBe(true);
-        await reorganise(1, () => scene.rail.emptyAccount(from));
+        await fixture.again();
+        const { from } = readAuthorization(fixture.payment.payload);
+        await fixture.x402.mint(fixture.x402.contracts.token, from, 10_000n);
+        expect((await fixture.settle()).data.settleResponse.success).toBe(true);
+        await reorganise(1, () => fixture.x402.emptyAccount(from));
 
         const isReached = await evictAt(k, when, ["payment", "wallet"], fireAlarms);
         await fireAlarms();
-        await scene.expectFailedOnce("invalid_exact_evm_transaction_failed");
+        await fixture.expectFailedOnce("invalid_exact_evm_transaction_failed");
         const events = ["X402_PAYMENT_SETTLED", "X402_PAYMENT_FAILED"];
-        expect(await scene.events(), `evicted at step ${k}`).toEqual(events);
+        expect(await fixture.events(), `evicted at step ${k}`).toEqual(events);
 
         // The block that emptied the account, and the one in which the payment reverted.
         await reorganise(2);
         await evictAt(k, when, ["payment", "wallet"], fireAlarms);
         await fireAlarms();
-        await scene.expectSettledOnce(events);
+        await fixture.expectSettledOnce(events);
         return isReached;
       });
       expect(steps).toBeGreaterThanOrEqual(8);

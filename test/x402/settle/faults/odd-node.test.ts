@@ -1,15 +1,16 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../../support/app.ts";
-import { api } from "../../rail.ts";
-import { answering, Scene, type Sent } from "../../scene.ts";
+import { sampled } from "../../../support/effort.ts";
+import { answering, type Sent, SettlementFixture } from "../../settlement-fixture.ts";
+import { api } from "../../x402-fixture.ts";
 
-let scene: Scene;
+let fixture: SettlementFixture;
 
 beforeAll(async () => {
   await emptyTables();
-  scene = await Scene.open("84532-odd");
+  fixture = await SettlementFixture.open("84532-odd");
 });
-beforeEach(() => scene.again());
+beforeEach(() => fixture.again());
 afterEach(() => {
   vi.unstubAllGlobals();
   vi.restoreAllMocks();
@@ -34,25 +35,28 @@ const BATCH_REFUSALS: [form: string, answer: (calls: number) => Response][] = [
 ];
 
 describe("a node that refuses batches", () => {
-  it.each(BATCH_REFUSALS)("with %s gets single calls and settles", async (_, answer) => {
-    let batches = 0;
-    scene.onRpc(async ({ methods, forward }) => {
-      if (methods.length === 1) return forward();
-      batches++;
-      return answer(methods.length);
-    });
-    await scene.expectSettledOnce();
-    expect(batches).toBeGreaterThan(0);
-  });
+  it.each(sampled(3, BATCH_REFUSALS))(
+    "with %s gets single calls and settles",
+    async (_, answer) => {
+      let batches = 0;
+      fixture.onRpc(async ({ methods, forward }) => {
+        if (methods.length === 1) return forward();
+        batches++;
+        return answer(methods.length);
+      });
+      await fixture.expectSettledOnce();
+      expect(batches).toBeGreaterThan(0);
+    },
+  );
 
   it("gets no second batch from the wallet that knows of it", async () => {
     const batches: string[] = [];
-    scene.onRpc(async ({ methods, body, forward }) => {
+    fixture.onRpc(async ({ methods, body, forward }) => {
       if (methods.length === 1) return forward();
       batches.push(body);
       return Response.json([refused(null)]);
     });
-    await scene.expectSettledOnce();
+    await fixture.expectSettledOnce();
     const ofTheWallet = batches.filter((body) => body.includes("eth_getTransactionCount"));
     expect(ofTheWallet.length).toBeLessThanOrEqual(1);
   });
@@ -61,18 +65,18 @@ describe("a node that refuses batches", () => {
 describe("a node that refuses each call of a batch for a reason of the calls", () => {
   it("still gets batches afterwards", async () => {
     const sizes: number[] = [];
-    scene.onRpc(({ methods, forward }) => {
+    fixture.onRpc(({ methods, forward }) => {
       sizes.push(methods.length);
       return forward();
     });
-    const asset = scene.rail.contracts.walletFactory;
+    const asset = fixture.x402.contracts.walletFactory;
     // Each call to a contract without these functions reverts alike.
     const { status } = await api("/x402/payment-sources", {
       url: "https://api.example.com/data",
-      caip2Network: scene.rail.caip2,
+      caip2Network: fixture.x402.caip2,
       asset,
       amount: "1",
-      payTo: scene.source.payTo,
+      payTo: fixture.source.payTo,
     });
     expect(status).toBe(400);
     expect(sizes).toEqual([expect.any(Number), 1]);
@@ -106,21 +110,21 @@ function oddly(method: string) {
 }
 
 describe("a node that answers a method with odd results for a while", () => {
-  it.each(METHODS)(
+  it.each(sampled(3, METHODS))(
     "for %s causes no error of the service, and settles afterwards",
     async (method) => {
       const lines: string[] = [];
       for (const level of ["log", "warn", "error"] as const)
         vi.spyOn(console, level).mockImplementation((line) => void lines.push(String(line)));
-      scene.onRpc(oddly(method));
+      fixture.onRpc(oddly(method));
       for (let i = 0; i < ODD.length; i++) {
-        const { status } = await scene.settle();
+        const { status } = await fixture.settle();
         expect([200, 502]).toContain(status);
       }
       vi.unstubAllGlobals();
-      const { data } = await scene.settleDecided();
+      const { data } = await fixture.settleDecided();
       expect(data.settleResponse.success).toBe(true);
-      expect(await scene.paidIn()).toEqual([data.settleResponse.transaction]);
+      expect(await fixture.paidIn()).toEqual([data.settleResponse.transaction]);
       expect(lines.filter((line) => /TypeError|SyntaxError|RangeError/.test(line))).toEqual([]);
     },
   );
@@ -128,16 +132,16 @@ describe("a node that answers a method with odd results for a while", () => {
 
 describe("a node without EIP-1559 that prints the base fee as null", () => {
   it("gets a transaction with a gas price, which settles", async () => {
-    scene.onRpc((sent) =>
+    fixture.onRpc((sent) =>
       answering(sent, ({ method }, { result }) =>
         method === "eth_getBlockByNumber" && result
           ? { result: { ...result, baseFeePerGas: null } }
           : undefined,
       ),
     );
-    await scene.expectSettledOnce();
+    await fixture.expectSettledOnce();
     vi.unstubAllGlobals();
-    const [hash = ""] = await scene.paidIn();
-    expect(await scene.rail.rpc("eth_getTransactionByHash", hash)).toMatchObject({ type: "0x0" });
+    const [hash = ""] = await fixture.paidIn();
+    expect(await fixture.x402.rpc("eth_getTransactionByHash", hash)).toMatchObject({ type: "0x0" });
   });
 });

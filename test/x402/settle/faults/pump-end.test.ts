@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
 import { emptyTables } from "../../../support/app.ts";
 import { objectsLike } from "../../../support/objects.ts";
-import { Scene } from "../../scene.ts";
+import { SettlementFixture } from "../../settlement-fixture.ts";
 
 /** Later than the alarm of a wallet that has payments under way, and not later than that of one that has none. */
 const RESTING_MS = 10_000;
@@ -11,10 +11,10 @@ const AN_HOUR_MS = 3_600_000;
 
 it("a payment that comes while its wallet lays its work down settles at once", async () => {
   await emptyTables();
-  const scene = await Scene.open("84532-pump-end");
+  const fixture = await SettlementFixture.open("84532-pump-end");
   let isLayingDown = false;
   let isHeld = true;
-  await runInDurableObject(scene.objects().wallet, (instance, { storage }) => {
+  await runInDurableObject(fixture.objects().wallet, (instance, { storage }) => {
     const held = {
       kv: storage.kv,
       sql: storage.sql,
@@ -32,12 +32,12 @@ it("a payment that comes while its wallet lays its work down settles at once", a
     };
     Object.defineProperty(instance, "ctx", { value: { storage: held }, configurable: true });
   });
-  expect((await scene.settle()).data.settleResponse.success).toBe(true);
+  expect((await fixture.settle()).data.settleResponse.success).toBe(true);
   await vi.waitUntil(() => isLayingDown, { interval: 1, timeout: 120_000 });
 
-  await scene.again();
+  await fixture.again();
   let isWaiting = false;
-  const { wallet, payment } = scene.objects();
+  const { wallet, payment } = fixture.objects();
   await runInDurableObject(payment, (instance) => {
     const FACILITATOR_WALLET = objectsLike("FACILITATOR_WALLET", (id) => {
       const real = env.FACILITATOR_WALLET.get(id);
@@ -51,11 +51,11 @@ it("a payment that comes while its wallet lays its work down settles at once", a
     const value = { ...env, FACILITATOR_WALLET };
     Object.defineProperty(instance, "env", { value, configurable: true });
   });
-  const answer = scene.settle();
+  const answer = fixture.settle();
   await vi.waitUntil(() => isWaiting, { interval: 1, timeout: 120_000 });
   // Behind the call that waits.
   await runInDurableObject(wallet, () => {});
   isHeld = false;
   expect((await answer).data).toMatchObject({ replay: false, settleResponse: { success: true } });
-  await scene.expectSettledOnce();
+  await fixture.expectSettledOnce();
 });

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { emptyTables } from "../../../support/app.ts";
-import { broadcasts, Scene } from "../../scene.ts";
+import { broadcasts, SettlementFixture } from "../../settlement-fixture.ts";
 
-let scene: Scene;
+let fixture: SettlementFixture;
 let nodes = 0;
 
 beforeEach(async () => {
   await emptyTables();
-  scene = await Scene.open(`84532-gas-${++nodes}`);
+  fixture = await SettlementFixture.open(`84532-gas-${++nodes}`);
 });
 afterEach(() => vi.unstubAllGlobals());
 
@@ -17,56 +17,57 @@ const UNFUNDED = {
     success: false,
     transaction: "",
     errorReason: "unexpected_settle_error",
-    errorMessage: "The facilitator wallet has too little of the native coin for gas",
+    errorMessage:
+      "The facilitator wallet cannot pay for gas. Fund the wallet with the native coin.",
   },
 };
 
 describe("a facilitator wallet without gas", () => {
   it("fails the payment before anything is signed, and settles it once there is some", async () => {
-    const { rail } = scene;
-    await rail.fund(rail.facilitator.address, 1n);
-    expect((await scene.settle()).data).toMatchObject(UNFUNDED);
-    await scene.expectFailedOnce("unexpected_settle_error");
-    await rail.fund(rail.facilitator.address);
-    await scene.fireAlarms();
-    expect(await scene.paidIn()).toEqual([]);
-    await scene.expectSettledOnce(["X402_PAYMENT_FAILED"]);
+    const { x402 } = fixture;
+    await x402.fund(x402.facilitator.address, 1n);
+    expect((await fixture.settle()).data).toMatchObject(UNFUNDED);
+    await fixture.expectFailedOnce("unexpected_settle_error");
+    await x402.fund(x402.facilitator.address);
+    await fixture.fireAlarms();
+    expect(await fixture.paidIn()).toEqual([]);
+    await fixture.expectSettledOnce(["X402_PAYMENT_FAILED"]);
   });
 
   it("keeps a payment open that the node refuses for lack of gas, and settles the payment once there is gas", async () => {
-    const { rail } = scene;
+    const { x402 } = fixture;
     const sent: string[] = [];
-    scene.onRpc(async (request) => {
+    fixture.onRpc(async (request) => {
       if (broadcasts(request)) {
         sent.push(request.body);
-        await rail.fund(rail.facilitator.address, 1n);
+        await x402.fund(x402.facilitator.address, 1n);
       }
       return request.forward();
     });
-    const { settleResponse } = (await scene.settleImpatiently()).data;
+    const { settleResponse } = (await fixture.settleImpatiently()).data;
     expect(settleResponse).toMatchObject({ success: false, errorReason: "settlement_pending" });
-    expect(await scene.attempts()).toMatchObject([{ status: "Verified" }]);
+    expect(await fixture.attempts()).toMatchObject([{ status: "Verified" }]);
     vi.unstubAllGlobals();
 
-    await rail.fund(rail.facilitator.address);
-    await scene.fireAlarms();
+    await x402.fund(x402.facilitator.address);
+    await fixture.fireAlarms();
     expect(sent).toHaveLength(1);
-    await scene.expectSettledOnce();
-    expect(await scene.paidIn()).toEqual([settleResponse.transaction]);
+    await fixture.expectSettledOnce();
+    expect(await fixture.paidIn()).toEqual([settleResponse.transaction]);
   });
 
   it("that had sent the payment before settles it once there is some again", async () => {
-    const { rail } = scene;
-    const { settleResponse } = await scene.settlePending();
-    await rail.fund(rail.facilitator.address, 1n);
-    await rail.rpc("evm_mine");
-    expect((await scene.settle()).data.settleResponse).toEqual(settleResponse);
-    expect(await scene.paidIn()).toEqual([]);
+    const { x402 } = fixture;
+    const { settleResponse } = await fixture.settlePending();
+    await x402.fund(x402.facilitator.address, 1n);
+    await x402.rpc("evm_mine");
+    expect((await fixture.settle()).data.settleResponse).toEqual(settleResponse);
+    expect(await fixture.paidIn()).toEqual([]);
 
-    await rail.fund(rail.facilitator.address);
-    await rail.rpc("evm_setAutomine", true);
-    await scene.fireAlarms();
-    await scene.expectSettledOnce();
-    expect(await scene.paidIn()).toEqual([settleResponse.transaction]);
+    await x402.fund(x402.facilitator.address);
+    await x402.rpc("evm_setAutomine", true);
+    await fixture.fireAlarms();
+    await fixture.expectSettledOnce();
+    expect(await fixture.paidIn()).toEqual([settleResponse.transaction]);
   });
 });

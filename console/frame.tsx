@@ -1,0 +1,155 @@
+/** What every page stands in: navigation, the network, and whether what is shown is up to date. */
+import { Component, type ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { call, forgetAnswers } from "./api/request.ts";
+import { type KeyStatus, key, keyStatus, may, signOut } from "./api/session.ts";
+import { FirstRun } from "./pages/first-run.tsx";
+import { NAVIGATION } from "./pages/index.tsx";
+import { units } from "./ui/format.ts";
+import type { NavigationEntry } from "./ui/navigation-entry.ts";
+import { changeQuery, FROM_START, hrefOf, NETWORKS, network, route } from "./ui/route.ts";
+import { SignIn } from "./ui/sign-in.tsx";
+import { Announcement, Freshness } from "./ui/status.tsx";
+import { ThemeChoice } from "./ui/theme.tsx";
+import { PageLink } from "./ui/value.tsx";
+
+interface UnitRow {
+  unit: string;
+  ticker: string;
+  decimals: number;
+}
+
+/** What every page needs to know, once for each key. */
+async function readBasics(): Promise<void> {
+  keyStatus.value ??= await call<KeyStatus>({ method: "GET", path: "/api-key-status" });
+  const { Units } = await call<{ Units: UnitRow[] }>({ method: "GET", path: "/units" });
+  units.value = new Map(Units.map(({ unit, ...rest }) => [unit, rest]));
+}
+
+/** Pages that the first steps lead to. */
+const FIRST_PAGES: ReadonlySet<string> = new Set(["overview", "sources", "wallets", "agents"]);
+
+export function Frame() {
+  const token = key.value;
+  useEffect(() => {
+    forgetAnswers();
+    // A page that needs them shows the same problem, with its own next try.
+    if (token !== null) readBasics().catch(() => undefined);
+  }, [token]);
+  if (token === null) return <SignIn />;
+  const entry = NAVIGATION.find(({ name }) => name === route.value.page);
+  return (
+    <>
+      <button type="button" class="skip" onClick={skip}>
+        Skip to content
+      </button>
+      <Header />
+      <Navigation current={entry} />
+      <main id="main" tabIndex={-1}>
+        {entry && FIRST_PAGES.has(entry.name) && <FirstRun />}
+        {entry ? (
+          <Guarded key={entry.name} entry={entry} />
+        ) : (
+          <p class="empty">
+            There is no such page. <a href={hrefOf("overview")}>Go to the overview.</a>
+          </p>
+        )}
+      </main>
+      <Announcement />
+    </>
+  );
+}
+
+/** No link: the fragment is the route. */
+function skip(): void {
+  document.getElementById("main")?.focus();
+}
+
+function Header() {
+  const status = keyStatus.value;
+  return (
+    <header class="top">
+      <span class="brand">Agent payment service</span>
+      <Freshness />
+      <label class="choice">
+        <span>Network</span>
+        <select
+          value={network.value}
+          onChange={(event) => changeQuery({ ...FROM_START, network: event.currentTarget.value })}
+        >
+          {NETWORKS.map((one) => (
+            <option key={one} selected={one === network.value}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </label>
+      <ThemeChoice />
+      <button type="button" onClick={() => signOut()}>
+        Sign out{status && ` ${status.token.replaceAll("*", "")}`}
+      </button>
+    </header>
+  );
+}
+
+function Navigation({ current }: { current: NavigationEntry | undefined }) {
+  const offered = NAVIGATION.filter(({ needs, isHidden }) => may(needs) && !isHidden);
+  return (
+    <nav class="pages" aria-label="Pages">
+      <ul>
+        {offered.map(({ name, title }) => (
+          <li key={name}>
+            <PageLinkCurrent name={name} isCurrent={current?.name === name}>
+              {title}
+            </PageLinkCurrent>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function PageLinkCurrent({
+  name,
+  isCurrent,
+  children,
+}: {
+  name: string;
+  isCurrent: boolean;
+  children: ComponentChildren;
+}) {
+  const query = network.value === "Mainnet" ? { network: "Mainnet" } : {};
+  return (
+    <a href={hrefOf(name, "", query)} {...(isCurrent && { "aria-current": "page" })}>
+      {children}
+    </a>
+  );
+}
+
+/** A page that fails shows why, and the others go on. */
+class Guarded extends Component<{ entry: NavigationEntry }, { error: Error | null }> {
+  override state = { error: null as Error | null };
+
+  override componentDidCatch(error: Error): void {
+    console.error(error);
+    this.setState({ error });
+  }
+
+  override componentDidMount(): void {
+    document.title = `${this.props.entry.title} · console`;
+  }
+
+  render() {
+    const { entry } = this.props;
+    const { error } = this.state;
+    if (error)
+      return (
+        <p class="problem" role="alert">
+          This page cannot be shown: {error.message}. <PageLink to="overview">Overview</PageLink>
+        </p>
+      );
+    if (keyStatus.value !== null && !may(entry.needs))
+      return <p class="empty">This page needs an API key with {entry.needs} access.</p>;
+    return <entry.Show />;
+  }
+}

@@ -1,0 +1,57 @@
+/** The deliveries of one escrow's events, with their attempts. */
+import { SELDOM_MS, useLive } from "../../api/live.ts";
+import { call } from "../../api/request.ts";
+import { Problem } from "../../ui/action-dialog.tsx";
+import { words } from "../../ui/format.ts";
+import { pageHref } from "../../ui/route.ts";
+import { Records, Tag, Time } from "../../ui/value.tsx";
+
+interface Delivery {
+  id: string;
+  webhookId: string;
+  event: string;
+  status: string;
+  createdAt: string;
+  AttemptLog: object[];
+}
+
+const MAX_EVENTS = "50";
+
+export function Deliveries({ id }: { id: string }) {
+  const live = useLive(
+    `deliveries ${id}`,
+    (signal) =>
+      call<{ Deliveries: Delivery[] }>(
+        {
+          method: "GET",
+          path: "/webhooks/deliveries",
+          query: { recordId: id, limit: MAX_EVENTS },
+        },
+        signal,
+      ),
+    SELDOM_MS,
+  );
+  const deliveries = live.data?.Deliveries ?? [];
+  return (
+    <section class="card" aria-label="Events and deliveries">
+      <h2>Events and deliveries</h2>
+      <p>
+        <a href={pageHref("webhooks", "", { tab: "deliveries", recordId: id })}>
+          In the delivery log
+        </a>
+        , where each can be delivered again.
+      </p>
+      {live.error && <Problem problem={live.error} />}
+      {live.data && deliveries.length === 0 && <p class="none">No endpoint received this event.</p>}
+      <ul>
+        {deliveries.map(({ id: event, webhookId, event: kind, status, createdAt, AttemptLog }) => (
+          <li key={`${event} ${webhookId}`}>
+            {words(kind)} <Tag name={status} /> <Time value={createdAt} /> ·{" "}
+            <a href={pageHref("webhooks", "", { on: webhookId })}>endpoint</a>
+            {AttemptLog.length > 0 && <Records records={AttemptLog} />}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,12 @@
+import type { ComponentType } from "preact";
+import type { Access } from "../api/session.ts";
+
+/** A page of the console. */
+export interface NavigationEntry {
+  name: string;
+  title: string;
+  needs: Access;
+  Show: ComponentType;
+  /** It is reached from other pages. */
+  isHidden?: boolean;
+}

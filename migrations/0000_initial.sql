@@ -1,0 +1,866 @@
+CREATE TABLE `api_key` (
+	`id` text PRIMARY KEY NOT NULL,
+	`token_hash` text NOT NULL,
+	`masked_token` text NOT NULL,
+	`name` text DEFAULT '' NOT NULL,
+	`permission` text NOT NULL,
+	`status` text NOT NULL,
+	`can_pay` integer NOT NULL,
+	`network_limit` text NOT NULL,
+	`usage_limited` integer NOT NULL,
+	`max_usage_credits` integer NOT NULL,
+	`accumulated_usage_credits` integer NOT NULL,
+	`wallet_limit` text,
+	`spending_limits` text,
+	`return_addresses` text DEFAULT '[]' NOT NULL,
+	`last_used_at` integer,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer,
+	CONSTRAINT "api_key_credits" CHECK("api_key"."accumulated_usage_credits" BETWEEN 0 AND "api_key"."max_usage_credits")
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `api_key_token_hash` ON `api_key` (`token_hash`);--> statement-breakpoint
+CREATE TABLE `key_spending` (
+	`api_key_id` text NOT NULL,
+	`network` text NOT NULL,
+	`unit` text NOT NULL,
+	`spent` integer NOT NULL,
+	`spending_limit` integer NOT NULL,
+	PRIMARY KEY(`api_key_id`, `network`, `unit`),
+	CONSTRAINT "key_spending_limit" CHECK("key_spending"."spent" BETWEEN 0 AND "key_spending"."spending_limit")
+);
+--> statement-breakpoint
+CREATE TABLE `audit` (
+	`id` text PRIMARY KEY NOT NULL,
+	`at` integer NOT NULL,
+	`api_key_id` text NOT NULL,
+	`request_id` text NOT NULL,
+	`action` text NOT NULL,
+	`target` text NOT NULL,
+	`detail` text
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `audit_api_key` ON `audit` (`api_key_id`,`id`);--> statement-breakpoint
+CREATE INDEX `audit_action` ON `audit` (`action`,`id`);--> statement-breakpoint
+CREATE TABLE `clock` (
+	`feed` text PRIMARY KEY NOT NULL,
+	`t` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `idempotency` (
+	`api_key_id` text NOT NULL,
+	`key` text NOT NULL,
+	`request_hash` text NOT NULL,
+	`sealed_answer` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`api_key_id`, `key`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `idempotency_created_at` ON `idempotency` (`created_at`);--> statement-breakpoint
+CREATE TABLE `job` (
+	`name` text PRIMARY KEY NOT NULL,
+	`subject` text NOT NULL,
+	`done_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `dispute_proposal` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text NOT NULL,
+	`identifier_hash` text NOT NULL,
+	`output` text NOT NULL,
+	`wallet_vkey` text NOT NULL,
+	`split` text NOT NULL,
+	`message` text NOT NULL,
+	`prepared` text,
+	`reserved_output` text,
+	`expires_at` integer,
+	`administrators` text NOT NULL,
+	`required` integer NOT NULL,
+	`signatures` text NOT NULL,
+	`opens_at` integer NOT NULL,
+	`state` text NOT NULL,
+	`tx_hash` text,
+	`error` text,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`revision` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `dispute_proposal_standing` ON `dispute_proposal` (`source_id`,output->>'utxo') WHERE state IN ('Collecting', 'SettleRequested');--> statement-breakpoint
+CREATE INDEX `dispute_proposal_escrow` ON `dispute_proposal` (`identifier_hash`,`id`);--> statement-breakpoint
+CREATE TABLE `escrow` (
+	`id` text PRIMARY KEY NOT NULL,
+	`side` text NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text NOT NULL,
+	`source_type` text NOT NULL,
+	`contract_address` text NOT NULL,
+	`policy_id` text NOT NULL,
+	`blockchain_identifier` text NOT NULL,
+	`identifier_hash` text NOT NULL,
+	`requested_by_id` text NOT NULL,
+	`terms` text NOT NULL,
+	`state` text NOT NULL,
+	`on_chain_state` text,
+	`utxo` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`last_checked_at` integer,
+	`chain_changed_at` integer NOT NULL,
+	`action_changed_at` integer NOT NULL,
+	`changed_at` integer NOT NULL,
+	`sequence` integer NOT NULL,
+	`revision` integer NOT NULL,
+	`doc_version` integer NOT NULL,
+	`doc` text NOT NULL,
+	`output` text,
+	`requested_action` text NOT NULL,
+	`error_type` text,
+	`intent` text,
+	`pending_transaction` text,
+	`error` text,
+	`expired_at` integer,
+	`charge` text,
+	`wallet` text,
+	`wallet_removed` integer,
+	`due_at` integer,
+	`deadline` integer,
+	`last_deadline_warning` integer
+);
+--> statement-breakpoint
+CREATE INDEX `escrow_chain_changed` ON `escrow` (`side`,`network`,`source_type`,`chain_changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_contract_chain_changed` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`chain_changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_wallet_chain_changed` ON `escrow` ((wallet->>'id'),`side`,`network`,`source_type`,`chain_changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_action_changed` ON `escrow` (`side`,`network`,`source_type`,`action_changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_contract_action_changed` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`action_changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_wallet_action_changed` ON `escrow` ((wallet->>'id'),`side`,`network`,`source_type`,`action_changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_changed` ON `escrow` (`side`,`network`,`source_type`,`changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_contract_changed` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_wallet_changed` ON `escrow` ((wallet->>'id'),`side`,`network`,`source_type`,`changed_at`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_newest` ON `escrow` (`side`,`network`,`source_type`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_contract_newest` ON `escrow` (`side`,`network`,`contract_address`,`source_type`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_state_newest` ON `escrow` (`side`,`network`,`on_chain_state`,`source_type`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_wallet_newest` ON `escrow` ((wallet->>'id'),`side`,`network`,`source_type`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_agent_newest` ON `escrow` (`side`,`network`,terms->>'agentIdentifier',`source_type`,`id`);--> statement-breakpoint
+CREATE INDEX `escrow_needs_person` ON `escrow` (`side`,`network`,`source_type`,`id`) WHERE error_type IS NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX `escrow_identifier` ON `escrow` (`identifier_hash`,`side`,`source_id`);--> statement-breakpoint
+CREATE INDEX `escrow_utxo` ON `escrow` (`source_id`,`utxo`);--> statement-breakpoint
+CREATE INDEX `escrow_initiated` ON `escrow` (`source_id`) WHERE requested_action GLOB '*Initiated';--> statement-breakpoint
+CREATE INDEX `escrow_due` ON `escrow` (`network`,wallet->>'vkey',`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `escrow_intent` ON `escrow` (`network`,`id`) WHERE intent IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `escrow_deadline` ON `escrow` (`source_id`,`deadline`) WHERE deadline IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `escrow_unlocked` ON `escrow` (`source_id`,CAST(terms->>'payByTime' AS INTEGER)) WHERE on_chain_state IS NULL AND expired_at IS NULL;--> statement-breakpoint
+CREATE INDEX `escrow_held` ON `escrow` (`network`,`id`) WHERE charge = 'held' AND expired_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `escrow_bulky` ON `escrow` (`network`,`source_id`) WHERE length(output) > 8000;--> statement-breakpoint
+CREATE INDEX `escrow_unfinished` ON `escrow` (`source_id`) WHERE CASE WHEN on_chain_state IS NULL THEN expired_at IS NULL
+  ELSE on_chain_state NOT IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') END;--> statement-breakpoint
+CREATE INDEX `escrow_wallet_removed` ON `escrow` (`source_id`) WHERE wallet_removed IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `escrow_ended` ON `escrow` (`side`,`network`,(state->'transaction'->>'blockTime')) WHERE on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn');--> statement-breakpoint
+CREATE INDEX `escrow_agent_ended` ON `escrow` (`side`,`network`,terms->>'agentIdentifier',(state->'transaction'->>'blockTime')) WHERE on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn');--> statement-breakpoint
+CREATE INDEX `escrow_billed` ON `escrow` (`network`,(state->'lock'->>'buyerVkey'),(CASE on_chain_state WHEN 'ResultSubmitted' THEN CAST(terms->>'unlockTime' AS INTEGER) ELSE (state->'transaction'->>'blockTime') * 1000 END)) WHERE side = 'payment' AND on_chain_state IN ('Withdrawn', 'ResultSubmitted', 'DisputedWithdrawn');--> statement-breakpoint
+CREATE TABLE `escrow_action` (
+	`record_id` text NOT NULL,
+	`id` text NOT NULL,
+	`tx_hash` text,
+	`doc` text NOT NULL,
+	PRIMARY KEY(`record_id`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `escrow_request` (
+	`record_id` text PRIMARY KEY NOT NULL,
+	`requested_by_id` text NOT NULL,
+	`metadata` text,
+	`made_at` integer NOT NULL,
+	`purchase_of` text,
+	`credits` integer,
+	`is_spent` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `escrow_request_purchase` ON `escrow_request` (`purchase_of`);--> statement-breakpoint
+CREATE TABLE `escrow_transaction` (
+	`record_id` text NOT NULL,
+	`tx_hash` text NOT NULL,
+	`id` text NOT NULL,
+	`source_id` text NOT NULL,
+	`status` text NOT NULL,
+	`block_height` integer,
+	`tx_index` integer,
+	`undo_data` text,
+	`fields` text NOT NULL,
+	`doc` text NOT NULL,
+	`intent` text,
+	PRIMARY KEY(`record_id`, `tx_hash`)
+);
+--> statement-breakpoint
+CREATE INDEX `escrow_transaction_height` ON `escrow_transaction` (`source_id`,`block_height`);--> statement-breakpoint
+CREATE INDEX `escrow_transaction_newest` ON `escrow_transaction` (`record_id`,`id`);--> statement-breakpoint
+CREATE TABLE `event` (
+	`seq` integer PRIMARY KEY NOT NULL,
+	`id` text NOT NULL,
+	`kind` text NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text,
+	`owner_id` text,
+	`wallet_ids` text,
+	`record_id` text NOT NULL,
+	`sequence` integer NOT NULL,
+	`data` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `event_cursor` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`seq` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `incident` (
+	`kind` text NOT NULL,
+	`subject` text NOT NULL,
+	`since` integer NOT NULL,
+	`over_at` integer,
+	`sequence` integer NOT NULL,
+	`last_op` text NOT NULL,
+	PRIMARY KEY(`kind`, `subject`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `incident_open` ON `incident` (`kind`) WHERE over_at IS NULL;--> statement-breakpoint
+CREATE TABLE `inbox_registration` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text NOT NULL,
+	`policy_id` text NOT NULL,
+	`source_url` text,
+	`agent_identifier` text NOT NULL,
+	`name` text NOT NULL,
+	`description` text,
+	`agent_slug` text NOT NULL,
+	`provider_url` text,
+	`metadata_version` integer NOT NULL,
+	`status` text NOT NULL,
+	`linked_email` text,
+	`encryption_public_key` text,
+	`encryption_key_version` text,
+	`signing_public_key` text,
+	`signing_key_version` text,
+	`minted_height` integer,
+	`burned_height` integer,
+	`due_at` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`status_updated_at` integer NOT NULL,
+	`revision` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `inbox_registration_token` ON `inbox_registration` (`agent_identifier`,`source_id`);--> statement-breakpoint
+CREATE INDEX `inbox_registration_changed` ON `inbox_registration` (`network`,`status_updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `inbox_registration_newest` ON `inbox_registration` (`network`,`id`);--> statement-breakpoint
+CREATE INDEX `inbox_registration_slug` ON `inbox_registration` (`agent_slug`,`network`,`id`);--> statement-breakpoint
+CREATE INDEX `inbox_registration_due` ON `inbox_registration` (`network`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `inbox_registration_minted` ON `inbox_registration` (`source_id`,`minted_height`);--> statement-breakpoint
+CREATE INDEX `inbox_registration_burned` ON `inbox_registration` (`source_id`,`burned_height`) WHERE burned_height IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `invoice_base` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`buyer_vkey` text NOT NULL,
+	`seller_vkey` text NOT NULL,
+	`month` text NOT NULL,
+	`version` integer NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `invoice_base_subject` ON `invoice_base` (`network`,`buyer_vkey`,`month`,`seller_vkey`);--> statement-breakpoint
+CREATE INDEX `invoice_base_month` ON `invoice_base` (`network`,`month`,`id`);--> statement-breakpoint
+CREATE TABLE `invoice_document` (
+	`id` text PRIMARY KEY NOT NULL,
+	`base_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`revision` integer NOT NULL,
+	`network` text NOT NULL,
+	`seller_vkey` text NOT NULL,
+	`year` integer NOT NULL,
+	`sequence` integer NOT NULL,
+	`number` text NOT NULL,
+	`content` text NOT NULL,
+	`fingerprint` text NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`pdf` text
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `invoice_document_revision` ON `invoice_document` (`base_id`,`revision`,`kind`);--> statement-breakpoint
+CREATE UNIQUE INDEX `invoice_document_number` ON `invoice_document` (`network`,`seller_vkey`,`year`,`sequence`);--> statement-breakpoint
+CREATE TABLE `invoice_rate` (
+	`month` text NOT NULL,
+	`currency` text NOT NULL,
+	`unit` text NOT NULL,
+	`rate` text NOT NULL,
+	`source` text NOT NULL,
+	`updated_at` integer NOT NULL,
+	PRIMARY KEY(`month`, `currency`, `unit`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `invoice_series` (
+	`network` text NOT NULL,
+	`seller_vkey` text NOT NULL,
+	`year` integer NOT NULL,
+	`last` integer NOT NULL,
+	PRIMARY KEY(`network`, `seller_vkey`, `year`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `invoiced_payment` (
+	`identifier_hash` text NOT NULL,
+	`network` text NOT NULL,
+	`contract_address` text NOT NULL,
+	`base_id` text NOT NULL,
+	PRIMARY KEY(`identifier_hash`, `network`, `contract_address`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `invoiced_payment_base` ON `invoiced_payment` (`base_id`);--> statement-breakpoint
+CREATE TABLE `registration` (
+	`id` text PRIMARY KEY NOT NULL,
+	`kind` text NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text NOT NULL,
+	`source_type` text NOT NULL,
+	`contract_address` text NOT NULL,
+	`policy_id` text NOT NULL,
+	`profile` text NOT NULL,
+	`name` text NOT NULL,
+	`state` text NOT NULL,
+	`error` text,
+	`agent_identifier` text,
+	`wallet` text NOT NULL,
+	`wallet_vkey` text NOT NULL,
+	`recipient` text,
+	`send_funding` text,
+	`funding_charged` text,
+	`seed` text,
+	`tx` text,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`last_checked_at` integer,
+	`revision` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `registration_newest` ON `registration` (`kind`,`network`,`id`);--> statement-breakpoint
+CREATE INDEX `registration_identifier` ON `registration` (`agent_identifier`,`network`,`kind`,`id`);--> statement-breakpoint
+CREATE TABLE `registry_cursor` (
+	`source_id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`version` integer NOT NULL,
+	`last_op` text,
+	`recent` text NOT NULL,
+	`tip_hash` text,
+	`last_checked_at` integer,
+	`error` text,
+	`removed_at` integer
+);
+--> statement-breakpoint
+CREATE TABLE `registry_entry` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text NOT NULL,
+	`policy_id` text NOT NULL,
+	`source_url` text,
+	`agent_identifier` text NOT NULL,
+	`state` text NOT NULL,
+	`health` text NOT NULL,
+	`status` text NOT NULL,
+	`api_base_url` text NOT NULL,
+	`payment_type` text NOT NULL,
+	`tags` text NOT NULL,
+	`capability_id` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`status_updated_at` integer NOT NULL,
+	`revision` integer NOT NULL,
+	`doc_version` integer NOT NULL,
+	`doc` text NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `registry_entry_changed` ON `registry_entry` (`network`,`status_updated_at`,`id`);--> statement-breakpoint
+CREATE INDEX `registry_entry_newest` ON `registry_entry` (`network`,`status`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `registry_entry_token` ON `registry_entry` (`agent_identifier`,`source_id`);--> statement-breakpoint
+CREATE INDEX `registry_entry_source` ON `registry_entry` (`source_id`,`id`);--> statement-breakpoint
+CREATE INDEX `registry_entry_capability` ON `registry_entry` (`network`,`capability_id`,`id`) WHERE status = 'Online' AND capability_id IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `registry_health` (
+	`source_id` text NOT NULL,
+	`entry_id` text NOT NULL,
+	`due_at` integer,
+	`checks` integer NOT NULL,
+	`successes` integer NOT NULL,
+	`failures` integer NOT NULL,
+	`last_check_at` integer,
+	PRIMARY KEY(`source_id`, `entry_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `registry_source` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`policy_id` text NOT NULL,
+	`url` text,
+	`note` text,
+	`rpc_provider_api_key` text NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `registry_source_policy` ON `registry_source` (`network`,`policy_id`) WHERE deleted_at IS NULL;--> statement-breakpoint
+CREATE TABLE `registry_step` (
+	`source_id` text NOT NULL,
+	`block_height` integer NOT NULL,
+	`tx_index` integer NOT NULL,
+	`tx_hash` text NOT NULL,
+	`entry_id` text NOT NULL,
+	`before` text NOT NULL,
+	PRIMARY KEY(`source_id`, `block_height`, `tx_index`, `tx_hash`, `entry_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `chain_tip` (
+	`network` text PRIMARY KEY NOT NULL,
+	`height` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `checkpoint` (
+	`source_id` text NOT NULL,
+	`height` integer NOT NULL,
+	`block_hash` text NOT NULL,
+	`tx_index` integer NOT NULL,
+	`tx_hash` text NOT NULL,
+	PRIMARY KEY(`source_id`, `height`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `payment_source` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`type` text NOT NULL,
+	`contract_address` text NOT NULL,
+	`policy_id` text NOT NULL,
+	`admin_wallets` text NOT NULL,
+	`fee_rate_permille` integer NOT NULL,
+	`fee_receiver_address` text,
+	`required_admin_signatures` integer,
+	`cooldown_time` integer NOT NULL,
+	`rpc_provider` text NOT NULL,
+	`rpc_provider_api_key` text NOT NULL,
+	`drives` text DEFAULT 'nothing' NOT NULL,
+	`auto_withdraw_payments` integer,
+	`auto_withdraw_refunds` integer,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `payment_source_contract` ON `payment_source` (`network`,`contract_address`) WHERE deleted_at IS NULL;--> statement-breakpoint
+CREATE TABLE `source_cursor` (
+	`source_id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`version` integer NOT NULL,
+	`last_op` text,
+	`position` text,
+	`recent` text NOT NULL,
+	`start` text,
+	`complete` integer NOT NULL,
+	`ignored_locks` integer NOT NULL,
+	`backfill` text,
+	`tip_hash` text,
+	`last_checked_at` integer,
+	`lease_until` integer,
+	`error` text
+);
+--> statement-breakpoint
+CREATE TABLE `unit` (
+	`unit` text PRIMARY KEY NOT NULL,
+	`ticker` text NOT NULL,
+	`decimals` integer NOT NULL,
+	`updated_by_id` text NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `low_balance_rule` (
+	`id` text PRIMARY KEY NOT NULL,
+	`wallet_id` text NOT NULL,
+	`unit` text NOT NULL,
+	`threshold` text NOT NULL,
+	`enabled` integer NOT NULL,
+	`status` text NOT NULL,
+	`balance` text,
+	`checked_at` integer,
+	`sequence` integer NOT NULL,
+	`version` integer NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `low_balance_rule_unit` ON `low_balance_rule` (`wallet_id`,`unit`);--> statement-breakpoint
+CREATE TABLE `managed_wallet` (
+	`id` text PRIMARY KEY NOT NULL,
+	`source_id` text NOT NULL,
+	`network` text NOT NULL,
+	`role` text NOT NULL,
+	`vkey` text NOT NULL,
+	`address` text NOT NULL,
+	`mnemonic` text NOT NULL,
+	`note` text NOT NULL,
+	`collection_address` text,
+	`drives` text DEFAULT 'nothing' NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `managed_wallet_vkey` ON `managed_wallet` (`network`,`vkey`) WHERE deleted_at IS NULL;--> statement-breakpoint
+CREATE INDEX `managed_wallet_source` ON `managed_wallet` (`source_id`);--> statement-breakpoint
+CREATE TABLE `hot_wallet` (
+	`network` text NOT NULL,
+	`vkey` text NOT NULL,
+	`version` integer NOT NULL,
+	`last_op` text,
+	`line_root` text,
+	`collateral` text,
+	`sequence` integer NOT NULL,
+	`spent_elsewhere` text,
+	`blocker` text,
+	`blocker_code` text,
+	`blocked_since` integer,
+	PRIMARY KEY(`network`, `vkey`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `wallet_transaction` (
+	`hash` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`wallet_vkey` text NOT NULL,
+	`source_id` text NOT NULL,
+	`phase` text NOT NULL,
+	`sequence` integer NOT NULL,
+	`cbor` text,
+	`content` text NOT NULL,
+	`block_height` integer,
+	`block_hash` text,
+	`block_time` integer,
+	`over_height` integer,
+	`error` text,
+	`request_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`due_at` integer
+);
+--> statement-breakpoint
+CREATE INDEX `wallet_transaction_open` ON `wallet_transaction` (`network`,`wallet_vkey`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `wallet_transaction_newest` ON `wallet_transaction` (`network`,`created_at`,`hash`);--> statement-breakpoint
+CREATE INDEX `wallet_transaction_of_wallet` ON `wallet_transaction` (`network`,`wallet_vkey`,`created_at`,`hash`);--> statement-breakpoint
+CREATE TABLE `wallet_task` (
+	`feature` text NOT NULL,
+	`subject_id` text NOT NULL,
+	`id` text NOT NULL,
+	`network` text NOT NULL,
+	`wallet_vkey` text NOT NULL,
+	`source_id` text NOT NULL,
+	`requested_at` integer NOT NULL,
+	`due_at` integer,
+	`attempts` integer NOT NULL,
+	`reason_code` text,
+	`reason` text,
+	`updated_at` integer NOT NULL,
+	PRIMARY KEY(`feature`, `subject_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `wallet_task_due` ON `wallet_task` (`network`,`wallet_vkey`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `reference_script` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text NOT NULL,
+	`wallet_vkey` text NOT NULL,
+	`wallet_address` text NOT NULL,
+	`script_hash` text NOT NULL,
+	`cbor` text NOT NULL,
+	`state` text NOT NULL,
+	`output` text,
+	`deposit` text,
+	`tx_hash` text,
+	`error` text,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`revision` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `reference_script_of_source` ON `reference_script` (`source_id`) WHERE state NOT IN ('Withdrawn', 'Failed');--> statement-breakpoint
+CREATE TABLE `top_up_rule` (
+	`id` text PRIMARY KEY NOT NULL,
+	`wallet_id` text NOT NULL,
+	`unit` text NOT NULL,
+	`below` text NOT NULL,
+	`up_to` text NOT NULL,
+	`per_day` text,
+	`enabled` integer NOT NULL,
+	`balance` text,
+	`checked_at` integer,
+	`waits_for` text,
+	`version` integer NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `top_up_rule_unit` ON `top_up_rule` (`wallet_id`,`unit`);--> statement-breakpoint
+CREATE TABLE `transfer` (
+	`id` text PRIMARY KEY NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text NOT NULL,
+	`wallet_id` text NOT NULL,
+	`wallet_vkey` text NOT NULL,
+	`wallet_address` text NOT NULL,
+	`to_address` text NOT NULL,
+	`coin` text NOT NULL,
+	`assets` text NOT NULL,
+	`top_up_rule_id` text,
+	`top_up_wallet_id` text,
+	`state` text NOT NULL,
+	`error` text,
+	`tx` text,
+	`event_counts` text NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`last_checked_at` integer,
+	`revision` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `transfer_newest` ON `transfer` (`network`,`id`);--> statement-breakpoint
+CREATE INDEX `transfer_wallet` ON `transfer` (`wallet_id`,`id`);--> statement-breakpoint
+CREATE INDEX `transfer_address` ON `transfer` (`wallet_address`,`id`);--> statement-breakpoint
+CREATE INDEX `transfer_top_up` ON `transfer` (`top_up_wallet_id`,`updated_at`) WHERE top_up_wallet_id IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `webhook_delivery` (
+	`endpoint_id` text NOT NULL,
+	`event_id` text NOT NULL,
+	`event_seq` integer NOT NULL,
+	`kind` text NOT NULL,
+	`network` text NOT NULL,
+	`source_id` text,
+	`owner_id` text,
+	`wallet_ids` text,
+	`record_id` text NOT NULL,
+	`status` text NOT NULL,
+	`attempt` integer NOT NULL,
+	`failed_attempts` integer NOT NULL,
+	`due_at` integer,
+	`claimed_until` integer NOT NULL,
+	`last_attempt_at` integer,
+	`response_status` integer,
+	`error` text,
+	`duration_ms` integer,
+	`attempt_log` text,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`endpoint_id`, `event_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `webhook_delivery_due` ON `webhook_delivery` (`endpoint_id`,`due_at`) WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `webhook_delivery_record` ON `webhook_delivery` (`record_id`,`event_id`,`endpoint_id`) WHERE (kind GLOB 'PAYMENT_*' OR kind GLOB 'PURCHASE_*');--> statement-breakpoint
+CREATE TABLE `webhook_endpoint` (
+	`id` text PRIMARY KEY NOT NULL,
+	`url` text NOT NULL,
+	`target_hash` text NOT NULL,
+	`name` text NOT NULL,
+	`format` text NOT NULL,
+	`events` text NOT NULL,
+	`source_id` text,
+	`auth_token` text,
+	`secret` text NOT NULL,
+	`previous_secret` text,
+	`previous_secret_until` integer,
+	`is_active` integer NOT NULL,
+	`failure_count` integer NOT NULL,
+	`last_success_at` integer,
+	`disabled_at` integer,
+	`disabled_reason` text,
+	`timeouts` integer DEFAULT 0 NOT NULL,
+	`silent_since` integer,
+	`paused_until` integer,
+	`enqueued_until` integer,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `webhook_endpoint_target` ON `webhook_endpoint` (`target_hash`) WHERE deleted_at IS NULL;--> statement-breakpoint
+CREATE TABLE `worker_bot` (
+	`id` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`version_id` text NOT NULL,
+	`status` text NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `worker_bot_version_bots` ON `worker_bot` (`version_id`,`id`);--> statement-breakpoint
+CREATE TABLE `worker_bot_lock` (
+	`name` text PRIMARY KEY NOT NULL,
+	`migration_id` text NOT NULL,
+	`lease_until` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `worker_bot_migration` (
+	`id` text PRIMARY KEY NOT NULL,
+	`to_version_id` text NOT NULL,
+	`from_version_id` text,
+	`reason` text NOT NULL,
+	`requested_by_id` text NOT NULL,
+	`request_id` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `worker_bot_move` (
+	`id` text PRIMARY KEY NOT NULL,
+	`migration_id` text NOT NULL,
+	`worker_bot_id` text NOT NULL,
+	`from_version_id` text NOT NULL,
+	`outcome` text NOT NULL,
+	`message` text,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `worker_bot_move_bot` ON `worker_bot_move` (`worker_bot_id`,`id`);--> statement-breakpoint
+CREATE INDEX `worker_bot_move_failed` ON `worker_bot_move` (`id`) WHERE outcome = 'Failed';--> statement-breakpoint
+CREATE TABLE `worker_bot_version` (
+	`id` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`summary` text,
+	`status` text NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `x402_payment_attempt` (
+	`id` text PRIMARY KEY NOT NULL,
+	`direction` text NOT NULL,
+	`status` text NOT NULL,
+	`api_key_id` text,
+	`evm_wallet_id` text,
+	`registry_request_id` text,
+	`supported_payment_source_id` text,
+	`caip2_id` text NOT NULL,
+	`asset` text NOT NULL,
+	`amount` text NOT NULL,
+	`pay_to` text NOT NULL,
+	`payer` text,
+	`resource` text,
+	`payment_payload_hash` text NOT NULL,
+	`claim` text,
+	`payment_identifier` text,
+	`error_reason` text,
+	`error_message` text,
+	`replay_of` text,
+	`watched_until` integer,
+	`charged` integer NOT NULL,
+	`revision` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `x402_attempt_api_key` ON `x402_payment_attempt` (`api_key_id`,`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_attempt_identifier` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled') AND payment_identifier IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `x402_attempt_open` ON `x402_payment_attempt` (`updated_at`) WHERE direction = 'InboundSettle' AND status = 'Verified';--> statement-breakpoint
+CREATE INDEX `x402_attempt_watched` ON `x402_payment_attempt` (`caip2_id`,`id`) WHERE watched_until IS NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_attempt_signed_once` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE direction = 'OutboundPayment' AND payment_identifier IS NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_attempt_hash` ON `x402_payment_attempt` (`payment_payload_hash`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_attempt_claim` ON `x402_payment_attempt` (`claim`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint
+CREATE TABLE `x402_balance_rule` (
+	`id` text PRIMARY KEY NOT NULL,
+	`evm_wallet_id` text NOT NULL,
+	`asset` text NOT NULL,
+	`threshold` text NOT NULL,
+	`state` text NOT NULL,
+	`version` integer NOT NULL,
+	`checked_at` integer,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_balance_rule_scope` ON `x402_balance_rule` (`evm_wallet_id`,`asset`);--> statement-breakpoint
+CREATE TABLE `x402_budget` (
+	`id` text PRIMARY KEY NOT NULL,
+	`api_key_id` text NOT NULL,
+	`evm_wallet_id` text NOT NULL,
+	`asset` text NOT NULL,
+	`remaining_amount` text NOT NULL,
+	`spent_amount` text NOT NULL,
+	`is_enabled` integer NOT NULL,
+	`revision` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_budget_scope` ON `x402_budget` (`api_key_id`,`evm_wallet_id`,`asset`);--> statement-breakpoint
+CREATE TABLE `x402_network` (
+	`id` text PRIMARY KEY NOT NULL,
+	`caip2_id` text NOT NULL,
+	`display_name` text NOT NULL,
+	`rpc_url` text NOT NULL,
+	`is_testnet` integer NOT NULL,
+	`is_enabled` integer NOT NULL,
+	`default_asset` text,
+	`facilitator_wallet_id` text,
+	`eip6492_factories` text NOT NULL,
+	`created_by_id` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_network_caip2` ON `x402_network` (`caip2_id`);--> statement-breakpoint
+CREATE TABLE `x402_payment_source` (
+	`id` text PRIMARY KEY NOT NULL,
+	`url` text NOT NULL,
+	`description` text,
+	`caip2_id` text NOT NULL,
+	`asset` text NOT NULL,
+	`amount` text NOT NULL,
+	`pay_to` text NOT NULL,
+	`max_timeout_seconds` integer NOT NULL,
+	`asset_name` text,
+	`asset_version` text,
+	`asset_decimals` integer NOT NULL,
+	`registry_request_id` text,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE TABLE `x402_settlement` (
+	`id` text PRIMARY KEY NOT NULL,
+	`attempt_id` text NOT NULL,
+	`api_key_id` text NOT NULL,
+	`success` integer NOT NULL,
+	`tx_hash` text NOT NULL,
+	`amount` text NOT NULL,
+	`payer` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_settlement_attempt` ON `x402_settlement` (`attempt_id`);--> statement-breakpoint
+CREATE INDEX `x402_settlement_api_key` ON `x402_settlement` (`api_key_id`,`id`);--> statement-breakpoint
+CREATE TABLE `x402_wallet` (
+	`id` text PRIMARY KEY NOT NULL,
+	`caip2_id` text NOT NULL,
+	`address` text NOT NULL,
+	`type` text NOT NULL,
+	`private_key` text NOT NULL,
+	`note` text,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_wallet_address` ON `x402_wallet` (`caip2_id`,`address`) WHERE deleted_at IS NULL;

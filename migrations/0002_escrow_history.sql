@@ -1,1 +1,0 @@
-CREATE INDEX `escrow_transaction_history` ON `escrow_transaction` (`record_id`,`block_height`,`tx_index`,`id`);

@@ -1,1 +1,0 @@
-CREATE INDEX `wallet_transaction_newest` ON `wallet_transaction` (`network`,`created_at`,`hash`);

@@ -1,1 +1,0 @@
-CREATE INDEX `escrow_error` ON `escrow` (`network`,error->>'type') WHERE error IS NOT NULL;

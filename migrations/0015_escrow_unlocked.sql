@@ -1,2 +1,0 @@
-CREATE INDEX `escrow_unlocked` ON `escrow` (`source_id`,CAST(terms->>'payByTime' AS INTEGER)) WHERE on_chain_state IS NULL AND expired_at IS NULL;--> statement-breakpoint
-CREATE INDEX `escrow_held` ON `escrow` (`network`,`id`) WHERE charge = 'held' AND expired_at IS NOT NULL;

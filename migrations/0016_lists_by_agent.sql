@@ -1,2 +1,0 @@
-CREATE INDEX `escrow_agent_newest` ON `escrow` (`side`,`network`,terms->>'agentIdentifier',`source_type`,`id`);--> statement-breakpoint
-CREATE INDEX `escrow_needs_person` ON `escrow` (`side`,`network`,`source_type`,`id`) WHERE (state->>'$.nextAction.errorType' IS NOT NULL OR state->>'$.nextAction.requestedAction' = 'WaitingForManualAction');

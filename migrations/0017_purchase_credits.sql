@@ -1,1 +1,0 @@
-ALTER TABLE `escrow_request` ADD `credits` integer;

@@ -1,2 +1,0 @@
-CREATE INDEX `escrow_unfinished` ON `escrow` (`source_id`) WHERE CASE WHEN on_chain_state IS NULL THEN expired_at IS NULL
-  ELSE on_chain_state NOT IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn') END;

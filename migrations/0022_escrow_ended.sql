@@ -1,2 +1,0 @@
-CREATE INDEX `escrow_ended` ON `escrow` (`side`,`network`,(state->'transaction'->>'blockTime')) WHERE on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn');--> statement-breakpoint
-CREATE INDEX `escrow_agent_ended` ON `escrow` (`side`,`network`,terms->>'agentIdentifier',(state->'transaction'->>'blockTime')) WHERE on_chain_state IN ('Withdrawn', 'RefundWithdrawn', 'DisputedWithdrawn');

@@ -1,1 +1,0 @@
-CREATE INDEX `escrow_wanted` ON `escrow` (`network`,`id`) WHERE want IS NOT NULL;

@@ -1,1 +1,0 @@
-CREATE INDEX `escrow_bulky` ON `escrow` (`network`,`source_id`) WHERE length(output) > 8000;

@@ -1,2 +1,0 @@
-DROP INDEX `x402_attempt_identifier`;--> statement-breakpoint
-CREATE UNIQUE INDEX `x402_attempt_identifier` ON `x402_payment_attempt` (`api_key_id`,`payment_identifier`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled') AND payment_identifier IS NOT NULL;

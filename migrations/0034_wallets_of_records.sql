@@ -1,4 +1,0 @@
-CREATE INDEX `escrow_wallet_chain_changed` ON `escrow` ((CASE WHEN wallet IS NULL THEN terms->>'$.wallet.id' ELSE wallet->>'id' END),`side`,`network`,`source_type`,`chain_changed_at`,`id`);--> statement-breakpoint
-CREATE INDEX `escrow_wallet_action_changed` ON `escrow` ((CASE WHEN wallet IS NULL THEN terms->>'$.wallet.id' ELSE wallet->>'id' END),`side`,`network`,`source_type`,`action_changed_at`,`id`);--> statement-breakpoint
-CREATE INDEX `escrow_wallet_changed` ON `escrow` ((CASE WHEN wallet IS NULL THEN terms->>'$.wallet.id' ELSE wallet->>'id' END),`side`,`network`,`source_type`,`changed_at`,`id`);--> statement-breakpoint
-CREATE INDEX `escrow_wallet_newest` ON `escrow` ((CASE WHEN wallet IS NULL THEN terms->>'$.wallet.id' ELSE wallet->>'id' END),`side`,`network`,`source_type`,`id`);

@@ -1,0 +1,95 @@
+import * as z from "zod";
+import { db } from "../db/client.ts";
+import { firstIdAt } from "../db/id.ts";
+import { createRouter, serve } from "../http/endpoint.ts";
+import { isoTime } from "../http/envelope.ts";
+import { answerText, described, named, recordId, timestamp } from "../http/openapi/fields.ts";
+import { page, text, time } from "../http/openapi/parameters.ts";
+
+const auditEntry = named(
+  "AuditEntry",
+  "A change made through the API.",
+  z.object({
+    id: recordId("the entry", "01m80ye05yr73fdqbztm8ma6fs"),
+    at: timestamp("Time of creation."),
+    apiKeyId: recordId("the API key that made it", "env-admin"),
+    requestId: answerText(
+      "`x-request-id` of the response, also in the logs.",
+      "01m80ye05tw8d5k11en0zccppg",
+    ),
+    action: answerText("The action, as `feature.verb`.", "agent.deregister"),
+    target: answerText("Id of the changed record.", "01m80ydzjz46b1xn813egtkkv2"),
+    detail: described(
+      z.record(z.string(), z.unknown()).nullable(),
+      "Details of the change. Never contains a secret.",
+      { network: "Preprod" },
+    ),
+  }),
+);
+
+const query = z.object({
+  ...page,
+  apiKeyId: described(text().optional(), "Only changes by this API key.", "env-admin"),
+  action: described(text().optional(), "Only this action.", "agent.deregister"),
+  after: described(time().optional(), "Entries at or after this time."),
+  before: described(time().optional(), "Entries before this time."),
+});
+
+/** `GET /audit`: who changed what, newest first. */
+export function auditRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      method: "get",
+      operationId: "listAuditEntries",
+      isConditional: true,
+      path: "/audit",
+      access: "Admin",
+      scope: "admin",
+      tag: "API keys",
+      summary: "Lists changes made through the API, newest first",
+      query,
+      data: z.object({ AuditEntries: described(z.array(auditEntry), "The entries.") }),
+    },
+    async (c, { query }) => ({ AuditEntries: await listEntries(c.env, query, c.var.deadline) }),
+  );
+
+  return router;
+}
+
+async function listEntries(
+  env: { DB: D1Database },
+  { limit, cursorId, apiKeyId, action, after, before }: z.output<typeof query>,
+  deadline: number,
+): Promise<z.infer<typeof auditEntry>[]> {
+  // Ids begin with their time, so a time span is a range of the primary key.
+  const conditions = [
+    { sql: "id < ?", value: cursorId },
+    { sql: "id >= ?", value: after === undefined ? undefined : firstIdAt(after) },
+    { sql: "id < ?", value: before === undefined ? undefined : firstIdAt(before) },
+    { sql: "api_key_id = ?", value: apiKeyId },
+    { sql: "action = ?", value: action },
+  ].filter(({ value }) => value !== undefined);
+  const rows = await db(env, undefined, { deadline }).all<{
+    id: string;
+    at: number;
+    apiKeyId: string;
+    requestId: string;
+    action: string;
+    target: string;
+    detail: string | null;
+  }>(
+    `SELECT id, at, api_key_id AS apiKeyId, request_id AS requestId, action, target, detail
+     FROM audit WHERE ${["TRUE", ...conditions.map(({ sql }) => sql)].join(" AND ")}
+     ORDER BY id DESC LIMIT ?`,
+    ...conditions.map(({ value }) => value),
+    limit,
+  );
+  return rows.map((row) => ({
+    ...row,
+    at: isoTime(row.at),
+    detail: row.detail === null ? null : JSON.parse(row.detail),
+  }));
+}

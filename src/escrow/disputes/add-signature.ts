@@ -1,0 +1,130 @@
+import { hexToBytes } from "../../chain/hex.ts";
+import type { Network } from "../../chain/network.ts";
+import { db, violates } from "../../db/client.ts";
+import { commitAudited } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { putTasks, waitForTurn } from "../../wallets/queue/store.ts";
+import type { WalletTask } from "../../wallets/queue/tables.ts";
+import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
+import {
+  type AdminSignature,
+  countAgreeing,
+  readSignature,
+  readWitnessSet,
+} from "./settlement-message.ts";
+import { type ProposalChange, readProposals, toTask, updateProposal } from "./store.ts";
+import { type ProposalRow, WAITING_STATES } from "./tables.ts";
+
+export interface SignatureRequest {
+  network: Network;
+  proposalId: string;
+  /** COSE_Sign1; on Web3ChainV1 a witness set, or a signed transaction; hex. */
+  signature: string;
+  /** The COSE_Key that comes with a COSE_Sign1, hex. */
+  key?: string | undefined;
+}
+
+const ATTEMPTS = 3;
+
+/**
+ * Takes an administrator's signature of a proposal: whoever hands it in, it is the proof. With enough of
+ * them, the wallet settles the dispute as soon as the contract allows it.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 403, 404, 409
+ */
+export async function addSignature(
+  c: AppContext,
+  { network, proposalId, ...cose }: SignatureRequest,
+  now: number,
+): Promise<ProposalRow> {
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  for (let attempt = 1; ; attempt++) {
+    const [row] = await readProposals(database, [proposalId]);
+    if (!row || row.network !== network)
+      throw new ApiError(404, "proposalId: there is no such proposal");
+    const given = withSignatures(row, cose, now);
+    if (given === null) return row;
+    const { vkeys, isEnough, change, task } = given;
+    try {
+      await commitAudited(
+        c,
+        database,
+        {
+          action: "dispute.sign",
+          target: row.id,
+          detail: { vkeys },
+          now,
+        },
+        [updateProposal(database, row, change, now), ...putTasks(task ? [task] : [])],
+      );
+    } catch (error) {
+      if (!violates(error, "dispute_proposal.revision")) throw error;
+      if (attempt < ATTEMPTS) continue;
+      throw new ApiError("changed_concurrently", "proposalId: the proposal was changed meanwhile");
+    }
+    if (isEnough) await wakeWallet(c.env, network, row.walletVkey, c.var.requestId);
+    return { ...row, ...change, task: task ?? row.task, updatedAt: now };
+  }
+}
+
+/**
+ * What signatures change of a proposal.
+ *
+ * @param now - epoch milliseconds
+ * @returns null when it has them already
+ * @throws ApiError 400, 409
+ */
+export function withSignatures(
+  row: ProposalRow,
+  handed: Pick<SignatureRequest, "signature" | "key">,
+  now: number,
+): {
+  vkeys: string[];
+  isEnough: boolean;
+  change: ProposalChange;
+  /** The task that it opens; null: none. */
+  task: WalletTask | null;
+} | null {
+  const administrators = JSON.parse(row.administrators) as string[];
+  const read = readSignatures(row, administrators, handed);
+  const signed = JSON.parse(row.signatures) as AdminSignature[];
+  const added = read.filter(({ vkey }) => !signed.some((one) => one.vkey === vkey));
+  if (added.length === 0) return null;
+  if (!WAITING_STATES.includes(row.state))
+    throw new ApiError("wrong_state", `proposalId: the proposal is ${row.state}`);
+  const all = [...signed, ...added];
+  const isEnough = countAgreeing(administrators, all) >= row.required;
+  const change = {
+    signatures: JSON.stringify(all),
+    // What is signed already is settled with the signatures that it has.
+    ...(isEnough && { state: "SettleRequested" as const }),
+  };
+  const opens = isEnough && row.state !== "SettleRequested";
+  const task = opens ? toTask(row, waitForTurn(Math.max(now, row.opensAt)), now) : null;
+  return { vkeys: added.map(({ vkey }) => vkey), isEnough, change, task };
+}
+
+/**
+ * The administrators' signatures in what was handed in.
+ *
+ * @throws ApiError 400
+ */
+function readSignatures(
+  { message, prepared }: ProposalRow,
+  administrators: readonly string[],
+  { signature, key }: Pick<SignatureRequest, "signature" | "key">,
+): AdminSignature[] {
+  if (prepared !== null) {
+    const read = readWitnessSet(message, administrators, signature);
+    if ("problem" in read) throw new ApiError(400, `signature: ${read.problem}`);
+    return read;
+  }
+  if (key === undefined) throw new ApiError(400, "key: is required for Web3ChainV2");
+  const read = readSignature(hexToBytes(message), { signature, key });
+  if ("problem" in read) throw new ApiError(400, `signature: ${read.problem}`);
+  if (!administrators.includes(read.vkey))
+    throw new ApiError(400, `signature: is of ${read.vkey}, who is no administrator`);
+  return [read];
+}

@@ -1,0 +1,97 @@
+import type { Network } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import type { Caller } from "../../http/context.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { type EscrowRecord, lockOf } from "../model/record.ts";
+import type { Split } from "../model/split.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
+import { type AdminSignature, countAgreeing } from "./settlement-message.ts";
+import { proposalsOf } from "./store.ts";
+import type { PreparedSettlement, ProposalRow } from "./tables.ts";
+
+interface DisputeQuery {
+  network: Network;
+  limit: number;
+  cursorId?: string | undefined;
+}
+
+/** Disputed records, newest first: of a key its own, of an Admin's all. */
+export async function listDisputes(database: Database, caller: Caller, query: DisputeQuery) {
+  const rows = await database.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow
+     WHERE side IN ('payment', 'purchase') AND network = ?1 AND on_chain_state = 'Disputed'
+       AND (?2 IS NULL OR id < ?2) AND (?3 IS NULL OR requested_by_id = ?3)
+       AND (?4 IS NULL OR wallet->>'id' IN (SELECT value FROM json_each(?4)))
+     ORDER BY id DESC LIMIT ?5`,
+    query.network,
+    query.cursorId ?? null,
+    caller.permission === "Admin" ? null : caller.id,
+    caller.permission === "Admin" || !caller.scope?.walletIds
+      ? null
+      : JSON.stringify(caller.scope.walletIds),
+    query.limit,
+  );
+  const records = rows.map(recordOfRow);
+  const proposals = await proposalsOf(
+    database,
+    records.map(({ identifierHash }) => identifierHash),
+  );
+  return records.map((record) => {
+    const isOf = ({ identifierHash, sourceId }: ProposalRow) =>
+      identifierHash === record.identifierHash && sourceId === record.sourceId;
+    const proposal = proposals.find(
+      (one) => isOf(one) && JSON.parse(one.output).utxo === record.state.utxo,
+    );
+    return toDisputeResponse(record, proposal);
+  });
+}
+
+function toDisputeResponse(record: EscrowRecord, proposal: ProposalRow | undefined) {
+  const { terms, state, output } = record;
+  const lock = lockOf(record);
+  return {
+    id: record.id,
+    kind: record.side === "payment" ? ("Payment" as const) : ("Purchase" as const),
+    network: record.network,
+    paymentSourceId: record.sourceId,
+    paymentSourceType: record.sourceType,
+    blockchainIdentifier: record.blockchainIdentifier,
+    sellerAddress: lock?.sellerReturnAddress ?? terms.seller,
+    buyerAddress: lock?.buyerReturnAddress ?? lock?.buyer ?? null,
+    resultHash: state.resultHash,
+    settleFrom: terms.externalDisputeUnlockTime,
+    Funds: (output?.value ?? terms.funds).map(({ unit, amount }) => ({ unit, amount })),
+    Proposal: proposal ? toProposalResponse(proposal) : null,
+  };
+}
+
+/** A proposal as answers show it. */
+export function toProposalResponse(row: ProposalRow) {
+  const split = JSON.parse(row.split) as Split;
+  const administrators = JSON.parse(row.administrators) as string[];
+  const signed = JSON.parse(row.signatures) as AdminSignature[];
+  return {
+    id: row.id,
+    createdAt: isoTime(row.createdAt),
+    updatedAt: isoTime(Math.max(row.updatedAt, row.task?.updatedAt ?? 0)),
+    state: row.state,
+    message: row.message,
+    unsignedTxCbor: unsignedOf(row),
+    expiresAt: row.expiresAt === null ? null : String(row.expiresAt),
+    BuyerFunds: [...split.buyer],
+    SellerFunds: [...split.seller],
+    Administrators: administrators,
+    SignedBy: signed.map(({ vkey }) => vkey),
+    requiredSignatures: row.required,
+    missingSignatures: Math.max(row.required - countAgreeing(administrators, signed), 0),
+    settleFrom: String(row.opensAt),
+    txHash: row.txHash,
+    error: row.error ?? row.task?.reason ?? null,
+  };
+}
+
+/** The transaction while there is something to sign: with its script it is long. */
+function unsignedOf({ prepared, state }: ProposalRow): string | null {
+  if (prepared === null || state !== "Collecting") return null;
+  return (JSON.parse(prepared) as PreparedSettlement).unsigned;
+}

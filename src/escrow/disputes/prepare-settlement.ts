@@ -1,0 +1,212 @@
+import type { ChainTime } from "../../chain/chain-time.ts";
+import { bytesToHex } from "../../chain/hex.ts";
+import { NotEvaluated, type Provider, ScriptFailed } from "../../chain/provider/provider.ts";
+import { slotAt, slotFrom, timeOfSlot } from "../../chain/slots.ts";
+import {
+  buildUnsignedTransaction,
+  draftTransaction,
+  TransactionTooLarge,
+} from "../../chain/transaction/build-transaction.ts";
+import { totalUnits } from "../../chain/transaction/minimum-fee.ts";
+import {
+  InsufficientFundsError,
+  payFrom,
+  walletOutputs,
+} from "../../chain/transaction/select-inputs.ts";
+import {
+  formatOutputReference,
+  type TransactionPlan,
+  type WalletOutput,
+} from "../../chain/transaction/transaction-plan.ts";
+import type { Database } from "../../db/client.ts";
+import { open } from "../../db/sealed.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { providerFor } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
+import type { WalletRow } from "../../wallets/managed/tables.ts";
+import { MAX_FEE } from "../../wallets/spending/building/build-transaction.ts";
+import { toStoredFields } from "../../wallets/spending/building/compose.ts";
+import { serializeContent } from "../../wallets/spending/model/serialize-transaction.ts";
+import { readOpen } from "../../wallets/spending/store/transactions.ts";
+import { readWallet, type WalletState } from "../../wallets/spending/store/wallet.ts";
+import { unreservedOutputs } from "../../wallets/spending/unreserved-outputs.ts";
+import type { LiveOutput } from "../model/record.ts";
+import type { Split } from "../model/split.ts";
+import { movingChainTime } from "../terms/times.ts";
+import { settlementPart } from "./settlement-part.ts";
+import { listReservedOutputs } from "./store.ts";
+import { DISPUTE_FEATURE } from "./tables.ts";
+
+/** How long administrators have to sign. Nodes cannot place a later end (36 hours ahead) in time. */
+const VALID_SLOTS = 24 * 3600;
+/** How long before it can be settled a transaction is made, so that half its validity is left then. */
+const EARLIEST_MS = 12 * 3_600_000;
+/** Slots before now from which it is valid: allows for clock skew. */
+const VALID_BEFORE = 300;
+/** Native minor units that are enough for its fee, its collateral and small parts. */
+const ENOUGH_COIN = 10_000_000n;
+
+/** A settlement of Web3ChainV1, which administrators sign as a transaction. */
+export interface SettlementToSign {
+  /** Of the wallet that pays. */
+  payer: WalletState;
+  /** Name of the wallet's output that pays for it, and is its collateral. */
+  reservedOutput: string;
+  /** CBOR of the transaction without signatures, hex. */
+  unsigned: string;
+  /** See `contentOf`. */
+  content: string;
+  /** Hash of the transaction, which is what is signed, hex. */
+  hash: string;
+  /** The end of its validity, epoch milliseconds. */
+  expiresAt: number;
+}
+
+/** What shall be settled, by whom, and who pays for it. */
+export interface SettlementRequest {
+  database: Database;
+  source: SourceRow;
+  /** The proposal. */
+  id: string;
+  output: LiveOutput;
+  split: Split;
+  /** From when the contract allows it, epoch milliseconds. */
+  opensAt: number;
+  /** Payment key hashes of the administrators who sign, each once. */
+  signers: readonly string[];
+  /** Wallets that may pay the network, the best first. */
+  payers: readonly WalletRow[];
+  /** Proposals whose place it takes: what they set aside is free. */
+  replaces: readonly string[];
+}
+
+/**
+ * See `settlementToSign`.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 409, 503; ProviderError
+ */
+export async function prepareSettlement(
+  c: AppContext,
+  asked: SettlementRequest,
+  now: number,
+): Promise<SettlementToSign> {
+  const { source } = asked;
+  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, source.network, key, { caller: c.var.caller.id });
+  const time = await movingChainTime(c, provider, source.id, now, true);
+  return buildSettlement(asked, provider, time, now);
+}
+
+/**
+ * Builds the transaction that settles a dispute of Web3ChainV1, for administrators to sign. One output of
+ * a wallet pays for it and is its collateral, so that it stays valid whatever else the wallet does.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 409, 503; ProviderError
+ */
+export async function buildSettlement(
+  asked: SettlementRequest,
+  provider: Pick<Provider, "protocolParameters" | "scriptCbor" | "addressUtxos" | "evaluate">,
+  time: ChainTime,
+  now: number,
+): Promise<SettlementToSign> {
+  const { database, source, output, split, opensAt, signers, payers } = asked;
+  const { network } = source;
+  if (time.latest < opensAt - EARLIEST_MS)
+    throw new ApiError(
+      "wrong_state",
+      `blockchainIdentifier: a settlement of Web3ChainV1 can be proposed from ${new Date(opensAt - EARLIEST_MS).toISOString()} on, 12 hours before its time: its transaction is valid for a day`,
+    );
+  const parameters = await provider.protocolParameters();
+  const part = await settlementPart(
+    { source, output, split, signatures: [] },
+    provider,
+    parameters,
+  );
+  const most = parameters.maxUnits;
+  const plan: TransactionPlan = {
+    scriptInputs: part.scriptInputs.map((input) => ({ ...input, units: most })),
+    ...{ mints: [], outputs: part.outputs, metadata: part.metadata, parameters },
+    requiredSigners: signers,
+    validity: {
+      from: Math.max(slotAt(network, time.earliest) - VALID_BEFORE, slotFrom(network, opensAt)),
+      to: slotAt(network, time.latest) + VALID_SLOTS,
+    },
+  };
+  const held = await listReservedOutputs(database, network, asked.replaces);
+  for (const { vkey, address } of payers) {
+    const shown = walletOutputs(await provider.addressUtxos(address));
+    const payer = await readWallet(database, network, vkey);
+    const unreserved = unreservedOutputs(
+      shown,
+      payer,
+      await readOpen(database, network, vkey),
+      held,
+    );
+    const count = new Set([...signers, vkey]).size;
+    for (const one of unreserved) {
+      const pays = { address, outputs: [one], mustSpend: [one], collateral: one };
+      const exact = await measurePlan(provider, plan, pays, count);
+      if (exact === null) continue;
+      const built = buildUnsignedTransaction(exact, payFrom(pays, exact), count);
+      if (built.fee > MAX_FEE)
+        throw new ApiError(503, `the provider's parameters make a fee of ${built.fee} minor units`);
+      const content = serializeContent({
+        ...toStoredFields(built, pays),
+        ...{ phase: "Stored", sequence: 0, sourceId: source.id, lineIn: null },
+        tasks: [{ feature: DISPUTE_FEATURE, id: asked.id, detail: part.detail }],
+        isReplaceable: true,
+        memory: Number(totalUnits(exact).memory),
+        ...{ validFrom: exact.validity.from, validTo: exact.validity.to },
+        ...{ blockHeight: null, blockHash: null, blockTime: null, overHeight: null, error: null },
+        movedAt: now,
+      });
+      return {
+        payer,
+        reservedOutput: formatOutputReference(one),
+        unsigned: bytesToHex(built.cbor),
+        content,
+        hash: built.hash,
+        expiresAt: timeOfSlot(network, exact.validity.to),
+      };
+    }
+  }
+  throw new ApiError(
+    "insufficient_balance",
+    `no wallet of the payment source has an output to spare that would pay the network: send ${ENOUGH_COIN} minor units of the native coin in one output to ${payers[0]?.address}, then propose again`,
+  );
+}
+
+/**
+ * The plan with what its script uses, as the node measures it; null: the output does not pay for it.
+ *
+ * @throws ApiError 400, 409; ProviderError
+ */
+async function measurePlan(
+  provider: Pick<Provider, "evaluate">,
+  plan: TransactionPlan,
+  pays: Parameters<typeof payFrom>[0] & { mustSpend: readonly WalletOutput[] },
+  signers: number,
+): Promise<TransactionPlan | null> {
+  try {
+    const draft = draftTransaction(plan, payFrom(pays, plan), signers);
+    return draft.measured(await provider.evaluate(draft.cbor));
+  } catch (error) {
+    if (error instanceof InsufficientFundsError) return null;
+    if (error instanceof TransactionTooLarge)
+      throw new ApiError(400, `BuyerFunds: ${error.message}`);
+    if (error instanceof ScriptFailed)
+      throw new ApiError(
+        "wrong_state",
+        `blockchainIdentifier: the contract refuses the settlement: are enough of its administrators among Signers?`,
+      );
+    if (error instanceof NotEvaluated && error.obstacle === "UnknownInput")
+      throw new ApiError(
+        "changed_concurrently",
+        "blockchainIdentifier: what would be spent has been spent meanwhile: look at the escrow, then propose again",
+      );
+    throw error;
+  }
+}

@@ -1,0 +1,120 @@
+import type { Network } from "../../chain/network.ts";
+import { type Database, db, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { commitAudited } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { activeSource } from "../../sources/active.ts";
+import { walletsOf } from "../../wallets/managed/find-wallet.ts";
+import { hashIdentifier } from "../model/record.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
+import { PREFERRED_FIRST } from "../store/predicates.ts";
+import {
+  type Disputed,
+  makeProposal,
+  type ProposalContext,
+  type ProposalRequest,
+} from "./make-proposal.ts";
+import type { ProposalRow } from "./tables.ts";
+
+/**
+ * Proposes how a dispute is settled. It replaces the escrow's earlier proposal, unless that is on its way:
+ * an escrow's output is paid out once.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 403, 404, 409, 503; ProviderError
+ */
+export async function proposeSettlement(
+  c: AppContext,
+  asked: ProposalRequest,
+  now: number,
+): Promise<ProposalRow> {
+  const { network, blockchainIdentifier } = asked;
+  const { caller, deadline } = c.var;
+  const database = db(c.env, network, { writes: "idempotent", deadline });
+  const core = db(c.env, undefined, { deadline });
+  const disputed = await disputedEscrow(database, network, blockchainIdentifier);
+  const source = await activeSource(core, disputed.records[0].sourceId);
+  if (!source) throw new ApiError(404, "blockchainIdentifier: its payment source was removed");
+  const place: Omit<ProposalContext, "wallets"> = {
+    ...{ id: newId(now), database, source, createdById: caller.id },
+    async prepare(settlement) {
+      const { prepareSettlement } = await import("./prepare-settlement.ts");
+      return prepareSettlement(c, settlement, now);
+    },
+  };
+  for (let attempt = 1; ; attempt++) {
+    const wallets = await walletsOf(core, [source.id]);
+    const { row, statements } = await makeProposal({ ...place, wallets }, disputed, asked, now);
+    const detail = { ...JSON.parse(row.split), utxo: disputed.output.utxo };
+    try {
+      await commitAudited(
+        c,
+        database,
+        { action: "dispute.propose", target: row.id, detail, now },
+        statements,
+      );
+      return row;
+    } catch (error) {
+      const isOther = CHANGES.some((column) => violates(error, column));
+      if (!isOther) throw error;
+      // A wallet that is at work moves on while the transaction is built.
+      if (violates(error, "hot_wallet.version") && attempt < ATTEMPTS) continue;
+      throw new ApiError(
+        "changed_concurrently",
+        "blockchainIdentifier: another proposal was made meanwhile, or the wallet that pays is busy: try again",
+      );
+    }
+  }
+}
+
+const ATTEMPTS = 5;
+const CHANGES = [
+  "dispute_proposal.revision",
+  "dispute_proposal.source_id",
+  "hot_wallet.version",
+] as const;
+
+/**
+ * The disputed escrow of an identifier: of several the one that is meant.
+ *
+ * @throws ApiError 404, 409
+ */
+export async function disputedEscrow(
+  database: Database,
+  network: Network,
+  blockchainIdentifier: string,
+): Promise<Disputed> {
+  const rows = await database.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
+     WHERE identifier_hash = ?1 AND network = ?2 AND on_chain_state = 'Disputed'
+     ORDER BY ${PREFERRED_FIRST}`,
+    hashIdentifier(blockchainIdentifier),
+    network,
+  );
+  const all = rows.map(recordOfRow);
+  const records = all.filter(({ sourceId }) => sourceId === all[0]?.sourceId);
+  const [record, ...others] = records;
+  const output = records.find((one) => one.output !== null)?.output;
+  if (!record || !output) throw await notDisputed(database, network, blockchainIdentifier);
+  return { records: [record, ...others], output };
+}
+
+async function notDisputed(
+  database: Database,
+  network: Network,
+  blockchainIdentifier: string,
+): Promise<ApiError> {
+  const [found] = await database.all<{ state: string | null }>(
+    `SELECT on_chain_state AS state FROM escrow INDEXED BY escrow_identifier
+     WHERE identifier_hash = ? AND network = ? ORDER BY ${PREFERRED_FIRST} LIMIT 1`,
+    hashIdentifier(blockchainIdentifier),
+    network,
+  );
+  if (!found) return new ApiError(404, "blockchainIdentifier: there is no such escrow");
+  const why =
+    found.state === "Disputed"
+      ? "its output is not known again yet after a rollback"
+      : `it is ${found.state ?? "not locked"}, not Disputed`;
+  return new ApiError("wrong_state", `blockchainIdentifier: nothing can be settled: ${why}`);
+}

@@ -1,0 +1,94 @@
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { canonicalJson } from "../../canonical-json.ts";
+import { parseAddress } from "../../chain/address.ts";
+import { readCoseSign1, verifyCoseMessage } from "../../chain/cose.ts";
+import { keyHash } from "../../chain/wallet-keys.ts";
+import { db } from "../../db/client.ts";
+import { networksOf } from "../../http/authenticate.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { activeSource } from "../../sources/active.ts";
+import { type EscrowRecord, hashIdentifier } from "../model/record.ts";
+import { isWithinScope } from "../queries/within-scope.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
+import { PREFERRED_FIRST } from "../store/predicates.ts";
+import { administratorKeys } from "./administrators.ts";
+
+export const REVEAL_ACTION = "RevealData";
+
+/** Longest validity of a signature. */
+const MAX_VALIDITY_MS = 2 * 60 * 60 * 1000;
+
+/** What an administrator shows an agent, to be shown a job's data. */
+export interface RevealRequest {
+  action: typeof REVEAL_ACTION;
+  blockchainIdentifier: string;
+  /** Epoch milliseconds. */
+  validUntil: number;
+  /** Of the administrator, bech32. */
+  walletAddress: string;
+  /** COSE_Sign1 and COSE_Key, hex. */
+  signature: string;
+  key: string;
+}
+
+/**
+ * Verifies that an administrator of the contract asks for the data of a disputed job. Only the payment key
+ * counts: anyone can combine an administrator's payment key with another stake key.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 403, 404
+ */
+export async function verifyReveal(
+  c: AppContext,
+  request: RevealRequest,
+  now: number,
+): Promise<{ isValid: boolean; problem: string | null }> {
+  const payment = await findPayment(c, request.blockchainIdentifier);
+  if (payment.state.onChainState !== "Disputed")
+    throw new ApiError(
+      400,
+      `blockchainIdentifier: the payment is ${payment.state.onChainState ?? "not locked"}, not Disputed`,
+    );
+  const source = await activeSource(db(c.env, undefined, c.var), payment.sourceId);
+  if (!source) throw new ApiError(404, "blockchainIdentifier: its payment source was removed");
+  const address = parseAddress(request.walletAddress);
+  if (address?.network !== payment.network)
+    throw new ApiError(400, `walletAddress: must be an address on ${payment.network}`);
+  const isAdministrator = administratorKeys(source).includes(address.payment.hash);
+  if (address.payment.kind !== "key" || !isAdministrator)
+    throw new ApiError(400, "walletAddress: is not that of an administrator of the contract");
+  if (request.validUntil < now) throw new ApiError(400, "validUntil: the signature has expired");
+  if (request.validUntil > now + MAX_VALIDITY_MS)
+    throw new ApiError(400, "validUntil: must be at most two hours ahead");
+  const problem = problemOf(request, address.payment.hash);
+  return { isValid: problem === null, problem };
+}
+
+/** What is wrong with the signature, for people; null: nothing. */
+function problemOf(request: RevealRequest, vkey: string): string | null {
+  const cose = readCoseSign1(request);
+  if (cose === null) return "signature and key are not a COSE_Sign1 with its COSE_Key";
+  if (keyHash(cose.publicKey) !== vkey) return "the key is not the payment key of walletAddress";
+  const { action, blockchainIdentifier, validUntil } = request;
+  const message = utf8ToBytes(canonicalJson({ action, blockchainIdentifier, validUntil }));
+  const verdict = verifyCoseMessage(cose, message);
+  if (verdict === "other message")
+    return "it signs something else than this action, blockchainIdentifier and validUntil";
+  return verdict === "signed" ? null : "the signature does not fit the key";
+}
+
+/** The payment, on whichever network of the key it is. @throws ApiError 404 */
+async function findPayment(c: AppContext, blockchainIdentifier: string): Promise<EscrowRecord> {
+  for (const network of networksOf(c.var.caller)) {
+    const [row] = await db(c.env, network, c.var).all<EscrowRow>(
+      `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
+       WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2 ORDER BY ${PREFERRED_FIRST} LIMIT 1`,
+      hashIdentifier(blockchainIdentifier),
+      network,
+    );
+    const record = row && recordOfRow(row);
+    if (record && isWithinScope(c.var.caller.scope, record)) return record;
+  }
+  throw new ApiError(404, "blockchainIdentifier: there is no such payment");
+}

@@ -1,0 +1,49 @@
+import type { Network } from "../../chain/network.ts";
+import { db, violates } from "../../db/client.ts";
+import { commitAudited } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { endTasks } from "../../wallets/queue/store.ts";
+import { readProposals, updateProposal } from "./store.ts";
+import { DISPUTE_FEATURE, type ProposalRow, WAITING_STATES } from "./tables.ts";
+
+/**
+ * Takes a proposal back that is not on its way.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 403, 404, 409
+ */
+export async function withdrawProposal(
+  c: AppContext,
+  { network, proposalId }: { network: Network; proposalId: string },
+  now: number,
+): Promise<ProposalRow> {
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const [row] = await readProposals(database, [proposalId]);
+  if (!row || row.network !== network)
+    throw new ApiError(404, "proposalId: there is no such proposal");
+  const change = withdrawal(row);
+  if (change === null) return row;
+  try {
+    await commitAudited(c, database, { action: "dispute.withdraw", target: row.id, now }, [
+      updateProposal(database, row, change, now),
+      ...endTasks(DISPUTE_FEATURE, [row.id]),
+    ]);
+  } catch (error) {
+    if (!violates(error, "dispute_proposal.revision")) throw error;
+    throw new ApiError("changed_concurrently", "proposalId: the proposal was changed meanwhile");
+  }
+  return { ...row, ...change, task: null, updatedAt: now };
+}
+
+/**
+ * What a row becomes that is taken back; null: it was already.
+ *
+ * @throws ApiError 409: its settlement is on its way, or it has ended
+ */
+export function withdrawal({ state }: Pick<ProposalRow, "state">) {
+  if (state === "Withdrawn") return null;
+  if (!WAITING_STATES.includes(state))
+    throw new ApiError("wrong_state", `proposalId: the proposal is ${state}`);
+  return { state: "Withdrawn", error: null } as const;
+}

@@ -1,0 +1,137 @@
+/**
+ * Units of memory that the scripts of the default deployments use to end an escrow, by the tokens that it holds.
+ * Measured on their bytes, with a collateral and with one output more than the transaction needs. No other step
+ * depends on the tokens, nor does an end that pays to no address of the datum.
+ */
+import type { PaymentSourceType } from "../../chain/network.ts";
+import { POLICY_ID_LENGTH } from "../../chain/unit.ts";
+import type { StoredFunds } from "./record.ts";
+import type { Split } from "./split.ts";
+
+/** What the scripts of a transaction may use together. */
+export const MAX_MEMORY = 14_000_000n;
+
+/** What the cost of an end depends on, besides the tokens. */
+export interface EndingTerms {
+  type: PaymentSourceType;
+  /** What Web3ChainV1 takes of all that is withdrawn. */
+  feeRatePermille: number;
+  sellerReturnAddress: string | null;
+  buyerReturnAddress: string | null;
+}
+
+/** A withdrawal from Web3ChainV1 looks each token up among those of the fee, which are in the ledger's order. */
+const WITHDRAWAL_V1 = {
+  base: 443_801n,
+  policy: 12_240n,
+  /** For a policy, and again for each before it. */
+  merged: 7_356n,
+  token: 27_783n,
+  /** For a token, and for each policy and each name of its policy that the fee has before it. */
+  passed: 4_926n,
+  /** A token of which the fee takes nothing. */
+  untaxed: 28_419n,
+};
+
+/** What Web3ChainV2 uses to compare a payout with what is due. */
+interface ComparisonCosts {
+  base: bigint;
+  policy: bigint;
+  token: bigint;
+  /** By the square of the number of policies. */
+  squared: bigint;
+}
+
+const WITHDRAWAL_V2: ComparisonCosts = {
+  base: 708_727n,
+  policy: 43_827n,
+  token: 17_712n,
+  squared: 7_356n,
+};
+const REFUND_V2: ComparisonCosts = {
+  base: 514_161n,
+  policy: 32_965n,
+  token: 17_712n,
+  squared: 3_678n,
+};
+const SETTLEMENT_V2: ComparisonCosts = {
+  base: 863_846n,
+  policy: 49_529n,
+  token: 30_483n,
+  squared: 3_678n,
+};
+
+/** What a withdrawal by the seller uses. */
+export function withdrawalMemory(value: readonly StoredFunds[], terms: EndingTerms): bigint {
+  if (terms.type === "Web3ChainV1") return feeMemory(value, BigInt(terms.feeRatePermille));
+  const compared = terms.sellerReturnAddress === null ? [] : value;
+  return comparisonMemory(WITHDRAWAL_V2, [compared]);
+}
+
+/** What a refund to the buyer uses; Web3ChainV1 looks at no part of it. */
+export function refundMemory(value: readonly StoredFunds[], terms: EndingTerms): bigint {
+  const isCompared = terms.type === "Web3ChainV2" && terms.buyerReturnAddress !== null;
+  return comparisonMemory(REFUND_V2, [isCompared ? value : []]);
+}
+
+/** What a settlement by administrators uses; Web3ChainV1 looks at no part of it. */
+export function settlementMemory({ buyer, seller }: Split, type: PaymentSourceType): bigint {
+  return comparisonMemory(SETTLEMENT_V2, type === "Web3ChainV1" ? [] : [buyer, seller]);
+}
+
+/**
+ * Why an escrow that a third party made cannot be paid out to one of its sides; null: it can be.
+ *
+ * @param value - all that it holds
+ */
+export function tooManyTokens(
+  side: "payment" | "purchase",
+  value: readonly StoredFunds[],
+  terms: EndingTerms,
+): string | null {
+  const [end, memory, advice] =
+    side === "payment"
+      ? ["withdrawal", withdrawalMemory(value, terms), "Do no work for it"]
+      : ["refund", refundMemory(value, terms), "Only a withdrawal can pay it out"];
+  if (memory <= MAX_MEMORY) return null;
+  const count = value.filter(({ unit }) => unit !== "").length;
+  return `The escrow holds ${count} tokens, with which a ${end} needs more memory than the network allows: about ${memory} of ${MAX_MEMORY} units. ${advice}`;
+}
+
+function feeMemory(value: readonly StoredFunds[], permille: bigint): bigint {
+  const { base, policy, merged, token, passed, untaxed } = WITHDRAWAL_V1;
+  const isTaxed = ({ amount }: StoredFunds) => (BigInt(amount) * permille) / 1000n > 0n;
+  const policies = [...policiesOf(value)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const taxed = policies.map(([, tokens]) => BigInt(tokens.filter(isTaxed).length));
+  const all = BigInt(taxed.filter((names) => names > 0n).length);
+  let used = base;
+  let position = 0n;
+  for (const [i, [, tokens]] of policies.entries()) {
+    const names = taxed[i] ?? 0n;
+    if (names > 0n) {
+      position++;
+      used += policy + merged * position;
+      used += names * (token + passed * position) + (passed * names * (names + 1n)) / 2n;
+    }
+    used += (BigInt(tokens.length) - names) * (untaxed + passed * (all + names + 1n));
+  }
+  return used;
+}
+
+function comparisonMemory(
+  { base, policy, token, squared }: ComparisonCosts,
+  payouts: readonly (readonly StoredFunds[])[],
+): bigint {
+  return payouts.reduce((used, value) => {
+    const policies = policiesOf(value);
+    const tokens = [...policies.values()].reduce((sum, names) => sum + names.length, 0);
+    const count = BigInt(policies.size);
+    return used + policy * count + token * BigInt(tokens) + squared * count * count;
+  }, base);
+}
+
+/** The tokens of a value by policy id. */
+function policiesOf(value: readonly StoredFunds[]): Map<string, StoredFunds[]> {
+  const tokens = value.filter(({ unit }) => unit !== "");
+  return Map.groupBy(tokens, ({ unit }) => unit.slice(0, POLICY_ID_LENGTH));
+}

@@ -1,0 +1,52 @@
+import { decodeEscrowDatum, type EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
+import type { ChainOutput } from "../../chain/transaction/decode-transaction.ts";
+import {
+  type OutputReference,
+  parseOutputReference,
+} from "../../chain/transaction/transaction-plan.ts";
+import { sumOf, type Value } from "../../chain/transaction/value.ts";
+import { TaskError } from "../../task-error.ts";
+import { type EscrowRecord, type LiveOutput, storedFunds } from "./record.ts";
+
+/** An escrow as the chain has it: the output that holds the funds, and what its datum says. */
+export interface Escrow extends OutputReference {
+  value: Value;
+  datum: EscrowDatum;
+}
+
+/** A step cannot be done, now or ever. The message tells the record's owner why. */
+export class StepImpossible extends TaskError {
+  override name = "StepImpossible";
+}
+
+/**
+ * Reads the output that holds a record's funds.
+ *
+ * @throws StepImpossible when it is no escrow
+ */
+export function readEscrow(
+  { utxo, value, datum: cbor }: LiveOutput,
+  record: Pick<EscrowRecord, "sourceType" | "network" | "contractAddress">,
+): Escrow {
+  const { sourceType: version, network, contractAddress } = record;
+  const decoded = decodeEscrowDatum(cbor, { version, network, contractAddress });
+  if (!decoded.ok) throw new StepImpossible(`the escrow's datum cannot be read: ${decoded.reason}`);
+  return {
+    ...parseOutputReference(utxo),
+    value: sumOf(value.map(({ unit, amount }) => ({ unit, amount: BigInt(amount) }))),
+    datum: decoded.datum,
+  };
+}
+
+/** An output as a record keeps it while it holds the funds. */
+export function liveOutput(
+  txHash: string,
+  { index, output }: { index: number; output: Pick<ChainOutput, "funds" | "datum"> },
+): LiveOutput | null {
+  if (output.datum === null) return null;
+  return {
+    utxo: `${txHash}#${index}`,
+    value: output.funds.map(storedFunds),
+    datum: output.datum,
+  };
+}

@@ -1,0 +1,37 @@
+import type { Intent, RecordError } from "./intent.ts";
+import type { ChainState, EscrowRecord } from "./record.ts";
+
+/** How to undo what a transaction did to a record's progress. */
+export interface ProgressUndo {
+  /** The intent that the transaction fulfilled, or made pointless; null: none. */
+  endedIntent: Intent | null;
+  /** The error before it, and whether it left none. */
+  error: RecordError | null;
+  isErrorCleared: boolean;
+  /** See `Progress`. */
+  expiredAt: number | null;
+}
+
+export const NOTHING_TO_UNDO: ProgressUndo = {
+  endedIntent: null,
+  error: null,
+  isErrorCleared: false,
+  expiredAt: null,
+};
+
+/** What a rollback needs to restore a record, as the row of the transaction stores it. */
+export interface UndoData {
+  /** The state before the transaction. */
+  state: ChainState;
+  undo: ProgressUndo;
+}
+
+/** @returns JSON text */
+export function stringifyUndoData({ state }: EscrowRecord, undo: ProgressUndo): string {
+  return JSON.stringify({ state, undo } satisfies UndoData);
+}
+
+/** @param json - of `stringifyUndoData` */
+export function parseUndoData(json: string): UndoData {
+  return JSON.parse(json) as UndoData;
+}

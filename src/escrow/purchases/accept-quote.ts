@@ -1,0 +1,324 @@
+import { type MeteredOperation, requireCredits } from "../../api-keys/credits.ts";
+import { requireSpending } from "../../api-keys/spending-limits.ts";
+import {
+  decodeBlockchainIdentifier,
+  encodeBlockchainIdentifier,
+  type IdentifierSegments,
+  type Terms,
+  verifyTerms,
+} from "../../chain/contracts/blockchain-identifier.ts";
+import { SELLER_NONCE_LENGTH } from "../../chain/contracts/escrow-datum.ts";
+import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import { sumOf, type Value } from "../../chain/transaction/value.ts";
+import type { Database } from "../../db/client.ts";
+import { open } from "../../db/sealed.ts";
+import { mayUse } from "../../http/authenticate.ts";
+import type { AppContext, Caller } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { AgentProfile } from "../../registry/entries/profile.ts";
+import type { SellerWallet } from "../../registry/token-holder.ts";
+import { drivesOf } from "../../sources/drives.ts";
+import { providerFor } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
+import { walletsOf } from "../../wallets/managed/find-wallet.ts";
+import { permitAddress } from "../../wallets/managed/permit-address.ts";
+import type { WalletRow } from "../../wallets/managed/tables.ts";
+import { fundsOf, type StoredFunds, sumFunds } from "../model/record.ts";
+import { findHolder, findProfile, sourcesOfPolicy } from "../terms/find-agent.ts";
+import { offerOf, type Price, priceOf } from "../terms/offer.ts";
+import { payableAddress } from "../terms/return-address.ts";
+import { checkTimes, type EscrowTimes, timeOfMovingChain, timeWarnings } from "../terms/times.ts";
+import type { PurchaseBody } from "./schemas.ts";
+
+/** A quote that passed every check. */
+export interface AcceptedQuote extends Payers {
+  body: PurchaseBody;
+  identifier: QuotedIdentifier;
+  holder: SellerWallet;
+  agentName: string;
+  times: EscrowTimes;
+  price: Price;
+  buyerReturnAddress: string | null;
+  sellerReturnAddress: string | null;
+  /** What the seller has signed. */
+  terms: Terms;
+  warnings: string[];
+}
+
+/**
+ * Checks a quote in every respect, in the order that clients know.
+ *
+ * @param operation - the metered call that asks
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 403, 404, 503; ProviderError
+ */
+export async function acceptQuote(
+  c: AppContext,
+  database: Database,
+  body: PurchaseBody,
+  { operation, now }: { operation: MeteredOperation; now: number },
+): Promise<AcceptedQuote> {
+  const { network, agentIdentifier, supportedPaymentSourceIndex: index } = body;
+  const identifier = readIdentifier(body);
+  const payers = await payersOf(database, c.var.caller, network, agentIdentifier, identifier);
+  const { source } = payers;
+  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });
+  const times = timesOf(body);
+  checkTimes(times, await timeOfMovingChain(c, provider, source.id, now));
+  await requireCredits(database, c.var.caller, operation);
+
+  const holder = await findHolder(provider, source, agentIdentifier);
+  if (holder.vkey !== body.sellerVkey)
+    throw new ApiError(400, "sellerVkey: the agent's token is held by another wallet");
+  const profile = await findProfile(database, provider, source, agentIdentifier, now);
+  // Sellers of older versions sign no position: theirs is the first on this ledger.
+  const first = profile.paymentSources?.findIndex(({ isOnLedger }) => isOnLedger) ?? -1;
+  const position = index ?? (first < 0 ? undefined : first);
+  const offer = offerOf(profile, {
+    type: source.type,
+    network,
+    ...(source.type === "Web3ChainV2" && position !== undefined && { index: position }),
+  });
+  if (offer.contractAddress !== null && offer.contractAddress !== source.contractAddress)
+    throw new ApiError(
+      400,
+      "supportedPaymentSourceIndex: the agent's payment source has another contract than blockchainIdentifier",
+    );
+  const price = agreedPrice(offer.pricing, body.Amounts);
+  const accepted = { ...payers, body, identifier, holder, times, price };
+  const terms = checkSigned(accepted);
+  refuseUndriven(payers);
+  await requireSpending(database, c.var.caller, network, sumFunds(price.funds));
+  const buyerReturnAddress = buyerAddress(c, accepted);
+  refuseOnePayee(payers, buyerReturnAddress, terms);
+  return {
+    ...accepted,
+    agentName: profile.name,
+    buyerReturnAddress,
+    sellerReturnAddress: terms.sellerReturnAddress,
+    terms,
+    warnings: timeWarnings(times),
+  };
+}
+
+type Signed = Pick<
+  AcceptedQuote,
+  "source" | "driven" | "body" | "identifier" | "holder" | "times" | "price"
+>;
+
+/**
+ * Checks that the seller has signed what the request says.
+ *
+ * @throws ApiError 400
+ */
+function checkSigned(quote: Signed): Terms {
+  const { source, body, identifier, holder, price } = quote;
+  if (identifier.buyerNonce !== body.identifierFromPurchaser)
+    throw new ApiError(400, "identifierFromPurchaser: is not the one of blockchainIdentifier");
+  if (identifier.agentIdentifier !== body.agentIdentifier)
+    throw new ApiError(400, "agentIdentifier: is not the one of blockchainIdentifier");
+  const sellerReturnAddress =
+    body.sellerReturnAddress === null
+      ? null
+      : payableAddress(
+          source.network,
+          "sellerReturnAddress",
+          body.sellerReturnAddress,
+          source.type,
+        );
+  const index = body.supportedPaymentSourceIndex;
+  const context = {
+    contractAddress: source.contractAddress,
+    requestedFunds: price.pricingType === "Dynamic" ? price.funds.map(fundsOf) : null,
+    ...(index !== undefined && { supportedPaymentSourceIndex: index }),
+  };
+  const { signature, key } = identifier;
+  const terms = signedTermsOf(quote, sellerReturnAddress);
+  const verified = verifyTerms(terms, { signature, key, sellerVkey: holder.vkey }, [context]);
+  if (!verified.ok) throw new ApiError(400, `blockchainIdentifier: ${verified.reason}`);
+  return terms;
+}
+
+function signedTermsOf(
+  { source, body, identifier, holder, times }: Signed,
+  sellerReturnAddress: string | null,
+): Terms {
+  return {
+    version: source.type,
+    inputHash: body.inputHash,
+    agentIdentifier: body.agentIdentifier,
+    buyerNonce: body.identifierFromPurchaser,
+    sellerNonce: identifier.sellerId.slice(0, SELLER_NONCE_LENGTH),
+    payByTime: BigInt(times.payByTime),
+    submitResultTime: BigInt(times.submitResultTime),
+    unlockTime: BigInt(times.unlockTime),
+    externalDisputeUnlockTime: BigInt(times.externalDisputeUnlockTime),
+    seller: holder.address,
+    sellerReturnAddress,
+  };
+}
+
+/** @throws ApiError 400, 403 */
+function buyerAddress(c: AppContext, { source, driven, body }: Signed): string | null {
+  if (body.buyerReturnAddress === null) return null;
+  const address = payableAddress(source.network, FIELD, body.buyerReturnAddress, source.type);
+  permitAddress(c.var.caller, FIELD, address, driven);
+  return address;
+}
+
+const FIELD = "buyerReturnAddress";
+
+/**
+ * Checks that the parties are paid at different addresses. A contract of Web3ChainV2 checks each party's part
+ * separately, so one output would count for both.
+ *
+ * @throws ApiError 400
+ */
+function refuseOnePayee({ source, driven }: Payers, buyer: string | null, terms: Terms): void {
+  if (source.type === "Web3ChainV1") return;
+  const seller = terms.sellerReturnAddress ?? terms.seller;
+  const buyers = buyer === null ? driven.map(({ address }) => address) : [buyer];
+  if (buyers.includes(seller))
+    throw new ApiError(
+      400,
+      `${FIELD}: must be another address than the seller's, ${seller}, where one output would count for both`,
+    );
+}
+
+function timesOf(body: PurchaseBody): EscrowTimes {
+  return {
+    payByTime: Number(body.payByTime),
+    submitResultTime: Number(body.submitResultTime),
+    unlockTime: Number(body.unlockTime),
+    externalDisputeUnlockTime: Number(body.externalDisputeUnlockTime),
+  };
+}
+
+/**
+ * The price that a buyer agrees to. A fixed one is not signed: a buyer that sends it makes sure that it
+ * has not changed since.
+ *
+ * @param amounts - `Amounts` of the request
+ * @throws ApiError 400
+ */
+function agreedPrice(pricing: AgentProfile["pricing"], amounts: StoredFunds[] | null): Price {
+  if (pricing.type !== "Fixed") return priceOf(pricing, amounts, "Amounts");
+  const price = priceOf(pricing, null);
+  if (amounts !== null && !isSame(sumOf(amounts.map(fundsOf)), sumOf(price.funds.map(fundsOf))))
+    throw new ApiError(
+      400,
+      `Amounts: must be the agent's fixed price: ${price.funds.map(shown).join(", ")}`,
+    );
+  return price;
+}
+
+function isSame(one: Value, other: Value): boolean {
+  return one.size === other.size && [...one].every(([unit, sum]) => other.get(unit) === sum);
+}
+
+function shown({ unit, amount }: StoredFunds): string {
+  return `${amount} of ${unit === "" ? "the native coin" : unit}`;
+}
+
+/** Which contract a purchase is locked at, and who may pay it. */
+interface Payers {
+  source: SourceRow;
+  /** Its purchasing wallets. */
+  wallets: WalletRow[];
+  /** Those that begin something new; none where `refuseUndriven` says why. */
+  driven: WalletRow[];
+}
+
+/**
+ * The payment source of a quote, and its purchasing wallets. An identifier of Web3ChainV1 does not name
+ * the contract: then the oldest of the agent's policy that can pay.
+ *
+ * @throws ApiError 404
+ */
+async function payersOf(
+  database: Database,
+  { scope }: Caller,
+  network: Network,
+  agentIdentifier: string,
+  { type, contractAddress }: QuotedIdentifier,
+): Promise<Payers> {
+  const all = await sourcesOfPolicy(database, network, agentIdentifier);
+  const sources = all.filter(
+    (source) =>
+      source.type === type &&
+      (contractAddress === null || source.contractAddress === contractAddress),
+  );
+  if (sources.length === 0)
+    throw new ApiError(
+      404,
+      `agentIdentifier: no payment source of ${type} has this agent's policy${contractAddress === null ? "" : " and the contract of blockchainIdentifier"}`,
+    );
+  const ids = sources.map(({ id }) => id);
+  const buyers = (await walletsOf(database, ids)).filter(
+    ({ id, role }) => role === "Purchasing" && mayUse(scope, id),
+  );
+  const payers = sources
+    .map((source) => {
+      const wallets = buyers.filter(({ sourceId }) => sourceId === source.id);
+      const driven = wallets.filter((wallet) => drivesOf(source, wallet) === "all");
+      return { source, wallets, driven };
+    })
+    .filter(({ wallets }) => wallets.length > 0);
+  const found = payers.find(({ driven }) => driven.length > 0) ?? payers[0];
+  if (!found)
+    throw new ApiError(
+      404,
+      "agentIdentifier: the payment source has no purchasing wallet that the API key may use",
+    );
+  return found;
+}
+
+/** @throws ApiError 503 */
+function refuseUndriven({ source, driven }: Payers): void {
+  if (driven.length > 0) return;
+  throw new ApiError(
+    503,
+    source.drives === "all"
+      ? `No purchasing wallet of the payment source ${source.id} makes new purchases: none has the drives all`
+      : `The payment source ${source.id} makes no new purchases: its drives is ${source.drives}`,
+    { retryAfter: 300 },
+  );
+}
+
+/** The fields of a quote's identifier. */
+interface QuotedIdentifier extends IdentifierSegments {
+  type: PaymentSourceType;
+  agentIdentifier: string | null;
+}
+
+/**
+ * Reads the identifier of a quote, and compares it with what the request says of the contract.
+ *
+ * @throws ApiError 400
+ */
+function readIdentifier({
+  blockchainIdentifier,
+  paymentSourceType,
+  supportedPaymentSourceIndex,
+  smartContractAddress,
+}: PurchaseBody): QuotedIdentifier {
+  const decoded = decodeBlockchainIdentifier(blockchainIdentifier);
+  if (decoded === null)
+    throw new ApiError(400, "blockchainIdentifier: is not the identifier of an escrow");
+  // The lock's is made of its datum: another spelling would never be found.
+  if (encodeBlockchainIdentifier(decoded) !== blockchainIdentifier)
+    throw new ApiError(400, "blockchainIdentifier: is not encoded as the chain's are");
+  const type = decoded.contractAddress === null ? "Web3ChainV1" : "Web3ChainV2";
+  if (paymentSourceType !== undefined && paymentSourceType !== type)
+    throw new ApiError(400, `paymentSourceType: blockchainIdentifier is of ${type}`);
+  if (type === "Web3ChainV1" && supportedPaymentSourceIndex !== undefined)
+    throw new ApiError(
+      400,
+      "supportedPaymentSourceIndex: must be left out for an agent of Web3ChainV1",
+    );
+  const isOther = smartContractAddress !== "" && smartContractAddress !== decoded.contractAddress;
+  if (type === "Web3ChainV2" && isOther)
+    throw new ApiError(400, "smartContractAddress: is not the contract of blockchainIdentifier");
+  return { ...decoded, type };
+}

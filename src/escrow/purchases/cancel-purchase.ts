@@ -1,0 +1,116 @@
+import type * as z from "zod";
+import { type Database, db, violates } from "../../db/client.ts";
+import { wakeDispatcher } from "../../events/outbox.ts";
+import { commitAudited } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { type EscrowRecord, hashIdentifier, isUnlocked } from "../model/record.ts";
+import { listPage } from "../queries/list-page.ts";
+import { isWithinScope } from "../queries/within-scope.ts";
+import { ChangeSet } from "../store/change-set.ts";
+import { loadRecords } from "../store/load-records.ts";
+import { writeChanges } from "../store/write-changes.ts";
+import { returnCharges } from "./charges.ts";
+import type { CancelBody, cancelledPurchase } from "./schemas.ts";
+
+/** Decisions in a row while other requests change the purchase. */
+const ATTEMPTS = 3;
+
+/**
+ * Gives a purchase up before its funds are locked: nothing is built for it any more. A transaction that
+ * is under way may still land; then the purchase goes on, locked and charged.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 403, 404, 409
+ */
+export async function cancelPurchase(
+  c: AppContext,
+  { network, blockchainIdentifier }: CancelBody,
+  now: number,
+): Promise<z.input<typeof cancelledPurchase>> {
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  for (let attempt = 1; ; attempt++) {
+    const record = await findRequested(c, database, network, blockchainIdentifier);
+    refuseOthers(c, record);
+    refuseLocked(record);
+    try {
+      if (record.progress.expiredAt === null) await giveUp(c, database, record, now);
+      await returnCharges(database, network, record.id);
+      const viewed = { viewer: c.var.caller, env: c.env };
+      const query = { network, id: record.id, limit: 1, includeHistory: false, ...viewed };
+      return JSON.parse(await listPage(database, "purchase", query));
+    } catch (error) {
+      if (!violates(error, "escrow.revision")) throw error;
+      if (attempt === ATTEMPTS)
+        throw new ApiError(
+          "changed_concurrently",
+          "blockchainIdentifier: the purchase was changed meanwhile",
+        );
+    }
+  }
+}
+
+/**
+ * The purchase that a request made, of wallets that the API key may use. A network has one of an
+ * identifier.
+ *
+ * @throws ApiError 404
+ */
+async function findRequested(
+  c: AppContext,
+  database: Database,
+  network: string,
+  blockchainIdentifier: string,
+): Promise<EscrowRecord> {
+  const { records } = await loadRecords(
+    database,
+    [],
+    "SELECT record_id FROM escrow_request WHERE purchase_of = ?2",
+    `${network}:${hashIdentifier(blockchainIdentifier)}`,
+  );
+  const [record] = records;
+  if (!record || !isWithinScope(c.var.caller.scope, record))
+    throw new ApiError(404, "blockchainIdentifier: no purchase has it");
+  return record;
+}
+
+/** @throws ApiError 403 */
+function refuseOthers(c: AppContext, { requestedById }: EscrowRecord): void {
+  const { caller } = c.var;
+  if (caller.permission !== "Admin" && caller.id !== requestedById)
+    throw new ApiError("not_owner", "blockchainIdentifier: the purchase is another key's");
+}
+
+/** @throws ApiError 409 */
+function refuseLocked({ state, progress }: EscrowRecord): void {
+  if (isUnlocked({ state, progress })) return;
+  throw new ApiError(
+    "wrong_state",
+    `blockchainIdentifier: the purchase is ${state.onChainState}, and can be cancelled before its funds are locked only`,
+  );
+}
+
+async function giveUp(
+  c: AppContext,
+  database: Database,
+  record: EscrowRecord,
+  now: number,
+): Promise<void> {
+  const { id, network, sourceId } = record;
+  const { intent, pendingTransaction } = record.progress;
+  const changes = new ChangeSet([record], now, 0);
+  changes.setProgress(record, {
+    // What is under way was made for it.
+    intent: pendingTransaction && intent,
+    pendingTransaction,
+    error: null,
+    expiredAt: now,
+  });
+  await commitAudited(
+    c,
+    database,
+    { action: "purchase.cancel", target: id, detail: { network }, now },
+    writeChanges(changes, { sourceId, network }),
+  );
+  await wakeDispatcher(c.env, c.var.requestId);
+}

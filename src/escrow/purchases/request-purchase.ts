@@ -1,0 +1,179 @@
+import { isOutOfCredits } from "../../api-keys/credits.ts";
+import { isSpendingExceeded } from "../../api-keys/spending-limits.ts";
+import { type Database, db, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import type { AppContext, Caller } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
+import type { Intent } from "../model/intent.ts";
+import { type EscrowRecord, hashIdentifier } from "../model/record.ts";
+import { listPage } from "../queries/list-page.ts";
+import { PREFERRED_FIRST } from "../store/predicates.ts";
+import {
+  type CreatedRecord,
+  createdRecordResponse,
+  createRecord,
+  newRecord,
+} from "../terms/make-record.ts";
+import { storedTimes } from "../terms/times.ts";
+import { type AcceptedQuote, acceptQuote } from "./accept-quote.ts";
+import { chargePurchase } from "./charges.ts";
+import type { PurchaseBody, PurchaseResponse } from "./schemas.ts";
+
+/**
+ * Accepts a quote: a purchase record whose funds a purchasing wallet is to lock.
+ *
+ * @param now - epoch milliseconds
+ * @returns the record, once per Idempotency-Key
+ * @throws ApiError 400, 403, 404, 409, 422, 503; ProviderError
+ */
+export async function requestPurchase(
+  c: AppContext,
+  body: PurchaseBody,
+  now: number,
+): Promise<PurchaseResponse> {
+  const { network } = body;
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const purchase = await idempotently(c, database, now, async (remember) => {
+    await refuseExisting(c, database, body);
+    try {
+      const quote = await acceptQuote(c, database, body, { operation: "purchase", now });
+      return await createPurchase(c, database, quote, now, remember);
+    } catch (error) {
+      throw isOutOfCredits(error) || isSpendingExceeded(error) ? insufficientFunds() : error;
+    }
+  });
+  return createdRecordResponse<PurchaseResponse>(database, purchase);
+}
+
+/** Clients of marketplaces wait for funds at exactly this text, and take any other 4xx as final. */
+function insufficientFunds(): ApiError {
+  return new ApiError("insufficient_funds", "Insufficient funds");
+}
+
+/** What a purchase is written from. */
+type WrittenQuote = Omit<AcceptedQuote, "identifier" | "terms" | "wallets">;
+
+/**
+ * Writes the purchase of a checked quote with its charges, and wakes the wallets.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 409; the error of a batch that a limit aborted
+ */
+export async function createPurchase(
+  c: AppContext,
+  database: Database,
+  quote: WrittenQuote,
+  now: number,
+  remember: Remember,
+): Promise<CreatedRecord> {
+  const { body, source, driven } = quote;
+  const record = recordOf(quote, c.var.caller, now);
+  const purchase = await createRecord(
+    c,
+    database,
+    {
+      record,
+      metadata: body.metadata,
+      more: { Warnings: quote.warnings },
+      operation: "purchase",
+      detail: { network: source.network, agentIdentifier: body.agentIdentifier },
+      now,
+    },
+    remember,
+    chargePurchase(c.var.caller, record),
+  ).catch(async (error: unknown) => {
+    if (isTaken(error)) await refuseExisting(c, database, body);
+    throw error;
+  });
+  const { requestId } = c.var;
+  await Promise.all(driven.map(({ network, vkey }) => wakeWallet(c.env, network, vkey, requestId)));
+  return purchase;
+}
+
+/** Another request, or a lock that a cursor read, has made the purchase meanwhile. */
+function isTaken(error: unknown): boolean {
+  return violates(error, "escrow_request.purchase_of") || violates(error, "escrow.identifier_hash");
+}
+
+function recordOf(
+  quote: WrittenQuote,
+  { id: requestedById, scope }: Caller,
+  now: number,
+): EscrowRecord {
+  const isLimited = scope?.walletIds !== undefined && scope.walletIds !== null;
+  const { body, source, holder, times, price } = quote;
+  const terms: EscrowRecord["terms"] = {
+    isRequested: true,
+    ...(isLimited && { walletIds: quote.driven.map(({ id }) => id) }),
+    agentIdentifier: body.agentIdentifier,
+    agentName: quote.agentName,
+    pricingType: price.pricingType,
+    inputHash: body.inputHash,
+    ...storedTimes(times),
+    // Known as soon as a wallet locks.
+    collateralReturn: null,
+    buyer: null,
+    buyerVkey: null,
+    seller: holder.address,
+    sellerVkey: holder.vkey,
+    buyerReturnAddress: quote.buyerReturnAddress,
+    sellerReturnAddress: quote.sellerReturnAddress,
+    funds: price.funds.map(({ unit, amount }) => ({ unit, amount })),
+  };
+  const intent: Intent = {
+    id: newId(now),
+    step: "FundsLocking",
+    resultHash: null,
+    by: requestedById,
+    since: now,
+  };
+  const fields = {
+    side: "purchase" as const,
+    blockchainIdentifier: body.blockchainIdentifier,
+    requestedById,
+    terms,
+    progress: { intent, pendingTransaction: null, error: null, expiredAt: null },
+    wallet: null,
+  };
+  return newRecord(source, fields, now);
+}
+
+/**
+ * Refuses an identifier that has a purchase already. Clients check whether the purchase is theirs.
+ *
+ * @throws ApiError 409 with the purchase's `id`. Its owner and Admins also get the purchase as
+ *   `object`, if the API key may use its wallets.
+ */
+export async function refuseExisting(
+  c: AppContext,
+  database: Database,
+  { network, blockchainIdentifier }: Pick<PurchaseBody, "network" | "blockchainIdentifier">,
+): Promise<void> {
+  const [row] = await database.all<{ id: string; requestedById: string }>(
+    `SELECT id, requested_by_id AS requestedById FROM escrow INDEXED BY escrow_identifier
+     WHERE identifier_hash = ? AND side = 'purchase' AND network = ?
+     ORDER BY ${PREFERRED_FIRST} LIMIT 1`,
+    hashIdentifier(blockchainIdentifier),
+    network,
+  );
+  if (!row) return;
+  const { caller } = c.var;
+  const isShown = caller.permission === "Admin" || caller.id === row.requestedById;
+  const query = {
+    network,
+    id: row.id,
+    limit: 1,
+    includeHistory: false,
+    viewer: caller,
+    env: c.env,
+  };
+  const object = isShown ? await listPage(database, "purchase", query) : "";
+  throw new ApiError("already_exists", "blockchainIdentifier: has a purchase already", {
+    beside: {
+      id: row.id,
+      ...(object !== "" && { object: JSON.parse(object) }),
+    },
+  });
+}

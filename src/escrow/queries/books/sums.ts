@@ -1,0 +1,170 @@
+/** Sums the amounts of escrows in the database, without reading single records. */
+import { type Network, ON_CHAIN_STATES, type PaymentSourceType } from "../../../chain/network.ts";
+import type { Database } from "../../../db/client.ts";
+import type { Side } from "../../model/record.ts";
+import { ENDED, IS_OF_REMOVED, MOVED_AT } from "../../store/predicates.ts";
+
+/**
+ * Seconds that a sum covers. Since the ledger exists, every offset of a time zone has been a
+ * multiple of it. So a local day has whole sums.
+ */
+const QUARTER_HOUR = 900;
+
+/** A sum of 64-bit numbers may need more: billions and the rest are added up apart. */
+const BILLION = 1_000_000_000;
+
+const OPEN_STATES = ON_CHAIN_STATES.filter(
+  (state) => !ENDED.includes(`'${state}'`) && state !== "FundsOrDatumInvalid",
+)
+  .map((state) => `'${state}'`)
+  .join(", ");
+
+/** What a record says of itself, as the parts below take it. */
+const COLUMNS = `on_chain_state AS reached, terms, state,
+  ${MOVED_AT} / ${QUARTER_HOUR} * ${QUARTER_HOUR} AS quarter,
+  CAST(iif(side = 'payment', state->>'sellerFees', state->>'buyerFees') AS INTEGER) AS fees`;
+
+const AMOUNT = `CAST(value->>'amount' AS INTEGER)`;
+
+/**
+ * SQL of the sums of a side's (?1) and a network's (?2) escrows in a period. The period is from ?3 to before
+ * ?4, Unix seconds. ?5 is a type and ?6 a list of wallets, or null. ?7 is the agent, if any.
+ */
+const sumsStatement = (ofAgent: boolean) => `WITH
+  found AS MATERIALIZED (
+    SELECT ${COLUMNS} FROM escrow INDEXED BY ${ofAgent ? "escrow_agent_ended" : "escrow_ended"}
+    WHERE side = ?1 AND network = ?2 AND ${ENDED} AND ${MOVED_AT} >= ?3 AND ${MOVED_AT} < ?4
+      ${FILTERS(ofAgent)}
+    UNION ALL
+    SELECT ${COLUMNS} FROM escrow INDEXED BY escrow_state_newest
+    WHERE side = ?1 AND network = ?2 AND on_chain_state IN (${OPEN_STATES})
+      AND ${MOVED_AT} >= ?3 AND ${MOVED_AT} < ?4 ${FILTERS(ofAgent)}),
+  parts AS (
+    SELECT quarter, 'gained' AS kind, terms->'funds' AS funds, fees, state->>'settled' AS settled
+    FROM found WHERE reached = 'Withdrawn'
+    UNION ALL
+    SELECT quarter, iif(reached = 'RefundWithdrawn', 'refunded', 'pending'), terms->'funds', fees,
+      NULL
+    FROM found WHERE reached NOT IN ('Withdrawn', 'DisputedWithdrawn')
+    UNION ALL
+    SELECT quarter, 'gained', state->'withdrawnForSeller', fees, NULL
+    FROM found WHERE reached = 'DisputedWithdrawn' AND state->'withdrawnForSeller' <> '[]'
+    UNION ALL
+    SELECT quarter, 'refunded', state->'withdrawnForBuyer',
+      iif(state->'withdrawnForSeller' = '[]', fees, 0), NULL
+    FROM found WHERE reached = 'DisputedWithdrawn'
+      AND (state->'withdrawnForBuyer' <> '[]' OR state->'withdrawnForSeller' = '[]')),
+  amounts AS (
+    SELECT quarter, kind, value->>'unit' AS unit, ${AMOUNT} AS amount, 0 AS fee
+    FROM parts, json_each(funds) WHERE ${AMOUNT} > 0
+    UNION ALL
+    SELECT quarter, kind, value->>'unit', 0, ${AMOUNT}
+    FROM parts, json_each(settled, '$.protocolFee'))
+SELECT 'escrows' AS what, 0 AS quarter, NULL AS kind, NULL AS unit,
+  0 AS high, count(*) AS low, 0 AS feeHigh, 0 AS feeLow
+FROM found
+UNION ALL
+SELECT 'network', quarter, kind, '', 0, 0, sum(fees / ${BILLION}), sum(fees % ${BILLION})
+FROM parts GROUP BY quarter, kind
+UNION ALL
+SELECT 'unit', quarter, kind, unit, sum(amount / ${BILLION}), sum(amount % ${BILLION}),
+  sum(fee / ${BILLION}), sum(fee % ${BILLION})
+FROM amounts GROUP BY quarter, kind, unit`;
+
+/**
+ * A newer record of the same escrow replaces this record in the books, unless the newer one does
+ * not know the end yet. This happens after a source was added again. The newer record must belong
+ * to the requested wallets, too.
+ */
+const IS_KEPT_ANEW = `EXISTS (SELECT 1 FROM escrow AS newer INDEXED BY escrow_identifier
+    WHERE newer.identifier_hash = escrow.identifier_hash AND newer.side = ?1
+      AND newer.network = ?2 AND newer.contract_address = escrow.contract_address
+      AND newer.id > escrow.id
+      AND (newer.${ENDED} OR NOT escrow.${ENDED})
+      AND (?6 IS NULL OR newer.wallet->>'id' IN (SELECT value FROM json_each(?6))))`;
+
+const FILTERS = (ofAgent: boolean) => `
+  AND (?5 IS NULL OR source_type = ?5)
+  AND (?6 IS NULL OR wallet->>'id' IN (SELECT value FROM json_each(?6)))
+  AND NOT (${IS_OF_REMOVED} AND ${IS_KEPT_ANEW})
+  ${ofAgent ? "AND terms->>'agentIdentifier' = ?7" : ""}`;
+
+/** Which side of an account amounts belong to. */
+export const KINDS = ["gained", "refunded", "pending"] as const;
+export type Kind = (typeof KINDS)[number];
+
+export interface SumsQuery {
+  network: Network;
+  agentIdentifier: string | null;
+  /** Epoch milliseconds, the first included and the last not; null: no bound. */
+  from: number | null;
+  to: number | null;
+  sourceType: PaymentSourceType | undefined;
+  /** Ids of the only wallets whose records count; null: all. */
+  walletIds: readonly string[] | null;
+}
+
+/** What escrows of a quarter of an hour came to in one unit, minor units. */
+export interface Sum {
+  /** Unix seconds. */
+  quarter: number;
+  kind: Kind;
+  unit: string;
+  gross: bigint;
+  protocolFee: bigint;
+  networkFee: bigint;
+}
+
+interface Row {
+  /** `network`: `fee` is what the network took. `escrows`: `gross` is how many there are. */
+  what: "escrows" | "network" | "unit";
+  quarter: number;
+  kind: Kind;
+  unit: string;
+  /** Billions, and the rest. */
+  high: number;
+  low: number;
+  feeHigh: number;
+  feeLow: number;
+}
+
+/**
+ * The sums of a side's escrows, by the block time of the step that ended them. Open escrows count
+ * by their newest transaction. The query reads the index entries of ended escrows within the
+ * period, and all open escrows.
+ */
+export async function readSums(
+  db: Database,
+  side: Side,
+  query: SumsQuery,
+): Promise<{ escrows: number; sums: Sum[] }> {
+  const rows = await db.all<Row>(
+    sumsStatement(query.agentIdentifier !== null),
+    side,
+    query.network,
+    seconds(query.from) ?? 0,
+    seconds(query.to) ?? Number.MAX_SAFE_INTEGER,
+    query.sourceType ?? null,
+    query.walletIds && JSON.stringify(query.walletIds),
+    ...(query.agentIdentifier === null ? [] : [query.agentIdentifier]),
+  );
+  const exact = (high: number, low: number) => BigInt(high) * BigInt(BILLION) + BigInt(low);
+  const escrows = rows.find(({ what }) => what === "escrows")?.low ?? 0;
+  const sums = rows
+    .filter(({ what }) => what !== "escrows")
+    .map(({ what, quarter, kind, unit, high, low, feeHigh, feeLow }): Sum => {
+      const fee = exact(feeHigh, feeLow);
+      const isUnit = what === "unit";
+      return {
+        ...{ quarter, kind, unit, gross: exact(high, low) },
+        protocolFee: isUnit ? fee : 0n,
+        networkFee: isUnit ? 0n : fee,
+      };
+    });
+  return { escrows, sums };
+}
+
+/** Block times are whole seconds: those of a half-open period are from its rounded-up begin to its end. */
+function seconds(milliseconds: number | null): number | null {
+  return milliseconds === null ? null : Math.ceil(milliseconds / 1000);
+}

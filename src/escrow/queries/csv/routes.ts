@@ -1,0 +1,68 @@
+import { createRouter, serve } from "../../../http/endpoint.ts";
+import { answerText, described } from "../../../http/openapi/fields.ts";
+import { wholeNumber } from "../../../http/openapi/parameters.ts";
+import { readSession } from "../../../http/session.ts";
+import { listQuery } from "../query-schemas.ts";
+import { csvFile } from "./file.ts";
+
+/** Lines of a file: with the longest identifiers they still fit the memory of a Worker. */
+const MAX_LINES = 2_000;
+
+const MEDIA = "text/csv";
+
+const csvQuery = listQuery.omit({ includeHistory: true }).extend({
+  limit: described(
+    wholeNumber({ min: 1, max: MAX_LINES, default: MAX_LINES }),
+    "How many records the file has at most.",
+    MAX_LINES,
+  ),
+});
+
+/** `GET /payment/csv` and `GET /purchase/csv`: the lists, for spreadsheets. */
+export function csvRoutes() {
+  const router = createRouter();
+  for (const side of ["purchase", "payment"] as const) {
+    const [tag, list] =
+      side === "purchase"
+        ? (["Purchases", "Purchases"] as const)
+        : (["Payments", "Payments"] as const);
+    serve(
+      router,
+      {
+        method: "get",
+        path: `/${side}/csv`,
+        operationId: `export${list}`,
+        takesBookmark: true,
+        mayBePaged: true,
+        access: "User",
+        scope: "wallets",
+        tag,
+        summary: `Lists ${tag.toLowerCase()} as CSV, newest first`,
+        description: `The records of \`GET /${side}\` with the same filters, a line each after a header (RFC 4180). \`amount\`, fees and lists of amounts are minor units, \`wholeAmount\` is exact too. Text that a spreadsheet would take for a formula begins with an apostrophe. When more records follow, the last line begins with \`More follow\` and \`Link\` names the next file.`,
+        query: csvQuery,
+        media: MEDIA,
+        data: answerText("A header, and a line for each record.", "id,createdAt,network\r\n"),
+      },
+      async (c, { query }) => {
+        const session = readSession(c, query.network);
+        const filters = { ...query, includeHistory: false, viewer: c.var.caller };
+        const { text, nextCursor } = await csvFile(c, session, side, filters);
+        const bookmark = session.bookmark();
+        return c.body(text, 200, {
+          "content-type": `${MEDIA}; charset=utf-8; header=present`,
+          "content-disposition": `attachment; filename="${list.toLowerCase()}.csv"`,
+          ...(bookmark !== null && { "x-d1-bookmark": bookmark }),
+          ...(nextCursor !== null && { link: nextLink(c.req.url, nextCursor) }),
+        });
+      },
+    );
+  }
+  return router;
+}
+
+/** RFC 8288: the same request for what follows. */
+function nextLink(url: string, cursorId: string): string {
+  const { pathname, searchParams } = new URL(url);
+  searchParams.set("cursorId", cursorId);
+  return `<${pathname}?${searchParams}>; rel="next"`;
+}

@@ -1,0 +1,191 @@
+import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import { PAYMENT_SOURCE_TYPES } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import type { Caller } from "../../http/context.ts";
+import type { Side } from "../model/record.ts";
+import { MISMATCHED } from "../model/transaction-record.ts";
+import {
+  type AutomaticSettings,
+  BLOCKERS,
+  type Blockers,
+  disabledSteps,
+} from "../store/blockers.ts";
+import { DOC_OR_OUTDATED, renderOutdated } from "../store/outdated-documents.ts";
+import { withConfirmations, withHistories, withMetadata } from "../store/render.ts";
+import { rowsOf, withinScope } from "./within-scope.ts";
+
+/** The change stamp that a diff is ordered by. */
+export type Stamp = "chain_changed_at" | "action_changed_at" | "changed_at";
+
+export interface DiffQuery {
+  network: Network;
+  limit: number;
+  /** Epoch milliseconds. */
+  lastUpdate: number;
+  cursorId?: string | undefined;
+  filterSmartContractAddress?: string | undefined;
+  filterPaymentSourceType?: PaymentSourceType | undefined;
+  includeHistory: boolean;
+  /** Left out: somebody who is shown every record, and nothing that its owner noted. */
+  viewer?: Viewer;
+  env: AutomaticSettings;
+}
+
+/** The caller, as far as what it may see of records depends on it. */
+export type Viewer = Pick<Caller, "id" | "permission" | "scope">;
+
+/**
+ * Reads one page of the records that changed since a point, in ascending order of stamp and id.
+ * The page has the records with a later stamp. Of the records with the same stamp it has those
+ * from `cursorId` on. Without a cursor, a purchase page begins at `lastUpdate` and a payment page
+ * after it. A client that sends the last item's stamp and id therefore sees every change.
+ *
+ * @returns JSON text of the records, comma separated
+ */
+export function diffPage(
+  db: Database,
+  side: Side,
+  stamp: Stamp,
+  query: DiffQuery,
+): Promise<string> {
+  const from =
+    query.cursorId === undefined && side === "payment" ? query.lastUpdate + 1 : query.lastUpdate;
+  const types = query.filterPaymentSourceType
+    ? [query.filterPaymentSourceType]
+    : PAYMENT_SOURCE_TYPES;
+  // An arm per type walks one index from where the page begins. The outer ORDER BY merges the arms
+  // lazily: it reads at most one row more than it returns.
+  const params: unknown[] = [
+    side,
+    query.network,
+    from,
+    query.cursorId ?? "",
+    // The cursor item is returned again: with limit 1 a client would not advance.
+    query.cursorId === undefined ? query.limit : Math.max(query.limit, 2),
+  ];
+  const parameter = (value: unknown) => `?${params.push(value)}`;
+  const contract = query.filterSmartContractAddress;
+  const scope = query.viewer?.scope;
+  const conditions = [
+    contract === undefined ? null : `contract_address = ${parameter(contract)}`,
+    withinScope(scope, parameter),
+  ].map((condition) => (condition === null ? "" : `AND ${condition}`));
+  const arms = types.map((type) => {
+    const where = `side = ?1 AND network = ?2 AND source_type = ${parameter(type)}
+      ${conditions.join(" ")} AND (${stamp}, id) >= (?3, ?4)`;
+    const rows = rowsOf(scope, parameter, { where, by: stamp, limit: "?5" });
+    return `SELECT ${pageColumns(query)}, ${stamp} AS stamp FROM ${rows}`;
+  });
+  return readPage(
+    db,
+    side,
+    query,
+    `${arms.join(" UNION ALL ")} ORDER BY stamp, id LIMIT ?5`,
+    params,
+  );
+}
+
+/** Columns of a page. With histories, also the columns that the histories need. */
+export function pageColumns({ includeHistory }: Pick<DiffQuery, "includeHistory">): string {
+  const shown =
+    "coalesce(pending_transaction->'transaction', state->'transaction')->>'id' AS shown";
+  return `id, ${DOC_OR_OUTDATED}, due_at${includeHistory ? `, ${shown}` : ""}`;
+}
+
+/**
+ * Maximum entries of a history in a response. A party may take thousands of steps. A text in D1 has
+ * at most two megabytes, and an entry has about 1,500 bytes.
+ */
+const MAX_HISTORY = 1_000;
+
+/** Between the entries of a history as it is read. No entry contains a line break. */
+const NEXT_ENTRY = ",\n";
+
+/** An entry is longer than this: a shorter text need not be counted through. */
+const MIN_ENTRY_LENGTH = 50;
+
+/** SQL of a record's histories, newest first, each with one entry more than are shown. */
+const HISTORIES = `,
+  (SELECT group_concat(doc, '${NEXT_ENTRY}') FROM (
+     SELECT doc FROM escrow_transaction WHERE record_id = page.id AND id IS NOT page.shown
+       AND status <> '${MISMATCHED}'
+     ORDER BY id DESC LIMIT ${MAX_HISTORY + 1})) AS transactions,
+  (SELECT group_concat(doc, '${NEXT_ENTRY}') FROM (
+     SELECT doc FROM escrow_action WHERE record_id = page.id
+     ORDER BY id DESC LIMIT ${MAX_HISTORY + 1})) AS actions`;
+
+/** The entries that are shown, and whether there are more. */
+function visibleEntries(text: string | null = null): { shown: string; isTruncated: boolean } {
+  if (text === null) return { shown: "", isTruncated: false };
+  if (text.length <= MAX_HISTORY * MIN_ENTRY_LENGTH) return { shown: text, isTruncated: false };
+  const entries = text.split(NEXT_ENTRY);
+  const isTruncated = entries.length > MAX_HISTORY;
+  return {
+    shown: isTruncated ? entries.slice(0, MAX_HISTORY).join(NEXT_ENTRY) : text,
+    isTruncated,
+  };
+}
+
+/** A page as `readRecords` has it: JSON text of the records, comma separated. */
+export async function readPage(...page: Parameters<typeof readRecords>): Promise<string> {
+  return (await readRecords(...page)).join(",");
+}
+
+/**
+ * Reads the records of a page from stored text. Only rows of another version of `render.ts` are rendered.
+ *
+ * @param page - SQL of `pageColumns` in order; ?1 is the side and ?2 the network.
+ * @returns JSON text of each record.
+ */
+export async function readRecords(
+  db: Database,
+  side: Side,
+  options: Pick<DiffQuery, "includeHistory" | "viewer" | "env">,
+  page: string,
+  params: unknown[],
+): Promise<string[]> {
+  const rows = await db.all<{
+    id: string;
+    doc: string | null;
+    outdated: string | null;
+    metadata: string | null;
+    tip: number | null;
+    /** Null: nothing is due, so no text has a placeholder for it. */
+    holds: string | null;
+    transactions?: string | null;
+    actions?: string | null;
+  }>(
+    `SELECT page.id, page.doc, page.outdated, ${metadataFor(options.viewer, params.length + 1)},
+       (SELECT height FROM chain_tip WHERE network = ?2) AS tip, iif(page.due_at IS NULL, NULL, ${BLOCKERS}) AS holds${options.includeHistory ? HISTORIES : ""}
+     FROM (${page}) AS page`,
+    ...params,
+    ...(options.viewer ? [options.viewer.id] : []),
+  );
+  // The same in every row that waits.
+  const found = JSON.parse(rows.find((row) => row.holds !== null)?.holds ?? "{}") as Blockers;
+  const holds = { ...found, ...disabledSteps(options.env) };
+  return rows.map(({ doc, outdated, metadata, tip, ...histories }) => {
+    const transactions = visibleEntries(histories.transactions);
+    const actions = visibleEntries(histories.actions);
+    const shown = withMetadata(doc ?? renderOutdated(outdated ?? "[]"), metadata);
+    const text = withHistories(shown, side, {
+      transactions: transactions.shown,
+      actions: actions.shown,
+      isTruncated: transactions.isTruncated || actions.isTruncated,
+    });
+    return withConfirmations(text, tip ?? 0, holds);
+  });
+}
+
+/**
+ * SQL of the note of a record's owner. The owner, Admins, and keys that are bound to the record's
+ * wallet can read it.
+ *
+ * @param position - of the viewer's id among the parameters
+ */
+function metadataFor(viewer: Viewer | undefined, position: number): string {
+  if (!viewer) return "NULL AS metadata";
+  const isAlwaysShown = viewer.permission === "Admin" || Boolean(viewer.scope?.walletIds);
+  return `(SELECT metadata FROM escrow_request WHERE record_id = page.id AND
+    (?${position} = requested_by_id OR ${isAlwaysShown})) AS metadata`;
+}

@@ -1,0 +1,289 @@
+/** What reads of payments and purchases take. */
+import * as z from "zod";
+import {
+  AGENT_IDENTIFIER,
+  CONTRACT_ADDRESS,
+  described,
+  named,
+  shownAs,
+  timestamp,
+} from "../../http/openapi/fields.ts";
+import { givenUnit, network, onChainState, paymentSourceType } from "../../http/openapi/ledger.ts";
+import {
+  diffCursor,
+  flag,
+  limit,
+  page,
+  text,
+  time,
+  wholeNumber,
+} from "../../http/openapi/parameters.ts";
+import {
+  givenIdentifier,
+  IDENTIFIER,
+  paymentActionName,
+  purchaseActionName,
+  purchaseErrorType,
+  requestedAction,
+  stepName,
+} from "./next-schemas.ts";
+import { paymentRecord, purchaseRecord } from "./record-schemas.ts";
+
+const includeHistory = described(
+  flag(false),
+  "Whether to include the transaction and status history: the newest 1,000 entries of each.",
+);
+
+const filters = {
+  filterSmartContractAddress: described(
+    text().optional(),
+    "Only records of the contract with this address.",
+    CONTRACT_ADDRESS,
+  ),
+  filterPaymentSourceType: described(
+    paymentSourceType.optional(),
+    "Only records of this generation of the contract; without it, of all.",
+  ),
+};
+
+export const diffQuery = z.object({
+  limit: limit(),
+  cursorId: diffCursor("lastUpdate"),
+  lastUpdate: described(
+    time("1970-01-01T00:00:00.000Z"),
+    "Stamp from which changes are returned; without it, all of them.",
+  ),
+  network,
+  ...filters,
+  includeHistory,
+});
+
+const filterNeedsManualAction = described(
+  flag(false),
+  "Whether to leave out the records that need nobody: those without an error.",
+);
+
+/** What lists and counts are narrowed to beside that. */
+const narrowing = {
+  createdFrom: described(time().optional(), "Only records made at this time or later."),
+  createdTo: described(time().optional(), "Only records made before this time."),
+};
+
+const BOUNDED_SEARCH =
+  "Like a search, it looks at the newest 5,000 of each type that the other filters leave.";
+
+const amountBound = (which: string) =>
+  described(
+    z
+      .string()
+      .regex(/^\d{1,18}$/, "must be a whole number below 10^18")
+      .optional(),
+    `Only records whose price is ${which} so much of \`filterUnit\`, in minor units; without a unit, of the native coin. ${BOUNDED_SEARCH}`,
+    "10000000",
+  );
+
+const deadlineBound = (when: string) =>
+  described(
+    time().optional(),
+    `Only records whose state changes what may be done ${when}: while nothing is locked at \`payByTime\`, in FundsLocked and RefundRequested at \`submitResultTime\`, in ResultSubmitted at \`unlockTime\`, in Disputed at \`externalDisputeUnlockTime\`. ${BOUNDED_SEARCH}`,
+  );
+
+export const listQuery = z.object({
+  ...page,
+  ...narrowing,
+  network,
+  id: described(text().optional(), "Only the record with this id.", "01m80ye14arhma0jvpxvf6nc73"),
+  blockchainIdentifier: described(
+    text(8000).optional(),
+    "Only the record of this escrow.",
+    IDENTIFIER,
+  ),
+  filterOnChainState: described(
+    onChainState.optional(),
+    "Only records in this state.",
+    "Withdrawn",
+  ),
+  filterAgentIdentifier: described(
+    z
+      .string()
+      .regex(/^(?:[0-9a-fA-F]{2})+$/, "must be hex")
+      .max(250)
+      .transform((hex) => hex.toLowerCase())
+      .optional(),
+    "Only records of this agent: policy id and asset name in hex.",
+    AGENT_IDENTIFIER,
+  ),
+  filterNeedsManualAction,
+  filterRequestedAction: described(
+    requestedAction.optional(),
+    `Only records whose next action is this. ${BOUNDED_SEARCH}`,
+    "WaitingForManualAction",
+  ),
+  filterErrorType: described(
+    purchaseErrorType.optional(),
+    "Only records with an error of this kind.",
+    "InsufficientFunds",
+  ),
+  filterWalletVkey: described(
+    z
+      .string()
+      .regex(/^[0-9a-fA-F]{56}$/, "must be hex of 28 bytes")
+      .transform((hex) => hex.toLowerCase())
+      .optional(),
+    `Only records that the wallet of this service with this payment key hash acts for. ${BOUNDED_SEARCH}`,
+    "ec27d0f26c6ffc649cb0b2c66fe1fb03ce5ff3203c950e2a83680386",
+  ),
+  filterUnit: described(
+    givenUnit.optional(),
+    `Only records whose price has an amount of this unit: empty for the native coin, else policy id and asset name in hex. ${BOUNDED_SEARCH}`,
+    "",
+  ),
+  filterAmountFrom: amountBound("at least"),
+  filterAmountTo: amountBound("at most"),
+  filterDeadlineFrom: deadlineBound("at this time or later"),
+  filterDeadlineTo: deadlineBound("before this time"),
+  searchQuery: described(
+    text().optional(),
+    "Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched.",
+    "Translator",
+  ),
+  ...filters,
+  includeHistory,
+});
+
+export const countQuery = z.object({
+  network,
+  ...narrowing,
+  ...filters,
+  filterNeedsManualAction,
+  days: described(
+    wholeNumber({ min: 0, max: 31, default: 0 }),
+    "Counts also by day: the records that were made in each of the last so many days in UTC, today included, whatever `createdFrom` and `createdTo` say.",
+    7,
+  ),
+});
+
+const countedFields = {
+  total: described(z.int().min(0), "How many there are.", 12),
+  byState: described(
+    z.array(
+      named(
+        "StateCount",
+        "How many records are in a state.",
+        z.object({
+          onChainState: described(
+            onChainState.nullable(),
+            "The state; null of records that nothing is locked for.",
+          ),
+          count: described(z.int().min(1), "How many are in it.", 3),
+        }),
+      ),
+    ),
+    "The same by state; those that nothing is in are left out.",
+  ),
+};
+
+export const counted = z.object({
+  ...countedFields,
+  byDay: described(
+    z.array(
+      named(
+        "DayCount",
+        "How many records were made in a day.",
+        z.object({
+          day: described(z.iso.date(), "The day in UTC.", "2026-11-22"),
+          ...countedFields,
+        }),
+      ),
+    ),
+    "The days that `days` asks for, oldest first, each with the records made in it, in the states that they are in now.",
+  ),
+});
+
+/** How many identifiers are resolved at once. */
+const MAX_IDENTIFIERS = 100;
+
+const identifiers = described(
+  z.array(givenIdentifier).max(MAX_IDENTIFIERS),
+  "Identifiers of many escrows. The answer is a list; those without a record are left out.",
+);
+const resolveFields = {
+  network,
+  filterSmartContractAddress: described(
+    text().nullable().default(null),
+    "Only records of the contract with this address.",
+    CONTRACT_ADDRESS,
+  ),
+  includeHistory: described(
+    z
+      .string()
+      .regex(/^(?:[tT][rR][uU][eE]|[fF][aA][lL][sS][eE])$/, "must be true or false, as text")
+      .default("false")
+      .transform((text) => text.toLowerCase() === "true"),
+    "`true` or `false`: whether to include the histories.",
+    "false",
+  ),
+};
+
+export const resolveBody = shownAs(
+  z
+    .object({
+      ...resolveFields,
+      blockchainIdentifier: givenIdentifier.optional(),
+      blockchainIdentifiers: identifiers.optional(),
+    })
+    .refine(
+      ({ blockchainIdentifier: one, blockchainIdentifiers: many }) => (one ?? many) !== undefined,
+      { path: ["blockchainIdentifier"], message: "is required, or blockchainIdentifiers" },
+    ),
+  z.union([
+    z.object({ ...resolveFields, blockchainIdentifier: givenIdentifier }),
+    z.object({ ...resolveFields, blockchainIdentifiers: identifiers }),
+  ]),
+);
+
+/** Shown with a record in the event of its deadline. */
+export const nearDeadline = described(
+  named(
+    "NearDeadline",
+    "A time before which a step must be done.",
+    z.object({
+      step: described(
+        stepName,
+        "What is undone; `requestedAction` begins with it.",
+        "SubmitResult",
+      ),
+      time: timestamp("The time, after which the contract does not allow it."),
+    }),
+  ),
+  "What is near.",
+);
+
+function changeOf<Shape extends z.ZodRawShape>(
+  record: z.ZodObject<Shape>,
+  requestedAction: z.ZodType<string, string>,
+) {
+  return record.extend({
+    previous: described(
+      z
+        .object({
+          onChainState: described(onChainState.nullable(), "State of the escrow before."),
+          requestedAction: described(requestedAction, "What was to be done next before."),
+        })
+        .nullable(),
+      "What the record was before the change; null: there was none.",
+    ),
+  });
+}
+
+/** What an event about a payment or a purchase carries. */
+export const paymentChange = named(
+  "PaymentChange",
+  "A payment after a change of it.",
+  changeOf(paymentRecord, paymentActionName),
+);
+export const purchaseChange = named(
+  "PurchaseChange",
+  "A purchase after a change of it.",
+  changeOf(purchaseRecord, purchaseActionName),
+);

@@ -1,0 +1,210 @@
+import * as z from "zod";
+import { createRouter, serve } from "../../http/endpoint.ts";
+import type { SuccessStatus } from "../../http/envelope.ts";
+import { described } from "../../http/openapi/fields.ts";
+import { diffPaging } from "../../http/openapi/parameters.ts";
+import { readSession, textAnswer } from "../../http/session.ts";
+import type { Side } from "../model/record.ts";
+import { countByDay, countRecords } from "./count-records.ts";
+import { diffPage, type Stamp } from "./diff-page.ts";
+import { listPage } from "./list-page.ts";
+import {
+  counted,
+  countQuery,
+  diffQuery,
+  listQuery,
+  nearDeadline,
+  paymentChange,
+  purchaseChange,
+  resolveBody,
+} from "./query-schemas.ts";
+import { paymentRecord, purchaseRecord } from "./record-schemas.ts";
+import { resolveIdentifiers } from "./resolve-identifiers.ts";
+
+const SIDES = {
+  purchase: {
+    tag: "Purchases",
+    list: "Purchases",
+    data: z.object({ Purchases: described(z.array(purchaseRecord), "The purchases.") }),
+    record: purchaseRecord,
+    change: purchaseChange,
+  },
+  payment: {
+    tag: "Payments",
+    list: "Payments",
+    data: z.object({ Payments: described(z.array(paymentRecord), "The payments.") }),
+    record: paymentRecord,
+    change: paymentChange,
+  },
+} as const satisfies Record<Side, object>;
+
+interface Diff {
+  path: string;
+  stamp: Stamp;
+  /** The field of a record that shows the stamp. */
+  shownAs: string;
+  what: string;
+  /** Follows `diffPurchases` or `diffPayments` in the operation's id. */
+  by: string;
+  status: Record<Side, SuccessStatus>;
+}
+
+const DIFFS: Diff[] = [
+  {
+    path: "/diff/onchain-state-or-result",
+    stamp: "chain_changed_at",
+    by: "ByOnChainStateOrResult",
+    status: { purchase: "success", payment: "Success" },
+    shownAs: "onChainStateOrResultLastChangedAt",
+    what: "on-chain state or result hash",
+  },
+  {
+    path: "/diff/next-action",
+    stamp: "action_changed_at",
+    by: "ByNextAction",
+    status: { purchase: "success", payment: "success" },
+    shownAs: "nextActionLastChangedAt",
+    what: "next action",
+  },
+  {
+    path: "/diff",
+    stamp: "changed_at",
+    by: "",
+    status: { purchase: "success", payment: "success" },
+    shownAs: "nextActionOrOnChainStateOrResultLastChangedAt",
+    what: "next action, on-chain state or result hash",
+  },
+];
+
+/** `/payment` and `/purchase` of the interface: the same reads of the two sides. */
+export function escrowRoutes() {
+  const router = createRouter();
+
+  for (const side of ["purchase", "payment"] as const) {
+    const { tag, list, data, record, change } = SIDES[side];
+    const prefix = side === "purchase" ? "PURCHASE" : "PAYMENT";
+
+    router.events.push(
+      {
+        kind: `${prefix}_ON_CHAIN_STATUS_CHANGED`,
+        summary: `The on-chain state or result hash of a ${side} changed`,
+        data: change,
+      },
+      { kind: `${prefix}_ON_ERROR`, summary: `Something went wrong with a ${side}`, data: change },
+      {
+        kind: `${prefix}_DEADLINE_NEAR`,
+        summary: `A deadline of a ${side} is near, and something of this side is undone`,
+        data: record.extend({ Deadline: nearDeadline }),
+      },
+    );
+
+    for (const { path, stamp, shownAs, what, by, status } of DIFFS) {
+      serve(
+        router,
+        {
+          method: "get",
+          path: `/${side}${path}`,
+          operationId: `diff${list}${by}`,
+          isConditional: true,
+          takesBookmark: true,
+          access: "User",
+          scope: "wallets",
+          tag,
+          summary: `Returns ${tag.toLowerCase()} whose ${what} changed since lastUpdate`,
+          description: diffPaging(shownAs, "lastUpdate", side === "purchase" ? "at" : "after"),
+          query: diffQuery,
+          data,
+          status: status[side],
+        },
+        async (c, { query }) => {
+          const session = readSession(c, query.network);
+          const records = await diffPage(session, side, stamp, {
+            ...query,
+            viewer: c.var.caller,
+            env: c.env,
+          });
+          return textAnswer(
+            c,
+            `{"status":"${status[side]}","data":{"${list}":[${records}]}}`,
+            session,
+          );
+        },
+      );
+    }
+
+    serve(
+      router,
+      {
+        method: "get",
+        path: `/${side}`,
+        operationId: `list${list}`,
+        isConditional: true,
+        takesBookmark: true,
+        access: "User",
+        scope: "wallets",
+        tag,
+        summary: `Lists ${tag.toLowerCase()}, newest first`,
+        query: listQuery,
+        data,
+      },
+      async (c, { query }) => {
+        const session = readSession(c, query.network);
+        const records = await listPage(session, side, {
+          ...query,
+          viewer: c.var.caller,
+          env: c.env,
+        });
+        return textAnswer(c, `{"status":"success","data":{"${list}":[${records}]}}`, session);
+      },
+    );
+
+    serve(
+      router,
+      {
+        method: "get",
+        path: `/${side}/count`,
+        operationId: `count${list}`,
+        takesBookmark: true,
+        access: "User",
+        scope: "wallets",
+        tag,
+        summary: `Counts ${tag.toLowerCase()}`,
+        query: countQuery,
+        data: counted,
+      },
+      async (c, { query }) => {
+        const session = readSession(c, query.network);
+        const filters = { ...query, viewer: c.var.caller };
+        const [counts, byDay] = await Promise.all([
+          countRecords(session, side, filters),
+          countByDay(session, side, filters, Date.now()),
+        ]);
+        const data = { ...counts, byDay };
+        return textAnswer(c, JSON.stringify({ status: "success", data }), session);
+      },
+    );
+
+    serve(
+      router,
+      {
+        method: "post",
+        path: `/${side}/resolve-blockchain-identifier`,
+        operationId: `resolve${list}`,
+        isConditional: true,
+        takesBookmark: true,
+        access: "User",
+        scope: "wallets",
+        tag,
+        summary: `Returns the ${side} of an escrow's identifier, or those of many`,
+        description:
+          "With `blockchainIdentifier` the record itself, with `blockchainIdentifiers` a list, in their order.",
+        body: resolveBody,
+        data: z.union([record, data]),
+        errors: { 404: `There is no such ${side}.` },
+      },
+      (c, { body }) => resolveIdentifiers(c, side, list, body),
+    );
+  }
+
+  return router;
+}

@@ -1,0 +1,200 @@
+import { parseAddress } from "../../chain/address.ts";
+import { chainTime } from "../../chain/chain-time.ts";
+import { bytesToHex } from "../../chain/hex.ts";
+import type { Network } from "../../chain/network.ts";
+import type { ProtocolParameters } from "../../chain/provider/provider.ts";
+import { slotAt, slotFrom } from "../../chain/slots.ts";
+import {
+  buildUnsignedTransaction,
+  TransactionTooLarge,
+} from "../../chain/transaction/build-transaction.ts";
+import {
+  InsufficientFundsError,
+  payFrom,
+  walletOutputs,
+} from "../../chain/transaction/select-inputs.ts";
+import type { TransactionPlan } from "../../chain/transaction/transaction-plan.ts";
+import { type Database, db } from "../../db/client.ts";
+import { open } from "../../db/sealed.ts";
+import { mayUse } from "../../http/authenticate.ts";
+import type { AppContext, Caller } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { activeSource } from "../../sources/active.ts";
+import { chainClock } from "../../sources/chain-clock.ts";
+import { providerFor } from "../../sources/provider.ts";
+import { providerKeyPlace } from "../../sources/record.ts";
+import { findWallet } from "../../wallets/managed/find-wallet.ts";
+import { nextActionOf } from "../model/intent.ts";
+import { type EscrowRecord, hashIdentifier, payeeOf } from "../model/record.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
+import { PREFERRED_FIRST } from "../store/predicates.ts";
+import { type Buyer, lockedFunds, lockPart } from "../terms/lock-part.ts";
+import { payableFunds } from "../terms/offer.ts";
+import { timeOfMovingChain } from "../terms/times.ts";
+import { refuseUndriven } from "./request-quote.ts";
+
+/** What is needed before pay-by to sign, send and reach a block. */
+const MIN_BEFORE_PAY_BY_MS = 2 * 60_000;
+/** Slots (seconds) before and after now in which the lock is valid: somebody has to sign it. */
+const VALID_BEFORE = 300;
+const VALID_AFTER = 30 * 60;
+
+/** A lock that waits for its signature. */
+export interface UnsignedLock {
+  unsignedTxCbor: string;
+  /** Native minor units that come back at the end, decimal text. */
+  collateralReturnMinorUnit: string;
+}
+
+/**
+ * Builds the lock of a quote for a wallet that is not ours, out of what lies at its address. Whoever
+ * holds its key signs and sends it; the payment moves when it is in a block, as with any other lock.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 403, 404, 409, 503; ProviderError
+ */
+export async function buildUnsignedLock(
+  c: AppContext,
+  body: { network: Network; blockchainIdentifier: string; buyerAddress: string },
+  now: number,
+): Promise<UnsignedLock> {
+  const { network } = body;
+  const buyer = buyerAt(network, body.buyerAddress);
+  const database = db(c.env, network, { deadline: c.var.deadline });
+  const record = await findPayment(c.var.caller, database, network, body.blockchainIdentifier);
+  refuseUnlessWaiting(record);
+  refuseSeller(record, buyer);
+  payableFunds(record.terms.funds, "blockchainIdentifier");
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const source = await activeSource(core, record.sourceId);
+  const seller = await findWallet(core, network, record.terms.sellerVkey, "Selling");
+  if (!source || !seller)
+    throw new ApiError(409, "blockchainIdentifier: its payment source or its wallet was removed");
+  refuseUndriven(source, seller);
+
+  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, network, key, { caller: c.var.caller.id });
+  refuseTooLate(record, await timeOfMovingChain(c, provider, source.id, now));
+  const [parameters, utxos, tip, clock] = await Promise.all([
+    provider.protocolParameters(),
+    provider.addressUtxos(buyer.address),
+    provider.latestBlock(),
+    chainClock(c.env, c.var.deadline),
+  ]);
+  const time = chainTime(clock, tip.time, now);
+  const plan = planOf(record, buyer, parameters, {
+    from: slotAt(network, time.earliest) - VALID_BEFORE,
+    to: Math.min(
+      slotAt(network, time.latest) + VALID_AFTER,
+      slotFrom(network, Number(record.terms.payByTime)) - 1,
+    ),
+  });
+  const wallet = {
+    address: buyer.address,
+    outputs: walletOutputs(utxos),
+    mustSpend: [],
+    collateral: null,
+  };
+  try {
+    const { cbor } = buildUnsignedTransaction(plan, payFrom(wallet, plan), 1);
+    return {
+      unsignedTxCbor: bytesToHex(cbor),
+      collateralReturnMinorUnit: String(lockedFunds(record, buyer, parameters).collateralReturn),
+    };
+  } catch (error) {
+    if (error instanceof InsufficientFundsError)
+      throw new ApiError("insufficient_balance", `buyerAddress: ${error.message}`);
+    if (error instanceof TransactionTooLarge)
+      throw new ApiError(
+        400,
+        "buyerAddress: holds its funds in too many outputs for a transaction",
+      );
+    throw error;
+  }
+}
+
+/** @throws ApiError 400: the contract pays back to a key, and one signature is paid for */
+function buyerAt(network: Network, text: string): Buyer {
+  const parsed = parseAddress(text);
+  if (parsed?.network !== network)
+    throw new ApiError(400, `buyerAddress: must be an address on ${network}`);
+  if (parsed.payment.kind !== "key")
+    throw new ApiError(400, "buyerAddress: must have a payment key");
+  return { address: parsed.bech32, vkey: parsed.payment.hash };
+}
+
+/**
+ * The payment of an identifier, if its wallet is one that the API key may use.
+ *
+ * @throws ApiError 404
+ */
+async function findPayment(
+  { scope }: Caller,
+  database: Database,
+  network: Network,
+  blockchainIdentifier: string,
+): Promise<EscrowRecord> {
+  const [row] = await database.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow INDEXED BY escrow_identifier
+     WHERE identifier_hash = ?1 AND side = 'payment' AND network = ?2
+     ORDER BY ${PREFERRED_FIRST} LIMIT 1`,
+    hashIdentifier(blockchainIdentifier),
+    network,
+  );
+  const record = row && recordOfRow(row);
+  if (!record?.wallet || !mayUse(scope, record.wallet.id))
+    throw new ApiError(
+      404,
+      "blockchainIdentifier: there is no such payment of a wallet that the API key may use",
+    );
+  return record;
+}
+
+/** @throws ApiError 409 */
+function refuseUnlessWaiting(record: EscrowRecord): void {
+  const { terms, state } = record;
+  const { requestedAction } = nextActionOf(record);
+  const isWaiting = state.onChainState === null && requestedAction === "WaitingForExternalAction";
+  if (terms.isRequested && isWaiting) return;
+  throw new ApiError(
+    "wrong_state",
+    `blockchainIdentifier: the payment does not wait for a lock: it is ${state.onChainState ?? "not locked"}, and its next action is ${requestedAction}`,
+  );
+}
+
+/**
+ * Checks that the parties are paid at different addresses. A contract of Web3ChainV2 checks each party's part
+ * separately, so one output would count for both.
+ *
+ * @throws ApiError 400
+ */
+function refuseSeller(record: EscrowRecord, { address }: Buyer): void {
+  if (record.sourceType === "Web3ChainV1" || address !== payeeOf(record, "seller")) return;
+  throw new ApiError(
+    400,
+    "buyerAddress: must be another address than the one the seller is paid at",
+  );
+}
+
+/** @throws ApiError 409 */
+function refuseTooLate({ terms }: EscrowRecord, now: number): void {
+  const last = Number(terms.payByTime) - MIN_BEFORE_PAY_BY_MS;
+  if (now > last)
+    throw new ApiError(
+      409,
+      `blockchainIdentifier: the lock had to be requested until ${new Date(last).toISOString()}, 2 minutes before payByTime`,
+    );
+}
+
+function planOf(
+  record: EscrowRecord,
+  buyer: Buyer,
+  parameters: ProtocolParameters,
+  validity: TransactionPlan["validity"],
+): TransactionPlan {
+  const { outputs, metadata } = lockPart(record, buyer, parameters);
+  return {
+    ...{ scriptInputs: [], mints: [], outputs, requiredSigners: [] },
+    ...{ metadata, validity, parameters },
+  };
+}

@@ -1,0 +1,65 @@
+import { createRouter, serve } from "../../http/endpoint.ts";
+import { buildUnsignedLock } from "./build-unsigned-lock.ts";
+import { requestQuote } from "./request-quote.ts";
+import { quoteBody, quoteRecord, unsignedLock, unsignedLockBody } from "./schemas.ts";
+
+/** What is asked of escrows: quotes. */
+export function escrowRequestRoutes() {
+  const router = createRouter();
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createPayment",
+      path: "/payment",
+      access: "+PAY",
+      scope: "wallets",
+      names: { RequestedFunds: "terms", sellerReturnAddress: "returnAddress" },
+      tag: "Payments",
+      summary: "Quotes a job: signs its price and times for a buyer",
+      description:
+        "The seller's wallet signs; nothing happens on the chain. The buyer's service verifies `blockchainIdentifier` and locks the funds, which moves the record.",
+      body: quoteBody,
+      idempotent: true,
+      data: quoteRecord,
+      errors: {
+        402: "The API key has no usage credits left.",
+        404: "No payment source, no holder of the agent's token, no metadata, or no managed selling wallet.",
+        502: "The chain provider failed.",
+        503: "The chain provider takes no calls, or the source or the wallet begins no new escrows.",
+        504: "The chain provider did not answer in time.",
+      },
+    },
+    (c, { body }) => requestQuote(c, body, Date.now()),
+  );
+
+  serve(
+    router,
+    {
+      method: "post",
+      operationId: "createUnsignedLock",
+      path: "/payment/x402",
+      access: "+PAY",
+      scope: "wallets",
+      names: { buyerAddress: "ledgerData" },
+      tag: "Payments",
+      summary: "Builds the lock of a quote for a wallet that is not this service's",
+      description:
+        "The wallet at `buyerAddress` signs the transaction and sends it within half an hour, before `payByTime`. No purchase is made: the payment moves when the lock is in a block.",
+      body: unsignedLockBody,
+      data: unsignedLock,
+      errors: {
+        402: "The wallet holds too little.",
+        404: "There is no such payment.",
+        409: "The payment does not wait for a lock, or it is too late for one.",
+        502: "The chain provider failed.",
+        503: "The chain provider takes no calls or stands still, or the source or the wallet begins no new escrows.",
+        504: "The chain provider did not answer in time.",
+      },
+    },
+    (c, { body }) => buildUnsignedLock(c, body, Date.now()),
+  );
+
+  return router;
+}

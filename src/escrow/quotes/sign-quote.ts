@@ -1,0 +1,80 @@
+import { signIdentifier } from "../../chain/contracts/blockchain-identifier.ts";
+import { SELLER_NONCE_LENGTH } from "../../chain/contracts/escrow-datum.ts";
+import { bytesToHex } from "../../chain/hex.ts";
+import type { WalletKeys } from "../../chain/wallet-keys.ts";
+import type { SellerWallet } from "../../registry/token-holder.ts";
+import type { SourceRow } from "../../sources/record.ts";
+import type { ManagedWallet } from "../../wallets/managed/find-wallet.ts";
+import { fundsOf, sumFunds } from "../model/record.ts";
+import { datumOfQuote } from "../terms/datum-of-quote.ts";
+import { type Estimate, estimate } from "../terms/estimate.ts";
+import type { Price } from "../terms/offer.ts";
+import type { EscrowTimes } from "../terms/times.ts";
+
+/** What a seller offers for one job. */
+export interface Offered {
+  source: SourceRow;
+  wallet: ManagedWallet;
+  /** Where the agent's token is: this address is signed, since a buyer's service will look there. */
+  holder: SellerWallet;
+  agentIdentifier: string;
+  agentName: string;
+  /** Hex in lower case, like the next. */
+  inputHash: string;
+  buyerNonce: string;
+  times: EscrowTimes;
+  price: Price;
+  sellerReturnAddress: string | null;
+  supportedPaymentSourceIndex?: number;
+}
+
+/** An offer with the seller's signature. */
+export interface SignedQuote extends Offered {
+  blockchainIdentifier: string;
+  estimate: Estimate;
+}
+
+/**
+ * Signs an offer with the payment key of the selling wallet, under a new nonce. The signature covers a
+ * dynamic price in its order and digits. It does not cover a fixed price, which the registry has.
+ */
+export function signQuote(offered: Offered, keys: WalletKeys): SignedQuote {
+  const { source, holder, price, times } = offered;
+  const requestedFunds = price.pricingType === "Dynamic" ? price.funds.map(fundsOf) : null;
+  const terms = {
+    version: source.type,
+    inputHash: offered.inputHash,
+    agentIdentifier: offered.agentIdentifier,
+    buyerNonce: offered.buyerNonce,
+    sellerNonce: newNonce(),
+    payByTime: BigInt(times.payByTime),
+    submitResultTime: BigInt(times.submitResultTime),
+    unlockTime: BigInt(times.unlockTime),
+    externalDisputeUnlockTime: BigInt(times.externalDisputeUnlockTime),
+    seller: holder.address,
+    sellerReturnAddress: offered.sellerReturnAddress,
+  };
+  const index = offered.supportedPaymentSourceIndex;
+  const signed = signIdentifier(
+    terms,
+    {
+      contractAddress: source.contractAddress,
+      requestedFunds,
+      ...(index !== undefined && { supportedPaymentSourceIndex: index }),
+    },
+    { ...keys, address: holder.address },
+  );
+  const { referenceSignature: signature, referenceKey: key, blockchainIdentifier } = signed;
+  // No buyer is known: an address of the usual length stands in.
+  const buyer = { address: keys.address, vkey: keys.vkey, returnAddress: null };
+  const datum = datumOfQuote(terms, { signature, key, sellerVkey: keys.vkey }, buyer);
+  return {
+    ...offered,
+    blockchainIdentifier,
+    estimate: estimate(sumFunds(price.funds), datum, source.feeRatePermille),
+  };
+}
+
+function newNonce(): string {
+  return bytesToHex(crypto.getRandomValues(new Uint8Array(SELLER_NONCE_LENGTH / 2)));
+}

@@ -1,2 +1,0 @@
-/** `payment`: we hold the seller's wallet. `purchase`: we hold the buyer's. */
-export type Side = "payment" | "purchase";

@@ -1,0 +1,216 @@
+/** How a record is changed by a request: decided on, written once, and told to whoever has to act. */
+
+import type { Network } from "../../chain/network.ts";
+import { type Database, db, violates } from "../../db/client.ts";
+import { open } from "../../db/sealed.ts";
+import { wakeDispatcher } from "../../events/outbox.ts";
+import { type AuditEntry, commitAudited } from "../../http/audit.ts";
+import type { AppContext, Caller } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import type { Remember } from "../../http/idempotency.ts";
+import { readTip } from "../../indexer/chain-tip.ts";
+import { activeSource } from "../../sources/active.ts";
+import { drivesOf } from "../../sources/drives.ts";
+import { providerFor } from "../../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../../sources/record.ts";
+import { walletsOf } from "../../wallets/managed/find-wallet.ts";
+import { wakeWallet } from "../../wallets/queue/wake-wallet.ts";
+import type { Progress, Step } from "../model/intent.ts";
+import { FEE_TO_NOBODY, owesFeeToNobody } from "../model/payouts.ts";
+import type { EscrowRecord, Side } from "../model/record.ts";
+import type { DiffQuery } from "../queries/diff-page.ts";
+import { listPage } from "../queries/list-page.ts";
+import { ChangeSet } from "../store/change-set.ts";
+import { render, STAMP, withConfirmations, withHistories, withMetadata } from "../store/render.ts";
+import { writeChanges } from "../store/write-changes.ts";
+import { movingChainTime } from "../terms/times.ts";
+import { endsEscrow, validateTiming } from "./validate-step.ts";
+
+/** Decisions in a row while other writers change the record. */
+const ATTEMPTS = 3;
+
+/** Repeats a decision up to three times while other writers change the record. @throws ApiError 409 */
+export async function retryOnConflict<T>(decide: () => Promise<T>, side: Side): Promise<T> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await decide();
+    } catch (error) {
+      if (!violates(error, "escrow.revision")) throw error;
+      if (attempt === ATTEMPTS)
+        throw new ApiError(
+          "changed_concurrently",
+          `blockchainIdentifier: the ${side} was changed meanwhile`,
+        );
+    }
+}
+
+/** Answers with what was changed, and wakes whoever has something to do with it. */
+export async function respondWithChange<Shown>(
+  c: AppContext,
+  database: Database,
+  changed: ChangeMade,
+): Promise<Shown> {
+  // Before the wallet moves the record on.
+  const shown = await changeResponse<Shown>(
+    database,
+    { viewer: c.var.caller, env: c.env },
+    changed,
+  );
+  const { made, network, vkey } = changed;
+  const { requestId } = c.var;
+  if (made !== null)
+    await Promise.all([
+      wakeDispatcher(c.env, requestId),
+      vkey && wakeWallet(c.env, network, vkey, requestId),
+    ]);
+  return shown;
+}
+
+export function wrongState(reason: string): ApiError {
+  return new ApiError("wrong_state", `blockchainIdentifier: ${reason}`);
+}
+
+/**
+ * Leaves a record unchanged, and stores that for the Idempotency-Key. A later request with the same
+ * key changes nothing either, and returns the record as it is then.
+ *
+ * @param warnings - shown beside the record
+ */
+export async function leaveUnchanged(
+  database: Database,
+  record: EscrowRecord,
+  remember: Remember,
+  warnings: readonly string[] = [],
+): Promise<ChangeMade> {
+  const answer = { ...describeUnchanged(record), warnings };
+  const statements = await remember(answer);
+  if (statements.length > 0) await database.batch(statements);
+  return answer;
+}
+
+/** Writes what is wanted of a record from now on. @param warnings - what is said of it beside the record */
+export async function changeProgress(
+  c: AppContext,
+  database: Database,
+  record: EscrowRecord,
+  progress: Progress,
+  audited: Omit<AuditEntry, "target">,
+  remember: Remember,
+  warnings: readonly string[] = [],
+): Promise<ChangeMade> {
+  const { id, network, sourceId } = record;
+  const tipHeight = (await readTip(database, network)) ?? 0;
+  const changes = new ChangeSet([record], audited.now, tipHeight);
+  changes.setProgress(record, progress);
+  const changed = { ...describeChange(changes, record, tipHeight), warnings };
+  await commitAudited(c, database, { ...audited, target: id }, [
+    ...(await remember(changed)),
+    ...writeChanges(changes, { sourceId, network }),
+  ]);
+  return changed;
+}
+
+/**
+ * What only the wallet, its source and the chain's time can say against a step.
+ *
+ * @param name - what the step is called in messages
+ * @throws ApiError 409, 503; ProviderError
+ */
+export async function refuseUnlessPossible(
+  c: AppContext,
+  record: EscrowRecord,
+  name: string,
+  step: Step,
+  now: number,
+): Promise<void> {
+  const source = await drivenSource(c, record, step);
+  if (step === "Withdraw" && owesFeeToNobody(source)) throw wrongState(FEE_TO_NOBODY);
+  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, source.network, key, { caller: c.var.caller.id });
+  const time = await movingChainTime(c, provider, source.id, now, endsEscrow(step));
+  const reason = validateTiming(record, name, step, time);
+  if (reason !== null) throw wrongState(reason);
+}
+
+/** The payment source of a record whose wallet acts for it. @throws ApiError 409, 503 */
+async function drivenSource(
+  c: AppContext,
+  { sourceId, wallet }: EscrowRecord,
+  step: Step,
+): Promise<SourceRow> {
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const source = await activeSource(core, sourceId);
+  if (source === null)
+    throw wrongState("its payment source was removed: the service does not act on it");
+  // A purchase that is not begun has none yet.
+  const wallets = wallet === null ? [] : await walletsOf(core, [source.id]);
+  const own = wallets.find(({ vkey }) => vkey === wallet?.vkey);
+  if (wallet !== null && own === undefined)
+    throw wrongState("its wallet was removed: add it again to have something done");
+  const drives = own ? drivesOf(source, own) : source.drives;
+  if (drives === "nothing" || (step === "FundsLocking" && drives !== "all")) {
+    const ofSource = source.drives === drives || own === undefined;
+    const [what, { id }] = ofSource ? ["payment source", source] : ["wallet", own];
+    throw new ApiError(503, `The ${what} ${id} takes no steps: its drives is ${drives}`, {
+      retryAfter: 300,
+    });
+  }
+  return source;
+}
+
+/** A change as it is remembered for repeats: JSON throughout. */
+interface ChangeMade {
+  id: string;
+  side: Side;
+  network: Network;
+  /** Payment key hash of its wallet, hex. */
+  vkey: string | null;
+  /** Null: nothing was changed. */
+  made: {
+    /** The record's, by which it is known again. */
+    sequence: number;
+    /** Epoch milliseconds. */
+    at: number;
+    /** The record, with the placeholder of its change stamps. */
+    doc: string;
+  } | null;
+  /** What is said of it beside the record; left out: nothing. */
+  warnings?: readonly string[];
+}
+
+/** A record that was left as it is. */
+function describeUnchanged({ id, side, network, wallet }: EscrowRecord): ChangeMade {
+  return { id, side, network, vkey: wallet?.vkey ?? null, made: null };
+}
+
+/** A record that a change set, which is not written yet, changes. */
+function describeChange(changes: ChangeSet, record: EscrowRecord, tipHeight: number): ChangeMade {
+  const { id, sequence } = record;
+  const doc = withConfirmations(render(record, changes.records.get(id)?.moved), tipHeight);
+  return { ...describeUnchanged(record), made: { sequence, at: changes.now, doc } };
+}
+
+/**
+ * The response, which does not depend on later changes of the record. After a later change the
+ * exact stamp is unknown, and the time of the change replaces it. That is some milliseconds earlier
+ * if many changes happen at once.
+ */
+async function changeResponse<Shown>(
+  database: Database,
+  reading: { viewer: Caller } & Pick<DiffQuery, "env">,
+  { id, side, network, made }: ChangeMade,
+): Promise<Shown> {
+  if (made === null) {
+    const query = { network, id, limit: 1, includeHistory: false, ...reading };
+    return JSON.parse(await listPage(database, side, query)) as Shown;
+  }
+  const [row] = await database.all<{ stamp: number; sequence: number; metadata: string | null }>(
+    `SELECT action_changed_at AS stamp, sequence,
+       (SELECT metadata FROM escrow_request WHERE record_id = escrow.id) AS metadata
+     FROM escrow WHERE id = ?`,
+    id,
+  );
+  const stamp = row?.sequence === made.sequence ? row.stamp : made.at;
+  const doc = withHistories(withMetadata(made.doc, row?.metadata ?? null), side);
+  return JSON.parse(doc.replaceAll(STAMP, new Date(stamp).toISOString())) as Shown;
+}

@@ -1,0 +1,110 @@
+import { type Database, db } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import type { Env } from "../../env.ts";
+import type { AppContext } from "../../http/context.ts";
+import { idempotently } from "../../http/idempotency.ts";
+import { activeSource } from "../../sources/active.ts";
+import { publishedScripts } from "../../wallets/reference-scripts/store.ts";
+import { tooManyTokens } from "../model/ending-memory.ts";
+import type { Intent } from "../model/intent.ts";
+import { type EscrowRecord, lockOf } from "../model/record.ts";
+import { isTooLargeWithScript } from "../model/size.ts";
+import {
+  changeProgress,
+  leaveUnchanged,
+  refuseUnlessPossible,
+  respondWithChange,
+  retryOnConflict,
+  wrongState,
+} from "./change-record.ts";
+import { findOwnRecord, type NamedEscrow } from "./find-own.ts";
+import { API_STEPS, type ApiStepName, type StepRequest, validateStep } from "./validate-step.ts";
+
+/**
+ * Requests a step from the wallet of an escrow's party. A pending or completed step returns the record and
+ * changes nothing.
+ *
+ * @param now - epoch milliseconds.
+ * @returns the record and a note on the step, once per Idempotency-Key.
+ * @throws ApiError 403, 404, 409, 422, 503; ProviderError.
+ */
+export async function requestStep<Shown>(
+  c: AppContext,
+  request: StepRequest,
+  { network, blockchainIdentifier }: Omit<NamedEscrow, "side">,
+  now: number,
+): Promise<Shown & { Warnings: string[] }> {
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const named = { side: API_STEPS[request.name].side, network, blockchainIdentifier };
+  const changed = await idempotently(c, database, now, (remember) =>
+    retryOnConflict(async () => {
+      const { record, newest } = await findOwnRecord(database, c.var.caller, named);
+      const verdict = validateStep(record, request, newest);
+      const warnings = await sizeWarnings(c.env, database, record, request.name);
+      if (verdict.is === "done") return leaveUnchanged(database, record, remember, warnings);
+      if (verdict.is === "refused") throw wrongState(verdict.reason);
+      const { step } = verdict;
+      await refuseUnlessPossible(c, record, request.name, step, now);
+      const { resultHash } = request;
+      const intent: Intent = { id: newId(now), step, resultHash, by: c.var.caller.id, since: now };
+      const progress = { ...record.progress, intent, pendingTransaction: null, error: null };
+      const audited = { action: `${record.side}.step`, detail: { network, step }, now } as const;
+      return changeProgress(c, database, record, progress, audited, remember, warnings);
+    }, named.side),
+  );
+  const shown = await respondWithChange<Shown>(c, database, changed);
+  return { ...shown, Warnings: [...(changed.warnings ?? [])] };
+}
+
+/**
+ * Warnings for the caller of a step. The other party may have made the escrow so large that this
+ * step, or a later one, is impossible.
+ *
+ * @param name - what messages call the step
+ */
+async function sizeWarnings(
+  env: Env,
+  database: Database,
+  record: EscrowRecord,
+  name: ApiStepName,
+): Promise<string[]> {
+  return [
+    ...(await scriptWarnings(env, database, record, name)),
+    ...(name === "submit-result" ? await tokenWarnings(env, record, name) : []),
+  ];
+}
+
+/** A fee rate that takes a part of each token. */
+const WHOLE_PERMILLE = 1000;
+
+/** A result is submitted for the withdrawal that comes after it. */
+async function tokenWarnings(env: Env, record: EscrowRecord, name: ApiStepName): Promise<string[]> {
+  const { output, sourceId, sourceType: type } = record;
+  const lock = lockOf(record);
+  if (output === null || lock === null) return [];
+  const noteAt = (feeRatePermille: number) =>
+    tooManyTokens("payment", output.value, { ...lock, type, feeRatePermille });
+  if (noteAt(WHOLE_PERMILLE) === null) return [];
+  const source = await activeSource(db(env), sourceId);
+  const note = source && noteAt(source.feeRatePermille);
+  return note ? [`${name}: ${note}`] : [];
+}
+
+/** A transaction may have no room beside the contract's script. One that is on the chain takes no room. */
+async function scriptWarnings(
+  env: Pick<Env, "AUTO_REFERENCE_SCRIPT">,
+  database: Database,
+  record: EscrowRecord,
+  name: string,
+): Promise<string[]> {
+  if (!isTooLargeWithScript(record)) return [];
+  const { size } = await publishedScripts(database, record.sourceId);
+  if (size > 0) return [];
+  const publishing =
+    env.AUTO_REFERENCE_SCRIPT === "false"
+      ? "publish the reference script of its payment source"
+      : "a wallet of its payment source publishes it within minutes";
+  return [
+    `${name}: the escrow is so large that the step may need the contract's script on the chain; ${publishing}`,
+  ];
+}

@@ -1,0 +1,148 @@
+/**
+ * A blocker of a whole wallet or payment source is stored once, with the wallet or source. It is
+ * joined when a waiting record is shown. Like `confirmations`, it has a placeholder in the stored
+ * text.
+ */
+import { automaticSteps } from "../../env.ts";
+import type { ReasonCode } from "../../reason-codes.ts";
+import type { Next } from "../model/next-of.ts";
+import type { EscrowRecord } from "../model/record.ts";
+
+/** Around a placeholder; see `render.ts`. */
+const MARK = "\u0003";
+
+/** Why something is blocked. */
+interface BlockerReason {
+  code: ReasonCode;
+  /** For people. */
+  reason: string;
+}
+
+/**
+ * Reasons by the kind and the id of the blocked subject. The id is a source's id, a wallet's key,
+ * or both for a wallet of the source. Null: the payment source is not blocked.
+ */
+export type Blockers = Readonly<Record<string, BlockerReason | null>>;
+
+/** The deployment's variables that turn off automatic steps. */
+export type AutomaticSettings = Parameters<typeof automaticSteps>[0];
+
+/** Automatic steps that the deployment turns off, by side. */
+export function disabledSteps(env: AutomaticSettings): Blockers {
+  const { payments, refunds } = automaticSteps(env);
+  const reason = (variable: keyof AutomaticSettings): BlockerReason => ({
+    code: "person",
+    reason: `somebody to ask for it: ${variable} is off`,
+  });
+  return {
+    ...(!payments && { "automatic payment": reason("AUTO_WITHDRAW_PAYMENTS") }),
+    ...(!refunds && { "automatic purchase": reason("AUTO_WITHDRAW_REFUNDS") }),
+  };
+}
+
+/** Of purchases that no wallet was chosen for yet: those that have one wait for it alone. */
+const NOBODY_BUYS =
+  "waits for a purchasing wallet of its payment source: none is there whose drives is all";
+
+/** SQL of `Blockers` of the network ?2 as JSON: one value for a whole page. Few wallets and sources are blocked. */
+export const BLOCKERS = `(SELECT json_group_object(
+    name, json(iif(reason IS NULL, NULL, json_object('code', code, 'reason', reason)))) FROM (
+    SELECT 'held ' || vkey AS name, blocker_code AS code, blocker AS reason FROM hot_wallet
+    WHERE network = ?2 AND blocker IS NOT NULL
+    UNION ALL SELECT 'unread ' || source_id, 'provider', 'waits for the chain provider of its payment source'
+    FROM source_cursor WHERE error IS NOT NULL
+    UNION ALL SELECT drives || ' ' || source_id || ' ' || vkey, 'source',
+      'waits for its wallet, whose drives is ' || drives
+    FROM managed_wallet WHERE network = ?2 AND drives <> 'all' AND deleted_at IS NULL
+    UNION ALL SELECT iif(drives = 'all', 'unbought', drives) || ' ' || id, 'source',
+      iif(drives = 'all', '${NOBODY_BUYS}', 'waits for its payment source, whose drives is ' || drives)
+    FROM payment_source WHERE network = ?2 AND deleted_at IS NULL AND (drives <> 'all' OR NOT EXISTS (
+      SELECT 1 FROM managed_wallet WHERE source_id = payment_source.id AND role = 'Purchasing'
+        AND drives = 'all' AND deleted_at IS NULL))
+    UNION ALL SELECT 'automatic ' || own.key || ' ' || payment_source.id, 'person', iif(own.value, NULL,
+      'somebody to ask for it: ' || iif(own.key = 'payment', 'autoWithdrawPayments', 'autoWithdrawRefunds')
+        || ' of its payment source is off')
+    FROM payment_source, json_each(json_object(
+      'payment', auto_withdraw_payments, 'purchase', auto_withdraw_refunds)) AS own
+    WHERE network = ?2 AND own.value IS NOT NULL AND deleted_at IS NULL))`;
+
+type BlockedRecord = Pick<EscrowRecord, "side" | "sourceId" | "wallet">;
+
+/** The text of `Next.waitsFor` and `Next.code`, JSON or a placeholder for both. */
+export function renderWaitsFor(record: BlockedRecord, next: Next): string {
+  const { waitsFor, code, isOurTurn } = next;
+  if (!isOurTurn) return reasonFields(waitsFor, code);
+  return `${MARK}${blockerNames(record, next).join(",")}${MARK}`;
+}
+
+/** Fills in what is waited for: the first that applies; null where nothing is held up. */
+export function withBlockers(text: string, holds: Blockers): string {
+  return fillPlaceholders(text, MARK, (names) => {
+    const blocker = firstOf(holds, names.split(","));
+    return reasonFields(blocker?.reason ?? null, blocker?.code ?? null);
+  });
+}
+
+/** Finds what blocks a record whose next step is this service's turn. */
+export function findRecordBlocker(
+  record: BlockedRecord,
+  next: Next,
+  holds: Blockers,
+): BlockerReason | null {
+  return next.isOurTurn ? firstOf(holds, blockerNames(record, next)) : null;
+}
+
+function reasonFields(waitsFor: string | null, code: ReasonCode | null): string {
+  return `${JSON.stringify(waitsFor)},"code":${JSON.stringify(code)}`;
+}
+
+/** What may block a record, most specific first. */
+function blockerNames(
+  { side, sourceId, wallet }: BlockedRecord,
+  { step, comesByItself }: Next,
+): string[] {
+  const isLock = step === "FundsLocking";
+  const undriven = isLock ? ["nothing", "finish"] : ["nothing"];
+  // A wallet that was removed and added again may have another id.
+  const drivers = [sourceId, ...(wallet ? [`${sourceId} ${wallet.vkey}`] : [])];
+  return [
+    ...(comesByItself ? [`automatic ${side} ${sourceId}`] : []),
+    ...drivers.flatMap((driver) => undriven.map((drives) => `${drives} ${driver}`)),
+    ...(isLock && !wallet ? [`unbought ${sourceId}`] : []),
+    ...(wallet ? [`held ${wallet.vkey}`] : []),
+    `unread ${sourceId}`,
+  ];
+}
+
+function firstOf(holds: Blockers, names: readonly string[]): BlockerReason | null {
+  const reasons = names.map((name) => reasonOf(holds, name));
+  return reasons.find((reason) => reason !== null) ?? null;
+}
+
+/** What a payment source says of itself goes before what the deployment says of all. */
+function reasonOf(holds: Blockers, name: string): BlockerReason | null {
+  const [kind = "", of = ""] = name.split(" ");
+  const own = holds[name];
+  return (own === undefined && kind === "automatic" ? holds[`${kind} ${of}`] : own) ?? null;
+}
+
+/**
+ * Replaces the text between two marks, everywhere. Every record of every page needs it, and a regular
+ * expression takes twice as long.
+ *
+ * @param mark - a control character. JSON escapes it, so the text has it nowhere else.
+ */
+export function fillPlaceholders(
+  text: string,
+  mark: string,
+  fill: (between: string) => string,
+): string {
+  let from = 0;
+  let filled = "";
+  for (let begin = text.indexOf(mark); begin !== -1; begin = text.indexOf(mark, from)) {
+    const end = text.indexOf(mark, begin + 1);
+    filled += text.slice(from, begin) + fill(text.slice(begin + 1, end));
+    from = end + 1;
+  }
+  return filled + text.slice(from);
+}

@@ -1,0 +1,352 @@
+import type { OnChainState } from "../../chain/network.ts";
+import type { AddressTransaction } from "../../chain/provider/provider.ts";
+import { ascendingIds } from "../../db/id.ts";
+import type { RecordEvent } from "../../events/outbox.ts";
+import type { PricingType } from "../../registry/entries/pricing.ts";
+import type { Deadline } from "../model/due-at.ts";
+import {
+  type Intent,
+  type NextAction,
+  nextActionOf,
+  type Progress,
+  type RecordError,
+} from "../model/intent.ts";
+import type { ChainState, EscrowRecord, LiveOutput, Side } from "../model/record.ts";
+import { MISMATCHED, type TransactionRecord } from "../model/transaction-record.ts";
+import { NOTHING_TO_UNDO, type ProgressUndo, stringifyUndoData } from "../model/undo-data.ts";
+import { inBlock, type StoredTransaction, type TransactionChange } from "./escrow-row.ts";
+import { type ChangeKind, type EventExtras, recordEvent } from "./record-event.ts";
+import { type MovedStamps, renderPastAction } from "./render.ts";
+
+/** What becomes of a record. */
+type Change = Pick<EscrowRecord, "state" | "output" | "progress" | "isWalletRemoved">;
+
+/** What a transaction of the chain makes of a record. */
+export interface ChainStep {
+  state: Omit<ChainState, "transaction" | "onChainState"> & { onChainState: OnChainState };
+  output: LiveOutput | null;
+  progress: Progress;
+  undo: ProgressUndo;
+}
+
+/** What a change set knows beside its records. */
+interface Known {
+  /** By agent identifier, as far as known. */
+  pricing?: ReadonlyMap<string, PricingType>;
+  /**
+   * Stored records that the transactions must leave alone, though one of them may carry the
+   * identifier of such a record.
+   */
+  others?: EscrowRecord[];
+  /** What is stored of the transactions. */
+  stored?: StoredTransaction[];
+}
+
+/** A record that this batch writes, and which of its stamps move. */
+interface RecordChange {
+  record: EscrowRecord;
+  moved: MovedStamps;
+}
+
+/**
+ * What a run of consecutive transactions does, folded in memory. Each record is written once, in
+ * its last state. Each step leaves its transaction and its event.
+ */
+export class ChangeSet {
+  readonly records = new Map<string, RecordChange>();
+  readonly transactions: TransactionChange[] = [];
+  readonly pastActions: { recordId: string; id: string; txHash: string | null; doc: string }[] = [];
+  readonly events: RecordEvent[] = [];
+  /** Locks that named our wallets but that anyone could have made for free. */
+  ignoredLocks = 0;
+  /** Purchases that were over when their lock came, by id. */
+  readonly lockedAfterEnd: string[] = [];
+  /** Characters of the records' new states: each is written about five times. */
+  stateText = 0;
+
+  readonly now: number;
+  /** By agent identifier, as far as known. */
+  readonly pricing: ReadonlyMap<string, PricingType>;
+  readonly #tipHeight: number;
+  /** Histories are shown in the order of their ids. */
+  readonly #newId: () => string;
+  readonly #index: RecordIndex;
+  readonly #others: RecordIndex;
+  readonly #stored: ReadonlyMap<string, StoredTransaction>;
+
+  /**
+   * @param records - the stored records that the transactions may touch
+   * @param now - epoch milliseconds
+   */
+  constructor(records: EscrowRecord[], now: number, tipHeight: number, known: Known = {}) {
+    const { pricing = new Map(), others = [], stored = [] } = known;
+    this.now = now;
+    this.pricing = pricing;
+    this.#tipHeight = tipHeight;
+    this.#newId = ascendingIds(now);
+    this.#index = new RecordIndex(records);
+    this.#others = new RecordIndex(others);
+    this.#stored = new Map(
+      stored.map((one) => [rowName(one.recordId, one.transaction.txHash), one]),
+    );
+  }
+
+  /** The records whose funds are in an output (`hash#index`): none, one, or one of each side. */
+  holding(utxo: string): EscrowRecord[] {
+    return this.#index.holding(utxo);
+  }
+
+  /** The record with an identifier, if there is one. */
+  find(side: Side, identifierHash: string): EscrowRecord | undefined {
+    return this.#index.find(side, identifierHash);
+  }
+
+  /** Whether an identifier is that of a record which is outside the scope of this run. */
+  isOutsideScope(side: Side, identifierHash: string): boolean {
+    return this.#others.find(side, identifierHash) !== undefined;
+  }
+
+  /** What was stored of a record's transaction before this run. */
+  stored({ id }: EscrowRecord, txHash: string): StoredTransaction | undefined {
+    return this.#stored.get(rowName(id, txHash));
+  }
+
+  /** Moves a record to what it is after a transaction of the chain. */
+  advance(record: EscrowRecord, step: ChainStep, at: AddressTransaction, fees: string): void {
+    const { progress } = record;
+    const transaction = this.#apply(record, "Confirmed", {
+      ...{ at, fees, undo: step.undo },
+      newOnChainState: step.state.onChainState,
+    });
+    const state = { ...step.state, transaction };
+    this.stateText += JSON.stringify([state, step.output]).length;
+    this.#keepAction(record, { state, progress: step.progress }, at.txHash);
+    record.lastCheckedAt = this.now;
+    this.#change(record, { state, output: step.output, progress: step.progress });
+    const open = progress.pendingTransaction?.transaction;
+    if (open && open.txHash !== at.txHash && step.progress.pendingTransaction === null)
+      this.writeTransaction(record, { ...open, status: "RolledBack" }, progress.intent);
+  }
+
+  /**
+   * Notes on a record what locks something else than was asked for: it moves nothing, and undoing it takes
+   * the note back.
+   */
+  noteMismatch(
+    record: EscrowRecord,
+    error: RecordError,
+    at: AddressTransaction,
+    fees: string,
+  ): void {
+    const undo = { ...NOTHING_TO_UNDO, error: record.progress.error };
+    this.#apply(record, MISMATCHED, { at, fees, undo, newOnChainState: null });
+    const state = { ...record.state, hadMismatch: true as const };
+    const progress = { ...record.progress, error };
+    this.#keepAction(record, { state, progress }, at.txHash);
+    this.#change(record, { ...record, state, progress });
+  }
+
+  /** Takes a record back to what it was; the rows of its transactions are written elsewhere. */
+  rewind(record: EscrowRecord, change: Change): void {
+    record.lastCheckedAt = this.now;
+    this.#change(record, change);
+  }
+
+  /**
+   * Changes the progress of a record.
+   *
+   * @param state - a new state that moves no stamp. Default: the present state.
+   */
+  setProgress(record: EscrowRecord, progress: Progress, state: ChainState = record.state): void {
+    this.#keepAction(record, { state, progress }, null);
+    this.#change(record, { ...record, state, progress });
+  }
+
+  /** Notes that the wallet that acts for a record, or its payment source, was removed, or is back. */
+  setWalletRemoved(record: EscrowRecord, isWalletRemoved: boolean): void {
+    this.#keepAction(record, { ...record, isWalletRemoved }, null);
+    this.#change(record, { ...record, isWalletRemoved });
+  }
+
+  /**
+   * Notes that a deadline was told of, or is over, so that nobody hears of it again.
+   *
+   * @param near - tell of it now
+   */
+  warn(record: EscrowRecord, deadline: Deadline | null, near: boolean): void {
+    if (deadline !== null) record.lastDeadlineWarning = deadline.at;
+    this.#change(record, record);
+    const known = this.records.get(record.id);
+    if (!known || !near || deadline === null) return;
+    const { step, at } = deadline;
+    this.#emit(known, "DEADLINE_NEAR", { Deadline: { step, time: new Date(at).toISOString() } });
+  }
+
+  /** Writes a transaction of the service that is in no block. The record's revision guards it. */
+  writeTransaction(
+    record: EscrowRecord,
+    transaction: TransactionRecord,
+    intent: Intent | null,
+  ): void {
+    this.transactions.push({
+      recordId: record.id,
+      transaction: { ...transaction, updatedAt: this.now },
+      status: transaction.status,
+      intent,
+      applied: null,
+    });
+    this.#change(record, record);
+  }
+
+  /** Creates a transaction of the service for a record. */
+  newTransaction({ state }: EscrowRecord, txHash: string): TransactionRecord {
+    return {
+      id: this.#newId(),
+      createdAt: this.now,
+      updatedAt: this.now,
+      txHash,
+      status: "Pending",
+      fees: null,
+      blockHeight: null,
+      blockTime: null,
+      previousOnChainState: state.onChainState,
+      newOnChainState: null,
+    };
+  }
+
+  /** The row of a transaction that is in a block, with what the record was before it. */
+  #apply(
+    record: EscrowRecord,
+    status: TransactionChange["status"],
+    applied: {
+      at: AddressTransaction;
+      fees: string;
+      undo: ProgressUndo;
+      newOnChainState: OnChainState | null;
+    },
+  ): TransactionRecord {
+    const { at, undo, ...shown } = applied;
+    const stored = this.stored(record, at.txHash);
+    const { id = this.#newId(), createdAt = this.now } = stored?.transaction ?? {};
+    const previousOnChainState = record.state.onChainState;
+    const transaction = inBlock({ id, createdAt, previousOnChainState, ...shown }, at, this.now);
+    this.transactions.push({
+      ...{ recordId: record.id, transaction, status, intent: stored?.intent ?? null },
+      applied: { txIndex: at.txIndex, undoData: stringifyUndoData(record, undo) },
+    });
+    return transaction;
+  }
+
+  /** Puts a record into what it is now: moves the stamps and emits the events that follow. */
+  #change(record: EscrowRecord, change: Change): void {
+    const before = record.state;
+    const next = { ...record, ...change };
+    const { state } = next;
+    const isNew = record.revision < 0 && !this.records.has(record.id);
+    const was = nextActionOf(record);
+    const is = nextActionOf(next);
+    const step: MovedStamps = {
+      chain:
+        isNew ||
+        before.onChainState !== state.onChainState ||
+        before.resultHash !== state.resultHash,
+      action: isNew || !isSameAction(was, is),
+    };
+    const known = this.records.get(record.id) ?? { record, moved: { chain: false, action: false } };
+    known.moved = {
+      chain: known.moved.chain || step.chain,
+      action: known.moved.action || step.action,
+    };
+    this.#index.remove(record);
+    Object.assign(record, change, { updatedAt: this.now });
+    if (step.action) record.actionChangedAt = this.now;
+    this.records.set(record.id, known);
+    this.#index.add(record);
+
+    const previous = isNew
+      ? null
+      : { onChainState: before.onChainState, requestedAction: was.requestedAction };
+    const failed = is.errorType !== null && is.errorType !== was.errorType;
+    const recovered = is.errorType === null && was.errorType !== null;
+    if (step.chain || was.requestedAction !== is.requestedAction || recovered)
+      this.#emit(known, "ON_CHAIN_STATUS_CHANGED", { previous });
+    const invalid =
+      state.onChainState === "FundsOrDatumInvalid" && before.onChainState !== "FundsOrDatumInvalid";
+    if (failed || invalid) this.#emit(known, "ON_ERROR", { previous });
+  }
+
+  /**
+   * Keeps the action that a purchase had, if it is another one now.
+   *
+   * @param txHash - the transaction that ended it, and undoes that with itself
+   */
+  #keepAction(record: EscrowRecord, next: Omit<Change, "output">, txHash: string | null) {
+    if (record.side !== "purchase") return;
+    const was = nextActionOf(record);
+    if (isSameAction(was, nextActionOf({ ...record, ...next }))) return;
+    const id = this.#newId();
+    const doc = renderPastAction(id, was, record.actionChangedAt, this.now);
+    this.pastActions.push({ recordId: record.id, id, txHash, doc });
+  }
+
+  /** @param beside - shown with the record */
+  #emit({ record, moved }: RecordChange, what: ChangeKind, beside: EventExtras): void {
+    record.sequence++;
+    const event = recordEvent(record, what, beside, {
+      moved,
+      tipHeight: this.#tipHeight,
+      id: this.#newId(),
+      stampIndex: [...this.records.keys()].indexOf(record.id),
+    });
+    this.events.push(event);
+  }
+}
+
+function rowName(recordId: string, txHash: string): string {
+  return `${recordId}:${txHash}`;
+}
+
+function isSameAction(a: NextAction, b: NextAction): boolean {
+  return (
+    a.requestedAction === b.requestedAction &&
+    a.errorType === b.errorType &&
+    a.errorNote === b.errorNote
+  );
+}
+
+/** Finds the records of a run by what transactions name them with. */
+class RecordIndex {
+  readonly #byUtxo = new Map<string, EscrowRecord[]>();
+  readonly #byIdentifier = new Map<string, EscrowRecord>();
+
+  constructor(records: Iterable<EscrowRecord> = []) {
+    for (const record of records) this.add(record);
+  }
+
+  /** The records whose funds are in an output (`hash#index`): none, one, or one of each side. */
+  holding(utxo: string): EscrowRecord[] {
+    return this.#byUtxo.get(utxo) ?? [];
+  }
+
+  /** The record with an identifier, if there is one. */
+  find(side: Side, identifierHash: string): EscrowRecord | undefined {
+    return this.#byIdentifier.get(keyOf(side, identifierHash));
+  }
+
+  add(record: EscrowRecord): void {
+    this.#byIdentifier.set(keyOf(record.side, record.identifierHash), record);
+    const { utxo } = record.state;
+    if (utxo !== null) this.#byUtxo.set(utxo, [...this.holding(utxo), record]);
+  }
+
+  /** Before its output changes: `add` finds it a new place. */
+  remove({ id, state: { utxo } }: EscrowRecord): void {
+    if (utxo === null) return;
+    const others = this.holding(utxo).filter((one) => one.id !== id);
+    this.#byUtxo.set(utxo, others);
+  }
+}
+
+function keyOf(side: Side, identifierHash: string): string {
+  return `${side}:${identifierHash}`;
+}

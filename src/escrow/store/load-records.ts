@@ -1,0 +1,46 @@
+import type { Database } from "../../db/client.ts";
+import type { Intent } from "../model/intent.ts";
+import type { EscrowRecord } from "../model/record.ts";
+import type { TransactionRecord } from "../model/transaction-record.ts";
+import {
+  ESCROW_COLUMNS,
+  type EscrowRow,
+  recordOfRow,
+  type StoredTransaction,
+} from "./escrow-row.ts";
+
+/** Records as they are stored, and what is stored of some transactions of theirs. */
+export interface KnownRecords {
+  records: EscrowRecord[];
+  stored: StoredTransaction[];
+}
+
+/**
+ * Records, with what is stored of transactions of theirs.
+ *
+ * @param txHashes - of the transactions
+ * @param ids - SQL that selects the ids of the records; its parameters begin with ?2
+ */
+export async function loadRecords(
+  db: Pick<Database, "all">,
+  txHashes: readonly string[],
+  ids: string,
+  ...params: unknown[]
+): Promise<KnownRecords> {
+  const rows = await db.all<EscrowRow & { transactions: string | null }>(
+    `SELECT ${ESCROW_COLUMNS}, (SELECT json_group_array(json_array(json(fields), json(intent)))
+         FROM escrow_transaction
+         WHERE record_id = escrow.id AND tx_hash IN (SELECT value FROM json_each(?1))) AS transactions
+     FROM escrow WHERE id IN (${ids})`,
+    JSON.stringify(txHashes),
+    ...params,
+  );
+  return {
+    records: rows.map(({ transactions: _, ...row }) => recordOfRow(row)),
+    stored: rows.flatMap(({ id, transactions }) =>
+      (JSON.parse(transactions ?? "[]") as [TransactionRecord, Intent | null][]).map(
+        ([transaction, intent]) => ({ recordId: id, transaction, intent }),
+      ),
+    ),
+  };
+}

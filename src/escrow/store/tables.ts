@@ -1,0 +1,261 @@
+import { sql } from "drizzle-orm";
+import {
+  type AnySQLiteColumn,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
+import { MISMATCHED, TRANSACTION_STATUSES } from "../model/transaction-record.ts";
+import {
+  ACTING_WALLET,
+  BILLABLE,
+  BILLABLE_AT,
+  BULKY,
+  BUYER_VKEY,
+  ENDED,
+  HAS_INTENT,
+  MOVED_AT,
+  NEEDS_PERSON,
+  UNFINISHED,
+} from "./predicates.ts";
+
+/**
+ * Payments (we hold the seller's wallet) and purchases (we hold the buyer's). One lock makes one
+ * row of each side when both wallets are ours. Ledger.
+ *
+ * The columns are the truth, in groups by who writes them. `doc` is `render.ts` of them, made when
+ * the row is written; no code reads it to decide anything. `row.ts` reads and writes the JSON.
+ */
+export const escrow = sqliteTable(
+  "escrow",
+  {
+    id: text("id").primaryKey(),
+    side: text("side", { enum: ["payment", "purchase"] }).notNull(),
+    network: text("network", { enum: ["Preprod", "Mainnet"] }).notNull(),
+    sourceId: text("source_id").notNull(),
+    sourceType: text("source_type", { enum: ["Web3ChainV1", "Web3ChainV2"] }).notNull(),
+    contractAddress: text("contract_address").notNull(),
+    policyId: text("policy_id").notNull(),
+    blockchainIdentifier: text("blockchain_identifier").notNull(),
+    /** SHA-256 of the identifier, hex: what it is looked up by. */
+    identifierHash: text("identifier_hash").notNull(),
+    requestedById: text("requested_by_id").notNull(),
+    // Agreed: written when the record is made, by nobody after.
+    /** `Terms` as JSON. */
+    terms: text("terms").notNull(),
+
+    // Found on the chain: written by the fold, and restored by undo.
+    /** `ChainState` as JSON. */
+    state: text("state").notNull(),
+    /** Copied from `state` for filters. */
+    onChainState: text("on_chain_state"),
+    /** Copied from `state`: the output that holds the funds (`hash#index`), null when none does. */
+    utxo: text("utxo"),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    lastCheckedAt: integer("last_checked_at"),
+    /** The three change stamps, from the `escrow` clock of the network; see `db/clock.ts`. */
+    chainChangedAt: integer("chain_changed_at").notNull(),
+    actionChangedAt: integer("action_changed_at").notNull(),
+    changedAt: integer("changed_at").notNull(),
+    /** Events written so far. */
+    sequence: integer("sequence").notNull(),
+    /** Guards every write: a writer that read an older row aborts. */
+    revision: integer("revision").notNull(),
+    /** Version of `render.ts` that made `doc`; an older one is rendered again by the cron, until then when read. */
+    docVersion: integer("doc_version").notNull(),
+    doc: text("doc").notNull(),
+    /** Found: `LiveOutput` as JSON; null when none holds the funds, and after an undo. */
+    output: text("output"),
+
+    // Copied from `nextActionOf` the record for filters, in each statement that changes what it follows from.
+    requestedAction: text("requested_action").notNull(),
+    errorType: text("error_type"),
+
+    // Progress: written by requests, automatic rules and the wallet; by the fold by its table alone.
+    /** `Intent` as JSON. */
+    intent: text("intent"),
+    /** `PendingTransaction` as JSON. */
+    pendingTransaction: text("pending_transaction"),
+    /** `RecordError` as JSON. */
+    error: text("error"),
+    /** When it was found that nothing can be locked any more, epoch milliseconds. */
+    expiredAt: integer("expired_at"),
+    /** What became of the charge for a purchase; null: it was not charged. */
+    charge: text("charge", { enum: ["held", "returned"] }),
+    /** `WalletName` as JSON: the wallet that acts for the record; null: none was chosen yet. */
+    wallet: text("wallet"),
+    /** 1: that wallet, or the payment source, was removed; written by who removes it or adds it again. */
+    walletRemoved: integer("wallet_removed"),
+    /** Epoch milliseconds from which that wallet has something to do; null: nothing. */
+    dueAt: integer("due_at"),
+    /** The next deadline of the service without a warning event, epoch milliseconds. */
+    deadline: integer("deadline"),
+    /** The one that was told of last. */
+    lastDeadlineWarning: integer("last_deadline_warning"),
+  },
+  (table) => {
+    const page = (name: string, stamp: AnySQLiteColumn) => [
+      index(`escrow_${name}`).on(table.side, table.network, table.sourceType, stamp, table.id),
+      index(`escrow_contract_${name}`).on(
+        table.side,
+        table.network,
+        table.contractAddress,
+        table.sourceType,
+        stamp,
+        table.id,
+      ),
+      // For keys that are bound to wallets.
+      index(`escrow_wallet_${name}`).on(
+        sql.raw(ACTING_WALLET),
+        table.side,
+        table.network,
+        table.sourceType,
+        stamp,
+        table.id,
+      ),
+    ];
+    return [
+      ...page("chain_changed", table.chainChangedAt),
+      ...page("action_changed", table.actionChangedAt),
+      ...page("changed", table.changedAt),
+      // For the lists, newest first: all records of a side, of a contract, in a state, or of a wallet.
+      index("escrow_newest").on(table.side, table.network, table.sourceType, table.id),
+      index("escrow_contract_newest").on(
+        table.side,
+        table.network,
+        table.contractAddress,
+        table.sourceType,
+        table.id,
+      ),
+      index("escrow_state_newest").on(
+        table.side,
+        table.network,
+        table.onChainState,
+        table.sourceType,
+        table.id,
+      ),
+      index("escrow_wallet_newest").on(
+        sql.raw(ACTING_WALLET),
+        table.side,
+        table.network,
+        table.sourceType,
+        table.id,
+      ),
+      index("escrow_agent_newest").on(
+        table.side,
+        table.network,
+        sql`terms->>'agentIdentifier'`,
+        table.sourceType,
+        table.id,
+      ),
+      index("escrow_needs_person")
+        .on(table.side, table.network, table.sourceType, table.id)
+        .where(sql.raw(NEEDS_PERSON)),
+      uniqueIndex("escrow_identifier").on(table.identifierHash, table.side, table.sourceId),
+      index("escrow_utxo").on(table.sourceId, table.utxo),
+      // Records with a pending transaction.
+      index("escrow_initiated").on(table.sourceId).where(sql`requested_action GLOB '*Initiated'`),
+      index("escrow_due")
+        .on(table.network, sql`wallet->>'vkey'`, table.dueAt)
+        .where(sql`due_at IS NOT NULL`),
+      // What is waiting or under way, newest first.
+      index("escrow_intent").on(table.network, table.id).where(sql.raw(HAS_INTENT)),
+      // Deadlines that come near.
+      index("escrow_deadline").on(table.sourceId, table.deadline).where(sql`deadline IS NOT NULL`),
+      // What was asked for and is not locked: it expires.
+      index("escrow_unlocked")
+        .on(table.sourceId, sql`CAST(terms->>'payByTime' AS INTEGER)`)
+        .where(sql`on_chain_state IS NULL AND expired_at IS NULL`),
+      // Purchases that ended without a lock: their charge is given back.
+      index("escrow_held")
+        .on(table.network, table.id)
+        .where(sql`charge = 'held' AND expired_at IS NOT NULL`),
+      // Few: those whose next step may be too large with the contract's script in it.
+      index("escrow_bulky").on(table.network, table.sourceId).where(sql.raw(BULKY)),
+      // What the removal of a wallet or a source asks for.
+      index("escrow_unfinished").on(table.sourceId).where(sql.raw(UNFINISHED)),
+      // What a wallet that is added again goes on with.
+      index("escrow_wallet_removed").on(table.sourceId).where(sql`wallet_removed IS NOT NULL`),
+      // For the books: escrows by the block time of what ended them, of all agents or of one.
+      index("escrow_ended").on(table.side, table.network, sql.raw(MOVED_AT)).where(sql.raw(ENDED)),
+      index("escrow_agent_ended")
+        .on(table.side, table.network, sql`terms->>'agentIdentifier'`, sql.raw(MOVED_AT))
+        .where(sql.raw(ENDED)),
+      // For the monthly invoice: a buyer's payments that became billable in a month.
+      index("escrow_billed")
+        .on(table.network, sql.raw(BUYER_VKEY), sql.raw(BILLABLE_AT))
+        .where(sql.raw(BILLABLE)),
+    ];
+  },
+);
+
+/**
+ * A transaction of a record. The service's own exist once stored, those of others once the chain has them.
+ * A rollback restores `undo_data` and `intent`. Stored in the network's database.
+ */
+export const escrowTransaction = sqliteTable(
+  "escrow_transaction",
+  {
+    recordId: text("record_id").notNull(),
+    txHash: text("tx_hash").notNull(),
+    /** Never changes. */
+    id: text("id").notNull(),
+    sourceId: text("source_id").notNull(),
+    status: text("status", { enum: [...TRANSACTION_STATUSES, MISMATCHED] }).notNull(),
+    /** Null until it is in a block that was applied, like the next two. */
+    blockHeight: integer("block_height"),
+    txIndex: integer("tx_index"),
+    /** `UndoData` as JSON. */
+    undoData: text("undo_data"),
+    /** `TransactionRecord` as JSON. */
+    fields: text("fields").notNull(),
+    /** Rendering of `fields`. */
+    doc: text("doc").notNull(),
+    /** `Intent` as JSON: what it was made for; null: it is not ours. */
+    intent: text("intent"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.recordId, table.txHash] }),
+    index("escrow_transaction_height").on(table.sourceId, table.blockHeight),
+    // A history is shown from its newest transaction, up to the page's limit.
+    index("escrow_transaction_newest").on(table.recordId, table.id),
+  ],
+);
+
+/** Actions that a purchase had before its current one. Ledger. */
+export const escrowAction = sqliteTable(
+  "escrow_action",
+  {
+    recordId: text("record_id").notNull(),
+    id: text("id").notNull(),
+    /** The transaction that ended the action; undone with it. Null when the API ended it. */
+    txHash: text("tx_hash"),
+    doc: text("doc").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.recordId, table.id] })],
+);
+
+/** What the request that made a record left beside its terms. Ledger. */
+export const escrowRequest = sqliteTable(
+  "escrow_request",
+  {
+    recordId: text("record_id").primaryKey(),
+    /** The record's. */
+    requestedById: text("requested_by_id").notNull(),
+    /** What the caller noted, up to 16 KiB. Shown to the record's owner and to Admins alone. */
+    metadata: text("metadata"),
+    /** Change stamp of the batch that made the record, as the request is answered. */
+    madeAt: integer("made_at").notNull(),
+    /** Of a purchase: network and hash of the identifier, which a network has one purchase of. */
+    purchaseOf: text("purchase_of"),
+    /** Of a purchase: the credits that its key was charged; null: none. */
+    credits: integer("credits"),
+    /** Of a purchase: whether its price was charged to its key's spending limits. */
+    isSpent: integer("is_spent", { mode: "boolean" }),
+  },
+  (table) => [uniqueIndex("escrow_request_purchase").on(table.purchaseOf)],
+);

@@ -1,0 +1,202 @@
+import { getTableColumns } from "drizzle-orm";
+import type { Network } from "../../chain/network.ts";
+import { type Statement, statement } from "../../db/client.ts";
+import { isoText, reserveStamps, type SqlExpression, stamp } from "../../db/clock.ts";
+import { writeEvents } from "../../events/outbox.ts";
+import { dueAt, unwarnedDeadline } from "../model/due-at.ts";
+import type { ChangeSet } from "./change-set.ts";
+import { columnsOf } from "./escrow-row.ts";
+import { DOC_VERSION, render, renderTransaction, STAMP } from "./render.ts";
+import { escrow } from "./tables.ts";
+
+/**
+ * The statements that write all that a change set did. They abort their batch when a record was
+ * changed since it was read: `escrow.revision`.
+ */
+export function writeChanges(
+  changes: ChangeSet,
+  { sourceId, network }: { sourceId: string; network: Network },
+): Statement[] {
+  const count = changes.records.size;
+  if (count === 0) return [];
+  const stampOf = (index: string) => stamp("escrow", network, count, index);
+  return [
+    reserveStamps("escrow", network, count, changes.now),
+    ...writeRecords(changes, stampOf("(value->>'stampIndex')")),
+    ...writeTransactions(changes, sourceId),
+    ...writePastActions(changes),
+    ...restoreCharges(changes.lockedAfterEnd),
+    ...portions(changes.events).flatMap((events) =>
+      writeEvents(events, { network, sourceId, now: changes.now, placeholder: STAMP }, stampOf),
+    ),
+  ];
+}
+
+/** D1 takes two megabytes in one parameter, and a party may make a record of tens of kilobytes. */
+const MAX_PARAMETER = 1_000_000;
+
+/** JSON arrays of the rows, each short enough for one parameter: D1 counts its bytes, in UTF-8. */
+function portions(rows: object[]): string[] {
+  const parts: string[][] = [];
+  let bytes = MAX_PARAMETER;
+  for (const row of rows) {
+    // Rows are large, so each becomes text once.
+    const text = JSON.stringify(row);
+    const more = Buffer.byteLength(text);
+    if (bytes + more > MAX_PARAMETER) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(text);
+    bytes += more;
+  }
+  return parts.map((texts) => `[${texts.join(",")}]`);
+}
+
+/** Columns that a later write of a record leaves as they are. */
+const FIXED: ReadonlySet<string> = new Set([
+  "id",
+  "side",
+  "network",
+  "sourceId",
+  "sourceType",
+  "contractAddress",
+  "policyId",
+  "blockchainIdentifier",
+  "identifierHash",
+  "requestedById",
+  "createdAt",
+]);
+
+/** SQL of columns that are not what the row's JSON has by their name; `at` is the stamp of the write. */
+const COMPUTED: Record<string, string> = {
+  chainChangedAt: "iif(v->>'movesChain', at, v->>'chainChangedAt')",
+  actionChangedAt: "iif(v->>'movesAction', at, v->>'actionChangedAt')",
+  changedAt: "iif(v->>'movesAny', at, v->>'changedAt')",
+  docVersion: String(DOC_VERSION),
+  doc: `replace(v->>'doc', ?, ${isoText("at")})`,
+};
+
+/** The columns that a write sets. Other statements set the charge of a purchase. */
+const WRITTEN = Object.entries(getTableColumns(escrow)).filter(([key]) => key !== "charge");
+
+const INSERT_INTO = `INSERT INTO escrow (${WRITTEN.map(([, { name }]) => name).join(", ")})`;
+const SELECT = WRITTEN.map(([key]) => COMPUTED[key] ?? `v->>'${key}'`).join(", ");
+const UPDATE = WRITTEN.filter(([key]) => !FIXED.has(key) && key !== "revision")
+  .map(([, { name }]) => `${name} = excluded.${name}`)
+  .join(", ");
+
+function writeRecords(changes: ChangeSet, at: SqlExpression): Statement[] {
+  const rows = [...changes.records.values()].map(({ record, moved }, stampIndex) => ({
+    ...record,
+    ...columnsOf(record),
+    stampIndex,
+    onChainState: record.state.onChainState,
+    utxo: record.state.utxo,
+    dueAt: dueAt(record),
+    deadline: unwarnedDeadline(record),
+    revision: record.revision + 1,
+    movesChain: moved.chain,
+    movesAction: moved.action,
+    movesAny: moved.chain || moved.action,
+    doc: render(record, moved),
+  }));
+  // Materialized: otherwise each column writes out all of its row's JSON once more.
+  return portions(rows).map((part) =>
+    statement(
+      `${INSERT_INTO}
+       WITH item AS MATERIALIZED (SELECT value AS v, ${at.sql} AS at FROM json_each(?))
+       SELECT ${SELECT} FROM item WHERE true
+       ON CONFLICT (id) DO UPDATE SET
+         revision = iif(escrow.revision = excluded.revision - 1, excluded.revision, NULL), ${UPDATE}`,
+      ...at.params,
+      part,
+      STAMP,
+    ),
+  );
+}
+
+function writeTransactions(changes: ChangeSet, sourceId: string): Statement[] {
+  const rows = changes.transactions.map(({ recordId, transaction, status, intent, applied }) => ({
+    recordId,
+    txHash: transaction.txHash,
+    id: transaction.id,
+    status,
+    blockHeight: transaction.blockHeight,
+    txIndex: applied?.txIndex ?? null,
+    undoData: applied?.undoData ?? null,
+    fields: JSON.stringify(transaction),
+    doc: renderTransaction(transaction),
+    intent: intent && JSON.stringify(intent),
+  }));
+  return portions(rows).map((part) =>
+    statement(
+      `INSERT INTO escrow_transaction (record_id, tx_hash, id, source_id, status, block_height,
+         tx_index, undo_data, fields, doc, intent)
+       SELECT value->>'recordId', value->>'txHash', value->>'id', ?, value->>'status',
+         value->>'blockHeight', value->>'txIndex', value->>'undoData', value->>'fields',
+         value->>'doc', value->>'intent'
+       FROM json_each(?) WHERE true
+       ON CONFLICT (record_id, tx_hash) DO UPDATE SET status = excluded.status,
+         block_height = excluded.block_height, tx_index = excluded.tx_index,
+         undo_data = excluded.undo_data, fields = excluded.fields, doc = excluded.doc`,
+      sourceId,
+      part,
+    ),
+  );
+}
+
+function writePastActions({ pastActions }: ChangeSet): Statement[] {
+  return portions(pastActions).map((part) =>
+    statement(
+      `INSERT INTO escrow_action (record_id, id, tx_hash, doc)
+       SELECT value->>'recordId', value->>'id', value->>'txHash', value->>'doc' FROM json_each(?)`,
+      part,
+    ),
+  );
+}
+
+/** Of the locked purchases, whose ids are the parameter, those whose charge was given back. */
+const GIVEN_BACK = "escrow.id IN (SELECT value FROM json_each(?)) AND charge = 'returned'";
+
+/**
+ * Charges purchases again if their charge was refunded before their lock landed. A restored
+ * database forgets that a lock is pending. Later purchases of the key do not prevent this: credits
+ * end at their limit, and no purchase is accepted above the spending limit.
+ */
+export function restoreCharges(ids: readonly string[]): Statement[] {
+  if (ids.length === 0) return [];
+  const listed = JSON.stringify(ids);
+  return [
+    // What is taken is noted first: a purchase that finds no credits left has none to give back later.
+    statement(
+      `UPDATE escrow_request SET credits = max(0, min(credits, again.room))
+       FROM (SELECT record_id AS id, max_usage_credits - accumulated_usage_credits + credits
+           - sum(credits) OVER (PARTITION BY api_key.id ORDER BY record_id) AS room
+         FROM escrow JOIN escrow_request ON record_id = escrow.id
+           JOIN api_key ON api_key.id = escrow.requested_by_id
+         WHERE ${GIVEN_BACK} AND credits > 0) AS again
+       WHERE record_id = again.id`,
+      listed,
+    ),
+    statement(
+      `UPDATE api_key SET accumulated_usage_credits = accumulated_usage_credits + again.credits
+       FROM (SELECT escrow.requested_by_id AS key_id, sum(credits) AS credits
+         FROM escrow JOIN escrow_request ON record_id = escrow.id
+         WHERE ${GIVEN_BACK} AND credits > 0 GROUP BY 1) AS again
+       WHERE api_key.id = again.key_id`,
+      listed,
+    ),
+    statement(
+      `UPDATE key_spending SET spent = spent + again.amount, spending_limit = max(spending_limit, spent + again.amount)
+       FROM (SELECT escrow.requested_by_id AS key_id, escrow.network AS network,
+           fund.value->>'unit' AS unit, sum(CAST(fund.value->>'amount' AS INTEGER)) AS amount
+         FROM escrow JOIN escrow_request ON record_id = escrow.id, json_each(terms->'funds') AS fund
+         WHERE ${GIVEN_BACK} AND is_spent = 1 GROUP BY 1, 2, 3) AS again
+       WHERE key_spending.api_key_id = again.key_id AND key_spending.network = again.network
+         AND key_spending.unit = again.unit`,
+      listed,
+    ),
+    statement(`UPDATE escrow SET charge = 'held' WHERE ${GIVEN_BACK}`, listed),
+  ];
+}

@@ -1,0 +1,90 @@
+import type { EscrowDatum } from "../../chain/contracts/escrow-datum.ts";
+import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import type { AddressTransaction } from "../../chain/provider/provider.ts";
+import type { ChainOutput, ChainTransaction } from "../../chain/transaction/decode-transaction.ts";
+import type { OutputReference } from "../../chain/transaction/transaction-plan.ts";
+import type { WalletRole } from "../../wallets/managed/tables.ts";
+import type { Side } from "../model/record.ts";
+
+/** One of our wallets, in the role it plays for a source. */
+export interface SourceWallet {
+  id: string;
+  role: WalletRole;
+  /** Payment key hash, hex. */
+  vkey: string;
+  address: string;
+  /** The API key that added it: `requestedById` of its records. */
+  createdById: string;
+}
+
+/** The role of the wallets that act for a side's records. */
+export function roleOf(side: Side): WalletRole {
+  return side === "payment" ? "Selling" : "Purchasing";
+}
+
+/** What sync needs to know of a payment source. */
+export interface EscrowSource {
+  id: string;
+  network: Network;
+  type: PaymentSourceType;
+  contractAddress: string;
+  policyId: string;
+  /** Whom a withdrawal pays the contract's fee; null: it does not say, or there is none. */
+  feeReceiverAddress: string | null;
+  /** What a withdrawal pays of all that is locked; Web3ChainV2 takes none. */
+  feeRatePermille: number;
+  wallets: SourceWallet[];
+  /**
+   * Whether what is read is read for a wallet, also for one that is not in use any more: another run may
+   * read for it. Left out: for any.
+   */
+  isReadFor?(wallet: Pick<SourceWallet, "role" | "vkey">): boolean;
+}
+
+/** What an output held that is spent. */
+export type SpentFunds = Pick<ChainOutput, "address" | "funds" | "datum">;
+
+/** A transaction that precedes another. */
+export interface EarlierTransaction {
+  tx: ChainTransaction;
+  /**
+   * A spent output, read from the bytes of the transaction that made it. This may take one more
+   * provider call. Null: the bytes cannot be read; the bytes of payments to our addresses always
+   * can.
+   */
+  spent(input: OutputReference): Promise<SpentFunds | null>;
+  /**
+   * The datums of the outputs at the contract that it spends, by outpoint (`hash#index`); null where one
+   * does not read as an escrow. Needs `spent` for each input that runs a script.
+   */
+  spentDatums(): Promise<Map<string, EscrowDatum | null>>;
+}
+
+/** An output of the contract whose datum reads as an escrow. */
+export interface EscrowOutput {
+  index: number;
+  datum: EscrowDatum;
+  output: ChainTransaction["outputs"][number];
+  identifier: string;
+  /** SHA-256 of the identifier, hex. */
+  identifierHash: string;
+}
+
+/** A transaction of the contract, read. */
+export interface ReadTransaction extends EarlierTransaction {
+  at: AddressTransaction;
+  /** Its escrow outputs; none when it failed phase 2. */
+  outputs: EscrowOutput[];
+  /** A transaction whose outputs it spends, or one before that. */
+  earlier(txHash: string): Promise<EarlierTransaction>;
+}
+
+/** How far a transaction may look back for steps that were skipped. */
+export interface Lookback {
+  /** Epoch milliseconds after which no earlier transaction is asked for. */
+  until: number;
+  /** Epoch milliseconds. */
+  now(): number;
+  /** Whether the transaction may be left to a run that has more time: else the operator is told. */
+  mayWait: boolean;
+}

@@ -1,0 +1,113 @@
+import type { Block } from "../../chain/provider/provider.ts";
+import { violates } from "../../db/client.ts";
+import { ProviderBehind } from "../../indexer/checkpoints.ts";
+import { isAfter } from "../../indexer/position.ts";
+import { applyPending, runPass } from "../../indexer/run-pass.ts";
+import { log } from "../../log.ts";
+import { deadlineOf } from "../model/due-at.ts";
+import { ChangeSet } from "../store/change-set.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
+import { writeChanges } from "../store/write-changes.ts";
+import type { EscrowCursor } from "./cursor.ts";
+import { expireUnlocked } from "./expire.ts";
+import { type EscrowFollower, followNew, followPast, type SyncContext } from "./follower.ts";
+import { positionOf } from "./list-contract.ts";
+
+/**
+ * One pass over a source. It reads new blocks, then the past of wallets that were added later. Then
+ * it ends records that were not locked in time, and sends warnings of near deadlines.
+ *
+ * @param cursor - read before `context.source`. A wallet that was added later makes it stale, so
+ *   no pass reads the past without that wallet.
+ * @param deadline - epoch milliseconds
+ * @returns whether there is more to do
+ * @throws as `runPass` does
+ */
+export async function syncSource(
+  context: SyncContext,
+  cursor: EscrowCursor,
+  deadline: number,
+): Promise<boolean> {
+  const live = followNew(context, cursor);
+  const [reached = 0] = cursor.recent.at(-1) ?? [];
+  const { tip: known, provider } = context;
+  // What was read since has come further.
+  const tip = known && known.height >= reached ? known : await provider.latestBlock();
+  return (
+    (await runPass(live, tip, deadline)) ||
+    (await applyPast(context, cursor, live, tip, deadline)) ||
+    (await expireUnlocked(context, tip)) ||
+    (await warnOfDeadlines(context, tip))
+  );
+}
+
+/** @returns whether there is more to do */
+async function applyPast(
+  context: SyncContext,
+  cursor: EscrowCursor,
+  live: EscrowFollower,
+  tip: Block,
+  deadline: number,
+): Promise<boolean> {
+  for (let { backfill } = cursor; backfill; { backfill } = cursor) {
+    const past = followPast(context, cursor, live, backfill);
+    const end = cursor.recent.at(-1);
+    if (end === undefined || !isAfter(end, backfill.position)) {
+      await past.commit(new ChangeSet([], context.now(), tip.height), cursor.recent, [], []);
+      return false;
+    }
+    const listed = await past.list(past.cursor.recent, tip);
+    const pending = listed.filter((row) => !isAfter(positionOf(row), end));
+    if (pending.length === 0)
+      throw new ProviderBehind(`provider: does not list transaction ${end[2]} any more`);
+    if ((await applyPending(past, tip, pending, deadline)) === "late") return true;
+  }
+  return false;
+}
+
+/** Records of one batch. */
+const AT_ONCE = 80;
+
+/**
+ * Sends an event for each near deadline of the service, once, by the chain's time. Deadlines that passed
+ * unseen get none.
+ *
+ * @param tip - the tip of the pass that applied everything.
+ * @returns whether there may be more.
+ */
+async function warnOfDeadlines(context: SyncContext, tip: Block): Promise<boolean> {
+  const { db, source, warnBeforeMs, now, onCommit } = context;
+  const time = tip.time * 1000;
+  const rows = await db.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow
+     WHERE source_id = ? AND deadline IS NOT NULL AND deadline <= ?
+     ORDER BY deadline LIMIT ${AT_ONCE}`,
+    source.id,
+    time + warnBeforeMs,
+  );
+  if (rows.length === 0) return false;
+  const records = rows.map(recordOfRow);
+  const changes = new ChangeSet(records, now(), tip.height);
+  for (const record of records) {
+    const deadline = deadlineOf(record);
+    // A version that knows no deadlines may have moved the record since.
+    const isReached = deadline !== null && deadline.at <= time + warnBeforeMs;
+    const isNear = deadline !== null && isReached && deadline.at > time;
+    changes.warn(record, isReached ? deadline : null, isNear);
+    if (isNear)
+      log("warn", "sync.deadline_near", {
+        record: record.id,
+        step: deadline.step,
+        deadline: new Date(deadline.at).toISOString(),
+      });
+  }
+  try {
+    await db.batch(writeChanges(changes, { sourceId: source.id, network: source.network }));
+  } catch (error) {
+    // Somebody changed one meanwhile: the next pass looks again.
+    if (violates(error, "escrow.revision")) return true;
+    throw error;
+  }
+  await onCommit();
+  return rows.length === AT_ONCE;
+}

@@ -1,0 +1,69 @@
+import type { Network } from "../../chain/network.ts";
+import { type Database, violates } from "../../db/client.ts";
+import { readTip } from "../../indexer/chain-tip.ts";
+import { StaleWalletError } from "../../wallets/queue/errors.ts";
+import type { Progress } from "../model/intent.ts";
+import type { EscrowRecord, WalletName } from "../model/record.ts";
+import { ChangeSet } from "../store/change-set.ts";
+import { loadRecords } from "../store/load-records.ts";
+import { writeChanges } from "../store/write-changes.ts";
+
+/** What becomes of a record that a wallet acts for. */
+export interface TaskChange {
+  /** Left out: the same as before, as with the next two. */
+  progress?: Progress;
+  wallet?: WalletName | null;
+  isWalletRemoved?: boolean;
+}
+
+/**
+ * Changes the intents or wallets of records.
+ *
+ * @param decide - null: nothing changes
+ * @param now - epoch milliseconds
+ * @returns the records, and whether there are events to send
+ * @throws StaleWalletError if a record has changed meanwhile
+ */
+export async function changeRecords(
+  database: Pick<Database, "all" | "batch">,
+  network: Network,
+  ids: readonly string[],
+  now: number,
+  decide: (record: EscrowRecord) => TaskChange | null,
+): Promise<{ records: EscrowRecord[]; hasEvents: boolean }> {
+  const records = await recordsById(database, ids);
+  const tipHeight = (await readTip(database, network)) ?? 0;
+  let hasEvents = false;
+  for (const [sourceId, found] of Map.groupBy(records, (record) => record.sourceId)) {
+    const changes = new ChangeSet(found, now, tipHeight);
+    for (const record of found) {
+      const change = decide(record);
+      if (change === null) continue;
+      if (change.wallet !== undefined) record.wallet = change.wallet;
+      if (change.progress !== undefined) changes.setProgress(record, change.progress);
+      if (change.isWalletRemoved !== undefined)
+        changes.setWalletRemoved(record, change.isWalletRemoved);
+    }
+    const statements = writeChanges(changes, { sourceId, network });
+    if (statements.length === 0) continue;
+    await database.batch(statements).catch(throwStale);
+    for (const { record } of changes.records.values()) record.revision++;
+    hasEvents ||= changes.events.length > 0;
+  }
+  return { records, hasEvents };
+}
+
+export async function recordsById(
+  database: Pick<Database, "all">,
+  ids: readonly string[],
+): Promise<EscrowRecord[]> {
+  if (ids.length === 0) return [];
+  const selected = "SELECT value FROM json_each(?2)";
+  return (await loadRecords(database, [], selected, JSON.stringify(ids))).records;
+}
+
+function throwStale(error: unknown): never {
+  if (violates(error, "escrow.revision"))
+    throw new StaleWalletError("a record was changed meanwhile");
+  throw error;
+}

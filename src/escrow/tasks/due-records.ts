@@ -1,0 +1,188 @@
+/** Records for which wallets have something to do: `due_at`, which is computed whenever one is written. */
+import type { Network } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import type { EscrowRecord } from "../model/record.ts";
+import { timedSteps } from "../model/step-rules.ts";
+import { ESCROW_COLUMNS, type EscrowRow, recordOfRow } from "../store/escrow-row.ts";
+
+type Reader = Pick<Database, "all">;
+
+/** A managed wallet, as a payment source has it. */
+export interface SourceWallet {
+  network: Network;
+  /** Payment key hash, hex. */
+  vkey: string;
+  sourceId: string;
+}
+
+/** Locks stand on a wallet's line, all other steps on its lanes. */
+export type EscrowTaskKind = "lock" | "step";
+
+const OF_KIND: Record<EscrowTaskKind, string> = {
+  lock: "coalesce(intent->>'step', '') = 'FundsLocking'",
+  step: "coalesce(intent->>'step', '') <> 'FundsLocking'",
+};
+
+/** The records that are due without an intent, since one of their steps runs automatically. */
+export interface AutomaticSteps {
+  payments: boolean;
+  refunds: boolean;
+}
+
+const OF_WALLET = `network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at <= ?
+  AND source_id = ?`;
+
+/**
+ * Purchases that a wallet shall lock, what has waited longest first.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function dueLocks(
+  database: Reader,
+  { network, vkey, sourceId }: SourceWallet,
+  now: number,
+  limit: number,
+): Promise<EscrowRecord[]> {
+  const rows = await database.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE ${OF_WALLET} AND ${OF_KIND.lock}
+     ORDER BY due_at, id LIMIT ?`,
+    network,
+    vkey,
+    now,
+    sourceId,
+    limit,
+  );
+  return rows.map(recordOfRow);
+}
+
+/** By when what is wanted has to be done, epoch milliseconds of the chain; null: whenever. */
+const DEADLINE = `CASE ${timedSteps()
+  .map(
+    ({ step, from, deadline }) =>
+      `WHEN intent->>'step' = '${step}' AND on_chain_state = '${from}'
+         THEN CAST(terms->>'${deadline}' AS INTEGER)`,
+  )
+  .join(" ")} END`;
+
+/** When steps are looked for, epoch milliseconds. */
+export interface StepTimes {
+  /** By the wall clock, by which pauses pass. */
+  now: number;
+  /** The later of it and the chain's time. */
+  latest: number;
+  /** What has a deadline before it goes before what has none. */
+  urgentBefore: number;
+}
+
+/**
+ * Selects the records of which a wallet takes a step, most urgent first. Records whose automatic step is not
+ * decided yet come last.
+ */
+export async function dueSteps(
+  database: Reader,
+  { network, vkey, sourceId }: SourceWallet,
+  { now, latest, urgentBefore }: StepTimes,
+  limit: number,
+  { payments, refunds }: AutomaticSteps,
+): Promise<EscrowRecord[]> {
+  // Whole rows are read of those alone that are chosen.
+  const rows = await database.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow WHERE id IN (
+       SELECT id FROM escrow WHERE ${OF_WALLET} AND ${OF_KIND.step}
+         AND iif(intent IS NULL, iif(side = 'payment', ?, ?), coalesce(intent->>'tryAt', 0) <= ?)
+       ORDER BY intent IS NULL, coalesce(${DEADLINE}, ?), intent->>'since', due_at, id LIMIT ?)`,
+    network,
+    vkey,
+    latest,
+    sourceId,
+    Number(payments),
+    Number(refunds),
+    now,
+    urgentBefore,
+    limit,
+  );
+  return rows.map(recordOfRow);
+}
+
+/** When a wallet's next record of a kind is due, epoch milliseconds; null: none is. */
+export async function nextDue(
+  database: Reader,
+  { network, vkey, sourceId }: SourceWallet,
+  kind: EscrowTaskKind,
+  now: number,
+): Promise<number | null> {
+  const [row] = await database.all<{ next: number | null }>(
+    `SELECT min(due_at) AS next FROM escrow
+     WHERE network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL AND due_at > ?
+       AND source_id = ? AND ${OF_KIND[kind]}`,
+    network,
+    vkey,
+    now,
+    sourceId,
+  );
+  return row?.next ?? null;
+}
+
+/** Purchases of a source that shall be locked, and for which no wallet was chosen yet. */
+export async function listUnassigned(
+  database: Reader,
+  { network, sourceId }: Pick<SourceWallet, "network" | "sourceId">,
+  now: number,
+  limit: number,
+): Promise<EscrowRecord[]> {
+  const rows = await database.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow
+     WHERE network = ? AND wallet->>'vkey' IS NULL AND due_at IS NOT NULL AND due_at <= ?
+       AND source_id = ? AND ${OF_KIND.lock}
+     ORDER BY due_at, id LIMIT ?`,
+    network,
+    now,
+    sourceId,
+    limit,
+  );
+  return rows.map(recordOfRow);
+}
+
+/** Purchases that wallets were chosen for, and that are in no transaction yet. */
+export async function listAssigned(
+  database: Reader,
+  network: Network,
+  vkeys: readonly string[],
+): Promise<EscrowRecord[]> {
+  const rows = await database.all<EscrowRow>(
+    `SELECT ${ESCROW_COLUMNS} FROM escrow
+     WHERE network = ? AND wallet->>'vkey' IN (SELECT value FROM json_each(?))
+       AND due_at IS NOT NULL AND ${OF_KIND.lock}`,
+    network,
+    JSON.stringify(vkeys),
+  );
+  return rows.map(recordOfRow);
+}
+
+/** Selects the records for which the service has ever stored a transaction. */
+export async function filterTried(
+  database: Reader,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await database.all<{ id: string }>(
+    `SELECT DISTINCT record_id AS id FROM escrow_transaction
+     WHERE record_id IN (SELECT value FROM json_each(?)) AND intent IS NOT NULL`,
+    JSON.stringify(ids),
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** The record that a wallet has to do something for next, of whatever source. */
+export async function nextRecord(
+  database: Reader,
+  network: Network,
+  vkey: string,
+): Promise<{ sourceId: string; dueAt: number } | undefined> {
+  const [row] = await database.all<{ sourceId: string; dueAt: number }>(
+    `SELECT source_id AS sourceId, due_at AS dueAt FROM escrow
+     WHERE network = ? AND wallet->>'vkey' = ? AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`,
+    network,
+    vkey,
+  );
+  return row;
+}

@@ -1,0 +1,51 @@
+import type { ProtocolParameters } from "../../chain/provider/provider.ts";
+import type { WalletOutput } from "../../chain/transaction/transaction-plan.ts";
+import type { Database } from "../../db/client.ts";
+import type { Drives } from "../../sources/drives.ts";
+import type { SourceRow } from "../../sources/record.ts";
+import type { WalletName } from "../model/record.ts";
+import type { AutomaticSteps } from "./due-records.ts";
+
+/** A wallet as it works for the escrows of a payment source. */
+export interface EscrowPorts {
+  /** With `writes: "idempotent"`. */
+  database: Database;
+  source: Pick<
+    SourceRow,
+    | "id"
+    | "network"
+    | "type"
+    | "contractAddress"
+    | "cooldownTime"
+    | "feeRatePermille"
+    | "feeReceiverAddress"
+  >;
+  wallet: WalletName;
+  drives: Drives;
+}
+
+export interface StepPorts extends EscrowPorts {
+  /** Where the wallet's money goes when the record does not say; null: to the wallet. */
+  collectionAddress: string | null;
+  /** The steps that run automatically. */
+  automatic: AutomaticSteps;
+  /**
+   * The time on the chain, by which steps begin and are over.
+   *
+   * @param now - wall clock; both epoch milliseconds
+   * @throws ProviderError
+   */
+  chainTime(now: number): Promise<number>;
+}
+
+/** What deals purchases to the purchasing wallets of a source. */
+export interface LockPorts extends EscrowPorts {
+  /** The purchasing wallets of the source that may lock, this one included. */
+  buyers: readonly WalletName[];
+  /** What a wallet can spend, as far as is known. @throws ProviderError */
+  outputsOf(wallet: WalletName): Promise<readonly WalletOutput[]>;
+  /** @throws ProviderError */
+  parameters(): Promise<ProtocolParameters>;
+  /** Wakes another wallet. */
+  wake(vkey: string): Promise<void>;
+}

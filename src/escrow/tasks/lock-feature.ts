@@ -1,0 +1,261 @@
+import { type ProtocolParameters, ProviderError } from "../../chain/provider/provider.ts";
+import { addAll, type Value } from "../../chain/transaction/value.ts";
+import type { TaskFailure, WalletFeature } from "../../wallets/queue/feature.ts";
+import { actOnEach, type ItemError, mapEach } from "../../wallets/queue/isolate.ts";
+import { StepImpossible } from "../model/read-escrow.ts";
+import type { EscrowRecord, WalletName } from "../model/record.ts";
+import { lockedFunds, lockPart } from "../terms/lock-part.ts";
+import {
+  type Assignment,
+  assignWallets,
+  describeShortage,
+  type FundingNeed,
+  mayUse,
+  type WalletFunds,
+} from "./assign-wallets.ts";
+import { changeRecords, recordsById } from "./change-records.ts";
+import { dueLocks, filterTried, listAssigned, listUnassigned, nextDue } from "./due-records.ts";
+import type { LockPorts } from "./feature-ports.ts";
+import { progressAfterFailure } from "./progress-after-failure.ts";
+import { createRecordUpdates } from "./record-updates.ts";
+import { toRecordError } from "./retry.ts";
+import { LOCK_FEATURE, parseTaskId, taskIdOf } from "./task-id.ts";
+
+/** Locks that a transaction makes: about what it has room for. */
+const MAX_LOCKS = 20;
+/** Purchases that are dealt at once. */
+const MAX_ASSIGNED = 100;
+/** A purchase waits so long for others to share its transaction: after the newest, and at the most. */
+const QUIET_MS = 250;
+const MAX_QUIET_MS = 1_000;
+/** How long before its pay-by time a purchase is not locked any more. */
+const LAST_START_MS = 120_000;
+/** How often it is looked whether a wallet has got what a purchase needs. */
+const SHORT_MS = 30_000;
+
+/**
+ * What a purchasing wallet does for the purchases of a payment source: it locks their funds. Whichever
+ * wallet of the source comes first deals those for which none was chosen yet.
+ */
+export function createLockFeature(ports: LockPorts): WalletFeature {
+  const { database, source, wallet, drives } = ports;
+  const { network } = source;
+  const mine = { network, vkey: wallet.vkey, sourceId: source.id };
+  /** As they were last read. */
+  const records = new Map<string, EscrowRecord>();
+  const { onEvents, ...recordUpdates } = createRecordUpdates(ports, records);
+
+  return {
+    ...recordUpdates,
+    name: LOCK_FEATURE,
+    placement: "line",
+    maxTasks: MAX_LOCKS,
+
+    async due(now, limit) {
+      if (drives !== "all") return { tasks: [], next: null };
+      const { hasEvents, failures } = await assignPurchases(ports, now);
+      if (hasEvents) onEvents();
+      const due = await dueLocks(database, mine, now, limit);
+      const quietUntil = endOfQuiet(due, limit);
+      if (quietUntil > now) return { tasks: [], next: quietUntil, failures };
+      for (const record of due) records.set(record.id, record);
+      return {
+        tasks: due.flatMap((record) => {
+          const { intent } = record.progress;
+          const deadline = Number(record.terms.payByTime);
+          if (intent === null) return [];
+          const isAlone = (intent.failures ?? 0) > 0;
+          const lastStart = deadline - LAST_START_MS;
+          return [{ id: taskIdOf(record, intent), deadline, lastStart, isAlone }];
+        }),
+        next: await nextDue(database, mine, "lock", now),
+        failures,
+      };
+    },
+
+    async buildPart({ id }, { parameters }) {
+      const record = records.get(parseTaskId(id).recordId);
+      if (record === undefined) throw new Error(`purchase ${id} was not read`);
+      return lockPart(record, wallet, parameters);
+    },
+
+    async onFailure(tasks, error, now) {
+      await recordUpdates.onFailure(tasks, error, now);
+      if (ports.buyers.length > 1)
+        await releaseUnfunded(
+          ports,
+          tasks.map(({ id }) => parseTaskId(id).recordId),
+          now,
+        );
+    },
+  };
+}
+
+/** When those that wait need not wait for others any more, epoch milliseconds. */
+function endOfQuiet(due: readonly EscrowRecord[], limit: number): number {
+  const asked = due.flatMap(({ progress: { intent } }) => (intent === null ? [] : [intent.since]));
+  if (asked.length === 0 || asked.length >= limit) return 0;
+  return Math.min(Math.max(...asked) + QUIET_MS, Math.min(...asked) + MAX_QUIET_MS);
+}
+
+/** @returns whether there are events to be sent, and the purchases for which it throws */
+async function assignPurchases(
+  ports: LockPorts,
+  now: number,
+): Promise<{ hasEvents: boolean; failures: TaskFailure[] }> {
+  const { database, source, buyers } = ports;
+  const { network } = source;
+  const waiting = await listUnassigned(
+    database,
+    { network, sourceId: source.id },
+    now,
+    MAX_ASSIGNED,
+  );
+  if (waiting.length === 0 || buyers.length === 0) return { hasEvents: false, failures: [] };
+  const { all, errors } = await assignAll(ports, waiting);
+  const dealt = new Map(all.map((one) => [one.record.id, one]));
+  let hasEvents = false;
+  const unwritten = await actOnEach([...dealt.keys()], async (ids) => {
+    const changed = await changeRecords(database, network, ids, now, (record) => {
+      const one = dealt.get(record.id);
+      const { progress } = record;
+      if (!one || record.wallet !== null || progress.intent === null) return null;
+      if ("wallet" in one) return { progress, wallet: one.wallet };
+      if ("error" in one)
+        return { progress: progressAfterFailure(record, ports.wallet, one.error, now) };
+      return { progress: waitingForFunds(record, one.short, now) };
+    });
+    hasEvents ||= changed.hasEvents;
+  });
+  const others = new Set(
+    [...dealt.values()].flatMap((one) => ("wallet" in one ? one.wallet.vkey : [])),
+  );
+  others.delete(ports.wallet.vkey);
+  for (const vkey of others) await ports.wake(vkey);
+  const failed = [
+    ...errors.map(({ item, error }) => ({ id: item.id, error })),
+    ...unwritten.map(({ item, error }) => ({ id: item, error })),
+  ];
+  const failures = failed.flatMap(({ id, error }) => {
+    const record = waiting.find((one) => one.id === id);
+    const intent = record?.progress.intent;
+    return record && intent ? [{ task: { id: taskIdOf(record, intent) }, error }] : [];
+  });
+  return { hasEvents, failures };
+}
+
+/** The provider did not say what the wallets hold. */
+interface Unassigned {
+  record: EscrowRecord;
+  error: ProviderError;
+}
+
+/** Without a choice nobody has to be asked what the wallets hold. */
+async function assignAll(
+  ports: LockPorts,
+  waiting: readonly EscrowRecord[],
+): Promise<{ all: (Assignment | Unassigned)[]; errors: ItemError<EscrowRecord>[] }> {
+  const { buyers } = ports;
+  const withChoice = waiting.filter((record) => allowed(record, buyers).length > 1);
+  const simple = waiting
+    .filter((record) => !withChoice.includes(record))
+    .map((record): Assignment => {
+      const [only] = allowed(record, buyers);
+      return only ? { record, wallet: only } : { record, short: null };
+    });
+  if (withChoice.length === 0) return { all: simple, errors: [] };
+  try {
+    const { bids, errors } = await computeNeeds(ports, withChoice);
+    return { all: [...simple, ...assignWallets(bids, await readWalletFunds(ports))], errors };
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return { all: [...simple, ...withChoice.map((record) => ({ record, error }))], errors: [] };
+  }
+}
+
+const allowed = (record: EscrowRecord, buyers: readonly WalletName[]) =>
+  buyers.filter((one) => mayUse(record, one));
+
+async function computeNeeds(
+  ports: LockPorts,
+  waiting: readonly EscrowRecord[],
+): Promise<{ bids: FundingNeed[]; errors: ItemError<EscrowRecord>[] }> {
+  const parameters = await ports.parameters();
+  const { results, errors } = mapEach(waiting, (record) =>
+    computeNeed(record, ports.wallet, parameters),
+  );
+  return { bids: results.map(({ item, result }) => ({ record: item, amounts: result })), errors };
+}
+
+/** It is the same for each wallet: their addresses are of one kind. */
+function computeNeed(
+  record: EscrowRecord,
+  wallet: WalletName,
+  parameters: ProtocolParameters,
+): Value {
+  try {
+    return lockedFunds(record, wallet, parameters).value;
+  } catch (error) {
+    // The wallet that it is dealt to ends it.
+    if (error instanceof StepImpossible) return new Map();
+    throw error;
+  }
+}
+
+/** What the wallets hold, less what was dealt to them and is in no transaction yet. */
+async function readWalletFunds(ports: LockPorts): Promise<WalletFunds[]> {
+  const { database, source, buyers } = ports;
+  const vkeys = buyers.map(({ vkey }) => vkey);
+  // One that throws is never locked: its wallet takes it out.
+  const { bids: before } = await computeNeeds(
+    ports,
+    await listAssigned(database, source.network, vkeys),
+  );
+  return Promise.all(
+    buyers.map(async (wallet): Promise<WalletFunds> => {
+      const free: Value = new Map();
+      for (const { value } of await ports.outputsOf(wallet)) addAll(free, value);
+      for (const { record, amounts: takes } of before)
+        if (record.wallet?.vkey === wallet.vkey) addAll(free, takes, -1n);
+      return { wallet, free };
+    }),
+  );
+}
+
+function waitingForFunds(
+  { progress }: EscrowRecord,
+  short: Extract<Assignment, { short: unknown }>["short"],
+  now: number,
+) {
+  const { intent } = progress;
+  const note = short ? describeShortage(short, "the lock") : "no purchasing wallet may lock it";
+  return {
+    ...progress,
+    intent: intent && { ...intent, tryAt: now + SHORT_MS, reasonCode: "funds" as const },
+    error: toRecordError(note, "InsufficientFunds"),
+  };
+}
+
+/**
+ * Takes purchases that a wallet is too short for back to be dealt again. From its first transaction on a
+ * purchase stays with its wallet, which alone can keep it from being locked twice.
+ */
+async function releaseUnfunded(
+  { database, source }: LockPorts,
+  ids: readonly string[],
+  now: number,
+): Promise<void> {
+  const short = (await recordsById(database, ids)).filter(
+    ({ progress }) => progress.error?.type === "InsufficientFunds",
+  );
+  const tried = await filterTried(
+    database,
+    short.map(({ id }) => id),
+  );
+  const free = short.filter(({ id }) => !tried.has(id)).map(({ id }) => id);
+  const release = ({ progress }: EscrowRecord) => ({ progress, wallet: null });
+  // One that cannot be written stays with its wallet.
+  await actOnEach(free, async (some) => {
+    await changeRecords(database, source.network, some, now, release);
+  });
+}

@@ -1,0 +1,134 @@
+import type { TaskUpdate } from "../../wallets/model/wallet-transaction.ts";
+import { describeError, WalletRemovedError } from "../../wallets/queue/errors.ts";
+import type { Task, WalletFeature } from "../../wallets/queue/feature.ts";
+import { isPaused } from "../model/intent.ts";
+import type { EscrowRecord } from "../model/record.ts";
+import { applyTaskUpdates } from "./apply-task-updates.ts";
+import { changeRecords, recordsById, type TaskChange } from "./change-records.ts";
+import type { EscrowPorts } from "./feature-ports.ts";
+import { progressAfterFailure } from "./progress-after-failure.ts";
+import { toRecordError } from "./retry.ts";
+import { NO_INTENT, parseTaskId } from "./task-id.ts";
+
+type RecordUpdates = Pick<
+  WalletFeature,
+  "revision" | "stillWanted" | "onTransaction" | "onFailure" | "onUpdateFailure" | "hasEvents"
+>;
+
+/**
+ * The work of a wallet that its payment source has removed. It begins nothing, and updates records
+ * of pending transactions.
+ */
+export function createWatchingFeature(
+  name: string,
+  placement: WalletFeature["placement"],
+  { database, source: { network } }: Pick<EscrowPorts, "database" | "source">,
+): WalletFeature {
+  let hasWrittenEvents = false;
+  return {
+    name,
+    placement,
+    revision: "escrow.revision",
+    due: async () => ({ tasks: [], next: null }),
+    buildPart: () =>
+      Promise.reject(new WalletRemovedError("the payment source has not the wallet any more")),
+    async onTransaction(updates, now) {
+      hasWrittenEvents ||= updates.length > 0;
+      return applyTaskUpdates(database, network, null, updates, now);
+    },
+    onFailure: async () => {},
+    async onUpdateFailure(tasks, message, now) {
+      const hasEvents = await noteOnEscrows(database, network, tasks, message, now);
+      hasWrittenEvents ||= hasEvents;
+    },
+    hasEvents: () => hasWrittenEvents,
+  };
+}
+
+/**
+ * How records are told what becomes of their tasks.
+ *
+ * @param read - records by their ids, as the parts were made of them
+ */
+export function createRecordUpdates(
+  { database, source, wallet }: EscrowPorts,
+  read: ReadonlyMap<string, EscrowRecord>,
+): RecordUpdates & { onEvents(): void } {
+  const { network } = source;
+  let hasWrittenEvents = false;
+  const isSame = (task: Task, now: readonly EscrowRecord[]) => {
+    const { recordId, wantId } = parseTaskId(task.id);
+    const record = now.find(({ id }) => id === recordId);
+    if (record === undefined) return false;
+    const { intent, pendingTransaction } = record.progress;
+    return (
+      intent?.id === wantId &&
+      pendingTransaction === null &&
+      !isPaused(record) &&
+      record.state.utxo === read.get(recordId)?.state.utxo
+    );
+  };
+  return {
+    revision: "escrow.revision",
+
+    async stillWanted(tasks) {
+      const now = await recordsById(
+        database,
+        tasks.map(({ id }) => parseTaskId(id).recordId),
+      );
+      return tasks.filter((task) => isSame(task, now));
+    },
+
+    async onTransaction(updates: readonly TaskUpdate[], now) {
+      hasWrittenEvents ||= updates.length > 0;
+      return applyTaskUpdates(database, network, wallet, updates, now);
+    },
+
+    async onFailure(tasks, error, now) {
+      const wants = new Map(
+        tasks.map(({ id }) => [parseTaskId(id).recordId, parseTaskId(id).wantId]),
+      );
+      const ids = [...wants.keys()];
+      const { hasEvents } = await changeRecords(database, network, ids, now, (record) => {
+        const { intent, pendingTransaction } = record.progress;
+        if ((intent ?? NO_INTENT).id !== wants.get(record.id) || pendingTransaction !== null)
+          return null;
+        if (intent === null) return withNote(record, describeError(error));
+        return { progress: progressAfterFailure(record, wallet, error, now) };
+      });
+      hasWrittenEvents ||= hasEvents;
+    },
+
+    async onUpdateFailure(tasks, message, now) {
+      const hasEvents = await noteOnEscrows(database, network, tasks, message, now);
+      hasWrittenEvents ||= hasEvents;
+    },
+
+    onEvents() {
+      hasWrittenEvents = true;
+    },
+
+    hasEvents: () => hasWrittenEvents,
+  };
+}
+
+/** Has records show a message as their error. @returns whether there are events to be sent */
+async function noteOnEscrows(
+  database: EscrowPorts["database"],
+  network: EscrowPorts["source"]["network"],
+  tasks: readonly Pick<Task, "id">[],
+  message: string,
+  now: number,
+): Promise<boolean> {
+  const ids = tasks.map(({ id }) => parseTaskId(id).recordId);
+  const { hasEvents } = await changeRecords(database, network, ids, now, (record) =>
+    withNote(record, message),
+  );
+  return hasEvents;
+}
+
+/** A record with a message as its error; null: it shows the same, or a person has to see to another. */
+function withNote({ progress }: EscrowRecord, message: string): TaskChange | null {
+  const isShown = progress.error?.isManual || progress.error?.note === message;
+  return isShown ? null : { progress: { ...progress, error: toRecordError(message) } };
+}

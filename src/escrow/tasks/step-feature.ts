@@ -1,0 +1,222 @@
+import { readContractScript } from "../../chain/contracts/contract-script.ts";
+import { timeOfSlot } from "../../chain/slots.ts";
+import { outputAt } from "../../chain/transaction/decode-transaction.ts";
+import type { ScriptSource } from "../../chain/transaction/transaction-plan.ts";
+import { newId } from "../../db/id.ts";
+import { decodeOrList } from "../../indexer/decode.ts";
+import { EarlierMayLandError } from "../../wallets/queue/errors.ts";
+import type { BuildContext, Task, WalletFeature } from "../../wallets/queue/feature.ts";
+import { actOnEach, mapEach } from "../../wallets/queue/isolate.ts";
+import { automaticStep, waitsUntil } from "../model/due-at.ts";
+import { AUTOMATIC, type Intent, isPaused } from "../model/intent.ts";
+import { isWorthWithdrawing, NOT_WORTH_WITHDRAWING } from "../model/is-worth-withdrawing.ts";
+import { type Escrow, liveOutput, readEscrow, StepImpossible } from "../model/read-escrow.ts";
+import type { EscrowRecord, LiveOutput } from "../model/record.ts";
+import { ruleOf } from "../model/step-rules.ts";
+import { canBeOvertaken, isStepPossible, windowOf } from "../model/windows.ts";
+import { stepPart } from "../steps/step-part.ts";
+import { changeRecords, recordsById } from "./change-records.ts";
+import { dueSteps, nextDue } from "./due-records.ts";
+import type { StepPorts } from "./feature-ports.ts";
+import { createRecordUpdates } from "./record-updates.ts";
+import { endIntent, toRecordError } from "./retry.ts";
+import { NO_INTENT, parseTaskId, STEP_FEATURE, taskIdOf } from "./task-id.ts";
+
+/** Records that are considered at once. */
+const MAX_DUE = 60;
+/** Steps that are considered for one transaction: as many as go together on Web3ChainV2. */
+const MAX_STEPS_TOGETHER = 5;
+/** How long before its deadline a step is not begun any more. */
+const LAST_START_MS = 60_000;
+/** For how long a transaction may wait for a block, and be overtaken. */
+const VALID_MS = 330_000;
+/** How urgent a step without a deadline is: as if it had one so far ahead. */
+const PATIENCE_MS = 10 * 60_000;
+
+/**
+ * Creates the feature that takes requested and automatic steps of a payment source's locked escrows.
+ */
+export function createStepFeature(ports: StepPorts): WalletFeature {
+  const { database, source, wallet, drives } = ports;
+  const { network } = source;
+  const mine = { network, vkey: wallet.vkey, sourceId: source.id };
+  /** As they were last read. */
+  const records = new Map<string, EscrowRecord>();
+  const { onEvents, ...recordUpdates } = createRecordUpdates(ports, records);
+  let script: ScriptSource | null = null;
+
+  return {
+    ...recordUpdates,
+    name: STEP_FEATURE,
+    placement: "lanes",
+    maxTasks: MAX_STEPS_TOGETHER,
+
+    async due(now, limit) {
+      if (drives === "nothing") return { tasks: [], next: null };
+      const chain = await ports.chainTime(now);
+      // What is due by the chain, and what was put off by the wall clock.
+      const latest = Math.max(now, chain);
+      const times = { now, latest, urgentBefore: chain + PATIENCE_MS };
+      const due = await dueSteps(database, mine, times, MAX_DUE, ports.automatic);
+      const readyOf = (some: readonly EscrowRecord[]) =>
+        mapEach(some, (record) => (canBegin(record) ? taskOf(record, chain) : null));
+      const first = readyOf(due);
+      const undecided = first.results.flatMap(({ item, result }) => (result ? [] : [item]));
+      const ids = undecided.map(({ id }) => id);
+      const unwritten = await actOnEach(ids, async (some) => {
+        const { hasEvents } = await changeRecords(database, network, some, now, (record) =>
+          decide(record, ports, chain),
+        );
+        if (hasEvents) onEvents();
+      });
+      const second = readyOf(await recordsById(database, ids));
+      const ready = [...first.results, ...second.results];
+      for (const { item, result } of ready) if (result) records.set(item.id, item);
+      const tasks = ready.flatMap(({ result }) => result ?? []);
+      const errors = [
+        ...[...first.errors, ...second.errors],
+        ...unwritten.flatMap(({ item, error }) =>
+          undecided.filter(({ id }) => id === item).map((record) => ({ item: record, error })),
+        ),
+      ];
+      const next = await nextDue(database, mine, "step", latest);
+      return {
+        tasks: tasks
+          .toSorted((a, b) => a.urgency - b.urgency || a.since - b.since)
+          .slice(0, limit)
+          .map(({ urgency: _, since: __, ...task }) => task),
+        // A chain that is ahead gets there as much earlier.
+        next: next && next - (latest - now),
+        failures: errors.map(({ item, error }) => ({
+          task: { id: taskIdOf(item, item.progress.intent ?? NO_INTENT) },
+          error,
+        })),
+      };
+    },
+
+    async buildPart({ id }, context) {
+      const record = records.get(parseTaskId(id).recordId);
+      const intent = record?.progress.intent;
+      if (!record || !intent) throw new Error(`the record of ${id} was not read`);
+      script ??= await readContractScript(source.contractAddress, context.provider);
+      const escrow = await liveEscrow(record, context.provider);
+      const { parameters, validity } = context;
+      const part = stepPart(escrow, intent, {
+        contract: { ...source, address: source.contractAddress },
+        script,
+        wallet,
+        payoutAddress: payoutAddressOf(record) ?? ports.collectionAddress,
+        validTo: timeOfSlot(network, validity.to),
+        parameters,
+      });
+      return { ...part, detail: { ...part.detail, spends: record.state.utxo } };
+    },
+
+    // The records say no more that something is under way: the sync has seen before that it is displaced.
+    async spentByOthers(tasks, outputs) {
+      const rows = await database.all<{ output: string }>(
+        `SELECT DISTINCT undo_data->>'$.state.utxo' AS output FROM escrow_transaction
+         WHERE record_id IN (SELECT value FROM json_each(?))
+           AND status = 'Confirmed' AND intent IS NULL
+           AND undo_data->>'$.state.utxo' IN (SELECT value FROM json_each(?))`,
+        JSON.stringify(tasks.map((id) => parseTaskId(id).recordId)),
+        JSON.stringify(outputs),
+      );
+      return rows.map(({ output }) => output);
+    },
+  };
+}
+
+/** Whether what is wanted of a record can be put into a transaction. */
+function canBegin(record: EscrowRecord): boolean {
+  const { intent, pendingTransaction } = record.progress;
+  return (
+    intent !== null &&
+    pendingTransaction === null &&
+    !isPaused(record) &&
+    record.state.utxo !== null &&
+    windowOf(record, intent.step) !== null
+  );
+}
+
+/** @param now - on the chain, epoch milliseconds */
+function taskOf(record: EscrowRecord, now: number): Task & { urgency: number; since: number } {
+  const intent = record.progress.intent as Intent;
+  const { notBefore, deadline } = windowOf(record, intent.step) ?? {
+    notBefore: null,
+    deadline: null,
+  };
+  const by = ruleOf(intent.step, record.sourceType)?.by ?? "seller";
+  return {
+    id: taskIdOf(record, intent),
+    ...(notBefore !== null && { notBefore }),
+    ...(deadline !== null && { deadline, lastStart: deadline - LAST_START_MS }),
+    isReplaceable: canBeOvertaken(record, by, { from: now, to: now + VALID_MS }),
+    isAlone: (intent.failures ?? 0) > 0,
+    ...(intent.by === AUTOMATIC && { isAutomatic: true }),
+    urgency: deadline ?? now + PATIENCE_MS,
+    since: intent.since,
+  };
+}
+
+/**
+ * Decides what happens to a due record without a step to begin: an automatic step starts, or an impossible
+ * step ends.
+ *
+ * @param now - on the chain, epoch milliseconds
+ */
+function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: number) {
+  const { progress, side, state, sourceType } = record;
+  const { intent, pendingTransaction } = progress;
+  if (pendingTransaction !== null || isPaused(record)) return null;
+  if (intent !== null) {
+    const waits = !isStepPossible(intent.step, state.onChainState, sourceType);
+    if (waits && waitsUntil(record, intent) > now) return null;
+    if (waits && intent.by === AUTOMATIC) return { progress: { ...progress, intent: null } };
+    return {
+      progress: endIntent(
+        progress,
+        `${intent.step} cannot be done any more: its window has closed`,
+      ),
+    };
+  }
+  const step = automaticStep(record);
+  const isOn = side === "payment" ? automatic.payments : automatic.refunds;
+  const window = step && windowOf(record, step);
+  if (!step || !isOn || !window || (window.notBefore ?? 0) > now) return null;
+  const collateral = BigInt(state.lock?.collateralReturn ?? 0);
+  const value = record.output?.value;
+  if (step === "Withdraw" && value && !isWorthWithdrawing({ value, collateral }, source)) {
+    return { progress: { ...progress, error: toRecordError(NOT_WORTH_WITHDRAWING) } };
+  }
+  const at = Date.now();
+  const asked: Intent = { id: newId(at), step, resultHash: null, by: AUTOMATIC, since: at };
+  return { progress: { ...progress, intent: asked } };
+}
+
+/** Where the record says that its wallet's money goes; Web3ChainV1 has no field for it in the datum. */
+function payoutAddressOf({ side, terms }: EscrowRecord): string | null {
+  return side === "payment" ? terms.sellerReturnAddress : terms.buyerReturnAddress;
+}
+
+/** After a rollback the record does not know what the output holds, and the chain is asked. */
+async function liveEscrow(
+  record: EscrowRecord,
+  provider: BuildContext["provider"],
+): Promise<Escrow> {
+  return readEscrow(record.output ?? (await outputOf(record, provider)), record);
+}
+
+async function outputOf(
+  { sourceId, state: { utxo } }: EscrowRecord,
+  provider: BuildContext["provider"],
+): Promise<LiveOutput> {
+  const [hash = "", index = ""] = utxo?.split("#") ?? [];
+  const cbor = await provider.transactionCbor(hash);
+  const made = cbor && (await decodeOrList(provider, sourceId, hash, cbor));
+  const output = made && outputAt(made, Number(index));
+  if (!output) throw new EarlierMayLandError("the provider does not show the escrow's output");
+  const live = liveOutput(hash, { index: Number(index), output });
+  if (live === null) throw new StepImpossible("the escrow has no datum");
+  return live;
+}

@@ -1,0 +1,109 @@
+import { and, asc, eq, isNull } from "drizzle-orm";
+import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import type { Provider } from "../../chain/provider/provider.ts";
+import type { Database } from "../../db/client.ts";
+import { ApiError } from "../../http/errors.ts";
+import { type AgentProfile, readProfile } from "../../registry/entries/profile.ts";
+import { freshProfile } from "../../registry/entries/read-entries.ts";
+import { type SellerWallet, sellerWallet } from "../../registry/token-holder.ts";
+import type { SourceRow } from "../../sources/record.ts";
+import { paymentSource } from "../../sources/tables.ts";
+
+/** What a quote has to know of an agent. */
+interface Agent {
+  /** The wallet that holds its token, and is paid. */
+  holder: SellerWallet;
+  profile: AgentProfile;
+}
+
+type AgentSource = Pick<SourceRow, "id" | "network">;
+
+/**
+ * Finds an agent with one provider call, and a second if no registry source knows its token.
+ *
+ * @param source - any payment source of its policy
+ * @param now - epoch milliseconds
+ * @throws ApiError 404; ProviderError
+ */
+export async function findAgent(
+  database: Database,
+  provider: Pick<Provider, "assetHolders" | "assetMetadata">,
+  source: AgentSource,
+  agentIdentifier: string,
+  now: number,
+): Promise<Agent> {
+  const holder = await findHolder(provider, source, agentIdentifier);
+  return { holder, profile: await findProfile(database, provider, source, agentIdentifier, now) };
+}
+
+/** The wallet that holds an agent's token. @throws ApiError 404; ProviderError */
+export async function findHolder(
+  provider: Pick<Provider, "assetHolders">,
+  { id, network }: AgentSource,
+  agentIdentifier: string,
+): Promise<SellerWallet> {
+  const holder = await sellerWallet(provider, id, network, agentIdentifier);
+  if (holder === null)
+    throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");
+  return holder;
+}
+
+/** What an agent's token says. @throws ApiError 404; ProviderError */
+export async function findProfile(
+  database: Database,
+  provider: Pick<Provider, "assetMetadata">,
+  { network }: AgentSource,
+  agentIdentifier: string,
+  now: number,
+): Promise<AgentProfile> {
+  const known = await freshProfile(database, network, agentIdentifier, now);
+  if (known !== null) return known;
+  const asset = await provider.assetMetadata(agentIdentifier);
+  const read = readProfile(asset?.onchainMetadata ?? undefined);
+  if (!read.ok)
+    throw new ApiError(404, `agentIdentifier: the token's metadata cannot be read: ${read.reason}`);
+  return read.profile;
+}
+
+/** Length of a policy id in hex: an agent identifier begins with it. */
+const POLICY_LENGTH = 56;
+
+/** The followed payment sources of an agent's policy, oldest first. */
+export function sourcesOfPolicy(
+  core: Database,
+  network: Network,
+  agentIdentifier: string,
+): Promise<SourceRow[]> {
+  return core.orm
+    .select()
+    .from(paymentSource)
+    .where(
+      and(
+        eq(paymentSource.network, network),
+        eq(paymentSource.policyId, agentIdentifier.slice(0, POLICY_LENGTH)),
+        isNull(paymentSource.deletedAt),
+      ),
+    )
+    .orderBy(asc(paymentSource.createdAt), asc(paymentSource.id));
+}
+
+/**
+ * The same, all of one type; at least one.
+ *
+ * @throws ApiError 404 when there is none, 400 when none is of the given type
+ */
+export async function sourcesOfAgent(
+  core: Database,
+  network: Network,
+  agentIdentifier: string,
+  type?: PaymentSourceType,
+): Promise<readonly [SourceRow, ...SourceRow[]]> {
+  const rows = await sourcesOfPolicy(core, network, agentIdentifier);
+  const [oldest] = rows;
+  if (!oldest)
+    throw new ApiError(404, "agentIdentifier: no payment source has this agent's policy");
+  const [first, ...others] = rows.filter((row) => row.type === (type ?? oldest.type));
+  if (!first)
+    throw new ApiError(400, `paymentSourceType: the agent's payment source is of ${oldest.type}`);
+  return [first, ...others];
+}

@@ -1,0 +1,102 @@
+import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import { parseUnit, quotedUnit } from "../../chain/unit.ts";
+import { ApiError } from "../../http/errors.ts";
+import { isSoldElsewhere } from "../../registry/entries/pricing.ts";
+import type { AgentProfile } from "../../registry/entries/profile.ts";
+import type { StoredFunds } from "../model/record.ts";
+
+/** How an agent's token says it is paid. */
+export interface Offer {
+  /** Of Web3ChainV2, whose agents name it; null: that of the agent's policy. */
+  contractAddress: string | null;
+  pricing: AgentProfile["pricing"];
+}
+
+/**
+ * The way to pay an agent. On Web3ChainV2 a request names its position in the list of the agent's
+ * token. On Web3ChainV1 there is only one.
+ *
+ * @throws ApiError 400
+ */
+export function offerOf(
+  profile: AgentProfile,
+  { type, network, index }: { type: PaymentSourceType; network: Network; index?: number },
+): Offer {
+  const refuse = (why: string) => new ApiError(400, `supportedPaymentSourceIndex: ${why}`);
+  if (type === "Web3ChainV1") {
+    if (index !== undefined) throw refuse("must be left out for an agent of Web3ChainV1");
+    return { contractAddress: null, pricing: profile.pricing };
+  }
+  if (isSoldElsewhere(profile))
+    throw new ApiError(
+      400,
+      "agentIdentifier: the agent is sold on other chains only. Pay it over x402.",
+    );
+  if (index === undefined) throw refuse("is required for an agent of Web3ChainV2");
+  const listed = profile.paymentSources?.[index];
+  if (!listed) throw refuse("the agent lists no payment source at this position");
+  if (!listed.isOnLedger) throw refuse("the agent's payment source is on another chain");
+  if (listed.network !== network)
+    throw refuse(`the agent's payment source is not on the network ${network}`);
+  if (listed.type !== "Web3ChainV2" || listed.contractAddress === null)
+    throw refuse("the agent's payment source is not a contract of Web3ChainV2");
+  if (listed.pricing === null) throw refuse("the agent's payment source has no price");
+  return { contractAddress: listed.contractAddress, pricing: listed.pricing };
+}
+
+/** What is asked for a job, and whether the seller signs it: a fixed price is in the registry. */
+export interface Price {
+  pricingType: "Fixed" | "Dynamic";
+  funds: StoredFunds[];
+}
+
+/** The ledger's largest quantity of a token in an output, as wallets read it. */
+const MAX_AMOUNT = 2n ** 63n - 1n;
+
+/**
+ * The price of a job.
+ *
+ * @param requested - what the request says of it
+ * @param field - where it says so
+ * @throws ApiError 400
+ */
+export function priceOf(
+  { type, amounts }: AgentProfile["pricing"],
+  requested: StoredFunds[] | null,
+  field = "RequestedFunds",
+): Price {
+  if (type === "Fixed") {
+    if (requested !== null)
+      throw new ApiError(400, `${field}: must be left out, since the agent's price is fixed`);
+    return { pricingType: type, funds: payableFunds(amounts, "agentIdentifier") };
+  }
+  if (type !== "Dynamic") throw new ApiError(400, "agentIdentifier: the agent takes no payments");
+  if (requested === null || requested.length === 0)
+    throw new ApiError(400, `${field}: is required, since the agent's price is dynamic`);
+  for (const [i, { unit, amount }] of requested.entries()) {
+    const refuse = (member: string, why: string) =>
+      new ApiError(400, `${field}[${i}].${member}: ${why}`);
+    if (BigInt(amount) > MAX_AMOUNT) throw refuse("amount", `must be at most ${MAX_AMOUNT}`);
+    // An output has each unit once, so that the two amounts could not be told from one.
+    if (requested.findIndex((one) => one.unit === unit) < i)
+      throw refuse("unit", "must not be repeated");
+  }
+  return { pricingType: type, funds: requested };
+}
+
+/**
+ * A minted or stored price, with each unit in its one spelling.
+ *
+ * @param field - of the request, for the message
+ * @throws ApiError 400
+ */
+export function payableFunds(funds: readonly StoredFunds[], field: string): StoredFunds[] {
+  return funds.map(({ unit: minted, amount }) => {
+    const unit = parseUnit(minted);
+    if (unit !== null) return { unit, amount };
+    throw new ApiError(
+      400,
+      `${field}: the price is in ${quotedUnit(minted)}, which is no unit of the ledger. Ask the seller to register the agent with another price.`,
+    );
+  });
+}

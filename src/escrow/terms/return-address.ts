@@ -1,0 +1,54 @@
+import { parseAddress } from "../../chain/address.ts";
+import type { Network, PaymentSourceType } from "../../chain/network.ts";
+import type { Caller } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { addressOn } from "../../sources/checks.ts";
+import type { ManagedWallet } from "../../wallets/managed/find-wallet.ts";
+import { permitAddress } from "../../wallets/managed/permit-address.ts";
+
+/**
+ * Where a seller's revenue goes: to the given address, else to the wallet's `collectionAddress`.
+ *
+ * @returns null: to the selling wallet itself
+ * @throws ApiError 400, 403
+ */
+export function returnAddressOf(
+  caller: Caller,
+  given: string | null,
+  { wallet, type }: { wallet: ManagedWallet; type: PaymentSourceType },
+): string | null {
+  const { collectionAddress, network } = wallet;
+  const field = "sellerReturnAddress";
+  if (given !== null) {
+    const address = payableAddress(network, field, given, type);
+    permitAddress(caller, field, address, [wallet]);
+    return address;
+  }
+  if (collectionAddress !== null && !isPayable(collectionAddress, type))
+    throw new ApiError(
+      400,
+      `${field}: is required, since the wallet's collectionAddress has no payment key`,
+    );
+  return collectionAddress;
+}
+
+/**
+ * An address that a contract can pay out to.
+ *
+ * @throws ApiError 400
+ */
+export function payableAddress(
+  network: Network,
+  field: string,
+  text: string,
+  type: PaymentSourceType,
+): string {
+  const address = addressOn(network, field, text);
+  if (!isPayable(address, type)) throw new ApiError(400, `${field}: must have a payment key`);
+  return address;
+}
+
+/** The contract of Web3ChainV2 pays out to a key alone. */
+function isPayable(address: string, type: PaymentSourceType): boolean {
+  return type === "Web3ChainV1" || parseAddress(address)?.payment.kind === "key";
+}

@@ -1,0 +1,74 @@
+import * as z from "zod";
+import { answerText, described, named, TX_HASH } from "../../http/openapi/fields.ts";
+import {
+  givenAgentIdentifier,
+  givenUnit,
+  network,
+  paymentSourceType,
+} from "../../http/openapi/ledger.ts";
+
+/** As it is signed: digits in another form would be another text. */
+const positiveAmount = z
+  .string()
+  .regex(/^[1-9]\d{0,24}$/, "must be a whole number above 0, without leading zeros");
+
+const MAX_METADATA_BYTES = 16 * 1024;
+
+export const requestedFunds = z
+  .array(
+    named(
+      "RequestedAmount",
+      "A requested amount.",
+      z.object({
+        amount: described(positiveAmount, "Minor units of `unit`.", "10000000"),
+        unit: givenUnit,
+      }),
+    ),
+  )
+  .max(7);
+
+/** What a quote and the purchase of it both say. */
+export const sharedTerms = {
+  network,
+  agentIdentifier: givenAgentIdentifier,
+  inputHash: described(
+    z
+      .string()
+      .regex(/^(?:[0-9a-f]{2})*$/, "must be lower-case hex")
+      .min(2)
+      .max(250),
+    "Hash of the job's input, in lower-case hex: the datum keeps its bytes.",
+    TX_HASH,
+  ),
+  identifierFromPurchaser: described(
+    z.string().regex(/^(?:[0-9a-f]{2}){7,13}$/, "must be lower-case hex of 7 to 13 bytes"),
+    "What the buyer chose to tell this job from its others: 7 to 13 bytes in lower-case hex.",
+    "0123456789abcdef0123",
+  ),
+  paymentSourceType: paymentSourceType.optional(),
+  supportedPaymentSourceIndex: described(
+    z.int().min(0).max(24).optional(),
+    "Position of the payment source in the agent's list; for agents of Web3ChainV2 only.",
+    0,
+  ),
+  metadata: described(
+    z
+      .string()
+      .max(MAX_METADATA_BYTES)
+      .refine(
+        (text) => Buffer.byteLength(text) <= MAX_METADATA_BYTES,
+        `must have at most ${MAX_METADATA_BYTES} bytes`,
+      )
+      .meta({ format: "text-of-16-kib" })
+      .nullable()
+      .default(null),
+    "What you note, up to 16 KiB in UTF-8; shown to you and to Admins.",
+    "order 7",
+  ),
+};
+
+export const warnings = described(
+  z.array(answerText("A sentence.")),
+  "What is allowed but not advisable.",
+  ["unlockTime: is less than 45 minutes after submitResultTime"],
+);

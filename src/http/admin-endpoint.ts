@@ -1,0 +1,141 @@
+import * as z from "zod";
+import { adminErrorBody } from "./admin-errors.ts";
+import { authenticateBearer, permit } from "./authenticate.ts";
+import type { AppContext } from "./context.ts";
+import { withDeadline } from "./deadline.ts";
+import { readInput } from "./endpoint.ts";
+import { isoTime } from "./envelope.ts";
+import { answerText, described, named, timestamp } from "./openapi/fields.ts";
+import { rateLimit } from "./rate-limit.ts";
+import type { Declaration, Described, Router } from "./router.ts";
+import { describeReach } from "./scope.ts";
+
+/** An endpoint under /v1, declared once. Its schemas are strict: an unknown field is refused. */
+export interface AdminEndpoint<
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Data extends z.ZodType,
+> extends Described {
+  query?: Query;
+  body?: Body;
+  data: Data;
+}
+
+const nullableCursor = z.string().nullable();
+const pagination = named(
+  "Pagination",
+  "Position of a page in its list.",
+  z.object({
+    cursor: described(
+      nullableCursor,
+      "The `cursorId` that was sent.",
+      "01m80ye14arhma0jvpxvf6nc73",
+    ),
+    limit: described(z.int().min(0), "Items that a page has at most.", 10),
+    total: described(
+      z.int().min(0).nullable(),
+      "Items of the list; null where they are not counted.",
+      3,
+    ),
+    nextCursor: described(
+      nullableCursor,
+      "The `cursorId` of the next page; null: this is the last.",
+      "01m80ydzwf9y6z8qdyyy1mc03x",
+    ),
+  }),
+);
+
+/** Position of a page in its list. */
+export type Pagination = z.infer<typeof pagination>;
+
+/** Answers with the endpoint's data and, for a list, its page's position. */
+export type AdminHandler<
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Data extends z.ZodType,
+> = (
+  c: AppContext,
+  input: { query: z.output<Query>; body: z.output<Body> },
+) => Promise<{ data: z.input<Data>; pagination?: Pagination }>;
+
+/**
+ * Serves an endpoint under /v1 to Admin API keys, sent as bearer tokens. Its answer is
+ * `{data, meta}`; its errors have the shape of `errors.ts`. Checks run in the order of `serve`.
+ */
+export function serveAdmin<
+  Data extends z.ZodType,
+  Query extends z.ZodType = z.ZodUndefined,
+  Body extends z.ZodType = z.ZodUndefined,
+>(
+  router: Router,
+  endpoint: AdminEndpoint<Query, Body, Data>,
+  handler: AdminHandler<Query, Body, Data>,
+): void {
+  router.declared.push(declaration(endpoint));
+
+  const answer = async (c: AppContext): Promise<Response> => {
+    c.set("caller", await authenticateBearer(c));
+    permit(c.var.caller, "Admin");
+    await rateLimit(c);
+    const { data, pagination } = await handler(c, await readInput(c, endpoint));
+    const meta = {
+      timestamp: isoTime(Date.now()),
+      requestId: c.var.requestId,
+      ...(pagination && { pagination }),
+    };
+    return c.json({ data, meta } as object, 200);
+  };
+
+  router.on([endpoint.method.toUpperCase()], [endpoint.path], (c) =>
+    withDeadline(c, undefined, () => answer(c)),
+  );
+}
+
+/**
+ * A page of a list whose query asked for one row more than `limit`, to tell whether more follow.
+ *
+ * @param idOf - what `cursorId` is compared with
+ */
+export function paginate<Row>(
+  rows: readonly Row[],
+  { limit, cursorId }: { limit: number; cursorId?: string | undefined },
+  idOf: (row: Row) => string,
+): { items: Row[]; pagination: Pagination } {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  const more = rows.length > limit && last !== undefined;
+  const nextCursor = more ? idOf(last) : null;
+  return { items, pagination: { cursor: cursorId ?? null, limit, total: null, nextCursor } };
+}
+
+const COMMON_ERRORS: Record<number, string> = {
+  401: "The bearer token is missing, unknown or revoked.",
+  403: "The API key is not an Admin's.",
+  422: "What was sent is missing, malformed, out of bounds or unknown; the message names the field.",
+};
+
+function declaration(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): Declaration {
+  return {
+    ...endpoint,
+    access: "Admin",
+    scope: "admin",
+    reach: describeReach("admin"),
+    security: ["bearer"],
+    answer: z.object({
+      data: described(endpoint.data, "The answer."),
+      meta: described(meta, "About the answer."),
+    }),
+    errorBody: () => adminErrorBody,
+    errors: { ...COMMON_ERRORS, ...endpoint.errors },
+  };
+}
+
+const meta = named(
+  "Meta",
+  "What an answer under /v1 says about itself.",
+  z.object({
+    timestamp: timestamp("When it was answered."),
+    requestId: answerText("The `x-request-id` of the answer.", "01m80ye05tw8d5k11en0zccppg"),
+    pagination: described(pagination.optional(), "Of a list."),
+  }),
+);

@@ -1,0 +1,91 @@
+/** The shape of errors under /v1, the paths of the admin operations. */
+
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import * as z from "zod";
+import type { AppContext } from "./context.ts";
+import { isoTime } from "./envelope.ts";
+import { answerText, described, named, timestamp } from "./openapi/fields.ts";
+
+const KINDS = [
+  "unauthorized",
+  "forbidden",
+  "validation_failed",
+  "unknown_version",
+  "not_found",
+  "method_not_allowed",
+  "too_large",
+  "rate_limited",
+  "conflict",
+  "internal",
+] as const;
+
+/** Programs distinguish errors by the kind, not by the message. */
+export type AdminErrorKind = (typeof KINDS)[number];
+
+/** The body of every error under /v1. */
+export const adminErrorBody = named(
+  "AdminError",
+  "An error under /v1.",
+  z.object({
+    error: answerText("The status in a word.", "Conflict"),
+    message: answerText("For people: what is wrong.", "id: there is no version v9"),
+    kind: described(
+      named("AdminErrorKind", "What programs tell errors under /v1 apart by.", z.enum(KINDS)),
+      "For programs.",
+      "not_found",
+    ),
+    meta: described(
+      z.object({
+        timestamp: timestamp("When it was answered."),
+        requestId: answerText("The `x-request-id` of the answer.", "01m80ye05tw8d5k11en0zccppg"),
+        path: answerText("The path that was asked.", "/v1/admin/worker-bots/versions"),
+        method: answerText("The method that was asked with.", "DELETE"),
+      }),
+      "About the request.",
+    ),
+  }),
+);
+
+const OF_STATUS: Record<number, { error: string; kind: AdminErrorKind }> = {
+  401: { error: "Unauthorized", kind: "unauthorized" },
+  403: { error: "Forbidden", kind: "forbidden" },
+  404: { error: "NotFound", kind: "not_found" },
+  405: { error: "MethodNotAllowed", kind: "method_not_allowed" },
+  409: { error: "Conflict", kind: "conflict" },
+  413: { error: "PayloadTooLarge", kind: "too_large" },
+  422: { error: "UnprocessableEntity", kind: "validation_failed" },
+  429: { error: "TooManyRequests", kind: "rate_limited" },
+  503: { error: "ServiceUnavailable", kind: "internal" },
+};
+const INTERNAL = { error: "InternalServerError", kind: "internal" } as const;
+
+/** Whether a path uses the error shape of /v1. */
+export function isAdminPath(path: string): boolean {
+  return path === "/v1" || path.startsWith("/v1/");
+}
+
+/** Answers an error of a path under /v1. Invalid input is 422 there, never 400. */
+export function adminErrorResponse(
+  known: {
+    status: ContentfulStatusCode;
+    message: string;
+    kind: AdminErrorKind | null;
+    headers: Readonly<Record<string, string>>;
+  },
+  c: AppContext,
+): Response {
+  const status = known.status === 400 ? 422 : known.status;
+  const { error, kind } = OF_STATUS[status] ?? INTERNAL;
+  const body: z.infer<typeof adminErrorBody> = {
+    error,
+    message: known.message,
+    kind: known.kind ?? kind,
+    meta: {
+      timestamp: isoTime(Date.now()),
+      requestId: c.var.requestId,
+      path: c.req.path,
+      method: c.req.method,
+    },
+  };
+  return c.json(body, status, known.headers);
+}

@@ -1,0 +1,228 @@
+import * as z from "zod";
+import { version } from "../../package.json";
+import { answerText, described, timestamp } from "./openapi/fields.ts";
+import { headers, REQUEST_HEADERS, RESPONSE_HEADERS, requestHeader } from "./openapi/headers.ts";
+import { type JsonSchema, schemaRenderer } from "./openapi/json-schema.ts";
+import { OVERVIEW, TAGS } from "./openapi/texts.ts";
+import type { Declaration, DeclaredEvent, Router } from "./router.ts";
+
+/** A feature's router, and the prefix of its paths. */
+export interface Mounted {
+  at: string;
+  router: Router;
+}
+
+/** The OpenAPI 3.1 document of everything that is mounted. */
+export function openApiDocument(mounted: readonly Mounted[]): JsonSchema {
+  const renderer = schemaRenderer();
+  const paths: Record<string, JsonSchema> = {};
+  const webhooks: Record<string, JsonSchema> = {};
+  for (const { at, router } of mounted) {
+    for (const declared of router.declared) {
+      const path = `${at}${declared.path}`;
+      paths[path] = { ...paths[path], [declared.method]: operation(declared, renderer) };
+    }
+    for (const event of router.events) webhooks[event.kind] = { post: delivery(event, renderer) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Agent payment service",
+      summary: "Payments, purchases and the registry of agent services.",
+      description: OVERVIEW,
+      version,
+      contact: { name: "Agent payment service" },
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/", description: "The service that this document comes from." }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    security: [{ token: [] }, { bearer: [] }],
+    paths,
+    webhooks,
+    components: {
+      schemas: renderer.components(),
+      headers: RESPONSE_HEADERS,
+      parameters: REQUEST_HEADERS,
+      securitySchemes: {
+        token: { type: "apiKey", in: "header", name: "token", description: "An API key." },
+        bearer: { type: "http", scheme: "bearer", description: "An API key." },
+      },
+    },
+  };
+}
+
+/** How an event is delivered to an endpoint of the format EXTENDED (docs/webhooks.md). */
+function delivery(
+  { kind, summary, data }: DeclaredEvent,
+  { refer }: ReturnType<typeof schemaRenderer>,
+): JsonSchema {
+  const name = kind
+    .toLowerCase()
+    .replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const body = z.object({
+    id: answerText("Id of the event, the same in every delivery of it.", EVENT_ID),
+    type: described(z.literal(kind), "Kind of the event.", kind),
+    event_type: described(z.literal(kind), "The same as `type`.", kind),
+    timestamp: timestamp("When it happened."),
+    webhook_id: answerText("The same as `id`.", EVENT_ID),
+    sequence: described(z.int().min(1), "Counts the events of the record: 1, 2, 3 …", 3),
+    data: described(data, "The record as GET showed it at that moment."),
+  });
+  return {
+    operationId: `on${name}`,
+    tags: ["Webhooks"],
+    summary,
+    description:
+      "Sent to endpoints of the format EXTENDED at least once, in no particular order; the chat formats get a message about it. The signature is that of Standard Webhooks.",
+    security: [],
+    parameters: DELIVERY_HEADERS,
+    requestBody: {
+      required: true,
+      content: { "application/json": { schema: refer(`${name}Event`, body) } },
+    },
+    responses: {
+      "2XX": { description: "The event was received." },
+      "4XX": { description: "It will be tried again; after 410 the endpoint is disabled." },
+      "5XX": {
+        description: "It will be tried again, after `Retry-After` when there is one.",
+        headers: headers("Retry-After"),
+      },
+    },
+  };
+}
+
+const EVENT_ID = "01m80ye14bqk5w2m7d3v0zt9xa";
+
+const DELIVERY_HEADERS = [
+  ["webhook-id", "Id of the event; tells repeated deliveries.", EVENT_ID],
+  ["webhook-timestamp", "When this delivery was signed, in Unix seconds.", "1795328246"],
+  [
+    "webhook-signature",
+    "`v1,` and the HMAC-SHA-256 of `id.timestamp.body` in base64; two, separated by a space, while a secret is being rotated.",
+    "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+  ],
+].map(([name, description, example]) => ({
+  name,
+  in: "header",
+  required: true,
+  description,
+  schema: { type: "string" },
+  example,
+}));
+
+type Renderer = ReturnType<typeof schemaRenderer>;
+
+const COMMON_ERRORS: Record<number, string> = {
+  413: "The body is larger than 1 MiB.",
+  429: "Too many calls; see Retry-After.",
+  500: "Internal Server Error.",
+  503: "A dependency is unavailable or the request took too long; see Retry-After.",
+};
+const MAY_WAIT = new Set([429, 503, 504]);
+
+/** The operation object of an endpoint. Its body and answer become components named after it. */
+function operation(declared: Declaration, renderer: Renderer): JsonSchema {
+  const { operationId, tag, summary, description, access, scope, reach, aliasOf, security } =
+    declared;
+  const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
+  const parameters = [
+    ...(declared.query ? queryParameters(renderer.render(declared.query)) : []),
+    ...(declared.idempotent ? [requestHeader("IdempotencyKey")] : []),
+    ...(declared.takesBookmark ? [requestHeader("Bookmark")] : []),
+    ...(declared.isConditional ? [requestHeader("IfNoneMatch")] : []),
+  ];
+  const text = [
+    description,
+    aliasOf && `Another name of \`${aliasOf}\`, which new clients use.`,
+    access === null ? "Access: anyone, without a key." : `Access: ${access}. ${reach}`,
+  ];
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description: text.filter(Boolean).join("\n\n"),
+    ...(aliasOf && { deprecated: true }),
+    security: security.map((scheme) => ({ [scheme]: [] })),
+    "x-scope": scope,
+    ...(parameters.length > 0 && { parameters }),
+    ...(declared.body && {
+      requestBody: {
+        required: true,
+        content: json(renderer.refer(`${name}Request`, declared.body)),
+      },
+    }),
+    responses: {
+      200: {
+        description: "Success.",
+        headers: headers(
+          ...ALWAYS,
+          ...(declared.takesBookmark ? (["X-D1-Bookmark"] as const) : []),
+          ...(declared.isConditional ? (["ETag"] as const) : []),
+          ...(declared.mayBePaged ? (["Link"] as const) : []),
+          ...(declared.mayAskToRetry ? (["Retry-After"] as const) : []),
+        ),
+        content: declared.media
+          ? { [declared.media]: { schema: renderer.render(declared.answer) } }
+          : json(renderer.refer(`${name}Response`, declared.answer)),
+      },
+      ...(declared.isConditional && {
+        304: {
+          description: "The answer is the one that `If-None-Match` names.",
+          headers: headers(...ALWAYS, "ETag"),
+        },
+      }),
+      ...errorAnswers(declared, renderer),
+    },
+  };
+}
+
+const ALWAYS = ["X-Request-Id", "RateLimit-Policy", "X-Ignored-Fields"] as const;
+
+function errorAnswers(declared: Declaration, renderer: Renderer): JsonSchema {
+  const { body, errorBody } = declared;
+  const errors: Record<number, string> = { ...COMMON_ERRORS, ...declared.errors };
+  if (!body) delete errors[413];
+  return Object.fromEntries(
+    Object.entries(errors).map(([text, description]) => {
+      const status = Number(text);
+      const more = [
+        ...(MAY_WAIT.has(status) ? (["Retry-After"] as const) : []),
+        ...(status === 429 ? (["RateLimit"] as const) : []),
+        ...(status === 401 ? (["WWW-Authenticate"] as const) : []),
+      ];
+      return [
+        text,
+        {
+          description,
+          headers: headers(
+            "X-Request-Id",
+            ...(status === 400 ? (["X-Ignored-Fields"] as const) : []),
+            ...(status === 429 ? (["RateLimit-Policy"] as const) : []),
+            ...more,
+          ),
+          content: json(renderer.render(errorBody(status))),
+        },
+      ];
+    }),
+  );
+}
+
+/** The parameters of a query, from the schema of all of them. */
+function queryParameters({ properties = {}, required = [] }: JsonSchema): JsonSchema[] {
+  const names = required as string[];
+  return Object.entries(properties as Record<string, JsonSchema>).map(([name, property]) => {
+    const { description, deprecated, ...schema } = property;
+    return {
+      name,
+      in: "query",
+      required: names.includes(name),
+      description,
+      ...(deprecated === true && { deprecated }),
+      schema,
+    };
+  });
+}
+
+function json(schema: JsonSchema): JsonSchema {
+  return { "application/json": { schema } };
+}

@@ -1,0 +1,174 @@
+import type { Network } from "../../chain/network.ts";
+import { type Statement, statement } from "../../db/client.ts";
+import type { StoredFunds } from "../../escrow/model/record.ts";
+import { BILLABLE, BILLABLE_AT, BUYER_VKEY } from "../../escrow/store/predicates.ts";
+import type { BillablePayment } from "../model/invoice-lines.ts";
+import { formatDay, type Month } from "../model/month.ts";
+
+/** Most payments that an invoice covers: their ids must fit in a row. */
+export const MAX_PAYMENTS = 20_000;
+
+/** Most payments that a document lists: it must fit in a row. */
+export const MAX_LISTED = 2_000;
+
+/** What one buyer bought in a month, of one seller or of all. */
+export interface BillingScope {
+  network: Network;
+  /** Payment key hashes, hex. */
+  buyerVkey: string;
+  sellerVkey: string | null;
+  /** The sellers that the API key may bill for; null: any. */
+  sellerVkeys: readonly string[] | null;
+  month: Month;
+}
+
+/** A payment that has become billable, and its billing state. */
+export interface Billable extends BillablePayment {
+  /** The same for each record of one payment: a source that was created again makes another. */
+  identity: string;
+  sellerVkey: string;
+  /** Epoch milliseconds. */
+  billableAt: number;
+  /** The base that bills it; null: none yet. */
+  baseId: string | null;
+}
+
+/** The seller's revenue: the price, or in a dispute the share that the admins awarded. */
+const FUNDS = `iif(on_chain_state = 'DisputedWithdrawn', state->'withdrawnForSeller', terms->'funds')`;
+
+/**
+ * The columns of `BillableRow` but for `baseId`. An identifier of Web3ChainV1 does not name its
+ * contract, so the identity does.
+ */
+export const BILLABLE_COLUMNS = `escrow.id, terms->>'agentIdentifier' AS agentIdentifier,
+  terms->>'sellerVkey' AS sellerVkey, ${BILLABLE_AT} AS billableAt, ${FUNDS} AS funds,
+  CAST(terms->>'unlockTime' AS INTEGER) AS unlockTime, state->'transaction'->>'txHash' AS txHash,
+  escrow.contract_address || '#' || escrow.identifier_hash AS identity`;
+
+/** A row of `BILLABLE_COLUMNS`. */
+export interface BillableRow {
+  id: string;
+  agentIdentifier: string;
+  sellerVkey: string;
+  billableAt: number;
+  /** Epoch milliseconds. */
+  unlockTime: number;
+  txHash: string | null;
+  /** JSON. */
+  funds: string;
+  identity: string;
+  baseId: string | null;
+}
+
+/**
+ * A row of `escrow` that is to be billed: the newest record of its payment. A result that could not be
+ * withdrawn yet when its source was removed is left out, since its outcome is unknown. `?1` is the
+ * network, `?4` the times at which its sources were removed (JSON: epoch milliseconds by id).
+ */
+const IS_BILLED = `${BILLABLE} AND escrow.network = ?1
+  AND NOT EXISTS (SELECT 1 FROM escrow AS newer INDEXED BY escrow_identifier
+    WHERE newer.identifier_hash = escrow.identifier_hash AND newer.side = 'payment'
+      AND newer.network = escrow.network AND newer.contract_address = escrow.contract_address
+      AND newer.id > escrow.id)
+  AND (on_chain_state <> 'ResultSubmitted' OR NOT EXISTS (SELECT 1 FROM json_each(?4) AS removed
+    WHERE removed.key = source_id AND removed.value < ${BILLABLE_AT}))
+  AND EXISTS (SELECT 1 FROM json_each(${FUNDS}) AS one
+    WHERE CAST(one.value->>'amount' AS REAL) > 0)`;
+
+/** Such a row that became billable from `?2` on and before `?3`, and is on no invoice. */
+export const IS_UNINVOICED = `${IS_BILLED} AND ${BILLABLE_AT} >= ?2 AND ${BILLABLE_AT} < ?3
+  AND NOT EXISTS (SELECT 1 FROM invoiced_payment
+    WHERE invoiced_payment.identifier_hash = escrow.identifier_hash
+      AND invoiced_payment.network = escrow.network
+      AND invoiced_payment.contract_address = escrow.contract_address)`;
+
+/**
+ * The parameters `?1` to `?4` of `IS_UNINVOICED` for a month.
+ *
+ * @param removed - removal times of the network's sources, epoch milliseconds by id
+ * @param now - epoch milliseconds; later payments are omitted
+ */
+export function toUninvoicedParams(
+  network: Network,
+  month: Month,
+  removed: Readonly<Record<string, number>>,
+  now: number,
+): unknown[] {
+  return [network, month.start, Math.min(month.end, now + 1), JSON.stringify(removed)];
+}
+
+/**
+ * What a buyer has to be billed for a month. These are payments that became billable in the month and
+ * are on no invoice, and the payments on its invoice. Oldest first, at most one more than an invoice
+ * covers. Rows: `BillableRow`. Parameters: see `toUninvoicedParams`.
+ */
+export function selectBillable(
+  { network, buyerVkey, sellerVkey, sellerVkeys, month }: BillingScope,
+  removed: Readonly<Record<string, number>>,
+  now: number,
+): Statement {
+  return statement(
+    `SELECT ${BILLABLE_COLUMNS}, NULL AS baseId FROM escrow INDEXED BY escrow_billed
+     WHERE ${IS_UNINVOICED} AND ${BUYER_VKEY} = ?5
+       AND (?6 IS NULL OR terms->>'sellerVkey' = ?6)
+       AND (?8 IS NULL OR terms->>'sellerVkey' IN (SELECT value FROM json_each(?8)))
+     UNION ALL
+     SELECT ${BILLABLE_COLUMNS}, base_id FROM invoice_base
+       JOIN invoiced_payment ON invoiced_payment.base_id = invoice_base.id
+       JOIN escrow INDEXED BY escrow_identifier
+         ON escrow.identifier_hash = invoiced_payment.identifier_hash
+         AND escrow.contract_address = invoiced_payment.contract_address
+     WHERE ${IS_BILLED} AND invoice_base.network = ?1 AND buyer_vkey = ?5 AND month = ?7
+       AND (?6 IS NULL OR seller_vkey = ?6)
+       AND (?8 IS NULL OR seller_vkey IN (SELECT value FROM json_each(?8))) AND invoiced_payment.network = ?1
+     ORDER BY billableAt, identity LIMIT ${MAX_PAYMENTS + 1}`,
+    ...toUninvoicedParams(network, month, removed, now),
+    buyerVkey,
+    sellerVkey,
+    month.text,
+    sellerVkeys && JSON.stringify(sellerVkeys),
+  );
+}
+
+/**
+ * Reads a row without amounts of zero or less, since a dispute's fee can exceed its share.
+ *
+ * @param month - the billing month, which may precede the withdrawal
+ */
+export function toBillable(row: BillableRow, month: Month): Billable {
+  const funds = (JSON.parse(row.funds) as StoredFunds[]).filter(
+    ({ amount }) => BigInt(amount) > 0n,
+  );
+  const isLater = row.billableAt < month.start || row.billableAt >= month.end;
+  const at = isLater ? row.unlockTime : row.billableAt;
+  const day = formatDay(Math.min(Math.max(at, month.start), month.end - 1));
+  return { ...row, funds, day };
+}
+
+/**
+ * Sets the payments that a base bills to exactly these. Aborts the batch when another base has
+ * taken one of them: `violates(error, "invoiced_payment.base_id")`.
+ *
+ * @param recordIds - one record of each payment
+ */
+export function coverPayments(baseId: string, recordIds: readonly string[]): Statement[] {
+  const ids = JSON.stringify(recordIds);
+  const covered = `SELECT identifier_hash, network, contract_address FROM escrow
+    WHERE id IN (SELECT value FROM json_each(?2))`;
+  return [
+    statement(
+      `DELETE FROM invoiced_payment
+       WHERE base_id = ?1 AND (identifier_hash, network, contract_address) NOT IN (${covered})`,
+      baseId,
+      ids,
+    ),
+    statement(
+      `INSERT INTO invoiced_payment (identifier_hash, network, contract_address, base_id)
+       SELECT *, ?1 FROM (${covered}) WHERE true
+       ON CONFLICT (identifier_hash, network, contract_address)
+       DO UPDATE SET base_id = iif(base_id = excluded.base_id, base_id, NULL)`,
+      baseId,
+      ids,
+    ),
+  ];
+}

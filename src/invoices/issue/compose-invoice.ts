@@ -1,0 +1,135 @@
+/** Composes an invoice's content from a request and its payments. */
+
+import { ApiError } from "../../http/errors.ts";
+import {
+  type InvoiceContent,
+  type TaxCategory,
+  TEXT_FIELDS,
+  toParty,
+} from "../model/invoice-content.ts";
+import {
+  type BillablePayment,
+  groupItems,
+  type Item,
+  listCoveredPayments,
+  priceItems,
+} from "../model/invoice-lines.ts";
+import { formatDay } from "../model/month.ts";
+import { nullIfBlank } from "../model/printable-text.ts";
+import type { BillingRequest } from "../model/schemas.ts";
+import { formatAgentIdentifier } from "../model/token-names.ts";
+import { selectVocabulary } from "../pdf/texts.ts";
+import type { UsedRate } from "../rates/rates.ts";
+import { MAX_LISTED, MAX_PAYMENTS } from "./billable-payments.ts";
+
+/** Most lines of a document: they must fit in a row. */
+const MAX_LINES = 1_000;
+
+/**
+ * Checks what VAT law requires of the parties, before any payment is read.
+ *
+ * @throws ApiError 400
+ */
+export function requireVatNumbers({ vatRate, reverseCharge, Seller, Buyer }: BillingRequest): void {
+  if ((vatRate > 0 || reverseCharge) && !Seller.vatNumber?.trim())
+    throw new ApiError(400, "Seller.vatNumber: is required when VAT or reverse charge applies");
+  if (reverseCharge && !Buyer.vatNumber?.trim())
+    throw new ApiError(400, "Buyer.vatNumber: is required for reverse charge");
+}
+
+/** @throws ApiError 409 when there is too much for one document */
+export function selectItems(payments: readonly BillablePayment[]): Item[] {
+  const most = `An invoice has at most ${MAX_LINES} lines for ${MAX_PAYMENTS} payments`;
+  if (payments.length > MAX_PAYMENTS)
+    throw new ApiError(409, `${most}; this month has more payments`);
+  const items = groupItems(payments);
+  if (items.length > MAX_LINES)
+    throw new ApiError(409, `${most}; this month has ${items.length} for ${payments.length}`);
+  return items;
+}
+
+/**
+ * Everything printed on the invoice.
+ *
+ * @param names - registered names of agents by their identifiers
+ * @param now - epoch milliseconds: the date of issue, unless the request names one
+ */
+export function composeInvoice(
+  request: BillingRequest,
+  sellerVkey: string,
+  items: readonly Item[],
+  rates: ReadonlyMap<string, UsedRate>,
+  names: ReadonlyMap<string, string>,
+  now: number,
+): InvoiceContent {
+  const { Invoice: options, Seller, Buyer, invoiceCurrency: currency } = request;
+  const vatRate = request.reverseCharge ? "0" : String(request.vatRate);
+  const rateOf = (unit: string) => rates.get(unit)?.rate ?? "0";
+  const nameOf = ({ agentIdentifier, part: { part, of } }: Item) => {
+    const mark =
+      formatAgentIdentifier(agentIdentifier) || selectVocabulary(options.language).unregistered;
+    const registered = names.get(agentIdentifier);
+    const name = registered === undefined ? mark : `${registered} (${mark})`;
+    const share = of > 1 ? ` (${part}/${of})` : "";
+    return `${options.itemNamePrefix}${name}${options.itemNameSuffix}${share}`;
+  };
+  const { lines, totals } = priceItems(items, { currency, vatRate, rateOf, nameOf });
+  const payments = listCoveredPayments(items);
+  const units = [...new Set(items.map(({ unit }) => unit))];
+  return {
+    language: options.language,
+    format: options.localizationFormat ?? options.language,
+    issueDate: options.date ?? formatDay(now),
+    month: request.month,
+    currency,
+    seller: toParty(Seller),
+    buyer: toParty(Buyer),
+    sellerVkey,
+    buyerVkey: request.buyerWalletVkey.toLowerCase(),
+    texts: Object.fromEntries(
+      TEXT_FIELDS.map((field) => [field, nullIfBlank(options[field])]),
+    ) as InvoiceContent["texts"],
+    tax: { category: taxCategory(request), rate: vatRate },
+    lines,
+    totals,
+    conversions: units.map((unit) => ({
+      unit,
+      amount: String(sumPaid(unit, items)),
+      rate: rateOf(unit),
+      source: rates.get(unit)?.source ?? null,
+      ...(Object.hasOwn(request.decimals, unit) && { decimals: request.decimals[unit] ?? 0 }),
+    })),
+    ...(payments.length <= MAX_LISTED && { payments }),
+    cancels: null,
+  };
+}
+
+function taxCategory({ reverseCharge, vatRate, Seller }: BillingRequest): TaxCategory {
+  if (reverseCharge) return "AE";
+  if (vatRate > 0) return "S";
+  return Seller.vatNumber?.trim() ? "Z" : "O";
+}
+
+function sumPaid(unit: string, items: readonly Item[]): bigint {
+  return items.reduce(
+    (sum, item) => (item.unit === unit ? sum + item.amount * item.quantity : sum),
+    0n,
+  );
+}
+
+/** All printed text that comes from users, by its field. */
+export function* listPrintedFields(
+  request: BillingRequest,
+  content: InvoiceContent,
+): Generator<[field: string, text: string]> {
+  for (const [name, party] of [
+    ["Seller", request.Seller],
+    ["Buyer", request.Buyer],
+  ] as const)
+    for (const [member, value] of Object.entries(party))
+      if (value) yield [`${name}.${member}`, value];
+  for (const [member, value] of Object.entries(request.Invoice))
+    if (value) yield [`Invoice.${member}`, value];
+  for (const { source } of content.conversions) if (source) yield ["rate.source", source];
+  for (const { name } of content.lines) yield ["agentIdentifier", name];
+}

@@ -1,0 +1,234 @@
+import { requireCredits } from "../../api-keys/credits.ts";
+import type { Network } from "../../chain/network.ts";
+import { type Database, db } from "../../db/client.ts";
+import type { AppContext, Caller } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { registeredNames } from "../../registry/entries/read-entries.ts";
+import { removedSources } from "../../sources/active.ts";
+import { scopedVkeys } from "../../wallets/managed/find-wallet.ts";
+import { type Conversion, computeFingerprint } from "../model/invoice-content.ts";
+import { parseMonth } from "../model/month.ts";
+import { findUnprintable, nullIfBlank } from "../model/printable-text.ts";
+import type { BillingRequest } from "../model/schemas.ts";
+import { shortenName } from "../model/token-names.ts";
+import { loadFonts } from "../pdf/fonts.ts";
+import { findMissingGlyph, requireGlyphs } from "../pdf/glyphs.ts";
+import { buildInvoiceXml, findXmlObstacle } from "../pdf/invoice-xml.ts";
+import { findRates } from "../rates/rates.ts";
+import { requirePlausibleRates } from "../rates/require-plausible-rates.ts";
+import {
+  type Billable,
+  type BillableRow,
+  type BillingScope,
+  selectBillable,
+  toBillable,
+} from "./billable-payments.ts";
+import {
+  commitRevision,
+  type InvoiceBase,
+  type InvoiceBaseRow,
+  type IssuedRevision,
+  selectBases,
+  toInvoiceBase,
+} from "./commit-revision.ts";
+import {
+  composeInvoice,
+  listPrintedFields,
+  requireVatNumbers,
+  selectItems,
+} from "./compose-invoice.ts";
+import { findDocument, type IssuedDocument, readPdf } from "./issued-document.ts";
+
+/** The result of a request. */
+export interface MonthlyInvoice {
+  /** PDFs in base64. */
+  invoice: string;
+  cancellationInvoice?: string;
+  /** What the PDFs have in them; null where that is left out. */
+  xml: string | null;
+  cancellationXml?: string | null;
+  /** Why there is no `xml`. */
+  xmlOmitted: string | null;
+  /** The rates that were used. */
+  Conversions: Conversion[];
+}
+
+/** Attempts at a month that is issued concurrently; each loser finds the winner's invoice. */
+const ATTEMPTS = 8;
+
+/**
+ * The invoice of a buyer's month: the current one when nothing has changed since. Otherwise a new
+ * revision is issued, and the previous one cancelled. One batch writes numbers, revision, covered
+ * payments, charge and audit row.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 403 (another key's invoice would change), 404 (nothing to bill), 409
+ *   (several sellers, too much for one document)
+ */
+export async function issueMonthly(
+  c: AppContext,
+  network: Network,
+  request: BillingRequest,
+  now: number,
+): Promise<MonthlyInvoice> {
+  requireVatNumbers(request);
+  const month = parseMonth(request.month);
+  if (month === null) throw new ApiError(400, "month: must be a month, YYYY-MM");
+  const { deadline } = c.var;
+  const database = db(c.env, network, { writes: "idempotent", deadline });
+  const core = db(c.env, undefined, { writes: "idempotent", deadline });
+  const purchases = {
+    network,
+    buyerVkey: request.buyerWalletVkey.toLowerCase(),
+    sellerVkey: request.sellerWalletVkey?.toLowerCase() ?? null,
+    sellerVkeys: await scopedVkeys(core, c.var.caller, network),
+    month,
+  };
+  const issued = await idempotently<IssuedRevision>(c, database, now, async (remember) => {
+    const removed = await removedSources(core, network);
+    const work = { database, core, purchases, removed, request, remember, now };
+    for (let attempt = 1; ; attempt++) {
+      const result = await issueOnce(c, work);
+      if (result !== "stale") return result;
+      if (attempt === ATTEMPTS)
+        throw new ApiError(
+          503,
+          "Too many requests change this invoice at the same time. Try again.",
+          { retryAfter: 1 },
+        );
+    }
+  });
+  const paper = async (id: string) => {
+    const document = await findDocument(database, id);
+    if (document === null) throw new Error(`invoice document ${id} is gone`);
+    return { document, pdf: await readPdf(database, document) };
+  };
+  const invoice = await paper(issued.invoiceId);
+  const { content } = invoice.document;
+  const answer = {
+    invoice: invoice.pdf,
+    xml: buildXml(invoice.document),
+    xmlOmitted: findXmlObstacle(content),
+    Conversions: content.conversions,
+  };
+  if (issued.cancellationId === null) return answer;
+  const { pdf, document } = await paper(issued.cancellationId);
+  return { ...answer, cancellationInvoice: pdf, cancellationXml: buildXml(document) };
+}
+
+function buildXml({ number, content }: IssuedDocument): string | null {
+  return buildInvoiceXml(number, content);
+}
+
+/** Registered names of agents that can be printed: anybody may register any text. */
+async function readPrintableNames(
+  database: Database,
+  network: Network,
+  agents: readonly string[],
+): Promise<Map<string, string>> {
+  const fonts = await loadFonts();
+  const names = new Map<string, string>();
+  for (const [agent, name] of await registeredNames(database, network, agents)) {
+    const isPrinted =
+      findUnprintable(name) === null && (await findMissingGlyph(name, fonts)) === null;
+    if (isPrinted) names.set(agent, shortenName(name));
+  }
+  return names;
+}
+
+interface Attempt {
+  database: Database;
+  core: Database;
+  purchases: BillingScope;
+  /** When sources of the network were removed, epoch milliseconds by id. */
+  removed: Readonly<Record<string, number>>;
+  request: BillingRequest;
+  remember: Remember;
+  now: number;
+}
+
+async function issueOnce(c: AppContext, attempt: Attempt): Promise<IssuedRevision | "stale"> {
+  const { database, core, purchases, request, remember, now } = attempt;
+  const { network, month } = purchases;
+  const { base, payments, sellerVkey } = await readPurchases(attempt);
+  // The current invoice is free, and only the rates decide whether it is still current.
+  if (base === null) await requireCredits(core, c.var.caller, "invoice-monthly");
+
+  const items = selectItems(payments);
+  const rates = await findRates(
+    c.env,
+    core,
+    [...new Set(items.map(({ unit }) => unit))],
+    request,
+    { currency: request.invoiceCurrency, month },
+    now,
+    c.var.deadline,
+  );
+  const agents = new Set(items.map(({ agentIdentifier }) => agentIdentifier));
+  const names = await readPrintableNames(database, network, [...agents]);
+  const content = composeInvoice(request, sellerVkey, items, rates, names, now);
+  const { date = null, idPrefix, itemNamePrefix, itemNameSuffix } = request.Invoice;
+  const prefix = nullIfBlank(idPrefix);
+  const naming = { issueDate: date, prefix, ofItems: [itemNamePrefix, itemNameSuffix] as const };
+  const identities = payments.map(({ identity }) => identity);
+  const fingerprint = computeFingerprint(content, naming, identities);
+  if (base?.active.fingerprint === fingerprint && !request.forceRegenerate)
+    return { invoiceId: base.active.id, cancellationId: null };
+  if (base !== null && !canChange(c.var.caller, base.active))
+    throw new ApiError(
+      "not_owner",
+      "Another API key requested the current invoice. Use that key or an Admin key to change it.",
+    );
+
+  // Before anything is issued: what is refused, or cannot be rendered, gets no number.
+  if (!request.confirmRate) {
+    const lookUp = { env: c.env, core, now, deadline: c.var.deadline };
+    await requirePlausibleRates(lookUp, content, month, base?.active.content ?? null);
+  }
+  await requireGlyphs(listPrintedFields(request, content), await loadFonts());
+  const revision = { network, base, content, prefix, payments, fingerprint };
+  return commitRevision(c, database, revision, remember, now);
+}
+
+function canChange({ id, permission }: Caller, { createdById }: IssuedDocument): boolean {
+  return permission === "Admin" || id === createdById;
+}
+
+/**
+ * What is to be billed and what was, as of one moment: an invoice issued later makes the base's
+ * version too old to commit.
+ *
+ * @throws ApiError 404, 409
+ */
+async function readPurchases({ database, purchases, removed, now }: Attempt): Promise<{
+  base: InvoiceBase | null;
+  payments: Billable[];
+  sellerVkey: string;
+}> {
+  const [bases, billable] = await database.batch([
+    selectBases(purchases),
+    selectBillable(purchases, removed, now),
+  ]);
+  const payments = ((billable?.results ?? []) as BillableRow[]).map((row) =>
+    toBillable(row, purchases.month),
+  );
+  const sellerVkey = findOnlySeller(payments);
+  const row = ((bases?.results ?? []) as InvoiceBaseRow[]).find(
+    (one) => one.sellerVkey === sellerVkey,
+  );
+  return { base: row ? toInvoiceBase(row) : null, payments, sellerVkey };
+}
+
+/** @throws ApiError 404, 409 */
+function findOnlySeller(payments: readonly Billable[]): string {
+  const [first, ...others] = new Set(payments.map(({ sellerVkey }) => sellerVkey));
+  if (first === undefined)
+    throw new ApiError(404, "No payments are billable for this month and wallet. Check both.");
+  if (others.length > 0)
+    throw new ApiError(
+      409,
+      `sellerWalletVkey: is required, the buyer bought from several sellers: ${[first, ...others].join(", ")}`,
+    );
+  return first;
+}

@@ -1,0 +1,174 @@
+import type * as z from "zod";
+import type { Network } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import { withinScope } from "../../escrow/queries/within-scope.ts";
+import { BUYER_VKEY } from "../../escrow/store/predicates.ts";
+import type { Caller } from "../../http/context.ts";
+import { isoTime } from "../../http/envelope.ts";
+import type { InvoiceContent } from "../model/invoice-content.ts";
+import { parseMonth } from "../model/month.ts";
+import type { invoiceRecord, uninvoicedPayment } from "../model/response-schemas.ts";
+import type { listQuery, missingQuery } from "../model/schemas.ts";
+import { findXmlObstacle } from "../pdf/invoice-xml.ts";
+import {
+  BILLABLE_COLUMNS,
+  type BillableRow,
+  IS_UNINVOICED,
+  toBillable,
+  toUninvoicedParams,
+} from "./billable-payments.ts";
+import { DOCUMENT_COLUMNS, type DocumentRow, readPdf, toDocument } from "./issued-document.ts";
+
+/**
+ * Documents of a month, newest first: the current invoice of each base, or all documents of one
+ * base. A key that is not an Admin's sees those it requested, of the sellers that it may bill for.
+ *
+ * @param sellerVkeys - the only sellers, by payment key hash; null: any
+ * @param database - with `writes: "idempotent"`: a document not yet rendered is rendered when
+ *   requested
+ */
+export async function listInvoices(
+  database: Database,
+  caller: Caller,
+  sellerVkeys: readonly string[] | null,
+  query: z.output<typeof listQuery>,
+): Promise<z.input<typeof invoiceRecord>[]> {
+  const params: unknown[] = [query.network, query.month];
+  const where = ["invoice_base.network = ?1", "invoice_base.month = ?2"];
+  const filter = (condition: string, value: unknown) => {
+    params.push(value);
+    where.push(`${condition} ?${params.length}`);
+  };
+  if (query.invoiceBaseId !== undefined) filter("invoice_base.id =", query.invoiceBaseId);
+  else where.push("kind = 'Invoice'", `NOT ${IS_CANCELLED}`);
+  if (caller.permission !== "Admin") filter("created_by_id =", caller.id);
+  if (sellerVkeys !== null) {
+    params.push(JSON.stringify(sellerVkeys));
+    where.push(`invoice_base.seller_vkey IN (SELECT value FROM json_each(?${params.length}))`);
+  }
+  if (query.cursorId !== undefined) filter("invoice_document.id <", query.cursorId);
+  params.push(query.limit);
+  const rows = await database.all<
+    DocumentRow & { month: string; buyerVkey: string; sellerVkey: string; isCancelled: number }
+  >(
+    `SELECT ${DOCUMENT_COLUMNS}, month, buyer_vkey AS buyerVkey,
+       invoice_base.seller_vkey AS sellerVkey, ${IS_CANCELLED} AS isCancelled
+       ${query.includePdf ? ", pdf" : ""}
+     FROM invoice_base JOIN invoice_document ON invoice_document.base_id = invoice_base.id
+     WHERE ${where.join(" AND ")}
+     ORDER BY invoice_document.id DESC LIMIT ?${params.length}`,
+    ...params,
+  );
+  const records: z.input<typeof invoiceRecord>[] = [];
+  for (const row of rows) {
+    const document = toDocument(row);
+    const { content } = document;
+    records.push({
+      id: document.id,
+      invoiceBaseId: document.baseId,
+      kind: document.kind,
+      revisionNumber: document.revision,
+      invoiceNumber: document.number,
+      isCancelled: row.isCancelled === 1,
+      createdAt: isoTime(document.createdAt),
+      network: query.network,
+      month: row.month,
+      invoiceDate: content.issueDate,
+      buyerWalletVkey: row.buyerVkey,
+      sellerWalletVkey: row.sellerVkey,
+      invoiceCurrency: content.currency,
+      vatRate: content.tax.rate,
+      reverseCharge: content.tax.category === "AE",
+      netTotal: content.totals.net,
+      vatTotal: content.totals.vat,
+      grossTotal: content.totals.gross,
+      roundingAmount: content.totals.rounding,
+      paidTotal: content.totals.paid,
+      Seller: content.seller,
+      Buyer: content.buyer,
+      Items: content.lines.map(({ subject: bought, ...line }) => ({ ...line, ...bought })),
+      Conversions: content.conversions,
+      CoveredPayments: toCoveredPayments(content),
+      xmlOmitted: findXmlObstacle(content),
+      Cancels: content.cancels,
+      ...(query.includePdf && { pdf: await readPdf(database, document) }),
+    });
+  }
+  return records;
+}
+
+/** What a document covers, each payment with its amounts; null when it does not list them. */
+function toCoveredPayments({
+  payments,
+  lines,
+}: InvoiceContent): z.input<typeof invoiceRecord>["CoveredPayments"] {
+  if (payments === undefined) return null;
+  return payments.map(({ day, txHash, line }) => {
+    const parts = lines.slice(line - 1, line - 1 + (lines[line - 1]?.subject.parts ?? 1));
+    return {
+      line,
+      date: day,
+      txHash,
+      agentIdentifier: parts[0]?.subject.agentIdentifier ?? "",
+      Funds: parts.map(({ subject: { unit, amount } }) => ({ unit, amount })),
+    };
+  });
+}
+
+/** A later revision replaces it; a cancellation itself is never cancelled. */
+const IS_CANCELLED = `(kind = 'Invoice' AND EXISTS (SELECT 1 FROM invoice_document AS later
+  WHERE later.base_id = invoice_document.base_id AND later.kind = 'Cancellation'
+    AND later.revision = invoice_document.revision))`;
+
+/**
+ * Uninvoiced payments that became billable in a month, newest first, within the API key's wallets.
+ *
+ * @param removed - removal times of the network's sources, epoch milliseconds by id
+ * @param now - epoch milliseconds; later payments are omitted
+ */
+export async function listUninvoiced(
+  database: Database,
+  { scope }: Pick<Caller, "scope">,
+  query: z.output<typeof missingQuery>,
+  removed: Readonly<Record<string, number>>,
+  now: number,
+): Promise<z.input<typeof uninvoicedPayment>[]> {
+  const month = parseMonth(query.month);
+  if (month === null) return [];
+  const params = toUninvoicedParams(query.network, month, removed, now);
+  const filter = (condition: string, value: unknown) => {
+    if (value === undefined) return "";
+    params.push(value);
+    return `AND ${condition} ?${params.length}`;
+  };
+  const permitted = withinScope(scope, (ids) => `?${params.push(ids)}`);
+  const rows = await database.all<
+    BillableRow & {
+      blockchainIdentifier: string;
+      onChainState: string;
+      createdAt: number;
+      buyerVkey: string;
+      network: Network;
+    }
+  >(
+    `SELECT ${BILLABLE_COLUMNS}, NULL AS baseId, blockchain_identifier AS blockchainIdentifier,
+       on_chain_state AS onChainState, escrow.created_at AS createdAt,
+       ${BUYER_VKEY} AS buyerVkey
+     FROM escrow ${query.buyerWalletVkey === undefined ? "" : "INDEXED BY escrow_billed"}
+     WHERE ${IS_UNINVOICED} ${permitted === null ? "" : `AND ${permitted}`}
+       ${filter(`${BUYER_VKEY} =`, query.buyerWalletVkey?.toLowerCase())}
+       ${filter("escrow.id <", query.cursorId)}
+     ORDER BY escrow.id DESC LIMIT ?${params.push(query.limit)}`,
+    ...params,
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    blockchainIdentifier: row.blockchainIdentifier,
+    onChainState: row.onChainState,
+    createdAt: isoTime(row.createdAt),
+    billableAt: isoTime(row.billableAt),
+    buyerWalletVkey: row.buyerVkey,
+    sellerWalletVkey: row.sellerVkey,
+    Funds: toBillable(row, month).funds.map(({ unit, amount }) => ({ unit, amount })),
+  }));
+}

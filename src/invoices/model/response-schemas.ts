@@ -1,0 +1,205 @@
+import * as z from "zod";
+import {
+  AGENT_IDENTIFIER,
+  answerText,
+  described,
+  named,
+  recordId,
+  TX_HASH,
+  timestamp,
+  walletVkey,
+} from "../../http/openapi/fields.ts";
+import { funds, network, unit } from "../../http/openapi/ledger.ts";
+import {
+  BUYER,
+  buyer,
+  currencyResponse,
+  month,
+  rateSource,
+  reverseCharge,
+  reverseChargeText,
+  SELLER,
+  seller,
+} from "./schemas.ts";
+
+const PDF = "JVBERi0xLjcKJcOkw7zDtsOfCjIgMCBvYmoK";
+
+/** A decimal in an answer. */
+function decimal(what: string, example: string) {
+  return described(z.string(), `${what}, as decimal text.`, example);
+}
+
+/** A unit that was paid in, and its rate. */
+const conversion = z.object({
+  unit,
+  amount: decimal("Total paid in the unit, in smallest units", "10000000"),
+  rate: decimal("Invoice currency per smallest unit", "0.00000045"),
+  source: described(z.string().nullable(), "Source of the rate. Null: the request.", "ECB"),
+  decimals: described(
+    z.int().min(0).optional(),
+    "Decimals of a whole coin, if the request named them. The invoice then shows whole coins.",
+    6,
+  ),
+});
+const conversions = described(z.array(conversion), "The rates of the invoice.");
+
+const xmlOmitted = described(
+  z.string().nullable(),
+  "Reason why the PDF contains no machine-readable invoice. Null: the PDF contains one.",
+  null,
+);
+const XML = '<?xml version="1.0" encoding="UTF-8"?>…';
+
+export const issuedInvoice = z.object({
+  invoice: answerText("PDF in base64.", PDF),
+  cancellationInvoice: described(
+    z.string().optional(),
+    "PDF in base64: the cancellation of the replaced invoice. Omitted without a cancellation.",
+    PDF,
+  ),
+  xml: described(
+    z.string().nullable(),
+    "The EN 16931 invoice that the PDF contains as `factur-x.xml`. Null: see `xmlOmitted`.",
+    XML,
+  ),
+  xmlOmitted,
+  cancellationXml: described(
+    z.string().nullable().optional(),
+    "The EN 16931 invoice of the cancellation. Null: none.",
+    XML,
+  ),
+  Conversions: conversions,
+});
+
+const walletOf = (of: string, example: string) => walletVkey(`the ${of}'s wallet`, example);
+
+const identifierText = "Identifier of the paid agent. May be empty.";
+
+const item = z.object({
+  name: answerText("Name of the item.", "Agent: Steady translator"),
+  quantity: decimal("The number of jobs", "1"),
+  unitPrice: decimal("Price of one job, without VAT", "3.7815126050"),
+  net: decimal("Price of all, without VAT", "3.78"),
+  agentIdentifier: described(z.string(), identifierText, AGENT_IDENTIFIER),
+  unit: described(z.string(), "Unit of the payment for each job.", ""),
+  amount: described(z.string(), "Amount of the unit for each job.", "10000000"),
+  parts: described(
+    z.int().min(0),
+    "Number of units in which each job was paid, from this line on.",
+    1,
+  ),
+  from: described(z.string(), "The day of the first job, `YYYY-MM-DD`.", "2026-11-02"),
+  to: described(z.string(), "The day of the last job, `YYYY-MM-DD`.", "2026-11-28"),
+});
+
+const coveredPayment = z.object({
+  line: described(z.int().min(1), "Number of the first line that bills the payment, from 1.", 1),
+  date: answerText("Day on which the payment became billable, `YYYY-MM-DD`.", "2026-11-02"),
+  txHash: described(
+    z.string().nullable(),
+    "The last transaction of the payment when it was billed, hex.",
+    TX_HASH,
+  ),
+  agentIdentifier: answerText(identifierText, AGENT_IDENTIFIER),
+  Funds: described(
+    z.array(
+      z.object({
+        unit,
+        amount: decimal("Amount in the unit", "10000000"),
+      }),
+    ),
+    "Billed amounts, in the paid units.",
+  ),
+});
+
+export const invoiceRecord = named(
+  "MonthlyInvoice",
+  "An invoice or a cancellation that was issued.",
+  z.object({
+    id: recordId("the document", "01m80ye2k5j2m4p6r8t0w3y5a7"),
+    invoiceBaseId: recordId("the invoice base", "01m80ye2k5h7n9q3s6v8x1z4b0"),
+    kind: described(
+      named("InvoiceKind", "Kind of a document.", z.enum(["Invoice", "Cancellation"])),
+      "Description of the resource.",
+      "Invoice",
+    ),
+    revisionNumber: described(z.int().min(1), "Number of the revision of the base, from 1.", 1),
+    invoiceNumber: answerText("Invoice number, without gaps per seller and year.", "AG-2026-0001"),
+    isCancelled: described(z.boolean(), "Whether another document cancels this document.", false),
+    createdAt: timestamp("Time of issue."),
+    network,
+    month,
+    invoiceDate: answerText("Date of issue, `YYYY-MM-DD`.", "2026-11-30"),
+    buyerWalletVkey: walletOf("buyer", BUYER),
+    sellerWalletVkey: walletOf("seller", SELLER),
+    invoiceCurrency: currencyResponse,
+    vatRate: decimal("VAT as a fraction", "0.19"),
+    reverseCharge: described(reverseCharge, reverseChargeText, false),
+    netTotal: decimal("Sum without VAT", "3.78"),
+    vatTotal: decimal("VAT", "0.72"),
+    grossTotal: decimal("Sum with VAT", "4.50"),
+    roundingAmount: decimal(
+      "Amount paid less `grossTotal`, from rounding; may be negative",
+      "0.00",
+    ),
+    paidTotal: decimal("Amount paid on the chain", "4.50"),
+    Seller: seller,
+    Buyer: buyer,
+    Items: described(z.array(item), "Name of the item."),
+    Conversions: conversions,
+    CoveredPayments: described(
+      z.array(coveredPayment).nullable(),
+      "The billed payments. Null: too many to list.",
+    ),
+    xmlOmitted,
+    Cancels: described(
+      z
+        .object({
+          number: answerText("Number of the cancelled invoice.", "AG-2026-0001"),
+          issueDate: answerText("Date of issue of the cancelled invoice.", "2026-11-30"),
+          reasons: described(
+            z.array(answerText("A reason.", "the buyer changed")),
+            "Reasons of the cancellation.",
+          ),
+        })
+        .nullable(),
+      "The invoice that this document cancels. Null: none.",
+    ),
+    pdf: described(
+      z.string().nullable().optional(),
+      "PDF in base64. Omitted without `includePdf`.",
+      PDF,
+    ),
+  }),
+);
+
+export const uninvoicedPayment = named(
+  "UninvoicedPayment",
+  "A payment that is on no invoice.",
+  z.object({
+    id: recordId("the payment"),
+    blockchainIdentifier: answerText(
+      "Identifier of the escrow on the chain.",
+      "030160a608c0cc0ac0ec",
+    ),
+    onChainState: answerText("State of the escrow on the chain.", "Withdrawn"),
+    createdAt: timestamp("Time at which the payment was created."),
+    billableAt: timestamp("Time at which the payment became billable."),
+    buyerWalletVkey: walletOf("buyer", BUYER),
+    sellerWalletVkey: walletOf("seller", SELLER),
+    Funds: described(funds, "Billed amounts."),
+  }),
+);
+
+export const rateRecord = named(
+  "InvoiceRate",
+  "The end-of-month rate of a unit.",
+  z.object({
+    unit,
+    currency: currencyResponse,
+    month,
+    rate: decimal("Currency per smallest unit", "0.00000045"),
+    source: answerText(rateSource, "ECB"),
+    updatedAt: timestamp("Time of storage."),
+  }),
+);

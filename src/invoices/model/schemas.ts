@@ -1,0 +1,312 @@
+import * as z from "zod";
+import { CANONICAL_UNIT_PATTERN, normalizeUnit } from "../../chain/unit.ts";
+import { described, named, WALLET_ADDRESS } from "../../http/openapi/fields.ts";
+import { givenUnit, network, unitKey } from "../../http/openapi/ledger.ts";
+import { flag, page, text } from "../../http/openapi/parameters.ts";
+import { CURRENCY_CODES } from "./currencies.ts";
+import { toPlainDecimal } from "./fractions.ts";
+import { LANGUAGES } from "./invoice-content.ts";
+import { parseMonth } from "./month.ts";
+import { optionalEmail, optionalText, requiredText } from "./printable-text.ts";
+import { RETRIEVE_ACTION } from "./verify-buyer.ts";
+
+export const BUYER = "751ae084d032d89cd03a9bc0bef32f80c0f5f42b15bf50df84181b30";
+export const SELLER = "1c7c886d2fdf5eddbefe6eec00e4428a2949079d3a5061cf11b55cdd";
+
+const currencyCode = named(
+  "Currency",
+  "A currency of ISO 4217, in lower case.",
+  z.enum(CURRENCY_CODES, "must be a currency code of ISO 4217"),
+);
+export const currencyResponse = described(
+  currencyCode,
+  "Currency of ISO 4217, in lower case.",
+  "eur",
+);
+/** A currency as it is sent: its letters may be large or small. */
+const currency = described(
+  z
+    .string()
+    .toLowerCase()
+    .pipe(currencyCode)
+    .meta({ wire: { $ref: "#/components/schemas/Currency" } }),
+  "Currency of ISO 4217, in any case of letters.",
+  "eur",
+);
+const keyHash = z
+  .string()
+  .regex(/^[0-9a-fA-F]{56}$/, "must be a payment key hash: 56 hex characters");
+
+export const month = described(
+  z
+    .string()
+    .refine((value) => parseMonth(value) !== null, "must be a month, YYYY-MM")
+    .meta({ pattern: "^(19[7-9][0-9]|[2-9][0-9]{3})-(0[1-9]|1[0-2])$" }),
+  "Calendar month in UTC, `YYYY-MM`.",
+  "2026-11",
+);
+
+const day = z.iso
+  .date("must be a date, YYYY-MM-DD")
+  .refine((value) => value >= "1970", "must be a date from 1970 on")
+  .meta({ wire: { type: "string", format: "date", pattern: "^(19[7-9]|[2-9])" } });
+
+const partyFields = {
+  country: described(requiredText(100), "Country.", "Germany"),
+  city: described(requiredText(100), "City.", "Berlin"),
+  zipCode: described(requiredText(20), "Postal code.", "10115"),
+  street: described(requiredText(100), "Street.", "Invalidenstraße"),
+  streetNumber: described(requiredText(20), "Number of the house.", "1"),
+  email: described(optionalEmail(100).nullish(), "E-mail address.", "billing@example.com"),
+  phone: described(optionalText(100).nullish(), "Telephone number.", "+49 30 123456"),
+  name: described(
+    optionalText(100).nullish(),
+    "Name of a person; one of both names is required.",
+    "A. Demo",
+  ),
+  companyName: described(
+    optionalText(100).nullish(),
+    "Name of a company; one of both names is required.",
+    "Demo Agents GmbH",
+  ),
+  vatNumber: described(
+    optionalText(100).nullish(),
+    "VAT number: the seller's is required with VAT or reverse charge, the buyer's with reverse charge.",
+    "DE123456789",
+  ),
+};
+
+/** The members of a party that the buyer's signature covers. */
+export const PARTY_FIELDS = Object.keys(partyFields);
+
+const aName = { type: "string", pattern: "\\S" };
+
+const party = named(
+  "Party",
+  "The seller or the buyer. A blank text in an optional field counts as omitted.",
+  z
+    .object(partyFields)
+    .refine(({ companyName, name }) => Boolean(companyName?.trim() || name?.trim()), {
+      error: "companyName or name is required",
+    })
+    .meta({
+      anyOf: [
+        { properties: { companyName: aName }, required: ["companyName"] },
+        { properties: { name: aName }, required: ["name"] },
+      ],
+    }),
+);
+export const seller = described(party, "The seller.");
+export const buyer = described(party, "The buyer.");
+
+const SENTENCE = "Thank you for your order.";
+
+const language = named("InvoiceLanguage", "A language of invoices.", z.enum(LANGUAGES));
+
+const invoiceTexts = z.object({
+  itemNamePrefix: described(
+    optionalText(100).default("Agent: "),
+    "Text before an item's name. May be empty.",
+    "Agent: ",
+  ),
+  itemNameSuffix: described(
+    optionalText(100).default(""),
+    "Text after an item's name.",
+    " (monthly)",
+  ),
+  title: described(optionalText(100).optional(), "Title of the invoice.", "Invoice"),
+  description: described(optionalText(1000).optional(), "Text under the title.", SENTENCE),
+  greeting: described(optionalText(1000).optional(), "Text before the items.", SENTENCE),
+  closing: described(optionalText(1000).optional(), "Text after the items.", SENTENCE),
+  signature: described(
+    optionalText(1000).optional(),
+    "Name under the closing.",
+    "Demo Agents GmbH",
+  ),
+  footer: described(
+    optionalText(1000).optional(),
+    "Text at the foot of each page.",
+    "Demo Agents GmbH",
+  ),
+  terms: described(optionalText(1000).optional(), "Terms of payment.", "Paid through the escrow."),
+  privacy: described(
+    optionalText(1000).optional(),
+    "Text about privacy.",
+    "See our privacy policy.",
+  ),
+  buyerReference: described(
+    optionalText(100).optional(),
+    "The buyer's reference (BT-10), in Germany the Leitweg-ID of an authority.",
+    "04011000-12345-67",
+  ),
+  idPrefix: described(optionalText(100).optional(), "Text before the number.", "AG-"),
+  date: described(day.optional(), "Date of issue, from 1970 on; default: today.", "2026-11-30"),
+  language: described(language.default("en-gb"), "Language of the built-in texts.", "en-gb"),
+  localizationFormat: described(
+    language.optional(),
+    "Format of numbers and dates. Default: the format of the language.",
+    "de",
+  ),
+});
+
+export const reverseCharge = z.boolean();
+export const reverseChargeText = "Whether the buyer owes the VAT.";
+
+/** The document has one spelling of each unit: two spellings of one unit are not allowed together. */
+const unitName = unitKey.meta({ wire: { type: "string", pattern: CANONICAL_UNIT_PATTERN.source } });
+
+/** Values by unit; each unit may be named once. */
+function byUnit<Value>(value: z.ZodType<Value>) {
+  return z.record(unitName, value).transform((given, problems) => {
+    const values = new Map<string, Value>();
+    for (const [key, one] of Object.entries(given)) {
+      const unit = normalizeUnit(key);
+      if (values.has(unit))
+        problems.addIssue({ code: "custom", path: [key], message: "names its unit twice" });
+      values.set(unit, one);
+    }
+    return Object.fromEntries(values);
+  });
+}
+
+const decimals = z.int().min(0).max(30);
+/** Smaller ones have more digits than are printed. */
+const MIN_RATE = 1e-30;
+const rateNumber = z.number().positive().min(MIN_RATE).max(1e12);
+
+const billing = {
+  buyerWalletVkey: described(keyHash, "Payment key hash of the buyer's wallet.", BUYER),
+  sellerWalletVkey: described(
+    keyHash.optional(),
+    "Payment key hash of the seller's wallet; needed when the buyer bought from several sellers in the month.",
+    SELLER,
+  ),
+  month,
+  invoiceCurrency: currency,
+  CurrencyConversion: described(
+    byUnit(rateNumber).default({}),
+    "Rates by unit, in the invoice currency. A rate is per smallest unit, or per whole coin of a unit in `decimals`. The empty text is the native coin.",
+    { "": 4.5e-7 },
+  ),
+  decimals: described(
+    byUnit(decimals).default({}),
+    "Decimals of a whole coin, by unit. The `CurrencyConversion` rate of such a unit is per whole coin, and the invoice shows whole coins.",
+    {},
+  ),
+  confirmRate: described(
+    z.boolean().default(false),
+    "Whether to accept a rate that differs from another known rate by a factor of 100 or more, and an amount that rounds to zero.",
+    false,
+  ),
+  Invoice: described(invoiceTexts.prefault({}), "Texts of the invoice."),
+  vatRate: described(
+    z
+      .number()
+      .min(0)
+      .max(1)
+      .refine((rate) => /^\d(\.\d{1,6})?$/.test(String(rate)), "must have at most six decimals")
+      .default(0)
+      .meta({ format: "at-most-six-decimals" }),
+    "VAT as a fraction with at most six decimals. Amounts on the chain include it.",
+    0.19,
+  ),
+  reverseCharge: described(reverseCharge.default(false), reverseChargeText, false),
+  forceRegenerate: described(
+    z.boolean().default(false),
+    "Whether to issue a new revision although nothing changed.",
+    false,
+  ),
+  Seller: seller,
+  Buyer: buyer,
+};
+
+export const monthlyBody = z.object({
+  signature: described(
+    text(2000).meta({ format: "wallet-signature" }),
+    "COSE_Sign1 of the message or of its blake2b-224 (CIP-30 signData, CIP-8), or a bare ed25519 signature of the message, in hex.",
+    `845869a3012704582082cde2e6948734808e7202f81f5e2fa3e80ae92cf818b4eb${"00".repeat(64)}`,
+  ),
+  key: described(
+    text(2000),
+    "COSE_Key or a bare ed25519 public key, in hex.",
+    "a401010327200621582082cde2e6948734808e7202f81f5e2fa3e80ae92cf818b4ebd506acb34583e174",
+  ),
+  walletAddress: described(
+    text(500).meta({ format: "bech32-address" }),
+    "Address of the buyer's wallet, in bech32.",
+    WALLET_ADDRESS,
+  ),
+  validUntil: described(
+    z.int().min(0),
+    "Epoch milliseconds; at most two hours ahead.",
+    1795331845398,
+  ),
+  action: described(z.literal(RETRIEVE_ACTION), "The signed action.", RETRIEVE_ACTION),
+  ...billing,
+});
+
+export const internalBody = z.object({ network, ...billing });
+
+/** The fields of both requests about the invoice itself. */
+export type BillingRequest = Omit<z.output<typeof internalBody>, "network">;
+
+export const listQuery = z.object({
+  ...page,
+  network,
+  month,
+  invoiceBaseId: described(
+    text().optional(),
+    "All documents of this base, instead of the latest document of each base.",
+    "01m80ye2k5h7n9q3s6v8x1z4b0",
+  ),
+  includePdf: described(flag(false), "Whether to include the PDFs."),
+});
+
+export const missingQuery = z.object({
+  ...page,
+  network,
+  month,
+  buyerWalletVkey: described(
+    keyHash.optional(),
+    "Only payments of the buyer's wallet with this payment key hash.",
+    BUYER,
+  ),
+});
+
+/** A decimal with a non-zero digit; as small as `MIN_RATE`. */
+const RATE = /^(?=.*[1-9])\d{1,15}(\.\d{1,30})?$/;
+const RATE_FORM = "must be a decimal above zero, as a number or as text with at most 30 decimals";
+const rateText = "Currency per smallest unit, or per whole coin with `decimals`";
+export const rateSource = "Source of the rate.";
+
+export const rateBody = z.object({
+  unit: givenUnit,
+  currency,
+  month,
+  rate: described(
+    z
+      .union([rateNumber.transform(String), z.string().regex(RATE, RATE_FORM)], {
+        error: ({ input }) => (input === undefined ? "is required" : RATE_FORM),
+      })
+      .transform(toPlainDecimal),
+    `${rateText}, as a number or as decimal text.`,
+    "0.00000045",
+  ),
+  decimals: described(
+    decimals.default(0),
+    "Decimals of the coin that `rate` is for. 0: `rate` is per smallest unit.",
+    0,
+  ),
+  confirmRate: described(
+    z.boolean().default(false),
+    "Whether to accept a rate that differs from the replaced rate or the previous rate by a factor of 100 or more.",
+    false,
+  ),
+  source: described(requiredText(100), rateSource, "ECB"),
+});
+
+export const ratesQuery = z.object({
+  limit: page.limit,
+  month,
+  currency: described(currency.optional(), "Only rates in this currency."),
+});

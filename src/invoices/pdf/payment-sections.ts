@@ -1,0 +1,122 @@
+/** The parts of an invoice about the payments on the chain: conversion and annex. */
+
+import { CURRENCIES } from "../model/currencies.ts";
+import {
+  formatDecimal,
+  multiply,
+  negate,
+  parseDecimal,
+  roundHalfUp,
+  toFraction,
+  toRatePerCoin,
+  trimDecimal,
+} from "../model/fractions.ts";
+import type { InvoiceContent } from "../model/invoice-content.ts";
+import { formatLastDay, parseMonth } from "../model/month.ts";
+import { formatAgentIdentifier, formatUnit } from "../model/token-names.ts";
+import type { Formats } from "./formats.ts";
+import { toPrintable } from "./glyphs.ts";
+import { type Paper, SMALL, STRONG } from "./paper.ts";
+import { defineColumn, setTable } from "./set-table.ts";
+import type { Vocabulary } from "./texts.ts";
+
+/** What was paid in each unit, and its rate. */
+export function setConversions({ page, content, words, formats }: Paper): void {
+  const month = parseMonth(content.month);
+  if (content.conversions.length === 0 || month === null) return;
+  const end = formatLastDay(month);
+  const day = formats.date(end < content.issueDate ? end : content.issueDate);
+  page.need(70);
+  page.tagged("H2", () => page.put(words.conversion, 0, STRONG));
+  page.y -= 17;
+  setTable(
+    page,
+    [
+      defineColumn(words.asset, 0.25),
+      defineColumn(words.amountPaid, 0.22, "right"),
+      defineColumn(words.rate, 0.24, "right"),
+      defineColumn(words.source, 0.16),
+      defineColumn(words.rateDate, 0.13, "right"),
+    ],
+    content.conversions.map(({ unit, amount, rate, source, decimals = 0 }) => ({
+      cells: [
+        assetName(unit, decimals, words),
+        paidAmount(content, amount, decimals, formats),
+        `${formats.decimal(toRatePerCoin(rate, decimals))} ${content.currency.toUpperCase()}`,
+        source === null ? words.rateOfRequest : toPrintable(source),
+        day,
+      ],
+    })),
+    SMALL.size,
+  );
+  page.paragraph(words.rateNote, 0, page.width, SMALL);
+  page.y -= 14;
+}
+
+/** A row for each payment that the invoice covers, and for each unit that it was in. */
+export function setAnnex({ page, content, words, formats, amount }: Paper): void {
+  const { payments, lines, conversions, currency, tax } = content;
+  page.y -= 18;
+  page.need(110);
+  page.tagged("H2", () => page.put(words.annex, 0, STRONG));
+  page.y -= 17;
+  if (payments === undefined) {
+    const jobs = lines.reduce(
+      (sum, { quantity, subject: bought }) => (bought.parts === 1 ? sum + BigInt(quantity) : sum),
+      0n,
+    );
+    page.paragraph(words.tooManyPayments(formats.count(String(jobs))), 0, page.width, SMALL);
+    return;
+  }
+  const rows = payments.flatMap(({ line, day, txHash }) =>
+    lines.slice(line - 1, line - 1 + (lines[line - 1]?.subject.parts ?? 1)).map((of, part) => {
+      const { unit, amount: paid, agentIdentifier } = of.subject;
+      const { rate = "0", decimals = 0 } = conversions.find((one) => one.unit === unit) ?? {};
+      const worth = multiply(toFraction(BigInt(paid)), parseDecimal(rate));
+      const digits = CURRENCIES[currency];
+      return {
+        cells: [
+          formats.count(String(line + part)),
+          formats.date(day),
+          formatAgentIdentifier(agentIdentifier) || words.unregistered,
+          assetName(unit, decimals, words),
+          paidAmount(content, paid, decimals, formats),
+          amount(formatDecimal(roundHalfUp(worth, digits), digits)),
+        ],
+        below: part === 0 && txHash ? [{ label: words.transaction, value: txHash }] : [],
+      };
+    }),
+  );
+  const code = currency.toUpperCase();
+  setTable(
+    page,
+    [
+      defineColumn(words.position, 0.07),
+      defineColumn(words.job, 0.14),
+      defineColumn(words.agent, 0.23),
+      defineColumn(words.asset, 0.22),
+      defineColumn(words.amountPaid, 0.16, "right"),
+      defineColumn(tax.category === "S" ? words.gross(code) : code, 0.18, "right"),
+    ],
+    rows,
+    SMALL.size,
+  );
+  page.paragraph(words.annexNote, 0, page.width, SMALL);
+}
+
+/** An amount of a unit, negative on a cancellation. */
+function paidAmount(
+  { cancels }: InvoiceContent,
+  amount: string,
+  decimals: number,
+  formats: Formats,
+): string {
+  const text = trimDecimal(formatDecimal(BigInt(amount), decimals), 0);
+  return formats.decimal(cancels ? negate(text) : text);
+}
+
+/** What amounts of a unit are counted in: whole coins when their decimals are known. */
+function assetName(unit: string, decimals: number, words: Vocabulary): string {
+  const name = unit === "" ? words.nativeCoin : formatUnit(unit);
+  return decimals === 0 ? words.smallestUnit(name) : name;
+}

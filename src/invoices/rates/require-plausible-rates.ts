@@ -1,0 +1,113 @@
+import type { Database } from "../../db/client.ts";
+import { ApiError } from "../../http/errors.ts";
+import { CURRENCIES } from "../model/currencies.ts";
+import {
+  formatDecimal,
+  isZero,
+  multiply,
+  parseDecimal,
+  roundHalfUp,
+  toFraction,
+} from "../model/fractions.ts";
+import type { Conversion, InvoiceContent } from "../model/invoice-content.ts";
+import { type Month, parseMonth } from "../model/month.ts";
+import { describeUnit } from "../model/token-names.ts";
+import type { PriceSourceEnv } from "./price-source.ts";
+import {
+  fetchRates,
+  isFarApart,
+  type KnownRate,
+  type Rate,
+  readRates,
+  readRatesBefore,
+  toDistanceError,
+} from "./rates.ts";
+
+/** Where rates are looked up, and until when. */
+interface RateSources {
+  env: PriceSourceEnv;
+  core: Database;
+  /** Epoch milliseconds. */
+  now: number;
+  /** Of the request, epoch milliseconds. */
+  deadline: number;
+}
+
+/**
+ * Refuses an invoice whose rates are wrong by orders of magnitude. Either the payments in a unit come
+ * to nothing, or a rate of the request is far from a known rate. Known rates are the stored rate of the
+ * month, the last rate before it, and the rate on the previous invoice. When none is stored, the rate
+ * of the price source is the known one. Stored rates were compared with each other when they were
+ * stored.
+ *
+ * @param previous - the invoice that this one replaces
+ * @throws ApiError 400 naming `CurrencyConversion`; 502 or 504 when the price source fails
+ */
+export async function requirePlausibleRates(
+  { env, core, now, deadline }: RateSources,
+  content: InvoiceContent,
+  month: Month,
+  previous: InvoiceContent | null,
+): Promise<void> {
+  for (const one of content.conversions) requireAmount(one, content);
+  const { gross } = content.totals;
+  if (isZero(gross)) throw toZeroAmountError("what was paid", content, gross);
+
+  const { currency } = content;
+  const requestRates = content.conversions.filter(({ source }) => source === null);
+  const units = requestRates.map(({ unit }) => unit);
+  const at = { currency, month };
+  const stored = [
+    ...(await readRates(core, units, at)),
+    ...(await readRatesBefore(core, units, at)),
+  ];
+  const unknown = units.filter((unit) => !stored.some((one) => one.unit === unit));
+  if (unknown.length > 0 && month.end <= now) {
+    await fetchRates(env, core, unknown, at, false, now, deadline);
+    stored.push(...(await readRates(core, unknown, at)));
+  }
+  const before = previous?.currency === currency ? previous : null;
+  for (const rate of requestRates) {
+    const last = before?.conversions.find(({ unit }) => unit === rate.unit);
+    const known: KnownRate[] = stored.filter(({ unit }) => unit === rate.unit);
+    if (last !== undefined) known.push({ ...last, month: month.text });
+    const far = known.find((one) => isFarApart(rate.rate, one.rate));
+    if (far !== undefined) throw toDistanceError("CurrencyConversion", { ...rate, currency }, far);
+  }
+}
+
+/**
+ * Refuses to store a rate that is far from the one it replaces, or from the last one before it.
+ *
+ * @throws ApiError 400 naming `rate`
+ */
+export async function requirePlausibleRate(core: Database, rate: Rate): Promise<void> {
+  const month = parseMonth(rate.month);
+  if (month === null) throw new ApiError(400, "month: must be a month, YYYY-MM");
+  const at = { currency: rate.currency, month };
+  const known = [
+    ...(await readRates(core, [rate.unit], at)),
+    ...(await readRatesBefore(core, [rate.unit], at)),
+  ];
+  const far = known.find((one) => isFarApart(rate.rate, one.rate));
+  if (far !== undefined) throw toDistanceError("rate", rate, far);
+}
+
+/** @throws ApiError 400 when what was paid in a unit rounds to zero */
+function requireAmount({ unit, amount, rate }: Conversion, content: InvoiceContent): void {
+  const digits = CURRENCIES[content.currency];
+  const worth = roundHalfUp(multiply(toFraction(BigInt(amount)), parseDecimal(rate)), digits);
+  if (worth === 0n)
+    throw toZeroAmountError(
+      `${amount} of the smallest unit of ${describeUnit(unit)} at ${rate}`,
+      content,
+      formatDecimal(0n, digits),
+    );
+}
+
+function toZeroAmountError(what: string, { currency }: InvoiceContent, zero: string): ApiError {
+  return new ApiError(
+    400,
+    `CurrencyConversion: ${what} comes to ${zero} ${currency.toUpperCase()}; give the right rate, or confirm it with confirmRate`,
+  );
+}

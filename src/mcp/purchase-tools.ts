@@ -1,0 +1,124 @@
+import * as z from "zod";
+import { network } from "../http/openapi/ledger.ts";
+import { hasForm, ToolError, trustFixed, trustForm } from "./answer-value.ts";
+import {
+  areSameFunds,
+  type Funds,
+  funds,
+  type Purchase,
+  toPurchaseAnswer,
+  trustFunds,
+} from "./purchase-answer.ts";
+import { defineTool } from "./tool.ts";
+import { wrapUntrusted } from "./untrusted.ts";
+
+const RESOLVE = "/purchase/resolve-blockchain-identifier";
+const named = {
+  network,
+  blockchainIdentifier: z
+    .string()
+    .min(1)
+    .max(8000)
+    .describe("The purchase's, as quote_job and purchase_job answer it."),
+};
+
+export const purchaseStatus = defineTool({
+  name: "purchase_status",
+  title: "Status of a purchase",
+  description:
+    "Shows where a purchase stands, what that means, and what it cost. Moves no money. Chains take minutes: look no more often than every 30 seconds.",
+  access: "User",
+  hints: { isReadOnly: true, isOpenWorld: false },
+  input: z.object(named),
+  run: async ({ service }, body) =>
+    toPurchaseAnswer(await service.ask<Purchase>("POST", RESOLVE, body)),
+});
+
+export const requestRefund = defineTool({
+  name: "request_refund",
+  title: "Request a refund",
+  description:
+    "Asks for the money back, until shortly before unlockTime. Without a result it comes back once submitResultTime is over; with a result it begins a dispute with the seller. `confirmedAmount` has to be the price of the purchase, as purchase_status answers it; nothing is done when it differs.",
+  access: "+PAY",
+  hints: { isReadOnly: false, isOpenWorld: true },
+  input: z.object({ ...named, confirmedAmount: funds.describe("The price of the purchase.") }),
+  async run({ service }, { network, blockchainIdentifier, confirmedAmount }) {
+    const body = { network, blockchainIdentifier };
+    const { PaidFunds } = await service.ask<Purchase>("POST", RESOLVE, body);
+    if (!areSameFunds(PaidFunds, confirmedAmount))
+      throw new ToolError(
+        trustFixed(
+          "Nothing was requested, because the price differs from confirmedAmount. Call purchase_status for the price.",
+        ),
+        { detail: wrapUntrusted({ price: PaidFunds, confirmedAmount }).untrusted_data },
+      );
+    const updated = await service.ask<Purchase>("POST", "/purchase/request-refund", body);
+    return { requested: trustFunds(PaidFunds), purchase: toPurchaseAnswer(updated) };
+  },
+});
+
+interface KeyStatus {
+  canPay: boolean;
+  NetworkLimit: string[];
+  usageLimited: boolean;
+  maxUsageCredits: number;
+  accumulatedUsageCredits: number;
+  spendingLimits: (Funds[number] & { network: string })[] | null;
+  RemainingUsageCredits: Funds;
+}
+
+interface Total {
+  Units: { unit: string; gross: string; networkFee: string }[];
+}
+interface Totals {
+  TotalSpend: Total;
+  TotalRefunded: Total;
+  TotalPending: Total;
+}
+
+const toAmounts = ({ Units }: Total) =>
+  Units.map(({ unit, gross, networkFee }) => ({
+    ...(hasForm("hex", unit) ? { unit: trustForm("hex", unit) } : wrapUntrusted({ unit })),
+    amount: trustForm("digits", gross),
+    networkFee: trustForm("digits", networkFee),
+  }));
+
+export const spending = defineTool({
+  name: "spending",
+  title: "What the key has spent and may spend",
+  description:
+    "Shows what the purchases that the API key may see have cost so far on each network, what came back and what is locked still, with the network's fees; and the limits of the key, what is left of them, and how many calls it has been charged for. A purchase uses up the limit when it is made, whatever becomes of it. Moves no money.",
+  access: "User",
+  hints: { isReadOnly: true, isOpenWorld: false },
+  input: z.object({}),
+  async run({ service, caller }) {
+    const key = await service.ask<KeyStatus>("GET", "/api-key-status");
+    const { spendingLimits, RemainingUsageCredits } = key;
+    const isLimited = caller.permission !== "Admin" && spendingLimits !== null;
+    const readTotals = async (name: string) => {
+      const body = { agentIdentifier: null, network: name };
+      const sums = await service.ask<Totals>("POST", "/purchase/spending", body);
+      const { TotalSpend, TotalRefunded, TotalPending } = sums;
+      const spent = toAmounts(TotalSpend);
+      return {
+        network: trustForm("network", name),
+        spent,
+        cameBack: toAmounts(TotalRefunded),
+        locked: toAmounts(TotalPending),
+      };
+    };
+    const cardanoNetworks = key.NetworkLimit.filter((name) => network.safeParse(name).success);
+    return {
+      mayBuy: key.canPay,
+      networks: key.NetworkLimit.map((name) => trustForm("network", name)),
+      purchases: await Promise.all(cardanoNetworks.map(readTotals)),
+      spending: isLimited
+        ? { limits: trustFunds(spendingLimits), left: trustFunds(RemainingUsageCredits) }
+        : trustFixed("The key has no spending limit."),
+      calls: {
+        used: key.accumulatedUsageCredits,
+        atMost: key.usageLimited ? key.maxUsageCredits : null,
+      },
+    };
+  },
+});

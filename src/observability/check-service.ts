@@ -1,0 +1,117 @@
+import { type Database, db, type Statement } from "../db/client.ts";
+import type { Env } from "../env.ts";
+import { SERVICE_EVENT_KINDS, type ServiceEventKind } from "../events/event-kinds.ts";
+import {
+  beginIncidents,
+  endIncidents,
+  type NewIncident,
+  readOpenIncidents,
+} from "../events/incidents.ts";
+import { wakeDispatcher } from "../events/outbox.ts";
+import { isoTime } from "../http/envelope.ts";
+import { log } from "../log.ts";
+import { isSourceStuck, listFollowedSources, toPublicError } from "./followed-sources.ts";
+import { listStuckWallets } from "./stuck-wallets.ts";
+
+/** How long a check waits for the database. */
+const CHECK_MS = 20_000;
+/** How long a disabled webhook counts: its owner may never come back. */
+const DISABLED_MS = 24 * 60 * 60_000;
+/** How long the last message that died counts. */
+const DEAD_MS = 60 * 60_000;
+
+/**
+ * Compares what is wrong with the service now with what was known, and tells Admins' webhooks what is new.
+ * For the cron: a run that is skipped, repeated or overlaps another tells nothing twice.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function checkService(env: Env, requestId: string, now: number): Promise<void> {
+  const deadline = Date.now() + CHECK_MS;
+  const core = db(env, undefined, { deadline });
+  const known = await readOpenIncidents(core);
+  const found: Record<ServiceEventKind, NewIncident[]> = {
+    SOURCE_STUCK: await stuckSources(env, deadline, now),
+    WALLET_STUCK: await walletTroubles(env, deadline, now),
+    ENDPOINT_DISABLED: await disabledEndpoints(core, now),
+    QUEUE_DEAD: deadQueues(known, now),
+  };
+  const statements: Statement[] = [];
+  let hasBegun = false;
+  for (const kind of SERVICE_EVENT_KINDS) {
+    const open = known.get(kind) ?? [];
+    const begun = found[kind].filter((one) => !open.some(({ subject }) => subject === one.subject));
+    const over = open.filter((one) => !found[kind].some(({ subject }) => subject === one.subject));
+    statements.push(...beginIncidents(kind, begun, now));
+    if (over.length > 0) statements.push(endIncidents(kind, over, now));
+    for (const { subject } of begun) log("warn", "incident.begun", { kind, subject, requestId });
+    for (const { subject } of over) log("info", "incident.over", { kind, subject, requestId });
+    hasBegun ||= begun.length > 0;
+  }
+  if (statements.length > 0) await core.batch(statements);
+  if (hasBegun) await wakeDispatcher(env, requestId);
+}
+
+async function stuckSources(env: Env, deadline: number, now: number): Promise<NewIncident[]> {
+  const sources = await listFollowedSources(env, deadline, now);
+  return sources
+    .filter((source) => isSourceStuck(source, now))
+    .map((source) => ({
+      subject: source.id,
+      sourceId: source.kind === "payment" ? source.id : null,
+      data: {
+        sourceId: source.id,
+        kind: source.kind,
+        network: source.network,
+        lastSyncAt: source.lastCheckedAt === null ? null : isoTime(source.lastCheckedAt),
+        error: toPublicError(source),
+      },
+    }));
+}
+
+async function walletTroubles(env: Env, deadline: number, now: number): Promise<NewIncident[]> {
+  const wallets = await listStuckWallets(env, deadline, now);
+  return wallets.map(({ network, vkey, sourceId, waiting, reason }) => ({
+    subject: `${network}:${vkey ?? sourceId ?? ""}`,
+    sourceId,
+    data: { network, walletVkey: vkey, paymentSourceId: sourceId, waiting, reason },
+  }));
+}
+
+/** Those whose messages died lately. They were told of then; here only time passes. */
+function deadQueues(
+  known: Awaited<ReturnType<typeof readOpenIncidents>>,
+  now: number,
+): NewIncident[] {
+  return (known.get("QUEUE_DEAD") ?? [])
+    .filter(({ since }) => since > now - DEAD_MS)
+    .map(({ subject }) => ({ subject, sourceId: null, data: {} }));
+}
+
+/** Those that were disabled for their failures lately, not by their owners. */
+async function disabledEndpoints(core: Database, now: number): Promise<NewIncident[]> {
+  const rows = await core.all<{
+    id: string;
+    name: string;
+    createdById: string;
+    disabledAt: number;
+    reason: string;
+  }>(
+    `SELECT id, name, created_by_id AS createdById, disabled_at AS disabledAt,
+       ifnull(disabled_reason, '') AS reason
+     FROM webhook_endpoint
+     WHERE disabled_at > ? AND NOT is_active AND deleted_at IS NULL ORDER BY id`,
+    now - DISABLED_MS,
+  );
+  return rows.map(({ id, name, createdById, disabledAt, reason }) => ({
+    subject: id,
+    sourceId: null,
+    data: {
+      webhookId: id,
+      name,
+      apiKeyId: createdById,
+      disabledAt: isoTime(disabledAt),
+      disabledReason: reason,
+    },
+  }));
+}

@@ -1,0 +1,124 @@
+import * as z from "zod";
+import type { Network } from "../chain/network.ts";
+import { CALL_CLASSES, type CallClass } from "../chain/provider/budget.ts";
+import { type Database, db } from "../db/client.ts";
+import { open, SealError } from "../db/sealed.ts";
+import type { AppContext } from "../http/context.ts";
+import { isoTime } from "../http/envelope.ts";
+import { ApiError } from "../http/errors.ts";
+import { described, named, recordId, timestamp } from "../http/openapi/fields.ts";
+import { text } from "../http/openapi/parameters.ts";
+import { budgetOf } from "../sources/provider.ts";
+
+const SOURCE_ID = "01m80ydypnk4jnwav628wda9nd";
+const AT = "2026-11-22T06:17:27.492Z";
+const [FIRST, ...OTHERS] = Object.keys(CALL_CLASSES) as [CallClass, ...CallClass[]];
+
+export const budgetQuery = z.object({
+  sourceId: described(text(), "Id of a payment source or a registry source.", SOURCE_ID),
+});
+
+const count = (what: string, example: number) => described(z.int().min(0), what, example);
+
+export const providerBudget = named(
+  "ProviderBudget",
+  "What is left of the calls to a source's chain provider.",
+  z.object({
+    sourceId: recordId("the source", SOURCE_ID),
+    callsPerSecond: described(z.number(), "Calls that come back each second.", 10),
+    callsPerDay: described(
+      z.number().nullable(),
+      "Calls in a UTC day; null: as many as the seconds allow.",
+      50_000,
+    ),
+    usedToday: count("Calls granted since midnight UTC.", 1234),
+    stoppedUntil: described(
+      timestamp("").nullable(),
+      "No calls are made before this, since the provider refused; null: they are made.",
+      AT,
+    ),
+    Classes: described(
+      z.array(
+        named(
+          "ProviderBudgetClass",
+          "What a class of calls may have.",
+          z.object({
+            class: described(
+              named(
+                "CallClass",
+                "On whose behalf calls are made; who may use the last one comes first.",
+                z.enum([FIRST, ...OTHERS]),
+              ),
+              "`deadline`: steps that have to be done soon; `sync`: following the chain; `wallet`: wallets and agents; `begunRead` and `read`: callers' reads; `idle`: following the chain where nobody waits for it.",
+              "sync",
+            ),
+            usedToday: count("Calls granted since midnight UTC.", 1200),
+            availableNow: count(
+              "Calls that it would be given at once; of callers' reads, an API key that had none lately.",
+              500,
+            ),
+            availableAt: described(
+              timestamp("").nullable(),
+              "When it would get a call if the others requested none; null: now.",
+              AT,
+            ),
+          }),
+        ),
+      ),
+      "By class, who may use the last call first.",
+    ),
+  }),
+);
+
+/**
+ * The budget of the provider key of a source.
+ *
+ * @throws ApiError 404; 409 when the key that it is sealed with is lost
+ */
+export async function readBudget(
+  c: AppContext,
+  sourceId: string,
+): Promise<z.input<typeof providerBudget>> {
+  const { network, apiKey } = await keyOf(c, sourceId);
+  const budget = await budgetOf(c.env, network, apiKey);
+  const { classes, stoppedUntil, ...report } = await budget.report();
+  return {
+    sourceId,
+    ...report,
+    stoppedUntil: timeOrNull(stoppedUntil),
+    Classes: classes.map(({ availableAt, ...one }) => ({
+      ...one,
+      availableAt: timeOrNull(availableAt),
+    })),
+  };
+}
+
+const timeOrNull = (at: number | null) => (at === null ? null : isoTime(at));
+
+async function keyOf(c: AppContext, id: string): Promise<{ network: Network; apiKey: string }> {
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const found =
+    (await sourceOf(core, "payment_source", id)) ?? (await sourceOf(core, "registry_source", id));
+  if (!found) throw new ApiError(404, "sourceId: there is no such source");
+  const { table, network, sealed } = found;
+  try {
+    const apiKey = await open(c.env, { table, id, column: "rpc_provider_api_key" }, sealed);
+    return { network, apiKey };
+  } catch (error) {
+    if (!(error instanceof SealError)) throw error;
+    throw new ApiError("wrong_state", "sourceId: the source's provider key cannot be opened");
+  }
+}
+
+async function sourceOf(
+  core: Database,
+  table: "payment_source" | "registry_source",
+  id: string,
+): Promise<{ table: string; network: Network; sealed: string } | null> {
+  const [row] = await core.all<{ network: Network; sealed: string }>(
+    `SELECT network, rpc_provider_api_key AS sealed FROM ${table}
+     WHERE id = ? AND deleted_at IS NULL`,
+    id,
+  );
+  return row ? { table, ...row } : null;
+}

@@ -1,0 +1,63 @@
+import { NETWORKS, type Network } from "../chain/network.ts";
+import { CALL_CLASSES, type CallClass, type CallsByClass } from "../chain/provider/budget.ts";
+import { db } from "../db/client.ts";
+import { open, SealError } from "../db/sealed.ts";
+import type { Env } from "../env.ts";
+import { budgetOf } from "../sources/provider.ts";
+import type { Family } from "./open-metrics.ts";
+
+/** Objects that are asked: more keys than these are unlikely, and an invocation has six connections. */
+const MAX_KEYS = 20;
+
+const TABLES = ["payment_source", "registry_source"] as const;
+
+/**
+ * Calls to the chain provider in this UTC day, by who made them: the sum over the keys of a network.
+ *
+ * @param deadline - epoch milliseconds
+ * @throws DatabaseUnavailable
+ */
+export async function providerMetrics(env: Env, deadline: number): Promise<Family> {
+  const used = new Map<Network, CallsByClass[]>(NETWORKS.map((network) => [network, []]));
+  const budgets = await budgetsOf(env, deadline);
+  await Promise.all(
+    budgets.map(async ({ network, budget }) => used.get(network)?.push(await budget.usage())),
+  );
+  const classes = Object.keys(CALL_CLASSES) as CallClass[];
+  return {
+    name: "provider_calls",
+    type: "counter",
+    help: "Calls to the chain provider that were granted since midnight UTC, by class.",
+    samples: [...used].flatMap(([network, all]) =>
+      classes.flatMap((by) => {
+        const value = all.reduce((sum, calls) => sum + (calls[by] ?? 0), 0);
+        return value > 0 ? [{ labels: { network, class: by }, value }] : [];
+      }),
+    ),
+  };
+}
+
+/** The objects of all keys in use, each once. A key that cannot be opened has none that is used. */
+async function budgetsOf(env: Env, deadline: number) {
+  const core = db(env, undefined, { deadline });
+  const found = new Map<
+    string,
+    { network: Network; budget: Awaited<ReturnType<typeof budgetOf>> }
+  >();
+  for (const table of TABLES) {
+    const rows = await core.all<{ id: string; network: Network; sealed: string }>(
+      `SELECT id, network, rpc_provider_api_key AS sealed FROM ${table}
+       WHERE deleted_at IS NULL ORDER BY id LIMIT ${MAX_KEYS}`,
+    );
+    for (const { id, network, sealed } of rows) {
+      try {
+        const apiKey = await open(env, { table, id, column: "rpc_provider_api_key" }, sealed);
+        const budget = await budgetOf(env, network, apiKey);
+        found.set(budget.id.toString(), { network, budget });
+      } catch (error) {
+        if (!(error instanceof SealError)) throw error;
+      }
+    }
+  }
+  return [...found.values()].slice(0, MAX_KEYS);
+}

@@ -1,0 +1,31 @@
+import { computeLag, type FollowedSource, isSourceStuck } from "./followed-sources.ts";
+import type { Family } from "./open-metrics.ts";
+
+/** How well sources are followed. @param now - epoch milliseconds */
+export function syncMetrics(sources: readonly FollowedSource[], now: number): Family[] {
+  const labelled = sources.map((source) => {
+    const { kind, network, id } = source;
+    return { source, labels: { kind, network, source: id } };
+  });
+  return [
+    {
+      name: "sync_lag_seconds",
+      type: "gauge",
+      unit: "seconds",
+      help: "Time since a source was last read up to the tip; before the first time, since it was made.",
+      samples: labelled.map(({ source, labels }) => ({
+        labels,
+        value: computeLag(source, now) / 1000,
+      })),
+    },
+    {
+      name: "sync_stuck",
+      type: "gauge",
+      help: "1 for a source that needs a person.",
+      samples: labelled.map(({ source, labels }) => ({
+        labels,
+        value: isSourceStuck(source, now) ? 1 : 0,
+      })),
+    },
+  ];
+}

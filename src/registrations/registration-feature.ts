@@ -1,0 +1,226 @@
+import { TransactionTooLarge } from "../chain/transaction/build-transaction.ts";
+import type { Database } from "../db/client.ts";
+import type { ReasonCode } from "../reason-codes.ts";
+import { TaskError } from "../task-error.ts";
+import { progressOf } from "../wallets/model/phases.ts";
+import type { TaskUpdate } from "../wallets/model/wallet-transaction.ts";
+import { WAIT_MS } from "../wallets/queue/backoff.ts";
+import type { BuildContext, WalletFeature } from "../wallets/queue/feature.ts";
+import { countFailure, describeProviderFailure } from "../wallets/queue/outcome.ts";
+import { PENDING, type SourceWallet, waitForTurn } from "../wallets/queue/store.ts";
+import {
+  createSubjectFeature,
+  endWithoutSource,
+  type SubjectOutcome,
+  type SubjectPort,
+} from "../wallets/queue/subject-feature.ts";
+import { VALID_AFTER } from "../wallets/spending/building/validity-window.ts";
+import {
+  buildRegistrationPart,
+  identifierOfSeed,
+  NotMintedError,
+  type RegistrationDetail,
+} from "./registration-part.ts";
+import { openPurpose, type Purpose, purposeOfState, REGISTRATION_FEATURE } from "./states.ts";
+import { readRegistrations, updateRegistration } from "./store.ts";
+import type { RegistrationChange, RegistrationRow } from "./tables.ts";
+import type { RegistrationTransaction } from "./token.ts";
+
+/** The token of a former try exists, and its transaction is not shown yet. */
+class TokenExistsError extends TaskError {
+  override name = "TokenSeen";
+
+  constructor(token: string) {
+    super(`the provider shows the token ${token}, and not yet its transaction`);
+  }
+}
+
+/** How long after its confirmation the network may include a transaction again. */
+const LATE_MS = 120_000;
+const MAY_RETURN_MS = VALID_AFTER * 1000 + LATE_MS;
+
+/**
+ * Creates the feature that mints and burns the tokens of a payment source's registrations.
+ *
+ * @param db - with `writes: "idempotent"`
+ */
+export function createRegistrationFeature(db: Database, wallet: SourceWallet): WalletFeature {
+  const feature = createSubjectFeature(db, portOf(db), wallet);
+  return {
+    ...feature,
+    placement: "line",
+    async buildPart({ id }, context) {
+      const row = feature.rowOf(id);
+      const purpose = purposeOf(row);
+      if (purpose === "Registration") await rejectSecondMint(row, context);
+      return buildRegistrationPart(row, purpose, context);
+    },
+  };
+}
+
+/** Gives up the registrations of a payment source that was removed. */
+export function endRegistrationsWithoutSource(
+  db: Database,
+  wallet: SourceWallet,
+  now: number,
+): Promise<void> {
+  return endWithoutSource(db, portOf(db), wallet, now);
+}
+
+function portOf(db: Database): SubjectPort<RegistrationRow, RegistrationChange> {
+  return {
+    name: REGISTRATION_FEATURE,
+    revision: "registration.revision",
+    read: (ids) => readRegistrations(db, ids),
+    update: (changed, now) =>
+      changed.flatMap(({ row, change }) => updateRegistration(db, row, change, now)),
+    hasSent: ({ tx }) => tx !== null,
+    isSame: requestsSame,
+    afterUpdate: registrationAfterUpdate,
+    afterFailure: registrationAfterFailure,
+    giveUp: (row, reason) => ({ change: toFailed(row, reason), task: null }),
+  };
+}
+
+/** Whether two states of a registration ask for the same transaction. */
+function requestsSame(row: RegistrationRow, other: RegistrationRow): boolean {
+  const asked = ({ state, profile, policyId, wallet, recipient, sendFunding }: RegistrationRow) =>
+    JSON.stringify({ state, profile, policyId, wallet, recipient, sendFunding });
+  return asked(row) === asked(other);
+}
+
+/**
+ * Rejects a second mint. The token's name is the same in every try that spends the same output, so the
+ * provider may show the token before its transaction.
+ */
+async function rejectSecondMint(
+  row: RegistrationRow,
+  { provider }: Pick<BuildContext, "provider">,
+): Promise<void> {
+  const token = row.tx && identifierOfSeed(row);
+  const minted = token && (await provider.assetMetadata(token));
+  if (minted) throw new TokenExistsError(token);
+}
+
+type Outcome = SubjectOutcome<RegistrationChange>;
+
+/** What became of a registration by what became of its transaction; null: nothing new. */
+function registrationAfterUpdate(
+  row: RegistrationRow,
+  { task, transaction }: TaskUpdate,
+  now: number,
+): Outcome | null {
+  const { purpose, agentIdentifier, seed } = task.detail as RegistrationDetail;
+  const { hash, phase, validTo, fee, blockHeight, blockTime, error } = transaction;
+  // It wants something else by now.
+  if (purposeOfState(row.state) !== purpose) return null;
+  const tx: RegistrationTransaction = {
+    hash,
+    status: "Pending",
+    validTo,
+    fees: String(fee),
+    blockHeight: null,
+    blockTime: null,
+  };
+  const confirmed = { ...tx, status: "Confirmed" as const, blockHeight, blockTime };
+  const isCurrent = row.tx?.hash === hash;
+  const named = { agentIdentifier, ...(seed !== null && { seed }) };
+  const attempts = row.task?.attempts ?? 0;
+  switch (progressOf(phase)) {
+    case "UnderWay":
+      return {
+        change: { state: `${purpose}Initiated`, error: null, ...named, tx },
+        task: { ...PENDING, attempts },
+      };
+    case "Landed":
+      return {
+        change: {
+          state: `${purpose}Confirmed`,
+          error: null,
+          ...named,
+          tx: confirmed,
+          lastCheckedAt: now,
+        },
+        task: PENDING,
+      };
+    case "Ended":
+      if (!isCurrent || openPurpose(row.state) === null) return null;
+      if (phase === "Failed") {
+        const reason = "the policy's script refused the transaction, and the collateral was taken";
+        return {
+          change: { ...toFailed(row, reason), tx: confirmed, lastCheckedAt: now },
+          task: null,
+        };
+      }
+      // The transaction before it in the wallet's line ended, which is no failure of this one.
+      if (phase === "Orphaned")
+        return {
+          change: toRequested(row, "FailedViaManualReset"),
+          task: { ...waitForTurn(now), attempts },
+        };
+      return retryRegistration(
+        row,
+        phase === "Expired" ? "FailedViaTimeout" : "FailedViaManualReset",
+        error ?? "the network did not take the transaction",
+        now,
+      );
+  }
+}
+
+function purposeOf(row: RegistrationRow): Purpose {
+  const purpose = openPurpose(row.state);
+  if (purpose === null) throw new Error(`registration ${row.id} is ${row.state}, yet due`);
+  return purpose;
+}
+
+/** What follows from errors that mean something special for a registration. */
+function registrationAfterFailure(
+  row: RegistrationRow,
+  error: unknown,
+  now: number,
+): Outcome | null {
+  const wait = (reasonCode: ReasonCode, reason: string): Outcome => ({
+    task: { attempts: row.task?.attempts ?? 0, reasonCode, reason, dueAt: now + WAIT_MS },
+  });
+  if (error instanceof TransactionTooLarge)
+    return { change: toFailed(row, `${error.message}: shorten the texts`), task: null };
+  // A mint that was rolled back may be mined again, and then the token must be burned.
+  if (error instanceof NotMintedError && now < (row.lastCheckedAt ?? 0) + MAY_RETURN_MS)
+    return wait("chain", `waits for the token: ${error.message}`);
+  if (error instanceof TokenExistsError) return wait("provider", describeProviderFailure(error));
+  return null;
+}
+
+/** Back to waiting for another transaction, after a pause; too many tries are a failure. */
+function retryRegistration(
+  row: RegistrationRow,
+  status: "FailedViaTimeout" | "FailedViaManualReset",
+  reason: string,
+  now: number,
+): Outcome {
+  const outcome = countFailure(row.task?.attempts ?? 0, reason, now);
+  if ("task" in outcome) return { change: toRequested(row, status), task: outcome.task };
+  const tx = row.tx && { ...row.tx, status };
+  return { change: { ...toFailed(row, outcome.givenUp), tx }, task: null };
+}
+
+function toRequested(
+  row: RegistrationRow,
+  status: "FailedViaTimeout" | "FailedViaManualReset",
+): RegistrationChange {
+  return {
+    state: `${purposeOf(row)}Requested`,
+    error: null,
+    ...withoutToken(row),
+    tx: row.tx && { ...row.tx, status },
+  };
+}
+
+function toFailed(row: RegistrationRow, reason: string): RegistrationChange {
+  return { state: `${purposeOf(row)}Failed`, error: reason, ...withoutToken(row) };
+}
+
+/** A token that was never minted has no name. */
+function withoutToken(row: RegistrationRow): RegistrationChange {
+  return purposeOf(row) === "Registration" ? { agentIdentifier: null } : {};
+}

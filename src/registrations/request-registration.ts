@@ -1,0 +1,325 @@
+import { isSpendingExceeded } from "../api-keys/spending-limits.ts";
+import { parseAddress } from "../chain/address.ts";
+import type { Network } from "../chain/network.ts";
+import { type Database, db, type Statement, statement, violates } from "../db/client.ts";
+import { newId } from "../db/id.ts";
+import { open } from "../db/sealed.ts";
+import { commitAudited } from "../http/audit.ts";
+import { networksOf } from "../http/authenticate.ts";
+import type { AppContext, Caller } from "../http/context.ts";
+import { ApiError } from "../http/errors.ts";
+import { idempotently, type Remember } from "../http/idempotency.ts";
+import { activeSource } from "../sources/active.ts";
+import { addressOn } from "../sources/checks.ts";
+import { providerFor } from "../sources/provider.ts";
+import { providerKeyPlace, type SourceRow } from "../sources/record.ts";
+import {
+  findScopedWallet,
+  type ManagedWallet,
+  scopedVkeys,
+} from "../wallets/managed/find-wallet.ts";
+import { permitAddress } from "../wallets/managed/permit-address.ts";
+import { endTasks, putTasks } from "../wallets/queue/store.ts";
+import { wakeWallet } from "../wallets/queue/wake-wallet.ts";
+import { chargeFunding, computeLeavingFunds } from "./funding-charge.ts";
+import { mayDelete, mayDeregister, REGISTRATION_FEATURE, type RegistrationKind } from "./states.ts";
+import {
+  findRegistration,
+  insertRegistration,
+  readRegistration,
+  requestTask,
+  updateRegistration,
+} from "./store.ts";
+import type { RegistrationRow } from "./tables.ts";
+import { MIN_FUNDING, type RegistrationProfile, type WalletName } from "./token.ts";
+
+/** Actions as the audit log names them. */
+const AUDIT_NAMES = { Agent: "agent", InboxAgent: "inbox-agent" } as const;
+
+/** A request to mint a token. */
+export interface RegistrationRequest {
+  network: Network;
+  sellingWalletVkey: string;
+  recipientWalletAddress: string | null;
+  sendFundingMinorUnit: string | null;
+}
+
+/**
+ * Accepts a registration. The wallet's object mints the token afterwards.
+ *
+ * @param profileOf - builds the token's metadata for the payment source
+ * @param now - epoch milliseconds
+ * @returns the record, once per Idempotency-Key
+ * @throws ApiError 400, 403, 404, 422
+ */
+export async function requestRegistration<Shown>(
+  c: AppContext,
+  kind: RegistrationKind,
+  body: RegistrationRequest,
+  profileOf: (source: SourceRow) => RegistrationProfile,
+  show: (row: RegistrationRow) => Shown,
+  now: number,
+): Promise<Shown> {
+  const { network } = body;
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  return idempotently(c, database, now, async (remember) => {
+    const { caller } = c.var;
+    const wallet = await findScopedWallet(
+      database,
+      caller,
+      network,
+      body.sellingWalletVkey,
+      "Selling",
+    );
+    const source = wallet && (await activeSource(database, wallet.sourceId));
+    if (!wallet || !source)
+      throw new ApiError(404, "sellingWalletVkey: no payment source of this network sells with it");
+    const recipient = recipientOf(caller, wallet, body.recipientWalletAddress);
+    permitFunding(caller, body.sendFundingMinorUnit);
+    const profile = profileOf(source);
+    const request: Omit<RegistrationRow, "task"> = {
+      id: newId(now),
+      kind,
+      network,
+      sourceId: source.id,
+      sourceType: source.type,
+      contractAddress: source.contractAddress,
+      policyId: source.policyId,
+      profile,
+      name: profile.name,
+      state: "RegistrationRequested",
+      error: null,
+      agentIdentifier: null,
+      wallet: nameOf(wallet),
+      walletVkey: wallet.vkey,
+      recipient,
+      sendFunding: body.sendFundingMinorUnit,
+      fundingCharged: null,
+      seed: null,
+      tx: null,
+      createdById: caller.id,
+      createdAt: now,
+      updatedAt: now,
+      lastCheckedAt: null,
+      revision: 0,
+    };
+    const row = { ...request, task: requestTask(request, "Registration", now) };
+    const record = show(row);
+    const detail = { network, name: profile.name, wallet: wallet.vkey };
+    await commitAudited(
+      c,
+      database,
+      { action: `${AUDIT_NAMES[kind]}.register`, target: row.id, detail, now },
+      [
+        ...(await remember(record)),
+        ...insertRegistration(database, row),
+        ...chargeFunding(caller, row),
+      ],
+    ).catch((error: unknown) => {
+      throw isSpendingExceeded(error) ? spendingLimitExceeded(row) : error;
+    });
+    await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
+    return record;
+  });
+}
+
+/** A request to burn the token of an agent. */
+export interface DeregistrationRequest {
+  network: Network;
+  agentIdentifier: string;
+  smartContractAddress?: string | undefined;
+}
+
+/**
+ * The same as `requestDeregistration`, once per Idempotency-Key.
+ *
+ * @throws ApiError 422 besides
+ */
+export async function requestDeregistrationOnce<Shown>(
+  c: AppContext,
+  kind: RegistrationKind,
+  body: DeregistrationRequest,
+  show: (row: RegistrationRow) => Shown,
+  now: number,
+): Promise<Shown> {
+  const deadline = c.var.deadline;
+  const database = db(c.env, body.network, { writes: "idempotent", deadline });
+  return idempotently(c, database, now, (remember) =>
+    requestDeregistration(c, kind, body, show, now, remember),
+  );
+}
+
+/**
+ * Accepts a deregistration; the object of the wallet that holds the token burns it afterwards.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 403, 404, 409; ProviderError when the holder cannot be determined
+ */
+export async function requestDeregistration<Shown>(
+  c: AppContext,
+  kind: RegistrationKind,
+  body: DeregistrationRequest,
+  show: (row: RegistrationRow) => Shown,
+  now: number,
+  remember: Remember = async () => [],
+): Promise<Shown> {
+  const { network, agentIdentifier, smartContractAddress } = body;
+  const database = db(c.env, network, { writes: "idempotent", deadline: c.var.deadline });
+  const row = await findRegistration(database, kind, network, agentIdentifier);
+  const source = row && (await activeSource(database, row.sourceId));
+  const isFound = source && isSameAddress(smartContractAddress, source.contractAddress);
+  if (!row || !isFound || !(await isInScope(c, database, row)))
+    throw new ApiError(404, "agentIdentifier: no such agent was registered here");
+  refuseOthers(c, row);
+  if (!mayDeregister(kind, row.state))
+    throw new ApiError(
+      "wrong_state",
+      `agentIdentifier: the registration is in the state ${row.state}`,
+    );
+  const wallet = await holdingWallet(c, database, source, agentIdentifier);
+  const change = {
+    state: "DeregistrationRequested",
+    error: null,
+    wallet: nameOf(wallet),
+    walletVkey: wallet.vkey,
+    tx: null,
+  } as const;
+  const task = requestTask({ ...row, ...change }, "Deregistration", now);
+  const record = show({ ...row, ...change, task, updatedAt: now });
+  await commitMove(c, database, row, `${AUDIT_NAMES[kind]}.deregister`, now, [
+    ...(await remember(record)),
+    ...updateRegistration(database, row, change, now),
+    ...putTasks([task]),
+  ]);
+  await wakeWallet(c.env, network, wallet.vkey, c.var.requestId);
+  return record;
+}
+
+/**
+ * Permanently removes the record of a registration that failed or ended.
+ *
+ * @returns the row as it was
+ * @throws ApiError 403, 404, 409
+ */
+export async function removeRegistration(
+  c: AppContext,
+  kind: RegistrationKind,
+  id: string,
+  now: number,
+): Promise<RegistrationRow> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const row = await readRegistration(database, id);
+  if (row?.kind !== kind || !(await isInScope(c, database, row)))
+    throw new ApiError(404, "id: there is no such registration");
+  refuseOthers(c, row);
+  if (!mayDelete(row.state))
+    throw new ApiError("wrong_state", `id: the registration is in the state ${row.state}`);
+  await commitMove(c, database, row, `${AUDIT_NAMES[kind]}.delete`, now, [
+    ...updateRegistration(database, row, {}, now),
+    statement("DELETE FROM registration WHERE id = ?", id),
+    ...endTasks(REGISTRATION_FEATURE, [id]),
+  ]);
+  return row;
+}
+
+/** A batch with its audit row; 409 when another write changed the registration first. */
+async function commitMove(
+  c: AppContext,
+  database: Database,
+  row: RegistrationRow,
+  action: `${string}.${string}`,
+  now: number,
+  statements: Statement[],
+): Promise<void> {
+  const detail = { network: row.network, agentIdentifier: row.agentIdentifier };
+  try {
+    await commitAudited(c, database, { action, target: row.id, detail, now }, statements);
+  } catch (error) {
+    if (violates(error, "registration.revision"))
+      throw new ApiError("changed_concurrently", "the registration was changed meanwhile");
+    throw error;
+  }
+}
+
+/** @throws ApiError 403 */
+function refuseOthers(c: AppContext, row: RegistrationRow): void {
+  const { caller } = c.var;
+  if (caller.permission !== "Admin" && caller.id !== row.createdById)
+    throw new ApiError("not_owner", "The registration was made with another API key");
+}
+
+/** Whether a registration is on a network and of a wallet that the API key may use. */
+async function isInScope(
+  { var: { caller } }: AppContext,
+  database: Database,
+  { network, walletVkey }: RegistrationRow,
+): Promise<boolean> {
+  if (!networksOf(caller).includes(network)) return false;
+  const vkeys = await scopedVkeys(database, caller, network);
+  return vkeys === null || vkeys.includes(walletVkey);
+}
+
+/** The managed wallet of a source that holds a token. @throws ApiError 404, 409; ProviderError */
+async function holdingWallet(
+  c: AppContext,
+  database: Database,
+  source: SourceRow,
+  unit: string,
+): Promise<ManagedWallet> {
+  const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
+  const provider = await providerFor(c.env, source.network, key, { caller: c.var.caller.id });
+  const holders = (await provider.assetHolders(unit)) ?? [];
+  const holder = holders.find(({ quantity }) => BigInt(quantity) > 0n);
+  if (!holder) throw new ApiError(404, "agentIdentifier: nobody holds this token on the chain");
+  const payment = parseAddress(holder.address)?.payment;
+  const wallet =
+    payment?.kind === "key" &&
+    (await findScopedWallet(database, c.var.caller, source.network, payment.hash));
+  if (wallet && wallet.sourceId === source.id) return wallet;
+  throw new ApiError(
+    409,
+    "agentIdentifier: the token is held by a wallet that this payment source does not manage",
+  );
+}
+
+/** @throws ApiError 400, 403 */
+function recipientOf(
+  caller: Caller,
+  wallet: ManagedWallet,
+  text: string | null,
+): WalletName | null {
+  if (text === null) return null;
+  const field = "recipientWalletAddress";
+  const address = addressOn(wallet.network, field, text);
+  const payment = parseAddress(address)?.payment;
+  if (payment?.kind !== "key")
+    throw new ApiError(400, `${field}: must be a wallet's address, not a contract's`);
+  permitAddress(caller, field, address, [wallet]);
+  return { vkey: payment.hash, address };
+}
+
+/**
+ * Without Admin, no more of the native coin goes with a token than its output needs anyway.
+ *
+ * @throws ApiError 403
+ */
+function permitFunding({ permission }: Caller, amount: string | null): void {
+  if (permission === "Admin" || BigInt(amount ?? 0) <= MIN_FUNDING) return;
+  throw new ApiError(
+    "permission_missing",
+    `sendFundingMinorUnit: must be at most ${MIN_FUNDING}, which the token's output needs; an Admin may send more`,
+  );
+}
+
+function spendingLimitExceeded(row: RegistrationRow): ApiError {
+  return new ApiError(
+    "spending_limit_exceeded",
+    `recipientWalletAddress: the API key's spending limits do not cover the ${computeLeavingFunds(row)} minor units that go with the token`,
+  );
+}
+
+const nameOf = ({ vkey, address }: WalletName): WalletName => ({ vkey, address });
+
+function isSameAddress(asked: string | undefined, address: string): boolean {
+  return asked === undefined || asked.toLowerCase() === address;
+}

@@ -1,0 +1,237 @@
+import * as z from "zod";
+import type { PaymentSourceType } from "../../chain/network.ts";
+import {
+  AMOUNT,
+  joined,
+  LEDGER,
+  list,
+  OPTIONAL_TEXT,
+  record,
+  sourceTypeOf,
+  TEXT,
+  UNIT,
+  VERSION,
+} from "../metadata/fields.ts";
+
+/** An amount of a price: decimal text of minor units; `unit` is `""` for the native coin. */
+export interface PriceAmount {
+  amount: string;
+  unit: string;
+}
+
+const PRICING_TYPES = ["Fixed", "Free", "Dynamic"] as const;
+export const PAYMENT_TYPES = ["Web3ChainV1", "Web3ChainV2", "None"] as const;
+
+/** What an agent's token says of it. */
+export interface AgentProfile {
+  name: string;
+  description: string | null;
+  apiBaseUrl: string;
+  image: string;
+  tags: string[];
+  capability: { name: string; version: string } | null;
+  author: {
+    name: string;
+    organization: string | null;
+    contactEmail: string | null;
+    contactOther: string | null;
+  };
+  legal: { privacyPolicy: string | null; terms: string | null; other: string | null };
+  exampleOutputs: { name: string; mimeType: string; url: string }[];
+  pricing: { type: (typeof PRICING_TYPES)[number]; amounts: PriceAmount[] };
+  paymentType: (typeof PAYMENT_TYPES)[number];
+  metadataVersion: 1 | 2;
+  /** Metadata version 2: how it can be paid, in its order. Left out of version 1. */
+  paymentSources?: ListedSource[];
+}
+
+/** One of the ways in which an agent can be paid; null is what cannot be read. */
+export interface ListedSource {
+  /** Whether it is on our ledger. */
+  isOnLedger: boolean;
+  network: string | null;
+  /** Generation of the escrow contract. */
+  type: PaymentSourceType | null;
+  contractAddress: string | null;
+  pricing: AgentProfile["pricing"] | null;
+}
+
+export type ProfileResult = { ok: true; profile: AgentProfile } | { ok: false; reason: string };
+
+/** Amounts that a fixed price may have. */
+export const MAX_PRICES = 25;
+/** Problems reported at most. */
+const LISTED_PROBLEMS = 5;
+
+/**
+ * Reads an agent's metadata, versions 1 and 2, as registries write it: a text is one string, or a
+ * list of its pieces. Unknown fields are ignored.
+ *
+ * @param value - the token's JSON under label 721; undefined: none
+ * @returns the profile, or why there is none, for operators: `author.name: is missing; …`
+ */
+export function readProfile(value: unknown): ProfileResult {
+  if (value === undefined) return { ok: false, reason: "metadata: is missing" };
+  const version = record({ metadata_version: VERSION }).safeParse(value);
+  if (!version.success) return { ok: false, reason: reasonOf(version.error) };
+  const parsed = (version.data.metadata_version === 1 ? VERSION_1 : VERSION_2).safeParse(value);
+  return parsed.success
+    ? { ok: true, profile: parsed.data }
+    : { ok: false, reason: reasonOf(parsed.error) };
+}
+
+function reasonOf({ issues }: z.ZodError): string {
+  const listed = issues
+    .slice(0, LISTED_PROBLEMS)
+    .map(({ path, message }) => `${path.join(".") || "metadata"}: ${message}`)
+    .join("; ");
+  const rest = issues.length - LISTED_PROBLEMS;
+  return rest > 0 ? `${listed}; and ${rest} more` : listed;
+}
+
+const BASE = {
+  name: TEXT,
+  description: OPTIONAL_TEXT,
+  api_base_url: TEXT,
+  image: TEXT,
+  tags: list(TEXT, 1, 1000),
+  example_output: list(record({ name: TEXT, mime_type: TEXT, url: TEXT }), 0, 1000).optional(),
+  capability: record({ name: OPTIONAL_TEXT, version: OPTIONAL_TEXT }).optional(),
+  author: record({
+    name: TEXT,
+    organization: OPTIONAL_TEXT,
+    contact_email: OPTIONAL_TEXT,
+    contact_other: OPTIONAL_TEXT,
+  }),
+  legal: record({
+    privacy_policy: OPTIONAL_TEXT,
+    terms: OPTIONAL_TEXT,
+    other: OPTIONAL_TEXT,
+  }).optional(),
+};
+
+const PRICING_TYPE = z.unknown().transform((value, problems) => {
+  const text = joined(value, problems);
+  const found = PRICING_TYPES.find((type) => type === text);
+  if (found !== undefined) return found;
+  problems.addIssue(`must be one of ${PRICING_TYPES.join(", ")}`);
+  return z.NEVER;
+});
+
+/** `{pricingType, <list>: [{amount, <unit>}]}`: the two versions name the inner fields differently. */
+function pricing(listName: string, unitName: string, unit: z.ZodType<string> = UNIT) {
+  return record({ pricingType: PRICING_TYPE, [listName]: z.unknown().optional() }).transform(
+    (value, problems): AgentProfile["pricing"] => {
+      const type = value.pricingType as AgentProfile["pricing"]["type"];
+      if (type !== "Fixed") return { type, amounts: [] };
+      const price = record({ amount: AMOUNT, [unitName]: unit });
+      const parsed = list(price, 1, MAX_PRICES).safeParse(value[listName]);
+      if (parsed.success)
+        return {
+          type,
+          amounts: parsed.data.map((one) => ({
+            amount: String(one.amount),
+            unit: String(one[unitName]),
+          })),
+        };
+      for (const { path, message } of parsed.error.issues)
+        problems.addIssue({ code: "custom", path: [listName, ...path], message });
+      return z.NEVER;
+    },
+  );
+}
+
+type Base = z.output<z.ZodObject<typeof BASE>>;
+
+function profileOf(
+  base: Base,
+  price: AgentProfile["pricing"],
+  metadataVersion: 1 | 2,
+): AgentProfile {
+  const { author, legal, capability } = base;
+  const named = capability?.name && capability.version;
+  return {
+    name: base.name,
+    description: base.description,
+    apiBaseUrl: base.api_base_url,
+    image: base.image,
+    tags: base.tags,
+    capability: named ? { name: capability.name ?? "", version: named } : null,
+    author: {
+      name: author.name,
+      organization: author.organization,
+      contactEmail: author.contact_email,
+      contactOther: author.contact_other,
+    },
+    legal: {
+      privacyPolicy: legal?.privacy_policy ?? null,
+      terms: legal?.terms ?? null,
+      other: legal?.other ?? null,
+    },
+    exampleOutputs: (base.example_output ?? []).map(({ name, mime_type, url }) => ({
+      name,
+      mimeType: mime_type,
+      url,
+    })),
+    pricing: price,
+    paymentType:
+      price.type === "Free" ? "None" : metadataVersion === 1 ? "Web3ChainV1" : "Web3ChainV2",
+    metadataVersion,
+  };
+}
+
+const VERSION_1 = record({ ...BASE, agentPricing: pricing("fixedPricing", "unit") }).transform(
+  (value) => profileOf(value, value.agentPricing, 1),
+);
+
+/** A payment source without an address cannot be paid to. */
+const SETTLEMENT = record({ address: TEXT });
+
+const PAYMENT_SOURCE = record({
+  chain: TEXT,
+  network: z.unknown().optional(),
+  settlement: z.unknown().optional(),
+  pricing: z.unknown().optional(),
+});
+
+const OPEN_SETTLEMENT = z.object({
+  paymentSourceType: OPTIONAL_TEXT,
+  address: OPTIONAL_TEXT,
+});
+
+function listedSource(source: z.output<typeof PAYMENT_SOURCE>): ListedSource {
+  const network = OPTIONAL_TEXT.safeParse(source.network);
+  const settlement = OPEN_SETTLEMENT.safeParse(source.settlement);
+  const isOnLedger = source.chain === LEDGER;
+  // Other chains have no unit that may be left out.
+  const price = pricing("fixed", "asset", isOnLedger ? UNIT : TEXT).safeParse(source.pricing);
+  return {
+    isOnLedger,
+    network: network.data ?? null,
+    type: sourceTypeOf(settlement.data?.paymentSourceType),
+    contractAddress: settlement.data?.address ?? null,
+    pricing: price.data ?? null,
+  };
+}
+
+/** The price is that of the first payment source on our ledger; without one the agent is free. */
+const VERSION_2 = record({
+  ...BASE,
+  supported_payment_sources: list(PAYMENT_SOURCE, 1, MAX_PRICES),
+}).transform((value, problems): AgentProfile => {
+  const position = value.supported_payment_sources.findIndex(
+    ({ chain, settlement }) => chain === LEDGER && SETTLEMENT.safeParse(settlement).success,
+  );
+  const source = value.supported_payment_sources[position];
+  const paymentSources = value.supported_payment_sources.map(listedSource);
+  if (!source) return { ...profileOf(value, { type: "Free", amounts: [] }, 2), paymentSources };
+  const price = pricing("fixed", "asset").safeParse(source.pricing);
+  if (price.success) return { ...profileOf(value, price.data, 2), paymentSources };
+  for (const { path, message } of price.error.issues)
+    problems.addIssue({
+      code: "custom",
+      path: ["supported_payment_sources", position, "pricing", ...path],
+      message,
+    });
+  return z.NEVER;
+});

@@ -1,0 +1,99 @@
+import type { Network } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import { jsonRow, parseJsonRow } from "../../db/json-row.ts";
+import type { Documents } from "../../db/render-outdated.ts";
+import { ENTRY_COLUMNS, type EntryRow, type EntryState, entryOfRow } from "./entry.ts";
+import type { AgentProfile } from "./profile.ts";
+import { DOC_VERSION, render, type ShownRow, shownEntry } from "./render.ts";
+
+/** The documents of entries, for the job that renders outdated ones again. */
+export const ENTRY_DOCUMENTS: Documents = {
+  table: "registry_entry",
+  version: DOC_VERSION,
+  columns: ENTRY_COLUMNS,
+  render: renderOutdated,
+};
+
+/** All that an entry is rendered from, of the table `e`. */
+const RENDERED = ENTRY_COLUMNS.replace(/\w+/g, "e.$&");
+
+const COLUMNS = `e.id, e.network, e.source_id, e.policy_id, e.agent_identifier, e.status,
+  e.created_at, e.updated_at, e.status_updated_at,
+  iif(e.doc_version = ${DOC_VERSION}, e.doc, NULL) AS doc,
+  iif(e.doc_version = ${DOC_VERSION}, NULL, ${jsonRow(RENDERED)}) AS outdated`;
+
+/**
+ * SQL of a page: entries with their counters. Conditions speak of `e` (the entry) and `h` (its
+ * health checks).
+ */
+export function pageSql(where: string, orderAndLimit: string): string {
+  return `SELECT ${COLUMNS}, h.checks, h.successes, h.last_check_at FROM registry_entry AS e
+    LEFT JOIN registry_health AS h ON h.source_id = e.source_id AND h.entry_id = e.id
+    WHERE ${where} ${orderAndLimit}`;
+}
+
+/**
+ * Concatenates a page from stored text; a row that another version of `render.ts` wrote is
+ * rendered now, from the same read.
+ *
+ * @returns JSON text of the entries, comma separated
+ */
+export function pageText(rows: ShownRow[]): string {
+  return rows
+    .map((row) => shownEntry(row, row.doc ?? renderOutdated(row.outdated ?? "[]")))
+    .join(",");
+}
+
+function renderOutdated(row: string): string {
+  return render(entryOfRow(parseJsonRow<EntryRow>(ENTRY_COLUMNS, row)));
+}
+
+/**
+ * The names that agents were registered by, by agent identifier: what their tokens say, also of those
+ * that exist no more. An agent of which we know none is left out.
+ */
+export async function registeredNames(
+  database: Database,
+  network: Network,
+  agents: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await database.all<{ agent: string; name: string }>(
+    `SELECT agent_identifier AS agent, state->'profile'->>'name' AS name
+     FROM registry_entry INDEXED BY registry_entry_token
+     WHERE agent_identifier IN (SELECT value FROM json_each(?)) AND network = ? AND name IS NOT NULL
+     ORDER BY id`,
+    JSON.stringify(agents),
+    network,
+  );
+  return new Map(rows.map(({ agent, name }) => [agent, name]));
+}
+
+/** How long ago a registry source may have been read to its end. */
+const FRESH_MS = 5 * 60 * 1000;
+
+/**
+ * What an agent's token says of it, where a registry source that is followed and was just read has it.
+ * Null when it does not know: another place has to be asked.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function freshProfile(
+  database: Database,
+  network: Network,
+  agentIdentifier: string,
+  now: number,
+): Promise<AgentProfile | null> {
+  const [row] = await database.all<{ state: string }>(
+    `SELECT state FROM registry_entry AS e
+     JOIN registry_cursor AS c ON c.source_id = e.source_id
+     WHERE e.agent_identifier = ? AND e.network = ? AND e.status <> 'Deregistered'
+       AND c.removed_at IS NULL AND c.error IS NULL AND c.tip_hash IS NOT NULL
+       AND c.last_checked_at >= ?
+     LIMIT 1`,
+    agentIdentifier,
+    network,
+    now - FRESH_MS,
+  );
+  if (!row) return null;
+  return (JSON.parse(row.state) as EntryState).profile;
+}

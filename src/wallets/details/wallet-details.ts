@@ -1,0 +1,160 @@
+import { NETWORKS, type Network } from "../../chain/network.ts";
+import { db } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import type { AppContext } from "../../http/context.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { rulesOf } from "../low-balance/rules.ts";
+import type { RuleRow } from "../low-balance/tables.ts";
+import { readHoldings } from "../managed/read-balances.ts";
+import { walletRecordOf } from "../managed/render-wallet.ts";
+import type { WalletRow } from "../managed/tables.ts";
+import { progressOf } from "../model/phases.ts";
+import type { WaitingTask } from "../queue/waiting-tasks.ts";
+import type { FeatureQueue } from "../spending/feature-queue.ts";
+import { keepRecent, pausedUntil } from "../spending/foreign-spends.ts";
+import { listMissingForTasks, listMissingFunds, lowBalanceSummary } from "./missing-funds.ts";
+import type { ForeignSpendsResponse, WalletResponse } from "./response-schemas.ts";
+import {
+  IDLE_WALLET,
+  readSnapshots,
+  type StoredTransaction,
+  type WalletSnapshot,
+} from "./wallet-snapshot.ts";
+
+/** The providers' share of a request's remaining time; the rest is for the answer. */
+const PROVIDERS_SHARE = 0.6;
+/** Waiting tasks of a wallet that are shown of each feature. */
+const MAX_WAITING = 20;
+
+/** A wallet as it is shown, with what that was made of. */
+export interface WalletDetails {
+  wallet: WalletResponse;
+  rules: RuleRow[];
+  /** Its transactions under way, the oldest first. */
+  pendingTransactions: StoredTransaction[];
+}
+
+/**
+ * Shows what wallets hold, do and wait for. What their objects know is read from the database; what a
+ * provider does not say in time is null.
+ *
+ * @param features - what they know of a wallet
+ */
+export async function readWalletDetails(
+  c: AppContext,
+  rows: WalletRow[],
+  features: readonly FeatureQueue[],
+): Promise<WalletDetails[]> {
+  const { env } = c;
+  const { deadline, caller } = c.var;
+  const [rules, { snapshots, waiting, reserved }] = await Promise.all([
+    rulesOf(
+      db(env, undefined, { deadline }),
+      rows.map(({ id }) => id),
+    ),
+    readLedgers(env, rows, features, deadline),
+  ]);
+  const now = Date.now();
+  const until = now + (deadline - now) * PROVIDERS_SHARE;
+  const holdings = await readHoldings(env, rows, until, { caller: caller.id });
+  // The transaction code is loaded here, not at start-up.
+  const { classifyOutputs, sumSpendable } = await import("./classify-outputs.ts");
+  return rows.map((row) => {
+    const held = holdings.get(row.id);
+    const snapshot = snapshots.get(nameOf(row)) ?? IDLE_WALLET;
+    const pendingTransactions = snapshot.open.filter(
+      ({ phase }) => progressOf(phase) === "UnderWay",
+    );
+    const tasks = waiting.get(nameOf(row)) ?? [];
+    const own = rules.get(row.id) ?? [];
+    return {
+      rules: own,
+      pendingTransactions,
+      wallet: {
+        ...walletRecordOf(row),
+        Balance: held
+          ? [...held.balance].map(([unit, amount]) => ({ unit, amount: `${amount}` }))
+          : null,
+        Outputs: held ? classifyOutputs(held.utxos, snapshot, reserved) : null,
+        Transactions: pendingTransactions.map(renderTransaction),
+        Waiting: tasks.map(renderWaiting),
+        HeldUp: snapshot.blocker && { ...snapshot.blocker, since: isoTime(snapshot.blocker.since) },
+        SpentElsewhere: renderForeignSpends(snapshot, now),
+        Missing: [
+          ...listMissingFunds(row.address, own, held?.balance ?? null),
+          ...listMissingForTasks(
+            row.address,
+            tasks,
+            held ? sumSpendable(held.utxos, snapshot, reserved) : null,
+          ),
+        ],
+        LowBalanceSummary: lowBalanceSummary(own),
+      },
+    };
+  });
+}
+
+/** Where the wallets stand and what waits for them, by `nameOf`, from the database of each network. */
+async function readLedgers(
+  env: Env,
+  rows: readonly WalletRow[],
+  features: readonly FeatureQueue[],
+  deadline: number,
+) {
+  const snapshots = new Map<string, WalletSnapshot>();
+  const waiting = new Map<string, WaitingTask[]>();
+  const reserved = new Set<string>();
+  const read = async (network: Network) => {
+    const vkeys = rows.filter((row) => row.network === network).map(({ vkey }) => vkey);
+    if (vkeys.length === 0) return;
+    const database = db(env, network, { deadline });
+    const [standing, kept, tasks] = await Promise.all([
+      readSnapshots(database, network, vkeys),
+      Promise.all(
+        features.map((feature) => feature.listReservedOutputs?.(database, network) ?? []),
+      ),
+      Promise.all(
+        features.map((feature) => feature.listWaiting(database, network, vkeys, MAX_WAITING)),
+      ),
+    ]);
+    for (const names of kept) for (const name of names) reserved.add(name);
+    for (const [vkey, snapshot] of standing) snapshots.set(nameOf({ network, vkey }), snapshot);
+    for (const [vkey, own] of Map.groupBy(tasks.flat(), (task) => task.vkey))
+      waiting.set(
+        nameOf({ network, vkey }),
+        own.sort((a, b) => a.dueAt - b.dueAt),
+      );
+  };
+  await Promise.all(NETWORKS.map(read));
+  return { snapshots, waiting, reserved };
+}
+
+const nameOf = ({ network, vkey }: Pick<WalletRow, "network" | "vkey">) => `${network}:${vkey}`;
+
+function renderTransaction({ hash, phase, movedAt, tasks }: StoredTransaction) {
+  return {
+    txHash: hash,
+    state: phase,
+    since: isoTime(movedAt),
+    Tasks: tasks.map(({ feature, id }) => ({ feature: feature, id })),
+  };
+}
+
+function renderForeignSpends(
+  { spentElsewhere }: WalletSnapshot,
+  now: number,
+): ForeignSpendsResponse | null {
+  const recent = keepRecent(spentElsewhere, now);
+  if (recent.length === 0) return null;
+  const until = pausedUntil(recent, now);
+  return {
+    pausedUntil: until === null ? null : isoTime(until),
+    Outputs: recent
+      .toReversed()
+      .map(({ output, txHash, at }) => ({ output, txHash, noticedAt: isoTime(at) })),
+  };
+}
+
+function renderWaiting({ feature, id, code: reasonCode, reason, dueAt }: WaitingTask) {
+  return { feature, id, reasonCode, reason, dueAt: isoTime(dueAt) };
+}

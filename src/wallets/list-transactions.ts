@@ -1,0 +1,53 @@
+import { and, desc, eq, gte, lt, sql } from "drizzle-orm";
+import type { Database } from "../db/client.ts";
+import { isoTime } from "../http/envelope.ts";
+import type { TransactionQuery, TransactionRecord } from "./managed/schemas.ts";
+import { walletTransaction } from "./model/tables.ts";
+import { parseTransaction } from "./spending/model/serialize-transaction.ts";
+
+/** One page of the wallets' transactions, newest first, after the one with the hash `cursorId`. */
+export async function listTransactions(
+  database: Database,
+  { network, limit, cursorId, walletVkey, state, from, to }: TransactionQuery,
+): Promise<TransactionRecord[]> {
+  const { createdAt, hash } = walletTransaction;
+  const rows = await database.orm
+    .select()
+    .from(walletTransaction)
+    .where(
+      and(
+        eq(walletTransaction.network, network),
+        cursorId === undefined
+          ? undefined
+          : sql`(${createdAt}, ${hash}) < (SELECT created_at, hash FROM wallet_transaction
+              WHERE hash = ${cursorId})`,
+        walletVkey === undefined ? undefined : eq(walletTransaction.walletVkey, walletVkey),
+        state && eq(walletTransaction.phase, state),
+        from === undefined ? undefined : gte(createdAt, from),
+        to === undefined ? undefined : lt(createdAt, to),
+      ),
+    )
+    .orderBy(desc(createdAt), desc(hash))
+    .limit(limit);
+  return rows.map(toRecord);
+}
+
+function toRecord(row: typeof walletTransaction.$inferSelect): TransactionRecord {
+  const { tasks, fee, validTo } = parseTransaction({ ...row, movedAt: row.updatedAt });
+  return {
+    txHash: row.hash,
+    state: row.phase,
+    network: row.network,
+    walletVkey: row.walletVkey,
+    paymentSourceId: row.sourceId,
+    Tasks: tasks.map(({ feature: work, id }) => ({ feature: work, id })),
+    fees: String(fee),
+    validTo,
+    blockHeight: row.blockHeight,
+    blockTime: row.blockTime,
+    error: row.error,
+    requestId: row.requestId,
+    createdAt: isoTime(row.createdAt),
+    updatedAt: isoTime(row.updatedAt),
+  };
+}

@@ -1,0 +1,143 @@
+import { and, desc, eq, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { db, statement, violates } from "../db/client.ts";
+import { commitAudited } from "../http/audit.ts";
+import { networksOf } from "../http/authenticate.ts";
+import type { AppContext } from "../http/context.ts";
+import { isoTime } from "../http/envelope.ts";
+import { addressOn } from "../sources/checks.ts";
+import type {
+  WalletDetailsResponse,
+  WalletQuery,
+  WalletResponse,
+} from "./details/response-schemas.ts";
+import { readWalletDetails } from "./details/wallet-details.ts";
+import { ruleRecordOf } from "./low-balance/rules.ts";
+import { noSuchWallet, walletInUse } from "./managed/find-wallet.ts";
+import { openMnemonic } from "./managed/open-keys.ts";
+import { walletRecordOf } from "./managed/render-wallet.ts";
+import type { ChangeBody, ListQuery, WalletRecord } from "./managed/schemas.ts";
+import { managedWallet } from "./managed/tables.ts";
+import type { FeatureQueue } from "./spending/feature-queue.ts";
+
+/**
+ * Lists active wallets that the API key may use, newest first, with balances, transactions and waiting tasks.
+ *
+ * @param features - the features that have tasks for wallets
+ */
+export async function listWallets(
+  c: AppContext,
+  query: ListQuery,
+  features: readonly FeatureQueue[],
+): Promise<WalletResponse[]> {
+  const filters: (SQL | undefined)[] = [
+    isNull(managedWallet.deletedAt),
+    inArray(managedWallet.network, networksOf(c.var.caller)),
+    isAmong(c.var.caller.scope?.walletIds),
+    query.cursorId === undefined ? undefined : lt(managedWallet.id, query.cursorId),
+    query.paymentSourceId === undefined
+      ? undefined
+      : eq(managedWallet.sourceId, query.paymentSourceId),
+    query.walletType === undefined ? undefined : eq(managedWallet.role, query.walletType),
+    query.walletVkey === undefined ? undefined : eq(managedWallet.vkey, query.walletVkey),
+    query.walletAddress === undefined ? undefined : eq(managedWallet.address, query.walletAddress),
+  ];
+  const rows = await db(c.env, undefined, { deadline: c.var.deadline })
+    .orm.select()
+    .from(managedWallet)
+    .where(and(...filters))
+    .orderBy(desc(managedWallet.id))
+    .limit(query.take ?? query.limit);
+  const shown = await readWalletDetails(c, rows, features);
+  return shown.map(({ wallet }) => wallet);
+}
+
+/** Null, undefined: any. */
+function isAmong(ids: readonly string[] | null | undefined): SQL | undefined {
+  return ids
+    ? sql`${managedWallet.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
+    : undefined;
+}
+
+/**
+ * Reads a wallet with all details. A request for the mnemonic is written to the audit log before the answer.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 404
+ */
+export async function getWallet(
+  c: AppContext,
+  { id, walletType, includeSecret }: WalletQuery,
+  features: readonly FeatureQueue[],
+  now: number,
+): Promise<WalletDetailsResponse> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const row = await walletInUse(database, id, "id");
+  if (walletType !== undefined && walletType !== row.role) throw noSuchWallet("id");
+  if (includeSecret) {
+    const detail = { walletVkey: row.vkey };
+    const entry = { action: "wallet.reveal-secret", target: id, detail, now } as const;
+    await commitAudited(c, database, entry, []);
+  }
+  const [shown] = await readWalletDetails(c, [row], features);
+  if (!shown) throw noSuchWallet("id");
+  const [oldest] = shown.pendingTransactions;
+  const createdAt = isoTime(row.createdAt);
+  return {
+    ...shown.wallet,
+    PendingTransaction: oldest
+      ? {
+          createdAt: isoTime(oldest.createdAt),
+          updatedAt: isoTime(oldest.movedAt),
+          hash: oldest.hash,
+          lastCheckedAt: null,
+        }
+      : null,
+    LowBalanceRules: shown.rules.map(ruleRecordOf),
+    ...(includeSecret && {
+      Secret: { createdAt, updatedAt: createdAt, mnemonic: await openMnemonic(c.env, row) },
+    }),
+  };
+}
+
+/**
+ * Changes what is said of a wallet; omitted fields are kept.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400 for a collection address of another network, 404
+ */
+export async function changeWallet(
+  c: AppContext,
+  { id, ...changes }: ChangeBody,
+  now: number,
+): Promise<WalletRecord> {
+  const database = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const { network } = await walletInUse(database, id, "id");
+  const { note, drives } = changes;
+  const field =
+    changes.collectionAddress === undefined ? "newCollectionAddress" : "collectionAddress";
+  const to = changes[field];
+  const collectionAddress = to && addressOn(network, field, to);
+  try {
+    await commitAudited(
+      c,
+      database,
+      { action: "wallet.update", target: id, detail: changes, now },
+      [
+        statement(
+          `UPDATE managed_wallet SET note = iif(deleted_at IS NULL, ifnull(?2, note), NULL),
+             collection_address = iif(?3, ?4, collection_address), drives = ifnull(?5, drives)
+           WHERE id = ?1`,
+          id,
+          note ?? null,
+          Number(collectionAddress !== undefined),
+          collectionAddress ?? null,
+          drives ?? null,
+        ),
+      ],
+    );
+  } catch (error) {
+    if (violates(error, "managed_wallet.note")) throw noSuchWallet("id");
+    throw error;
+  }
+  return walletRecordOf(await walletInUse(database, id, "id"));
+}

@@ -1,0 +1,171 @@
+import { sql } from "drizzle-orm";
+import type { Network } from "../../chain/network.ts";
+import type { Provider } from "../../chain/provider/provider.ts";
+import { keysFromMnemonic } from "../../chain/wallet-keys.ts";
+import { type Database, type Statement, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { seal } from "../../db/sealed.ts";
+import { ApiError } from "../../http/errors.ts";
+import { addressOn } from "../../sources/checks.ts";
+import type { Drives } from "../../sources/drives.ts";
+import { type EscrowContract, partiesAt } from "./open-escrows.ts";
+import { mnemonicPlace } from "./open-keys.ts";
+import { adoptFormerWallets, type FormerWallet } from "./remove-wallets.ts";
+import type { NewWallet } from "./schemas.ts";
+import { managedWallet, WALLET_ROLES, type WalletRole, type WalletRow } from "./tables.ts";
+
+/** A new wallet before it is decided what the service does with it. */
+export interface DraftWallet {
+  /** Its place in the request: `SellingWallets[0]`. */
+  field: string;
+  /** `drives` is null where neither the request nor a former life of it says it. */
+  row: Omit<WalletRow, "drives"> & { drives: Drives | null };
+}
+
+/** What a wallet takes over from its source. */
+interface DraftSource {
+  id: string;
+  network: Network;
+  /** The wallets that it takes back; left out: it is new. */
+  formerWallets?: readonly FormerWallet[];
+}
+
+/**
+ * Derives the wallets that a request lists by their roles, and seals their mnemonics.
+ *
+ * @param prefix - what the names of the lists begin with: `Add` of `AddSellingWallets`
+ * @param now - epoch milliseconds
+ * @throws ApiError 400 for a collection address of another network
+ */
+export async function deriveWallets<Prefix extends "" | "Add">(
+  env: { SEALING_KEYS: string },
+  source: DraftSource,
+  prefix: Prefix,
+  lists: { [List in `${Prefix}${WalletRole}Wallets`]?: NewWallet[] | undefined },
+  createdById: string,
+  now: number,
+): Promise<DraftWallet[]> {
+  const drafts: DraftWallet[] = [];
+  for (const role of WALLET_ROLES) {
+    const list = `${prefix}${role}Wallets` as const;
+    for (const [index, wallet] of (lists[list] ?? []).entries()) {
+      const field = `${list}[${index}]`;
+      const at = { source, role, path: `${field}.` };
+      drafts.push({ field, row: await deriveWallet(env, at, wallet, createdById, now) });
+    }
+  }
+  return drafts;
+}
+
+/**
+ * Derives a wallet and seals its mnemonic. A wallet that its source had before keeps its id, and its `drives`
+ * unless the request names another.
+ *
+ * @param path - prefix of the field names in errors
+ * @throws ApiError 400 for a collection address of another network
+ */
+export async function deriveWallet(
+  env: { SEALING_KEYS: string },
+  { source, role, path }: { source: DraftSource; role: WalletRole; path: string },
+  { walletMnemonic, note, collectionAddress: collection, drives }: NewWallet,
+  createdById: string,
+  now: number,
+): Promise<DraftWallet["row"]> {
+  const { id: sourceId, network } = source;
+  const collectionAddress =
+    collection && addressOn(network, `${path}collectionAddress`, collection);
+  const { vkey, address } = await keysFromMnemonic(walletMnemonic, network);
+  const former = source.formerWallets?.find((one) => one.vkey === vkey && one.role === role);
+  const id = former?.id ?? newId(now);
+  // One that drove nothing may be driven from elsewhere.
+  const drove = former?.drives === "nothing" ? undefined : former?.drives;
+  return {
+    id,
+    sourceId,
+    network,
+    role,
+    vkey,
+    address,
+    mnemonic: await seal(env, mnemonicPlace(id), walletMnemonic),
+    note,
+    collectionAddress,
+    drives: drives ?? drove ?? null,
+    createdById,
+    createdAt: now,
+    deletedAt: null,
+  };
+}
+
+/**
+ * Decides `drives` of wallets whose request does not name it. The default is `nothing` while an open escrow
+ * of the contract names the wallet, so that two services never drive one wallet by accident.
+ *
+ * @returns the row of each draft.
+ * @throws ProviderError.
+ */
+export async function decideDrives(
+  provider: Pick<Provider, "addressUtxos">,
+  contract: EscrowContract,
+  drafts: readonly DraftWallet[],
+): Promise<(draft: DraftWallet) => WalletRow> {
+  const isOpen = drafts.some(({ row }) => row.drives === null);
+  const parties = isOpen ? await partiesAt(provider, contract) : null;
+  return ({ row }) => {
+    const isFree = parties !== null && !parties.has(row.vkey);
+    return { ...row, drives: row.drives ?? (isFree ? "all" : "nothing") };
+  };
+}
+
+/** @throws ApiError 409 when a request has the same wallet twice */
+export function rejectDuplicates(wallets: readonly DraftWallet[]): void {
+  const first = new Map<string, string>();
+  for (const { field, row } of wallets) {
+    const earlier = first.get(row.vkey);
+    if (earlier !== undefined)
+      throw new ApiError(409, `${field}: is the same wallet as ${earlier}`);
+    first.set(row.vkey, field);
+  }
+}
+
+/** The statements that add wallets, or take back those that were removed. */
+export function insertWallets(database: Database, rows: readonly WalletRow[]): Statement[] {
+  return [
+    ...adoptFormerWallets(rows),
+    ...rows.map((row) =>
+      database.orm
+        .insert(managedWallet)
+        .values(row)
+        // Of one that is in use again meanwhile, the batch aborts as with any other.
+        .onConflictDoUpdate({
+          target: managedWallet.id,
+          set: { ...row, vkey: sql`iif(managed_wallet.deleted_at IS NULL, NULL, excluded.vkey)` },
+        })
+        .toSQL(),
+    ),
+  ];
+}
+
+/**
+ * Converts the error of a batch that adds wallets. If some wallets are already managed, the result
+ * is a 409 that names them, since only the database can tell.
+ */
+export async function toConflictError(
+  error: unknown,
+  database: Database,
+  network: Network,
+  wallets: readonly DraftWallet[],
+): Promise<unknown> {
+  if (!violates(error, "managed_wallet.vkey")) return error;
+  const rows = await database.all<{ vkey: string }>(
+    `SELECT vkey FROM managed_wallet
+     WHERE network = ? AND deleted_at IS NULL AND vkey IN (SELECT value FROM json_each(?))`,
+    network,
+    JSON.stringify(wallets.map(({ row }) => row.vkey)),
+  );
+  const taken = new Set(rows.map(({ vkey }) => vkey));
+  const fields = wallets.filter(({ row }) => taken.has(row.vkey)).map(({ field }) => field);
+  return new ApiError(
+    "already_exists",
+    `${fields.join(", ")}: is managed by a payment source already`,
+  );
+}

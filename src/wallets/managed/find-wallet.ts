@@ -1,0 +1,113 @@
+import { and, asc, eq, inArray, isNull } from "drizzle-orm";
+import type { Network } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import { mayUse } from "../../http/authenticate.ts";
+import type { Caller } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { managedWallet, type WalletRole, type WalletRow } from "./tables.ts";
+
+/** A managed wallet, without its secret. */
+export type ManagedWallet = Omit<WalletRow, "mnemonic">;
+
+/** The managed wallet of a payment key hash (hex), optionally in a given role. */
+export async function findWallet(
+  core: Database,
+  network: Network,
+  vkey: string,
+  role?: WalletRole,
+): Promise<ManagedWallet | undefined> {
+  const [row] = await core.orm
+    .select()
+    .from(managedWallet)
+    .where(
+      and(
+        eq(managedWallet.network, network),
+        eq(managedWallet.vkey, vkey),
+        isNull(managedWallet.deletedAt),
+        role && eq(managedWallet.role, role),
+      ),
+    );
+  if (!row) return undefined;
+  const { mnemonic: _, ...wallet } = row;
+  return wallet;
+}
+
+/**
+ * Finds the managed wallet of a payment key hash that an API key may use.
+ *
+ * @param vkey - hex.
+ * @returns undefined for an unknown wallet and for a wallet outside of the key's scope.
+ */
+export async function findScopedWallet(
+  core: Database,
+  { scope }: Pick<Caller, "scope">,
+  network: Network,
+  vkey: string,
+  role?: WalletRole,
+): Promise<ManagedWallet | undefined> {
+  const wallet = await findWallet(core, network, vkey, role);
+  return wallet && mayUse(scope, wallet.id) ? wallet : undefined;
+}
+
+/**
+ * The payment key hashes (hex) of the wallets on a network that a key is bound to, removed ones
+ * included.
+ *
+ * @returns null for a key that is bound to no wallets
+ */
+export async function scopedVkeys(
+  core: Database,
+  { scope }: Pick<Caller, "scope">,
+  network: Network,
+): Promise<readonly string[] | null> {
+  if (!scope?.walletIds) return null;
+  const rows = await core.all<{ vkey: string }>(
+    `SELECT DISTINCT vkey FROM managed_wallet
+     WHERE network = ?1 AND id IN (SELECT value FROM json_each(?2))`,
+    network,
+    JSON.stringify(scope.walletIds),
+  );
+  return rows.map(({ vkey }) => vkey);
+}
+
+/** Whether a source has a wallet in use that a key may use; of a key that is bound to none, always. */
+export async function isSourceInScope(
+  core: Database,
+  { scope }: Pick<Caller, "scope">,
+  sourceId: string,
+): Promise<boolean> {
+  if (!scope?.walletIds) return true;
+  return (await walletsOf(core, [sourceId])).some(({ id }) => mayUse(scope, id));
+}
+
+/** The wallets in use of some sources, in the order in which they were added. */
+export function walletsOf(core: Database, sourceIds: readonly string[]): Promise<WalletRow[]> {
+  return core.orm
+    .select()
+    .from(managedWallet)
+    .where(and(inArray(managedWallet.sourceId, [...sourceIds]), isNull(managedWallet.deletedAt)))
+    .orderBy(asc(managedWallet.createdAt), asc(managedWallet.id));
+}
+
+/**
+ * A wallet that was not removed.
+ *
+ * @param field - where the request has the id
+ * @throws ApiError 404
+ */
+export async function walletInUse(
+  database: Database,
+  id: string,
+  field: string,
+): Promise<WalletRow> {
+  const [row] = await database.orm
+    .select()
+    .from(managedWallet)
+    .where(and(eq(managedWallet.id, id), isNull(managedWallet.deletedAt)));
+  if (!row) throw noSuchWallet(field);
+  return row;
+}
+
+export function noSuchWallet(field: string): ApiError {
+  return new ApiError(404, `${field}: there is no such wallet`);
+}

@@ -1,0 +1,117 @@
+/** The life of a wallet's transaction: a table from (phase, event) to the next phase. */
+
+export const TRANSACTION_PHASES = [
+  /** Stored with all that it means; a node may have it or not. */
+  "Stored",
+  /** A node accepted it. */
+  "Sent",
+  "InBlock",
+  /** As deep in the chain as the operator asks for. */
+  "Confirmed",
+  /** So deep that it stays. */
+  "Final",
+  /** Its block is gone; its bytes may come again. */
+  "RolledBack",
+  /** Its validity was over before a block showed it. */
+  "Expired",
+  /** A node refused its bytes, whatever the chain looks like. */
+  "Refused",
+  /** It spends from a transaction that ended badly, or what another one in a block has spent. */
+  "Orphaned",
+  /** In a block with a failed script: only its collateral was taken. */
+  "Failed",
+  /** It ended, and can never come. */
+  "Dead",
+] as const;
+export type Phase = (typeof TRANSACTION_PHASES)[number];
+
+/** What may happen to a transaction. */
+export type PhaseEvent =
+  | "Accepted"
+  | "Refused"
+  /** A block has it. */
+  | "Seen"
+  /** A block has it, and only its collateral was taken. */
+  | "ScriptFailed"
+  /** Its block has the confirmations that count. */
+  | "Deep"
+  /** Nothing above its block, or above the end of its validity, is undone any more. */
+  | "Buried"
+  /** Another block stands where its own stood. */
+  | "Gone"
+  /** Its validity is over, and no block has it. */
+  | "Over"
+  /** What it spends is taken by another, or was never made. */
+  | "Displaced"
+  /** What it spends is taken, or not made, for good. */
+  | "Impossible";
+
+/**
+ * What is not in the table changes nothing: the event comes late, or twice. A transaction that ended
+ * for us has not ended for the network, so a block may show it all the same.
+ */
+export const TRANSITIONS: Record<Phase, Partial<Record<PhaseEvent, Phase>>> = {
+  Stored: {
+    Accepted: "Sent",
+    Refused: "Refused",
+    Seen: "InBlock",
+    ScriptFailed: "Failed",
+    Over: "Expired",
+    Displaced: "Orphaned",
+  },
+  Sent: {
+    Refused: "Refused",
+    Seen: "InBlock",
+    ScriptFailed: "Failed",
+    Over: "Expired",
+    Displaced: "Orphaned",
+  },
+  InBlock: { Deep: "Confirmed", Gone: "RolledBack", ScriptFailed: "Failed" },
+  Confirmed: { Buried: "Final", Gone: "RolledBack", ScriptFailed: "Failed" },
+  Final: { Gone: "RolledBack" },
+  RolledBack: {
+    Accepted: "Sent",
+    Refused: "Refused",
+    Seen: "InBlock",
+    ScriptFailed: "Failed",
+    Over: "Expired",
+    Displaced: "Orphaned",
+  },
+  Expired: { Seen: "InBlock", ScriptFailed: "Failed", Buried: "Dead", Impossible: "Dead" },
+  Refused: { Seen: "InBlock", ScriptFailed: "Failed", Buried: "Dead", Impossible: "Dead" },
+  Orphaned: { Seen: "InBlock", ScriptFailed: "Failed", Buried: "Dead", Impossible: "Dead" },
+  Failed: { Seen: "InBlock", Gone: "Orphaned", Buried: "Dead" },
+  Dead: {},
+};
+
+/** What a phase means for the tasks of a transaction. */
+export type TaskProgress = "UnderWay" | "Landed" | "Ended";
+
+const MEANINGS: Record<Phase, TaskProgress> = {
+  Stored: "UnderWay",
+  Sent: "UnderWay",
+  InBlock: "UnderWay",
+  Confirmed: "Landed",
+  Final: "Landed",
+  RolledBack: "UnderWay",
+  Expired: "Ended",
+  Refused: "Ended",
+  Orphaned: "Ended",
+  Failed: "Ended",
+  Dead: "Ended",
+};
+
+export const progressOf = (phase: Phase): TaskProgress => MEANINGS[phase];
+
+/** Whether a block may still take the transaction, or be taken back with it. */
+export const isOpen = (phase: Phase): boolean => phase !== "Final" && phase !== "Dead";
+
+/** Whether it counts as happening: what it spends is spent, what it makes may be spent. */
+export const isLiving = (phase: Phase): boolean => progressOf(phase) !== "Ended";
+
+/** Whether a block has it, and what it does is done. */
+export const isInChain = (phase: Phase): boolean =>
+  phase === "InBlock" || phase === "Confirmed" || phase === "Final";
+
+/** Whether it lives and waits for a block. */
+export const isWaiting = (phase: Phase): boolean => isLiving(phase) && !isInChain(phase);

@@ -1,0 +1,191 @@
+import { TransactionTooLarge } from "../../chain/transaction/build-transaction.ts";
+import { minimumCoin } from "../../chain/transaction/select-inputs.ts";
+import {
+  type PlannedOutput,
+  parseOutputReference,
+} from "../../chain/transaction/transaction-plan.ts";
+import type { Database } from "../../db/client.ts";
+import { TaskError } from "../../task-error.ts";
+import { progressOf } from "../model/phases.ts";
+import type { TaskUpdate } from "../model/wallet-transaction.ts";
+import { WAIT_MS } from "../queue/backoff.ts";
+import { NotYetError, WalletRemovedError } from "../queue/errors.ts";
+import type { TransactionPart, WalletFeature } from "../queue/feature.ts";
+import { countFailure } from "../queue/outcome.ts";
+import { PENDING, type SourceWallet, waitForTurn } from "../queue/store.ts";
+import {
+  createSubjectFeature,
+  endWithoutSource,
+  type SubjectOutcome,
+  type SubjectPort,
+} from "../queue/subject-feature.ts";
+import { findSpender, toWithdrawn } from "./forget-spent.ts";
+import {
+  isReferenced,
+  type Purpose,
+  type ReferenceScriptChange,
+  readReferenceScripts,
+  updateReferenceScript,
+} from "./store.ts";
+import { REFERENCE_SCRIPT_FEATURE, type ReferenceScriptRow } from "./tables.ts";
+
+const purposeOf = ({ state }: ReferenceScriptRow): Purpose =>
+  state.startsWith("Withdraw") ? "Withdraw" : "Publish";
+
+/**
+ * Creates the feature that publishes and withdraws reference scripts of a payment source. An output of the
+ * wallet carries the script. The withdrawal spends that output.
+ *
+ * @param db - with `writes: "idempotent"`
+ */
+export function createReferenceScriptFeature(db: Database, wallet: SourceWallet): WalletFeature {
+  const feature = createSubjectFeature(db, portOf(db), wallet);
+  return {
+    ...feature,
+    placement: "line",
+    maxTasks: 1,
+    async buildPart({ id }, { parameters, provider }) {
+      const row = feature.rowOf(id);
+      if (purposeOf(row) === "Publish") return publishPart(row, parameters);
+      const spender = await findSpender(row, provider);
+      if (spender !== undefined) throw new OutputSpentError(spender);
+      if (row.output !== null && (await isReferenced(db, wallet.network, row.output)))
+        throw new NotYetError("waits for transactions that read the script", Date.now() + WAIT_MS);
+      return withdrawPart(row);
+    },
+  };
+}
+
+/** Gives up the scripts of a payment source that was removed. */
+export function endScriptsWithoutSource(
+  db: Database,
+  wallet: SourceWallet,
+  now: number,
+): Promise<void> {
+  return endWithoutSource(db, portOf(db), wallet, now);
+}
+
+function portOf(db: Database): SubjectPort<ReferenceScriptRow, ReferenceScriptChange> {
+  return {
+    name: REFERENCE_SCRIPT_FEATURE,
+    revision: "reference_script.revision",
+    read: (ids) => readReferenceScripts(db, ids),
+    update: (changed, now) =>
+      changed.map(({ row, change }) => updateReferenceScript(db, row, change, now)),
+    hasSent: ({ txHash }) => txHash !== null,
+    afterUpdate: scriptAfterUpdate,
+    afterFailure(_, error) {
+      if (error instanceof TransactionTooLarge) return toFailed(error.message);
+      if (error instanceof OutputSpentError) return { change: toWithdrawn(error.by), task: null };
+      return error instanceof WalletRemovedError ? toFailed(error.message) : null;
+    },
+    giveUp: (row, reason, _, hasSource) => (hasSource ? giveUp(row, reason) : toFailed(reason)),
+  };
+}
+
+/** Somebody who has the wallet's key has spent the output already, or a transaction that nobody remembers. */
+class OutputSpentError extends TaskError {
+  override name = "OutputSpent";
+  /** Hash of the transaction. */
+  readonly by: string;
+
+  constructor(by: string) {
+    super(`the transaction ${by} has spent the output`);
+    this.by = by;
+  }
+}
+
+/** An output of the wallet itself, which it never spends for anything else. */
+function publishPart(
+  { walletAddress: address, cbor: script }: ReferenceScriptRow,
+  parameters: Parameters<typeof minimumCoin>[1],
+): TransactionPart {
+  const output = (coin: bigint): PlannedOutput => ({
+    address,
+    value: new Map([["", coin]]),
+    script,
+  });
+  const deposit = minimumCoin(output(0n), parameters);
+  return {
+    ...EMPTY,
+    outputs: [output(deposit)],
+    maxParts: 1,
+    detail: { purpose: "Publish", deposit: String(deposit) },
+  };
+}
+
+function withdrawPart({ output, deposit, cbor }: ReferenceScriptRow): TransactionPart {
+  const value = new Map([["", BigInt(deposit ?? 0)]]);
+  return {
+    ...EMPTY,
+    spends: [{ ...parseOutputReference(output ?? ""), value }],
+    spentScriptBytes: cbor.length / 2,
+    maxParts: 1,
+    detail: { purpose: "Withdraw", deposit },
+  };
+}
+
+const EMPTY = { spends: [], scriptInputs: [], mints: [], outputs: [], metadata: new Map() };
+
+type Outcome = SubjectOutcome<ReferenceScriptChange>;
+
+function scriptAfterUpdate(
+  row: ReferenceScriptRow,
+  { task, transaction }: TaskUpdate,
+  now: number,
+): Outcome | null {
+  const { purpose, deposit = null } = task.detail as { purpose: Purpose; deposit?: string | null };
+  const { hash, phase, error } = transaction;
+  const isOfRow = row.state === "Published" || row.state === "Withdrawn" || row.txHash === hash;
+  // What has taken the output back counts, also of a row that has forgotten, or given up, that it should.
+  const isTaken =
+    purpose === "Withdraw" &&
+    progressOf(phase) === "Landed" &&
+    row.output !== null &&
+    transaction.inputs.includes(row.output);
+  if (!isTaken && purpose !== purposeOfState(row)) return null;
+  const made = purpose === "Publish" ? { output: `${hash}#0`, deposit } : {};
+  const attempts = row.task?.attempts ?? 0;
+  switch (progressOf(phase)) {
+    case "UnderWay":
+      return {
+        change: { state: `${purpose}Initiated`, txHash: hash, error: null, ...made },
+        task: { ...PENDING, attempts },
+      };
+    case "Landed":
+      return {
+        change: {
+          state: purpose === "Publish" ? "Published" : "Withdrawn",
+          txHash: hash,
+          error: null,
+          ...made,
+        },
+        task: PENDING,
+      };
+    case "Ended": {
+      if (!isOfRow) return null;
+      const change = { state: `${purpose}Requested` } as const;
+      if (phase === "Orphaned") return { change, task: { ...waitForTurn(now), attempts } };
+      const reason = error ?? "the network did not take the transaction";
+      const outcome = countFailure(attempts, reason, now);
+      return "task" in outcome
+        ? { change, task: outcome.task }
+        : giveUp({ ...row, ...change }, outcome.givenUp);
+    }
+  }
+}
+
+/** Which of the two a row is about; `Published` may be published again, not withdrawn. */
+function purposeOfState(row: ReferenceScriptRow): Purpose | null {
+  if (row.state === "Failed") return null;
+  return row.state === "Withdrawn" ? "Withdraw" : purposeOf(row);
+}
+
+/** A script that is published stays so when it cannot be withdrawn. */
+function giveUp(row: ReferenceScriptRow, reason: string): Outcome {
+  return purposeOf(row) === "Publish"
+    ? toFailed(reason)
+    : { change: { state: "Published", error: reason }, task: null };
+}
+
+const toFailed = (error: string): Outcome => ({ change: { state: "Failed", error }, task: null });

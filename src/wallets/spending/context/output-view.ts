@@ -1,0 +1,145 @@
+import type { Block, ProtocolParameters, Provider } from "../../../chain/provider/provider.ts";
+import { walletOutputs } from "../../../chain/transaction/select-inputs.ts";
+import {
+  formatOutputReference,
+  type WalletOutput,
+} from "../../../chain/transaction/transaction-plan.ts";
+import { isLiving, isOpen } from "../../model/phases.ts";
+import type { OwnOutput, WalletTransaction } from "../../model/wallet-transaction.ts";
+import { Measurements } from "./measurements.ts";
+import { TaskBackoff } from "./task-backoff.ts";
+
+/** How long what the provider has shown is good enough. */
+const FRESH_MS = 60_000;
+/** The same for protocol parameters, which change with an epoch. */
+const PARAMETERS_MS = 5 * 60_000;
+
+/** The same for the tip: each task wakes the wallet, and blocks are some twenty seconds apart. */
+const TIP_MS = 2_000;
+
+/** What is known of the node that evaluates scripts. */
+export interface Evaluator {
+  /** Whether it knows outputs of its mempool: so it is taken to do until it says that it does not. */
+  knowsMempool: boolean;
+}
+
+/** What a transaction needs of a block: bytes, and units of memory. */
+export type Room = Pick<WalletTransaction, "size" | "memory">;
+
+/** A wallet's outputs as the provider showed them last, and what it tells all alike, kept between runs. */
+export class OutputView {
+  readonly evaluator: Evaluator = { knowsMempool: true };
+  readonly measurements = new Measurements();
+  readonly backoff = new TaskBackoff();
+  /** Up to which tip (hash) what became of the wallet's transactions was looked for last, and when. */
+  lastPoll: { tip: string; at: number } | null = null;
+  /**
+   * The room in a block that a feature's last transaction needs, by the feature's name. While there is no
+   * room, the feature's transactions are not built again.
+   */
+  readonly requiredRoom = new Map<string, Room>();
+  #seen: { outputs: readonly WalletOutput[]; at: number } | null = null;
+  #last: readonly WalletOutput[] = [];
+  #tip: { block: Block; at: number } | null = null;
+  #parameters: { read: ProtocolParameters; epoch: number; at: number } | null = null;
+
+  /**
+   * Asks the provider at most once a minute.
+   *
+   * @param now - epoch milliseconds
+   */
+  async read(
+    provider: Pick<Provider, "addressUtxos">,
+    address: string,
+    now: number,
+  ): Promise<readonly WalletOutput[]> {
+    if (this.#seen === null || now - this.#seen.at >= FRESH_MS)
+      this.#seen = { outputs: walletOutputs(await provider.addressUtxos(address)), at: now };
+    this.#last = this.#seen.outputs;
+    return this.#last;
+  }
+
+  /**
+   * Asks for the tip at most every two seconds.
+   *
+   * @param now - epoch milliseconds
+   */
+  async tip(provider: Pick<Provider, "latestBlock">, now: number): Promise<Block> {
+    if (this.#tip === null || now - this.#tip.at >= TIP_MS)
+      this.#tip = { block: await provider.latestBlock(), at: now };
+    return this.#tip.block;
+  }
+
+  /**
+   * Asks for the protocol parameters at most every five minutes, and in each epoch.
+   *
+   * @param epoch - names it: the slot with which it ends
+   * @param now - epoch milliseconds
+   */
+  async parameters(
+    provider: Pick<Provider, "protocolParameters">,
+    epoch: number,
+    now: number,
+  ): Promise<ProtocolParameters> {
+    const known = this.#parameters;
+    if (known?.epoch === epoch && now - known.at < PARAMETERS_MS) return known.read;
+    const read = await provider.protocolParameters();
+    this.#parameters = { read, epoch, at: now };
+    return read;
+  }
+
+  /** What it has shown last, forgotten or not. */
+  get last(): readonly WalletOutput[] {
+    return this.#last;
+  }
+
+  /** Whether it was read at a time or later, epoch milliseconds. */
+  isReadSince(time: number): boolean {
+    return this.#seen !== null && this.#seen.at >= time;
+  }
+
+  /** Has the provider asked again: funds are short, or what it showed is not what is there. */
+  forget(): void {
+    this.#seen = null;
+    this.#tip = null;
+    this.#parameters = null;
+  }
+}
+
+/**
+ * Derives the outputs that a wallet can spend. These are the provider's outputs without those that open
+ * transactions spend, and with those that they make.
+ *
+ * @param shown - the provider's view, which may lag.
+ * @param transactions - all transactions that are not final.
+ * @param spentElsewhere - names of outputs that foreign transactions have spent.
+ */
+export function ownOutputs(
+  shown: readonly WalletOutput[],
+  transactions: readonly WalletTransaction[],
+  spentElsewhere: ReadonlySet<string>,
+): WalletOutput[] {
+  const open = transactions.filter(({ phase }) => isOpen(phase));
+  const living = open.filter(({ phase }) => isLiving(phase));
+  const failed = open.filter(({ phase }) => phase === "Failed");
+  const made = [
+    ...living.flatMap(({ hash, made: own }) => own.map((one) => outputOf(hash, one))),
+    ...failed.flatMap(({ hash, collateral }) =>
+      collateral ? [outputOf(hash, collateral.returned)] : [],
+    ),
+  ];
+  const spent = new Set([
+    ...living.flatMap(({ inputs }) => inputs),
+    ...failed.flatMap(({ collateral }) => collateral?.inputs ?? []),
+  ]);
+  // What an ended transaction made is not there, whatever a node that is late says.
+  const ended = new Set(open.filter((one) => !living.includes(one)).map(({ hash }) => hash));
+  const there = shown.filter(({ txHash }) => !ended.has(txHash));
+  const left = made.filter((one) => !spentElsewhere.has(formatOutputReference(one)));
+  const all = new Map([...there, ...left].map((one) => [formatOutputReference(one), one]));
+  return [...all].flatMap(([name, one]) => (spent.has(name) ? [] : [one]));
+}
+
+function outputOf(txHash: string, { index, value }: OwnOutput): WalletOutput {
+  return { txHash, index, value };
+}

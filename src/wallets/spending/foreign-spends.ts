@@ -1,0 +1,130 @@
+/**
+ * Outputs of a wallet that foreign transactions have spent: another service, or a person, has the key. Such
+ * spends invalidate pending transactions.
+ */
+import type { Provider } from "../../chain/provider/provider.ts";
+import {
+  formatOutputReference,
+  type WalletOutput,
+} from "../../chain/transaction/transaction-plan.ts";
+import { log } from "../../log.ts";
+import { isInChain } from "../model/phases.ts";
+import { creatorOf } from "../model/wallet-transaction.ts";
+import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
+import { findHead } from "./model/outward-line.ts";
+import { findKnown } from "./store/transactions.ts";
+import { commitWallet, type ForeignSpend, type WalletDatabase } from "./store/wallet.ts";
+
+/** So many are kept of a wallet, the newest, and for so long. */
+const MAX_KEPT = 10;
+const KEPT_MS = 7 * 24 * 60 * 60_000;
+/** As many within this time pause what is done unasked. */
+const MAX_AT_ONCE = 3;
+const AT_ONCE_MS = 60 * 60_000;
+/** Transactions whose outputs are asked for in one look. */
+const MAX_LOOKUPS = 5;
+
+/** Those that are still worth telling, the oldest first. @param now - epoch milliseconds */
+export function keepRecent(spent: readonly ForeignSpend[], now: number): ForeignSpend[] {
+  return spent.filter(({ at }) => now - at < KEPT_MS).slice(-MAX_KEPT);
+}
+
+/**
+ * Until when a wallet does only what somebody asked for, epoch milliseconds; null: it does everything.
+ *
+ * @param now - epoch milliseconds
+ */
+export function pausedUntil(spent: readonly ForeignSpend[], now: number): number | null {
+  const last = spent.filter(({ at }) => now - at < AT_ONCE_MS).at(-MAX_AT_ONCE);
+  return last === undefined ? null : last.at + AT_ONCE_MS;
+}
+
+/**
+ * Finds vanished outputs that none of the wallet's transactions spends, and stores those that a foreign
+ * transaction has spent. A provider that lags knows no such transaction.
+ *
+ * @param before - the provider's previous view.
+ * @param shown - the provider's present view.
+ * @throws ProviderError, StaleWalletError.
+ */
+export async function findForeignSpends(
+  ports: WalletPorts,
+  run: WalletRun,
+  before: readonly WalletOutput[],
+  shown: readonly WalletOutput[],
+): Promise<WalletRun> {
+  const gone = findVanished(run, before, shown);
+  const makers = [...new Set(gone.map(creatorOf))].slice(0, MAX_LOOKUPS);
+  const spenders = await spendersOf(ports.provider, makers);
+  const spent = gone.flatMap((output) => {
+    const txHash = spenders.get(output);
+    return txHash === undefined ? [] : [{ output, txHash, at: ports.now() }];
+  });
+  const foreign = await selectForeign(ports.db, run, spent);
+  if (foreign.length === 0) return run;
+  const now = ports.now();
+  const spentElsewhere = keepRecent([...run.wallet.spentElsewhere, ...foreign], now);
+  const op = ports.newId(now);
+  const wallet = await commitWallet(ports.db, run.wallet, { spentElsewhere }, [], {
+    op,
+    revisions: [],
+  });
+  for (const { output, txHash } of foreign)
+    log("warn", "wallet.spent_elsewhere", { wallet: ports.vkey, output, txHash });
+  return { ...run, wallet };
+}
+
+/** Names of outputs that should be there, as far as the wallet knows, and are not shown. */
+function findVanished(
+  { wallet, open }: WalletRun,
+  before: readonly WalletOutput[],
+  shown: readonly WalletOutput[],
+): string[] {
+  const head = wallet.lineRoot && findHead(wallet.lineRoot, open);
+  const made = open
+    .filter(({ phase }) => isInChain(phase))
+    .flatMap(({ hash: txHash, made: own }) =>
+      own.map(({ index }) => formatOutputReference({ txHash, index })),
+    );
+  const names = new Set([...before.map(formatOutputReference), ...made, head, wallet.collateral]);
+  const waiting = new Set(open.filter(({ phase }) => !isInChain(phase)).map(({ hash }) => hash));
+  const accounted = new Set<string | null>([
+    null,
+    ...shown.map(formatOutputReference),
+    ...open.flatMap(({ inputs }) => inputs),
+    ...open.flatMap(({ collateral }) => collateral?.inputs ?? []),
+    ...wallet.spentElsewhere.map(({ output }) => output),
+  ]);
+  return [...names].flatMap((name) =>
+    name === null || accounted.has(name) || waiting.has(creatorOf(name)) ? [] : [name],
+  );
+}
+
+async function spendersOf(
+  provider: Pick<Provider, "spenders">,
+  makers: readonly string[],
+): Promise<Map<string, string>> {
+  const found = await Promise.all(
+    makers.map(async (txHash) =>
+      [...((await provider.spenders(txHash)) ?? [])].map(
+        ([index, spender]) => [formatOutputReference({ txHash, index }), spender] as const,
+      ),
+    ),
+  );
+  return new Map(found.flat());
+}
+
+/** Those that no transaction of the service has spent. */
+async function selectForeign(
+  db: WalletDatabase,
+  { open }: WalletRun,
+  spent: readonly ForeignSpend[],
+): Promise<ForeignSpend[]> {
+  if (spent.length === 0) return [];
+  const own = await findKnown(
+    db,
+    spent.map(({ txHash }) => txHash),
+  );
+  const isOpen = new Set(open.map(({ hash }) => hash));
+  return spent.filter(({ txHash }) => !own.has(txHash) && !isOpen.has(txHash));
+}

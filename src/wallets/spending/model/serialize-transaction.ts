@@ -1,0 +1,124 @@
+/** How transactions are written down, in the table and in the journal. */
+import type { Value } from "../../../chain/transaction/value.ts";
+import type { Phase } from "../../model/phases.ts";
+import type { OwnOutput, WalletTransaction } from "../../model/wallet-transaction.ts";
+import type { JournalEntry } from "./journal.ts";
+
+/** A transaction as its table has it. */
+export interface TransactionRow {
+  hash: string;
+  phase: Phase;
+  sequence: number;
+  sourceId: string;
+  content: string;
+  blockHeight: number | null;
+  blockHash: string | null;
+  blockTime: number | null;
+  overHeight: number | null;
+  error: string | null;
+  movedAt: number;
+}
+
+type Content = Pick<
+  WalletTransaction,
+  | "tasks"
+  | "inputs"
+  | "reads"
+  | "lineIn"
+  | "lineOut"
+  | "validFrom"
+  | "validTo"
+  | "size"
+  | "memory"
+  | "isReplaceable"
+  | "failedUpdates"
+> & {
+  fee: string;
+  made: StoredOutput[];
+  collateral: { inputs: readonly string[]; returned: StoredOutput } | null;
+};
+
+interface StoredOutput {
+  index: number;
+  value: [unit: string, amount: string][];
+}
+
+/** JSON of what never changes of a transaction, but for the updates that failed. */
+export function serializeContent(transaction: WalletTransaction): string {
+  const { tasks, inputs, lineIn, lineOut, validFrom, validTo, collateral } = transaction;
+  const { size, memory, isReplaceable, reads = [], failedUpdates } = transaction;
+  const content: Content = {
+    ...{
+      tasks,
+      inputs,
+      lineIn,
+      lineOut,
+      validFrom,
+      validTo,
+      size,
+      memory,
+      isReplaceable,
+      reads,
+    },
+    ...(failedUpdates && { failedUpdates }),
+    fee: String(transaction.fee),
+    made: transaction.made.map(storedOutput),
+    collateral: collateral && {
+      inputs: collateral.inputs,
+      returned: storedOutput(collateral.returned),
+    },
+  };
+  return JSON.stringify(content);
+}
+
+/** A transaction as it was stored. */
+export function parseTransaction({ content, ...row }: TransactionRow): WalletTransaction {
+  const { fee, made, collateral, ...rest } = JSON.parse(content) as Content;
+  return {
+    ...row,
+    ...rest,
+    fee: BigInt(fee),
+    made: made.map(ownOutput),
+    collateral: collateral && {
+      inputs: collateral.inputs,
+      returned: ownOutput(collateral.returned),
+    },
+  };
+}
+
+const storedOutput = ({ index, value }: OwnOutput): StoredOutput => ({
+  index,
+  value: [...value].map(([unit, amount]) => [unit, String(amount)]),
+});
+
+const ownOutput = ({ index, value }: StoredOutput): OwnOutput => ({
+  index,
+  value: new Map(value.map(([unit, amount]) => [unit, BigInt(amount)])) satisfies Value,
+});
+
+/** A transaction for the journal. */
+export function toJournalEntry(transaction: WalletTransaction): JournalEntry {
+  const { hash, sourceId } = transaction;
+  return { hash, content: JSON.stringify({ sourceId, content: serializeContent(transaction) }) };
+}
+
+/**
+ * A transaction from the journal, which may or may not have come into a block since.
+ *
+ * @param now - epoch milliseconds
+ */
+export function fromJournalEntry({ hash, content }: JournalEntry, now: number): WalletTransaction {
+  const kept = JSON.parse(content) as Pick<TransactionRow, "sourceId" | "content">;
+  return parseTransaction({
+    ...kept,
+    hash,
+    phase: "Sent",
+    sequence: 0,
+    blockHeight: null,
+    blockHash: null,
+    blockTime: null,
+    overHeight: null,
+    error: null,
+    movedAt: now,
+  });
+}

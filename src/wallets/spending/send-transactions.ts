@@ -1,0 +1,137 @@
+import { type Block, ProviderError } from "../../chain/provider/provider.ts";
+import { findMentionedOutputs, isPermanentRejection } from "../../chain/provider/rejection.ts";
+import { log } from "../../log.ts";
+import { isInChain, isWaiting } from "../model/phases.ts";
+import { creatorOf, type WalletTransaction } from "../model/wallet-transaction.ts";
+import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
+import type { TransactionEvent } from "./model/apply-events.ts";
+import { toJournalEntry } from "./model/serialize-transaction.ts";
+import { askJournal } from "./restore-from-journal.ts";
+import { readBytes } from "./store/transactions.ts";
+import { storeEvents } from "./store-updates.ts";
+
+/** A transaction that a node has accepted, and no block has after this, may have left its mempool. */
+const EVICTED_MS = 60_000;
+
+/**
+ * Resends valid transactions that no block has, parents first.
+ *
+ * @param tip - null: unknown, so nodes refuse expired transactions
+ */
+export async function resend(
+  ports: WalletPorts,
+  run: WalletRun,
+  tip: Block | null,
+): Promise<WalletRun> {
+  const waiting = run.open.filter(({ phase }) => isWaiting(phase));
+  const hashes = new Set(waiting.map(({ hash }) => hash));
+  const hangsOn = ({ inputs }: WalletTransaction, some: ReadonlySet<string>) =>
+    inputs.some((input) => some.has(creatorOf(input)));
+  const isLate = (one: WalletTransaction) =>
+    one.phase === "Sent" && !hangsOn(one, hashes) && ports.now() - one.movedAt >= EVICTED_MS;
+  const valid = waiting.filter(({ validTo }) => tip === null || tip.slot < validTo);
+  if (!valid.some((one) => one.phase !== "Sent" || isLate(one))) return run;
+  const bytes = await readBytes(
+    ports.db,
+    valid.map(({ hash }) => hash),
+  );
+  const events: TransactionEvent[] = [];
+  /** Those that a node did not have any more, so that it has none of those behind them. */
+  const lost = new Set<string>();
+  /** Those whose outputs a node does not have, as its refusal of what spends these says. */
+  const missed = new Set<string>();
+  for (let known = -1; known < missed.size; ) {
+    known = missed.size;
+    lost.clear();
+    for (const one of valid) {
+      const cbor = bytes.get(one.hash);
+      const isFirst = known === 0;
+      const isDue = isFirst && (one.phase !== "Sent" || isLate(one));
+      const isWanted = isDue || missed.has(one.hash) || hangsOn(one, lost);
+      if (cbor === undefined || !isWanted) continue;
+      const answer = await send(ports, one, cbor);
+      if (answer === "unknown") return storeEvents(ports, run, events);
+      events.push(...toEvents(one, answer, false));
+      if (answer === null && one.phase !== "Stored") lost.add(one.hash);
+      for (const parent of answer === null ? [] : missedBy(answer.refused, one, valid))
+        missed.add(parent);
+    }
+  }
+  return storeEvents(ports, run, events);
+}
+
+/** Those of some transactions that a node was taken to have, and whose outputs it refuses to know. */
+function missedBy(
+  refusal: string,
+  { inputs }: WalletTransaction,
+  among: readonly WalletTransaction[],
+): string[] {
+  const makers = new Set(findMentionedOutputs(refusal, inputs).map(creatorOf));
+  return among
+    .filter(({ hash, phase }) => phase === "Sent" && makers.has(hash))
+    .map(({ hash }) => hash);
+}
+
+/**
+ * Sends a transaction that was stored just now, so that nobody else has its bytes yet.
+ *
+ * @returns what the node says of it
+ */
+export async function sendNew(
+  ports: WalletPorts,
+  { open }: WalletRun,
+  transaction: WalletTransaction,
+  cbor: Uint8Array,
+): Promise<TransactionEvent[]> {
+  const answer = await send(ports, transaction, cbor);
+  if (answer === "unknown") return [];
+  const makers = new Set(transaction.inputs.map(creatorOf));
+  const parents = open.filter(({ hash }) => makers.has(hash));
+  return toEvents(
+    transaction,
+    answer,
+    parents.every(({ phase }) => isInChain(phase)),
+  );
+}
+
+/** What a node's answer to a transaction says of it. */
+type SubmitResult = "unknown" | { refused: string } | null;
+
+async function send(
+  ports: WalletPorts,
+  transaction: WalletTransaction,
+  cbor: Uint8Array,
+): Promise<SubmitResult> {
+  const { provider, journal, vkey, requestId } = ports;
+  const { hash } = transaction;
+  const entry = toJournalEntry(transaction);
+  const isKept = await askJournal(ports, ({ total, each }, after) =>
+    journal.append(entry, total, ports.now(), after, each),
+  );
+  if (!isKept) return "unknown";
+  let answer: SubmitResult;
+  try {
+    answer = await provider.submit(cbor);
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    log("warn", "wallet.submit_unknown", { wallet: vkey, hash, requestId, error: String(error) });
+    return "unknown";
+  }
+  if (answer !== null)
+    await ports.onMissingScripts(findMentionedOutputs(answer.refused, transaction.reads ?? []));
+  return answer;
+}
+
+/**
+ * @param isFirst - no node has the bytes yet, and all inputs are in blocks. A rejection is then final.
+ */
+function toEvents(
+  { hash }: WalletTransaction,
+  answer: Exclude<SubmitResult, "unknown">,
+  isFirst: boolean,
+): TransactionEvent[] {
+  if (answer === null) return [{ hash, event: "Accepted" }];
+  if (!isFirst && !isPermanentRejection(answer.refused)) return [];
+  const error = `the network refused the transaction: ${answer.refused}`;
+  return [{ hash, event: "Refused", facts: { error } }];
+}

@@ -1,0 +1,212 @@
+/** The batches that move a wallet: each has what the records of its tasks are told. */
+import { log } from "../../log.ts";
+import { isOpen, type Phase } from "../model/phases.ts";
+import { taskKey, type WalletTransaction } from "../model/wallet-transaction.ts";
+import { findEarliest } from "../queue/backoff.ts";
+import { RecordChangedError } from "../queue/errors.ts";
+import type { TaskFailure, WalletFeature } from "../queue/feature.ts";
+import { isolate, isTransient } from "../queue/isolate.ts";
+import { endFinalTasks } from "../queue/store.ts";
+import type { SignedTransaction } from "./building/build-transaction.ts";
+import type { WalletPorts, WalletRun } from "./context/wallet-ports.ts";
+import { collectUpdates, writeUpdates } from "./isolation/write-updates.ts";
+import { applyEvents, type TransactionEvent, taskUpdatesOf } from "./model/apply-events.ts";
+import { advanceRoot } from "./model/outward-line.ts";
+import { insertTransaction, updateTransactions } from "./store/transactions.ts";
+import { commitWallet } from "./store/wallet.ts";
+
+/** Stores transactions again that the database has forgotten, and tells their tasks. */
+export async function storeForgotten(
+  ports: WalletPorts,
+  run: WalletRun,
+  lost: readonly WalletTransaction[],
+): Promise<WalletRun> {
+  const { wallet, open, late } = run;
+  const old = new Map(open.map((one) => [one.hash, one]));
+  const updates = taskUpdatesOf([...open, ...lost], lost, old);
+  return writeUpdates(ports, updates, async (statements, keepFailed) => {
+    const now = ports.now();
+    const found = lost.map(keepFailed);
+    const next = await commitWallet(
+      ports.db,
+      wallet,
+      {
+        sequence: wallet.sequence + found.length,
+        lineRoot: wallet.lineRoot ?? found.find(({ lineIn }) => lineIn !== null)?.lineIn ?? null,
+      },
+      [
+        ...found.map((one) => insertTransaction(wallet, one, null, { ...ports, now })),
+        ...statements,
+      ],
+      writeOf(ports, now),
+    );
+    for (const one of found) logPhase(ports, one);
+    return { wallet: next, open: [...open, ...found], late };
+  });
+}
+
+/** Writes what happened to transactions, and what follows from it, with what their tasks are told. */
+export async function storeEvents(
+  ports: WalletPorts,
+  run: WalletRun,
+  events: readonly TransactionEvent[],
+): Promise<WalletRun> {
+  const { wallet, open, late } = run;
+  const { transactions, changed, updates } = applyEvents(open, events, ports.now());
+  if (changed.length === 0) return run;
+  const lineRoot = wallet.lineRoot && advanceRoot(wallet.lineRoot, transactions);
+  const { moved, all } = await writeUpdates(ports, updates, async (statements, keepFailed) => {
+    const now = ports.now();
+    const all = transactions.map(keepFailed);
+    const written = all.filter((one, i) => one !== transactions[i] || changed.includes(one));
+    const final = endFinalTasks(changed.map(keepFailed));
+    const batch = [updateTransactions(written, now), ...final, ...statements];
+    return {
+      all,
+      moved: await commitWallet(ports.db, wallet, { lineRoot }, batch, writeOf(ports, now)),
+    };
+  });
+  // What they spent is told by them no more, only by a provider that has followed the chain.
+  if (changed.some(({ phase }) => !isOpen(phase))) ports.view.forget();
+  const before = new Map(open.map((one) => [one.hash, one.phase]));
+  for (const one of changed) logPhase(ports, one, before.get(one.hash));
+  return {
+    wallet: moved,
+    open: all.filter(({ phase }) => isOpen(phase)),
+    late: [...late, ...all.filter(isLate)],
+  };
+}
+
+/**
+ * Repeats the record updates that failed, one by one.
+ *
+ * @returns the wallet after it, and when the next is repeated, epoch milliseconds
+ */
+export async function repeatUpdates(
+  ports: WalletPorts,
+  run: WalletRun,
+): Promise<{ run: WalletRun; next: number | null }> {
+  const now = ports.now();
+  let { wallet } = run;
+  const after = new Map<string, WalletTransaction>();
+  for (let transaction of [...run.open, ...run.late]) {
+    for (const { tryAt, ...update } of transaction.failedUpdates ?? []) {
+      const task = transaction.tasks.find((one) => taskKey(one) === taskKey(update));
+      if (tryAt > now || !task) continue;
+      const before = transaction;
+      const updates = [{ task, transaction }];
+      [wallet, transaction] = await writeUpdates(ports, updates, async (statements, keepFailed) => {
+        const kept = keepFailed(before);
+        const batch = [updateTransactions([kept], now), ...statements];
+        return [await commitWallet(ports.db, wallet, {}, batch, writeOf(ports, now)), kept];
+      });
+    }
+    after.set(transaction.hash, transaction);
+  }
+  const refreshed = (some: readonly WalletTransaction[]) =>
+    some.map((one) => after.get(one.hash) ?? one);
+  const open = refreshed(run.open);
+  const late = refreshed(run.late).filter(isLate);
+  const failed = [...open, ...late].flatMap(({ failedUpdates = [] }) => failedUpdates);
+  return { run: { wallet, open, late }, next: findEarliest(failed.map(({ tryAt }) => tryAt)) };
+}
+
+/** Whether a final transaction has records that do not say so yet. */
+const isLate = ({ phase, failedUpdates = [] }: WalletTransaction) =>
+  !isOpen(phase) && failedUpdates.length > 0;
+
+/** What came of storing a transaction. */
+export type StoreResult =
+  | { is: "stored"; run: WalletRun }
+  /** Records of its tasks ask for something else by now. */
+  | { is: "changed" }
+  /** These tasks cannot be written. */
+  | { is: "failed"; failures: readonly TaskFailure[] }
+  /** The database refuses the values of one of its tasks, and does not say of which. */
+  | { is: "refused" };
+
+/** Stores a signed transaction with what it means for its tasks, before anybody sees it. */
+async function storeNew(
+  ports: WalletPorts,
+  { wallet, open, late }: WalletRun,
+  { transaction, cbor, place, members }: SignedTransaction,
+): Promise<StoreResult> {
+  const now = ports.now();
+  const updates = transaction.tasks.map((task) => ({ task, transaction }));
+  const { statements, errors } = await collectUpdates(ports, updates, now);
+  if (errors.length > 0) {
+    const failures = members.flatMap(({ task }) => {
+      const one = errors.find(({ item }) => item.task.id === task.id);
+      return one ? [{ task, error: one.error }] : [];
+    });
+    return { is: "failed", failures };
+  }
+  const change = { ...place, sequence: transaction.sequence };
+  const inserted = insertTransaction(wallet, transaction, cbor, { ...ports, now });
+  try {
+    const next = await commitWallet(
+      ports.db,
+      wallet,
+      change,
+      [inserted, ...statements],
+      writeOf(ports, now),
+    );
+    logPhase(ports, transaction);
+    return { is: "stored", run: { wallet: next, open: [...open, transaction], late } };
+  } catch (error) {
+    if (isTransient(error)) throw error;
+    const [only, ...others] = members;
+    if (!only || others.length > 0) return { is: "refused" };
+    return { is: "failed", failures: [{ task: only.task, error }] };
+  }
+}
+
+/** Logs the state to which a transaction came, once that is stored. */
+function logPhase(
+  { vkey, requestId }: WalletPorts,
+  { hash, phase, error }: WalletTransaction,
+  from: Phase | null = null,
+): void {
+  log("info", "wallet.transaction", { wallet: vkey, requestId, hash, from, phase, error });
+}
+
+/** How often the same bytes are stored again, when records change and what they ask for does not. */
+const MAX_STORINGS = 3;
+
+/**
+ * Stores a transaction as `storeNew` does. If records of its tasks have changed meanwhile, the
+ * records are read again. The same bytes keep their place while all records want the same.
+ *
+ * @throws StaleWalletError
+ */
+export async function storeIfWanted(
+  ports: WalletPorts,
+  run: WalletRun,
+  feature: WalletFeature,
+  made: SignedTransaction,
+): Promise<StoreResult> {
+  const tasks = made.members.map(({ task }) => task);
+  for (let storing = 1; ; storing++) {
+    try {
+      return await storeNew(ports, run, made);
+    } catch (error) {
+      if (
+        !(error instanceof RecordChangedError) ||
+        !feature.stillWanted ||
+        storing === MAX_STORINGS
+      )
+        throw error;
+      const unchanged = feature.stillWanted;
+      const { result, errors } = await isolate(tasks, (some) => unchanged(some));
+      if (errors.length > 0) {
+        const failures = errors.map(({ item, error }) => ({ task: item, error }));
+        return { is: "failed", failures };
+      }
+      if ((result ?? []).length < tasks.length) return { is: "changed" };
+    }
+  }
+}
+
+function writeOf({ newId, features }: WalletPorts, now: number) {
+  return { op: newId(now), revisions: features.map(({ revision }) => revision) };
+}

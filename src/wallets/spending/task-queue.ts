@@ -1,0 +1,152 @@
+import type { Funds, Network } from "../../chain/network.ts";
+import type { Database } from "../../db/client.ts";
+import { MAX_TRIES } from "../queue/backoff.ts";
+import { dueWalletsIn } from "../queue/due-wallets.ts";
+import { type SourceWallet, TASK_COLUMNS } from "../queue/store.ts";
+import type { WalletTask } from "../queue/tables.ts";
+import { type ListWaitingTasks, WAITS_FOR_TURN } from "../queue/waiting-tasks.ts";
+import type { FeatureQueue, StuckTasks, WaitingCount } from "./feature-queue.ts";
+
+/** Rows counted per network and table. A frequent collector of metrics thus costs little. */
+export const MAX_COUNTED = 10_000;
+/** The cron wakes wallets each minute, so a task that is overdue for longer is not being done. */
+export const OVERDUE_MS = 90_000;
+/** A task with this many failed tries does not recover without help. */
+export const MANY_FAILURES = 2;
+export const UNTRIED = "nobody has tried it for too long";
+
+/** SQL: the wallet `vkey` has stored a transaction since ?2, so overdue tasks wait for room in blocks. */
+export const IS_AT_WORK = `EXISTS (SELECT 1 FROM wallet_transaction AS stored
+  WHERE stored.network = ?1 AND stored.wallet_vkey = vkey AND stored.created_at > ?2)`;
+
+/** A feature whose tasks are rows of `wallet_task`. */
+export interface TaskFeature extends Pick<FeatureQueue, "createFeatures" | "listReservedOutputs"> {
+  /** As in the rows. */
+  feature: string;
+  /** Wallets with tasks that are due by the chain's clock, where it is not the wall clock. */
+  findDueWallets?: FeatureQueue["findDueWallets"];
+  /** What the wallet pays for each task beside fees, by the id of its subject. */
+  readNeeds?(
+    db: Database,
+    subjectIds: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly Funds[]>>;
+  /** Gives up the tasks of a payment source that was removed. @param now - epoch milliseconds */
+  endWithoutSource(db: Database, wallet: SourceWallet, now: number): Promise<void>;
+}
+
+/** Creates the queue of the features whose tasks are rows of `wallet_task`, most urgent first. */
+export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue {
+  const featureOf = (name: string): TaskFeature => {
+    const found = features.find(({ feature }) => feature === name);
+    if (!found) throw new Error(`no feature has the name ${name}`);
+    return found;
+  };
+  return {
+    async createFeatures(context) {
+      return (await Promise.all(features.map((one) => one.createFeatures(context)))).flat();
+    },
+    findDueWallets: (clock) => async (db, now) => {
+      const finders = features.flatMap((one) => one.findDueWallets?.(clock) ?? []);
+      const all = [dueWalletsIn("wallet_task"), ...finders];
+      return (await Promise.all(all.map((find) => find(db, now)))).flat();
+    },
+    async listReservedOutputs(db, network) {
+      const each = features.map((one) => one.listReservedOutputs?.(db, network) ?? []);
+      return new Set((await Promise.all(each)).flatMap((names) => [...names]));
+    },
+    async listWaiting(db, ...asked) {
+      const tasks = await listWaitingTasks(db, ...asked);
+      const needs = await readNeeds(db, tasks, featureOf);
+      return tasks.map(({ feature, subjectId, walletVkey, id, dueAt, reason, reasonCode }) => {
+        const code = reasonCode ?? "turn";
+        return {
+          ...{ feature, id, code },
+          vkey: walletVkey,
+          reason: reason ?? (code === "person" ? WAITS_FOR_SIGNATURES : WAITS_FOR_TURN),
+          dueAt: dueAt ?? 0,
+          needs: needs.get(`${feature}:${subjectId}`) ?? [],
+        };
+      });
+    },
+    async findNext(db, _, { network, vkey }) {
+      const [task] = await db.all<Pick<WalletTask, "feature" | "sourceId" | "dueAt" | "attempts">>(
+        `SELECT feature, source_id AS sourceId, due_at AS dueAt, attempts FROM wallet_task
+         WHERE network = ? AND wallet_vkey = ? AND due_at IS NOT NULL
+         ORDER BY attempts >= ${MAX_TRIES}, due_at, subject_id LIMIT 1`,
+        ...[network, vkey],
+      );
+      if (!task) return null;
+      const { feature, sourceId, dueAt, attempts } = task;
+      return {
+        sourceId,
+        dueAt,
+        isWaiting: attempts < MAX_TRIES,
+        endWithoutSource: () =>
+          featureOf(feature).endWithoutSource(db, { network, vkey, sourceId }, Date.now()),
+      };
+    },
+    countWaiting,
+    listStuck,
+  };
+}
+
+const WAITS_FOR_SIGNATURES =
+  "waits for administrators' signatures, with an output set aside to pay for it";
+
+/** Lists tasks as `ListWaitingTasks` describes, of each feature and wallet at most `limit`. */
+function listWaitingTasks(
+  ...[db, network, vkeys, limit]: Parameters<ListWaitingTasks>
+): Promise<WalletTask[]> {
+  return db.all(
+    `SELECT ${TASK_COLUMNS} FROM (
+       SELECT *, row_number() OVER (PARTITION BY wallet_vkey, feature ORDER BY due_at, subject_id) AS place
+       FROM wallet_task
+       WHERE network = ?1 AND wallet_vkey IN (SELECT value FROM json_each(?2)) AND due_at IS NOT NULL)
+     WHERE place <= ?3 ORDER BY due_at, subject_id`,
+    ...[network, JSON.stringify(vkeys), limit],
+  );
+}
+
+/** What wallets pay for tasks, by feature and subject. */
+async function readNeeds(
+  db: Database,
+  tasks: readonly WalletTask[],
+  featureOf: (name: string) => TaskFeature,
+): Promise<ReadonlyMap<string, readonly Funds[]>> {
+  const needs = new Map<string, readonly Funds[]>();
+  for (const [feature, ones] of Map.groupBy(tasks, (task) => task.feature)) {
+    const subjects = ones.map(({ subjectId }) => subjectId);
+    const found = (await featureOf(feature).readNeeds?.(db, subjects)) ?? [];
+    for (const [subjectId, funds] of found) needs.set(`${feature}:${subjectId}`, funds);
+  }
+  return needs;
+}
+
+/** Counts the tasks that wait, by feature and reason. */
+function countWaiting(db: Database, network: Network): Promise<WaitingCount[]> {
+  return db.all(
+    `SELECT feature, reason, count(*) AS count, min(since) AS oldest FROM (
+       SELECT feature, ifnull(reason_code, 'turn') AS reason, requested_at AS since FROM wallet_task
+       WHERE network = ? AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})
+     GROUP BY feature, reason`,
+    network,
+  );
+}
+
+/**
+ * Lists the tasks that failed repeatedly, or that nobody tries.
+ *
+ * @param now - epoch milliseconds
+ */
+function listStuck(db: Database, network: Network, now: number): Promise<StuckTasks[]> {
+  return db.all(
+    `SELECT vkey, min(source_id) AS sourceId, count(*) AS waiting,
+       ifnull(max(reason), '${UNTRIED}') AS reason
+     FROM (SELECT wallet_vkey AS vkey, source_id, reason, attempts, due_at FROM wallet_task
+           WHERE network = ?1 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})
+     WHERE attempts >= ${MANY_FAILURES} OR (due_at <= ?2 AND NOT ${IS_AT_WORK})
+     GROUP BY vkey`,
+    network,
+    now - OVERDUE_MS,
+  );
+}

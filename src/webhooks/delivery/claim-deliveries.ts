@@ -1,0 +1,151 @@
+import { type Database, db, type Statement, statement } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import type { SealedReceiver } from "../endpoints/receiver.ts";
+import { ENDPOINTS_WITH_CREATOR, mayReceive, SEES_NOTES } from "../model/may-receive.ts";
+import { isOneOf, MAX_CLAIMS, MAX_CLAIMS_PER_ENDPOINT, selectClaimable } from "./claimable.ts";
+
+/**
+ * How long a claim lasts: longer than the longest attempt with its database calls. Then any
+ * consumer may claim the delivery.
+ */
+const CLAIM_MS = 60_000;
+
+/** A delivery that this invocation may send until the claim expires. */
+export interface Claim {
+  endpointId: string;
+  eventId: string;
+  eventSeq: number;
+  network: string;
+  /** Fences the outcome. */
+  attempt: number;
+  failedAttempts: number;
+  /** The receiver, still sealed; null when it may no longer receive the event. */
+  receiver: ClaimedReceiver | null;
+}
+
+/** A receiver and what it may see. */
+export interface ClaimedReceiver extends SealedReceiver {
+  /** The key that created the endpoint. */
+  createdById: string;
+  /** Whether the key sees notes of other keys. 0: only its own notes. */
+  seesNotes: number;
+}
+
+type ClaimedRow = Omit<Claim, "receiver"> & { permitted: number };
+
+/**
+ * Claims due, unclaimed deliveries of the endpoints, round-robin over the endpoints, at most
+ * `MAX_CLAIMS` in all and `MAX_CLAIMS_PER_ENDPOINT` of each.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function claimDeliveries(
+  env: Env,
+  endpointIds: readonly string[],
+  now: number,
+): Promise<Claim[]> {
+  const which = isOneOf(endpointIds);
+  const results = await db(env).batch([
+    ...claimStatements(env, endpointIds, now),
+    // Records that the sweep's messages have arrived.
+    statement(
+      `UPDATE webhook_endpoint AS e SET enqueued_until = NULL
+       WHERE enqueued_until IS NOT NULL AND ${which.sql}`,
+      ...which.params,
+    ),
+  ]);
+  return readClaims(results);
+}
+
+/**
+ * Claims: two statements, whose results `readClaims` reads. To be sent once: a claim whose answer is lost
+ * expires, while a second one would claim other deliveries.
+ *
+ * @param now - epoch milliseconds
+ */
+export function claimStatements(
+  env: Env,
+  endpointIds: readonly string[],
+  now: number,
+): Statement[] {
+  const allowed = mayReceive(env, {
+    kind: "webhook_delivery.kind",
+    network: "webhook_delivery.network",
+    sourceId: "webhook_delivery.source_id",
+    ownerId: "webhook_delivery.owner_id",
+    walletIds: "webhook_delivery.wallet_ids",
+  });
+  const which = isOneOf(endpointIds);
+  const share = selectClaimable(which, now);
+  return [
+    statement(
+      `UPDATE webhook_delivery SET attempt = attempt + 1, claimed_until = ?, last_attempt_at = ?
+       WHERE (endpoint_id, event_id) IN (
+         SELECT endpoint_id, event_id FROM (${share.sql}) WHERE turn <= ${MAX_CLAIMS_PER_ENDPOINT}
+         ORDER BY turn LIMIT ${MAX_CLAIMS})
+       RETURNING endpoint_id AS endpointId, event_id AS eventId, event_seq AS eventSeq, network,
+         attempt, failed_attempts AS failedAttempts,
+         (SELECT ${allowed.sql} FROM ${ENDPOINTS_WITH_CREATOR}
+          WHERE e.id = webhook_delivery.endpoint_id) AS permitted`,
+      now + CLAIM_MS,
+      now,
+      ...share.params,
+      ...allowed.params,
+    ),
+    statement(
+      `SELECT e.id, url, format, auth_token AS authToken, secret, previous_secret AS previousSecret,
+         previous_secret_until AS previousSecretUntil, e.created_by_id AS createdById,
+         ${SEES_NOTES} AS seesNotes
+       FROM ${ENDPOINTS_WITH_CREATOR} WHERE ${which.sql}`,
+      ...which.params,
+    ),
+  ];
+}
+
+/** The claims that the statements of `claimStatements` made, the endpoints in turns. */
+export function readClaims([claimed, receivers]: readonly D1Result[]): Claim[] {
+  const found = new Map(
+    ((receivers?.results ?? []) as ClaimedReceiver[]).map((receiver) => [receiver.id, receiver]),
+  );
+  const byEndpoint = Map.groupBy(
+    (claimed?.results ?? []) as ClaimedRow[],
+    ({ endpointId }) => endpointId,
+  );
+  const turns = Array.from({ length: MAX_CLAIMS_PER_ENDPOINT }, (_, turn) =>
+    [...byEndpoint.values()].flatMap((rows) => rows[turn] ?? []),
+  );
+  return turns.flat().map(({ permitted, ...row }) => ({
+    ...row,
+    receiver: (permitted && found.get(row.endpointId)) || null,
+  }));
+}
+
+/** A stored event. */
+export interface EventRow {
+  seq: number;
+  id: string;
+  kind: string;
+  sequence: number;
+  data: string;
+  createdAt: number;
+  /** The API key of the record that it is about, which noted something on it; null: nothing is noted. */
+  notedById: string | null;
+  /** `data` with what was noted. */
+  noted: string | null;
+}
+
+/** Events by `seq`; purged ones are missing. */
+export async function readEvents(
+  outbox: Database,
+  seqs: readonly number[],
+): Promise<Map<number, EventRow>> {
+  const rows = await outbox.all<EventRow>(
+    `SELECT seq, id, kind, sequence, data, created_at AS createdAt,
+       iif(metadata IS NULL, NULL, requested_by_id) AS notedById,
+       iif(metadata IS NULL, NULL, json_set(data, '$.metadata', metadata)) AS noted
+     FROM event LEFT JOIN escrow_request ON escrow_request.record_id = event.record_id
+     WHERE seq IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(seqs),
+  );
+  return new Map(rows.map((row) => [row.seq, row]));
+}

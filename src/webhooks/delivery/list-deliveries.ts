@@ -1,0 +1,159 @@
+import { type Database, type Statement, statement } from "../../db/client.ts";
+import { firstIdAt } from "../../db/id.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { type DeliveryStatus, IS_OF_ESCROW } from "../model/tables.ts";
+import { toAttemptsResponse } from "./attempt-log.ts";
+
+/** Which deliveries, by an endpoint or a record at least; times are those of the events, epoch milliseconds. */
+export interface DeliveryFilter {
+  endpointId?: string | undefined;
+  /** The event's id. */
+  id?: string | undefined;
+  /** The payment or purchase that the event is about. */
+  recordId?: string | undefined;
+  status?: DeliveryStatus | undefined;
+  event?: string | undefined;
+  /** The API key that made the endpoint. */
+  createdById?: string | undefined;
+  /** At this time or later. */
+  since?: number | undefined;
+  /** Before this time. */
+  until?: number | undefined;
+}
+
+/** Names a delivery. */
+export interface DeliveryKey {
+  endpointId: string;
+  eventId: string;
+}
+
+interface DeliveryRow {
+  endpointId: string;
+  recordId: string;
+  eventId: string;
+  kind: string;
+  status: DeliveryStatus;
+  attempt: number;
+  dueAt: number | null;
+  lastAttemptAt: number | null;
+  responseStatus: number | null;
+  error: string | null;
+  durationMs: number | null;
+  attemptLog: string | null;
+  createdAt: number;
+}
+
+/** Where a page begins: after this delivery, or with a later one of the same event. */
+interface DeliveryPage {
+  limit: number;
+  cursorId?: string | undefined;
+  /** The endpoint of that delivery; left out, none of the event is returned. */
+  cursorWebhookId?: string | undefined;
+}
+
+/**
+ * One page of deliveries, newest event first, after the cursor: of one endpoint it walks that one's
+ * log, else what was told of one record. Endpoints that were deleted have none.
+ */
+export async function listDeliveries(core: Database, filter: DeliveryFilter, page: DeliveryPage) {
+  const where = conditionsOf(filter);
+  if (page.cursorId !== undefined) {
+    where.sqls.push("(event_id, endpoint_id) < (?, ?)");
+    where.params.push(page.cursorId, page.cursorWebhookId ?? "");
+  }
+  const rows = await core.all<DeliveryRow>(
+    `SELECT endpoint_id AS endpointId, event_id AS eventId, record_id AS recordId, kind, status,
+       attempt, due_at AS dueAt, last_attempt_at AS lastAttemptAt,
+       response_status AS responseStatus, error, duration_ms AS durationMs,
+       attempt_log AS attemptLog, created_at AS createdAt
+     FROM webhook_delivery WHERE ${where.sql()}
+     ORDER BY event_id DESC, endpoint_id DESC LIMIT ?`,
+    ...where.params,
+    page.limit,
+  );
+  return rows.map((row) => ({
+    id: row.eventId,
+    webhookId: row.endpointId,
+    recordId: row.recordId,
+    event: row.kind,
+    status: row.status,
+    attempts: row.attempt,
+    nextAttemptAt: timeOrNull(row.dueAt),
+    lastAttemptAt: timeOrNull(row.lastAttemptAt),
+    responseStatus: row.responseStatus,
+    error: row.error,
+    durationMs: row.durationMs,
+    AttemptLog: toAttemptsResponse(row.attemptLog),
+    createdAt: isoTime(row.createdAt),
+  }));
+}
+
+const timeOrNull = (at: number | null) => (at === null ? null : isoTime(at));
+
+/**
+ * Which deliveries a replay sends: the named one, or those of a time span that failed or were
+ * cancelled, oldest first.
+ */
+export async function selectDeliveriesToReplay(
+  core: Database,
+  endpointId: string,
+  which: DeliveryFilter,
+  limit: number,
+): Promise<DeliveryKey[]> {
+  const where = conditionsOf({ ...which, endpointId });
+  if (which.id === undefined && which.status === undefined)
+    where.sqls.push("status IN ('Failed', 'Cancelled')");
+  return core.all<DeliveryKey>(
+    `SELECT endpoint_id AS endpointId, event_id AS eventId FROM webhook_delivery
+     WHERE ${where.sql()} AND due_at IS NULL ORDER BY event_id LIMIT ?`,
+    ...where.params,
+    limit,
+  );
+}
+
+/**
+ * Restarts finished deliveries: the same event, under the same id, with all attempts. An open one
+ * is left as it is, so a second replay changes nothing.
+ *
+ * @param now - epoch milliseconds
+ */
+export function reopenDeliveries(keys: readonly DeliveryKey[], now: number): Statement {
+  return statement(
+    `UPDATE webhook_delivery SET status = 'Pending', due_at = ?, failed_attempts = 0
+     WHERE (endpoint_id, event_id) IN (SELECT value->>'endpointId', value->>'eventId'
+       FROM json_each(?)) AND due_at IS NULL`,
+    now,
+    JSON.stringify(keys),
+  );
+}
+
+/** SQL of the key that made a delivery's endpoint; null when that was deleted. */
+const CREATOR = `(SELECT created_by_id FROM webhook_endpoint
+  WHERE id = webhook_delivery.endpoint_id AND deleted_at IS NULL)`;
+
+/** Only the filters sent are in the statement. */
+function conditionsOf(filter: DeliveryFilter) {
+  const params: unknown[] = [];
+  const sqls: string[] = [];
+  const conditions = {
+    params,
+    sqls,
+    add(condition: string, value: unknown) {
+      if (value === undefined) return;
+      params.push(value);
+      sqls.push(`${condition} ?`);
+    },
+    sql: () => sqls.join(" AND "),
+  };
+  conditions.add("endpoint_id =", filter.endpointId);
+  if (filter.recordId !== undefined) conditions.sqls.push(IS_OF_ESCROW);
+  conditions.add("record_id =", filter.recordId);
+  if (filter.endpointId === undefined) conditions.sqls.push(`${CREATOR} IS NOT NULL`);
+  conditions.add(`${CREATOR} =`, filter.createdById);
+  conditions.add("event_id =", filter.id);
+  conditions.add("status =", filter.status);
+  conditions.add("kind =", filter.event);
+  conditions.add("event_id >=", filter.since === undefined ? undefined : firstIdAt(filter.since));
+  conditions.add("event_id <", filter.until === undefined ? undefined : firstIdAt(filter.until));
+  return conditions;
+}

@@ -1,0 +1,219 @@
+import { type Database, db, type Statement, statement } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import { log } from "../../log.ts";
+import { cancelDeliveries } from "../endpoints/cancel-deliveries.ts";
+import { appendAttempt, lastAttemptAt, toLoggedAttempt } from "./attempt-log.ts";
+import { type Claim, claimStatements, readClaims } from "./claim-deliveries.ts";
+import { isOneOf, MAX_TIMEOUTS, selectEndpointsToClaim } from "./claimable.ts";
+import { SCHEDULE_MS, scheduleAttempt } from "./retry-schedule.ts";
+import type { Attempt } from "./send-event.ts";
+
+/** This many finally failed deliveries in a row disable an endpoint. */
+export const MAX_FAILURES = 10;
+/**
+ * Bounds of an endpoint's back-off: it lasts as long as the endpoint has been silent, so that the
+ * pauses double.
+ */
+const [MIN_PAUSE_MS, MAX_PAUSE_MS] = [15_000, 5 * 60_000];
+
+/** What a claimed delivery becomes. */
+export interface Outcome {
+  claim: Claim;
+  /** Null: the endpoint may no longer receive the event, and nothing was sent. */
+  attempt: Attempt | null;
+}
+
+/** A delivery's new state, as statement parameters. */
+interface OutcomeRow {
+  endpointId: string;
+  eventId: string;
+  attempt: number;
+  status: "Retrying" | "Success" | "Failed" | "Cancelled";
+  /** The receiver answered 410. */
+  gone: boolean;
+  /** The receiver answered something. */
+  answered: boolean;
+  timedOut: boolean;
+  failedAttempts: number;
+  /** Epoch milliseconds; null when it is over. */
+  dueAt: number | null;
+  responseStatus: number | null;
+  error: string | null;
+  durationMs: number | null;
+  /** Null: nothing was sent. */
+  logged: ReturnType<typeof toLoggedAttempt>;
+}
+
+/** When an endpoint has a delivery to retry, or ends its pause; epoch milliseconds. */
+export interface ScheduledWake {
+  endpointId: string;
+  at: number;
+}
+
+/**
+ * Records the outcomes of claimed deliveries, and the health of their endpoints, in one batch. An
+ * outcome applies only while its claim's attempt is the newest one and still open. A late or repeated
+ * outcome therefore changes nothing, and no failure is counted twice.
+ *
+ * @param now - epoch milliseconds
+ * @returns which endpoints have deliveries that may be claimed now, and when they will have others
+ */
+export async function recordOutcomes(
+  env: Env,
+  outcomes: readonly Outcome[],
+  now: number,
+): Promise<{ unfinished: string[]; later: ScheduledWake[] }> {
+  const endpointIds = [...new Set(outcomes.map(({ claim }) => claim.endpointId))];
+  const core = db(env, undefined, { writes: "idempotent" });
+  const left = selectEndpointsToClaim(isOneOf(endpointIds), now);
+  const { later, results } = await record(core, outcomes, now, [left]);
+  const unfinished = (results[0]?.results ?? []) as { id: string }[];
+  return { unfinished: unfinished.map(({ id }) => id), later };
+}
+
+/**
+ * The same, and claims what the endpoints have next in the same batch. It is sent once, since a repeated
+ * claim would claim other deliveries: when it fails, the outcomes may or may not be recorded.
+ */
+export async function recordAndClaim(
+  env: Env,
+  outcomes: readonly Outcome[],
+  endpointIds: readonly string[],
+  now: number,
+): Promise<{ claims: Claim[]; later: ScheduledWake[] }> {
+  const next = claimStatements(env, endpointIds, now);
+  const { later, results } = await record(db(env), outcomes, now, next);
+  return { claims: readClaims(results), later };
+}
+
+/** Releases claimed deliveries that were not sent. */
+export async function releaseClaims(env: Env, claims: readonly Claim[]): Promise<void> {
+  if (claims.length === 0) return;
+  const keys = claims.map(({ endpointId, eventId, attempt }) => ({ endpointId, eventId, attempt }));
+  // Sent once, since another consumer may claim the same attempt numbers.
+  await db(env).batch([
+    statement(
+      `UPDATE webhook_delivery AS d SET claimed_until = 0, attempt = d.attempt - 1,
+         last_attempt_at = ${lastAttemptAt("d.attempt_log")}
+       FROM json_each(?) AS o WHERE ${IS_CURRENT}`,
+      JSON.stringify(keys),
+    ),
+  ]);
+}
+
+/** Records outcomes, and then runs more statements in the same batch. */
+async function record(
+  core: Database,
+  outcomes: readonly Outcome[],
+  now: number,
+  more: readonly Statement[],
+): Promise<{ later: ScheduledWake[]; results: D1Result[] }> {
+  const rows = outcomes.map((outcome) => outcomeRow(outcome, now));
+  const json = JSON.stringify(rows);
+  const failing = rows.filter(({ status }) => status !== "Success");
+  const recording = [updateHealth(json, now), updateDeliveries(json)];
+  // Nothing is disabled by a success.
+  if (failing.length > 0)
+    recording.push(
+      cancelDeliveries(isOneOf([...new Set(failing.map(({ endpointId }) => endpointId))])),
+    );
+  const results = await core.batch([...recording, ...more]);
+  const endpoints = (results[0]?.results ?? []) as HealthRow[];
+  for (const { id, isActive, failureCount } of endpoints)
+    if (!isActive) log("warn", "webhook.disabled", { endpoint: id, failureCount });
+  const later = [
+    ...rows.map(({ endpointId, dueAt }) => ({ endpointId, at: dueAt })),
+    ...endpoints.map(({ id, pausedUntil }) => ({ endpointId: id, at: pausedUntil })),
+  ].flatMap(({ endpointId, at }) => (at === null ? [] : [{ endpointId, at }]));
+  return { later, results: results.slice(recording.length) };
+}
+
+interface HealthRow {
+  id: string;
+  isActive: number;
+  failureCount: number;
+  pausedUntil: number | null;
+}
+
+function outcomeRow({ claim, attempt }: Outcome, now: number): OutcomeRow {
+  const { endpointId, eventId, failedAttempts } = claim;
+  const row = {
+    endpointId,
+    eventId,
+    attempt: claim.attempt,
+    gone: attempt?.result === "gone",
+    answered: attempt !== null && attempt.status !== null,
+    timedOut: attempt?.timedOut ?? false,
+    failedAttempts,
+    dueAt: null,
+    responseStatus: attempt?.status ?? null,
+    error: attempt?.error ?? null,
+    durationMs: attempt?.durationMs ?? null,
+    logged: toLoggedAttempt(claim.attempt, attempt),
+  };
+  if (attempt === null)
+    return { ...row, status: "Cancelled", error: "the webhook may no longer receive this event" };
+  if (attempt.result === "delivered") return { ...row, status: "Success" };
+  const failed = failedAttempts + 1;
+  const dueAt =
+    attempt.result === "gone" ? null : scheduleAttempt(failed, now, attempt.retryAfterMs);
+  return {
+    ...row,
+    status: dueAt === null ? "Failed" : "Retrying",
+    failedAttempts: failed,
+    dueAt,
+  };
+}
+
+/** SQL: outcome row `o.value` is that of delivery `d` as it was claimed. */
+const IS_CURRENT = `d.endpoint_id = o.value->>'endpointId' AND d.event_id = o.value->>'eventId'
+  AND d.attempt = o.value->>'attempt' AND d.claimed_until > 0`;
+
+/** One row per endpoint, however many of its deliveries ended; none when nothing changes. */
+function updateHealth(outcomes: string, now: number): Statement {
+  const isSilent = "(health.timed_out > 0 AND NOT health.answered)";
+  const reason = `CASE WHEN NOT is_active THEN NULL
+    WHEN health.gone THEN 'the receiver answered 410'
+    WHEN NOT health.delivered AND failure_count + health.failed >= ${MAX_FAILURES}
+      THEN '${MAX_FAILURES} deliveries in a row failed'
+    WHEN ${isSilent} AND silent_since <= ?1 - ${SCHEDULE_MS}
+      THEN 'no attempt was answered in time for three days' END`;
+  return statement(
+    `UPDATE webhook_endpoint SET
+       failure_count = iif(health.delivered, 0, failure_count + health.failed),
+       last_success_at = iif(health.delivered, ?1, last_success_at),
+       disabled_at = iif(${reason} IS NULL, disabled_at, ?1),
+       disabled_reason = ifnull(${reason}, disabled_reason),
+       is_active = iif(${reason} IS NULL, is_active, 0),
+       timeouts = iif(health.answered, 0, timeouts + health.timed_out),
+       silent_since = CASE WHEN health.answered THEN NULL
+         WHEN ${isSilent} THEN ifnull(silent_since, ?1) ELSE silent_since END,
+       paused_until = CASE WHEN health.answered THEN NULL
+         WHEN ${isSilent} AND timeouts + health.timed_out >= ${MAX_TIMEOUTS} THEN ?1 + min(
+           max(?1 - ifnull(silent_since, ?1), ${MIN_PAUSE_MS}), ${MAX_PAUSE_MS})
+         ELSE paused_until END
+     FROM (SELECT d.endpoint_id AS endpoint_id, max(o.value->>'status' = 'Success') AS delivered,
+             sum(o.value->>'status' = 'Failed') AS failed, max(o.value->>'gone') AS gone,
+             max(o.value->>'answered') AS answered, sum(o.value->>'timedOut') AS timed_out
+           FROM json_each(?2) AS o CROSS JOIN webhook_delivery AS d ON ${IS_CURRENT}
+           GROUP BY d.endpoint_id) AS health
+     WHERE id = health.endpoint_id AND (health.delivered OR health.failed > 0
+       OR health.timed_out > 0 OR (health.answered AND timeouts > 0))
+     RETURNING id, is_active AS isActive, failure_count AS failureCount,
+       paused_until AS pausedUntil`,
+    now,
+    outcomes,
+  );
+}
+
+function updateDeliveries(outcomes: string): Statement {
+  return statement(
+    `UPDATE webhook_delivery AS d SET claimed_until = 0, status = o.value->>'status',
+       failed_attempts = o.value->>'failedAttempts', due_at = o.value->>'dueAt',
+       response_status = o.value->>'responseStatus', error = o.value->>'error',
+       duration_ms = o.value->>'durationMs',
+       attempt_log = ${appendAttempt("d.attempt_log", "o.value->>'logged'", "d.last_attempt_at")}
+     FROM json_each(?) AS o WHERE ${IS_CURRENT}`,
+    outcomes,
+  );
+}

@@ -1,0 +1,96 @@
+import { newId } from "../../db/id.ts";
+import { commitAudited } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { loopbackOrigins } from "../../http/outbound/loopback-origins.ts";
+import { openCore } from "../endpoints/change-endpoint.ts";
+import { findOwnEndpoint } from "../endpoints/find-endpoint.ts";
+import { openReceiver } from "../endpoints/receiver.ts";
+import { TEST_KIND } from "../model/tables.ts";
+import { enqueueEndpoints, repeatEndpoint } from "./enqueue.ts";
+import {
+  type DeliveryFilter,
+  listDeliveries,
+  reopenDeliveries,
+  selectDeliveriesToReplay,
+} from "./list-deliveries.ts";
+import { sendEvent } from "./send-event.ts";
+
+/** Shorter than the request's own deadline. */
+const TEST_TIMEOUT_MS = 7_000;
+const MAX_REPLAYED = 1_000;
+
+/**
+ * Sends a test event immediately, whether the endpoint is active or not. It is not in the delivery
+ * log and does not affect the endpoint's health.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 403, 404
+ */
+export async function testEndpoint(c: AppContext, webhookId: string, now: number) {
+  const endpoint = await findOwnEndpoint(c, openCore(c), webhookId);
+  const data = {
+    message: "This is a test.",
+    webhookName: endpoint.name,
+    webhookFormat: endpoint.format,
+    paymentSourceId: endpoint.sourceId,
+    triggeredByApiKeyId: c.var.caller.id,
+  };
+  const { result, status, error, durationMs } = await sendEvent(
+    await openReceiver(c.env, endpoint, now),
+    { id: newId(now), kind: TEST_KIND, sequence: 1, createdAt: now, data: JSON.stringify(data) },
+    {
+      timeoutMs: TEST_TIMEOUT_MS,
+      loopbackOrigins: await loopbackOrigins(c.env, c.var.deadline),
+      resolverUrl: c.env.DNS_OVER_HTTPS_URL,
+    },
+  );
+  return {
+    webhookId,
+    success: result === "delivered",
+    responseCode: status,
+    errorMessage: error,
+    durationMs,
+  };
+}
+
+/**
+ * Resends finished deliveries under the same ids, with the full number of attempts. These are the named
+ * delivery, or up to a thousand deliveries of a time span, oldest first. A repeated call continues with
+ * the next deliveries that failed or were cancelled. Resent successes stay the oldest, so a longer log
+ * of successes needs smaller spans, by `since` and `until`.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 403; 404 for an unknown webhook or delivery; 409 when the webhook is not active
+ *   or the delivery is still open
+ */
+export async function replayDeliveries(
+  c: AppContext,
+  body: { webhookId: string } & DeliveryFilter,
+  now: number,
+) {
+  const core = openCore(c);
+  const { webhookId, ...which } = body;
+  const endpoint = await findOwnEndpoint(c, core, webhookId);
+  if (!endpoint.isActive)
+    throw new ApiError("wrong_state", "webhookId: the webhook is not active. Set isActive first.");
+  const keys = await selectDeliveriesToReplay(core, webhookId, which, MAX_REPLAYED);
+  if (which.id !== undefined && keys.length === 0) {
+    const [open] = await listDeliveries(
+      core,
+      { endpointId: webhookId, id: which.id },
+      { limit: 1 },
+    );
+    throw open
+      ? new ApiError("wrong_state", "id: the delivery is still open. Wait until it has ended.")
+      : new ApiError(404, "id: there is no such delivery");
+  }
+  if (keys.length > 0) {
+    const detail = { ...which, replayed: keys.length };
+    await commitAudited(c, core, { action: "webhook.replay", target: webhookId, detail, now }, [
+      reopenDeliveries(keys, now),
+    ]);
+    await enqueueEndpoints(c.env, repeatEndpoint(webhookId, keys.length), c.var.requestId);
+  }
+  return { replayed: keys.length };
+}

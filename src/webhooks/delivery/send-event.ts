@@ -1,0 +1,93 @@
+import { fetchPublic, PublicFetchError } from "../../http/outbound/fetch-public.ts";
+import type { Receiver } from "../endpoints/receiver.ts";
+import { signHeaders } from "../endpoints/signature.ts";
+import { formatBody, type OutgoingEvent } from "./format-body.ts";
+import { readRetryAfter } from "./retry-schedule.ts";
+
+/** The outcome of one attempt. */
+export interface Attempt {
+  /** `gone`: the receiver answered 410 and wants nothing any more. */
+  result: "delivered" | "failed" | "gone";
+  /** HTTP status; null when there was no answer. */
+  status: number | null;
+  /** Why it failed, without any of the answer's text; null when it did not. */
+  error: string | null;
+  /** The receiver timed out. */
+  timedOut: boolean;
+  /** How long the receiver asked us to wait; null when it did not. */
+  retryAfterMs: number | null;
+  durationMs: number;
+}
+
+export interface SendOptions {
+  timeoutMs: number;
+  loopbackOrigins: readonly string[];
+  /** The DNS-over-HTTPS resolver used to check a receiver's addresses. */
+  resolverUrl?: string | undefined;
+}
+
+/**
+ * Sends an event to a receiver once. Only the status decides, as soon as it arrives: only 2xx is a
+ * success, a redirect is not followed, and no body is read. Any failure is an outcome, not an
+ * error.
+ */
+export async function sendEvent(
+  receiver: Receiver,
+  event: OutgoingEvent,
+  options: SendOptions,
+): Promise<Attempt> {
+  const begun = Date.now();
+  try {
+    const body = formatBody(receiver.format, event);
+    const { status, headers } = await fetchPublic(receiver.url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json; charset=utf-8",
+        "user-agent": "agent-payment-service-webhooks/1",
+        ...(receiver.authToken !== null && { authorization: `Bearer ${receiver.authToken}` }),
+        ...(await signHeaders(receiver.secrets, event.id, begun, body)),
+      },
+      body,
+      timeoutMs: options.timeoutMs,
+      maxBytes: 0,
+      loopbackOrigins: options.loopbackOrigins,
+      resolverUrl: options.resolverUrl,
+    });
+    const durationMs = Date.now() - begun;
+    if (status >= 200 && status < 300)
+      return {
+        result: "delivered",
+        status,
+        error: null,
+        timedOut: false,
+        retryAfterMs: null,
+        durationMs,
+      };
+    return {
+      result: status === 410 ? "gone" : "failed",
+      status,
+      error: isInterim(status)
+        ? `answered ${status}, which is not a final status`
+        : `answered ${status}`,
+      timedOut: false,
+      retryAfterMs: readRetryAfter(status, headers, Date.now()),
+      durationMs,
+    };
+  } catch (error) {
+    if (!(error instanceof PublicFetchError)) throw error;
+    return {
+      result: "failed",
+      status: null,
+      error: error.message,
+      timedOut: error.reason === "timeout",
+      retryAfterMs: null,
+      durationMs: Date.now() - begun,
+    };
+  }
+}
+
+/**
+ * 1xx. workerd takes such an answer as the final one and never shows the next, so it is unknown
+ * whether the receiver got the event.
+ */
+const isInterim = (status: number) => status < 200;

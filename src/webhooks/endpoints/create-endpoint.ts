@@ -1,0 +1,123 @@
+import { sql } from "drizzle-orm";
+import { type Database, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { seal } from "../../db/sealed.ts";
+import { commitAudited } from "../../http/audit.ts";
+import { networksOf } from "../../http/authenticate.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { idempotently } from "../../http/idempotency.ts";
+import { activeSource } from "../../sources/active.ts";
+import { isSourceInScope } from "../../wallets/managed/find-wallet.ts";
+import type { CreateBody, WebhookRecord } from "../model/schemas.ts";
+import { type EndpointRow, webhookEndpoint } from "../model/tables.ts";
+import {
+  openCore,
+  rejectDuplicates,
+  requireKinds,
+  sealToken,
+  toEventsJson,
+  UNTRIED_HEALTH,
+} from "./change-endpoint.ts";
+import { checkTarget } from "./check-target.ts";
+import { hashTarget, isVisible, renderEndpoint } from "./find-endpoint.ts";
+import { endpointPlace } from "./receiver.ts";
+import { newSecret } from "./signature.ts";
+
+const DEFAULT_ENDPOINTS_PER_KEY = 20;
+
+/**
+ * Creates an endpoint with a signing secret, which only this answer shows.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400 for a URL that we do not send to. 403 for event kinds that only Admins receive.
+ *   404 for a source that is unknown, or that the key does not reach. 409 for a duplicate endpoint, for
+ *   one endpoint too many, and for a repeated creation whose endpoint was deleted. 503 when the name
+ *   resolver does not answer.
+ */
+export async function createEndpoint(
+  c: AppContext,
+  body: CreateBody,
+  now: number,
+): Promise<WebhookRecord & { secret: string }> {
+  const { env, var: context } = c;
+  const core = openCore(c);
+  requireKinds(context.caller, body.Events);
+  const sourceId = body.paymentSourceId ?? null;
+  if (sourceId !== null) await permitSource(c, core, sourceId);
+
+  let isNew = false;
+  const created = await idempotently(c, core, now, async (remember) => {
+    await checkTarget(env, body.url, context.deadline);
+    const id = newId(now);
+    const secret = newSecret();
+    const row: EndpointRow = {
+      id,
+      url: await seal(env, endpointPlace(id, "url"), body.url),
+      targetHash: "",
+      name: body.name,
+      format: body.format,
+      events: toEventsJson(body.Events),
+      sourceId,
+      authToken: await sealToken(env, id, body.authToken ?? null),
+      secret: await seal(env, endpointPlace(id, "secret"), secret),
+      previousSecret: null,
+      previousSecretUntil: null,
+      isActive: true,
+      failureCount: 0,
+      lastSuccessAt: null,
+      disabledAt: null,
+      disabledReason: null,
+      ...UNTRIED_HEALTH,
+      enqueuedUntil: null,
+      createdById: context.caller.id,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+    };
+    row.targetHash = await hashTarget(env, { ...row, url: body.url });
+    const answer = { ...renderEndpoint(row, body.url), secret };
+    const detail = { format: row.format, events: body.Events, paymentSourceId: sourceId };
+    const limit = Number(env.WEBHOOK_ENDPOINTS_PER_KEY) || DEFAULT_ENDPOINTS_PER_KEY;
+    const createdById = unlessTooMany(row.createdById, limit);
+    try {
+      await rejectDuplicates(
+        commitAudited(c, core, { action: "webhook.create", target: id, detail, now }, [
+          ...(await remember(answer)),
+          core.orm
+            .insert(webhookEndpoint)
+            .values({ ...row, createdById })
+            .toSQL(),
+        ]),
+      );
+    } catch (error) {
+      if (!violates(error, "webhook_endpoint.created_by_id")) throw error;
+      const message = `url: an API key has at most ${limit} webhooks; delete one first`;
+      throw new ApiError(409, message);
+    }
+    isNew = true;
+    return answer;
+  });
+  // The stored answer holds a secret, which ended with the endpoint.
+  if (!isNew && !(await isVisible(core, context.caller, created.id)))
+    throw new ApiError(
+      409,
+      "Idempotency-Key: the webhook of this request was deleted. Create another webhook with a new key.",
+    );
+  return created;
+}
+
+/** The API key that creates an endpoint; NULL, which aborts the batch, when it is at its limit. */
+function unlessTooMany(apiKeyId: string, limit: number) {
+  return sql<string>`iif((SELECT count(*) FROM webhook_endpoint
+    WHERE created_by_id = ${apiKeyId} AND deleted_at IS NULL) < ${limit}, ${apiKeyId}, NULL)`;
+}
+
+/** @throws ApiError 404 for a source on another network or without a wallet that the key may use, too */
+async function permitSource(c: AppContext, core: Database, sourceId: string): Promise<void> {
+  const { caller } = c.var;
+  const source = await activeSource(core, sourceId);
+  const isOnNetwork = source && networksOf(caller).includes(source.network);
+  if (isOnNetwork && (await isSourceInScope(core, caller, sourceId))) return;
+  throw new ApiError(404, "paymentSourceId: there is no such payment source");
+}

@@ -1,0 +1,327 @@
+import * as z from "zod";
+import { EVENT_KINDS } from "../../events/event-kinds.ts";
+import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
+import { flag, limit, page, text, time } from "../../http/openapi/parameters.ts";
+import { DELIVERY_STATUSES, WEBHOOK_FORMATS } from "./tables.ts";
+
+const MAX_URL_LENGTH = 500;
+const MAX_NAME_LENGTH = 100;
+const MAX_OVERLAP_S = 7 * 24 * 60 * 60;
+const DEFAULT_OVERLAP_S = 24 * 60 * 60;
+
+const ID = "01m80ydyrn7fh4bt4hg1xd53zw";
+const EVENT_ID = "01m80ye14bqk5w2m7d3v0zt9xa";
+const RECORD_ID = "01m80ye14arhma0jvpxvf6nc73";
+const URL = "https://receiver.example.com/hook";
+const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const AT = "2026-11-22T06:17:27.492Z";
+
+const url = described(
+  text(MAX_URL_LENGTH).meta({ format: "public-https-url" }),
+  "An https URL on the default port, whose host is public.",
+  URL,
+);
+const format = described(
+  named("WebhookFormat", "Format of a delivered event.", z.enum(WEBHOOK_FORMATS)),
+  "Format of a delivered event. EXTENDED is JSON with the record; the other formats are chat messages.",
+  "EXTENDED",
+);
+const eventKind = described(
+  named("EventKind", "A kind of event.", z.enum(EVENT_KINDS)),
+  "Kind of the event.",
+  "PAYMENT_ON_CHAIN_STATUS_CHANGED",
+);
+const events = described(
+  z.array(eventKind).min(1).max(EVENT_KINDS.length),
+  "Kinds of events that the webhook receives.",
+);
+const name = described(text(MAX_NAME_LENGTH, 0), "Display name.", "Bookkeeping");
+const authToken = described(
+  text(200, 10)
+    .regex(/^[\x21-\x7e]+$/, "must be printable ASCII without spaces")
+    .nullable()
+    .optional(),
+  "Each delivery sends the token as `Authorization: Bearer …`. Null: none.",
+  "4f7Qm2Xc9LrTbV1yHnK8",
+);
+const webhookId = described(text(), "Id of the webhook.", ID);
+
+export const createBody = z.strictObject({
+  url,
+  format: format.default("EXTENDED"),
+  Events: events,
+  name: name.default(""),
+  paymentSourceId: described(
+    text().nullable().optional(),
+    "Only events of this payment source. Omitted or null: all sources.",
+    "01m80ydypnk4jnwav628wda9nd",
+  ),
+  authToken,
+});
+export type CreateBody = z.output<typeof createBody>;
+
+export const updateBody = z.strictObject({
+  webhookId,
+  url: url.optional(),
+  format: format.optional(),
+  Events: events.optional(),
+  name: name.optional(),
+  authToken,
+  isActive: described(
+    z.boolean().optional(),
+    "`true` re-enables a disabled endpoint, `false` pauses it.",
+    true,
+  ),
+});
+export type UpdateBody = z.output<typeof updateBody>;
+
+export const webhookIdBody = z.object({ webhookId });
+
+export const rotateBody = z.object({
+  webhookId,
+  overlapSeconds: described(
+    z.int().min(0).max(MAX_OVERLAP_S).default(DEFAULT_OVERLAP_S),
+    "Seconds for which the previous secret also signs.",
+    DEFAULT_OVERLAP_S,
+  ),
+  force: described(
+    z.boolean().default(false),
+    "Whether to rotate during the overlap of the last rotation.",
+    false,
+  ),
+});
+
+export const listQuery = z.object({
+  ...page,
+  limit: limit(50),
+  paymentSourceId: described(
+    text().optional(),
+    "Only webhooks for this payment source.",
+    "01m80ydypnk4jnwav628wda9nd",
+  ),
+  filterDisabled: described(
+    flag(false),
+    "Whether to list only webhooks that the service disabled after failures.",
+  ),
+});
+
+const deliveryStatus = named(
+  "DeliveryStatus",
+  "Status of a delivery. `Pending` and `Retrying` are open.",
+  z.enum(DELIVERY_STATUSES),
+);
+const since = described(time().optional(), "Events at or after this time.");
+const until = described(time().optional(), "Events before this time.");
+const event = described(eventKind.optional(), "Only events of this kind.");
+
+export const deliveriesQuery = z
+  .object({
+    ...page,
+    cursorWebhookId: described(
+      text().optional(),
+      "`webhookId` of the last item of the previous page. Without `cursorWebhookId`, the page begins after all deliveries of the event.",
+      ID,
+    ),
+    status: described(deliveryStatus.optional(), "Only deliveries in this status.", "Failed"),
+    event,
+    since,
+    until,
+    webhookId: described(text().optional(), "Id of the webhook. Required without `recordId`.", ID),
+    recordId: described(
+      text().optional(),
+      "Only events about the payment or purchase with this id. Required without `webhookId`.",
+      RECORD_ID,
+    ),
+  })
+  .refine(({ webhookId, recordId }) => (webhookId ?? recordId) !== undefined, {
+    path: ["webhookId"],
+    message: "is required, or recordId",
+  });
+
+export const replayBody = z.object({
+  webhookId,
+  id: described(text().optional(), "Id of the event, sent as `webhook-id`.", EVENT_ID),
+  status: described(
+    named(
+      "EndedDeliveryStatus",
+      "Status of a delivery that has ended.",
+      z.enum(["Success", "Failed", "Cancelled"]),
+    ).optional(),
+    "Status of the deliveries in a time span. Default: Failed and Cancelled.",
+    "Failed",
+  ),
+  event,
+  since,
+  until,
+});
+
+const webhookFields = {
+  id: recordId("the webhook", ID),
+  url: answerText("URL of the receiver.", URL),
+  name: answerText("Display name.", "Bookkeeping"),
+  format,
+  Events: described(z.array(eventKind), "Kinds of events that the webhook receives."),
+  isActive: described(z.boolean(), "Whether the service sends events.", true),
+  createdAt: timestamp("Time of creation."),
+  updatedAt: timestamp("Time of the last change."),
+  paymentSourceId: described(
+    z.string().nullable(),
+    "The only payment source whose events the webhook receives. Null: all sources.",
+    "01m80ydypnk4jnwav628wda9nd",
+  ),
+};
+
+/** The answer of an update, and of a creation along with the secret. */
+export const webhookRecord = named("Webhook", "A webhook endpoint.", z.object(webhookFields));
+export type WebhookRecord = z.infer<typeof webhookRecord>;
+
+export const createdWebhook = named(
+  "CreatedWebhook",
+  "A new endpoint, with the secret that verifies its deliveries.",
+  z.object({
+    ...webhookFields,
+    secret: answerText(
+      "Secret that verifies deliveries. Only this response contains the secret.",
+      SECRET,
+    ),
+  }),
+);
+
+/** A time that may not have come. */
+function moment(what: string) {
+  return described(timestamp("").nullable(), what, AT);
+}
+
+export const listedWebhook = named(
+  "ListedWebhook",
+  "A webhook endpoint and its health.",
+  z.object({
+    ...webhookFields,
+    failureCount: described(z.int().min(0), "Failed deliveries since the last success.", 0),
+    lastSuccessAt: moment("Time of the last successful delivery. Null: none yet."),
+    disabledAt: moment(
+      "Time at which the service disabled the webhook after failures. Null: not disabled.",
+    ),
+    disabledReason: described(
+      z.string().nullable(),
+      "Reason of the disabling. Null: not disabled.",
+      "answered 500",
+    ),
+    pausedUntil: moment(
+      "Time until which the service sends nothing, since the receiver timed out. Null: no pause.",
+    ),
+    CreatedBy: described(
+      z
+        .object({
+          apiKeyId: recordId("the API key", "env-admin"),
+          apiKeyToken: answerText("Masked token of the API key.", "*****N-_8"),
+        })
+        .nullable(),
+      "The API key that created the webhook. Null: the key was deleted.",
+    ),
+  }),
+);
+export type ListedWebhook = z.infer<typeof listedWebhook>;
+
+export const deletedWebhook = z.object({
+  id: recordId("the webhook", ID),
+  url: answerText("URL of the receiver.", URL),
+  name: answerText("Display name.", "Bookkeeping"),
+  deletedAt: timestamp("When it was deleted."),
+});
+
+export const testResult = z.object({
+  webhookId: recordId("the webhook", ID),
+  success: described(z.boolean(), "Whether the receiver answered 2xx.", true),
+  responseCode: described(
+    z.number().nullable(),
+    "HTTP status of the response. Null: no response.",
+    204,
+  ),
+  errorMessage: described(
+    z.string().nullable(),
+    "Reason of the failure. Null: no failure.",
+    "answered 500",
+  ),
+  durationMs: described(z.number(), "Milliseconds until the response or the failure.", 42),
+});
+
+export const rotatedSecret = z.object({
+  webhookId: recordId("the webhook", ID),
+  secret: answerText("The new secret. Only this response contains the secret.", SECRET),
+  previousSecretValidUntil: moment(
+    "Time until which the previous secret also signs. Null: the previous secret no longer signs.",
+  ),
+});
+
+const deliveryAttempt = named(
+  "WebhookAttempt",
+  "An attempt to deliver an event.",
+  z.object({
+    number: described(z.int().min(1), "Number of the attempt within the delivery, from 1.", 1),
+    at: timestamp("Start of the attempt."),
+    durationMs: described(z.number(), "Milliseconds until the response or the failure.", 42),
+    responseStatus: described(
+      z.number().nullable(),
+      "HTTP status of the response. Null: no response.",
+      500,
+    ),
+    error: described(
+      z.string().nullable(),
+      "Reason of the failure. Null: no failure.",
+      "answered 500",
+    ),
+  }),
+);
+
+export const deliveryRecord = named(
+  "WebhookDelivery",
+  "A delivery of an event to a webhook.",
+  z.object({
+    id: recordId("the event, sent as `webhook-id`", EVENT_ID),
+    webhookId: recordId("the webhook", ID),
+    recordId: recordId("what the event is about", RECORD_ID),
+    event: answerText("Kind of the event.", "PAYMENT_ON_CHAIN_STATUS_CHANGED"),
+    status: described(deliveryStatus, "Status.", "Success"),
+    attempts: described(z.number(), "Number of attempts.", 1),
+    nextAttemptAt: moment("Time of the next attempt. Null: the delivery is not open."),
+    lastAttemptAt: moment("Time of the last attempt. Null: none yet."),
+    responseStatus: described(
+      z.number().nullable(),
+      "HTTP status of the response. Null: no response.",
+      204,
+    ),
+    error: described(
+      z.string().nullable(),
+      "Reason of the failure. Null: no failure.",
+      "answered 500",
+    ),
+    durationMs: described(
+      z.number().nullable(),
+      "Duration of the last attempt in milliseconds.",
+      42,
+    ),
+    AttemptLog: described(
+      z.array(deliveryAttempt),
+      "The newest 20 attempts, oldest first. The list omits an attempt whose outcome was lost.",
+    ),
+    createdAt: timestamp("Time of the event."),
+  }),
+);
+
+export const replayResult = z.object({
+  replayed: described(z.number(), "Number of deliveries that the service sends again.", 3),
+});
+
+/** `data` of WEBHOOK_TEST. */
+export const testEvent = named(
+  "WebhookTest",
+  "Data of a test event.",
+  z.object({
+    message: answerText("Text of the test event.", "This is a test."),
+    webhookName: answerText("Display name of the webhook.", "Bookkeeping"),
+    webhookFormat: format,
+    paymentSourceId: webhookFields.paymentSourceId,
+    triggeredByApiKeyId: recordId("the API key that made the request", "env-admin"),
+  }),
+);

@@ -1,0 +1,111 @@
+/** An order as stored in D1. */
+
+import type { Database } from "../../db/client.ts";
+import type { AttemptOrder, JobStatus } from "../model/messages.ts";
+import type { x402Attempt } from "../model/tables.ts";
+
+/**
+ * The part of an order that is kept with an attempt. The payload is not: the request that resumes
+ * the attempt brings it, as its hash shows.
+ */
+export function toAttemptOrder(order: AttemptOrder): AttemptOrder {
+  const { network, asset, amount, payTo } = order.requirements;
+  return {
+    requestId: order.requestId,
+    attemptId: order.attemptId,
+    caller: order.caller,
+    paymentSourceId: order.paymentSourceId,
+    registryRequestId: order.registryRequestId,
+    resource: order.resource,
+    payloadHash: order.payloadHash,
+    claim: order.claim,
+    paymentIdentifier: order.paymentIdentifier,
+    requirements: { network, asset, amount, payTo },
+  };
+}
+
+/** How an attempt ended. */
+export interface Outcome {
+  success: boolean;
+  /** Transaction hash; empty when there is none. */
+  transaction: string;
+  payer: string | null;
+  errorReason: string | null;
+  errorMessage: string | null;
+}
+
+/** The outcome that a wallet's job gives an attempt. */
+export function toOutcome(
+  state: "settled" | "failed",
+  { transaction, reason, message }: Pick<JobStatus, "transaction" | "reason" | "message">,
+  payer: string | null,
+): Outcome {
+  const success = state === "settled";
+  return { success, transaction, payer, errorReason: reason, errorMessage: message };
+}
+
+type AttemptInsert = typeof x402Attempt.$inferInsert;
+
+/**
+ * The row of a settlement attempt.
+ *
+ * @param now - epoch milliseconds
+ */
+export function toAttemptRow(
+  order: AttemptOrder,
+  how: Pick<AttemptInsert, "status" | "payer"> & Partial<AttemptInsert>,
+  now: number,
+): AttemptInsert {
+  const { requirements, caller } = order;
+  return {
+    id: order.attemptId,
+    direction: "InboundSettle",
+    apiKeyId: caller.id,
+    evmWalletId: null,
+    registryRequestId: order.registryRequestId,
+    supportedPaymentSourceId: order.paymentSourceId,
+    caip2Id: requirements.network,
+    asset: requirements.asset.toLowerCase(),
+    amount: requirements.amount,
+    payTo: requirements.payTo.toLowerCase(),
+    resource: order.resource,
+    paymentPayloadHash: order.payloadHash,
+    claim: order.claim === "" ? null : order.claim,
+    paymentIdentifier: order.paymentIdentifier,
+    errorReason: null,
+    errorMessage: null,
+    replayOf: null,
+    charged: false,
+    revision: 0,
+    createdAt: now,
+    updatedAt: now,
+    ...how,
+  };
+}
+
+/** Id of the attempt that holds the order's payment, settled or pending; null when there is none. */
+export async function findHolder(core: Database, order: AttemptOrder): Promise<string | null> {
+  const holding = `SELECT id FROM x402_payment_attempt
+    WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
+  const [row] = await core.all<{ id: string }>(
+    // With OR, none of the indexes would be used.
+    `${holding} AND claim = ? UNION ${holding} AND payment_payload_hash = ?
+     UNION ${holding} AND api_key_id = ? AND payment_identifier = ?`,
+    order.claim,
+    order.payloadHash,
+    order.caller.id,
+    order.paymentIdentifier,
+  );
+  return row?.id ?? null;
+}
+
+/** The state of an attempt's row; null when there is none. */
+export async function findAttemptState(core: Database, attemptId: string) {
+  const [row] = await core.all<{ status: string; revision: number; settledIn: string | null }>(
+    `SELECT status, revision, (SELECT tx_hash FROM x402_settlement
+       WHERE attempt_id = x402_payment_attempt.id AND success = 1) AS settledIn
+     FROM x402_payment_attempt WHERE id = ?`,
+    attemptId,
+  );
+  return row ?? null;
+}

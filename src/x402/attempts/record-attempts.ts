@@ -1,0 +1,170 @@
+/** Writes attempts that begin, are refused, withdrawn, replayed or only verified. */
+import { sql } from "drizzle-orm";
+import { charge, refund } from "../../api-keys/credits.ts";
+import { type Database, type Statement, violates } from "../../db/client.ts";
+import type { AttemptOrder } from "../model/messages.ts";
+import { x402Attempt } from "../model/tables.ts";
+import { writeOutcomeEvent } from "./attempt-json.ts";
+import { findAttemptState, findHolder, type Outcome, toAttemptRow } from "./attempt-row.ts";
+
+/** D1 has another attempt that holds the same payment: the object's storage was lost. */
+export class AlreadyClaimed extends Error {
+  override name = "AlreadyClaimed";
+  readonly attemptId: string;
+
+  constructor(attemptId: string) {
+    super(`the attempt ${attemptId} holds this payment`);
+    this.attemptId = attemptId;
+  }
+}
+
+/**
+ * Writes the attempt that is about to be settled, and charges its credit. Safe to repeat: the
+ * attempt's id is the operation key.
+ *
+ * @param now - epoch milliseconds
+ * @returns `ended` when the attempt was withdrawn before: nothing may be settled under it
+ * @throws AlreadyClaimed; ApiError 402 by `throwIfOutOfCredits` of what it throws
+ */
+export async function recordVerifiedAttempt(
+  core: Database,
+  order: AttemptOrder,
+  payer: string,
+  now: number,
+): Promise<"written" | "ended"> {
+  const row = toAttemptRow(order, { status: "Verified", payer }, now);
+  try {
+    await core.batch([
+      core.orm
+        .insert(x402Attempt)
+        .values({ ...row, charged: isCharged(order) })
+        .toSQL(),
+      ...charge(order.caller, "x402-settle"),
+    ]);
+    return "written";
+  } catch (error) {
+    if (!HELD_ONCE.some((column) => violates(error, `x402_payment_attempt.${column}`))) throw error;
+    // A repeat violates each of these, and SQLite names the one it checks first. Only one object
+    // writes rows of this id: this batch, which leaves it open, or a withdrawal, which ends it.
+    const own = await findAttemptState(core, order.attemptId);
+    if (own) return own.status === "Verified" ? "written" : "ended";
+    const holder = await findHolder(core, order);
+    // The other attempt has failed in the meantime.
+    if (holder === null) throw error;
+    throw new AlreadyClaimed(holder);
+  }
+}
+
+/** Reads the key's limit as `charge` does, since the cached caller may be outdated. */
+function isCharged({ caller }: AttemptOrder) {
+  if (!caller.usageLimited) return false;
+  return sql<boolean>`coalesce((SELECT usage_limited FROM api_key WHERE id = ${caller.id}), 0)`;
+}
+
+/** Unique columns: the id, and those that only a settled or pending attempt holds. */
+const HELD_ONCE = ["id", "claim", "payment_payload_hash", "payment_identifier"];
+
+/** True for the row of an attempt whose settlement was begun and has no outcome. */
+const IS_OPEN = "status = 'Verified' AND revision = 0";
+
+/** Whether the attempt is open and was charged. */
+function isOpenAndCharged({ attemptId }: AttemptOrder) {
+  return {
+    sql: `EXISTS (SELECT 1 FROM x402_payment_attempt WHERE id = ? AND charged = 1 AND ${IS_OPEN})`,
+    params: [attemptId],
+  };
+}
+
+/**
+ * Writes an attempt that failed before anything was sent, with its event. A row that an earlier try
+ * may have left open is ended, and its credit refunded. Safe to repeat: `revision` is the operation
+ * key.
+ */
+export async function recordRefusal(
+  core: Database,
+  order: AttemptOrder,
+  outcome: Outcome,
+  now: number,
+): Promise<void> {
+  const { payer, errorReason, errorMessage } = outcome;
+  const failed = { status: "Failed", payer, errorReason, errorMessage } as const;
+  const row = { ...toAttemptRow(order, failed, now), revision: 1 };
+  const revision = sql<number>`iif(${sql.raw(IS_OPEN)}, 1, NULL)`;
+  try {
+    await core.batch([
+      ...refund(order.caller, "x402-settle", isOpenAndCharged(order)),
+      core.orm
+        .insert(x402Attempt)
+        .values(row)
+        .onConflictDoUpdate({
+          target: x402Attempt.id,
+          set: { ...failed, charged: false, revision, updatedAt: now },
+        })
+        .toSQL(),
+      writeOutcomeEvent(order, outcome, 1, now),
+    ]);
+  } catch (error) {
+    if (!violates(error, "x402_payment_attempt.revision")) throw error;
+    // Only this batch ends a refused attempt.
+    const own = await findAttemptState(core, order.attemptId);
+    if (own?.status !== "Failed") throw error;
+  }
+}
+
+/**
+ * Fails an attempt that was abandoned before it was begun, and refunds its credit. If its row was
+ * never written, it is written as failed, so that a write still in flight finds its id taken. It is
+ * not reported, so it does not count as an outcome. Safe to repeat.
+ */
+export async function withdrawAttempt(
+  core: Database,
+  order: AttemptOrder,
+  now: number,
+): Promise<void> {
+  const failed = {
+    status: "Failed",
+    payer: null,
+    errorReason: "unexpected_settle_error",
+    errorMessage: "The settlement ended before anything was sent",
+  } as const;
+  await core.batch([
+    ...refund(order.caller, "x402-settle", isOpenAndCharged(order)),
+    core.orm
+      .insert(x402Attempt)
+      .values(toAttemptRow(order, failed, now))
+      .onConflictDoUpdate({
+        target: x402Attempt.id,
+        set: { ...failed, charged: false, updatedAt: now },
+        setWhere: sql.raw(IS_OPEN),
+      })
+      .toSQL(),
+  ]);
+}
+
+/** The attempt recorded for a repeat of a settled payment; it shows the original's settlement. */
+export function insertReplay(
+  core: Database,
+  order: AttemptOrder,
+  original: string,
+  payer: string | null,
+  now: number,
+): Statement[] {
+  const row = toAttemptRow(order, { status: "Replayed", payer, replayOf: original }, now);
+  return [core.orm.insert(x402Attempt).values(row).toSQL()];
+}
+
+/** Writes the result of a verification, which settles nothing and is not charged. */
+export async function recordVerification(
+  core: Database,
+  order: AttemptOrder,
+  found: { payer: string | null; errorReason: string | null; errorMessage: string | null },
+  now: number,
+): Promise<void> {
+  const status = found.errorReason === null ? "Verified" : "Failed";
+  const row = toAttemptRow(order, { status, ...found }, now);
+  const insert = core.orm
+    .insert(x402Attempt)
+    .values({ ...row, direction: "InboundVerify" })
+    .onConflictDoNothing({ target: x402Attempt.id });
+  await core.batch([insert.toSQL()]);
+}

@@ -1,0 +1,96 @@
+import { classifyBroadcast } from "../evm/classify-broadcast.ts";
+import type { Rpc } from "../evm/rpc.ts";
+import { type ChainView, isLegacyTransaction, readChain } from "../evm/transactions.ts";
+import { confirmCount, isStuck, limitToKnownNonces } from "./nonces.ts";
+import { concludeMined, expireJobs, watchDecided } from "./receipts.ts";
+import {
+  bumpFee,
+  fillNonceGaps,
+  type SigningWallet,
+  signLegacyReplacements,
+  signWaitingJobs,
+} from "./sign-jobs.ts";
+import type { WalletStore } from "./wallet-store.ts";
+
+/** `busy`: payments wait for the chain. `watching`: all are decided, but a re-org may undo them. */
+export type PumpState = "busy" | "watching" | "idle";
+
+/** The node is on a different chain than declared: nothing may be signed or concluded. */
+export class WrongChain extends Error {
+  override name = "WrongChain";
+}
+
+/**
+ * One round: reads the chain, concludes what it can, signs waiting jobs, and sends in nonce order.
+ * The next round resumes from the stored state whatever fails half-way.
+ *
+ * @param resend - sends again what was sent, as after a failure of the node
+ * @throws RpcUnavailable, WrongChain
+ */
+export async function pumpRound(
+  store: WalletStore,
+  wallet: SigningWallet,
+  resend: boolean,
+): Promise<PumpState> {
+  if (stateOf(store) === "idle") return "idle";
+  const hashes = store.unminedTransactions().map(({ hash }) => hash);
+  const isLegacyOnly = store.getValue("only_legacy") !== null;
+  const reported = await readChain(wallet.rpc, wallet.address, hashes, isLegacyOnly);
+  if (reported.chainId !== wallet.chainId)
+    throw new WrongChain(`the RPC node is on chain ${reported.chainId}, not ${wallet.chainId}`);
+  const chain = limitToKnownNonces(store, reported);
+
+  await concludeMined(store, wallet.rpc, chain);
+  const reappeared = await watchDecided(store, wallet.rpc, chain);
+  await expireJobs(store, wallet.rpc, chain);
+  await signLegacyReplacements(store, wallet, chain);
+  await bumpFee(store, wallet, chain);
+  await signWaitingJobs(store, wallet, chain);
+  await fillNonceGaps(store, wallet, chain);
+  const isStale = await broadcast(store, wallet.rpc, chain, resend || reappeared);
+  const [head] = store.pendingTransactions();
+  if (chain.nonce < reported.nonce && (isStale || (head && isStuck(head, chain))))
+    confirmCount(store, reported);
+
+  return stateOf(store);
+}
+
+function stateOf(store: WalletStore): PumpState {
+  if (store.hasOpenJobs("undecided") || store.pendingTransactions().length > 0) return "busy";
+  return store.hasOpenJobs("decided") ? "watching" : "idle";
+}
+
+/**
+ * Sends unsent transactions in nonce order, and refused ones once per block. From here on the node
+ * counts as having them, whatever it answers.
+ *
+ * @returns whether a new transaction is refused because its nonce is used
+ */
+async function broadcast(
+  store: WalletStore,
+  rpc: Rpc,
+  chain: ChainView,
+  resend: boolean,
+): Promise<boolean> {
+  const isNewBlock = store.getValue("offered") !== chain.blockHash;
+  const due = store
+    .pendingTransactions()
+    .filter(({ state }) => resend || state === "signed" || (state === "refused" && isNewBlock));
+  if (due.length === 0) return false;
+  store.setValue("offered", chain.blockHash);
+  for (const { hash, state } of due)
+    if (state === "signed") store.setTransactionState(hash, "sent");
+  const answers = await rpc.many(
+    due.map(({ raw }) => ({ method: "eth_sendRawTransaction", params: [raw] })),
+  );
+  let isStale = false;
+  for (const [i, { hash, raw, state }] of due.entries()) {
+    const outcome = classifyBroadcast(answers[i]);
+    const isRefused = outcome === "refused" || outcome === "unsupported";
+    // A transaction that was sent before may be in another mempool.
+    if (state !== "sent") store.setTransactionState(hash, isRefused ? "refused" : "sent");
+    if (outcome === "unsupported" && !isLegacyTransaction(raw)) store.setValue("only_legacy", "1");
+    isStale ||= state === "signed" && outcome === "stale";
+  }
+  return isStale;
+}

@@ -1,0 +1,220 @@
+/** Signs settlements, fee bumps of stuck transactions and nonce-gap fillers. */
+import type { PrivateKeyAccount } from "viem";
+import { log } from "../../log.ts";
+import { isUnfunded } from "../evm/classify-broadcast.ts";
+import { findRevertReason, readRevertText } from "../evm/contracts.ts";
+import { type Rpc, RpcRefusal } from "../evm/rpc.ts";
+import * as results from "../evm/rpc-results.ts";
+import {
+  type ChainView,
+  type Fees,
+  isLegacyTransaction,
+  signTransaction,
+} from "../evm/transactions.ts";
+import { findFreeNonce, findNonceGaps, isStuck, MAX_UNCONFIRMED } from "./nonces.ts";
+import { concludeSent } from "./receipts.ts";
+import type { StoredJob } from "./stored-job.ts";
+import type { WalletStore } from "./wallet-store.ts";
+
+/** The wallet of a pump. */
+export interface SigningWallet {
+  chainId: number;
+  address: string;
+  signer: PrivateKeyAccount;
+  rpc: Rpc;
+}
+
+/** A malicious token must not be able to drain the wallet. */
+const MAX_GAS = 1_000_000n;
+const TRANSFER_GAS = 21_000n;
+
+const UNFUNDED = "The facilitator wallet cannot pay for gas. Fund the wallet with the native coin.";
+
+/** Bumps the fee of the blocking transaction, or replaces a void one with a self-transfer. */
+export async function bumpFee(
+  store: WalletStore,
+  wallet: SigningWallet,
+  chain: ChainView,
+): Promise<void> {
+  const head = store.pendingTransactions().filter(({ nonce }) => nonce === chain.nonce);
+  const last = head.at(-1);
+  if (!last) return;
+  const stored = last.jobId === null ? null : store.findJob(last.jobId);
+  const isVoid = last.jobId !== null && stored?.state !== "signed";
+  const isOutbid = last.state === "refused" && last.maxFee < chain.fees.maxFee;
+  if (!isStuck(last, chain) && !isVoid && !isOutbid) return;
+
+  const raise = (paid: bigint, current: bigint) => {
+    const minimum = (paid * 1125n) / 1000n + 1n;
+    return minimum > current ? minimum : current;
+  };
+  const fees: Fees = {
+    ...chain.fees,
+    maxFee: raise(last.maxFee, chain.fees.maxFee),
+    tip: raise(last.tip, chain.fees.tip),
+  };
+  const call =
+    stored && !isVoid
+      ? { to: stored.job.to, data: stored.job.data, gas: last.gas, jobId: stored.job.id }
+      : selfTransfer(wallet);
+  if (chain.balance < call.gas * fees.maxFee) return;
+  await signAndStore(store, wallet, chain, { ...call, nonce: last.nonce, fees });
+}
+
+/**
+ * Replaces the transactions that the chain refused for their type by ones with a gas price and the
+ * same nonces. Each nonce gets one replacement, since the newest transaction decides.
+ */
+export async function signLegacyReplacements(
+  store: WalletStore,
+  wallet: SigningWallet,
+  chain: ChainView,
+): Promise<void> {
+  if (!chain.fees.isLegacy) return;
+  const newest = new Map(store.pendingTransactions().map((signed) => [signed.nonce, signed]));
+  for (const { nonce, jobId, gas, raw, state } of newest.values()) {
+    if (state !== "refused" || isLegacyTransaction(raw)) continue;
+    const job = jobId === null ? null : store.findJob(jobId);
+    const call =
+      job?.state === "signed"
+        ? { to: job.job.to, data: job.job.data, gas, jobId }
+        : selfTransfer(wallet);
+    await signAndStore(store, wallet, chain, { ...call, nonce, fees: chain.fees });
+  }
+}
+
+function selfTransfer({ address }: SigningWallet) {
+  return { to: address, data: "0x", gas: TRANSFER_GAS, jobId: null };
+}
+
+/** Signs as many waiting jobs as may be in flight, each simulated before it gets a nonce. */
+export async function signWaitingJobs(
+  store: WalletStore,
+  wallet: SigningWallet,
+  chain: ChainView,
+): Promise<void> {
+  const free =
+    MAX_UNCONFIRMED - new Set(store.pendingTransactions().map(({ nonce }) => nonce)).size;
+  const waiting = store.waitingJobs(Math.max(free, 0));
+  if (waiting.length === 0) return;
+
+  const estimates = await wallet.rpc.many(
+    waiting.map(({ job }) => ({
+      method: "eth_estimateGas",
+      params: [{ from: wallet.address, to: job.to, data: job.data }],
+    })),
+  );
+  let funds = store
+    .pendingTransactions()
+    .reduce((left, { gas, maxFee }) => left - gas * maxFee, chain.balance);
+  for (const [i, stored] of waiting.entries()) {
+    const { job } = stored;
+    const estimate = estimates[i];
+    const gas = (results.quantity.catch(0n).parse(estimate) * 12n) / 10n;
+    const failure =
+      gas === 0n
+        ? explainMissingEstimate(job, estimate)
+        : checkAffordable(job, gas, gas * chain.fees.maxFee > funds);
+    if (failure === "wait") continue;
+    if (failure) {
+      // A transaction of the job may be mined: then the chain decides.
+      if (store.wasSent(job.id)) await concludeSent(store, wallet.rpc, chain, stored);
+      else store.recordFailed(job.id, failure.reason, failure.message, null, Date.now());
+      continue;
+    }
+    const nonce = findFreeNonce(store, chain);
+    await signAndStore(store, wallet, chain, {
+      ...job,
+      gas,
+      jobId: job.id,
+      nonce,
+      fees: chain.fees,
+    });
+    funds -= gas * chain.fees.maxFee;
+  }
+}
+
+interface JobFailure {
+  reason: string;
+  message: string;
+}
+
+/** Why a settlement has no gas estimate. `wait`: try again. */
+function explainMissingEstimate(job: StoredJob["job"], refused: unknown): JobFailure | "wait" {
+  if (!(refused instanceof RpcRefusal)) {
+    log("warn", "x402.estimate_refused", { attempt: job.id, error: "the estimate is malformed" });
+    return "wait";
+  }
+  if (refused.isRevert) {
+    const message = readRevertText(refused.data, refused.message);
+    return { reason: findRevertReason(job.kind, message) ?? simulationReason(job.kind), message };
+  }
+  if (isUnfunded(refused)) return { reason: "unexpected_settle_error", message: UNFUNDED };
+  log("warn", "x402.estimate_refused", { attempt: job.id, error: refused.message });
+  return "wait";
+}
+
+/** Why the wallet cannot pay for a settlement. Null: it can. */
+function checkAffordable(
+  job: StoredJob["job"],
+  gas: bigint,
+  isTooDear: boolean,
+): JobFailure | null {
+  if (gas > MAX_GAS)
+    return { reason: simulationReason(job.kind), message: `It would take ${gas} gas` };
+  return isTooDear ? { reason: "unexpected_settle_error", message: UNFUNDED } : null;
+}
+
+function simulationReason(kind: "eip3009" | "permit2"): string {
+  return kind === "eip3009"
+    ? "invalid_exact_evm_transaction_simulation_failed"
+    : "permit2_simulation_failed";
+}
+
+/** Uses up the nonces that block pending transactions. */
+export async function fillNonceGaps(
+  store: WalletStore,
+  wallet: SigningWallet,
+  chain: ChainView,
+): Promise<void> {
+  for (const nonce of findNonceGaps(store, chain))
+    await signAndStore(store, wallet, chain, { ...selfTransfer(wallet), nonce, fees: chain.fees });
+}
+
+interface SignOrder {
+  to: string;
+  data: string;
+  gas: bigint;
+  jobId: string | null;
+  nonce: number;
+  fees: Fees;
+}
+
+async function signAndStore(
+  store: WalletStore,
+  wallet: SigningWallet,
+  chain: ChainView,
+  { to, data, gas, jobId, nonce, fees }: SignOrder,
+): Promise<void> {
+  const { chainId, signer } = wallet;
+  // Signing is CPU-bound, so other calls to the object run in between.
+  await scheduler.wait(0);
+  const { raw, hash } = await signTransaction(signer, { chainId, nonce, to, data, gas, fees });
+  // The job may have expired during signing.
+  if (jobId !== null && store.findJob(jobId)?.state === "failed") return;
+  store.storeTransaction(
+    {
+      hash,
+      nonce,
+      jobId,
+      raw,
+      gas,
+      maxFee: fees.maxFee,
+      tip: fees.tip,
+      state: "signed",
+      sinceBlock: chain.block,
+      sinceTime: chain.time,
+    },
+    Date.now(),
+  );
+}

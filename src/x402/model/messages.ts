@@ -1,0 +1,121 @@
+/** Messages between routes, the PaymentPayload object and the FacilitatorWallet object. */
+import { type Env, objectNamed } from "../../env.ts";
+import type { Caller } from "../../http/context.ts";
+import type { PaymentPayload, PaymentRequirements } from "./schemas.ts";
+
+/** A payment to be settled. Plain data: it is passed to objects and stored. */
+export interface SettleOrder {
+  /** Version of this message: two versions of the code run at once during a rollout. */
+  v: 1;
+  /** One per request. Distinguishes a retried request from a repeated payment. */
+  requestId: string;
+  /** Id of the attempt that this order begins. */
+  attemptId: string;
+  caller: Caller;
+  /** The registered resource; null when a resource server brings its own requirements. */
+  paymentSourceId: string | null;
+  registryRequestId: string | null;
+  resource: string | null;
+  payload: PaymentPayload;
+  payloadHash: string;
+  /** See `toAuthorizationKey` of authorization.ts; the object's name. */
+  claim: string;
+  paymentIdentifier: string | null;
+  requirements: PaymentRequirements;
+  /** Milliseconds the caller waits for the outcome. */
+  waitMs: number;
+}
+
+/** The part of an order that attempts store. Bounded: a payload may have a megabyte. */
+export type AttemptOrder = Omit<SettleOrder, "v" | "payload" | "requirements" | "waitMs"> & {
+  requirements: Pick<PaymentRequirements, "network" | "asset" | "amount" | "payTo">;
+};
+
+/** State of a payment. `transaction` is a hash, or empty when there is none. */
+export type SettleAnswer =
+  | ({
+      kind: "settled" | "failed" | "pending";
+      attemptId: string;
+      replay: boolean;
+    } & SettlementResult)
+  /** The authorization belongs to another payload, another source or other terms. */
+  | { kind: "conflict"; attemptId: string }
+  /** No attempt began. */
+  | { kind: "refused"; status: 402 | 404 | 502 | 503 | 504; message: string };
+
+export interface SettlementResult {
+  transaction: string;
+  payer: string | null;
+  /** CAIP-2 id and amount of the settlement, not of the caller's request. */
+  network: string;
+  amount: string;
+  errorReason: string | null;
+  errorMessage: string | null;
+  /** Whether this answer is the first that reports success; see docs/x402.md. */
+  first: boolean;
+}
+
+/** A settlement for a facilitator wallet to submit. Plain data; amounts are decimal text. */
+export interface Job {
+  /** The attempt's id. */
+  id: string;
+  to: string;
+  data: string;
+  kind: "eip3009" | "permit2";
+  asset: string;
+  from: string;
+  payTo: string;
+  amount: string;
+  /** Hex of 32 bytes for EIP-3009, decimal text for Permit2. */
+  nonce: string;
+  /** Unix seconds after which the chain refuses the authorization. */
+  validBefore: string;
+  /** Epoch milliseconds after which the wallet does not sign the job. */
+  signBefore: number;
+}
+
+/** State of a job. `isFinal`: no re-org is expected to change it. */
+export interface JobStatus {
+  state: "unknown" | "pending" | "settled" | "failed";
+  transaction: string;
+  reason: string | null;
+  message: string | null;
+  isFinal: boolean;
+  /** Whether the wallet has written this first outcome to D1. Omitted: no. */
+  isRecorded?: boolean;
+}
+
+/** The request behind a job. */
+export interface Submission {
+  /** The attempt, whose first outcome the wallet writes. */
+  order: AttemptOrder;
+  /** Milliseconds to wait for the outcome. */
+  waitMs: number;
+}
+
+/** The object of an on-chain authorization. */
+export function getPaymentObject(env: Pick<Env, "PAYMENT_PAYLOAD">, claim: string): PaymentObject {
+  return objectNamed(env.PAYMENT_PAYLOAD, claim);
+}
+
+/** The calls of an authorization's object. */
+export interface PaymentObject {
+  settle(order: SettleOrder): Promise<SettleAnswer>;
+  wake(): Promise<void>;
+}
+
+/** The calls of a facilitator wallet's object. */
+export interface FacilitatorWalletObject {
+  submit(walletId: string, job: Job, submission: Submission): Promise<JobStatus>;
+  wait(jobId: string, waitMs: number): Promise<JobStatus>;
+  wake(): Promise<void>;
+}
+
+/** The object of a facilitator wallet on a chain. */
+export function getWalletObject(
+  env: Pick<Env, "FACILITATOR_WALLET">,
+  caip2Id: string,
+  address: string,
+): FacilitatorWalletObject {
+  return objectNamed(env.FACILITATOR_WALLET, `${caip2Id}:${address}`);
+}

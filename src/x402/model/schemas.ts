@@ -1,0 +1,306 @@
+import * as z from "zod";
+import { answerText, described, named, recordId, timestamp } from "../../http/openapi/fields.ts";
+import { text } from "../../http/openapi/parameters.ts";
+import { ATTEMPT_DIRECTIONS, ATTEMPT_STATUSES } from "./tables.ts";
+
+export const ASSET = "0x5fbdb2315678afecb367f032d93f642f64180aa3";
+export const PAYER = "0x39bdf5c0f0e6c6069ecceea6f9c0e4a064d7b4dd";
+export const PAY_TO = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
+export const WALLET_ID = "01m80ydzn5c8rht693n1df67fx";
+export const ATTEMPT_ID = "01m80ydzvk11e5v3h51yhyt2rj";
+export const SOURCE_ID = "01m80ydyvfm72p96eyrddq8dsz";
+export const PAYLOAD_HASH = "770c1903ef159aa087a03e3f4904c2b4972a07eb1027ccc853332d4e4399c768";
+const EVM_TX = "0x56bd51156cc41b5ab4c2a750d53f6e6914ae9c60baa416ea2688a351ec0ee95c";
+export const RESOURCE = "https://agents.example.com/forecast";
+const CHAIN = "eip155:8453";
+
+/** `eip155:` and a chain number that fits a JavaScript number. */
+export const caip2 = described(
+  z.string().regex(/^eip155:[1-9]\d{0,14}$/, "must have the form eip155:<chain number>"),
+  "EVM chain, as a CAIP-2 id.",
+  CHAIN,
+);
+
+/** As a filter, with the bound of the interface. */
+export const caip2Filter = described(
+  z
+    .string()
+    .regex(/^eip155:\d+$/, "must have the form eip155:<chain number>")
+    .max(250)
+    .optional(),
+  "Only entries on this EVM chain.",
+  CHAIN,
+);
+
+const ZERO_ADDRESS = /^0x0{40}$/i;
+const ADDRESS = "^0x(?!0{40}$)[0-9a-fA-F]{40}$";
+const TOKEN = "^0x(?!0{40}$|[eE]{40}$)[0-9a-fA-F]{40}$";
+
+/** An EVM address; stored and compared in lower case. */
+export const evmAddress = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, "must be 0x and 40 hex digits")
+  .refine((value) => !ZERO_ADDRESS.test(value), "must not be the zero address")
+  .transform((value) => value.toLowerCase())
+  .meta({ wire: { type: "string", pattern: ADDRESS }, examples: [ASSET] });
+
+/** Excludes the address by which some tools write the native coin. */
+export const tokenAddress = evmAddress
+  .refine((value) => value !== `0x${"e".repeat(40)}`, "must be an ERC-20 token")
+  .meta({ wire: { type: "string", pattern: TOKEN }, examples: [ASSET] });
+
+const MAX_UINT256 = 2n ** 256n - 1n;
+
+/** A whole number of a token's smallest units, decimal text. */
+export function tokenAmount(min = 1n) {
+  return (
+    z
+      .string()
+      // The checks below must only see numbers.
+      .regex(/^\d{1,78}$/, { error: "must be a whole number in decimal digits", abort: true })
+      .refine((value) => BigInt(value) <= MAX_UINT256, "must be below 2^256")
+      .refine((value) => BigInt(value) >= min, `must be at least ${min}`)
+      .transform((value) => BigInt(value).toString())
+      // One digit less than 2^256 has: every such number is below it.
+      .meta({
+        wire: { type: "string", pattern: min > 0n ? "^(?=.*[1-9])\\d{1,77}$" : "^\\d{1,77}$" },
+        examples: ["10000"],
+      })
+  );
+}
+
+export const timeoutSeconds = described(
+  z.int().min(1).max(86_400),
+  "Seconds that a settlement may take.",
+  300,
+);
+
+const jsonObject = z.record(z.string(), z.unknown());
+const TERMS = "Terms of a payment (x402 v2, specification §5).";
+
+const requirements = {
+  scheme: described(text(50), "Payment scheme. The service settles `exact`.", "exact"),
+  network: described(text(100, 3), "EVM chain, as a CAIP-2 id.", CHAIN),
+  amount: described(text(100), "Smallest units of the token.", "10000"),
+  asset: described(text(100), "Address of the token.", ASSET),
+  payTo: described(text(100), "Address of the payee.", PAY_TO),
+  maxTimeoutSeconds: described(
+    z
+      .number()
+      .positive()
+      .meta({ wire: { type: "integer", minimum: 1 } }),
+    "Seconds that a settlement may take.",
+    300,
+  ),
+  extra: described(
+    jsonObject.nullish(),
+    "Name and version of the token's EIP-712 domain, and the transfer method.",
+    { name: "Test Dollar", version: "1" },
+  ),
+};
+
+/** Terms of a payment on the wire (x402 v2, specification §5). */
+export const paymentRequirements = named("X402PaymentRequirements", TERMS, z.object(requirements));
+
+/**
+ * A buyer's payment (x402 v2, specification §5). Unknown fields are dropped before hashing, except
+ * inside `payload` and `extensions`.
+ */
+export const paymentPayload = named(
+  "X402PaymentPayload",
+  "A buyer's payment (x402 v2, specification §5).",
+  z.object({
+    x402Version: described(z.int().min(0), "Version of x402. The service settles version 2.", 2),
+    resource: described(
+      z.object({ url: described(text(2000), "URL of the resource.", RESOURCE) }).optional(),
+      "The resource that the payment is for.",
+    ),
+    accepted: described(paymentRequirements, "The terms that the buyer accepted."),
+    payload: described(jsonObject, "The signed authorization: `signature` and the signed fields.", {
+      signature: "0x2d6a7588d6acca505cbf0d9a4a227e0c52c6c34008c8e8986a1283259764173608",
+    }),
+    extensions: described(
+      jsonObject.nullish(),
+      "Extensions of x402, such as `payment-identifier`.",
+      { "payment-identifier": { info: { required: false, id: "order_2026_11_22_0001" } } },
+    ),
+  }),
+);
+
+export type PaymentRequirements = z.output<typeof paymentRequirements>;
+export type PaymentPayload = z.output<typeof paymentPayload>;
+
+/** An EVM address in a response, in lower case. */
+export function addressResponse(what: string, example: string) {
+  return described(z.string().regex(/^0x[0-9a-f]{40}$/), what, example);
+}
+
+/** Smallest units of a token in a response. */
+export function amountResponse(what: string, example = "10000") {
+  return described(z.string(), `${what}, in smallest units.`, example);
+}
+
+/** A nullable text in a response. */
+export function nullableText(what: string, example: string) {
+  return described(z.string().nullable(), what, example);
+}
+
+export const networkRecord = named(
+  "X402Network",
+  "An EVM chain on which the service settles payments.",
+  z.object({
+    id: recordId("the network", "01m80ydys10y2a8emavwntdfzj"),
+    caip2Id: caip2,
+    displayName: answerText("Display name.", "Base"),
+    rpcUrl: answerText("URL of the RPC node.", "https://mainnet.base.org"),
+    isTestnet: described(z.boolean(), "Whether the chain is a testnet.", false),
+    isEnabled: described(z.boolean(), "Whether the network is enabled.", true),
+    defaultAsset: nullableText("Default token of new resources. Null: none.", ASSET),
+    facilitatorWalletId: nullableText("Id of the facilitator wallet. Null: none.", WALLET_ID),
+    facilitatorWalletAddress: nullableText("Address of the facilitator wallet. Null: none.", PAYER),
+    eip6492AllowedFactories: described(
+      z.array(addressResponse("Address of a factory.", PAY_TO)),
+      "ERC-6492 factories that the service may call for undeployed wallets.",
+    ),
+    createdById: nullableText(
+      "Id of the API key that created the network. Null: the key was deleted.",
+      "env-admin",
+    ),
+    createdAt: timestamp("Time of creation."),
+    updatedAt: timestamp("Time of the last change."),
+  }),
+);
+
+export const settlementFields = {
+  id: recordId("the settlement", "01m80ydzwf9y6z8qdyyy1mc03x"),
+  success: described(z.boolean(), "Whether the payer paid.", true),
+  txHash: answerText("Transaction hash. Empty: no transaction.", EVM_TX),
+  amount: amountResponse("Amount paid"),
+  payer: answerText("Address of the payer.", PAYER),
+  createdAt: timestamp("Time of settlement."),
+};
+
+export const attemptDirection = named(
+  "X402AttemptDirection",
+  "Purpose of an attempt.",
+  z.enum(ATTEMPT_DIRECTIONS),
+);
+export const attemptStatus = named(
+  "X402AttemptStatus",
+  "Status of an attempt.",
+  z.enum(ATTEMPT_STATUSES),
+);
+
+const attemptFields = {
+  id: recordId("the attempt", ATTEMPT_ID),
+  createdAt: timestamp("Time of creation."),
+  updatedAt: timestamp("Time of the last change."),
+  direction: described(attemptDirection, "Purpose of the attempt.", "InboundSettle"),
+  status: described(attemptStatus, "Status.", "Settled"),
+  apiKeyId: nullableText(
+    "Id of the API key that requested the attempt. Null: the key was deleted.",
+    "env-admin",
+  ),
+  evmWalletId: nullableText(
+    "Id of the managed wallet that paid. Null: the payer is no managed wallet.",
+    WALLET_ID,
+  ),
+  registryRequestId: nullableText("Note of the resource's owner. Null: none.", "agent-7"),
+  supportedPaymentSourceId: nullableText(
+    "Id of the registered resource. Null: the resource is not registered.",
+    SOURCE_ID,
+  ),
+  caip2Network: answerText("EVM chain, as a CAIP-2 id.", CHAIN),
+  asset: answerText("Address of the token.", ASSET),
+  amount: amountResponse("Amount of the payment"),
+  payTo: answerText("Address of the payee.", PAY_TO),
+  payer: nullableText("Address of the payer. Null: the payment names none.", PAYER),
+  resource: nullableText("URL of the resource. Null: the payment names none.", RESOURCE),
+  paymentPayloadHash: answerText("SHA-256 of the payment in canonical form.", PAYLOAD_HASH),
+  paymentIdentifier: nullableText(
+    "The payer's identifier of the payment. Null: none.",
+    "order_2026_11_22_0001",
+  ),
+  errorReason: nullableText("Reason code of x402. Null: no failure.", "insufficient_funds"),
+  errorMessage: nullableText(
+    "Explanation of the failure. Null: no failure.",
+    "The payer holds too little",
+  ),
+  Settlement: described(
+    named(
+      "X402AttemptSettlement",
+      "The settlement of an attempt.",
+      z.object(settlementFields),
+    ).nullable(),
+    "The settlement. Null: the attempt is not settled.",
+  ),
+};
+
+export const attemptRecord = named(
+  "X402PaymentAttempt",
+  "An attempt to verify, settle or make a payment.",
+  z.object(attemptFields),
+);
+
+/** `data` of X402_PAYMENT_SETTLED and X402_PAYMENT_FAILED. */
+export const attemptOutcome = named(
+  "X402AttemptOutcome",
+  "An attempt that has ended.",
+  z.object({
+    ...attemptFields,
+    attemptId: recordId("the attempt", ATTEMPT_ID),
+    txHash: nullableText("Transaction hash. Null: no transaction.", EVM_TX),
+    success: described(z.boolean(), "Whether the payer paid.", true),
+    settledAt: described(
+      timestamp("").nullable(),
+      "Time of settlement. Null: not settled.",
+      "2026-11-22T06:17:25.647Z",
+    ),
+  }),
+);
+
+export const evmWalletType = described(
+  named("X402WalletType", "Purpose of an EVM wallet.", z.enum(["Purchasing", "Selling"])),
+  "Purpose of the wallet.",
+  "Purchasing",
+);
+
+export const walletFields = {
+  id: recordId("the wallet", WALLET_ID),
+  caip2Network: caip2,
+  address: addressResponse("Address of the wallet.", PAYER),
+  type: evmWalletType,
+  note: nullableText("Note about the wallet. Null: none.", "Buyer"),
+  createdById: recordId("the API key that made it", "env-admin"),
+  createdAt: timestamp("Time of creation."),
+  updatedAt: timestamp("Time of the last change."),
+};
+
+export const walletRecord = named("X402Wallet", "A managed EVM wallet.", z.object(walletFields));
+
+export const settleResponse = named(
+  "X402SettleResponse",
+  "Result of a settlement (x402 v2, specification §5).",
+  z.object({
+    success: described(z.boolean(), "Whether the payer paid.", true),
+    payer: nullableText("Address of the payer. Null: the payment names none.", PAYER),
+    transaction: answerText("Transaction hash. Empty: no transaction.", EVM_TX),
+    network: answerText("EVM chain, as a CAIP-2 id.", CHAIN),
+    amount: amountResponse("Amount paid"),
+    errorReason: described(
+      z.string().optional(),
+      "Reason code of x402. Omitted without a failure.",
+      "settlement_pending",
+    ),
+    errorMessage: described(
+      z.string().optional(),
+      "Explanation of the failure. Omitted without a failure.",
+      "The transaction is not in a block yet",
+    ),
+  }),
+);
+
+/** Chain number of a CAIP-2 id with the namespace `eip155`. */
+export function parseChainId(caip2Id: string): number {
+  return Number(caip2Id.slice("eip155:".length));
+}

@@ -1,0 +1,202 @@
+import { sql } from "drizzle-orm";
+import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+
+export const ATTEMPT_DIRECTIONS = ["InboundVerify", "InboundSettle", "OutboundPayment"] as const;
+export const ATTEMPT_STATUSES = [
+  "PaymentRequired",
+  "Verified",
+  "Settled",
+  "Failed",
+  "Replayed",
+] as const;
+
+/** An EVM chain that x402 payments settle on. Core, as every table here. */
+export const x402Network = sqliteTable(
+  "x402_network",
+  {
+    id: text("id").primaryKey(),
+    /** `eip155:` and the chain's number. */
+    caip2Id: text("caip2_id").notNull(),
+    displayName: text("display_name").notNull(),
+    /** Sealed for (`x402_network`, id, `rpc_url`): such addresses often hold a key. */
+    rpcUrl: text("rpc_url").notNull(),
+    isTestnet: integer("is_testnet", { mode: "boolean" }).notNull(),
+    isEnabled: integer("is_enabled", { mode: "boolean" }).notNull(),
+    /** Lower-case address, as all addresses here. */
+    defaultAsset: text("default_asset"),
+    facilitatorWalletId: text("facilitator_wallet_id"),
+    /** JSON array: ERC-6492 factories that may be called for a payer whose wallet is not deployed. */
+    eip6492Factories: text("eip6492_factories").notNull(),
+    createdById: text("created_by_id"),
+    /** Epoch milliseconds, as all times. */
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [uniqueIndex("x402_network_caip2").on(table.caip2Id)],
+);
+
+/** An EVM wallet whose key we hold: `Selling` ones send settlements, `Purchasing` ones pay. */
+export const x402Wallet = sqliteTable(
+  "x402_wallet",
+  {
+    id: text("id").primaryKey(),
+    caip2Id: text("caip2_id").notNull(),
+    address: text("address").notNull(),
+    type: text("type", { enum: ["Purchasing", "Selling"] }).notNull(),
+    /** Sealed for (`x402_wallet`, id, `private_key`). */
+    privateKey: text("private_key").notNull(),
+    note: text("note"),
+    createdById: text("created_by_id").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+    deletedAt: integer("deleted_at"),
+  },
+  (table) => [
+    uniqueIndex("x402_wallet_address")
+      .on(table.caip2Id, table.address)
+      .where(sql`deleted_at IS NULL`),
+  ],
+);
+
+/** A resource paid for over x402, at one price in one token. */
+export const x402PaymentSource = sqliteTable("x402_payment_source", {
+  id: text("id").primaryKey(),
+  url: text("url").notNull(),
+  description: text("description"),
+  caip2Id: text("caip2_id").notNull(),
+  asset: text("asset").notNull(),
+  /** Decimal text, in the token's smallest unit. */
+  amount: text("amount").notNull(),
+  payTo: text("pay_to").notNull(),
+  maxTimeoutSeconds: integer("max_timeout_seconds").notNull(),
+  /** EIP-712 domain of the token, for EIP-3009; null for a token that has none. */
+  assetName: text("asset_name"),
+  assetVersion: text("asset_version"),
+  assetDecimals: integer("asset_decimals").notNull(),
+  /** The registry entry it belongs to, when it was registered for one. */
+  registryRequestId: text("registry_request_id"),
+  createdById: text("created_by_id").notNull(),
+  createdAt: integer("created_at").notNull(),
+  deletedAt: integer("deleted_at"),
+});
+
+/** An attempt with a payment, and its outcome. `WITHOUT ROWID`, which drizzle cannot say; so are settlements. */
+export const x402Attempt = sqliteTable(
+  "x402_payment_attempt",
+  {
+    id: text("id").primaryKey(),
+    direction: text("direction", { enum: ATTEMPT_DIRECTIONS }).notNull(),
+    status: text("status", { enum: ATTEMPT_STATUSES }).notNull(),
+    apiKeyId: text("api_key_id"),
+    evmWalletId: text("evm_wallet_id"),
+    registryRequestId: text("registry_request_id"),
+    supportedPaymentSourceId: text("supported_payment_source_id"),
+    caip2Id: text("caip2_id").notNull(),
+    asset: text("asset").notNull(),
+    amount: text("amount").notNull(),
+    payTo: text("pay_to").notNull(),
+    payer: text("payer"),
+    /** The registered resource, or the one a payment was signed for; never the payer's claim. */
+    resource: text("resource"),
+    paymentPayloadHash: text("payment_payload_hash").notNull(),
+    /** The on-chain authorization; see `authorization.ts`. Null when the payload has none. */
+    claim: text("claim"),
+    paymentIdentifier: text("payment_identifier"),
+    errorReason: text("error_reason"),
+    errorMessage: text("error_message"),
+    /** The settlement that a `Replayed` attempt repeats. */
+    replayOf: text("replay_of"),
+    /**
+     * Of an outbound payment whose outcome the chain may still change: Unix seconds at which its
+     * authorization expires. Null when nothing is left to watch.
+     */
+    watchedUntil: integer("watched_until"),
+    /** Whether a credit was charged, which a failure refunds. */
+    charged: integer("charged", { mode: "boolean" }).notNull(),
+    /** Guards every change: a stale or repeated one violates NOT NULL. */
+    revision: integer("revision").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [
+    index("x402_attempt_api_key").on(table.apiKeyId, table.id),
+    uniqueIndex("x402_attempt_identifier")
+      .on(table.apiKeyId, table.paymentIdentifier)
+      .where(
+        sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled') AND payment_identifier IS NOT NULL`,
+      ),
+    // What the cron scans: the few that are not settled yet.
+    index("x402_attempt_open")
+      .on(table.updatedAt)
+      .where(sql`direction = 'InboundSettle' AND status = 'Verified'`),
+    // What the cron asks the chain about.
+    index("x402_attempt_watched").on(table.caip2Id, table.id).where(sql`watched_until IS NOT NULL`),
+    uniqueIndex("x402_attempt_signed_once")
+      .on(table.apiKeyId, table.paymentIdentifier)
+      .where(sql`direction = 'OutboundPayment' AND payment_identifier IS NOT NULL`),
+    // The claim on the payment is in the PaymentPayload object; these two guard against its loss.
+    uniqueIndex("x402_attempt_hash")
+      .on(table.paymentPayloadHash)
+      .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
+    uniqueIndex("x402_attempt_claim")
+      .on(table.claim)
+      .where(sql`direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`),
+  ],
+);
+
+/** A settlement's on-chain outcome; at most one per attempt. */
+export const x402Settlement = sqliteTable(
+  "x402_settlement",
+  {
+    id: text("id").primaryKey(),
+    attemptId: text("attempt_id").notNull(),
+    /** The key of the attempt. */
+    apiKeyId: text("api_key_id").notNull(),
+    success: integer("success", { mode: "boolean" }).notNull(),
+    txHash: text("tx_hash").notNull(),
+    amount: text("amount").notNull(),
+    payer: text("payer").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [
+    uniqueIndex("x402_settlement_attempt").on(table.attemptId),
+    index("x402_settlement_api_key").on(table.apiKeyId, table.id),
+  ],
+);
+
+/** How much a key may still pay from a wallet, in one token. */
+export const x402Budget = sqliteTable(
+  "x402_budget",
+  {
+    id: text("id").primaryKey(),
+    apiKeyId: text("api_key_id").notNull(),
+    evmWalletId: text("evm_wallet_id").notNull(),
+    asset: text("asset").notNull(),
+    remainingAmount: text("remaining_amount").notNull(),
+    spentAmount: text("spent_amount").notNull(),
+    isEnabled: integer("is_enabled", { mode: "boolean" }).notNull(),
+    /** Amounts are text: they are added in code, and this detects concurrent writes. */
+    revision: integer("revision").notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (table) => [uniqueIndex("x402_budget_scope").on(table.apiKeyId, table.evmWalletId, table.asset)],
+);
+
+/** The wallet balance below which operators are notified. */
+export const x402BalanceRule = sqliteTable(
+  "x402_balance_rule",
+  {
+    id: text("id").primaryKey(),
+    evmWalletId: text("evm_wallet_id").notNull(),
+    /** `native` or a token's address. */
+    asset: text("asset").notNull(),
+    threshold: text("threshold").notNull(),
+    state: text("state", { enum: ["Unknown", "Healthy", "Low"] }).notNull(),
+    /** Number of state changes: the sequence of its events. */
+    version: integer("version").notNull(),
+    checkedAt: integer("checked_at"),
+    createdAt: integer("created_at").notNull(),
+  },
+  (table) => [uniqueIndex("x402_balance_rule_scope").on(table.evmWalletId, table.asset)],
+);

@@ -1,0 +1,198 @@
+import { asc, eq } from "drizzle-orm";
+import { type Database, db, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { open, seal } from "../../db/sealed.ts";
+import type { Env } from "../../env.ts";
+import { commitAudited } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { ApiError } from "../../http/errors.ts";
+import { idempotently, type Remember } from "../../http/idempotency.ts";
+import { checkPublicUrl, PublicFetchError } from "../../http/outbound/fetch-public.ts";
+import { createRpc, RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
+import * as results from "../evm/rpc-results.ts";
+import { parseChainId } from "../model/schemas.ts";
+import { x402Network, x402Wallet } from "../model/tables.ts";
+import {
+  findNetwork,
+  findWallet,
+  type NetworkRow,
+  readRpcOptions,
+  rpcUrlPlace,
+  type WalletRow,
+} from "./settlement-network.ts";
+
+/** `undefined` keeps what is stored, null clears. */
+export interface NetworkChange {
+  caip2Id: string;
+  displayName?: string | undefined;
+  rpcUrl?: string | undefined;
+  isTestnet?: boolean | undefined;
+  isEnabled?: boolean | undefined;
+  defaultAsset?: string | null | undefined;
+  facilitatorWalletId?: string | null | undefined;
+  eip6492AllowedFactories?: string[] | undefined;
+}
+
+/** Every network, by CAIP-2 id. */
+export async function listNetworks(env: Env, deadline: number) {
+  const core = db(env, undefined, { deadline });
+  const rows = await core.orm
+    .select({ network: x402Network, facilitator: x402Wallet })
+    .from(x402Network)
+    .leftJoin(x402Wallet, eq(x402Wallet.id, x402Network.facilitatorWalletId))
+    .orderBy(asc(x402Network.caip2Id));
+  return Promise.all(
+    rows.map(async ({ network, facilitator }) =>
+      render(network, facilitator, await open(env, rpcUrlPlace(network.id), network.rpcUrl)),
+    ),
+  );
+}
+
+/**
+ * Creates a network or changes the one of that CAIP-2 id. A new RPC URL must be on the declared
+ * chain.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 404, 422; 502 or 504 when the RPC node fails
+ */
+export function saveNetwork(c: AppContext, change: NetworkChange, now: number) {
+  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  return idempotently(c, core, now, (remember) => writeNetwork(c, core, change, now, remember));
+}
+
+async function writeNetwork(
+  c: AppContext,
+  core: Database,
+  change: NetworkChange,
+  now: number,
+  remember: Remember,
+): Promise<ReturnType<typeof render>> {
+  const { caip2Id, displayName, rpcUrl, facilitatorWalletId } = change;
+  const stored = await findNetwork(core, caip2Id);
+  if (!stored && displayName === undefined) throw new ApiError(400, "displayName: is required");
+  if (!stored && rpcUrl === undefined) throw new ApiError(400, "rpcUrl: is required");
+  if (rpcUrl !== undefined) await checkRpcUrl(c, rpcUrl, caip2Id);
+  if (typeof facilitatorWalletId === "string")
+    checkFacilitator(await findWallet(core, facilitatorWalletId), caip2Id);
+
+  const before = stored ?? newNetwork(c, caip2Id, now);
+  const { id } = before;
+  const columns = await changedColumns(c, id, change, now);
+  const row = withColumns(before, columns);
+  const write = stored
+    ? core.orm.update(x402Network).set(columns).where(eq(x402Network.id, id))
+    : core.orm.insert(x402Network).values(row);
+  const facilitator =
+    row.facilitatorWalletId === null ? null : await findWallet(core, row.facilitatorWalletId);
+  const url = rpcUrl ?? (await open(c.env, rpcUrlPlace(id), row.rpcUrl));
+  const answer = render(row, facilitator, url);
+  const detail = { ...change, rpcUrl: rpcUrl !== undefined };
+  try {
+    await commitAudited(c, core, { action: "x402-network.save", target: id, detail, now }, [
+      ...(await remember(answer)),
+      write.toSQL(),
+    ]);
+  } catch (error) {
+    // Another request created the network, so this request updates it.
+    if (violates(error, "x402_network.caip2_id"))
+      return writeNetwork(c, core, change, now, remember);
+    throw error;
+  }
+  return answer;
+}
+
+/** The columns that a change sets: others may be changed concurrently. */
+async function changedColumns(c: AppContext, id: string, change: NetworkChange, now: number) {
+  const { caip2Id: _, rpcUrl, eip6492AllowedFactories: factories, ...plain } = change;
+  return {
+    ...plain,
+    rpcUrl: rpcUrl === undefined ? undefined : await seal(c.env, rpcUrlPlace(id), rpcUrl),
+    eip6492Factories: factories && JSON.stringify(factories),
+    updatedAt: now,
+  };
+}
+
+type Columns = Awaited<ReturnType<typeof changedColumns>>;
+
+function withColumns(row: NetworkRow, columns: Columns): NetworkRow {
+  const set = Object.entries(columns).filter(([, value]) => value !== undefined);
+  return { ...row, ...Object.fromEntries(set) };
+}
+
+/** A new network without settings. */
+function newNetwork(c: AppContext, caip2Id: string, now: number): NetworkRow {
+  return {
+    id: newId(now),
+    caip2Id,
+    displayName: "",
+    rpcUrl: "",
+    isTestnet: false,
+    isEnabled: true,
+    defaultAsset: null,
+    facilitatorWalletId: null,
+    eip6492Factories: "[]",
+    createdById: c.var.caller.id,
+    createdAt: now,
+    updatedAt: now,
+  };
+}
+
+async function checkRpcUrl(c: AppContext, rpcUrl: string, caip2Id: string): Promise<void> {
+  const options = await readRpcOptions(c.env, c.var.deadline);
+  try {
+    checkPublicUrl(rpcUrl, { allowHttp: true, loopbackOrigins: options.loopbackOrigins });
+  } catch (error) {
+    throw toUrlError(error) ?? error;
+  }
+  let chainId: number;
+  try {
+    chainId = await createRpc(rpcUrl, options).call(results.count, "eth_chainId");
+  } catch (error) {
+    throw toUrlError(error) ?? toRpcApiError(error);
+  }
+  if (chainId !== parseChainId(caip2Id))
+    throw new ApiError(400, `rpcUrl: the node is on chain ${chainId}, not ${caip2Id}`);
+}
+
+/** What is wrong with the URL, or with what its name resolves to; null for other errors. */
+function toUrlError(error: unknown): ApiError | null {
+  const cause = error instanceof RpcUnavailable ? error.cause : error;
+  return cause instanceof PublicFetchError && cause.reason === "refused"
+    ? new ApiError(400, `rpcUrl: ${cause.message}`)
+    : null;
+}
+
+/** Converts the error of an RPC node to an API error. Returns other errors unchanged. */
+export function toRpcApiError(error: unknown): unknown {
+  if (error instanceof RpcUnavailable)
+    return error.timedOut
+      ? new ApiError(504, "The RPC node did not answer in time", { retryAfter: 5 })
+      : new ApiError("rpc_node_failed", "The RPC node failed");
+  if (error instanceof RpcRefusal)
+    return new ApiError(
+      "rpc_node_failed",
+      "The RPC node refused the call. Check the network's RPC URL.",
+    );
+  return error;
+}
+
+function checkFacilitator(wallet: WalletRow | null, caip2Id: string): void {
+  if (!wallet) throw new ApiError(404, "facilitatorWalletId: there is no such wallet");
+  if (wallet.caip2Id !== caip2Id)
+    throw new ApiError(400, `facilitatorWalletId: the wallet is on ${wallet.caip2Id}`);
+  if (wallet.type !== "Selling")
+    throw new ApiError(400, "facilitatorWalletId: must be a wallet of the type Selling");
+}
+
+function render(network: NetworkRow, facilitator: WalletRow | null, rpcUrl: string) {
+  const { eip6492Factories, createdAt, updatedAt, ...rest } = network;
+  return {
+    ...rest,
+    rpcUrl,
+    facilitatorWalletAddress: facilitator?.address ?? null,
+    eip6492AllowedFactories: JSON.parse(eip6492Factories) as string[],
+    createdAt: isoTime(createdAt),
+    updatedAt: isoTime(updatedAt),
+  };
+}

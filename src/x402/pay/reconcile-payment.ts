@@ -1,0 +1,96 @@
+/** Reconciles payments that another facilitator settles. */
+import type { z } from "zod";
+import { type Rpc, RpcRefusal, RpcUnavailable, readResult } from "../evm/rpc.ts";
+import * as results from "../evm/rpc-results.ts";
+import { type Finding, reconcileAuthorization } from "../facilitator-wallet/reconcile.ts";
+import { parseChainId } from "../model/schemas.ts";
+
+/** A chain and the block range of possible settlements. */
+export interface PaymentChain {
+  rpc: Rpc;
+  latest: z.output<typeof results.block>;
+  /** Height of a block from before the oldest payment. */
+  from: number;
+}
+
+/** Steps back from the latest block, each twice as far as the one before: 8 million blocks in all. */
+const STEPS = 23;
+/** Tolerance for differing clocks. */
+const CLOCK_MARGIN_SECONDS = 120;
+
+/**
+ * Reads where a chain stands.
+ *
+ * @param since - epoch milliseconds at which the oldest payment was signed
+ * @throws RpcUnavailable, also when the node is on another chain
+ */
+export async function openPaymentChain(
+  rpc: Rpc,
+  caip2Id: string,
+  since: number,
+): Promise<PaymentChain> {
+  const [chainId, block] = await rpc.many([
+    { method: "eth_chainId", params: [] },
+    { method: "eth_getBlockByNumber", params: ["latest", false] },
+  ]);
+  const chain = readResult(results.count, chainId);
+  if (chain !== parseChainId(caip2Id))
+    throw new RpcUnavailable(`the RPC node is on chain ${chain}, not ${caip2Id}`);
+  const latest = readResult(results.block, block);
+  return { rpc, latest, from: await findHeightBefore(rpc, latest.number, since) };
+}
+
+/** Height of a block that is older than a time, and not much older than need be. */
+async function findHeightBefore(rpc: Rpc, latest: number, since: number): Promise<number> {
+  const heights = Array.from({ length: STEPS }, (_, k) => latest - 2 ** k).filter((n) => n > 0);
+  const blocks = await rpc.many(
+    heights.map((height) => ({
+      method: "eth_getBlockByNumber",
+      params: [`0x${height.toString(16)}`, false],
+    })),
+  );
+  const before = since / 1000 - CLOCK_MARGIN_SECONDS;
+  for (const answer of blocks) {
+    const block = readResult(results.block.nullable(), answer);
+    if (block && block.timestamp < before) return block.number;
+  }
+  return heights.length < STEPS ? 0 : (heights.at(-1) ?? 0);
+}
+
+/** A payment, with `claim` as `toAuthorizationKey` of authorization.ts writes it. */
+export interface SignedPayment {
+  id: string;
+  claim: string;
+  asset: string;
+  payer: string;
+  payTo: string;
+  amount: string;
+}
+
+/**
+ * Whether the chain has the payment.
+ *
+ * @param isOld - whether every node has had time to catch up
+ * @throws RpcUnavailable
+ */
+export async function reconcilePayment(
+  { rpc, latest, from }: PaymentChain,
+  { claim, asset, payer, payTo, amount }: SignedPayment,
+  isOld: boolean,
+): Promise<Finding> {
+  const parts = claim.split(":");
+  const nonce = parts.at(-1) ?? "";
+  const kind = parts[0] === "permit2" ? "permit2" : "eip3009";
+  const span = { from, to: latest.number, toHash: latest.hash, isOld };
+  try {
+    return await reconcileAuthorization(
+      rpc,
+      { kind, asset, from: payer.toLowerCase(), payTo, amount, nonce },
+      span,
+    );
+  } catch (error) {
+    // A refusal concerns only one payment.
+    if (!(error instanceof RpcRefusal)) throw error;
+    return { state: "unclear" };
+  }
+}

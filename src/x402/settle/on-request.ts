@@ -1,0 +1,122 @@
+import { toAttemptOrder } from "../attempts/attempt-row.ts";
+import type { AttemptOrder, SettleOrder } from "../model/messages.ts";
+import { type Attempt, EFFECTS, type Effect, type Payment, type Phase } from "./payment-state.ts";
+
+/**
+ * How a request relates to the payment. `own`: the one whose answer is not a replay, sent again.
+ * `repeat`: the same payment by the same key. `rival`: the same payment by another key. `other`:
+ * the authorization in another payload, for another source or for other terms.
+ */
+export const RELATIONS = ["own", "repeat", "rival", "other"] as const;
+type Relation = (typeof RELATIONS)[number];
+
+/*
+ * The reaction to a request: a row per phase, a column per relation, in the order of RELATIONS.
+ *
+ * `restart`: a new attempt begins. `resume`: the request continues the attempt. `withdraw`: the
+ * attempt ends, then the request is evaluated again. `join`: the request waits for the running work,
+ * or for the work of the phase. `outcome`: the stored outcome is the answer.
+ */
+const REACTIONS: Record<Phase, string> = {
+  claimed: "restart restart restart restart",
+  writing: "resume resume withdraw conflict",
+  withdrawing: "join join join conflict",
+  verified: "join join join conflict",
+  refused: "join join join conflict",
+  settled: "outcome outcome outcome conflict",
+  failed: "outcome outcome outcome conflict",
+  settledRecorded: "outcome outcome outcome conflict",
+  failedRecorded: "outcome restart restart restart",
+  closed: "outcome outcome outcome conflict",
+};
+/** The same while a run is beginning the attempt. */
+const BUSY_REACTIONS = "join join join conflict";
+
+/** A stored value holds 2 MB, and an attempt takes some 2 kB. */
+const MAX_EARLIER = 32;
+
+/** The reaction to a request: an immediate answer, or work to be done first. */
+export type RequestReaction =
+  | { payment: Payment; reply: "outcome" }
+  | { payment: Payment; reply: "conflict" }
+  | { payment: Payment; reply: "work"; effect: Effect; relation: Relation };
+
+/**
+ * Decides what a request causes.
+ *
+ * @param payment - null: the authorization is free
+ * @param isBusy - whether a run is working on the payment
+ * @param isWatched - whether a failed payment was compared with the chain for this request: only then
+ *   does another attempt begin
+ */
+export function onRequest(
+  payment: Payment | null,
+  order: SettleOrder,
+  { isBusy, isWatched }: { isBusy: boolean; isWatched: boolean },
+): RequestReaction {
+  const work = (next: Payment, effect: Effect): RequestReaction => ({
+    payment: next,
+    reply: "work",
+    effect,
+    relation: relationOf(next, order),
+  });
+  if (!payment) return work(beginAttempt(order, []), "verify");
+  const { phase } = payment;
+  const isBeginning = phase === "claimed" || phase === "writing";
+  const row = isBusy && isBeginning ? BUSY_REACTIONS : REACTIONS[phase];
+  const cell = row.split(" ")[RELATIONS.indexOf(relationOf(payment, order))];
+  switch (cell) {
+    case "outcome":
+    case "conflict":
+      return { payment, reply: cell };
+    case "resume":
+      return work({ ...payment, ownRequest: order.requestId }, "verify");
+    case "withdraw":
+      return work({ ...payment, phase: "withdrawing" }, "withdraw");
+    case "restart": {
+      if (phase === "claimed") return work(beginAttempt(order, payment.earlier), "verify");
+      if (!isWatched) return work(payment, "watch");
+      const { earlier, ...latest } = payment;
+      if (earlier.length >= MAX_EARLIER) return { payment, reply: "outcome" };
+      return work(beginAttempt(order, [latest, ...earlier]), "verify");
+    }
+    default:
+      return work(payment, EFFECTS[phase] ?? "watch");
+  }
+}
+
+/** An attempt that has just taken hold of its authorization. */
+function beginAttempt(order: SettleOrder, earlier: Attempt[]): Payment {
+  return {
+    phase: "claimed",
+    order: toAttemptOrder(order),
+    ownRequest: order.requestId,
+    payer: null,
+    wallet: null,
+    job: null,
+    outcome: null,
+    revision: 0,
+    isFinal: false,
+    successReported: false,
+    earlier,
+  };
+}
+
+function relationOf(payment: Payment, order: SettleOrder): Relation {
+  if (!isSamePayment(payment.order, order)) return "other";
+  if (payment.ownRequest === order.requestId) return "own";
+  return payment.order.caller.id === order.caller.id ? "repeat" : "rival";
+}
+
+/** The same payload, for the same source and the same terms. */
+function isSamePayment(a: AttemptOrder, b: AttemptOrder): boolean {
+  const [one, other] = [a.requirements, b.requirements];
+  return (
+    a.payloadHash === b.payloadHash &&
+    a.paymentSourceId === b.paymentSourceId &&
+    one.network === other.network &&
+    one.amount === other.amount &&
+    one.asset.toLowerCase() === other.asset.toLowerCase() &&
+    one.payTo.toLowerCase() === other.payTo.toLowerCase()
+  );
+}

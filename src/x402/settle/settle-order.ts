@@ -1,0 +1,286 @@
+import { requireCredits } from "../../api-keys/credits.ts";
+import { db, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { wakeDispatcher } from "../../events/outbox.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { log } from "../../log.ts";
+import {
+  hashPayload,
+  readPaymentIdentifier,
+  requireUnusedIdentifier,
+} from "../attempts/payment-identity.ts";
+import { insertReplay, recordRefusal } from "../attempts/record-attempts.ts";
+import { InvalidPayload, readAuthorization, toAuthorizationKey } from "../evm/authorization.ts";
+import { getPaymentObject, type SettleAnswer, type SettleOrder } from "../model/messages.ts";
+import type { PaymentPayload, PaymentRequirements } from "../model/schemas.ts";
+import { toSettleAnswer } from "./payment-answer.ts";
+import { type PaymentSourceRow, requirePaymentSource, toRequirements } from "./payment-sources.ts";
+
+/** The settlement continues after the caller's wait. */
+const MAX_WAIT_MS = 25_000;
+const RETRY_AFTER_SECONDS = 5;
+const OBJECT_PAUSE_MS = 100;
+
+/** Response of POST /x402/settle. */
+export interface SettleResult {
+  attemptId: string;
+  paymentPayloadHash: string;
+  paymentIdentifier: string | null;
+  replay: boolean;
+  settleResponse: {
+    success: boolean;
+    payer: string | null;
+    transaction: string;
+    network: string;
+    amount: string;
+    errorReason?: string;
+    errorMessage?: string;
+  };
+}
+
+/**
+ * Settles a payment for a registered resource, once.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 402, 403, 404, 409, 502, 503, 504; never a 5xx once anything was sent
+ */
+export async function settleForSource(
+  c: AppContext,
+  body: { supportedPaymentSourceId: string; paymentPayload: PaymentPayload },
+  now: number,
+): Promise<SettleResult> {
+  const order = await createSourceOrder(c, body, now);
+  await requireUnusedIdentifier(db(c.env, undefined, { deadline: c.var.deadline }), order);
+  const answer = await settleOrder(c, order, now);
+  return toSettleResult(c, order, answer, now);
+}
+
+/** The order for a payment of a registered resource, whose terms the payer must have accepted. */
+export async function createSourceOrder(
+  c: AppContext,
+  body: { supportedPaymentSourceId: string; paymentPayload: PaymentPayload },
+  now: number,
+): Promise<SettleOrder> {
+  const source = await requirePaymentSource(c, body.supportedPaymentSourceId);
+  const { paymentPayload: payload } = body;
+  requireSourceTerms(source, payload);
+  return createOrder(c, payload, toRequirements(source), source, now);
+}
+
+/** @throws ApiError 400 naming the first field that differs */
+function requireSourceTerms(source: PaymentSourceRow, payload: PaymentPayload): void {
+  const { accepted, resource, x402Version } = payload;
+  const refuse = (field: string, expected: string | number) => {
+    throw new ApiError(400, `paymentPayload.${field}: must be ${expected}`);
+  };
+  if (x402Version !== 2) refuse("x402Version", 2);
+  if (resource?.url !== source.url) refuse("resource.url", source.url);
+  if (accepted.scheme !== "exact") refuse("accepted.scheme", "exact");
+  if (accepted.network !== source.caip2Id) refuse("accepted.network", source.caip2Id);
+  if (accepted.asset.toLowerCase() !== source.asset) refuse("accepted.asset", source.asset);
+  if (accepted.amount !== source.amount) refuse("accepted.amount", source.amount);
+  if (accepted.payTo.toLowerCase() !== source.payTo) refuse("accepted.payTo", source.payTo);
+  if (accepted.maxTimeoutSeconds !== source.maxTimeoutSeconds)
+    refuse("accepted.maxTimeoutSeconds", source.maxTimeoutSeconds);
+}
+
+/**
+ * An order for the objects. `claim` is empty for a payload without an authorization.
+ *
+ * @param source - null when a resource server brings its own requirements
+ */
+export async function createOrder(
+  c: AppContext,
+  payload: PaymentPayload,
+  requirements: PaymentRequirements,
+  source: PaymentSourceRow | null,
+  now: number,
+): Promise<SettleOrder> {
+  return {
+    v: 1,
+    requestId: c.var.requestId,
+    attemptId: newId(now),
+    caller: c.var.caller,
+    paymentSourceId: source?.id ?? null,
+    registryRequestId: source?.registryRequestId ?? null,
+    resource: source?.url ?? null,
+    payload,
+    payloadHash: await hashPayload(payload),
+    claim: readClaim(payload, requirements),
+    paymentIdentifier: readPaymentIdentifier(payload),
+    requirements,
+    waitMs: Math.min(requirements.maxTimeoutSeconds * 1000, MAX_WAIT_MS),
+  };
+}
+
+function readClaim(payload: PaymentPayload, { network, asset }: PaymentRequirements): string {
+  try {
+    return toAuthorizationKey(network, asset, readAuthorization(payload.payload));
+  } catch (error) {
+    if (error instanceof InvalidPayload) return "";
+    throw error;
+  }
+}
+
+/** Settles the payment through the object of its authorization. @throws ApiError 402 */
+export async function settleOrder(
+  c: AppContext,
+  order: SettleOrder,
+  now: number,
+): Promise<SettleAnswer> {
+  if (order.claim === "") return refuseWithoutAuthorization(c, order, now);
+  await requireSettleCredit(c, order);
+  const deadline = Date.now() + order.waitMs;
+  let { attemptId } = order;
+  for (;;) {
+    const waitMs = deadline - Date.now();
+    try {
+      return await getPaymentObject(c.env, order.claim).settle({ ...order, attemptId, waitMs });
+    } catch (error) {
+      // The object may have migrated during the call: a retry joins the stored payment.
+      const { requestId } = order;
+      log("warn", "x402.object_failed", { requestId, error: String(error) });
+      if (Date.now() + OBJECT_PAUSE_MS >= deadline) return toUnknownAnswer(order);
+      await scheduler.wait(OBJECT_PAUSE_MS);
+      // The attempt with the first id may have failed since, and must not restart.
+      attemptId = newId(Date.now());
+    }
+  }
+}
+
+async function refuseWithoutAuthorization(
+  c: AppContext,
+  order: SettleOrder,
+  now: number,
+): Promise<SettleAnswer> {
+  let message = "payload: needs an authorization";
+  try {
+    readAuthorization(order.payload.payload);
+  } catch (error) {
+    if (!(error instanceof InvalidPayload)) throw error;
+    message = error.message;
+  }
+  const outcome = {
+    success: false,
+    transaction: "",
+    payer: null,
+    errorReason: "invalid_payload",
+    errorMessage: message,
+  };
+  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  await recordRefusal(core, order, outcome, now);
+  await wakeDispatcher(c.env, order.requestId);
+  return toSettleAnswer({ order, outcome }, { replay: false, first: true });
+}
+
+/** Reports no failure, since a transaction may have been sent. */
+function toUnknownAnswer(order: SettleOrder): SettleAnswer {
+  return {
+    kind: "pending",
+    attemptId: order.attemptId,
+    replay: false,
+    transaction: "",
+    payer: null,
+    network: order.requirements.network,
+    amount: order.requirements.amount,
+    errorReason: "settlement_pending",
+    errorMessage: "The outcome is not known yet. Send the same payment again for its state.",
+    first: false,
+  };
+}
+
+async function toSettleResult(
+  c: AppContext,
+  order: SettleOrder,
+  answer: SettleAnswer,
+  now: number,
+): Promise<SettleResult> {
+  throwRefusal(answer);
+  setRetryAfter(c, answer);
+  const replayed = await recordReplay(c, order, answer, now);
+  const { kind, replay, transaction, payer, network, amount, errorReason, errorMessage } = answer;
+  return {
+    attemptId: replayed ?? answer.attemptId,
+    paymentPayloadHash: order.payloadHash,
+    paymentIdentifier: order.paymentIdentifier,
+    replay,
+    settleResponse: {
+      success: kind === "settled",
+      payer,
+      transaction,
+      network,
+      amount,
+      ...(errorReason !== null && { errorReason }),
+      ...(errorMessage !== null && { errorMessage }),
+    },
+  };
+}
+
+/** An answer with the state of a payment. */
+export type ResultAnswer = Exclude<SettleAnswer, { kind: "conflict" | "refused" }>;
+
+/** Sets Retry-After while the payment is undecided. */
+export function setRetryAfter(c: AppContext, { kind }: ResultAnswer): void {
+  if (kind === "pending") c.header("retry-after", String(RETRY_AFTER_SECONDS));
+}
+
+/**
+ * Writes the attempt for a repeat of a settled payment. It has a new id, since another request may
+ * have settled the payment under the order's id.
+ *
+ * @returns the attempt's id; null when the answer is not to a repeat of a settled payment
+ */
+export async function recordReplay(
+  c: AppContext,
+  order: SettleOrder,
+  { kind, replay, attemptId: original, payer }: ResultAnswer,
+  now: number,
+): Promise<string | null> {
+  if (kind !== "settled" || !replay) return null;
+  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const attemptId = newId(now);
+  try {
+    await core.batch(insertReplay(core, { ...order, attemptId }, original, payer, now));
+  } catch (error) {
+    // The id was made here and is not shared: an existing row with it is this one, sent twice.
+    if (!violates(error, "x402_payment_attempt.id")) throw error;
+  }
+  return attemptId;
+}
+
+/** @throws ApiError for an answer that is not an outcome */
+export function throwRefusal(answer: SettleAnswer): asserts answer is ResultAnswer {
+  if (answer.kind === "conflict")
+    throw new ApiError(
+      "identifier_reused",
+      `paymentPayload: the authorization or identifier belongs to the attempt ${answer.attemptId}`,
+    );
+  if (answer.kind === "refused")
+    throw new ApiError(
+      answer.status,
+      answer.message,
+      answer.status >= 503 ? { retryAfter: RETRY_AFTER_SECONDS } : {},
+    );
+}
+
+const CHARGED = `SELECT 1 FROM x402_payment_attempt
+  WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled')`;
+
+/**
+ * Checks that the caller can pay for a settlement before any node is called. A payment that an
+ * attempt holds is already charged: sending it again, or joining it, is free.
+ *
+ * @throws ApiError 402
+ */
+async function requireSettleCredit(
+  c: AppContext,
+  { caller, claim, payloadHash }: SettleOrder,
+): Promise<void> {
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  await requireCredits(core, caller, "x402-settle", {
+    // Each condition uses its own index.
+    sql: `EXISTS (${CHARGED} AND claim = ?) OR EXISTS (${CHARGED} AND payment_payload_hash = ?)`,
+    params: [claim, payloadHash],
+  });
+}

@@ -1,0 +1,77 @@
+import { type Database, db } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import { log } from "../../log.ts";
+import { getPaymentObject, getWalletObject } from "../model/messages.ts";
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Overdue attempts by their age in milliseconds, and how many of each class are woken in a run. One
+ * not settled in its first minute has lost its alarm, or waits for its chain. The older it is, the
+ * longer it waits for its next turn; hopeless ones never hold up the others.
+ */
+const CLASSES = [
+  { from: MINUTE_MS, to: 60 * MINUTE_MS, places: 30 },
+  { from: 60 * MINUTE_MS, to: 24 * 60 * MINUTE_MS, places: 15 },
+  { from: 24 * 60 * MINUTE_MS, to: Number.MAX_SAFE_INTEGER, places: 5 },
+];
+
+/**
+ * Wakes the objects of payments that should be settled by now: the platform drops an alarm that
+ * failed too often. Waking a busy object does no harm. Each minute takes the next of the overdue
+ * ones, and starts over after the last.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function wakeSettlements(env: Env, requestId: string, now: number): Promise<void> {
+  const core = db(env);
+  const overdue = (await Promise.all(CLASSES.map((ages) => takeTurns(core, ages, now)))).flat();
+  const wallets = new Map(
+    overdue.flatMap(({ caip2Id, address }) =>
+      address === null ? [] : [[`${caip2Id}:${address}`, { caip2Id, address }] as const],
+    ),
+  );
+  const calls = [
+    ...overdue.map(({ claim }) => getPaymentObject(env, claim).wake()),
+    ...[...wallets.values()].map(({ caip2Id, address }) =>
+      getWalletObject(env, caip2Id, address).wake(),
+    ),
+  ];
+  for (const result of await Promise.allSettled(calls))
+    if (result.status === "rejected")
+      log("warn", "x402.wake_failed", { requestId, error: String(result.reason) });
+}
+
+interface Overdue {
+  claim: string;
+  caip2Id: string;
+  address: string | null;
+}
+
+const OVERDUE = `direction = 'InboundSettle' AND status = 'Verified' AND claim IS NOT NULL
+  AND attempt.updated_at > ? AND attempt.updated_at <= ?`;
+
+/** The attempts of a class whose minute it is. */
+async function takeTurns(
+  core: Database,
+  { from, to, places }: (typeof CLASSES)[number],
+  now: number,
+): Promise<Overdue[]> {
+  const ages = [Math.max(now - to, -1), now - from];
+  const [{ count } = { count: 0 }] = await core.all<{ count: number }>(
+    `SELECT count(*) AS count FROM x402_payment_attempt AS attempt WHERE ${OVERDUE}`,
+    ...ages,
+  );
+  const turns = Math.max(Math.ceil(count / places), 1);
+  const turn = Math.floor(now / MINUTE_MS) % turns;
+  return core.all<Overdue>(
+    `SELECT attempt.claim, attempt.caip2_id AS caip2Id, wallet.address
+     FROM x402_payment_attempt AS attempt
+       LEFT JOIN x402_network AS network ON network.caip2_id = attempt.caip2_id
+       LEFT JOIN x402_wallet AS wallet ON wallet.id = network.facilitator_wallet_id
+     WHERE ${OVERDUE} ORDER BY attempt.id LIMIT ? OFFSET ?`,
+    ...ages,
+    places,
+    turn * places,
+  );
+}

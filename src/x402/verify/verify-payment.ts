@@ -1,0 +1,306 @@
+import type { Hex } from "viem";
+import { loadViem } from "../../packages.ts";
+import { type Authorization, InvalidPayload, readAuthorization } from "../evm/authorization.ts";
+import {
+  type ContractCall,
+  encodeAtomicCalls,
+  encodeSettlement,
+  hashAuthorization,
+  readDeployment,
+  readPayerSignature,
+  type TokenDomain,
+} from "../evm/calldata.ts";
+import { erc1271Abi, PERMIT2_PROXY } from "../evm/contracts.ts";
+import { type Rpc, type RpcCall, RpcRefusal, RpcUnavailable, readResult } from "../evm/rpc.ts";
+import * as results from "../evm/rpc-results.ts";
+import type { Job, SettleOrder } from "../model/messages.ts";
+import { type PaymentPayload, type PaymentRequirements, parseChainId } from "../model/schemas.ts";
+import type { SettlementNetwork } from "../networks/settlement-network.ts";
+import { encodeTrial, simulateSettlement } from "./simulate.ts";
+
+const { encodeFunctionData, recoverAddress } = await loadViem();
+
+/** A payment to be verified. */
+export interface VerifyOrder {
+  payload: PaymentPayload;
+  requirements: PaymentRequirements;
+  /** ERC-6492 factories that may be called, lower case. */
+  factories: readonly string[];
+  /** Who will send the settlement: the simulation runs as it. */
+  sender: string | null;
+}
+
+/** `payer` is in lower case. `isValid`: the settlement would go through now. Reasons are those of the x402 SDK 2.27. */
+export type Verdict =
+  | { isValid: true; payer: string; authorization: Authorization; call: ContractCall }
+  | { isValid: false; payer: string | null; invalidReason: string; invalidMessage?: string };
+
+/** A settlement needs this long to reach a block, in seconds. */
+const TIME_TO_SETTLE = 6n;
+
+/**
+ * Verifies a payment in the order of the SDK's checks, so that both give the same reason. It checks the
+ * signed terms, the signer, and whether the chain would accept the payment.
+ *
+ * @param now - epoch milliseconds
+ * @throws RpcUnavailable when the chain cannot be asked, or the node is on another chain
+ */
+export async function verifyPayment(rpc: Rpc, order: VerifyOrder, now: number): Promise<Verdict> {
+  const { payload, requirements } = order;
+  let authorization: Authorization;
+  try {
+    authorization = readAuthorization(payload.payload);
+  } catch (error) {
+    if (!(error instanceof InvalidPayload)) throw error;
+    return {
+      isValid: false,
+      payer: null,
+      invalidReason: "invalid_payload",
+      invalidMessage: error.message,
+    };
+  }
+  const payer = authorization.from.toLowerCase();
+  const invalid = (invalidReason: string, invalidMessage?: string): Verdict => ({
+    isValid: false,
+    payer,
+    invalidReason,
+    ...(invalidMessage !== undefined && { invalidMessage }),
+  });
+
+  const domain = tokenDomain(requirements);
+  const mismatch = findMismatch(payload, requirements, authorization, domain);
+  if (mismatch) return invalid(mismatch);
+
+  const { asset } = requirements;
+  const digest = hashAuthorization(
+    parseChainId(requirements.network),
+    asset,
+    domain,
+    authorization,
+  );
+  const byKey = await isSignedByKey(digest, authorization);
+  const unmet = findTermsProblem(authorization, requirements, now);
+  // What can still be refused is not simulated; of all others, one request says everything.
+  const plain = byKey && unmet === null ? encodeSettlement(asset, authorization) : null;
+  const trial = plain && encodeTrial(plain, order.sender);
+  const { payerHasCode, assetHasCode, answer } = await readSignatureFacts(
+    rpc,
+    requirements,
+    payer,
+    trial,
+  );
+  if (authorization.kind === "permit2" && unmet) return invalid(unmet);
+
+  const deployment =
+    authorization.kind === "eip3009" ? readDeployment(authorization.signature) : null;
+  const isCounterfactual = deployment !== null && !payerHasCode;
+  if (isCounterfactual && !order.factories.includes(deployment.factory))
+    return invalid("eip6492_factory_not_allowed");
+
+  const signed =
+    isCounterfactual ||
+    // A contract is asked, and never treated as a key, even where it would also recover.
+    (payerHasCode ? await isSignedByContract(rpc, digest, authorization) : byKey);
+  if (authorization.kind === "permit2") {
+    if (!assetHasCode) return invalid("asset_not_deployed_contract");
+    if (!signed) return invalid("invalid_permit2_signature");
+  } else {
+    if (!signed) return invalid("invalid_exact_evm_signature");
+    if (unmet) return invalid(unmet);
+    if (!assetHasCode) return invalid("asset_not_deployed_contract");
+  }
+
+  const transfer = plain ?? encodeSettlement(asset, authorization);
+  const calls = isCounterfactual ? [deployment.call, transfer] : [transfer];
+  const failure = await simulateSettlement(rpc, {
+    asset,
+    authorization,
+    calls,
+    domain,
+    sender: order.sender,
+    answer,
+  });
+  if (failure) return invalid(failure.reason, failure.message);
+  const call = isCounterfactual ? encodeAtomicCalls(calls) : transfer;
+  return { isValid: true, payer, authorization, call };
+}
+
+function tokenDomain({ extra }: PaymentRequirements): TokenDomain | null {
+  const { name, version } = extra ?? {};
+  return typeof name === "string" && name && typeof version === "string" && version
+    ? { name, version }
+    : null;
+}
+
+/** What is wrong before the chain is read. */
+function findMismatch(
+  { accepted }: PaymentPayload,
+  requirements: PaymentRequirements,
+  { kind }: Authorization,
+  domain: TokenDomain | null,
+): string | null {
+  const isExact = accepted.scheme === "exact" && requirements.scheme === "exact";
+  if (!isExact) return kind === "permit2" ? "unsupported_payload_type" : "invalid_exact_evm_scheme";
+  if (kind === "eip3009" && domain === null) return "invalid_exact_evm_missing_eip712_domain";
+  if (accepted.network !== requirements.network) return "invalid_exact_evm_network_mismatch";
+  return null;
+}
+
+/** What is wrong with the terms that were signed. */
+function findTermsProblem(
+  authorization: Authorization,
+  requirements: PaymentRequirements,
+  now: number,
+): string | null {
+  const seconds = BigInt(Math.floor(now / 1000));
+  const reasons = REASONS[authorization.kind];
+  if (
+    authorization.kind === "permit2" &&
+    authorization.spender.toLowerCase() !== PERMIT2_PROXY.toLowerCase()
+  )
+    return "invalid_permit2_spender";
+  if (authorization.to.toLowerCase() !== requirements.payTo.toLowerCase()) return reasons.recipient;
+  if (authorization.validBefore < seconds + TIME_TO_SETTLE) return reasons.expired;
+  if (authorization.validAfter > seconds) return reasons.early;
+  if (authorization.value !== BigInt(requirements.amount)) return reasons.amount;
+  if (
+    authorization.kind === "permit2" &&
+    authorization.token.toLowerCase() !== requirements.asset.toLowerCase()
+  )
+    return "permit2_token_mismatch";
+  return null;
+}
+
+const REASONS = {
+  eip3009: {
+    recipient: "invalid_exact_evm_recipient_mismatch",
+    expired: "invalid_exact_evm_payload_authorization_valid_before",
+    early: "invalid_exact_evm_payload_authorization_valid_after",
+    amount: "invalid_exact_evm_payload_authorization_value_mismatch",
+  },
+  permit2: {
+    recipient: "invalid_permit2_recipient_mismatch",
+    expired: "permit2_deadline_expired",
+    early: "permit2_not_yet_valid",
+    amount: "permit2_amount_mismatch",
+  },
+} as const;
+
+/** On-chain facts about a payment. */
+interface Facts {
+  /** Whether it is a wallet that is a contract, and no account with a key. */
+  payerHasCode: boolean;
+  assetHasCode: boolean;
+  /** What the node answered to `also`; undefined when nothing was asked. */
+  answer: unknown | RpcRefusal;
+}
+
+/**
+ * Reads who pays in which token, in one request.
+ *
+ * @param also - another call for the same request
+ * @throws RpcUnavailable, also for a node on another chain
+ */
+export async function readSignatureFacts(
+  rpc: Rpc,
+  { network, asset }: Pick<PaymentRequirements, "network" | "asset">,
+  payer: string,
+  also: RpcCall | null,
+): Promise<Facts> {
+  const [chainId, payerCode, assetCode, answer] = await rpc.many([
+    { method: "eth_chainId", params: [] },
+    { method: "eth_getCode", params: [payer, "latest"] },
+    { method: "eth_getCode", params: [asset, "latest"] },
+    ...(also ? [also] : []),
+  ]);
+  if (chainId instanceof RpcRefusal) throw chainId;
+  const chain = readResult(results.count, chainId);
+  if (chain !== parseChainId(network))
+    throw new RpcUnavailable(`the RPC node is on chain ${chain}, not ${network}`);
+  return {
+    payerHasCode: isCode(payerCode),
+    assetHasCode: isCode(assetCode),
+    answer,
+  };
+}
+
+function isCode(code: unknown): boolean {
+  return readResult(results.bytes, code) !== "0x";
+}
+
+const ERC1271_MAGIC = "0x1626ba7e";
+
+/** Whether the authorization's signature, of exactly 65 bytes, recovers to its payer. */
+export async function isSignedByKey(digest: Hex, authorization: Authorization): Promise<boolean> {
+  const signature = readPayerSignature(authorization);
+  if (signature.length !== 132) return false;
+  try {
+    const recovered = await recoverAddress({ hash: digest, signature });
+    return recovered.toLowerCase() === authorization.from.toLowerCase();
+  } catch {
+    // Not a point on the curve: nobody's signature.
+    return false;
+  }
+}
+
+/** Whether a contract says that the digest was signed for it (ERC-1271). */
+export async function isSignedByContract(
+  rpc: Rpc,
+  digest: Hex,
+  authorization: Authorization,
+): Promise<boolean> {
+  const data = encodeFunctionData({
+    abi: erc1271Abi,
+    functionName: "isValidSignature",
+    args: [digest, readPayerSignature(authorization)],
+  });
+  try {
+    const call = { to: authorization.from, data };
+    const answer = await rpc.call(results.bytes, "eth_call", call, "latest");
+    return answer.toLowerCase().startsWith(ERC1271_MAGIC);
+  } catch (error) {
+    if (error instanceof RpcRefusal && error.isRevert) return false;
+    throw error;
+  }
+}
+
+/** A verdict, with the wallet's job when the payment can be settled. */
+export type PreparedJob =
+  | { isValid: true; payer: string; job: Job }
+  | Extract<Verdict, { isValid: false }>;
+
+/**
+ * Verifies a payment on the chain it names.
+ *
+ * @param now - epoch milliseconds
+ * @param signBefore - epoch milliseconds; see `Job`
+ * @throws RpcUnavailable, also when the node is on another chain
+ */
+export async function prepareJob(
+  settlementNetwork: SettlementNetwork,
+  order: Pick<SettleOrder, "attemptId" | "payload" | "requirements">,
+  now: number,
+  signBefore: number,
+): Promise<PreparedJob> {
+  const { network, facilitator, rpc } = settlementNetwork;
+  const { payload, requirements } = order;
+  const factories = JSON.parse(network.eip6492Factories) as string[];
+  const sender = facilitator.address;
+  const verdict = await verifyPayment(rpc, { payload, requirements, factories, sender }, now);
+  if (!verdict.isValid) return verdict;
+
+  const { authorization, call, payer } = verdict;
+  const job: Job = {
+    id: order.attemptId,
+    ...call,
+    kind: authorization.kind,
+    asset: requirements.asset.toLowerCase(),
+    from: authorization.from.toLowerCase(),
+    payTo: requirements.payTo.toLowerCase(),
+    amount: requirements.amount,
+    nonce: String(authorization.nonce),
+    validBefore: String(authorization.validBefore),
+    signBefore,
+  };
+  return { isValid: true, payer, job };
+}

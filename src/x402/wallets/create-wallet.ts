@@ -1,0 +1,122 @@
+import { and, desc, eq, inArray, isNull, lt } from "drizzle-orm";
+import type { Hex } from "viem";
+import { db, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { seal } from "../../db/sealed.ts";
+import { commitAudited } from "../../http/audit.ts";
+import { permitNetwork } from "../../http/authenticate.ts";
+import type { AppContext } from "../../http/context.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { ApiError } from "../../http/errors.ts";
+import { idempotently } from "../../http/idempotency.ts";
+import { loadViem } from "../../packages.ts";
+import { x402Wallet } from "../model/tables.ts";
+import { findNetwork, privateKeyPlace, type WalletRow } from "../networks/settlement-network.ts";
+
+export interface NewWallet {
+  caip2Network: string;
+  type: "Purchasing" | "Selling";
+  note: string | null;
+  /** 32 bytes, hex; omitted, a new key is generated. */
+  privateKey?: string | undefined;
+}
+
+/**
+ * Creates or imports a wallet. A generated key is shown in this answer only.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError 400, 404, 409
+ */
+export async function createWallet(c: AppContext, body: NewWallet, now: number) {
+  permitNetwork(c.var.caller, body.caip2Network, "caip2Network");
+  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  if (!(await findNetwork(core, body.caip2Network)))
+    throw new ApiError(404, `caip2Network: there is no network ${body.caip2Network}`);
+
+  return idempotently(c, core, now, async (remember) => {
+    const { generatePrivateKey, privateKeyToAddress } = await loadViem();
+    const privateKey = (body.privateKey ?? generatePrivateKey()) as Hex;
+    let address: string;
+    try {
+      address = privateKeyToAddress(privateKey).toLowerCase();
+    } catch {
+      throw new ApiError(400, "privateKey: must be a secp256k1 key");
+    }
+    const id = newId(now);
+    const row: WalletRow = {
+      id,
+      caip2Id: body.caip2Network,
+      address,
+      type: body.type,
+      privateKey: await seal(c.env, privateKeyPlace(id), privateKey),
+      note: body.note,
+      createdById: c.var.caller.id,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+    };
+    const answer = {
+      ...renderWallet(row),
+      privateKey: body.privateKey === undefined ? privateKey : null,
+    };
+    const detail = { caip2Network: row.caip2Id, address, type: row.type };
+    try {
+      await commitAudited(c, core, { action: "x402-wallet.create", target: id, detail, now }, [
+        ...(await remember(answer)),
+        core.orm.insert(x402Wallet).values(row).toSQL(),
+      ]);
+    } catch (error) {
+      if (violates(error, "x402_wallet.address"))
+        throw new ApiError("already_exists", `privateKey: the wallet ${address} already exists`);
+      throw error;
+    }
+    return answer;
+  });
+}
+
+export interface WalletQuery {
+  limit: number;
+  cursorId?: string | undefined;
+  caip2Network?: string | undefined;
+  id?: string | undefined;
+}
+
+/** The caller's wallets, all of them for an Admin; newest first. */
+export async function listWallets(c: AppContext, query: WalletQuery) {
+  return (await readWallets(c, query)).map(renderWallet);
+}
+
+/** The same, as they are stored. */
+export function readWallets(c: AppContext, query: WalletQuery): Promise<WalletRow[]> {
+  const { caller } = c.var;
+  return db(c.env, undefined, { deadline: c.var.deadline })
+    .orm.select()
+    .from(x402Wallet)
+    .where(
+      and(
+        isNull(x402Wallet.deletedAt),
+        caller.permission === "Admin" ? undefined : eq(x402Wallet.createdById, caller.id),
+        caller.networkLimit === null
+          ? undefined
+          : inArray(x402Wallet.caip2Id, [...caller.networkLimit]),
+        query.caip2Network === undefined ? undefined : eq(x402Wallet.caip2Id, query.caip2Network),
+        query.id === undefined ? undefined : eq(x402Wallet.id, query.id),
+        query.cursorId === undefined ? undefined : lt(x402Wallet.id, query.cursorId),
+      ),
+    )
+    .orderBy(desc(x402Wallet.id))
+    .limit(query.limit);
+}
+
+function renderWallet({ id, caip2Id, address, type, note, createdById, ...row }: WalletRow) {
+  return {
+    id,
+    caip2Network: caip2Id,
+    address,
+    type,
+    note,
+    createdById,
+    createdAt: isoTime(row.createdAt),
+    updatedAt: isoTime(row.updatedAt),
+  };
+}

@@ -1,0 +1,200 @@
+import { inArray } from "drizzle-orm";
+import { type Database, db } from "../../db/client.ts";
+import type { AppContext } from "../../http/context.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { log } from "../../log.ts";
+import { within } from "../../timeout.ts";
+import {
+  decodeBalance,
+  decodeDecimals,
+  encodeBalanceCall,
+  encodeDecimalsCall,
+  NATIVE_DECIMALS,
+  toRpcUnavailable,
+} from "../evm/balance.ts";
+import { RpcRefusal, RpcUnavailable } from "../evm/rpc.ts";
+import { x402BalanceRule, x402Network } from "../model/tables.ts";
+import { type NetworkRow, openRpc, type WalletRow } from "../networks/settlement-network.ts";
+import { readWallets, type WalletQuery } from "./create-wallet.ts";
+
+/** Nodes count calls, so balances are cached. */
+const CACHED_MS = 30_000;
+const MAX_CACHED = 1_000;
+/** Tokens that are read of a wallet, besides the native coin. */
+const MAX_TOKENS = 8;
+/** A silent node must not delay the balances of other networks. */
+const READ_MS = 7_000;
+
+interface AssetBalance {
+  /** `native`, or the token's address. */
+  asset: string;
+  decimals: number | null;
+  /** Smallest units, decimal text; null where the token tells none. */
+  amount: string | null;
+}
+
+/** Balances of a wallet. */
+interface Reading {
+  /** Epoch milliseconds. Null: the reading failed. */
+  at: number | null;
+  /** Reason of a failed reading, for people. Null: no failure. */
+  error: string | null;
+  assets: AssetBalance[];
+}
+
+/** A wallet and the assets to read, which is also the cache key. */
+interface Question {
+  wallet: WalletRow;
+  assets: string[];
+}
+
+const cache = new Map<string, { until: number; reading: Reading }>();
+
+/**
+ * What managed EVM wallets hold: the native coin, the network's default asset, and the assets of rules
+ * that watch them. One request for each network; a node that fails costs no more than the balances on its own.
+ *
+ * @param now - epoch milliseconds
+ */
+export async function listBalances(c: AppContext, query: WalletQuery, now: number) {
+  const core = db(c.env, undefined, { deadline: c.var.deadline });
+  const wallets = await readWallets(c, query);
+  const [networks, rules] = await Promise.all([
+    networksOf(core, wallets),
+    watchedAssets(core, wallets),
+  ]);
+  const walletsByNetwork = Map.groupBy(wallets, ({ caip2Id }) => caip2Id);
+  const found = new Map<string, Reading>();
+  await Promise.all(
+    [...walletsByNetwork].map(async ([caip2Id, members]) => {
+      const network = networks.get(caip2Id);
+      const questions = members.map((wallet) => {
+        const tokens = [network?.defaultAsset ?? [], rules.get(wallet.id) ?? []].flat();
+        const assets = new Set(["native", ...tokens.slice(0, MAX_TOKENS)]);
+        return { wallet, assets: [...assets] };
+      });
+      const readings = network?.isEnabled
+        ? await readCached(c, network, questions, now)
+        : questions.map(() => toFailedReading("The network is disabled"));
+      for (const [i, { id }] of members.entries())
+        found.set(id, readings[i] ?? toFailedReading(UNREAD));
+    }),
+  );
+  return wallets.map(({ id, caip2Id, address }) => {
+    const { at, error, assets } = found.get(id) ?? toFailedReading(UNREAD);
+    return {
+      evmWalletId: id,
+      caip2Network: caip2Id,
+      address,
+      readAt: at === null ? null : isoTime(at),
+      error,
+      Assets: assets,
+    };
+  });
+}
+
+const UNREAD = "The network's RPC node did not answer";
+
+const toFailedReading = (error: string): Reading => ({ at: null, error, assets: [] });
+
+async function networksOf(core: Database, wallets: readonly WalletRow[]) {
+  const ids = [...new Set(wallets.map(({ caip2Id }) => caip2Id))];
+  const rows = await core.orm.select().from(x402Network).where(inArray(x402Network.caip2Id, ids));
+  return new Map(rows.map((row) => [row.caip2Id, row]));
+}
+
+/** Tokens that rules watch, by wallet. */
+async function watchedAssets(core: Database, wallets: readonly WalletRow[]) {
+  const { evmWalletId, asset } = x402BalanceRule;
+  const ids = wallets.map(({ id }) => id);
+  const rows = await core.orm
+    .select({ evmWalletId, asset })
+    .from(x402BalanceRule)
+    .where(inArray(evmWalletId, ids))
+    .orderBy(evmWalletId, asset);
+  const byWallet = Map.groupBy(rows, (row) => row.evmWalletId);
+  return new Map([...byWallet].map(([id, members]) => [id, members.map((row) => row.asset)]));
+}
+
+/** Reads each question from the cache or from the node. */
+async function readCached(
+  c: AppContext,
+  network: NetworkRow,
+  questions: readonly Question[],
+  now: number,
+): Promise<Reading[]> {
+  // A network whose settings have changed since is another one.
+  const keyOf = ({ wallet, assets }: Question) =>
+    JSON.stringify([network.id, network.updatedAt, wallet.address, assets]);
+  const isCached = (question: Question) => (cache.get(keyOf(question))?.until ?? 0) > now;
+  const uncached = questions.filter((question) => !isCached(question));
+  const readings = await readOrFail(c, network, uncached, now);
+  if (cache.size + uncached.length > MAX_CACHED) cache.clear();
+  for (const [i, question] of uncached.entries()) {
+    const reading = readings[i];
+    if (reading) cache.set(keyOf(question), { until: now + CACHED_MS, reading });
+  }
+  return questions.map(
+    (question) =>
+      readings[uncached.indexOf(question)] ??
+      cache.get(keyOf(question))?.reading ??
+      toFailedReading(UNREAD),
+  );
+}
+
+async function readOrFail(
+  c: AppContext,
+  network: NetworkRow,
+  questions: readonly Question[],
+  now: number,
+): Promise<Reading[]> {
+  if (questions.length === 0) return [];
+  try {
+    return await within(READ_MS, readNow(c, network, questions, now), () => {
+      throw new RpcUnavailable("the RPC node takes too long", { timedOut: true });
+    });
+  } catch (error) {
+    if (!(error instanceof RpcUnavailable)) throw error;
+    const { caip2Id } = network;
+    const { requestId } = c.var;
+    log("warn", "x402.balances_unread", { caip2Id, requestId, error: error.message });
+    return questions.map(() => toFailedReading(UNREAD));
+  }
+}
+
+/** @throws RpcUnavailable */
+async function readNow(
+  c: AppContext,
+  network: NetworkRow,
+  questions: readonly Question[],
+  now: number,
+): Promise<Reading[]> {
+  const rpc = await openRpc(c.env, network, c.var.deadline);
+  const tokens = [...new Set(questions.flatMap(({ assets }) => assets))].filter(
+    (asset) => asset !== "native",
+  );
+  const pairs = questions.flatMap(({ wallet, assets }) =>
+    assets.map((asset) => ({ wallet, asset })),
+  );
+  const answers = await rpc.many([
+    ...tokens.map(encodeDecimalsCall),
+    ...pairs.map(({ wallet, asset }) => encodeBalanceCall(wallet.address, asset)),
+  ]);
+  const decimals = new Map(tokens.map((asset, i) => [asset, decodeDecimals(answers[i])]));
+  const balances = pairs.map(({ wallet, asset }, i) => {
+    const balance = decodeBalance(answers[tokens.length + i]);
+    if (balance instanceof RpcRefusal) throw toRpcUnavailable(balance);
+    return { wallet, asset, balance };
+  });
+  return questions.map(({ wallet }) => ({
+    at: now,
+    error: null,
+    assets: balances
+      .filter((one) => one.wallet === wallet)
+      .map(({ asset, balance }) => ({
+        asset,
+        decimals: asset === "native" ? NATIVE_DECIMALS : (decimals.get(asset) ?? null),
+        amount: balance === null ? null : String(balance),
+      })),
+  }));
+}

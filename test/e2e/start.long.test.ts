@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ask } from "../../devnet/client/api.ts";
+import { BUYERS, STRANGER } from "../../devnet/demo/actors/wallets.ts";
+import { type Receiver, startReceiver } from "../../devnet/demo/receiver.ts";
+import { EVENT_KINDS } from "../../src/events/event-kinds.ts";
+import {
+  type Address,
+  type Copy,
+  freePort,
+  killCopies,
+  ready,
+  records,
+  run,
+  start,
+  stop,
+} from "./copies.ts";
+
+/** A person reads and copies such a line at once. */
+const MAX_LINE_LENGTH = 200;
+
+describe("npm start twice at once", () => {
+  let folder: string;
+  let receivers: [mine: Receiver, other: Receiver];
+  /** One that keeps its state, and one with an origin on this machine. */
+  let copies: [kept: Copy, open: Copy];
+  let services: [kept: Address, open: Address];
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "twice-"));
+    receivers = [await startReceiver(), await startReceiver()];
+    copies = [
+      start(await freePort(), "--no-demo", `--keep=${folder}`),
+      start(await freePort(), "--no-demo", `--origins=${receivers[0].url}`),
+    ];
+    services = await Promise.all([ready(copies[0]), ready(copies[1])]);
+  });
+  afterAll(async () => {
+    killCopies();
+    for (const receiver of receivers) await receiver.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it("runs both, and without the demo nothing is there", async () => {
+    for (const service of services) expect(await records(service, "payment")).toEqual([]);
+  });
+
+  it("lets webhooks arrive at an origin that --origins names, and at no other of this machine", async () => {
+    const [mine, other] = receivers;
+    const [, { url, adminKey }] = services;
+    const webhook = (receiver: Receiver) =>
+      ask({ url, token: adminKey }, "POST", "/webhooks", {
+        url: `${receiver.url}/inbox`,
+        Events: EVENT_KINDS,
+      });
+    await webhook(mine);
+    await expect(webhook(other)).rejects.toMatchObject({ status: 400 });
+  });
+
+  it("sends an Admin WALLET_STUCK when a wallet lacks funds, and ENDPOINT_DISABLED when a receiver answers 410", async () => {
+    const [mine] = receivers;
+    const [, { url, adminKey: token }] = services;
+    const webhook = (path: string, Events: string[]) =>
+      ask({ url, token }, "POST", "/webhooks", { url: `${mine.url}${path}`, Events });
+    await webhook("/alarms", ["WALLET_STUCK", "ENDPOINT_DISABLED"]);
+    await webhook("/gone?answer=410", ["WALLET_STUCK"]);
+    await ask({ url, token }, "POST", "/wallet/transfer-funds", {
+      fromWalletAddress: BUYERS[0].address,
+      toAddress: STRANGER.address,
+      minorUnitAmount: "9000000000000000",
+    });
+    const told = () => mine.arrivals("/alarms").map(({ body }) => JSON.parse(body).type);
+    await expect.poll(told).toEqual(["WALLET_STUCK", "ENDPOINT_DISABLED"]);
+  });
+
+  it("prints the path of the service's log file", async () => {
+    const [{ stdout }] = copies;
+    const file = join(folder, "service.log");
+    expect(stdout.split("\n")).toContain(`the service logs to: ${file}`);
+    // Written by the first run of the cron.
+    await expect.poll(() => readFileSync(file, "utf8")).toContain("reseal.done");
+  });
+
+  it("stops both when asked to, and prints nothing but the known lines", async () => {
+    const [kept, open] = copies;
+    expect(await Promise.all([stop(kept, "SIGINT"), stop(open, "SIGTERM")])).toEqual([0, 0]);
+    const known =
+      /^(ready|console|API reference|purchases|webhooks arrive at|sold by x402|settlements|x402 is left out|the service logs to): /;
+    for (const { stdout, stderr } of copies) {
+      const lines = stdout.trim().split("\n");
+      expect(lines.filter((line) => !known.test(line) || line.length > MAX_LINE_LENGTH)).toEqual(
+        [],
+      );
+      expect(stderr).toBe("");
+    }
+  });
+
+  it("runs again on a port that was freed, and stops when npm's shell is gone, which passes no signal on", async () => {
+    const [{ url }] = services;
+    const command = `"${process.execPath}" devnet/start.ts --no-demo; exit`;
+    const env = { PORT: new URL(url).port, npm_lifecycle_event: "start" };
+    const copy = run("sh", ["-c", command], env);
+    expect((await ready(copy)).url).toBe(url);
+    // The shell's output is shared by what it started, so it is closed when that has ended too.
+    const closed = once(copy.process, "close");
+    copy.process.kill("SIGTERM");
+    await closed;
+    await expect(fetch(url)).rejects.toThrow();
+  });
+});
+
+describe("npm start", () => {
+  afterEach(killCopies);
+
+  it("says in one line that its port is in use", async () => {
+    const port = await freePort();
+    const occupant = createServer().listen(port, "127.0.0.1");
+    await once(occupant, "listening");
+    const copy = start(port);
+    expect((await once(copy.process, "close"))[0]).toBe(1);
+    expect(copy.stderr).toMatch(new RegExp(`^port ${port} is in use; .*\\n$`));
+    expect(copy.stdout).toBe("");
+    occupant.close();
+  });
+});

@@ -1,0 +1,305 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { type Hex, pad, toEventSelector } from "viem";
+import { expect, vi } from "vitest";
+import { createApp } from "../../src/app.ts";
+import type { Env } from "../../src/env.ts";
+import { readAuthorization, toAuthorizationKey } from "../../src/x402/evm/authorization.ts";
+import { call } from "../support/app.ts";
+import { type Around, wrapD1 } from "../support/d1.ts";
+import {
+  api,
+  type Envelope,
+  type Payload,
+  type SettleData,
+  settle,
+  X402Fixture,
+} from "./x402-fixture.ts";
+
+type Source = Awaited<ReturnType<X402Fixture["source"]>>;
+type Buyer = Awaited<ReturnType<X402Fixture["buyer"]>>;
+
+/** A payment attempt as GET /x402/payments shows it. */
+export interface Attempt {
+  id: string;
+  apiKeyId: string | null;
+  status: string;
+  payTo: string;
+  paymentPayloadHash: string;
+  paymentIdentifier: string | null;
+  errorReason: string | null;
+  Settlement: { success: boolean; txHash: string } | null;
+}
+
+/** A payment whose payer does not wait for long. */
+export interface Impatience {
+  method?: "eip3009" | "permit2";
+  terms?: Record<string, unknown>;
+  extensions?: Record<string, unknown>;
+  /** Whether the node makes a block of each transaction. It does unless told otherwise. */
+  isMining?: boolean;
+}
+
+/** A JSON-RPC request to the node, as the service sends it. */
+export interface Sent {
+  methods: string[];
+  body: string;
+  forward: () => Promise<Response>;
+}
+
+const TRANSFER = toEventSelector("Transfer(address,address,uint256)");
+/** Seconds: twice that is longer than the service waits for anybody. */
+export const MAX_WAIT_S = 16;
+const realFetch = globalThis.fetch;
+
+/** Whether a request brings a transaction to the node. */
+export const broadcasts = ({ methods }: Sent) => methods.includes("eth_sendRawTransaction");
+/** A node that cannot be reached. */
+export const dead = () => Promise.reject(new TypeError("the node is gone"));
+
+/** A call to the node, of one or of several in a request. */
+export interface RpcCall {
+  id: number;
+  method: string;
+  params: unknown[];
+}
+
+/**
+ * Replaces some of the node's answers.
+ *
+ * @param lie - the answer to a call, given the true answer; `undefined` keeps the true one
+ */
+export async function answering(
+  { body, forward }: Sent,
+  lie: (call: RpcCall, truth: { result?: unknown }) => object | undefined,
+): Promise<Response> {
+  const calls = [JSON.parse(body) as RpcCall | RpcCall[]].flat();
+  const answers = [await (await forward()).json()].flat() as { id: number; result?: unknown }[];
+  const told = answers.map((answer) => {
+    const call = calls.find(({ id }) => id === answer.id);
+    const said = call && lie(call, answer);
+    return said ? { jsonrpc: "2.0", id: answer.id, ...said } : answer;
+  });
+  return Response.json(body.startsWith("[") ? told : told[0]);
+}
+
+/** One payment that would settle, and what tests do to those who settle it. */
+export class SettlementFixture {
+  readonly x402: X402Fixture;
+  readonly #buyer: Buyer;
+  source: Source;
+  payment: Payload;
+
+  private constructor(x402: X402Fixture, buyer: Buyer, source: Source, payment: Payload) {
+    this.x402 = x402;
+    this.#buyer = buyer;
+    this.source = source;
+    this.payment = payment;
+  }
+
+  /** @param name - of the node; see `X402Fixture.create` */
+  static async open(name: string): Promise<SettlementFixture> {
+    return SettlementFixture.on(await X402Fixture.create(name));
+  }
+
+  static async on(x402: X402Fixture): Promise<SettlementFixture> {
+    const [buyer, source] = [await x402.buyer(), await x402.source()];
+    return new SettlementFixture(x402, buyer, source, await x402.payment(buyer, source));
+  }
+
+  /** Another payment, by the same buyer to another payee. */
+  async again(terms: Record<string, unknown> = {}): Promise<void> {
+    this.source = await this.x402.source(terms);
+    this.payment = await this.x402.payment(this.#buyer, this.source);
+  }
+
+  settle() {
+    return settle(this.source, this.payment);
+  }
+
+  /** Sends the payment for a caller that may hang up. */
+  settleFor(signal: AbortSignal): Promise<Response> {
+    return call("/api/v1/x402/settle", { method: "POST", body: this.#body(), signal });
+  }
+
+  /** Sends the payment to a Worker that has something else in place of what it is bound to. */
+  async settleOn(bindings: Partial<Env>): Promise<{ status: number; data: SettleData }> {
+    const headers = { token: env.ADMIN_KEY ?? "" };
+    const request = { method: "POST", body: this.#body(), headers };
+    const response = await createApp().request("/api/v1/x402/settle", request, {
+      ...env,
+      ...bindings,
+    });
+    const { data } = (await response.json()) as { data: SettleData };
+    return { status: response.status, data };
+  }
+
+  #body(): string {
+    const { source, payment } = this;
+    return JSON.stringify({ supportedPaymentSourceId: source.id, paymentPayload: payment });
+  }
+
+  /** Puts something between the service and its node, until `vi.unstubAllGlobals()`. */
+  onRpc(handle: (sent: Sent) => Promise<Response>): void {
+    vi.stubGlobal("fetch", (input: RequestInfo | URL, init?: RequestInit) => {
+      const forward = () => realFetch(input, init);
+      if (!String(input).startsWith(this.x402.url)) return forward();
+      const body = String(init?.body);
+      const calls = JSON.parse(body) as { method: string } | { method: string }[];
+      return handle({ methods: [calls].flat().map(({ method }) => method), body, forward });
+    });
+  }
+
+  get payer(): string {
+    return readAuthorization(this.payment.payload).from;
+  }
+
+  /** The objects that settle the payment. */
+  objects() {
+    const { PAYMENT_PAYLOAD, FACILITATOR_WALLET } = env;
+    const { caip2, facilitator } = this.x402;
+    const authorization = readAuthorization(this.payment.payload);
+    const claim = toAuthorizationKey(caip2, this.source.requirements.asset, authorization);
+    const wallet = FACILITATOR_WALLET.idFromName(`${caip2}:${facilitator.address}`);
+    return {
+      wallet: FACILITATOR_WALLET.get(wallet),
+      payment: PAYMENT_PAYLOAD.get(PAYMENT_PAYLOAD.idFromName(claim)),
+    };
+  }
+
+  /** Puts something between the objects that live now and their database. */
+  async onDatabase(around: Around): Promise<void> {
+    for (const object of Object.values(this.objects()))
+      await runInDurableObject(object, (instance) => {
+        const value = { ...env, DB: wrapD1(env.DB, around) };
+        Object.defineProperty(instance, "env", { value, configurable: true });
+      });
+  }
+
+  /** Fires the alarms that are set, as time would. */
+  async fireAlarms(): Promise<void> {
+    const { wallet, payment } = this.objects();
+    await runDurableObjectAlarm(wallet);
+    await runDurableObjectAlarm(payment);
+  }
+
+  /** A payment that is valid for five minutes, of which its payer waits some seconds. */
+  async beImpatient({ method, terms, extensions }: Impatience = {}, seconds = 2): Promise<void> {
+    this.source = await this.x402.source({ maxTimeoutSeconds: seconds, ...terms });
+    const { requirements } = this.source;
+    const long = { ...this.source, requirements: { ...requirements, maxTimeoutSeconds: 300 } };
+    const signed = await this.x402.payment(await this.x402.buyer(), long, method);
+    this.payment = { ...signed, accepted: requirements, ...(extensions && { extensions }) };
+  }
+
+  /**
+   * Settles another payment whose payer stops waiting after the wallet has signed. On a busy machine
+   * another payer waits twice as long.
+   *
+   * @param settle - sends the payment
+   * @param signed - the hash in an answer; empty while nothing was signed
+   */
+  async impatiently<Answer>(
+    settle: () => Promise<Answer>,
+    signed: (answer: Answer) => string | undefined,
+    how: Impatience = {},
+  ): Promise<Answer> {
+    for (let seconds = 2; ; seconds *= 2) {
+      await this.x402.rpc("evm_setAutomine", true);
+      await this.beImpatient(how, seconds);
+      await this.x402.rpc("evm_setAutomine", how.isMining ?? true);
+      const answer = await settle();
+      if (signed(answer) !== "" || seconds >= MAX_WAIT_S) return answer;
+    }
+  }
+
+  /** Settles another payment, whose payer gives up waiting once it was signed. */
+  settleImpatiently(how: Impatience = {}): Promise<Envelope<SettleData>> {
+    return this.impatiently(
+      () => this.settle(),
+      ({ data }) => data.settleResponse.transaction,
+      how,
+    );
+  }
+
+  /** Sends the payment until it is decided: on a busy machine its payer gives up waiting before. */
+  async settleDecided(): Promise<Envelope<SettleData>> {
+    for (;;) {
+      const answer = await this.settle();
+      if (answer.data?.settleResponse.errorReason !== "settlement_pending") return answer;
+    }
+  }
+
+  /** Settles another payment while no block is made, until its payer gives up waiting. */
+  async settlePending(how: Impatience = {}): Promise<SettleData> {
+    const answer = await this.settleImpatiently({ ...how, isMining: false });
+    expect(answer).toMatchObject({ status: 200, data: { settleResponse: PENDING } });
+    expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+    return answer.data;
+  }
+
+  /** Attempts to settle the payment, newest first, without those that only repeat the answer. */
+  async attempts(): Promise<Attempt[]> {
+    const { data } = await api<{ PaymentAttempts: Attempt[] }>(
+      "/x402/payments?direction=InboundSettle&take=100",
+    );
+    return data.PaymentAttempts.filter(
+      ({ status, payTo }) => status !== "Replayed" && payTo === this.source.payTo,
+    );
+  }
+
+  /** Kinds of the events about the payment's attempts, oldest first. */
+  async events(): Promise<string[]> {
+    const { results } = await env.DB.prepare(
+      `SELECT kind FROM event JOIN x402_payment_attempt AS attempt ON attempt.id = record_id
+       WHERE attempt.pay_to = ? ORDER BY event.created_at, event.sequence`,
+    )
+      .bind(this.source.payTo)
+      .all<{ kind: string }>();
+    return results.map(({ kind }) => kind);
+  }
+
+  /** Hashes of the transactions in which the payee got something. */
+  async paidIn(): Promise<string[]> {
+    const { asset } = this.source.requirements;
+    const topics = [TRANSFER, null, pad(this.source.payTo as Hex)];
+    const filter = { address: asset, topics, fromBlock: "0x0" };
+    const logs = await this.x402.rpc<{ transactionHash: string }[]>("eth_getLogs", filter);
+    return logs.map(({ transactionHash }) => transactionHash);
+  }
+
+  /**
+   * The end of most stories: the payee was paid once, and every book says so.
+   *
+   * @param earlier - events that came before that of the settlement
+   */
+  async expectSettledOnce(earlier: string[] = []): Promise<void> {
+    const { status, message, data } = await this.settleDecided();
+    expect({ status, message }).toEqual({ status: 200, message: "" });
+    expect(data.settleResponse).toMatchObject({ success: true });
+    await this.fireAlarms();
+    const txHash = data.settleResponse.transaction;
+    expect(await this.paidIn()).toEqual([txHash]);
+    expect(await this.x402.balance(this.source.payTo)).toBe(10_000n);
+    const attempts = await this.attempts();
+    const settled = attempts.filter(({ status }) => status === "Settled");
+    expect(settled).toMatchObject([{ Settlement: { success: true, txHash } }]);
+    const events = await this.events();
+    expect(events, JSON.stringify(attempts)).toEqual([...earlier, "X402_PAYMENT_SETTLED"]);
+  }
+
+  /** The other end: no money moved, and every book says so. */
+  async expectFailedOnce(errorReason: string): Promise<Attempt | undefined> {
+    expect(await this.paidIn()).toEqual([]);
+    const attempts = await this.attempts();
+    expect(attempts).toMatchObject([{ status: "Failed", errorReason }]);
+    expect(attempts[0]?.Settlement?.success ?? false).toBe(false);
+    return attempts[0];
+  }
+}
+
+const PENDING = {
+  success: false,
+  errorReason: "settlement_pending",
+  transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+};
