@@ -20,6 +20,8 @@ export interface Copy {
   process: ChildProcess;
   stdout: string;
   stderr: string;
+  /** The exit code, once the copy has ended and everything that it printed was read. */
+  closed: Promise<number | null>;
 }
 
 /** Where a copy is reached. */
@@ -54,7 +56,9 @@ export function run(
 ): Copy {
   const options = { cwd, detached: true, env: { ...process.env, NODE_COMPILE_CACHE, ...env } };
   const child = spawn(command, args, options);
-  const copy: Copy = { process: child, stdout: "", stderr: "" };
+  // "exit" may come before the last output.
+  const closed = once(child, "close").then(([code]) => code);
+  const copy: Copy = { process: child, stdout: "", stderr: "", closed };
   child.stdout.on("data", (chunk) => {
     copy.stdout += chunk;
   });
@@ -80,10 +84,9 @@ export function ready(copy: Copy): Promise<Address> {
 }
 
 /** Sends a signal to the whole process group, as Ctrl-C does, and waits for the exit code. */
-export async function stop({ process: child }: Copy, signal: NodeJS.Signals = "SIGINT") {
-  const exit = once(child, "exit");
+export function stop({ process: child, closed }: Copy, signal: NodeJS.Signals = "SIGINT") {
   process.kill(-(child.pid ?? Number.NaN), signal);
-  return (await exit)[0];
+  return closed;
 }
 
 /** Whether any process of the copy lives, workerd included: none lives, so none listens. */

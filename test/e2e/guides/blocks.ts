@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "vitest";
-import { until } from "../../../devnet/client/wait.ts";
+import { within } from "../../../src/timeout.ts";
 import { type Copy, root, run, WAIT_MS } from "../copies.ts";
 
 /** The guides of which every block is a program or a command. */
@@ -101,10 +101,11 @@ export class Blocks {
   /** Runs a block to its end and answers what it printed. */
   async output(block: Block | undefined, conditions: Conditions = {}): Promise<string> {
     const copy = this.start(block, conditions);
-    const options = { what: `the end of ${block?.name}`, limitMs: WAIT_MS };
-    await until(() => copy.process.exitCode !== null, options);
+    const code = await within(WAIT_MS, copy.closed, () => {
+      throw new Error(`${block?.name}: no end within ${WAIT_MS} ms\n${copy.stderr}`);
+    });
     expect(copy.stderr).toBe("");
-    expect(copy.process.exitCode).toBe(0);
+    expect(code).toBe(0);
     return copy.stdout;
   }
 
