@@ -51,8 +51,8 @@ function longFiles(): string[] {
     .sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
 }
 
-/** How many tests of a file passed and failed; null when the minutes ended first. */
-type Outcome = { passed: number; failed: number } | null;
+/** What a file came to; null when the minutes ended first. */
+type Outcome = { passed: number; failed: number; errors: string[] } | null;
 
 async function run(file: string, scratch: string): Promise<Outcome> {
   const report = path.join(scratch, "report.json");
@@ -87,10 +87,26 @@ async function run(file: string, scratch: string): Promise<Outcome> {
   return code === 0 ? told : { ...told, failed: Math.max(told.failed, 1) };
 }
 
-function readReport(file: string): { passed: number; failed: number } {
-  if (globSync(file).length === 0) return { passed: 0, failed: 0 };
-  const report = JSON.parse(readFileSync(file, "utf8")) as Record<string, number>;
-  return { passed: report.numPassedTests ?? 0, failed: report.numFailedTests ?? 0 };
+/** What this program reads of Vitest's JSON report. */
+interface Report {
+  numPassedTests: number;
+  numFailedTests: number;
+  testResults: {
+    message: string;
+    assertionResults: { title: string; failureMessages: string[] }[];
+  }[];
+}
+
+function readReport(file: string): NonNullable<Outcome> {
+  if (globSync(file).length === 0) return { passed: 0, failed: 0, errors: ["no report"] };
+  const report = JSON.parse(readFileSync(file, "utf8")) as Report;
+  const errors = report.testResults.flatMap(({ message, assertionResults }) => [
+    ...(message ? [message] : []),
+    ...assertionResults.flatMap(({ title, failureMessages }) =>
+      failureMessages.map((failure) => `${title}: ${failure}`),
+    ),
+  ]);
+  return { passed: report.numPassedTests, failed: report.numFailedTests, errors };
 }
 
 const files = longFiles();
@@ -105,7 +121,8 @@ for (const file of files) {
   reached++;
   passed += outcome.passed;
   failed += outcome.failed;
-  if (outcome.failed > 0) failures.push(`${file} (TEST_SEED=${seed})`);
+  if (outcome.failed > 0)
+    failures.push([`${file} (TEST_SEED=${seed})`, ...outcome.errors].join("\n  "));
 }
 const missed = files.slice(reached);
 console.log(
