@@ -17,14 +17,8 @@ import {
 import { listNetworks } from "../networks/save-network.ts";
 import { NoSettlementNetwork } from "../networks/settlement-network.ts";
 import { verifyOrder } from "../verify/verify-order.ts";
-import {
-  createOrder,
-  type ResultAnswer,
-  recordReplay,
-  setRetryAfter,
-  settleOrder,
-  throwRefusal,
-} from "./settle-order.ts";
+import { createOrder, settleOrder } from "./settle-order.ts";
+import { type ResultAnswer, recordReplay, setRetryAfter, throwRefusal } from "./settle-response.ts";
 
 const SETTLE_DEADLINE_MS = 30_000;
 

@@ -1,0 +1,105 @@
+import { db, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { insertReplay } from "../attempts/record-attempts.ts";
+import type { SettleAnswer, SettleOrder } from "../model/messages.ts";
+
+const RETRY_AFTER_SECONDS = 5;
+
+/** Response of POST /x402/settle. */
+export interface SettleResult {
+  attemptId: string;
+  paymentPayloadHash: string;
+  paymentIdentifier: string | null;
+  replay: boolean;
+  settleResponse: {
+    success: boolean;
+    payer: string | null;
+    transaction: string;
+    network: string;
+    amount: string;
+    errorReason?: string;
+    errorMessage?: string;
+  };
+}
+
+/**
+ * The response for an answer with the state of a payment.
+ *
+ * @param now - epoch milliseconds
+ * @throws ApiError for a conflict or refusal
+ */
+export async function toSettleResult(
+  c: AppContext,
+  order: SettleOrder,
+  answer: SettleAnswer,
+  now: number,
+): Promise<SettleResult> {
+  throwRefusal(answer);
+  setRetryAfter(c, answer);
+  const replayed = await recordReplay(c, order, answer, now);
+  const { kind, replay, transaction, payer, network, amount, errorReason, errorMessage } = answer;
+  return {
+    attemptId: replayed ?? answer.attemptId,
+    paymentPayloadHash: order.payloadHash,
+    paymentIdentifier: order.paymentIdentifier,
+    replay,
+    settleResponse: {
+      success: kind === "settled",
+      payer,
+      transaction,
+      network,
+      amount,
+      ...(errorReason !== null && { errorReason }),
+      ...(errorMessage !== null && { errorMessage }),
+    },
+  };
+}
+
+/** An answer with the state of a payment. */
+export type ResultAnswer = Exclude<SettleAnswer, { kind: "conflict" | "refused" }>;
+
+/** Sets Retry-After while the payment is undecided. */
+export function setRetryAfter(c: AppContext, { kind }: ResultAnswer): void {
+  if (kind === "pending") c.header("retry-after", String(RETRY_AFTER_SECONDS));
+}
+
+/**
+ * Writes the attempt for a repeat of a settled payment. It has a new id, since another request may
+ * have settled the payment under the order's id.
+ *
+ * @returns the attempt's id; null when the answer is not to a repeat of a settled payment
+ */
+export async function recordReplay(
+  c: AppContext,
+  order: SettleOrder,
+  { kind, replay, attemptId: original, payer }: ResultAnswer,
+  now: number,
+): Promise<string | null> {
+  if (kind !== "settled" || !replay) return null;
+  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+  const attemptId = newId(now);
+  try {
+    await core.batch(insertReplay(core, { ...order, attemptId }, original, payer, now));
+  } catch (error) {
+    // The id was made here and is not shared: an existing row with it is this one, sent twice.
+    if (!violates(error, "x402_payment_attempt.id")) throw error;
+  }
+  return attemptId;
+}
+
+/** @throws ApiError for an answer that is not an outcome */
+export function throwRefusal(answer: SettleAnswer): asserts answer is ResultAnswer {
+  if (answer.kind === "conflict")
+    throw new ApiError(
+      "identifier_reused",
+      `paymentPayload: the authorization or identifier belongs to the attempt ${answer.attemptId}`,
+    );
+  if (answer.kind === "refused")
+    throw new ApiError(
+      answer.status,
+      answer.message,
+      answer.status >= 503 ? { retryAfter: RETRY_AFTER_SECONDS } : {},
+    );
+}
