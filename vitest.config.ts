@@ -118,7 +118,7 @@ const inWorkerd = () =>
 /** Files that only a long run has: `LONG_TESTS=1` runs one of them. */
 const LONG_ONLY = EFFORT.isLong ? [] : ["**/*.long.test.ts"];
 
-/** Settlements were seen to stop in runtimes that had run other rooms before, never after their own. */
+/** Settlements were seen to stop in runtimes that had run other folders before, never after their own. */
 const X402 = "test/x402/**/*.test.ts";
 
 /** Loads the service anew, which ends the objects of whatever else runs there. */

@@ -27,7 +27,7 @@ export interface KeyScope {
 }
 
 /**
- * Looks a token up; null when no active key has it. This room is below `api-keys/`, so `app.ts`
+ * Looks a token up; null when no active key has it. This folder is below `api-keys/`, so `app.ts`
  * passes it in.
  *
  * @param deadline - epoch milliseconds after which the database is not tried again

@@ -43,8 +43,8 @@ function longFiles(): string[] {
   const place = (file: string) => {
     if (file.endsWith(LONG_ONLY)) return -2;
     if (/\bsampled\(/.test(readFileSync(path.join(ROOT, file), "utf8"))) return -1;
-    const room = FIRST.indexOf(file.split(path.sep)[1] ?? "");
-    return room < 0 ? FIRST.length : room;
+    const rank = FIRST.indexOf(file.split(path.sep)[1] ?? "");
+    return rank < 0 ? FIRST.length : rank;
   };
   return globSync("test/**/*.test.ts", { cwd: ROOT })
     .filter(isLong)

@@ -2,8 +2,8 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { between, circles, readImports } from "./imports.ts";
 
-/** The floors of the house, from the ground: a file imports from its own floor and those below. */
-const FLOORS = [
+/** The layers of the service, lowest first: a file imports from its own layer and from lower ones. */
+const LAYERS = [
   [
     "src/canonical-json.ts",
     "src/connections.ts",
@@ -53,30 +53,30 @@ const ESCROW: Record<string, readonly string[]> = {
   "task-list": ["model", "store", "queries"],
 };
 
-/** A folder of `src/` with all below it, `durable-objects`, or a file that stands alone. */
-function roomOf(file: string): string {
+/** A folder of `src/` with its subfolders, `durable-objects`, or a file of `src/` itself. */
+function areaOf(file: string): string {
   const [first = "", second = ""] = file.split("/");
   return first === "src" ? `${first}/${second}` : first;
 }
 
-/** A room within a room; null for the files that a room keeps at its door. */
-function innerRoomOf(file: string): string | null {
+/** A subfolder of an area; null for files of the area itself. */
+function subfolderOf(file: string): string | null {
   const parts = file.split("/");
   return parts.length > 3 ? parts.slice(0, 3).join("/") : null;
 }
 
-function floorOf(file: string): number {
-  return FLOORS.findIndex((floor) => floor.includes(roomOf(file)));
+function layerOf(file: string): number {
+  return LAYERS.findIndex((layer) => layer.includes(areaOf(file)));
 }
 
-describe("the house", () => {
-  test("has a floor for every file", () => {
-    expect([...imports.keys()].filter((file) => floorOf(file) < 0)).toEqual([]);
+describe("the service", () => {
+  test("has a layer for every file", () => {
+    expect([...imports.keys()].filter((file) => layerOf(file) < 0)).toEqual([]);
   });
 
   test("has no import that runs upward", () => {
     const upward = [...imports].flatMap(([file, targets]) =>
-      targets.filter((to) => floorOf(to) > floorOf(file)).map((to) => `${file} -> ${to}`),
+      targets.filter((to) => layerOf(to) > layerOf(file)).map((to) => `${file} -> ${to}`),
     );
     expect(upward).toEqual([]);
   });
@@ -85,9 +85,9 @@ describe("the house", () => {
     expect(circles(imports)).toEqual([]);
   });
 
-  test("has no circle of rooms, nor of rooms within one", () => {
-    expect(circles(between(imports, roomOf))).toEqual([]);
-    expect(circles(between(imports, innerRoomOf))).toEqual([]);
+  test("has no circle of areas, nor of their subfolders", () => {
+    expect(circles(between(imports, areaOf))).toEqual([]);
+    expect(circles(between(imports, subfolderOf))).toEqual([]);
   });
 
   test("has no circle of folders, each with the files beside them", () => {
