@@ -485,23 +485,6 @@ CREATE TABLE `unit` (
 	`updated_at` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE TABLE `low_balance_rule` (
-	`id` text PRIMARY KEY NOT NULL,
-	`wallet_id` text NOT NULL,
-	`unit` text NOT NULL,
-	`threshold` text NOT NULL,
-	`enabled` integer NOT NULL,
-	`status` text NOT NULL,
-	`balance` text,
-	`checked_at` integer,
-	`sequence` integer NOT NULL,
-	`version` integer NOT NULL,
-	`created_by_id` text NOT NULL,
-	`created_at` integer NOT NULL,
-	`updated_at` integer NOT NULL
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `low_balance_rule_unit` ON `low_balance_rule` (`wallet_id`,`unit`);--> statement-breakpoint
 CREATE TABLE `managed_wallet` (
 	`id` text PRIMARY KEY NOT NULL,
 	`source_id` text NOT NULL,
@@ -595,21 +578,38 @@ CREATE TABLE `reference_script` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `reference_script_of_source` ON `reference_script` (`source_id`) WHERE state NOT IN ('Withdrawn', 'Failed');--> statement-breakpoint
+CREATE TABLE `low_balance_rule` (
+	`id` text PRIMARY KEY NOT NULL,
+	`wallet_id` text NOT NULL,
+	`unit` text NOT NULL,
+	`enabled` integer NOT NULL,
+	`balance` text,
+	`checked_at` integer,
+	`version` integer NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`threshold` text NOT NULL,
+	`status` text NOT NULL,
+	`sequence` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `low_balance_rule_unit` ON `low_balance_rule` (`wallet_id`,`unit`);--> statement-breakpoint
 CREATE TABLE `top_up_rule` (
 	`id` text PRIMARY KEY NOT NULL,
 	`wallet_id` text NOT NULL,
 	`unit` text NOT NULL,
-	`below` text NOT NULL,
-	`up_to` text NOT NULL,
-	`per_day` text,
 	`enabled` integer NOT NULL,
 	`balance` text,
 	`checked_at` integer,
-	`waits_for` text,
 	`version` integer NOT NULL,
 	`created_by_id` text NOT NULL,
 	`created_at` integer NOT NULL,
-	`updated_at` integer NOT NULL
+	`updated_at` integer NOT NULL,
+	`below` text NOT NULL,
+	`up_to` text NOT NULL,
+	`per_day` text,
+	`waits_for` text
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `top_up_rule_unit` ON `top_up_rule` (`wallet_id`,`unit`);--> statement-breakpoint
@@ -779,16 +779,21 @@ CREATE UNIQUE INDEX `x402_attempt_hash` ON `x402_payment_attempt` (`payment_payl
 CREATE UNIQUE INDEX `x402_attempt_claim` ON `x402_payment_attempt` (`claim`) WHERE direction = 'InboundSettle' AND status IN ('Verified', 'Settled');--> statement-breakpoint
 CREATE TABLE `x402_balance_rule` (
 	`id` text PRIMARY KEY NOT NULL,
-	`evm_wallet_id` text NOT NULL,
-	`asset` text NOT NULL,
-	`threshold` text NOT NULL,
-	`state` text NOT NULL,
-	`version` integer NOT NULL,
+	`wallet_id` text NOT NULL,
+	`unit` text NOT NULL,
+	`enabled` integer NOT NULL,
+	`balance` text,
 	`checked_at` integer,
-	`created_at` integer NOT NULL
+	`version` integer NOT NULL,
+	`created_by_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`threshold` text NOT NULL,
+	`status` text NOT NULL,
+	`sequence` integer NOT NULL
 );
 --> statement-breakpoint
-CREATE UNIQUE INDEX `x402_balance_rule_scope` ON `x402_balance_rule` (`evm_wallet_id`,`asset`);--> statement-breakpoint
+CREATE UNIQUE INDEX `x402_balance_rule_unit` ON `x402_balance_rule` (`wallet_id`,`unit`);--> statement-breakpoint
 CREATE TABLE `x402_budget` (
 	`id` text PRIMARY KEY NOT NULL,
 	`api_key_id` text NOT NULL,

@@ -20,13 +20,13 @@ import { chainClock } from "./sources/chain-clock.ts";
 import { wakeCursor } from "./sources/cursor.ts";
 import { within } from "./timeout.ts";
 import { WALLET_FEATURES } from "./wallet-features.ts";
-import { checkLowBalances } from "./wallets/low-balance/check.ts";
 import { wakeDueWallets } from "./wallets/queue/wake-wallet.ts";
+import { checkLowBalances } from "./wallets/rules/low-balance.ts";
 import { checkTopUps } from "./wallets/top-ups/check.ts";
 import { purgeDeliveries, sweepDeliveries } from "./webhooks/delivery/sweep.ts";
 import { watchPayments } from "./x402/pay/watch-payments.ts";
 import { wakeSettlements } from "./x402/settle/wake-settlements.ts";
-import { checkBalances } from "./x402/wallets/low-balance-check.ts";
+import { checkBalances } from "./x402/wallets/low-balance.ts";
 
 /** How long a cron run waits for providers to return the wallets' balances. */
 const BALANCES_MS = 20_000;

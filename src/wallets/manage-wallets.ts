@@ -11,12 +11,12 @@ import type {
   WalletResponse,
 } from "./details/response-schemas.ts";
 import { readWalletDetails } from "./details/wallet-details.ts";
-import { ruleRecordOf } from "./low-balance/rules.ts";
 import { noSuchWallet, walletInUse } from "./managed/find-wallet.ts";
 import { openMnemonic } from "./managed/open-keys.ts";
 import { walletRecordOf } from "./managed/render-wallet.ts";
 import type { ChangeBody, ListQuery, WalletRecord } from "./managed/schemas.ts";
 import { managedWallet } from "./managed/tables.ts";
+import { renderLowBalanceRule } from "./rules/low-balance.ts";
 import type { FeatureQueue } from "./spending/feature-queue.ts";
 
 /**
@@ -92,7 +92,7 @@ export async function getWallet(
           lastCheckedAt: null,
         }
       : null,
-    LowBalanceRules: shown.rules.map(ruleRecordOf),
+    LowBalanceRules: shown.rules.map(renderLowBalanceRule),
     ...(includeSecret && {
       Secret: { createdAt, updatedAt: createdAt, mnemonic: await openMnemonic(c.env, row) },
     }),

@@ -5,15 +5,6 @@ import { described } from "../http/openapi/fields.ts";
 import { type AddedWallet, createWallet } from "./create-wallet.ts";
 import { walletDetailsResponse, walletQuery, walletResponse } from "./details/response-schemas.ts";
 import { listTransactions } from "./list-transactions.ts";
-import { changeRule, createRule, deleteRule, listRules } from "./low-balance/rules.ts";
-import {
-  lowBalance,
-  newRuleBody,
-  ruleChangeBody,
-  ruleDeletion,
-  ruleListQuery,
-  ruleRecord,
-} from "./low-balance/schemas.ts";
 import { changeWallet, getWallet, listWallets } from "./manage-wallets.ts";
 import {
   changeBody,
@@ -24,10 +15,19 @@ import {
   transactionRecord,
   walletRecord,
 } from "./managed/schemas.ts";
+import { lowBalanceRules } from "./rules/low-balance.ts";
+import {
+  lowBalance,
+  lowBalanceChangeBody,
+  lowBalanceRecord,
+  newLowBalanceBody,
+  ruleListQuery,
+} from "./rules/schemas.ts";
 import type { FeatureQueue } from "./spending/feature-queue.ts";
 
 const UNKNOWN_WALLET = "There is no such wallet.";
 const UNKNOWN_RULE = "There is no such rule.";
+const ADMIN = { access: "Admin", scope: "admin", tag: "Wallets" } as const;
 
 /**
  * `/wallet`: the wallets of the payment sources, and their low-balance rules.
@@ -70,9 +70,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: AddedWal
       method: "get",
       operationId: "getWallet",
       path: "/wallet",
-      access: "Admin",
-      scope: "admin",
-      tag: "Wallets",
+      ...ADMIN,
       summary: "Shows a wallet: what it holds, does and waits for, and what it lacks",
       query: walletQuery,
       data: walletDetailsResponse,
@@ -87,9 +85,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: AddedWal
       method: "post",
       operationId: "createWallet",
       path: "/wallet",
-      access: "Admin",
-      scope: "admin",
-      tag: "Wallets",
+      ...ADMIN,
       summary: "Makes a new wallet, or adds a wallet to a payment source",
       description:
         "Without `paymentSourceId` a new wallet is answered and stored nowhere. With it the new wallet, or the one whose words are sent, is managed from now on: its words are sealed, and its history is read.",
@@ -112,9 +108,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: AddedWal
       method: "patch",
       operationId: "updateWallet",
       path: "/wallet",
-      access: "Admin",
-      scope: "admin",
-      tag: "Wallets",
+      ...ADMIN,
       summary: "Changes what a wallet does, where its refunds or revenue are sent, or its note",
       description: "What is left out is kept.",
       body: changeBody,
@@ -131,9 +125,7 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: AddedWal
       operationId: "listWalletTransactions",
       isConditional: true,
       path: "/wallet/transaction",
-      access: "Admin",
-      scope: "admin",
-      tag: "Wallets",
+      ...ADMIN,
       summary: "Lists the transactions of the wallets, newest first",
       query: transactionQuery,
       data: z.object({
@@ -155,16 +147,12 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: AddedWal
       operationId: "listLowBalanceRules",
       isConditional: true,
       path: "/wallet/low-balance",
-      access: "Admin",
-      scope: "admin",
-      tag: "Wallets",
+      ...ADMIN,
       summary: "Lists the rules that watch wallet balances, newest first",
       query: ruleListQuery,
-      data: z.object({ Rules: described(z.array(ruleRecord), "The rules.") }),
+      data: z.object({ Rules: described(z.array(lowBalanceRecord), "The rules.") }),
     },
-    async (c, { query }) => ({
-      Rules: await listRules(db(c.env, undefined, { deadline: c.var.deadline }), query),
-    }),
+    async (c, { query }) => ({ Rules: await lowBalanceRules.list(c, query) }),
   );
 
   serve(
@@ -173,19 +161,17 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: AddedWal
       method: "post",
       operationId: "createLowBalanceRule",
       path: "/wallet/low-balance",
-      access: "Admin",
-      scope: "admin",
-      tag: "Wallets",
+      ...ADMIN,
       summary: "Creates a rule: a WALLET_LOW_BALANCE event each time a balance falls below it",
-      body: newRuleBody,
+      body: newLowBalanceBody,
       idempotent: true,
-      data: ruleRecord,
+      data: lowBalanceRecord,
       errors: {
         404: UNKNOWN_WALLET,
         409: "The wallet already has a rule for the unit.",
       },
     },
-    (c, { body }) => createRule(c, body, Date.now()),
+    (c, { body }) => lowBalanceRules.create(c, body, Date.now()),
   );
 
   serve(
@@ -194,16 +180,14 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: AddedWal
       method: "patch",
       operationId: "updateLowBalanceRule",
       path: "/wallet/low-balance",
-      access: "Admin",
-      scope: "admin",
-      tag: "Wallets",
+      ...ADMIN,
       summary: "Changes a rule",
       description: "Omitted fields stay as they are. The next check evaluates the balance again.",
-      body: ruleChangeBody,
-      data: ruleRecord,
+      body: lowBalanceChangeBody,
+      data: lowBalanceRecord,
       errors: { 404: UNKNOWN_RULE },
     },
-    (c, { body }) => changeRule(c, body, Date.now()),
+    (c, { body }) => lowBalanceRules.change(c, body, Date.now()),
   );
 
   serve(
@@ -212,15 +196,13 @@ export function walletRoutes(features: readonly FeatureQueue[], wentOn: AddedWal
       method: "delete",
       operationId: "deleteLowBalanceRule",
       path: "/wallet/low-balance",
-      access: "Admin",
-      scope: "admin",
-      tag: "Wallets",
+      ...ADMIN,
       summary: "Deletes a rule",
-      body: ruleDeletion,
-      data: ruleRecord,
+      body: lowBalanceChangeBody.pick({ id: true }),
+      data: lowBalanceRecord,
       errors: { 404: UNKNOWN_RULE },
     },
-    (c, { body }) => deleteRule(c, body.id, Date.now()),
+    (c, { body }) => lowBalanceRules.delete(c, body.id, Date.now()),
   );
 
   return router;

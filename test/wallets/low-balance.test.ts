@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { db } from "../../src/db/client.ts";
-import { checkLowBalances } from "../../src/wallets/low-balance/check.ts";
+import { checkLowBalances } from "../../src/wallets/rules/low-balance.ts";
 import { emptyTables } from "../support/app.ts";
 import { wrapD1 } from "../support/d1.ts";
 import { loseProviderKey, SourceApi } from "../support/sources/api.ts";
@@ -130,6 +130,27 @@ describe("a low-balance rule", () => {
     now += 10 * MINUTE_MS;
     await Promise.all([1, 2, 3].map(() => run(now)));
     expect(await events()).toHaveLength(1);
+  });
+
+  it("stays as it was changed while a check was reading the balance", async () => {
+    const { data } = await create();
+    await hold("1");
+    let isChanged = false;
+    const DB = wrapD1(env.DB, async ({ sql }, answer) => {
+      if (!isChanged && sql.some((one) => one.startsWith('update "low_balance_rule"'))) {
+        isChanged = true;
+        await api.ask("PATCH", RULES, { id: data.id, thresholdAmount: "1" });
+      }
+      return answer();
+    });
+    await check({ DB });
+    expect(isChanged).toBe(true);
+    expect(await rule()).toMatchObject({
+      thresholdAmount: "1",
+      status: "Unknown",
+      checkedAt: null,
+    });
+    expect(await events()).toEqual([]);
   });
 
   it("is not checked when it is off, and judged anew when it was changed", async () => {

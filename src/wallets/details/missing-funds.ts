@@ -1,7 +1,7 @@
 import { isoTime } from "../../http/envelope.ts";
-import type { RuleRow } from "../low-balance/tables.ts";
 import type { Balance } from "../managed/read-balances.ts";
 import type { WaitingTask } from "../queue/waiting-tasks.ts";
+import type { BalanceRuleRow } from "../rules/tables.ts";
 import type { MissingFunds, WalletResponse } from "./response-schemas.ts";
 
 /**
@@ -11,7 +11,7 @@ import type { MissingFunds, WalletResponse } from "./response-schemas.ts";
  */
 export function listMissingFunds(
   sendTo: string,
-  rules: readonly RuleRow[],
+  rules: readonly BalanceRuleRow[],
   balance: Balance | null,
 ): MissingFunds[] {
   return rules.flatMap(({ id, unit, threshold, enabled, balance: checked }) => {
@@ -51,7 +51,9 @@ export function listMissingForTasks(
 }
 
 /** What the last checks of a wallet's rules found. */
-export function lowBalanceSummary(rules: readonly RuleRow[]): WalletResponse["LowBalanceSummary"] {
+export function lowBalanceSummary(
+  rules: readonly BalanceRuleRow[],
+): WalletResponse["LowBalanceSummary"] {
   const low = rules.filter(({ enabled, status }) => enabled && status === "Low");
   const checks = rules.flatMap(({ checkedAt }) => (checkedAt === null ? [] : [checkedAt]));
   return {

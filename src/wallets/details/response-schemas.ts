@@ -11,13 +11,13 @@ import {
 } from "../../http/openapi/fields.ts";
 import { funds, reasonCode, unit } from "../../http/openapi/ledger.ts";
 import { flag, text } from "../../http/openapi/parameters.ts";
-import { ruleRecord } from "../low-balance/schemas.ts";
 import {
   transactionState,
   walletRecordFields,
   walletTask,
   walletType,
 } from "../managed/schemas.ts";
+import { lowBalanceRecord } from "../rules/schemas.ts";
 
 export const walletQuery = z.object({
   id: described(text(), "Id of the wallet.", "01m80ydypnw7zfztc441hghgzn"),
@@ -211,7 +211,7 @@ export const walletDetailsResponse = named(
       ).nullable(),
       "The oldest of its transactions under way; null while there is none.",
     ),
-    LowBalanceRules: described(z.array(ruleRecord), "The rules that watch it, newest first."),
+    LowBalanceRules: described(z.array(lowBalanceRecord), "The rules that watch it, newest first."),
     Secret: described(
       named(
         "WalletSecret",

@@ -3,13 +3,13 @@ import { db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
-import { rulesOf } from "../low-balance/rules.ts";
-import type { RuleRow } from "../low-balance/tables.ts";
 import { readHoldings } from "../managed/read-balances.ts";
 import { walletRecordOf } from "../managed/render-wallet.ts";
 import type { WalletRow } from "../managed/tables.ts";
 import { progressOf } from "../model/phases.ts";
 import type { WaitingTask } from "../queue/waiting-tasks.ts";
+import { rulesOf } from "../rules/low-balance.ts";
+import type { BalanceRuleRow } from "../rules/tables.ts";
 import type { FeatureQueue } from "../spending/feature-queue.ts";
 import { keepRecent, pausedUntil } from "../spending/foreign-spends.ts";
 import { listMissingForTasks, listMissingFunds, lowBalanceSummary } from "./missing-funds.ts";
@@ -29,7 +29,7 @@ const MAX_WAITING = 20;
 /** A wallet as it is shown, with what that was made of. */
 export interface WalletDetails {
   wallet: WalletResponse;
-  rules: RuleRow[];
+  rules: BalanceRuleRow[];
   /** Its transactions under way, the oldest first. */
   pendingTransactions: StoredTransaction[];
 }

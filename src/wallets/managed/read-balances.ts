@@ -78,7 +78,8 @@ async function askEach<Answer>(
       if (error.retryAt !== null) providers.delete(sourceId);
     }
   };
-  await pMap(wallets, read, { concurrency: MAX_CONCURRENT_FETCHES });
+  const distinct = new Map(wallets.map((wallet) => [wallet.id, wallet]));
+  await pMap(distinct.values(), read, { concurrency: MAX_CONCURRENT_FETCHES });
   return answers;
 }
 

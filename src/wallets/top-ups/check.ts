@@ -1,43 +1,28 @@
-import type { Network } from "../../chain/network.ts";
-import { type Database, db, type Statement, statement, violates } from "../../db/client.ts";
+import { and, eq, gt, inArray, or, sql } from "drizzle-orm";
+import { type Database, db } from "../../db/client.ts";
 import type { Env } from "../../env.ts";
 import { isoTime } from "../../http/envelope.ts";
-import { log } from "../../log.ts";
-import type { ManagedWallet } from "../managed/find-wallet.ts";
-import { readBalances } from "../managed/read-balances.ts";
+import { activeSource } from "../../sources/active.ts";
+import { drivesOf } from "../../sources/drives.ts";
+import { type ManagedWallet, walletsOf } from "../managed/find-wallet.ts";
+import { type Balance, readBalances } from "../managed/read-balances.ts";
+import { managedWallet } from "../managed/tables.ts";
 import { describeError } from "../queue/errors.ts";
 import { actOnEach, toTaskError } from "../queue/isolate.ts";
 import { wakeWallet } from "../queue/wake-wallet.ts";
+import { type DueRule, findDueRules, WRITES_MS, writeOutcome } from "../rules/check-rules.ts";
+import { type TopUpRuleRow, topUpRule } from "../rules/tables.ts";
 import { insertTransfer, newTransfer } from "../transfers/store.ts";
-import type { TransferRow } from "../transfers/tables.ts";
-import { boundsOf } from "./bounds.ts";
-import { DAY_MS, decideTopUp, type TopUpDecision } from "./decide.ts";
-import { Funds } from "./funds.ts";
-import { type PastTransfer, topUpsSince } from "./past.ts";
-import type { TopUpRuleRow } from "./tables.ts";
+import { type TransferRow, transfer } from "../transfers/tables.ts";
+import { boundsOf, DAY_MS, decideTopUp, type PastTopUp, type TopUpDecision } from "./decide.ts";
 
 /** Rules are checked once in each window, together, so that wallets share a transaction. */
 const WINDOW_MS = 5 * 60_000;
-/** Rules checked per run; the next run, a minute later, continues. */
-const PER_RUN = 50;
-/** Time for writing the outcomes, after the balances were read. */
-const WRITES_MS = 30_000;
 
-/** A rule that is due, with its wallet. */
-interface DueRule
-  extends Pick<
-    TopUpRuleRow,
-    "id" | "unit" | "below" | "upTo" | "perDay" | "version" | "createdById"
-  > {
-  walletId: string;
-  sourceId: string;
-  network: Network;
-  address: string;
-}
+type DueTopUp = DueRule<TopUpRuleRow, ManagedWallet>;
 
 /** What a check found: a top-up to make, or why there is none although the balance is low. */
 interface Outcome {
-  held: bigint;
   send: { amount: bigint; from: ManagedWallet } | null;
   waitsFor: string | null;
 }
@@ -56,61 +41,62 @@ export async function checkTopUps(
   deadline: number,
 ): Promise<void> {
   const database = db(env, undefined, { writes: "idempotent", deadline: deadline + WRITES_MS });
-  const rules = await dueRules(database, now);
-  if (rules.length === 0) return;
-  const sourceIds = [...new Set(rules.map(({ sourceId }) => sourceId))];
-  const funds = await Funds.read(env, database, sourceIds, deadline);
-  const wallets = new Map(rules.map((rule) => [rule.walletId, { ...rule, id: rule.walletId }]));
-  const balances = await readBalances(env, [...wallets.values()], deadline, "wallet");
-  const past = await topUpsSince(database, [...wallets.keys()], now - DAY_MS);
+  const due = await findDueRules(
+    database,
+    topUpRule,
+    managedWallet,
+    managedWallet.sourceId,
+    sql`ifnull(${topUpRule.checkedAt}, 0) < ${now - (now % WINDOW_MS)}`,
+  );
+  if (due.length === 0) return;
+  const wallets = due.map(({ wallet }) => wallet);
+  const funds = await readFunds(env, database, wallets, deadline);
+  const balances = await readBalances(env, wallets, deadline, "wallet");
+  const past = await readTopUps(database, wallets, now - DAY_MS);
 
   const payers = new Map<string, ManagedWallet>();
-  const check = async (rule: DueRule): Promise<void> => {
-    const balance = balances.get(rule.walletId);
+  const check = async (one: DueTopUp): Promise<void> => {
+    const balance = balances.get(one.wallet.id);
     if (balance === undefined) return;
-    const outcome = outcomeOf(rule, balance.get(rule.unit) ?? 0n, past, funds, now);
-    if (outcome === null || !(await writeOutcome(database, rule, outcome, now))) return;
-    if (outcome.send) payers.set(outcome.send.from.id, outcome.send.from);
+    const held = balance.get(one.rule.unit) ?? 0n;
+    const outcome = decideOutcome(one, held, past, funds, now);
+    if (outcome === null) return;
+    const { send, waitsFor } = outcome;
+    const changes = { balance: held.toString(), checkedAt: now, waitsFor };
+    const transfers = send ? insertTransfer(database, toTransfer(one, send, now)) : [];
+    const isWritten = await writeOutcome(
+      database,
+      topUpRule,
+      one.rule,
+      changes,
+      transfers,
+      "top_up.superseded",
+    );
+    if (isWritten && send) payers.set(send.from.id, send.from);
   };
-  for (const rule of rules)
-    for (const { error } of await actOnEach([rule], () => check(rule)))
-      await writeFailure(database, rule, error, { requestId, now });
+  for (const one of due)
+    for (const { error } of await actOnEach([one], () => check(one)))
+      await writeFailure(database, one, error, { requestId, now });
   for (const { network, vkey } of payers.values()) await wakeWallet(env, network, vkey, requestId);
 }
 
-/** Rules that were not checked in this window. Sources take turns, as they do for low balances. */
-function dueRules(database: Database, now: number): Promise<DueRule[]> {
-  return database.all<DueRule>(
-    `SELECT rule.id, unit, below, up_to AS upTo, per_day AS perDay, version,
-       rule.created_by_id AS createdById, wallet_id AS walletId, source_id AS sourceId, network,
-       address
-     FROM top_up_rule AS rule JOIN managed_wallet AS wallet ON wallet.id = wallet_id
-     WHERE enabled = 1 AND wallet.deleted_at IS NULL AND ifnull(checked_at, 0) < ?
-     ORDER BY row_number() OVER (PARTITION BY source_id ORDER BY checked_at, rule.id), random()
-     LIMIT ${PER_RUN}`,
-    now - (now % WINDOW_MS),
-  );
-}
-
 /** Null: it is not known. */
-function outcomeOf(
-  rule: DueRule,
+function decideOutcome(
+  { rule, wallet }: DueTopUp,
   held: bigint,
   past: readonly PastTransfer[],
-  funds: Funds,
+  funds: readonly Fund[],
   now: number,
 ): Outcome | null {
-  const own = past.filter(({ walletId, unit }) => walletId === rule.walletId && unit === rule.unit);
+  const own = past.filter(({ walletId, unit }) => walletId === wallet.id && unit === rule.unit);
   const decision = decideTopUp(boundsOf(rule), held, own, now);
-  if (!("send" in decision)) return { held, send: null, waitsFor: reasonOf(decision) };
-  const payer = funds.take(rule.sourceId, rule.unit, decision.send);
-  if (payer === null) return null;
-  if ("waitsFor" in payer) return { held, send: null, waitsFor: payer.waitsFor };
-  return { held, send: { amount: decision.send, from: payer.wallet }, waitsFor: null };
+  if (!("send" in decision)) return { send: null, waitsFor: describeWait(decision) };
+  const ofSource = funds.filter((fund) => fund.wallet.sourceId === wallet.sourceId);
+  return takeFunds(ofSource, rule.unit, decision.send);
 }
 
 /** For people. */
-function reasonOf({ waitsFor, until }: Exclude<TopUpDecision, { send: bigint }>): string | null {
+function describeWait({ waitsFor, until }: Exclude<TopUpDecision, { send: bigint }>) {
   const at = until === null ? "" : `, until ${isoTime(until)}`;
   switch (waitsFor) {
     case "Nothing":
@@ -127,71 +113,117 @@ function reasonOf({ waitsFor, until }: Exclude<TopUpDecision, { send: bigint }>)
 /** A rule for which the check throws says so, and is checked again in the next window. */
 async function writeFailure(
   database: Database,
-  { id, walletId }: DueRule,
+  { rule, wallet }: DueTopUp,
   error: unknown,
   { requestId, now }: { requestId: string; now: number },
 ): Promise<void> {
-  const failure = toTaskError(error, {
-    wallet: walletId,
-    requestId,
-    feature: "top-up",
-    tasks: [id],
-  });
-  const sql = "UPDATE top_up_rule SET checked_at = ?, waits_for = ? WHERE id = ?";
-  await database.batch([statement(sql, now, describeError(failure), id)]);
+  const place = { wallet: wallet.id, requestId, feature: "top-up", tasks: [rule.id] };
+  const waitsFor = describeError(toTaskError(error, place));
+  const failure = database.orm.update(topUpRule).set({ checkedAt: now, waitsFor });
+  await database.batch([failure.where(eq(topUpRule.id, rule.id)).toSQL()]);
 }
 
-/**
- * @returns false when the rule has changed since it was read, or the batch was sent twice. The cron
- *   then   finds the rule's transfer.
- */
-async function writeOutcome(
-  database: Database,
-  rule: DueRule,
-  { held, send, waitsFor }: Outcome,
-  now: number,
-): Promise<boolean> {
-  const statements: Statement[] = [
-    statement(
-      `UPDATE top_up_rule SET version = iif(version = ?2, version + 1, NULL), balance = ?3,
-         checked_at = ?4, waits_for = ?5
-       WHERE id = ?1`,
-      rule.id,
-      rule.version,
-      held.toString(),
-      now,
-      waitsFor,
-    ),
-  ];
-  if (send) statements.push(...insertTransfer(database, transferOf(rule, send, now)));
-  try {
-    await database.batch(statements);
-    return true;
-  } catch (error) {
-    if (!violates(error, "top_up_rule.version")) throw error;
-    log("info", "top_up.superseded", { rule: rule.id });
-    return false;
-  }
-}
-
-function transferOf(
-  { id, unit, network, sourceId, walletId, address, createdById }: DueRule,
+function toTransfer(
+  { rule, wallet }: DueTopUp,
   { amount, from }: NonNullable<Outcome["send"]>,
   now: number,
 ): TransferRow {
-  const isNative = unit === "";
+  const isNative = rule.unit === "";
   return newTransfer(
     {
-      network,
-      sourceId,
+      network: wallet.network,
+      sourceId: wallet.sourceId,
       wallet: from,
-      toAddress: address,
+      toAddress: wallet.address,
       // With tokens goes as much as the ledger wants.
       coin: isNative ? amount.toString() : "0",
-      assets: isNative ? [] : [{ unit, quantity: amount.toString() }],
-      topUp: { ruleId: id, walletId },
-      createdById,
+      assets: isNative ? [] : [{ unit: rule.unit, quantity: amount.toString() }],
+      topUp: { ruleId: rule.id, walletId: wallet.id },
+      createdById: rule.createdById,
     },
     now,
   );
+}
+
+/** A Funding wallet, and what it holds less what was taken of it; null: its provider did not answer. */
+interface Fund {
+  wallet: ManagedWallet;
+  left: Balance | null;
+}
+
+/** Reads the Funding wallets of the payment sources of some wallets. */
+async function readFunds(
+  env: Env,
+  database: Database,
+  wallets: readonly ManagedWallet[],
+  deadline: number,
+): Promise<Fund[]> {
+  const sourceIds = [...new Set(wallets.map(({ sourceId }) => sourceId))];
+  const sources = await Promise.all(sourceIds.map((id) => activeSource(database, id)));
+  const payers = (await walletsOf(database, sourceIds)).filter((wallet) => {
+    const source = sources.find((one) => one?.id === wallet.sourceId);
+    return wallet.role === "Funding" && source && drivesOf(source, wallet) !== "nothing";
+  });
+  const balances = await readBalances(env, payers, deadline, "wallet");
+  return payers.map((wallet) => ({ wallet, left: balances.get(wallet.id) ?? null }));
+}
+
+/**
+ * Takes an amount from the Funding wallet that has most of it.
+ *
+ * @param funds - of one source
+ * @param amount - minor units
+ * @returns null: nobody knows
+ */
+function takeFunds(funds: readonly Fund[], unit: string, amount: bigint): Outcome | null {
+  const wait = (waitsFor: string) => ({ send: null, waitsFor });
+  if (funds.length === 0)
+    return wait("a Funding wallet: the payment source has none that may be driven");
+  const heldBy = ({ left }: Fund) => left?.get(unit) ?? 0n;
+  const known = funds.filter(({ left }) => left !== null);
+  const richest = known.find((one) => known.every((other) => heldBy(one) >= heldBy(other)));
+  if (richest === undefined) return null;
+  const { wallet, left } = richest;
+  const held = heldBy(richest);
+  if (held < amount)
+    return wait(
+      `funds: of ${amount} minor units the Funding wallet ${wallet.address} holds ${held}`,
+    );
+  left?.set(unit, held - amount);
+  return { send: { amount, from: wallet }, waitsFor: null };
+}
+
+/** A top-up from before, and the wallet that it filled up. */
+interface PastTransfer extends PastTopUp {
+  walletId: string;
+  unit: string;
+}
+
+/** Reads the top-ups of some wallets that are under way, or have changed since a time, epoch milliseconds. */
+async function readTopUps(
+  database: Database,
+  wallets: readonly ManagedWallet[],
+  since: number,
+): Promise<PastTransfer[]> {
+  const walletIds = JSON.stringify(wallets.map(({ id }) => id));
+  const rows = await database.orm
+    .select()
+    .from(transfer)
+    .where(
+      and(
+        sql`${transfer.topUpWalletId} IN (SELECT value FROM json_each(${walletIds}))`,
+        or(gt(transfer.updatedAt, since), inArray(transfer.state, ["Pending", "Sent"])),
+      ),
+    );
+  return rows.map(({ topUpWalletId, coin, assets, tx, state, createdAt, updatedAt }) => {
+    const [token] = assets;
+    return {
+      walletId: topUpWalletId ?? "",
+      unit: token?.unit ?? "",
+      amount: BigInt(token?.quantity ?? tx?.coin ?? coin),
+      createdAt,
+      endedAt: state === "Confirmed" || state === "Failed" ? updatedAt : null,
+      hasFailed: state === "Failed",
+    };
+  });
 }

@@ -1,5 +1,7 @@
 /** When a wallet is topped up, and by how much: pure. */
 
+import type { TopUpRuleRow } from "../rules/tables.ts";
+
 /** Amounts in minor units of one asset. */
 export interface TopUpBounds {
   /** A balance below this is filled up … */
@@ -35,6 +37,18 @@ const TIMES_A_DAY = 5n;
 
 export function defaultPerDay({ below, upTo }: Pick<TopUpBounds, "below" | "upTo">): bigint {
   return TIMES_A_DAY * (upTo - below);
+}
+
+/** Native minor units. Less is not worth a transaction, and is below the minimum of an output. */
+const MIN_COIN = 2_000_000n;
+
+/** The numbers of a rule. */
+export function boundsOf(
+  rule: Pick<TopUpRuleRow, "unit" | "below" | "upTo" | "perDay">,
+): TopUpBounds {
+  const least = rule.unit === "" ? MIN_COIN : 1n;
+  const bounds = { below: BigInt(rule.below), upTo: BigInt(rule.upTo), least };
+  return { ...bounds, perDay: rule.perDay === null ? defaultPerDay(bounds) : BigInt(rule.perDay) };
 }
 
 /**

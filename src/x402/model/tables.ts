@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { balanceRuleTable } from "../../wallets/rules/tables.ts";
 
 export const ATTEMPT_DIRECTIONS = ["InboundVerify", "InboundSettle", "OutboundPayment"] as const;
 export const ATTEMPT_STATUSES = [
@@ -183,20 +184,5 @@ export const x402Budget = sqliteTable(
   (table) => [uniqueIndex("x402_budget_scope").on(table.apiKeyId, table.evmWalletId, table.asset)],
 );
 
-/** The wallet balance below which operators are notified. */
-export const x402BalanceRule = sqliteTable(
-  "x402_balance_rule",
-  {
-    id: text("id").primaryKey(),
-    evmWalletId: text("evm_wallet_id").notNull(),
-    /** `native` or a token's address. */
-    asset: text("asset").notNull(),
-    threshold: text("threshold").notNull(),
-    state: text("state", { enum: ["Unknown", "Healthy", "Low"] }).notNull(),
-    /** Number of state changes: the sequence of its events. */
-    version: integer("version").notNull(),
-    checkedAt: integer("checked_at"),
-    createdAt: integer("created_at").notNull(),
-  },
-  (table) => [uniqueIndex("x402_balance_rule_scope").on(table.evmWalletId, table.asset)],
-);
+/** The wallet balance below which operators are notified. The unit is `native` or a token's address. */
+export const x402BalanceRule = balanceRuleTable("x402_balance_rule");

@@ -105,15 +105,15 @@ async function networksOf(core: Database, wallets: readonly WalletRow[]) {
 
 /** Tokens that rules watch, by wallet. */
 async function watchedAssets(core: Database, wallets: readonly WalletRow[]) {
-  const { evmWalletId, asset } = x402BalanceRule;
+  const { walletId, unit } = x402BalanceRule;
   const ids = wallets.map(({ id }) => id);
   const rows = await core.orm
-    .select({ evmWalletId, asset })
+    .select({ walletId, unit })
     .from(x402BalanceRule)
-    .where(inArray(evmWalletId, ids))
-    .orderBy(evmWalletId, asset);
-  const byWallet = Map.groupBy(rows, (row) => row.evmWalletId);
-  return new Map([...byWallet].map(([id, members]) => [id, members.map((row) => row.asset)]));
+    .where(inArray(walletId, ids))
+    .orderBy(walletId, unit);
+  const byWallet = Map.groupBy(rows, (row) => row.walletId);
+  return new Map([...byWallet].map(([id, members]) => [id, members.map((row) => row.unit)]));
 }
 
 /** Reads each question from the cache or from the node. */

@@ -1,21 +1,31 @@
-import { and, desc, eq, lt } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { type Database, db, violates } from "../../db/client.ts";
-import { newId } from "../../db/id.ts";
+import type { Env } from "../../env.ts";
 import { commitAudited } from "../../http/audit.ts";
 import type { AppContext } from "../../http/context.ts";
 import { isoTime } from "../../http/envelope.ts";
 import { ApiError } from "../../http/errors.ts";
-import { idempotently, type Remember } from "../../http/idempotency.ts";
-import { x402BalanceRule } from "../model/tables.ts";
-import { findWallet } from "../networks/settlement-network.ts";
+import { idempotently } from "../../http/idempotency.ts";
+import { log } from "../../log.ts";
+import {
+  type BalanceReports,
+  findDueRules,
+  writeBalances,
+} from "../../wallets/rules/check-rules.ts";
+import { listRules, newRule, openWriter } from "../../wallets/rules/rule-store.ts";
+import type { BalanceRuleRow } from "../../wallets/rules/tables.ts";
+import { decodeBalance, encodeBalanceCall, toRpcUnavailable } from "../evm/balance.ts";
+import { RpcRefusal } from "../evm/rpc.ts";
+import { x402BalanceRule, x402Network, x402Wallet } from "../model/tables.ts";
+import {
+  findWallet,
+  type NetworkRow,
+  openRpc,
+  type WalletRow,
+} from "../networks/settlement-network.ts";
 
-export type RuleRow = typeof x402BalanceRule.$inferSelect;
-
-interface RuleBody {
-  evmWalletId: string;
-  asset: string;
-  threshold: string;
-}
+/** Time of a check, of which a silent node takes eight seconds. */
+const CHECK_MS = 30_000;
 
 /**
  * Creates the rule for a wallet and an asset, or changes its threshold.
@@ -23,70 +33,116 @@ interface RuleBody {
  * @param now - epoch milliseconds
  * @throws ApiError 404, 422
  */
-export async function saveBalanceRule(c: AppContext, body: RuleBody, now: number) {
-  const core = db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+export async function saveBalanceRule(
+  c: AppContext,
+  body: { evmWalletId: string; asset: string; threshold: string },
+  now: number,
+) {
+  const core = openWriter(c);
   if (!(await findWallet(core, body.evmWalletId)))
     throw new ApiError(404, "evmWalletId: there is no such wallet");
-  return idempotently(c, core, now, (remember) => writeRule(c, core, body, now, remember));
-}
-
-async function writeRule(
-  c: AppContext,
-  core: Database,
-  body: RuleBody,
-  now: number,
-  remember: Remember,
-): Promise<ReturnType<typeof render>> {
-  const { evmWalletId, asset, threshold } = body;
-  const [stored] = await core.orm
-    .select()
-    .from(x402BalanceRule)
-    .where(and(eq(x402BalanceRule.evmWalletId, evmWalletId), eq(x402BalanceRule.asset, asset)));
-  const row: RuleRow = stored
-    ? { ...stored, threshold }
-    : { id: newId(now), ...body, state: "Unknown", version: 0, checkedAt: null, createdAt: now };
-  const write = stored
-    ? core.orm.update(x402BalanceRule).set({ threshold }).where(eq(x402BalanceRule.id, row.id))
-    : core.orm.insert(x402BalanceRule).values(row);
-  const answer = render(row);
-  const entry = {
-    action: "x402-low-balance.save",
-    target: evmWalletId,
-    detail: body,
-    now,
-  } as const;
-  try {
-    await commitAudited(c, core, entry, [...(await remember(answer)), write.toSQL()]);
-  } catch (error) {
-    // Another request created it concurrently, so this updates it.
-    if (violates(error, "x402_balance_rule.asset")) return writeRule(c, core, body, now, remember);
-    throw error;
-  }
-  return answer;
+  const { evmWalletId: walletId, asset: unit, threshold } = body;
+  return idempotently(c, core, now, async function save(remember) {
+    const [stored] = await core.orm
+      .select()
+      .from(x402BalanceRule)
+      .where(and(eq(x402BalanceRule.walletId, walletId), eq(x402BalanceRule.unit, unit)));
+    const rule = newRule(c, { walletId, unit, enabled: true }, now);
+    const row: BalanceRuleRow = stored
+      ? { ...stored, threshold, updatedAt: now }
+      : { ...rule, threshold, status: "Unknown", sequence: 0 };
+    const write = stored
+      ? core.orm
+          .update(x402BalanceRule)
+          .set({ threshold, updatedAt: now })
+          .where(eq(x402BalanceRule.id, row.id))
+      : core.orm.insert(x402BalanceRule).values(row);
+    const answer = render(row);
+    const entry = { action: "x402-low-balance.save", target: walletId, detail: body, now } as const;
+    try {
+      await commitAudited(c, core, entry, [...(await remember(answer)), write.toSQL()]);
+    } catch (error) {
+      // Another request created it concurrently, so this updates it.
+      if (violates(error, "x402_balance_rule.unit")) return save(remember);
+      throw error;
+    }
+    return answer;
+  });
 }
 
 /** Rules, newest first. */
-export async function listBalanceRules(
-  c: AppContext,
-  query: { limit: number; cursorId?: string | undefined },
-) {
-  const core = db(c.env, undefined, { deadline: c.var.deadline });
-  const rows = await core.orm
-    .select()
-    .from(x402BalanceRule)
-    .where(query.cursorId === undefined ? undefined : lt(x402BalanceRule.id, query.cursorId))
-    .orderBy(desc(x402BalanceRule.id))
-    .limit(query.limit);
-  return rows.map(render);
+export async function listBalanceRules(c: AppContext, query: Parameters<typeof listRules>[2]) {
+  return (await listRules(c, x402BalanceRule, query)).map(render);
 }
 
-function render({ id, evmWalletId, asset, threshold, state, checkedAt }: RuleRow) {
+function render({ id, walletId, unit, threshold, status, checkedAt }: BalanceRuleRow) {
   return {
     id,
-    evmWalletId,
-    asset,
+    evmWalletId: walletId,
+    asset: unit,
     threshold,
-    state,
+    state: status,
     checkedAt: checkedAt === null ? null : isoTime(checkedAt),
   };
+}
+
+const REPORTS: BalanceReports<WalletRow> = {
+  rules: x402BalanceRule,
+  countsChanges: true,
+  superseded: null,
+  toEvent: ({ unit: asset, threshold }, { id, caip2Id, address, createdById }, balance) => ({
+    kind: "X402_WALLET_LOW_BALANCE",
+    network: caip2Id,
+    sourceId: null,
+    ownerId: createdById,
+    data: { evmWalletId: id, caip2Network: caip2Id, address, asset, threshold, balance },
+  }),
+};
+
+/**
+ * Checks balances; one that fell below its threshold since the last check causes an event. A
+ * failing node leaves only its own network's rules as they are; a refused call, only its rule.
+ */
+export async function checkBalances(env: Env, requestId: string): Promise<void> {
+  const core = db(env, undefined, { writes: "idempotent", deadline: Date.now() + CHECK_MS });
+  const networks = await core.orm.select().from(x402Network).where(eq(x402Network.isEnabled, true));
+  await Promise.all(
+    networks.map((network) =>
+      checkNetwork(env, core, network, requestId).catch((error: unknown) => {
+        const { caip2Id } = network;
+        log("warn", "x402.balances_unchecked", { caip2Id, requestId, error: String(error) });
+      }),
+    ),
+  );
+}
+
+/** One request to the node for all rules of its network. */
+async function checkNetwork(
+  env: Env,
+  core: Database,
+  network: NetworkRow,
+  requestId: string,
+): Promise<void> {
+  const { caip2Id } = x402Wallet;
+  const ofNetwork = eq(caip2Id, network.caip2Id);
+  const due = await findDueRules(core, x402BalanceRule, x402Wallet, caip2Id, ofNetwork);
+  if (due.length === 0) return;
+  const rpc = await openRpc(env, network, Date.now() + CHECK_MS);
+  const answers = await rpc.many(
+    due.map(({ rule, wallet }) => encodeBalanceCall(wallet.address, rule.unit)),
+  );
+  const balances = answers.map(decodeBalance);
+  const refusal = balances.find((balance) => balance instanceof RpcRefusal);
+  const found = due.flatMap((one, i) => {
+    const balance = balances[i] ?? null;
+    return balance instanceof RpcRefusal ? [] : [{ ...one, balance }];
+  });
+  if (refusal) {
+    if (found.length === 0) throw toRpcUnavailable(refusal);
+    // A node with a rate limit refuses some calls of a batch: their rules come first next time.
+    const refused = due.length - found.length;
+    const about = { caip2Id: network.caip2Id, requestId, refused, error: String(refusal) };
+    log("warn", "x402.calls_refused", about);
+  }
+  await writeBalances(env, core, REPORTS, found, { requestId, now: Date.now() });
 }

@@ -1,0 +1,113 @@
+import { desc, sql } from "drizzle-orm";
+import { type Database, db } from "../../db/client.ts";
+import type { Env } from "../../env.ts";
+import { isoTime } from "../../http/envelope.ts";
+import { readBalances } from "../managed/read-balances.ts";
+import { managedWallet, type WalletRow } from "../managed/tables.ts";
+import { type BalanceReports, findDueRules, WRITES_MS, writeBalances } from "./check-rules.ts";
+import { createRuleStore } from "./rule-store.ts";
+import type { LowBalanceChangeBody, LowBalanceRecord, NewLowBalanceBody } from "./schemas.ts";
+import { type BalanceRuleRow, lowBalanceRule } from "./tables.ts";
+
+/** How long a check is valid: each costs one provider call per wallet. */
+const EVERY_MS = 10 * 60_000;
+
+/** Rules that report a low balance of a managed wallet. */
+export const lowBalanceRules = createRuleStore({
+  table: lowBalanceRule,
+  name: "low-balance-rule",
+  mayOverwrite: true,
+  toColumns: ({ thresholdAmount }: NewLowBalanceBody) =>
+    ({ threshold: BigInt(thresholdAmount).toString(), status: "Unknown", sequence: 0 }) as const,
+  toChanges: ({ thresholdAmount, enabled }: LowBalanceChangeBody) => ({
+    threshold: thresholdAmount && BigInt(thresholdAmount).toString(),
+    enabled,
+    status: "Unknown",
+  }),
+  render: renderLowBalanceRule,
+});
+
+/** A rule as the interface shows it. */
+export function renderLowBalanceRule(row: BalanceRuleRow): LowBalanceRecord {
+  return {
+    id: row.id,
+    walletId: row.walletId,
+    unit: row.unit,
+    thresholdAmount: row.threshold,
+    enabled: row.enabled,
+    status: row.status,
+    balance: row.balance,
+    checkedAt: row.checkedAt === null ? null : isoTime(row.checkedAt),
+    createdAt: isoTime(row.createdAt),
+    updatedAt: isoTime(row.updatedAt),
+  };
+}
+
+/** The rules of some wallets, by wallet id, newest first. */
+export async function rulesOf(
+  database: Database,
+  walletIds: readonly string[],
+): Promise<Map<string, BalanceRuleRow[]>> {
+  const ids = JSON.stringify(walletIds);
+  const rows = await database.orm
+    .select()
+    .from(lowBalanceRule)
+    .where(sql`${lowBalanceRule.walletId} IN (SELECT value FROM json_each(${ids}))`)
+    .orderBy(desc(lowBalanceRule.id));
+  return Map.groupBy(rows, ({ walletId }) => walletId);
+}
+
+const REPORTS: BalanceReports<WalletRow> = {
+  rules: lowBalanceRule,
+  countsChanges: false,
+  superseded: "low_balance.superseded",
+  toEvent: (rule, wallet, balance) => ({
+    kind: "WALLET_LOW_BALANCE",
+    network: wallet.network,
+    sourceId: wallet.sourceId,
+    ownerId: null,
+    walletIds: [wallet.id],
+    data: {
+      ruleId: rule.id,
+      walletId: wallet.id,
+      walletVkey: wallet.vkey,
+      walletAddress: wallet.address,
+      network: wallet.network,
+      paymentSourceId: wallet.sourceId,
+      unit: rule.unit,
+      thresholdAmount: rule.threshold,
+      balance,
+    },
+  }),
+};
+
+/**
+ * Checks the rules that are due, and reports balances below their thresholds. A balance that cannot be
+ * read changes nothing.
+ *
+ * @param now - epoch milliseconds
+ * @param deadline - epoch milliseconds until which the providers are waited for
+ */
+export async function checkLowBalances(
+  env: Env,
+  requestId: string,
+  now: number,
+  deadline: number,
+): Promise<void> {
+  const database = db(env, undefined, { writes: "idempotent", deadline: deadline + WRITES_MS });
+  const due = await findDueRules(
+    database,
+    lowBalanceRule,
+    managedWallet,
+    managedWallet.sourceId,
+    sql`ifnull(${lowBalanceRule.checkedAt}, 0) <= ${now - EVERY_MS}`,
+  );
+  if (due.length === 0) return;
+  const wallets = due.map(({ wallet }) => wallet);
+  const balances = await readBalances(env, wallets, deadline, "wallet");
+  const found = due.flatMap((one) => {
+    const balance = balances.get(one.wallet.id);
+    return balance ? [{ ...one, balance: balance.get(one.rule.unit) ?? 0n }] : [];
+  });
+  await writeBalances(env, database, REPORTS, found, { requestId, now });
+}

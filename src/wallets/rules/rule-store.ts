@@ -1,0 +1,155 @@
+import { and, desc, eq, getTableName, lt, sql } from "drizzle-orm";
+import { type Database, db, violates } from "../../db/client.ts";
+import { newId } from "../../db/id.ts";
+import { commitAudited } from "../../http/audit.ts";
+import type { AppContext } from "../../http/context.ts";
+import { ApiError } from "../../http/errors.ts";
+import { idempotently } from "../../http/idempotency.ts";
+import { walletInUse } from "../managed/find-wallet.ts";
+import type { WalletRow } from "../managed/tables.ts";
+import type { RuleRow, RuleTable } from "./tables.ts";
+
+/** What a request for a new rule has, besides the columns of the feature. */
+export type NewRule = Pick<RuleRow, "walletId" | "unit" | "enabled">;
+
+/** Opens the database for the changes of a request, which are safe to repeat. */
+export function openWriter(c: AppContext): Database {
+  return db(c.env, undefined, { writes: "idempotent", deadline: c.var.deadline });
+}
+
+/** A rule that was not checked yet. @param now - epoch milliseconds */
+export function newRule(c: AppContext, { walletId, unit, enabled }: NewRule, now: number): RuleRow {
+  return {
+    ...{ id: newId(now), walletId, unit, enabled, balance: null, checkedAt: null, version: 0 },
+    ...{ createdById: c.var.caller.id, createdAt: now, updatedAt: now },
+  };
+}
+
+/** Lists one page of rules, newest first. */
+export async function listRules<Rules extends RuleTable>(
+  c: AppContext,
+  rules: Rules,
+  query: { limit: number; cursorId?: string | undefined; walletId?: string | undefined },
+): Promise<Rules["$inferSelect"][]> {
+  const { id, walletId }: RuleTable = rules;
+  const filters = [
+    query.cursorId === undefined ? undefined : lt(id, query.cursorId),
+    query.walletId === undefined ? undefined : eq(walletId, query.walletId),
+  ];
+  return db(c.env, undefined, { deadline: c.var.deadline })
+    .orm.select()
+    .from(rules as RuleTable)
+    .where(and(...filters))
+    .orderBy(desc(id))
+    .limit(query.limit);
+}
+
+/** What a feature says of its rules about managed wallets. */
+interface RuleKind<Rules extends RuleTable, Body, Changes, Rule> {
+  table: Rules;
+  /** Begins the actions in the audit log. */
+  name: string;
+  /** Whether a change may overwrite a concurrent one; otherwise it gets 409. */
+  mayOverwrite: boolean;
+  /** @throws ApiError for a wallet that can have no such rule */
+  checkWallet?(wallet: WalletRow): void;
+  /** The columns of a new rule that only this feature has. @throws ApiError 400 */
+  toColumns(body: Body): Omit<Rules["$inferSelect"], keyof RuleRow>;
+  /** The columns that a request changes; undefined ones are kept. @throws ApiError 400 */
+  toChanges(changes: Changes, row: Rules["$inferSelect"]): object;
+  /** A rule as the interface shows it. */
+  render(row: Rules["$inferSelect"]): Rule;
+}
+
+/** Creates the functions that serve requests about rules. Each change leaves an audit row. */
+export function createRuleStore<
+  Rules extends RuleTable,
+  Body extends NewRule,
+  Changes extends { id: string },
+  Rule,
+>(kind: RuleKind<Rules, Body, Changes, Rule>) {
+  const { name, render } = kind;
+  const table: RuleTable = kind.table;
+
+  const find = async (database: Database, id: string): Promise<Rules["$inferSelect"]> => {
+    const [row] = await database.orm.select().from(table).where(eq(table.id, id));
+    if (!row) throw new ApiError(404, "id: there is no such rule");
+    return row;
+  };
+
+  /** @throws ApiError 409 for a violated constraint, else the error */
+  const refuse = (error: unknown): never => {
+    if (violates(error, `${getTableName(table)}.unit`))
+      throw new ApiError("already_exists", "unit: the wallet has a rule for it already");
+    if (violates(error, `${getTableName(table)}.version`))
+      throw new ApiError("changed_concurrently", "the rule was changed meanwhile");
+    throw error;
+  };
+
+  return {
+    /** Lists one page of rules, newest first. */
+    async list(c: AppContext, query: Parameters<typeof listRules>[2]): Promise<Rule[]> {
+      return (await listRules(c, kind.table, query)).map(render);
+    },
+
+    /**
+     * Creates a rule, once per Idempotency-Key.
+     *
+     * @param now - epoch milliseconds
+     * @throws ApiError 400, 404; 409 when the wallet has a rule for the unit; 422
+     */
+    async create(c: AppContext, body: Body, now: number): Promise<Rule> {
+      const database = openWriter(c);
+      const wallet = await walletInUse(database, body.walletId, "walletId");
+      kind.checkWallet?.(wallet);
+      return idempotently(c, database, now, async (remember) => {
+        const row = { ...newRule(c, body, now), ...kind.toColumns(body) };
+        const rule = render(row);
+        const entry = { action: `${name}.create`, target: row.id, detail: body, now } as const;
+        await commitAudited(c, database, entry, [
+          ...(await remember(rule)),
+          database.orm.insert(table).values(row).toSQL(),
+        ]).catch(refuse);
+        return rule;
+      });
+    },
+
+    /**
+     * Changes a rule. Its next check evaluates the balance again.
+     *
+     * @param now - epoch milliseconds
+     * @throws ApiError 400, 404; 409 when the rule was changed concurrently
+     */
+    async change(c: AppContext, body: Changes, now: number): Promise<Rule> {
+      const database = openWriter(c);
+      const { id, ...detail } = body;
+      const row = await find(database, id);
+      const isCurrent = kind.mayOverwrite ? sql`TRUE` : sql`${table.version} = ${row.version}`;
+      const changes = {
+        ...{ ...kind.toChanges(body, row), balance: null, checkedAt: null, updatedAt: now },
+        version: sql`iif(${isCurrent}, ${table.version} + 1, NULL)`,
+      };
+      const entry = { action: `${name}.update`, target: id, detail, now } as const;
+      await commitAudited(c, database, entry, [
+        database.orm.update(table).set(changes).where(eq(table.id, id)).toSQL(),
+      ]).catch(refuse);
+      return render(await find(database, id));
+    },
+
+    /**
+     * Deletes a rule.
+     *
+     * @param now - epoch milliseconds
+     * @returns the rule as it was
+     * @throws ApiError 404
+     */
+    async delete(c: AppContext, id: string, now: number): Promise<Rule> {
+      const database = openWriter(c);
+      const row = await find(database, id);
+      await commitAudited(c, database, { action: `${name}.delete`, target: id, now }, [
+        database.orm.delete(table).where(eq(table.id, id)).toSQL(),
+      ]);
+      return render(row);
+    },
+  };
+}
