@@ -7,7 +7,7 @@ import { log } from "../../log.ts";
 import type { LogEvent } from "../../log-events.ts";
 import type { BalanceRuleRow, BalanceRuleTable, RuleRow, RuleTable } from "./tables.ts";
 
-/** Rules checked per run; the next run, a minute later, continues. */
+/** Rules checked per run, on EVM chains per network; the next run, a minute later, continues. */
 const PER_RUN = 50;
 /** Time for writing the outcomes, after the balances were read. */
 export const WRITES_MS = 30_000;
