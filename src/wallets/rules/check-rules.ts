@@ -12,6 +12,12 @@ const PER_RUN = 50;
 /** Time for writing the outcomes, after the balances were read. */
 export const WRITES_MS = 30_000;
 
+/** The log event of a rule that has changed since a check read it, by table. */
+const SUPERSEDED: Record<string, LogEvent> = {
+  low_balance_rule: "low_balance.superseded",
+  top_up_rule: "top_up.superseded",
+};
+
 /** A table of wallets that rules are about. */
 type WalletTable = SQLiteTable & { id: SQLiteColumn; deletedAt: SQLiteColumn };
 
@@ -54,7 +60,6 @@ export async function findDueRules<Rules extends RuleTable, Wallets extends Wall
  *
  * @param changes - columns of the rule
  * @param others - statements of the same batch
- * @param superseded - the log event of a rule that has changed since it was read; null: none
  * @returns false when the rule has changed, or the batch was sent twice: what it wrote is there then
  */
 export async function writeOutcome<Rules extends RuleTable>(
@@ -63,7 +68,6 @@ export async function writeOutcome<Rules extends RuleTable>(
   { id, version }: Pick<RuleRow, "id" | "version">,
   changes: Partial<Rules["$inferSelect"]>,
   others: readonly Statement[],
-  superseded: LogEvent | null,
 ): Promise<boolean> {
   const table: RuleTable = rules;
   const guarded = sql`iif(${table.version} = ${version}, ${table.version} + 1, NULL)`;
@@ -76,6 +80,7 @@ export async function writeOutcome<Rules extends RuleTable>(
     return true;
   } catch (error) {
     if (!violates(error, `${getTableName(table)}.version`)) throw error;
+    const superseded = SUPERSEDED[getTableName(table)];
     if (superseded) log("info", superseded, { rule: id });
     return false;
   }
@@ -86,7 +91,6 @@ export interface BalanceReports<Wallet> {
   rules: BalanceRuleTable;
   /** Whether each change of the status counts in the sequence of events, not only each event. */
   countsChanges: boolean;
-  superseded: LogEvent | null;
   toEvent(
     rule: BalanceRuleRow,
     wallet: Wallet,
@@ -109,7 +113,7 @@ export interface ReadBalance<Wallet> extends DueRule<BalanceRuleRow, Wallet> {
 export async function writeBalances<Wallet>(
   env: Env,
   database: Database,
-  { rules, countsChanges, superseded, toEvent }: BalanceReports<Wallet>,
+  { rules, countsChanges, toEvent }: BalanceReports<Wallet>,
   found: readonly ReadBalance<Wallet>[],
   { requestId, now }: { requestId: string; now: number },
 ): Promise<void> {
@@ -126,7 +130,7 @@ export async function writeBalances<Wallet>(
     const exists = `EXISTS (SELECT 1 FROM ${getTableName(rules)} WHERE id = ?)`;
     const events = isReported ? [writeEvent(event, now, { sql: exists, params: [rule.id] })] : [];
     const changes = { status, balance, sequence, checkedAt: now } as const;
-    await writeOutcome(database, rules, rule, changes, events, superseded);
+    await writeOutcome(database, rules, rule, changes, events);
     hasEvents ||= isReported;
   }
   if (found.length === 0) return;

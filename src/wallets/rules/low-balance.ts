@@ -60,7 +60,6 @@ export async function rulesOf(
 const REPORTS: BalanceReports<WalletRow> = {
   rules: lowBalanceRule,
   countsChanges: false,
-  superseded: "low_balance.superseded",
   toEvent: (rule, wallet, balance) => ({
     kind: "WALLET_LOW_BALANCE",
     network: wallet.network,

@@ -64,14 +64,7 @@ export async function checkTopUps(
     const { send, waitsFor } = outcome;
     const changes = { balance: held.toString(), checkedAt: now, waitsFor };
     const transfers = send ? insertTransfer(database, toTransfer(one, send, now)) : [];
-    const isWritten = await writeOutcome(
-      database,
-      topUpRule,
-      one.rule,
-      changes,
-      transfers,
-      "top_up.superseded",
-    );
+    const isWritten = await writeOutcome(database, topUpRule, one.rule, changes, transfers);
     if (isWritten && send) payers.set(send.from.id, send.from);
   };
   for (const one of due)

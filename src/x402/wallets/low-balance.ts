@@ -89,7 +89,6 @@ function render({ id, walletId, unit, threshold, status, checkedAt }: BalanceRul
 const REPORTS: BalanceReports<WalletRow> = {
   rules: x402BalanceRule,
   countsChanges: true,
-  superseded: null,
   toEvent: ({ unit: asset, threshold }, { id, caip2Id, address, createdById }, balance) => ({
     kind: "X402_WALLET_LOW_BALANCE",
     network: caip2Id,
