@@ -189,7 +189,7 @@ export class HotWallet extends DurableObject<Env> implements WalletObject {
     const found = wallets.find((one) => one.vkey === vkey);
     if (!found)
       throw new WalletRemovedError(
-        "the payment source does not manage the wallet any more: add it again, then try again",
+        "the payment source no longer manages the wallet: add the wallet, then try again",
       );
     return openKeys(this.env, found);
   }

@@ -12,7 +12,7 @@ const auditEntry = named(
   z.object({
     id: recordId("the entry", "01m80ye05yr73fdqbztm8ma6fs"),
     at: timestamp("Time of creation."),
-    apiKeyId: recordId("the API key that made it", "env-admin"),
+    apiKeyId: recordId("the API key that made the change", "env-admin"),
     requestId: answerText(
       "`x-request-id` of the response, also in the logs.",
       "01m80ye05tw8d5k11en0zccppg",

@@ -91,8 +91,8 @@ export function apiKeyRoutes() {
       body: updateBody,
       data: apiKeyRecord,
       errors: {
-        404: `${UNKNOWN} Or \`walletLimit\` names a wallet that there is not.`,
-        409: `${UNCHANGEABLE} Or more credits are used than allowed now.`,
+        404: `${UNKNOWN} Or \`walletLimit\` names an unknown wallet.`,
+        409: `${UNCHANGEABLE} Or the key has used more than the new \`maxUsageCredits\`.`,
       },
     },
     (c, { body }) => updateKey(c, body, Date.now()),

@@ -33,7 +33,7 @@ const status = described(
   "Active",
 );
 const usageLimited = z.boolean();
-const usageLimitedText = "Whether metered calls are charged in credits.";
+const usageLimitedText = "Whether metered calls cost credits.";
 const maxUsageCredits = described(
   z.int().min(0).max(MAX_CREDITS),
   "Total of credits that a limited key may use.",
@@ -179,16 +179,16 @@ export const apiKeyStatus = named(
       z.array(answerText("Preprod, Mainnet or a CAIP-2 id.", "Preprod")),
       "The same as `networkLimit`.",
     ),
-    walletScopeEnabled: described(z.boolean(), "Whether the key is bound to wallets.", true),
+    walletScopeEnabled: described(z.boolean(), "Whether the key has a `walletLimit`.", true),
     WalletScopes: described(
       z.array(
         named(
           "WalletScope",
-          "A wallet that a key is bound to.",
+          "A wallet of a key's `walletLimit`.",
           z.object({ hotWalletId: recordId("the wallet", "01m80ydypnw7zfztc441hghgzn") }),
         ),
       ),
-      "The wallets that the key is bound to.",
+      "The wallets of `walletLimit`.",
     ),
     RemainingUsageCredits: described(
       z.array(

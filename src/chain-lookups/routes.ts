@@ -14,7 +14,7 @@ import { balanceQuery, shownQuantity, shownUtxo, utxoQuery } from "./schemas.ts"
 const TAG = "Ledger";
 const PROVIDER_ERRORS = {
   502: "The chain provider failed.",
-  503: "The chain provider takes no calls at the moment; Retry-After says when to come back.",
+  503: "The chain provider accepts no calls; see Retry-After.",
   504: "The chain provider did not answer in time.",
 };
 
@@ -56,10 +56,7 @@ export function ledgerRoutes() {
       summary: "Shows what an address holds",
       query: balanceQuery,
       data: z.object({
-        Balance: described(
-          z.array(shownQuantity),
-          "What it holds; nothing when it was never used.",
-        ),
+        Balance: described(z.array(shownQuantity), "Balance of the address. Empty: never used."),
       }),
       errors: { ...PROVIDER_ERRORS, 404: "No payment source is on the network." },
     },

@@ -17,13 +17,9 @@ export const balanceQuery = z.object({
 
 export const utxoQuery = balanceQuery.extend({
   count: wholeNumber({ min: 1, max: 100, default: 10 }),
-  page: described(
-    wholeNumber({ min: 1, max: 100, default: 1 }),
-    "Which page of that many outputs; the first is 1.",
-    1,
-  ),
+  page: described(wholeNumber({ min: 1, max: 100, default: 1 }), "Number of the page, from 1.", 1),
   order: described(
-    named("Order", "In which order a page is.", z.enum(["Asc", "Desc"])).default("Desc"),
+    named("Order", "Order of a page.", z.enum(["Asc", "Desc"])).default("Desc"),
     "`Desc`: the newest outputs first.",
     "Desc",
   ),
@@ -36,7 +32,7 @@ export const shownQuantity = named(
     unit,
     quantity: described(
       z.number(),
-      "Minor units of `unit`: all digits are there, which not every JSON parser keeps.",
+      "Minor units of `unit`, with all digits, which some JSON parsers round.",
       10000000,
     ),
   }),
@@ -44,27 +40,27 @@ export const shownQuantity = named(
 
 export const shownUtxo = named(
   "UnspentOutput",
-  "An output of a transaction that nothing has spent.",
+  "An unspent output of a transaction.",
   z.object({
-    txHash: hexText(64, "Hash of its transaction.", TX_HASH),
-    outputIndex: described(z.int().min(0), "Its position in the transaction.", 0),
-    address: answerText("Its address.", WALLET_ADDRESS),
-    Amounts: described(z.array(shownQuantity), "What it holds."),
+    txHash: hexText(64, "Hash of the transaction.", TX_HASH),
+    outputIndex: described(z.int().min(0), "Position of the output in the transaction.", 0),
+    address: answerText("Address of the output.", WALLET_ADDRESS),
+    Amounts: described(z.array(shownQuantity), "Funds in the output."),
     dataHash: described(
       z.string().nullable(),
-      "Hash of its datum, in hex; null: it has none.",
+      "Hash of the datum, in hex. Null: no datum.",
       "9e1199a988ba72ffd6e9c269cadb3b53b5f360ff99f112d9b2ee30c4d74ad88b",
     ),
     inlineDatum: described(
       z.string().nullable(),
-      "Its datum, CBOR in hex; null: it has none, or only the hash.",
+      "The datum, as CBOR in hex. Null: none, or only its hash.",
       "19a6aa",
     ),
     referenceScriptHash: described(
       z.string().nullable(),
-      "Hash of the script that it carries, in hex; null: none.",
+      "Hash of the reference script, in hex. Null: none.",
       "13a3efd825703a352a8f71f4e2758d08c28c564e8dfcce9f77776ad1",
     ),
-    block: answerText("Hash of its block.", TX_HASH),
+    block: answerText("Hash of the block.", TX_HASH),
   }),
 );

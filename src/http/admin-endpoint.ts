@@ -26,20 +26,16 @@ const pagination = named(
   "Pagination",
   "Position of a page in its list.",
   z.object({
-    cursor: described(
-      nullableCursor,
-      "The `cursorId` that was sent.",
-      "01m80ye14arhma0jvpxvf6nc73",
-    ),
-    limit: described(z.int().min(0), "Items that a page has at most.", 10),
+    cursor: described(nullableCursor, "`cursorId` of the request.", "01m80ye14arhma0jvpxvf6nc73"),
+    limit: described(z.int().min(0), "Maximum number of items on a page.", 10),
     total: described(
       z.int().min(0).nullable(),
-      "Items of the list; null where they are not counted.",
+      "Number of items in the list. Null: not counted.",
       3,
     ),
     nextCursor: described(
       nullableCursor,
-      "The `cursorId` of the next page; null: this is the last.",
+      "`cursorId` of the next page. Null: this is the last page.",
       "01m80ydzwf9y6z8qdyyy1mc03x",
     ),
   }),
@@ -110,8 +106,8 @@ export function paginate<Row>(
 
 const COMMON_ERRORS: Record<number, string> = {
   401: "The bearer token is missing, unknown or revoked.",
-  403: "The API key is not an Admin's.",
-  422: "What was sent is missing, malformed, out of bounds or unknown; the message names the field.",
+  403: "The API key is no Admin key.",
+  422: "A value is missing, malformed, out of bounds or unknown; the message names the field.",
 };
 
 function declaration(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): Declaration {
@@ -122,8 +118,8 @@ function declaration(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): 
     reach: describeReach("admin"),
     security: ["bearer"],
     answer: z.object({
-      data: described(endpoint.data, "The answer."),
-      meta: described(meta, "About the answer."),
+      data: described(endpoint.data, "Data of the response."),
+      meta: described(meta, "Metadata of the response."),
     }),
     errorBody: () => adminErrorBody,
     errors: { ...COMMON_ERRORS, ...endpoint.errors },
@@ -132,10 +128,10 @@ function declaration(endpoint: AdminEndpoint<z.ZodType, z.ZodType, z.ZodType>): 
 
 const meta = named(
   "Meta",
-  "What an answer under /v1 says about itself.",
+  "Metadata of a response under /v1.",
   z.object({
-    timestamp: timestamp("When it was answered."),
-    requestId: answerText("The `x-request-id` of the answer.", "01m80ye05tw8d5k11en0zccppg"),
-    pagination: described(pagination.optional(), "Of a list."),
+    timestamp: timestamp("Time of the response."),
+    requestId: answerText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+    pagination: described(pagination.optional(), "Position in a list."),
   }),
 );

@@ -27,21 +27,21 @@ export const adminErrorBody = named(
   "AdminError",
   "An error under /v1.",
   z.object({
-    error: answerText("The status in a word.", "Conflict"),
-    message: answerText("For people: what is wrong.", "id: there is no version v9"),
+    error: answerText("Name of the HTTP status.", "Conflict"),
+    message: answerText("Explanation for people.", "id: there is no version v9"),
     kind: described(
-      named("AdminErrorKind", "What programs tell errors under /v1 apart by.", z.enum(KINDS)),
-      "For programs.",
+      named("AdminErrorKind", "Code of an error under /v1.", z.enum(KINDS)),
+      "Code for programs.",
       "not_found",
     ),
     meta: described(
       z.object({
-        timestamp: timestamp("When it was answered."),
-        requestId: answerText("The `x-request-id` of the answer.", "01m80ye05tw8d5k11en0zccppg"),
-        path: answerText("The path that was asked.", "/v1/admin/worker-bots/versions"),
-        method: answerText("The method that was asked with.", "DELETE"),
+        timestamp: timestamp("Time of the response."),
+        requestId: answerText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
+        path: answerText("Path of the request.", "/v1/admin/worker-bots/versions"),
+        method: answerText("Method of the request.", "DELETE"),
       }),
-      "About the request.",
+      "Details of the request.",
     ),
   }),
 );

@@ -21,7 +21,7 @@ export async function authenticate(c: AppContext): Promise<Caller> {
   if (token !== null && bearer !== null && token !== bearer)
     throw new ApiError(
       "ambiguous_key",
-      "token: Authorization has another API key; send one of both",
+      "token: differs from the API key in Authorization. Send only one of them.",
     );
   if (token !== null) return findByToken(c, "token", token);
   if (bearer !== null) return findByToken(c, "authorization", bearer);

@@ -60,20 +60,24 @@ function delivery(
     .toLowerCase()
     .replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
   const body = z.object({
-    id: answerText("Id of the event, the same in every delivery of it.", EVENT_ID),
+    id: answerText("Id of the event, the same in every delivery.", EVENT_ID),
     type: described(z.literal(kind), "Kind of the event.", kind),
     event_type: described(z.literal(kind), "The same as `type`.", kind),
-    timestamp: timestamp("When it happened."),
+    timestamp: timestamp("Time of the event."),
     webhook_id: answerText("The same as `id`.", EVENT_ID),
-    sequence: described(z.int().min(1), "Counts the events of the record: 1, 2, 3 …", 3),
-    data: described(data, "The record as GET showed it at that moment."),
+    sequence: described(
+      z.int().min(1),
+      "Number of the event among those of the record, from 1.",
+      3,
+    ),
+    data: described(data, "The record as `GET` returned it at that time."),
   });
   return {
     operationId: `on${name}`,
     tags: ["Webhooks"],
     summary,
     description:
-      "Sent to endpoints of the format EXTENDED at least once, in no particular order; the chat formats get a message about it. The signature is that of Standard Webhooks.",
+      "EXTENDED endpoints receive the event at least once, in no particular order. Chat formats receive a message. The signature follows Standard Webhooks.",
     security: [],
     parameters: DELIVERY_HEADERS,
     requestBody: {
@@ -82,9 +86,9 @@ function delivery(
     },
     responses: {
       "2XX": { description: "The event was received." },
-      "4XX": { description: "It will be tried again; after 410 the endpoint is disabled." },
+      "4XX": { description: "The service tries again; 410 disables the endpoint." },
       "5XX": {
-        description: "It will be tried again, after `Retry-After` when there is one.",
+        description: "The service tries again, after `Retry-After` if present.",
         headers: headers("Retry-After"),
       },
     },
@@ -94,11 +98,11 @@ function delivery(
 const EVENT_ID = "01m80ye14bqk5w2m7d3v0zt9xa";
 
 const DELIVERY_HEADERS = [
-  ["webhook-id", "Id of the event; tells repeated deliveries.", EVENT_ID],
-  ["webhook-timestamp", "When this delivery was signed, in Unix seconds.", "1795328246"],
+  ["webhook-id", "Id of the event, which identifies repeated deliveries.", EVENT_ID],
+  ["webhook-timestamp", "Time of the signature, in Unix seconds.", "1795328246"],
   [
     "webhook-signature",
-    "`v1,` and the HMAC-SHA-256 of `id.timestamp.body` in base64; two, separated by a space, while a secret is being rotated.",
+    "`v1,` and the base64 HMAC-SHA-256 of `id.timestamp.body`. During a rotation of the secret: two signatures, separated by a space.",
     "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
   ],
 ].map(([name, description, example]) => ({
@@ -133,7 +137,7 @@ function operation(declared: Declaration, renderer: Renderer): JsonSchema {
   ];
   const text = [
     description,
-    aliasOf && `Another name of \`${aliasOf}\`, which new clients use.`,
+    aliasOf && `Deprecated name of \`${aliasOf}\`.`,
     access === null ? "Access: anyone, without a key." : `Access: ${access}. ${reach}`,
   ];
   return {
@@ -167,7 +171,7 @@ function operation(declared: Declaration, renderer: Renderer): JsonSchema {
       },
       ...(declared.isConditional && {
         304: {
-          description: "The answer is the one that `If-None-Match` names.",
+          description: "The response has not changed.",
           headers: headers(...ALWAYS, "ETag"),
         },
       }),

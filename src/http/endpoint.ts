@@ -151,24 +151,21 @@ function errorBody(status: number): z.ZodObject {
   const [general = "", ...special] = codesOf(status);
   const code = named(
     `${name}Code`,
-    "What programs tell errors apart by.",
+    "Code of an error, for programs.",
     z.enum([general, ...special]),
   );
   const error = z.object({
-    message: answerText(
-      "For people: what is wrong and what is right.",
-      "limit: must be at most 100",
-    ),
-    code: described(code, "For programs; it never changes its meaning.", general),
+    message: answerText("Explanation for people.", "limit: must be at most 100"),
+    code: described(code, "Code for programs, whose meaning never changes.", general),
     field: described(
       z.string().optional(),
-      "The field, header or parameter to blame; left out when it is none.",
+      "Field, header or parameter at fault. Omitted: none.",
       "limit",
     ),
-    requestId: answerText("The `x-request-id` of the answer.", "01m80ye05tw8d5k11en0zccppg"),
+    requestId: answerText("`x-request-id` of the response.", "01m80ye05tw8d5k11en0zccppg"),
     docs: described(
       z.url(),
-      "Where the code is explained.",
+      "Explanation of the code.",
       `https://pay.example.com/docs/errors#${general}`,
     ),
   });
@@ -176,8 +173,8 @@ function errorBody(status: number): z.ZodObject {
     name,
     `An error of the status ${status}.`,
     z.object({
-      status: described(z.literal("error"), "Tells an error from a success.", "error"),
-      error: described(error, "What went wrong."),
+      status: described(z.literal("error"), "Marks an error.", "error"),
+      error: described(error, "The error."),
     }),
   );
   errorBodies.set(status, body);
@@ -185,7 +182,7 @@ function errorBody(status: number): z.ZodObject {
 }
 
 const COMMON_ERRORS: Record<number, string> = {
-  400: "What was sent is missing, malformed or out of bounds; the message names the field.",
+  400: "A value is missing, malformed or out of bounds; the message names the field.",
   401: "The API key is missing, unknown or revoked.",
   403: "The API key lacks the permission or the network.",
 };
@@ -206,13 +203,13 @@ function declaration(endpoint: Interface<z.ZodType, z.ZodType, z.ZodType> & AnyR
       endpoint.isPlain || endpoint.media
         ? data
         : z.object({
-            status: described(z.literal(status), "Tells a success from an error.", status),
-            data: described(data, "The answer."),
+            status: described(z.literal(status), "Marks a success.", status),
+            data: described(data, "Data of the response."),
           }),
     errorBody(status) {
       const more = endpoint.beside?.[status];
       if (!more) return errorBody(status);
-      const text = `An error of the status ${status}, with what it is about.`;
+      const text = `An error of the status ${status}, with details.`;
       return named(more.name, text, errorBody(status).extend(more.members));
     },
     errors: { ...errors, ...endpoint.errors },

@@ -99,7 +99,7 @@ function ofProvider(error: ProviderError): ApiError {
     const wait = error.retryAt === null ? 60 : (error.retryAt - Date.now()) / 1000;
     return new ApiError(
       "chain_provider_unavailable",
-      "The chain provider takes no calls at the moment",
+      "The chain provider accepts no calls at the moment",
       {
         retryAfter: Math.max(1, Math.ceil(wait)),
       },

@@ -5,27 +5,26 @@ import type { Caller } from "./context.ts";
 /** What an endpoint's data belongs to, and so which keys reach it. */
 export const SCOPES = {
   public: "The same for every key.",
-  network: "Data of the ledger: a key reaches the networks of its `networkLimit`.",
-  wallets:
-    "Data of managed wallets: a key with `walletLimit` reaches those wallets, and for it others do not exist.",
-  owner: "Data of the API key that created it, which Admins reach too.",
-  admin: "Everything, for Admins.",
+  network: "Ledger data on the networks of the key's `networkLimit`.",
+  wallets: "Data of managed wallets: a key with `walletLimit` sees only those wallets.",
+  owner: "Data that the API key created. Admins see all data.",
+  admin: "All data.",
 } as const;
 
 export type Scope = keyof typeof SCOPES;
 
 /** The rule that guards what a request names: a wallet, an address or an amount. */
 export const GUARDS = {
-  scopedWallet: "a wallet that the key may use; any other is unknown (404)",
+  scopedWallet: "must be a wallet that the key may use (404)",
   returnAddress:
-    "the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403), unless an Admin asks",
+    "the wallet's own address, its `collectionAddress` or one of the key's `returnAddresses` (403); any address for Admins",
   spendingLimit: "counts against the key's `spendingLimits`",
   budget: "counts against the key's x402 budget of the wallet (402)",
-  compared: "compared with what was quoted or registered (400); it decides nothing alone",
-  proved: "proved by a signature in the same request",
-  filter: "narrows what the key reaches",
-  ledgerData: "read from the ledger, where it is public",
-  terms: "terms for others: nothing leaves a wallet",
+  compared: "must equal the quoted or registered value (400)",
+  proved: "proved by a signature in the request",
+  filter: "a filter",
+  ledgerData: "public data of the ledger",
+  terms: "terms of a quote: no wallet pays them",
 } as const;
 
 export type Guard = keyof typeof GUARDS;

@@ -14,7 +14,7 @@ const BOOKMARK = /^[0-9a-f]{1,16}(-[0-9a-f]{1,64}){1,5}$/i;
 export function readSession(c: AppContext, network: Network): Database {
   const bookmark = c.req.header("x-d1-bookmark");
   if (bookmark !== undefined && !BOOKMARK.test(bookmark))
-    throw new ApiError(400, "x-d1-bookmark: must be the value of an earlier answer");
+    throw new ApiError(400, "x-d1-bookmark: must be the value of an earlier response");
   return db(c.env, network, {
     deadline: c.var.deadline,
     reads: bookmark === undefined ? "replica" : { bookmark },

@@ -117,7 +117,7 @@ export function inboxRoutes() {
       access: "User",
       scope: "network",
       tag: TAG,
-      summary: "Returns inbox registrations whose status changed since a point",
+      summary: "Returns inbox registrations whose status changed at or after a time",
       description: diffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
       body: diffBody,
       data: inboxRegistrations,

@@ -107,7 +107,7 @@ export const searchBody = z.object({
 
 export const diffBody = z.object({
   network,
-  statusUpdatedAfter: described(time(), "Stamp from which changes are returned."),
+  statusUpdatedAfter: described(time(), "Stamp from which to return changes."),
   limit: bodyLimit,
   cursorId: diffCursor("statusUpdatedAfter", 75),
   status: described(
@@ -133,7 +133,7 @@ export const refreshBody = z.object({
 
 /** What the provider says; null until it names this agent, and after the end. */
 function provided(what: string, example: string) {
-  return described(z.string().nullable(), `${what}; null until it is verified.`, example);
+  return described(z.string().nullable(), `${what}. Null: not verified yet.`, example);
 }
 
 export const inboxRegistrationRecord = named(

@@ -35,7 +35,7 @@ import { requirePlausibleRate } from "./rates/require-plausible-rates.ts";
 
 const ERRORS = {
   402: "The API key has no usage credits left.",
-  404: "There is nothing to bill for this month and wallet.",
+  404: "No payments are billable for this month and wallet.",
   409: "The buyer bought from several sellers and the request names none, or the month is too large for one invoice.",
   502: "The price source failed.",
   504: "The price source did not answer in time.",

@@ -30,7 +30,7 @@ export const findAgents = defineTool({
   name: "find_agents",
   title: "Find agents",
   description:
-    'Searches the registry for agents that sell services. Answers identifiers, and as untrusted_data names and prices; amounts are in minor units of `unit`, where "" is the network\'s native coin (1,000,000 minor units are one coin). Moves no money.',
+    'Searches the registry for agents that sell services. Returns identifiers and, as untrusted_data, names and prices. Amounts are in minor units of `unit`, where "" is the network\'s native coin (1,000,000 minor units are one coin). Moves no money.',
   access: "User",
   hints: { isReadOnly: true, isOpenWorld: false },
   input: z.object({
@@ -68,7 +68,7 @@ export const showAgent = defineTool({
   name: "show_agent",
   title: "Show an agent",
   description:
-    "Shows one agent: its price, whether it is online, and the schema of the input that it wants. Call it before quote_job. Moves no money.",
+    "Shows an agent's price, status and input schema. Call this tool before quote_job. Moves no money.",
   access: "User",
   hints: { isReadOnly: true, isOpenWorld: true },
   input: z.object({ agentIdentifier }),

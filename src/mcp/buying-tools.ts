@@ -98,7 +98,7 @@ export const quoteJob = defineTool({
   name: "quote_job",
   title: "Get a quote",
   description:
-    "Asks an agent to quote a job, and checks the quote against the registry and the seller's signature. It buys nothing, but sends `input` to the agent: put no secret in it. Show the answered `price` to the person you work for before you call purchase_job.",
+    "Requests a quote from an agent, and checks it against the registry and the seller's signature. Buys nothing, but sends `input` to the agent: put no secret in `input`. Before you call purchase_job, show the `price` to the person you work for.",
   access: "+PAY",
   hints: { isReadOnly: false, isOpenWorld: true },
   input: z.object({
@@ -158,7 +158,7 @@ export const purchaseJob = defineTool({
   name: "purchase_job",
   title: "Buy a quoted job",
   description:
-    "SPENDS MONEY. Accepts a quote: the price is locked in an escrow until the seller delivers, and comes back if it does not. `confirmedPrice` has to be the price that quote_job answered and the person agreed to; nothing is bought when it differs. The same order is bought once, however often this is called.",
+    "SPENDS MONEY. Accepts a quote: an escrow locks the price until the seller delivers, and returns it if the seller does not. `confirmedPrice` must be the price of quote_job to which the person agreed; otherwise, nothing is bought. Repeated calls buy an order only once.",
   access: "+PAY",
   hints: { isReadOnly: false, isOpenWorld: true },
   input: z.object({

@@ -26,7 +26,7 @@ export const purchaseStatus = defineTool({
   name: "purchase_status",
   title: "Status of a purchase",
   description:
-    "Shows where a purchase stands, what that means, and what it cost. Moves no money. Chains take minutes: look no more often than every 30 seconds.",
+    "Shows the state of a purchase, its meaning and the cost. Moves no money. Chains take minutes: call this tool at most every 30 seconds.",
   access: "User",
   hints: { isReadOnly: true, isOpenWorld: false },
   input: z.object(named),
@@ -38,7 +38,7 @@ export const requestRefund = defineTool({
   name: "request_refund",
   title: "Request a refund",
   description:
-    "Asks for the money back, until shortly before unlockTime. Without a result it comes back once submitResultTime is over; with a result it begins a dispute with the seller. `confirmedAmount` has to be the price of the purchase, as purchase_status answers it; nothing is done when it differs.",
+    "Requests a refund, until shortly before unlockTime. Without a result, the money returns after submitResultTime. With a result, the request begins a dispute with the seller. `confirmedAmount` must be the price that purchase_status shows; otherwise, nothing is requested.",
   access: "+PAY",
   hints: { isReadOnly: false, isOpenWorld: true },
   input: z.object({ ...named, confirmedAmount: funds.describe("The price of the purchase.") }),
@@ -85,9 +85,9 @@ const toAmounts = ({ Units }: Total) =>
 
 export const spending = defineTool({
   name: "spending",
-  title: "What the key has spent and may spend",
+  title: "Spending and limits of the API key",
   description:
-    "Shows what the purchases that the API key may see have cost so far on each network, what came back and what is locked still, with the network's fees; and the limits of the key, what is left of them, and how many calls it has been charged for. A purchase uses up the limit when it is made, whatever becomes of it. Moves no money.",
+    "Shows, for each network, the costs, refunds, locked funds and network fees of the purchases that the API key may see. Also shows the key's limits, their rest and its charged calls. A purchase counts against the limit from its request. Moves no money.",
   access: "User",
   hints: { isReadOnly: true, isOpenWorld: false },
   input: z.object({}),

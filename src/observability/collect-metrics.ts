@@ -37,7 +37,7 @@ export async function collectMetrics(env: Env, deadline: number, now: number): P
     {
       name: "incidents",
       type: "gauge",
-      help: "Incidents that need a person, by the reason that the health shows.",
+      help: "Incidents that need a person, by their reason in the health.",
       samples: SERVICE_EVENT_KINDS.map((kind) => ({
         labels: { kind },
         value: incidents.get(kind)?.length ?? 0,

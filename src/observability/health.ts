@@ -19,18 +19,18 @@ const DAY_MS = 24 * 60 * 60_000;
 
 const sourceHealth = named(
   "SourceHealth",
-  "How well a payment source is followed.",
+  "Sync status of a payment source.",
   z.object({
     id: recordId("the payment source", "01m80ydym8b5krj5k5mrnn0w9r"),
     network,
     lastSyncAgeMs: described(
       z.number().nullable(),
-      "Milliseconds since the chain was last read for it; null before the first sync.",
+      "Milliseconds since the last sync. Null: none yet.",
       2155,
     ),
     error: described(
       z.string().nullable(),
-      "Why the last sync did not complete; null when it did.",
+      "Why the last sync failed. Null: it succeeded.",
       "The chain provider failed",
     ),
   }),
@@ -38,31 +38,31 @@ const sourceHealth = named(
 
 const reason = named(
   "HealthReason",
-  "Something that an operator has to look at.",
+  "A problem for an operator.",
   z.object({
     kind: described(
       named(
         "Trouble",
-        "What may be wrong; docs/operating.md says what to do.",
+        "A kind of problem. docs/operating.md says what to do.",
         z.enum(SERVICE_EVENT_KINDS),
       ),
-      "What is wrong.",
+      "Kind of the problem.",
       "SOURCE_STUCK",
     ),
-    count: described(z.number(), "With how many sources, wallets, webhooks or queues.", 1),
+    count: described(z.number(), "Number of affected sources, wallets, webhooks or queues.", 1),
   }),
 );
 
 export const health = named(
   "Health",
-  "How the service does.",
+  "Health of the service.",
   z.object({
     status: described(
-      named("HealthStatus", "Whether something has to be looked at.", z.enum(["ok", "degraded"])),
-      "`degraded` when something is wrong that does not keep the service from answering.",
+      named("HealthStatus", "Whether the service has a problem.", z.enum(["ok", "degraded"])),
+      "`degraded`: the service answers, but has a problem.",
       "ok",
     ),
-    reasons: described(z.array(reason), "What is wrong; none while the status is `ok`."),
+    reasons: described(z.array(reason), "Problems. Empty while the status is `ok`."),
     sources: described(z.array(sourceHealth), "The payment sources."),
   }),
 );
@@ -71,7 +71,7 @@ export type Health = z.input<typeof health>;
 export const readyQuery = z.object({
   maxLagMs: described(
     wholeNumber({ min: 1_000, max: DAY_MS, default: SILENT_MS }),
-    "Milliseconds after which a payment source that was not synced makes the service unready.",
+    "Milliseconds without a sync after which a payment source makes the service unready.",
     SILENT_MS,
   ),
   network: described(network.optional(), "Only payment sources of this network count.", "Preprod"),

@@ -31,13 +31,13 @@ export async function outboxMetrics(
     {
       name: "events_undispatched",
       type: "gauge",
-      help: "Events that were not fanned out to webhooks yet.",
+      help: "Events that the service has not dispatched to webhooks yet.",
       samples: [{ labels: {}, value: events }],
     },
     {
       name: "webhooks",
       type: "gauge",
-      help: "Webhook endpoints; a disabled one failed for too long.",
+      help: "Webhook endpoints. A disabled endpoint failed for too long.",
       samples: webhooks.map(({ state, count }) => ({ labels: { state }, value: count })),
     },
     {
@@ -53,7 +53,7 @@ export async function outboxMetrics(
       name: "deliveries_oldest_due_seconds",
       type: "gauge",
       unit: "seconds",
-      help: "How long the first of them has been due.",
+      help: "Time since the oldest open delivery became due.",
       samples: [{ labels: {}, value: age(open.oldest) }],
     },
     {
@@ -72,7 +72,7 @@ export async function outboxMetrics(
       name: "settlements_oldest_seconds",
       type: "gauge",
       unit: "seconds",
-      help: "Time since the one of them that has waited longest was last looked at.",
+      help: "Longest time since the last check of an open settlement.",
       samples: [{ labels: {}, value: age(unsettled.oldest) }],
     },
     {

@@ -22,50 +22,50 @@ const count = (what: string, example: number) => described(z.int().min(0), what,
 
 export const providerBudget = named(
   "ProviderBudget",
-  "What is left of the calls to a source's chain provider.",
+  "Remaining calls to a source's chain provider.",
   z.object({
     sourceId: recordId("the source", SOURCE_ID),
-    callsPerSecond: described(z.number(), "Calls that come back each second.", 10),
+    callsPerSecond: described(z.number(), "Calls that the budget regains each second.", 10),
     callsPerDay: described(
       z.number().nullable(),
-      "Calls in a UTC day; null: as many as the seconds allow.",
+      "Calls in a UTC day. Null: limited only by `callsPerSecond`.",
       50_000,
     ),
     usedToday: count("Calls granted since midnight UTC.", 1234),
     stoppedUntil: described(
       timestamp("").nullable(),
-      "No calls are made before this, since the provider refused; null: they are made.",
+      "Time until which the service makes no calls, since the provider refused one. Null: no pause.",
       AT,
     ),
     Classes: described(
       z.array(
         named(
           "ProviderBudgetClass",
-          "What a class of calls may have.",
+          "Budget of a class of calls.",
           z.object({
             class: described(
               named(
                 "CallClass",
-                "On whose behalf calls are made; who may use the last one comes first.",
+                "A class of calls to the chain provider, highest priority first.",
                 z.enum([FIRST, ...OTHERS]),
               ),
-              "`deadline`: steps that have to be done soon; `sync`: following the chain; `wallet`: wallets and agents; `begunRead` and `read`: callers' reads; `idle`: following the chain where nobody waits for it.",
+              "`deadline`: urgent steps; `sync`: syncs; `wallet`: wallets and agents; `begunRead` and `read`: reads of callers; `idle`: syncs that nobody waits for.",
               "sync",
             ),
             usedToday: count("Calls granted since midnight UTC.", 1200),
             availableNow: count(
-              "Calls that it would be given at once; of callers' reads, an API key that had none lately.",
+              "Calls that the class can make now. For reads: those of an API key without recent reads.",
               500,
             ),
             availableAt: described(
               timestamp("").nullable(),
-              "When it would get a call if the others requested none; null: now.",
+              "When the class can make a call, if the others make none. Null: now.",
               AT,
             ),
           }),
         ),
       ),
-      "By class, who may use the last call first.",
+      "Classes of calls, highest priority first.",
     ),
   }),
 );
@@ -106,7 +106,10 @@ async function keyOf(c: AppContext, id: string): Promise<{ network: Network; api
     return { network, apiKey };
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
-    throw new ApiError("wrong_state", "sourceId: the source's provider key cannot be opened");
+    throw new ApiError(
+      "wrong_state",
+      "sourceId: the provider key is unreadable. Enter the key again.",
+    );
   }
 }
 

@@ -27,7 +27,7 @@ export async function providerMetrics(env: Env, deadline: number): Promise<Famil
   return {
     name: "provider_calls",
     type: "counter",
-    help: "Calls to the chain provider that were granted since midnight UTC, by class.",
+    help: "Calls to the chain provider granted since midnight UTC, by class.",
     samples: [...used].flatMap(([network, all]) =>
       classes.flatMap((by) => {
         const value = all.reduce((sum, calls) => sum + (calls[by] ?? 0), 0);

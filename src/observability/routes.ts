@@ -24,8 +24,8 @@ export function operationRoutes() {
       ...COMMON,
       operationId: "getHealth",
       path: "/health",
-      summary: "Shows whether the service, its sources and its wallets do well",
-      description: "For people and dashboards. It is 200 as long as the database answers.",
+      summary: "Shows the health of the service, its sources and its wallets",
+      description: "For people and dashboards. Returns 200 as long as the database answers.",
       data: health,
     },
     async (c) => (await checkHealth(c.env, c.var.deadline, Date.now())).health,
@@ -37,9 +37,9 @@ export function operationRoutes() {
       ...COMMON,
       operationId: "getReadiness",
       path: "/health/ready",
-      summary: "Tells whether payment sources are followed closely enough",
+      summary: "Shows whether all payment sources are in sync",
       description:
-        "For alarms. 503 when the database fails, or when a payment source has not synced for `maxLagMs` milliseconds; the body then has the `data` of a success too.",
+        "For alarms. Returns 503 if the database fails, or if a payment source has not synced for `maxLagMs` milliseconds. The 503 for a source also has `data`.",
       query: readyQuery,
       data: health,
       errors: {
@@ -48,7 +48,12 @@ export function operationRoutes() {
       beside: {
         503: {
           name: "NotReadyError",
-          members: { data: described(health.optional(), "Left out when the database fails.") },
+          members: {
+            data: described(
+              health.optional(),
+              "The payment sources. Omitted: the database failed.",
+            ),
+          },
         },
       },
     },
@@ -74,13 +79,13 @@ export function operationRoutes() {
       ...COMMON,
       operationId: "getLiveness",
       path: "/health/live",
-      summary: "Tells that the service answers, and nothing else",
-      description: "It needs neither the database nor anything else.",
+      summary: "Shows that the service answers",
+      description: "Needs no dependency, not even the database.",
       data: z.object({
         status: described(z.literal("ok"), "The service answers.", "ok"),
         version: described(
           z.string().nullable(),
-          "Id of the deployed version that answers; null where none was deployed.",
+          "Id of the deployed version. Null: not deployed.",
           "8f3c9f6e-3f0a-4c0e-9a3c-5a7f0d5f2b1e",
         ),
       }),
@@ -97,9 +102,9 @@ export function operationRoutes() {
       access: "Admin",
       scope: "admin",
       tag: "Metrics",
-      summary: "Shows the metrics of the service, in the text form of OpenMetrics 1.0",
+      summary: "Shows the metrics of the service, as OpenMetrics 1.0 text",
       description:
-        "For collectors such as Prometheus. Figures are of this moment; each is counted up to a bound, which its help text names. docs/operating.md lists them.",
+        "For collectors such as Prometheus. Figures are current, and stop at the bound in their help text. docs/operating.md lists the metrics.",
       media: OPEN_METRICS,
       data: answerText("One figure a line.", "agent_payment_events_undispatched 0"),
     },
@@ -118,14 +123,14 @@ export function operationRoutes() {
       access: "Admin",
       scope: "admin",
       tag: "Metrics",
-      summary: "Shows what is left of the calls to a source's chain provider, by class",
+      summary: "Shows the remaining calls to a source's chain provider, by class",
       description:
-        "Sources with the same provider key share a budget. To look takes nothing of it, and asks the provider nothing.",
+        "Sources with the same provider key share a budget. This request does not call the provider.",
       query: budgetQuery,
       data: providerBudget,
       errors: {
         404: "There is no such source.",
-        409: "The provider key cannot be opened: the key that it was sealed with is lost.",
+        409: "The provider key is unreadable: the key that encrypted it is lost.",
       },
     },
     (c, { query }) => readBudget(c, query.sourceId),

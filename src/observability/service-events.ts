@@ -5,23 +5,23 @@ import type { DeclaredEvent } from "../http/router.ts";
 
 const sourceStuck = named(
   "StuckSource",
-  "A source that is not followed.",
+  "A source whose sync has stopped.",
   z.object({
     sourceId: recordId("the source", "01m80ydym8b5krj5k5mrnn0w9r"),
     kind: described(
-      named("SourceKind", "What a source is of.", z.enum(["payment", "registry"])),
-      "Whether it is a payment source or a registry source.",
+      named("SourceKind", "Kind of a source.", z.enum(["payment", "registry"])),
+      "Kind of the source.",
       "payment",
     ),
     network,
     lastSyncAt: described(
       timestamp("").nullable(),
-      "When it was last read up to the tip; null: never.",
+      "When the sync last reached the tip. Null: never.",
       "2026-11-22T06:17:26.922Z",
     ),
     error: described(
       z.string().nullable(),
-      "Why its last sync did not complete; null: nobody has tried.",
+      "Why the last sync failed. Null: not tried.",
       "The chain provider failed",
     ),
   }),
@@ -29,42 +29,42 @@ const sourceStuck = named(
 
 const walletStuck = named(
   "StuckWallet",
-  "A wallet that does not do what it shall.",
+  "A stuck wallet.",
   z.object({
     network,
     walletVkey: described(
       z.string().nullable(),
-      "Payment key hash, hex; null: no wallet of the source can do it.",
+      "Payment key hash, in hex. Null: no wallet of the source can do the tasks.",
       "5c7d0ba14bbd3ad0d1b5b4b3a6ecb9bb9ae6c7d5c4c3e1d5a3d6e5b0",
     ),
     paymentSourceId: described(
       z.string().nullable(),
-      "The payment source that requested it; null: unknown.",
+      "Id of the payment source. Null: unknown.",
       "01m80ydym8b5krj5k5mrnn0w9r",
     ),
-    waiting: described(z.number(), "Tasks that are known not to be done.", 1),
-    reason: answerText("Why one of them is not.", "the wallet lacks 5000000 units"),
+    waiting: described(z.number(), "Number of tasks that are stuck.", 1),
+    reason: answerText("Why one of the tasks is stuck.", "the wallet lacks 5000000 units"),
   }),
 );
 
 const endpointDisabled = named(
   "DisabledWebhook",
-  "A webhook that nothing is sent to any more.",
+  "A webhook that the service disabled.",
   z.object({
     webhookId: recordId("the webhook", "01m80ydyrn7fh4bt4hg1xd53zw"),
-    name: answerText("What people call it.", "Bookkeeping"),
-    apiKeyId: recordId("the API key that made it", "env-admin"),
-    disabledAt: timestamp("When it was disabled."),
-    disabledReason: answerText("Why.", "10 deliveries in a row failed"),
+    name: answerText("Display name.", "Bookkeeping"),
+    apiKeyId: recordId("the API key that created it", "env-admin"),
+    disabledAt: timestamp("Time of the disabling."),
+    disabledReason: answerText("Reason of the disabling.", "10 deliveries in a row failed"),
   }),
 );
 
 const queueDead = named(
   "DeadMessages",
-  "Messages that failed for good. The cron does their work.",
+  "Messages that failed permanently. The cron does their work.",
   z.object({
     queue: answerText("The dead-letter queue.", "agent-payment-events-dead"),
-    messages: described(z.number(), "How many died together.", 3),
+    messages: described(z.number(), "Number of messages.", 3),
   }),
 );
 
@@ -72,22 +72,22 @@ const queueDead = named(
 export const SERVICE_EVENTS: readonly DeclaredEvent[] = [
   {
     kind: "SOURCE_STUCK",
-    summary: "For Admins: a payment source or a registry source is not followed any more",
+    summary: "For Admins: the sync of a payment source or registry source has stopped",
     data: sourceStuck,
   },
   {
     kind: "WALLET_STUCK",
-    summary: "For Admins: a wallet does not do what it shall, such as for lack of funds",
+    summary: "For Admins: a wallet is stuck, for example without funds",
     data: walletStuck,
   },
   {
     kind: "ENDPOINT_DISABLED",
-    summary: "For Admins: a webhook was disabled, since its receiver failed for too long",
+    summary: "For Admins: the service disabled a webhook whose receiver kept failing",
     data: endpointDisabled,
   },
   {
     kind: "QUEUE_DEAD",
-    summary: "For Admins: messages of a queue failed for good",
+    summary: "For Admins: messages of a queue failed permanently",
     data: queueDead,
   },
 ];

@@ -12,7 +12,7 @@ export function syncMetrics(sources: readonly FollowedSource[], now: number): Fa
       name: "sync_lag_seconds",
       type: "gauge",
       unit: "seconds",
-      help: "Time since a source was last read up to the tip; before the first time, since it was made.",
+      help: "Time since the sync of a source last reached the tip, or since the creation of the source.",
       samples: labelled.map(({ source, labels }) => ({
         labels,
         value: computeLag(source, now) / 1000,

@@ -47,7 +47,7 @@ export async function taskMetrics(
       name: "tasks_oldest_seconds",
       type: "gauge",
       unit: "seconds",
-      help: "How long the oldest of them has waited.",
+      help: "Time that the oldest of these tasks has waited.",
       samples: ages(tasks, now),
     },
     {
@@ -60,7 +60,7 @@ export async function taskMetrics(
       name: "transactions_oldest_seconds",
       type: "gauge",
       unit: "seconds",
-      help: "Time since the oldest of them was stored.",
+      help: "Time since the oldest of these transactions was stored.",
       samples: ages(transactions, now),
     },
     {

@@ -21,25 +21,25 @@ const adminWallet = named(
   "An administrator of a contract.",
   z.object({
     walletAddress: walletAddress("the administrator"),
-    order: described(z.int().min(0), "Its place among them, from 0.", 0),
+    order: described(z.int().min(0), "Position among the administrators, from 0.", 0),
   }),
 );
 
 const publicFields = {
   id: recordId("the payment source", "01m80ydypnk4jnwav628wda9nd"),
-  createdAt: timestamp("When it was made."),
-  updatedAt: timestamp("When its settings were last changed."),
+  createdAt: timestamp("Time of creation."),
+  updatedAt: timestamp("When the settings last changed."),
   lastCheckedAt: described(
     timestamp("").nullable(),
-    "When the chain was last read for it; null before the first time.",
+    "Time of the last sync. Null: none yet.",
     "2026-11-22T06:17:26.922Z",
   ),
   network,
   paymentType,
   paymentSourceType,
-  syncInProgress: described(z.boolean(), "Whether history is still being read.", false),
+  syncInProgress: described(z.boolean(), "Whether the sync still reads history.", false),
   smartContractAddress: answerText("Address of the contract, in bech32.", CONTRACT_ADDRESS),
-  policyId: hexText(56, "Policy of the tokens of the contract's agents.", POLICY_ID),
+  policyId: hexText(56, "Policy of the agents' tokens.", POLICY_ID),
   AdminWallets: described(z.array(adminWallet), "The contract's administrators, in their order."),
   feeRatePermille: described(
     z.int().min(0),
@@ -49,38 +49,38 @@ const publicFields = {
   FeeReceiverNetworkWallet: described(
     z.object({
       walletAddress: answerText(
-        "Address of the receiver, in bech32; empty where the contract takes no fee.",
+        "Address of the recipient, in bech32. Empty: no fee.",
         WALLET_ADDRESS,
       ),
     }),
-    "Who gets the fee.",
+    "Recipient of the fee.",
   ),
   requiredAdminSignatures: described(
     z.int().min(0).nullable(),
-    "Administrators who must sign to settle a dispute; null where it is not known.",
+    "Number of administrators who must sign a settlement. Null: unknown.",
     2,
   ),
   cooldownTime: described(
     z.int().min(0),
-    "Milliseconds that a side waits between two of its steps.",
+    "Milliseconds that a side must wait between two steps.",
     420_000,
   ),
   drives,
   autoWithdrawPayments,
   autoWithdrawRefunds,
   lastIdentifierChecked: answerText(
-    "Hash of the last transaction that was read; empty before the first.",
+    "Hash of the last synced transaction. Empty: none yet.",
     TX_HASH,
   ),
   PurchasingWallets: described(z.array(walletEntry), "Wallets that lock funds for purchases."),
-  SellingWallets: described(z.array(walletEntry), "Wallets that are paid."),
-  FundingWallets: described(z.array(walletEntry), "Wallets that fill up the others."),
+  SellingWallets: described(z.array(walletEntry), "Wallets that receive payments."),
+  FundingWallets: described(z.array(walletEntry), "Wallets that top up the others."),
 };
 
 /** A source as every key sees it. */
 export const publicSourceRecord = named(
   "PublicPaymentSource",
-  "A payment source, without what only an Admin sees.",
+  "A payment source, without the fields for Admins.",
   z.object(publicFields),
 );
 
@@ -89,12 +89,12 @@ export type PublicSourceRecord = z.infer<typeof publicSourceRecord>;
 /** A source as an Admin sees it. */
 export const paymentSourceRecord = named(
   "PaymentSource",
-  "An escrow contract that is followed, with the wallets that act in it.",
+  "An escrow contract that the service syncs, with its wallets.",
   z.object({
     ...publicFields,
     error: described(
       z.string().nullable(),
-      "Why the last sync did not complete; null when it did.",
+      "Why the last sync failed. Null: it succeeded.",
       "The chain provider failed",
     ),
     PaymentSourceConfig: described(
@@ -103,7 +103,7 @@ export const paymentSourceRecord = named(
         "The chain provider of a payment source.",
         z.object({
           rpcProviderApiKey: answerText(
-            "Key of the chain provider; empty when the key it was sealed with is lost.",
+            "Key of the chain provider. Empty: the key that encrypted it is lost.",
             "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
           ),
           rpcProvider,

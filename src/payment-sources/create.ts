@@ -69,7 +69,10 @@ export async function createSource(
       );
     } catch (error) {
       if (violates(error, "payment_source.contract_address"))
-        throw new ApiError("already_exists", "smartContractAddress: is a payment source already");
+        throw new ApiError(
+          "already_exists",
+          "smartContractAddress: a payment source already has this contract",
+        );
       throw await toConflictError(error, database, network, drafts);
     }
     return record;

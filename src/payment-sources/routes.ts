@@ -21,7 +21,7 @@ const listQuery = z.object({
 
 const NO_SCRIPT = "There is no such payment source, or it has no reference script.";
 const ERRORS = {
-  409: "The contract or a wallet is already in use, or the network does not fit the environment.",
+  409: "A payment source already has the contract or a wallet, or the network does not fit the environment.",
   502: "The chain provider failed.",
   504: "The chain provider did not answer in time.",
 };
@@ -66,13 +66,13 @@ export function paymentSourceRoutes() {
       tag: "Payment sources",
       summary: "Creates a payment source",
       description:
-        "Its contract is followed from its first transaction, or after the one given. A contract that is not named by address and policy is derived from its parameters, using a script from the provider.",
+        "The sync starts at the contract's first transaction, or after `lastIdentifierChecked`. Without an address and policy, the service derives the contract from parameters and a script of the provider.",
       body: createBody,
       idempotent: true,
       data: paymentSourceRecord,
       errors: {
         ...ERRORS,
-        502: "The chain provider failed, or does not have the script that a contract is derived from.",
+        502: "The chain provider failed, or lacks the script of the contract.",
       },
     },
     async (c, { body }) => {
@@ -92,13 +92,14 @@ export function paymentSourceRoutes() {
       scope: "admin",
       tag: "Payment sources",
       summary: "Updates a payment source",
-      description: "Omitted fields are kept. The history of an added wallet is backfilled.",
+      description:
+        "Omitted fields keep their values. The service syncs the history of an added wallet.",
       body: updateBody,
       data: paymentSourceRecord,
       errors: {
         ...ERRORS,
         404: "There is no such payment source, or it has no such wallet.",
-        409: `${ERRORS[409]} Or a wallet to remove has an open transaction, or a payment or purchase that is not finished; \`force\` removes it all the same.`,
+        409: `${ERRORS[409]} Or a wallet to remove has an open transaction or an unfinished payment or purchase; \`force\` still removes the wallet.`,
       },
     },
     async (c, { body }) => {
@@ -119,12 +120,12 @@ export function paymentSourceRoutes() {
       tag: "Payment sources",
       summary: "Removes a payment source",
       description:
-        "Its contract is no longer followed; its payments and purchases stay readable. Its provider key and its wallets' mnemonics are destroyed once every transaction of the wallets is final and none of its payments and purchases is unfinished. Until then adding a wallet again takes it back.",
+        "The service stops the sync; payments and purchases stay readable. Once these have ended and all transactions of the wallets are final, the service destroys the provider key and the mnemonics. Until then, adding a wallet again restores it.",
       body: deleteBody,
       data: paymentSourceRecord,
       errors: {
         404: "There is no such payment source.",
-        409: "A payment or purchase of it is not finished, or a wallet of it has an open transaction; `force` removes it all the same.",
+        409: "The source has an unfinished payment or purchase, or an open transaction; `force` still removes the source.",
       },
     },
     (c, { body }) => removeSource(c, body, Date.now()),
@@ -158,13 +159,13 @@ export function paymentSourceRoutes() {
       tag: "Payment sources",
       summary: "Publishes the script of a payment source's contract",
       description:
-        "A wallet of the source makes an output that carries the script. Transactions of the source's wallets read it from there: they are smaller and cost less. The deposit comes back when it is withdrawn.",
+        "A wallet of the source creates an output with the script. Transactions of the source's wallets refer to the output, which makes them smaller and cheaper. Withdrawing the script returns the deposit.",
       body: publishBody,
       data: referenceScriptRecord,
       errors: {
         404: "There is no such payment source, or it has no such wallet.",
-        409: "It has a reference script already, or no wallet that may be driven.",
-        502: "The chain provider failed, or does not have the script.",
+        409: "The source already has a reference script, or no wallet that `drives` allows.",
+        502: "The chain provider failed, or lacks the script.",
         504: "The chain provider did not answer in time.",
       },
     },
@@ -182,10 +183,10 @@ export function paymentSourceRoutes() {
       tag: "Payment sources",
       summary: "Withdraws a published script",
       description:
-        "No transaction is made any more that reads it; it is spent once none that does waits for a block.",
+        "New transactions no longer refer to the script. Its output is spent once no pending transaction refers to it.",
       body: withdrawBody,
       data: referenceScriptRecord,
-      errors: { 404: NO_SCRIPT, 409: "It is not published." },
+      errors: { 404: NO_SCRIPT, 409: "The reference script is not published." },
     },
     (c, { body }) => withdrawScript(c, body.id, Date.now()),
   );
@@ -201,8 +202,7 @@ export function paymentSourceRoutes() {
       scope: "wallets",
       tag: "Payment sources",
       summary: "Lists the payment sources of the key's networks, newest first",
-      description:
-        "A key that is bound to wallets is shown its wallets alone, and the sources that have one.",
+      description: "A key with `walletLimit` sees only its wallets and their sources.",
       query: listQuery,
       data: z.object({
         PaymentSources: described(z.array(publicSourceRecord), "The payment sources."),

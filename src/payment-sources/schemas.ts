@@ -18,8 +18,8 @@ const MINUTE_MS = 60_000;
 export const POLICY_ID = "7ea72154ce3a4156d425458cbe898f63da9b1799d2506049ea5f61e6";
 
 export const rpcProvider = described(
-  named("RpcProvider", "How a chain provider is spoken to.", z.enum(["Blockfrost"])),
-  "Any service with this HTTP API; its base URL is set by the operator.",
+  named("RpcProvider", "HTTP API of a chain provider.", z.enum(["Blockfrost"])),
+  "HTTP API of the chain provider. The operator sets the base URL.",
   "Blockfrost",
 );
 
@@ -32,7 +32,7 @@ const config = z.object({
   ),
   rpcProvider,
 });
-export const configText = "The chain provider that the source is read from.";
+export const configText = "Chain provider of the source.";
 
 const address = z.object({
   walletAddress: described(bech32Address(), "Address of the wallet, in bech32.", WALLET_ADDRESS),
@@ -44,12 +44,12 @@ const walletId = z.object({
 const feeRatePermille = z.int().min(0).max(1000);
 const requiredAdminSignatures = z.int().min(1).max(50);
 const feeText = "Fee of the contract, in thousandths of the price.";
-const receiverText = "Who gets the fee; null where the contract takes none.";
+const receiverText = "Recipient of the fee. Null: no fee.";
 const signaturesText =
-  "Administrators who must sign to settle a dispute, at most as many as there are; null: as many as the contract says.";
+  "Number of administrators who must sign a settlement. Null: the contract's number.";
 const adminsText = "The contract's administrators, who settle disputes, in their order.";
 const addressText =
-  "The contract to follow, with its policyId. Both omitted: they are derived from AdminWallets, requiredAdminSignatures, cooldownTime and on Web3ChainV1 the fee.";
+  "Contract to sync, sent with `policyId`. Both omitted: the service derives them from `AdminWallets`, `requiredAdminSignatures`, `cooldownTime` and, on Web3ChainV1, the fee.";
 
 const createFields = {
   network,
@@ -61,7 +61,7 @@ const createFields = {
       .regex(/^[0-9a-fA-F]{56}$/, "must be 56 hex digits")
       .transform((hex) => hex.toLowerCase())
       .optional(),
-    "Policy of the tokens of the contract's agents.",
+    "Policy of the agents' tokens.",
     POLICY_ID,
   ),
   PaymentSourceConfig: described(config, configText),
@@ -79,7 +79,7 @@ const createFields = {
       .min(0)
       .max(30 * 24 * 60 * MINUTE_MS)
       .default(7 * MINUTE_MS),
-    "Milliseconds that a side waits between two of its steps.",
+    "Milliseconds that a side must wait between two steps.",
     420_000,
   ),
   drives: drives.default("all"),
@@ -87,17 +87,20 @@ const createFields = {
   autoWithdrawRefunds: autoWithdrawRefunds.default(null),
   lastIdentifierChecked: described(
     text().nullable().default(null).meta({ format: "transaction-of-the-contract" }),
-    "Hash of the contract's transaction to begin after; null: its first transaction is read.",
+    "Hash of the contract's transaction after which the sync starts. Null: start at the first.",
     TX_HASH,
   ),
   PurchasingWallets: described(
     z.array(newWallet).max(50).default([]),
     "Wallets that lock funds for purchases.",
   ),
-  SellingWallets: described(z.array(newWallet).max(50).default([]), "Wallets that are paid."),
+  SellingWallets: described(
+    z.array(newWallet).max(50).default([]),
+    "Wallets that receive payments.",
+  ),
   FundingWallets: described(
     z.array(newWallet).max(50).default([]),
-    "Wallets that fill up the others.",
+    "Wallets that top up the others.",
   ),
 };
 
@@ -107,7 +110,7 @@ const { smartContractAddress: _, policyId: __, ...derivedFields } = createFields
 const createForms: z.ZodType = z.xor([
   named(
     "FollowedContract",
-    "A payment source whose contract is named.",
+    "A payment source with a given contract.",
     z.object({
       ...createFields,
       smartContractAddress: createFields.smartContractAddress.nonoptional(),
@@ -116,7 +119,7 @@ const createForms: z.ZodType = z.xor([
   ),
   named(
     "DerivedContractV1",
-    "A payment source whose contract of the first generation is derived.",
+    "A payment source of Web3ChainV1, whose contract the service derives.",
     z.strictObject({
       ...derivedFields,
       paymentSourceType: described(
@@ -125,17 +128,17 @@ const createForms: z.ZodType = z.xor([
         "Web3ChainV1",
       ),
       AdminWallets: described(z.array(address).length(3), adminsText),
-      FeeReceiverNetworkWallet: described(address, "Who gets the fee."),
+      FeeReceiverNetworkWallet: described(address, "Recipient of the fee."),
       requiredAdminSignatures: described(
         z.literal(2).nullable().default(null),
-        "Administrators who must sign to settle a dispute: two of the three.",
+        "Number of administrators who must sign a settlement: two of three.",
         2,
       ),
     }),
   ),
   named(
     "DerivedContractV2",
-    "A payment source whose contract of the second generation is derived.",
+    "A payment source of Web3ChainV2, whose contract the service derives.",
     z.strictObject({
       ...derivedFields,
       paymentSourceType: described(
@@ -151,7 +154,7 @@ const createForms: z.ZodType = z.xor([
       ),
       requiredAdminSignatures: described(
         requiredAdminSignatures,
-        "Administrators who must sign to settle a dispute, at most as many as there are.",
+        "Number of administrators who must sign a settlement.",
         1,
       ),
     }),
@@ -182,7 +185,7 @@ const id = described(text(), "Id of the payment source.", "01m80ydypnk4jnwav628w
 
 const force = described(
   z.boolean().default(false),
-  "Whether wallets are removed that payments or purchases need which are not finished: each of those shows an error, and the service does not act on it until the wallet is added again.",
+  "Whether to remove wallets of unfinished payments or purchases. Each of these gets an error, and waits until the wallet is added again.",
   false,
 );
 
@@ -190,7 +193,7 @@ export const updateBody = z.object({
   id,
   lastIdentifierChecked: described(
     text().nullable().optional().meta({ format: "transaction-of-the-contract" }),
-    "Sync continues after this transaction of the contract; null: from the start.",
+    "Sync continues after this transaction of the contract. Null: from the start.",
     TX_HASH,
   ),
   PaymentSourceConfig: described(config.partial().optional(), configText),
@@ -199,24 +202,24 @@ export const updateBody = z.object({
   autoWithdrawRefunds: autoWithdrawRefunds.optional(),
   AddPurchasingWallets: described(
     z.array(newWallet).max(10).optional(),
-    "Purchasing wallets to add; their history is read.",
+    "Purchasing wallets to add. The service syncs their history.",
   ),
   AddSellingWallets: described(
     z.array(newWallet).max(10).optional(),
-    "Selling wallets to add; their history is read.",
+    "Selling wallets to add. The service syncs their history.",
   ),
   AddFundingWallets: described(z.array(newWallet).max(10).optional(), "Funding wallets to add."),
   RemovePurchasingWallets: described(
     z.array(walletId).max(10).optional(),
-    "Purchasing wallets to remove; their mnemonics are destroyed once nothing can need them.",
+    "Purchasing wallets to remove. The service destroys their mnemonics once nothing needs them.",
   ),
   RemoveSellingWallets: described(
     z.array(walletId).max(10).optional(),
-    "Selling wallets to remove; their mnemonics are destroyed once nothing can need them.",
+    "Selling wallets to remove. The service destroys their mnemonics once nothing needs them.",
   ),
   RemoveFundingWallets: described(
     z.array(walletId).max(10).optional(),
-    "Funding wallets to remove; their mnemonics are destroyed once nothing can need them.",
+    "Funding wallets to remove. The service destroys their mnemonics once nothing needs them.",
   ),
   force,
 });

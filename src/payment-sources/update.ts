@@ -98,7 +98,7 @@ export async function updateSource(
 const vkeysOf = (wallets: readonly WalletRow[]) => wallets.map(({ vkey }) => vkey);
 
 function removedMeanwhile(): ApiError {
-  return new ApiError(404, "id: the payment source was removed meanwhile");
+  return new ApiError(404, "id: the payment source was removed");
 }
 
 /** @throws ApiError 404 for a wallet that is not an active one of this source in that role */
@@ -107,7 +107,7 @@ function findRemoved(wallets: WalletRow[], body: UpdateBody): string[] {
     const field = `Remove${role}Wallets` as const;
     return (body[field] ?? []).map(({ id }, index) => {
       if (!wallets.some((wallet) => wallet.id === id && wallet.role === role))
-        throw new ApiError(404, `${field}[${index}].id: is no such wallet of this payment source`);
+        throw new ApiError(404, `${field}[${index}].id: the payment source has no such wallet`);
       return id;
     });
   });

@@ -15,9 +15,9 @@ export function readinessRoutes() {
       access: "User",
       scope: "wallets",
       tag: "Health",
-      summary: "Shows what each way to pay still needs on a network",
+      summary: "Shows what each payment rail still needs on a network",
       description:
-        "`PurchaseSources` are the payment sources whose agents can be bought: `isPurchaseReady` says whether now.",
+        "`PurchaseSources` are the payment sources for purchases; `isPurchaseReady` shows whether they are ready.",
       query: readinessQuery,
       data: readiness,
     },

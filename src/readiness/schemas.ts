@@ -36,18 +36,18 @@ const CHECK_IDS = [...Object.keys(CHAIN_CHECKS), ...Object.keys(X402_CHECKS)] as
 
 export const railCheck = named(
   "RailCheck",
-  "Something that a rail needs.",
+  "A requirement of a rail.",
   z.object({
     id: described(
-      named("RailCheckId", "A check.", z.enum(CHECK_IDS)),
-      "What programs know it by.",
+      named("RailCheckId", "Id of a requirement.", z.enum(CHECK_IDS)),
+      "Id of the requirement, for programs.",
       "chain.purchasing_wallet",
     ),
-    label: answerText("What it is.", CHAIN_CHECKS["chain.purchasing_wallet"]),
-    isComplete: described(z.boolean(), "Whether it is there.", true),
+    label: answerText("Name of the requirement.", CHAIN_CHECKS["chain.purchasing_wallet"]),
+    isComplete: described(z.boolean(), "Whether the requirement is met.", true),
     detail: described(
       z.string().nullable(),
-      "What is missing; null: nothing.",
+      "What is missing. Null: nothing.",
       "There is no purchasing wallet",
     ),
   }),
@@ -57,15 +57,15 @@ const checks = z.array(railCheck);
 
 const purchaseSource = named(
   "PurchaseSource",
-  "A payment source that agents can be paid through.",
+  "A payment source for purchases.",
   z.object({
     policyId: described(
       hexText(56, "", POLICY_ID).nullable(),
-      "Policy of its agents' tokens, in hex.",
+      "Policy of the agents' tokens, in hex.",
     ),
-    smartContractAddress: answerText("Address of its contract, in bech32.", CONTRACT_ADDRESS),
-    isPurchaseReady: described(z.boolean(), "Whether purchases can be made through it now.", true),
-    Checks: described(checks, "What purchases through it need."),
+    smartContractAddress: answerText("Address of the contract, in bech32.", CONTRACT_ADDRESS),
+    isPurchaseReady: described(z.boolean(), "Whether the source is ready for purchases.", true),
+    Checks: described(checks, "Requirements of purchases."),
   }),
 );
 
@@ -75,21 +75,21 @@ export const readiness = z.object({
     z.array(
       named(
         "Rail",
-        "A way to pay and to be paid.",
+        "A payment rail.",
         z.object({
           rail: described(
-            named("RailName", "A way to pay.", z.enum(["ChainV2", "X402"])),
+            named("RailName", "Name of a rail.", z.enum(["ChainV2", "X402"])),
             "Escrows of Web3ChainV2, or x402 on EVM chains.",
             "ChainV2",
           ),
-          isReady: described(z.boolean(), "Whether nothing is missing.", true),
+          isReady: described(z.boolean(), "Whether the rail is ready.", true),
           Checks: described(
             checks,
-            "What the rail needs: of the source, or the chain, that lacks least.",
+            "Requirements of the rail, for the source or chain that lacks the fewest.",
           ),
           PurchaseSources: described(
             z.array(purchaseSource).optional(),
-            "Of the rail ChainV2: its payment sources, oldest first.",
+            "Payment sources of the rail ChainV2, oldest first.",
           ),
         }),
       ),

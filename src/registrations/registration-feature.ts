@@ -31,7 +31,7 @@ class TokenExistsError extends TaskError {
   override name = "TokenSeen";
 
   constructor(token: string) {
-    super(`the provider shows the token ${token}, and not yet its transaction`);
+    super(`the provider shows the token ${token}, but not its transaction yet`);
   }
 }
 
@@ -146,7 +146,8 @@ function registrationAfterUpdate(
     case "Ended":
       if (!isCurrent || openPurpose(row.state) === null) return null;
       if (phase === "Failed") {
-        const reason = "the policy's script refused the transaction, and the collateral was taken";
+        const reason =
+          "the policy's script refused the transaction, and the network took the collateral";
         return {
           change: { ...toFailed(row, reason), tx: confirmed, lastCheckedAt: now },
           task: null,
@@ -161,7 +162,7 @@ function registrationAfterUpdate(
       return retryRegistration(
         row,
         phase === "Expired" ? "FailedViaTimeout" : "FailedViaManualReset",
-        error ?? "the network did not take the transaction",
+        error ?? "the network did not accept the transaction",
         now,
       );
   }

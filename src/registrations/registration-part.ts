@@ -112,7 +112,7 @@ async function heldToken(
     );
   if (!output)
     throw new NotOnChainError(
-      `the wallet ${keys.address} does not hold the token ${unit}: bring it there, or leave the agent registered`,
+      `the wallet ${keys.address} does not hold the token ${unit}: send the token there, or leave the agent registered`,
     );
   return { output, assetName: unit.slice(POLICY_ID_LENGTH) };
 }

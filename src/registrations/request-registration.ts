@@ -73,7 +73,10 @@ export async function requestRegistration<Shown>(
     );
     const source = wallet && (await activeSource(database, wallet.sourceId));
     if (!wallet || !source)
-      throw new ApiError(404, "sellingWalletVkey: no payment source of this network sells with it");
+      throw new ApiError(
+        404,
+        "sellingWalletVkey: no payment source of this network has this selling wallet",
+      );
     const recipient = recipientOf(caller, wallet, body.recipientWalletAddress);
     permitFunding(caller, body.sendFundingMinorUnit);
     const profile = profileOf(source);
@@ -169,7 +172,7 @@ export async function requestDeregistration<Shown>(
   const source = row && (await activeSource(database, row.sourceId));
   const isFound = source && isSameAddress(smartContractAddress, source.contractAddress);
   if (!row || !isFound || !(await isInScope(c, database, row)))
-    throw new ApiError(404, "agentIdentifier: no such agent was registered here");
+    throw new ApiError(404, "agentIdentifier: this service registered no such agent");
   refuseOthers(c, row);
   if (!mayDeregister(kind, row.state))
     throw new ApiError(
@@ -236,7 +239,10 @@ async function commitMove(
     await commitAudited(c, database, { action, target: row.id, detail, now }, statements);
   } catch (error) {
     if (violates(error, "registration.revision"))
-      throw new ApiError("changed_concurrently", "the registration was changed meanwhile");
+      throw new ApiError(
+        "changed_concurrently",
+        "The registration changed at the same time. Try again.",
+      );
     throw error;
   }
 }
@@ -245,7 +251,7 @@ async function commitMove(
 function refuseOthers(c: AppContext, row: RegistrationRow): void {
   const { caller } = c.var;
   if (caller.permission !== "Admin" && caller.id !== row.createdById)
-    throw new ApiError("not_owner", "The registration was made with another API key");
+    throw new ApiError("not_owner", "The registration belongs to another API key");
 }
 
 /** Whether a registration is on a network and of a wallet that the API key may use. */
@@ -270,7 +276,7 @@ async function holdingWallet(
   const provider = await providerFor(c.env, source.network, key, { caller: c.var.caller.id });
   const holders = (await provider.assetHolders(unit)) ?? [];
   const holder = holders.find(({ quantity }) => BigInt(quantity) > 0n);
-  if (!holder) throw new ApiError(404, "agentIdentifier: nobody holds this token on the chain");
+  if (!holder) throw new ApiError(404, "agentIdentifier: no wallet holds this agent's token");
   const payment = parseAddress(holder.address)?.payment;
   const wallet =
     payment?.kind === "key" &&
@@ -278,7 +284,7 @@ async function holdingWallet(
   if (wallet && wallet.sourceId === source.id) return wallet;
   throw new ApiError(
     409,
-    "agentIdentifier: the token is held by a wallet that this payment source does not manage",
+    "agentIdentifier: the token is in a wallet that the payment source does not manage",
   );
 }
 
@@ -314,7 +320,7 @@ function permitFunding({ permission }: Caller, amount: string | null): void {
 function spendingLimitExceeded(row: RegistrationRow): ApiError {
   return new ApiError(
     "spending_limit_exceeded",
-    `recipientWalletAddress: the API key's spending limits do not cover the ${computeLeavingFunds(row)} minor units that go with the token`,
+    `recipientWalletAddress: the API key's spending limits do not cover the ${computeLeavingFunds(row)} minor units sent with the token`,
   );
 }
 

@@ -65,12 +65,12 @@ export const registrationFields = {
   ),
   recipientWalletAddress: described(
     bech32Address().nullable().default(null),
-    "Who gets the token; null: the selling wallet, which alone can deregister. Without Admin, one of the wallet's or the key's own addresses.",
+    "Recipient of the token: without Admin, one of the wallet's or the key's addresses. Null: the selling wallet, which alone can deregister.",
     WALLET_ADDRESS,
   ),
   sendFundingMinorUnit: described(
     amount.nullable().default(null),
-    "Native coin that goes with the token, in minor units; raised to 5000000, and without Admin at most that. What leaves the wallet counts against the key's `spendingLimits`.",
+    "Native coin sent with the token, in minor units. The service raises lower values to 5000000; only an Admin may send more. The sum counts against the key's `spendingLimits`.",
     "5000000",
   ),
 };
@@ -94,13 +94,13 @@ const onePiece = unbroken(PIECE_BYTES, PIECE_BYTES);
 
 const tag = described(
   unbroken(63, MAX_TEXT_BYTES),
-  "What the agent can be found by; at most 64 bytes in UTF-8.",
+  "A tag of the agent; at most 64 bytes in UTF-8.",
   "translation",
 );
 
 const otherPricingType = named(
   "OtherPricingType",
-  "How an agent is paid that names no price beforehand.",
+  "A type of pricing without a fixed price.",
   z.enum(["Free", "Dynamic"]),
 );
 
@@ -114,35 +114,39 @@ export const registerBody = z.object({
   name: described(text(), "Name of the agent.", "Steady translator"),
   description: described(
     text(250, 0).nullable().default(null),
-    "What the agent does.",
+    "Purpose of the agent.",
     "Translates letters.",
   ),
-  apiBaseUrl: described(agentUrl, "Base URL of its API, without query or fragment.", AGENT_URL),
+  apiBaseUrl: described(
+    agentUrl,
+    "Base URL of the agent's API, without query or fragment.",
+    AGENT_URL,
+  ),
   image: described(
     text().default("ipfs://QmXXW7tmBgpQpXoJMAMEXXFe9dyQcrLFKGuzxnHDnbKC7f"),
     "Picture of the agent.",
     "ipfs://QmXXW7tmBgpQpXoJMAMEXXFe9dyQcrLFKGuzxnHDnbKC7f",
   ),
-  Tags: described(z.array(tag).min(1).max(15), "What the agent can be found by."),
+  Tags: described(z.array(tag).min(1).max(15), "Tags of the agent."),
   ExampleOutputs: described(
     z
       .array(
         z.object({
           name: described(onePiece, "Its name; at most 60 bytes in UTF-8.", "A translated letter"),
           mimeType: described(onePiece, "Its media type; at most 60 bytes in UTF-8.", "text/plain"),
-          url: described(text(), "Where it is.", `${AGENT_URL}/example.txt`),
+          url: described(text(), "URL of the example.", `${AGENT_URL}/example.txt`),
         }),
       )
       .max(25)
       .default([]),
-    "Results that it shows as examples.",
+    "Examples of the agent's results.",
   ),
   Capability: described(
     z.object({
       name: described(text(), "Its name.", "translation"),
       version: described(onePiece, "Its version; at most 60 bytes in UTF-8.", "1.0.0"),
     }),
-    "What the agent can do.",
+    "Capability of the agent.",
   ),
   Author: described(
     z.object({
@@ -151,7 +155,7 @@ export const registerBody = z.object({
       contactEmail: optional("E-mail address of the author.", "author@example.com"),
       contactOther: optional("Another way to reach the author.", "https://example.com"),
     }),
-    "Who offers the agent.",
+    "Author of the agent.",
   ),
   Legal: described(
     z
@@ -161,19 +165,22 @@ export const registerBody = z.object({
         other: optional("Another legal text.", `${AGENT_URL}/legal`),
       })
       .default({ privacyPolicy: null, terms: null, other: null }),
-    "Its legal texts.",
+    "Legal texts of the agent.",
   ),
   AgentPricing: described(
     z.discriminatedUnion("pricingType", [
       z.object({
-        pricingType: described(z.literal("Fixed"), "How the agent is paid.", "Fixed"),
-        Pricing: described(z.array(price).min(1).max(5), "The price: all of these amounts."),
+        pricingType: described(z.literal("Fixed"), "Type of the pricing.", "Fixed"),
+        Pricing: described(
+          z.array(price).min(1).max(5),
+          "Amounts of the price, which a buyer pays together.",
+        ),
       }),
       z.object({
-        pricingType: described(otherPricingType, "How the agent is paid.", "Free"),
+        pricingType: described(otherPricingType, "Type of the pricing.", "Free"),
       }),
     ]),
-    "What the agent charges.",
+    "Pricing of the agent.",
   ),
 });
 
@@ -181,7 +188,7 @@ export type RegisterBody = z.output<typeof registerBody>;
 
 const contract = described(
   text().optional(),
-  "Payment source that the registration belongs to; default: that of its policy.",
+  "Contract of the agent's payment source. Default: the contract of the agent's policy.",
   CONTRACT_ADDRESS,
 );
 
@@ -215,14 +222,14 @@ export const removeBody = shownAs(
     }),
   named(
     "DeregisterAgentRequest",
-    "With agentIdentifier and network the agent is deregistered on the chain; with id alone its record is permanently removed.",
+    "With `agentIdentifier` and `network`, deregisters the agent on the chain. With `id` alone, permanently removes the record.",
     z.xor([z.strictObject(deregistration), z.strictObject({ id: registrationId })]),
   ),
 );
 
 const registrationState = named(
   "RegistrationState",
-  "How far a registration is.",
+  "State of a registration.",
   z.enum(REGISTRATION_STATES),
 );
 
@@ -255,7 +262,7 @@ export const registrationListQuery = z.object({
   ),
   filterPaymentSourceType: described(
     paymentSourceType.optional(),
-    "Only registrations of this generation of the contract.",
+    "Only registrations of this contract generation.",
   ),
   searchQuery: described(
     text(120).optional(),
@@ -269,28 +276,31 @@ export const registrationCommon = {
   id: recordId("the registration", ID),
   error: described(
     z.string().nullable(),
-    "Why it failed and how to fix it, or what it waits for; null when all is well.",
+    "Why the registration failed and how to fix it, or what it waits for. Null: neither.",
     "The wallet has too little of the native coin",
   ),
-  state: described(registrationState, "How far it is.", "RegistrationConfirmed"),
-  createdAt: timestamp("When it was requested."),
-  updatedAt: timestamp("When it was last changed."),
+  state: described(registrationState, "State of the registration.", "RegistrationConfirmed"),
+  createdAt: timestamp("Time of the request."),
+  updatedAt: timestamp("Time of the last change."),
   lastCheckedAt: described(
     timestamp("").nullable(),
-    "When the chain was last looked at for it; null before.",
+    "Time of the last check of the chain. Null: none yet.",
     "2026-11-22T06:17:26.715Z",
   ),
   agentIdentifier: answerText(
-    "Policy id and asset name, in hex; empty before it is minted.",
+    "Policy id and asset name, in hex. Empty: not minted yet.",
     AGENT_IDENTIFIER,
   ),
   sendFundingMinorUnit: described(
     minorUnits("").nullable(),
-    "Native coin that goes with the token, in minor units; null: as little as it may.",
+    "Native coin sent with the token, in minor units. Null: the minimum.",
     "5000000",
   ),
-  SmartContractWallet: described(ownWallet, "The selling wallet that pays for it."),
-  RecipientWallet: described(ownWallet.nullable(), "Who gets the token; null: the selling wallet."),
+  SmartContractWallet: described(ownWallet, "Selling wallet that pays for the registration."),
+  RecipientWallet: described(
+    ownWallet.nullable(),
+    "Recipient of the token. Null: the selling wallet.",
+  ),
   CurrentTransaction: described(
     named(
       "RegistrationTransaction",
@@ -300,34 +310,34 @@ export const registrationCommon = {
         status: described(
           named(
             "RegistrationTransactionStatus",
-            "What became of a transaction that mints or burns a token.",
+            "Status of a transaction that mints or burns a token.",
             z.enum(["Pending", "Confirmed", "FailedViaTimeout", "FailedViaManualReset"]),
           ),
-          "What became of it.",
+          "Status of the transaction.",
           "Confirmed",
         ),
         fees: minorUnits("Fee in minor units of the native coin.", "209167"),
         ...blockFields,
       }),
     ).nullable(),
-    "The newest transaction; null before one.",
+    "Newest transaction. Null: none yet.",
   ),
 };
 
 export const agentRegistrationRecord = named(
   "AgentRegistration",
-  "An agent that was registered here.",
+  "An agent that this service registered.",
   z.object({ ...metadataFields, ...registrationCommon }),
 );
 
 /** What deregistering and removing can answer beyond the usual. */
 export const DEREGISTRATION_ERRORS = {
-  404: "There is no such registration, or nobody holds its token.",
-  409: "The state does not allow it, or the token is held by a wallet that is not managed.",
+  404: "There is no such registration, or no wallet holds its token.",
+  409: "The state does not allow the deregistration, or an unmanaged wallet holds the token.",
   502: "The chain provider failed.",
   504: "The chain provider did not answer in time.",
 };
 export const REGISTRATION_ERRORS = {
-  402: "The API key's spending limits do not cover what goes with the token.",
-  404: "No payment source sells with this wallet.",
+  402: "The API key's spending limits do not cover the funds sent with the token.",
+  404: "No payment source has this selling wallet.",
 };

@@ -30,7 +30,7 @@ import { searchPage } from "./search/search.ts";
 const TAG = "Registry";
 const PROVIDER_ERRORS = {
   502: "The chain provider failed.",
-  503: "The chain provider takes no calls at the moment; Retry-After says when to come back.",
+  503: "The chain provider accepts no calls; see Retry-After.",
   504: "The chain provider did not answer in time.",
 };
 const OUT_OF_CREDITS = { 402: "The API key has no usage credits left." };
@@ -50,7 +50,7 @@ export function registryRoutes() {
       access: "User",
       scope: "network",
       tag: TAG,
-      summary: "Returns registry entries whose status changed at or after a point",
+      summary: "Returns registry entries whose status changed at or after a time",
       description: diffPaging("statusUpdatedAt", "statusUpdatedAfter", "at"),
       body: diffBody,
       data: entries,
@@ -78,7 +78,7 @@ export function registryRoutes() {
       access: "User",
       scope: "network",
       tag: TAG,
-      summary: "Returns an agent's entry and the wallet that is paid",
+      summary: "Returns an agent's entry and the wallet that receives its payments",
       query: z.object({
         agentIdentifier: described(
           text(250, 57),
@@ -128,12 +128,12 @@ export function registryRoutes() {
       access: "User",
       scope: "network",
       tag: TAG,
-      summary: "Returns an agent in its token's own words",
+      summary: "Returns the metadata of an agent's token",
       query: agentQuery,
       data: walletAsset,
       errors: {
         ...PROVIDER_ERRORS,
-        404: "No payment source has the agent's policy, nobody holds its token, or its metadata cannot be read.",
+        404: "No payment source has the agent's policy, no wallet holds its token, or its metadata is unreadable.",
       },
     },
     (c, { query }) => {
@@ -176,7 +176,7 @@ export function registryRoutes() {
       scope: "network",
       tag: TAG,
       summary: "Finds registry entries by a part of their text, newest first",
-      description: "The index follows the entries by a minute at most.",
+      description: "The search index lags by at most a minute.",
       body: searchBody,
       data: entries,
     },

@@ -59,7 +59,7 @@ export async function checkProviderKey(
     if (error.status === null || error.retryAt !== null) throw error;
     throw new ApiError(
       "chain_provider_failed",
-      `The chain provider failed: it answered ${error.status}`,
+      `The chain provider failed with the status ${error.status}`,
     );
   }
 }

@@ -9,20 +9,20 @@ export const drives = described(
     "What the service does automatically. `all`: everything; `finish`: it ends open work and begins nothing new; `nothing`: it only watches.",
     z.enum(DRIVES),
   ),
-  "What the service does; of a payment source and its wallet the stricter holds.",
+  "What the service does automatically. The stricter value of payment source and wallet applies.",
   "all",
 );
 
 /** Whether the service withdraws sellers' funds at a payment source without a request. */
 export const autoWithdrawPayments = described(
   z.boolean().nullable(),
-  "Whether sellers' wallets withdraw what is paid once they may; null: as the deployment's `AUTO_WITHDRAW_PAYMENTS` says.",
+  "Whether selling wallets withdraw payments automatically. Null: as the variable `AUTO_WITHDRAW_PAYMENTS` says.",
   null,
 );
 
 /** Whether the service collects buyers' refunds at a payment source without a request. */
 export const autoWithdrawRefunds = described(
   z.boolean().nullable(),
-  "Whether buyers' wallets collect refunds once they may; null: as the deployment's `AUTO_WITHDRAW_REFUNDS` says.",
+  "Whether purchasing wallets collect refunds automatically. Null: as the variable `AUTO_WITHDRAW_REFUNDS` says.",
   null,
 );

@@ -4,18 +4,18 @@ import { givenToken, unit } from "../http/openapi/ledger.ts";
 
 const ticker = described(
   z.string().regex(/^[\x21-\x7e]{1,20}$/, "must be 1 to 20 printable characters without spaces"),
-  "What people call it.",
+  "Display name.",
   "USDM",
 );
 const decimals = described(
   z.int().min(0).max(18),
-  "Digits after the point when people write an amount: 6 means that 1,000,000 minor units are 1.",
+  "Decimals of an amount in whole coins. With 6, 1,000,000 minor units are 1.",
   6,
 );
 
 export const shownUnit = named(
   "Unit",
-  "What people call a unit.",
+  "Name and decimals of a unit.",
   z.object({ unit, ticker, decimals }),
 );
 

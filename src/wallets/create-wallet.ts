@@ -46,7 +46,10 @@ export async function createWallet(
   const source = await activeSource(database, body.paymentSourceId);
   if (!source) throw noSuchSource();
   if (source.network !== body.network)
-    throw new ApiError(400, `network: must be ${source.network}, that of the payment source`);
+    throw new ApiError(
+      400,
+      `network: must be ${source.network}, the network of the payment source`,
+    );
   const created = await addWallet(c, database, source, body, now);
   const { id: sourceId, network } = source;
   await added(c, { sourceId, network, vkey: created.walletVkey });

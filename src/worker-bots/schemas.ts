@@ -65,7 +65,7 @@ export const migrateResult = z.object({
       .array(
         z.object({
           workerBotId: recordId("the bot", BOT_ID),
-          message: answerText("Why it could not be moved.", "the bot was archived meanwhile"),
+          message: answerText("Why the bot could not be moved.", "the bot was archived meanwhile"),
         }),
       )
       .max(MAX_FAILURES),
@@ -87,7 +87,7 @@ export const botRecord = named(
   z.object({
     id: recordId("the bot", BOT_ID),
     name: answerText("Name of the bot.", botName),
-    versionId: answerText("Id of its version.", VERSION),
+    versionId: answerText("Id of the bot's version.", VERSION),
     status,
     ...timestamps,
   }),

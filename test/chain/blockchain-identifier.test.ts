@@ -206,7 +206,7 @@ describe("the seller's signature", () => {
     const referenceSignature = datum.referenceSignature.slice(0, -2) + last;
     expect(verify({ ...datum, referenceSignature })).toEqual({
       ok: false,
-      reason: "the seller's signature is wrong",
+      reason: "the seller's signature is invalid",
     });
   });
 

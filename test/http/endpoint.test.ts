@@ -102,7 +102,7 @@ describe("an API key", () => {
       expect(await ask({ token, authorization: `Bearer ${bearer}` })).toEqual({
         status: 401,
         code: "ambiguous_key",
-        message: "token: Authorization has another API key; send one of both",
+        message: "token: differs from the API key in Authorization. Send only one of them.",
       });
   });
 

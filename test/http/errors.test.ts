@@ -62,7 +62,7 @@ describe("an error", () => {
       "of the provider's limit",
       new ProviderError("x", { status: 402 }),
       503,
-      "The chain provider takes no calls at the moment",
+      "The chain provider accepts no calls at the moment",
       "60",
       "chain_provider_unavailable",
     ],

@@ -36,9 +36,9 @@ async function expectWhole(payments: number): Promise<void> {
   expect(audit.results).toHaveLength(invoices.length);
 }
 
-describe("an invoice stopped at any step of the database and asked for again", () => {
+describe("an invoice that stops at any step of the database and is requested again", () => {
   it.each(["before", "after"] as const)(
-    "leaves nothing or a whole revision, and no gap (stopped %s the step)",
+    "leaves nothing or a whole revision, and no gap, when it stops %s the step",
     async (when) => {
       const run = async (k: number) => {
         await emptyTables();
@@ -74,7 +74,7 @@ describe("an invoice stopped at any step of the database and asked for again", (
 });
 
 describe("a database whose answers are lost", () => {
-  it("issues one revision: every second call applies and then fails", async () => {
+  it("issues one revision when every second call applies and then fails", async () => {
     await pay({}, {});
     let calls = 0;
     const d1 = wrapD1(env.DB, async (_, call) => {
@@ -90,7 +90,7 @@ describe("a database whose answers are lost", () => {
 });
 
 describe("requests at the same time", () => {
-  it("for one month make one revision, whose bytes all of them get", async () => {
+  it("for one month create one revision, whose bytes all of them get", async () => {
     await pay({}, {}, {});
     const body = signed();
     const answers = await Promise.all(
@@ -111,7 +111,7 @@ describe("requests at the same time", () => {
     await expectGapless();
   });
 
-  it("that change it differently make revisions one after the other", async () => {
+  it("with different changes create one revision after the other", async () => {
     await pay({});
     await ask();
     const cities = ["Kiel", "Bonn", "Jena"];
@@ -125,7 +125,7 @@ describe("requests at the same time", () => {
     await expectWhole(1);
   });
 
-  it("never let a slow one replace a newer invoice by what it read before", async () => {
+  it("never let a slow request replace a newer invoice by older data", async () => {
     await pay({});
     let newer: string | null = null;
     const d1 = wrapD1(env.DB, async ({ sql }, run) => {

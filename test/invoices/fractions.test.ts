@@ -110,7 +110,7 @@ describe("an invoice, for any payments, rates, prices, VAT and currency", () => 
     );
   });
 
-  it("covers every payment: quantities and amounts add up to what was paid, in any order", () => {
+  it("covers every payment: quantities and amounts add up to the paid amounts, in any order", () => {
     fc.assert(
       fc.property(payments, (all) => {
         const paid = new Map<string, bigint>();
@@ -130,7 +130,7 @@ describe("an invoice, for any payments, rates, prices, VAT and currency", () => 
     );
   });
 
-  it("lists payments that add up to the lines and to what was paid in each unit", () => {
+  it("lists payments that add up to the lines and to the paid amount in each unit", () => {
     fc.assert(
       fc.property(payments, rates, vatRate, (all, perUnit, vat) => {
         const items = groupItems(all);
@@ -161,7 +161,7 @@ describe("an invoice, for any payments, rates, prices, VAT and currency", () => 
     );
   });
 
-  it("bills what was paid, to half a minor unit of each line and one of the VAT", () => {
+  it("bills the paid amount, to half a minor unit of each line and one of the VAT", () => {
     fc.assert(
       fc.property(payments, vatRate, (all, vat) => {
         const { lines, totals } = priceItems(groupItems(all), {
@@ -181,8 +181,8 @@ describe("an invoice, for any payments, rates, prices, VAT and currency", () => 
   });
 });
 
-describe("one paper", () => {
-  it("409 for more lines than it has room for, naming how many there are", () => {
+describe("one document", () => {
+  it("causes a 409 with the number of lines when there are too many", () => {
     const payments = Array.from({ length: 1_001 }, (_, index) => ({
       id: String(index),
       ...JOB,
@@ -222,7 +222,7 @@ describe("a printed amount", () => {
 });
 
 describe("decimals", () => {
-  it("come back from text of any finite number that is not negative", () => {
+  it("are read back from the text of any finite number that is not negative", () => {
     fc.assert(
       fc.property(fc.double({ min: 1e-9, max: 1e21, noNaN: true }), (value) => {
         const exact = formatDecimal(roundHalfUp(parseDecimal(String(value)), 40), 40);

@@ -39,7 +39,7 @@ async function standing() {
 }
 
 describe("a line of an invoice", () => {
-  it("has the agent's registered name, the days of its jobs, and how many they were", async () => {
+  it("has the agent's registered name, and the days and number of its jobs", async () => {
     await register("Übersetzer");
     await sell({ blockTime: day("2025-09-20") }, { blockTime: day("2025-09-03") });
     const { data } = await ask();
@@ -51,7 +51,7 @@ describe("a line of an invoice", () => {
   });
 
   it.each(["Trans\u202elator", "Translator\nVAT 0.00", "翻訳者"])(
-    "leaves out a registered name that cannot be printed: %j",
+    "omits an unprintable registered name such as %j",
     async (registered) => {
       await register(registered);
       await sell({});
@@ -60,7 +60,7 @@ describe("a line of an invoice", () => {
     },
   );
 
-  it("stays as it is when the agent is renamed, until something else makes a revision", async () => {
+  it("stays the same when the agent is renamed, until another change causes a revision", async () => {
     await register("Translator");
     await sell({});
     const first = await ask();
@@ -97,7 +97,7 @@ describe("the payments that an invoice covers", () => {
     ]);
   });
 
-  it("are dated in the month that bills them, also when they were withdrawn later", async () => {
+  it("are dated in the month that bills them, even if they were withdrawn later", async () => {
     const [id] = await sell({
       state: "ResultSubmitted",
       blockTime: day("2025-08-30"),
@@ -129,7 +129,7 @@ describe("xmlOmitted", () => {
 });
 
 describe("the XML", () => {
-  it("is made for a seller in Northern Ireland, whose VAT id begins with XI", async () => {
+  it("exists for a seller in Northern Ireland, whose VAT id begins with XI", async () => {
     await sell({});
     const Seller = { ...SELLER, country: "GB", vatNumber: "XI123456789" };
     const { data } = await ask({ Seller, invoiceCurrency: "gbp" });
@@ -139,7 +139,7 @@ describe("the XML", () => {
   });
 });
 
-describe("what was paid", () => {
+describe("the paid amount", () => {
   /** Elements of the XML's sums, by their names. */
   const sumsOf = (xml: unknown) =>
     Object.fromEntries(
@@ -153,23 +153,26 @@ describe("what was paid", () => {
   it.each([
     ["less than the rounded lines", [503, 504, 6103], "71.11", "-0.01", "71.10"],
     ["more than the rounded line", [7112], "71.11", "0.01", "71.12"],
-  ])("is prepaid and leaves nothing due: %s", async (_, paid, gross, rounding, prepaid) => {
-    await sell(...cents(...paid));
-    const { data } = await ask();
-    expect(sumsOf(data.xml)).toMatchObject({
-      RoundingAmount: rounding,
-      GrandTotalAmount: gross,
-      TotalPrepaidAmount: prepaid,
-      DuePayableAmount: "0.00",
-    });
-    expect(await standing()).toMatchObject({
-      grossTotal: gross,
-      roundingAmount: rounding,
-      paidTotal: prepaid,
-    });
-  });
+  ])(
+    "is prepaid and leaves nothing due when it is %s",
+    async (_, paid, gross, rounding, prepaid) => {
+      await sell(...cents(...paid));
+      const { data } = await ask();
+      expect(sumsOf(data.xml)).toMatchObject({
+        RoundingAmount: rounding,
+        GrandTotalAmount: gross,
+        TotalPrepaidAmount: prepaid,
+        DuePayableAmount: "0.00",
+      });
+      expect(await standing()).toMatchObject({
+        grossTotal: gross,
+        roundingAmount: rounding,
+        paidTotal: prepaid,
+      });
+    },
+  );
 
-  it("has no rounding where the lines come to it, and the cancellation negates each sum", async () => {
+  it("has no rounding when the lines sum to it, and the cancellation negates each sum", async () => {
     await sell(...cents(1190));
     const exact = await ask();
     expect(exact.data.xml).not.toContain("RoundingAmount");

@@ -30,8 +30,8 @@ async function billed(month = MONTH): Promise<string[]> {
 const NOTHING = ["404 No payments are billable for this month and wallet. Check both."];
 const second = (iso: string) => Date.parse(iso) / 1000;
 
-describe("POST /invoice/monthly 200", () => {
-  it("answers with a PDF, numbered from 1, and with the same bytes when asked again", async () => {
+describe("POST /invoice/monthly", () => {
+  it("answers with a PDF, numbered from 1, and with the same bytes to a repeated request", async () => {
     await pay({}, {});
     const first = await send("POST", "monthly", signed());
     expect(first).toMatchObject({ status: 200, envelope: "Success" });
@@ -50,7 +50,7 @@ describe("POST /invoice/monthly 200", () => {
     ]);
   });
 
-  it("keeps the bytes when the date of issue is left open and days pass", async () => {
+  it("keeps the bytes when the date of issue is omitted and days pass", async () => {
     await pay({});
     const first = await ask({ Invoice: {} });
     await env.DB.prepare(
@@ -59,7 +59,7 @@ describe("POST /invoice/monthly 200", () => {
     expect((await ask({ Invoice: {} })).data.invoice).toBe(first.data.invoice);
   });
 
-  it("makes a revision and a cancellation of a changed request, in one gapless series", async () => {
+  it("issues a revision and a cancellation of a changed request, in one gapless series", async () => {
     await pay({});
     const first = await ask();
     const changed = await ask({ Buyer: { ...BUYER, city: "Kiel" } });
@@ -78,7 +78,7 @@ describe("POST /invoice/monthly 200", () => {
     });
   });
 
-  it("takes null and a member that is left out for the same", async () => {
+  it("treats null like an omitted member", async () => {
     await pay({});
     const nulls = { email: null, phone: null, companyName: null, vatNumber: null };
     const { email, companyName, ...without } = BUYER;
@@ -88,14 +88,14 @@ describe("POST /invoice/monthly 200", () => {
     expect(await documents()).toHaveLength(1);
   });
 
-  it("bills later payments of the month in a revision that holds the earlier ones too", async () => {
+  it("bills later payments of the month in a revision with the earlier payments", async () => {
     await pay({});
     expect(await billed()).toEqual(["1 × 8.4033613445"]);
     await pay({}, { funds: [{ unit: "", amount: "4000000" }] });
     expect(await billed()).toEqual(["2 × 8.4033613445", "1 × 16.8067226891"]);
   });
 
-  it("makes a new revision of unchanged data when it is forced to", async () => {
+  it("issues a new revision of unchanged data when the request forces it", async () => {
     await pay({});
     await ask();
     const forced = await ask({ forceRegenerate: true });
@@ -104,7 +104,7 @@ describe("POST /invoice/monthly 200", () => {
     expect(JSON.parse(cancellation?.content ?? "").cancels.reasons).toEqual(["requested"]);
   });
 
-  it("answers a repeat under one Idempotency-Key with the same papers, forced or not", async () => {
+  it("answers a repeat with one Idempotency-Key with the same documents, forced or not", async () => {
     await pay({});
     await ask();
     const body = { forceRegenerate: true };
@@ -113,7 +113,7 @@ describe("POST /invoice/monthly 200", () => {
     expect(await documents()).toHaveLength(3);
   });
 
-  it("counts the series of each seller and each year of issue by itself", async () => {
+  it("numbers each seller and each year of issue separately", async () => {
     await pay({}, { sellerVkey: "33".repeat(28) });
     await ask({ sellerWalletVkey: SELLER_VKEY });
     await ask({ sellerWalletVkey: "33".repeat(28) });
@@ -138,7 +138,7 @@ describe("the currency of an invoice", () => {
     ["Kwd", "kwd", "10.000"],
     ["huf", "huf", "10.00"],
   ])(
-    "is any of ISO 4217, in its minor digits and any case of letters: %s",
+    "is any currency of ISO 4217 in its minor digits and any case of letters, such as %s",
     async (sent, shown, gross) => {
       await pay({});
       const rate = shown === "jpy" ? 0.0000165 : 0.000005;
@@ -150,8 +150,8 @@ describe("the currency of an invoice", () => {
   );
 });
 
-describe("what is billed", () => {
-  it("groups equal payments to an agent, one line for each of several units", async () => {
+describe("the invoice", () => {
+  it("groups equal payments to an agent, with a line for each of several units", async () => {
     const funds = [
       { unit: "aa".repeat(28), amount: "3" },
       { unit: "", amount: "2000000" },
@@ -166,7 +166,7 @@ describe("what is billed", () => {
     ]);
   });
 
-  it("is a payment by the block of its withdrawal: from the month's first to its last second", async () => {
+  it("bills a payment by the block of its withdrawal, from the month's first to its last second", async () => {
     await pay(
       { blockTime: second("2025-08-31T23:59:59Z"), funds: [{ unit: "", amount: "1" }] },
       { blockTime: second("2025-09-01T00:00:00Z") },
@@ -176,20 +176,20 @@ describe("what is billed", () => {
     expect(await billed()).toEqual(["2 × 8.4033613445"]);
   });
 
-  it("is a submitted result from its unlock time on, in the month of that", async () => {
+  it("bills a submitted result from its unlock time on, in the month of that time", async () => {
     const blockTime = second("2025-08-20T00:00:00Z");
     await pay({ state: "ResultSubmitted", blockTime, unlockTime: Date.parse("2025-09-02") });
     expect(await billed("2025-08")).toEqual(NOTHING);
     expect(await billed()).toEqual(["1 × 8.4033613445"]);
   });
 
-  it("is nothing before its unlock time", async () => {
+  it("bills no submitted result before its unlock time", async () => {
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
     await pay({ state: "ResultSubmitted", unlockTime: Date.parse(tomorrow) });
     expect(await billed(tomorrow.slice(0, 7))).toEqual(NOTHING);
   });
 
-  it("is the seller's share of a dispute, and nothing when it got none", async () => {
+  it("bills the seller's share of a dispute, and nothing without a share", async () => {
     const withdrawnForSeller = [
       { unit: "", amount: "1000000" },
       { unit: "aa".repeat(28), amount: "-5" },
@@ -210,12 +210,12 @@ describe("what is billed", () => {
     "RefundAuthorized",
     "RefundWithdrawn",
     "FundsOrDatumInvalid",
-  ] as const)("is never a payment in %s", async (state) => {
+  ] as const)("never bills a payment in %s", async (state) => {
     await pay({ state });
     expect(await billed()).toEqual(NOTHING);
   });
 
-  it("is never billed twice: a payment that is on an invoice stays there", async () => {
+  it("never bills a payment twice", async () => {
     const [id] = await pay({ state: "ResultSubmitted", unlockTime: IN_MONTH * 1000 });
     expect(await billed()).toEqual(["1 × 8.4033613445"]);
     await env.DB.prepare(
@@ -230,7 +230,7 @@ describe("what is billed", () => {
     expect(await documents()).toHaveLength(1);
   });
 
-  it("leaves out, in a revision, a payment that a rollback took back", async () => {
+  it("omits, in a revision, a payment that a rollback undid", async () => {
     const [id] = await pay({}, { agentIdentifier: "cd".repeat(30) });
     await ask();
     await env.DB.prepare("UPDATE escrow SET on_chain_state = 'Disputed' WHERE id = ?")
@@ -242,7 +242,7 @@ describe("what is billed", () => {
   });
 });
 
-describe("POST /invoice/monthly refuses, and changes nothing", () => {
+describe("POST /invoice/monthly", () => {
   const REFUSED: [string, Record<string, unknown>, number, string][] = [
     [
       "VAT without the seller's id",
@@ -277,7 +277,7 @@ describe("POST /invoice/monthly refuses, and changes nothing", () => {
     ["an unknown seller", { sellerWalletVkey: "44".repeat(28) }, 404, "No payments are billable"],
   ];
 
-  it.each(REFUSED)("%s", async (_, overrides, status, message) => {
+  it.each(REFUSED)("refuses %s, and changes nothing", async (_, overrides, status, message) => {
     await pay({});
     const answer = await ask(overrides);
     expect(answer.message).toContain(message);
@@ -285,7 +285,7 @@ describe("POST /invoice/monthly refuses, and changes nothing", () => {
     expect(await documents()).toEqual([]);
   });
 
-  it("409 when the buyer bought from several sellers and none is named", async () => {
+  it("answers 409 when the buyer bought from several sellers and the request names none", async () => {
     await pay({}, { sellerVkey: "33".repeat(28) });
     const answer = await ask();
     expect(answer.status).toBe(409);
@@ -293,7 +293,7 @@ describe("POST /invoice/monthly refuses, and changes nothing", () => {
     expect((await ask({ sellerWalletVkey: "33".repeat(28) })).status).toBe(200);
   });
 
-  it("402 when the key has no credits left; what is issued is charged once, what stands is not", async () => {
+  it("answers 402 when the key has no credits left, and charges an issued invoice once", async () => {
     await pay({});
     const key = { canPay: true, usageLimited: true };
     const none = await insertKey({ ...key, maxUsageCredits: 0 });
@@ -308,7 +308,7 @@ describe("POST /invoice/monthly refuses, and changes nothing", () => {
     expect(row).toEqual({ used: 1 });
   });
 
-  it("403 without +PAY, for another network, and internally without Admin", async () => {
+  it("answers 403 without +PAY, for another network, and internally without Admin", async () => {
     await pay({});
     const user = await insertKey({});
     const mainnet = await insertKey({ canPay: true, networkLimit: ["Mainnet"] });
@@ -321,7 +321,7 @@ describe("POST /invoice/monthly refuses, and changes nothing", () => {
 describe("GET /invoice/monthly", () => {
   const LIST = `monthly?network=Preprod&month=${MONTH}`;
 
-  it("lists the invoices that stand, all papers of a base on request, PDFs only when asked", async () => {
+  it("lists the current invoices, all documents of a base and PDFs only on request", async () => {
     await pay({});
     const { data } = await ask();
     await ask({ Buyer: { ...BUYER, city: "Kiel" } });
@@ -346,7 +346,7 @@ describe("GET /invoice/monthly", () => {
     expect(old).toMatchObject({ isCancelled: true, pdf: data.invoice });
   });
 
-  it("shows a key that is no Admin only what it asked for", async () => {
+  it("shows a key that is no Admin only its own invoices", async () => {
     const sellerWalletVkey = "33".repeat(28);
     await pay({}, { sellerVkey: sellerWalletVkey });
     await ask({ sellerWalletVkey: SELLER_VKEY });
@@ -361,7 +361,7 @@ describe("GET /invoice/monthly", () => {
 });
 
 describe("GET /invoice/monthly/missing", () => {
-  it("lists billable payments that no invoice holds, page by page", async () => {
+  it("lists billable payments without an invoice, page by page", async () => {
     const ids = await pay({}, {}, { state: "FundsLocked" }, { sellerVkey: "33".repeat(28) });
     const list = async (more = "") =>
       (

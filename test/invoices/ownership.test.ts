@@ -7,8 +7,8 @@ import { ask, BUYER, documents, MONTH, pay, SELLER_VKEY, send, signed } from "./
 
 beforeEach(emptyTables);
 
-describe("POST /invoice/monthly for an invoice that another key asked for", () => {
-  it("200 with the same bytes when nothing changed", async () => {
+describe("POST /invoice/monthly for an invoice of another key", () => {
+  it("answers with the same bytes when nothing changed", async () => {
     await pay({});
     const first = await ask();
     const token = await insertKey({ canPay: true });
@@ -21,7 +21,7 @@ describe("POST /invoice/monthly for an invoice that another key asked for", () =
     ["another buyer's address", { Buyer: { ...BUYER, city: "Kiel" } }],
     ["another language", { Invoice: { language: "de" } }],
     ["a revision by force", { forceRegenerate: true }],
-  ])("403 when it asks for %s, and nothing changes", async (_, change) => {
+  ])("answers 403 to a request for %s, and nothing changes", async (_, change) => {
     await pay({});
     const owner = await insertKey({ canPay: true });
     const first = await send("POST", "monthly", signed(), { token: owner });
@@ -34,7 +34,7 @@ describe("POST /invoice/monthly for an invoice that another key asked for", () =
     expect(again.data).toEqual(first.data);
   });
 
-  it("403 when there are new payments, which its own key or an Admin bills", async () => {
+  it("answers 403 when there are new payments, which the owner's key or an Admin bills", async () => {
     await pay({});
     const owner = await insertKey({ canPay: true });
     const stranger = await insertKey({ canPay: true });
@@ -51,7 +51,7 @@ describe("POST /invoice/monthly for an invoice that another key asked for", () =
   });
 });
 
-describe("A key that is bound to wallets", () => {
+describe("a key that is bound to wallets", () => {
   const MISSING = `monthly/missing?network=Preprod&month=${MONTH}`;
 
   /** Keys of the wallet that sold, and of another. */
@@ -71,7 +71,7 @@ describe("A key that is bound to wallets", () => {
     return { seller, stranger } as { seller: string; stranger: string };
   }
 
-  it("sees its own wallets' payments that are on no invoice, and no others", async () => {
+  it("sees only its own wallets' payments that are on no invoice", async () => {
     const [id] = await pay({});
     const { seller, stranger } = await boundKeys();
     const seen = async (token: string) => (await send("GET", MISSING, undefined, { token })).data;
@@ -79,7 +79,7 @@ describe("A key that is bound to wallets", () => {
     expect(await seen(stranger)).toEqual({ UninvoicedPayments: [] });
   });
 
-  it("bills its own wallets' sales; another's are nothing to bill", async () => {
+  it("bills only its own wallets' sales", async () => {
     await pay({});
     const { seller, stranger } = await boundKeys();
     for (const body of [signed(), signed({ sellerWalletVkey: SELLER_VKEY })])
@@ -93,7 +93,7 @@ describe("A key that is bound to wallets", () => {
     expect(await documents()).toHaveLength(1);
   });
 
-  it("sees no invoice of another wallet, though it asked for it before it was bound", async () => {
+  it("sees no invoice of another wallet, though the key requested the invoice before it was bound", async () => {
     await pay({});
     const { seller, stranger } = await boundKeys();
     await send("POST", "monthly", signed(), { token: seller });

@@ -68,7 +68,7 @@ const withText = (object: string, member: string, text: string) => ({
 beforeEach(emptyTables);
 
 describe("POST /invoice/monthly", () => {
-  it.each(FIELDS)("400 for characters that are not printed in %s.%s", async (object, member) => {
+  it.each(FIELDS)("answers 400 to unprintable characters in %s.%s", async (object, member) => {
     for (const [character, name] of EVERYWHERE) {
       const answer = await ask(withText(object, member, `A${character}B`));
       expect(answer.message).toBe(
@@ -78,13 +78,13 @@ describe("POST /invoice/monthly", () => {
     }
   });
 
-  it("400 for a line break in an e-mail address", async () => {
+  it("answers 400 to a line break in an e-mail address", async () => {
     const answer = await ask(withText("Buyer", "email", "bob@example.com\nVAT 0 %"));
     expect(answer.message).toContain("Buyer.email");
     expect(answer.status).toBe(400);
   });
 
-  it("400 for what is too long or cannot be printed before the signature is looked at", async () => {
+  it("answers 400 to long or unprintable text before it checks the signature", async () => {
     const unsigned = { signature: "00", key: "00" };
     for (const name of ["x".repeat(101), "Bob\nTotal 0"]) {
       const answer = await send("POST", "monthly", {
@@ -96,7 +96,7 @@ describe("POST /invoice/monthly", () => {
     }
   });
 
-  it("200 with blank texts and blank members of a party as if they were left out", async () => {
+  it("treats blank texts and blank members of a party as omitted", async () => {
     await pay({});
     const first = await ask();
     expect(first.message).toBe("");
@@ -109,37 +109,34 @@ describe("POST /invoice/monthly", () => {
     expect(await documents()).toHaveLength(1);
   });
 
-  it.each(["", " ", "\u00a0\u2003 "])(
-    "200 with %j in each field that may be left out",
-    async (blank) => {
-      await pay({});
-      const optional = ["email", "phone", "name", "companyName", "vatNumber"];
-      const texts = TEXTS.filter((member) => !member.startsWith("itemName"));
-      const { companyName } = SELLER;
-      const omitted = Object.fromEntries(optional.map((member) => [member, undefined]));
-      const first = await ask({
-        vatRate: 0,
-        Seller: { ...SELLER, ...omitted, name: companyName },
-        Buyer: { ...BUYER, ...omitted, companyName: "Bob & Co." },
-      });
-      expect(first).toMatchObject({ status: 200, message: "" });
-      const Invoice = {
-        ...request().Invoice,
-        ...Object.fromEntries(texts.map((member) => [member, blank])),
-      };
-      const blanks = Object.fromEntries(optional.map((member) => [member, blank]));
-      const answer = await ask({
-        vatRate: 0,
-        Invoice,
-        Seller: { ...SELLER, ...blanks, name: companyName },
-        Buyer: { ...BUYER, ...blanks, companyName: "Bob & Co." },
-      });
-      expect(answer).toMatchObject({ status: 200, data: first.data });
-      expect(await documents()).toHaveLength(1);
-    },
-  );
+  it.each(["", " ", "\u00a0\u2003 "])("accepts %j in each optional field", async (blank) => {
+    await pay({});
+    const optional = ["email", "phone", "name", "companyName", "vatNumber"];
+    const texts = TEXTS.filter((member) => !member.startsWith("itemName"));
+    const { companyName } = SELLER;
+    const omitted = Object.fromEntries(optional.map((member) => [member, undefined]));
+    const first = await ask({
+      vatRate: 0,
+      Seller: { ...SELLER, ...omitted, name: companyName },
+      Buyer: { ...BUYER, ...omitted, companyName: "Bob & Co." },
+    });
+    expect(first).toMatchObject({ status: 200, message: "" });
+    const Invoice = {
+      ...request().Invoice,
+      ...Object.fromEntries(texts.map((member) => [member, blank])),
+    };
+    const blanks = Object.fromEntries(optional.map((member) => [member, blank]));
+    const answer = await ask({
+      vatRate: 0,
+      Invoice,
+      Seller: { ...SELLER, ...blanks, name: companyName },
+      Buyer: { ...BUYER, ...blanks, companyName: "Bob & Co." },
+    });
+    expect(answer).toMatchObject({ status: 200, data: first.data });
+    expect(await documents()).toHaveLength(1);
+  });
 
-  it("200 for what such fields may have: letters of three scripts, signs, narrow spaces", async () => {
+  it("accepts letters of three scripts, signs and narrow spaces", async () => {
     await pay({});
     const name = "Zażółć & Sõnid, Ελλάδα – «Київ» ẞ\u00a0\u202f%";
     expect((await ask({ Buyer: { ...BUYER, name } })).status).toBe(200);
@@ -150,7 +147,7 @@ describe("POST /invoice/monthly", () => {
 describe("the buyer's signature", () => {
   const PERSON = { ...BUYER, email: "", phone: "", vatNumber: "", companyName: "" };
 
-  it("covers the parties as they were sent: an empty text is not a member that is left out", async () => {
+  it("covers the parties as they were sent: an empty text differs from an omitted member", async () => {
     await pay({});
     const body = signed({ Buyer: PERSON });
     const answer = await send("POST", "monthly", body);
@@ -174,7 +171,7 @@ describe("the text before an item's name", () => {
     [undefined, "Agent: ababab…abababababab"],
     ["", "ababab…abababababab"],
     ["Job of ", "Job of ababab…abababababab"],
-  ])("is as it was sent: %j", async (itemNamePrefix, name) => {
+  ])("stays as it was sent: %j", async (itemNamePrefix, name) => {
     await pay({});
     const { message, data } = await ask({ Invoice: { ...request().Invoice, itemNamePrefix } });
     expect(message).toBe("");
@@ -183,7 +180,7 @@ describe("the text before an item's name", () => {
 });
 
 describe("POST /invoice/rates", () => {
-  it("400 for a source that is blank", async () => {
+  it("answers 400 to a blank source", async () => {
     const rate = { unit: "", currency: "eur", month: MONTH, rate: 0.0000045 };
     for (const source of ["", " ", "\u00a0"])
       expect(await send("POST", "rates", { ...rate, source })).toMatchObject({
@@ -192,7 +189,7 @@ describe("POST /invoice/rates", () => {
       });
   });
 
-  it("400 for a source in letters that the fonts have not: no invoice could print it", async () => {
+  it("answers 400 to a source in letters that the fonts lack", async () => {
     const rate = { unit: "", currency: "eur", month: MONTH, rate: 0.0000045, source: "市場" };
     const answer = await send("POST", "rates", rate);
     expect(answer.message).toBe("source: has a character that cannot be printed (U+5E02)");
@@ -200,7 +197,7 @@ describe("POST /invoice/rates", () => {
     expect((await send("GET", `rates?month=${MONTH}`)).data.Rates).toEqual([]);
   });
 
-  it("400 for a source that cannot be printed in one line", async () => {
+  it("answers 400 to a source that does not fit in one line", async () => {
     const rate = { unit: "", currency: "eur", month: MONTH, rate: 0.0000045 };
     for (const [character, name] of REFUSED) {
       const answer = await send("POST", "rates", { ...rate, source: `House${character}rate` });

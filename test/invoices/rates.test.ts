@@ -16,7 +16,7 @@ async function conversions(): Promise<unknown> {
 }
 
 describe("POST /invoice/rates", () => {
-  it("200 stores a rate, replaces it, and leaves an audit row each time", async () => {
+  it("stores a rate, replaces it, and writes an audit row each time", async () => {
     const first = await store();
     expect(first.status).toBe(200);
     expect(first.data).toMatchObject({ ...RATE, rate: "0.0000045" });
@@ -37,7 +37,7 @@ describe("POST /invoice/rates", () => {
     ["currency", "btc"],
     ["month", "2025-00"],
     ["source", ""],
-  ])("400 for %s %j", async (field, value) => {
+  ])("answers 400 to %s %j", async (field, value) => {
     const answer = await store({ [field]: value });
     expect(answer.status).toBe(400);
     expect(answer.message).toContain(field);
@@ -45,7 +45,7 @@ describe("POST /invoice/rates", () => {
 });
 
 describe("the rate that an invoice uses", () => {
-  it("is the stored one of the month, with its source, unless the request has its own", async () => {
+  it("is the stored rate of the month, with its source, unless the request has a rate", async () => {
     await pay({});
     await store();
     await store({ month: "2025-08", rate: 0.00001 });
@@ -58,7 +58,7 @@ describe("the rate that an invoice uses", () => {
     expect(await conversions()).toMatchObject([{ rate: "0.00000045", source: null }]);
   });
 
-  it("corrected later, makes a new revision", async () => {
+  it("causes a new revision when it is corrected later", async () => {
     await pay({});
     await store();
     await ask({ CurrencyConversion: {} });
@@ -67,7 +67,7 @@ describe("the rate that an invoice uses", () => {
     expect(data.cancellationInvoice).toBeDefined();
   });
 
-  it("is never made up: without one the units are named", async () => {
+  it("is never invented: the error names the units without a rate", async () => {
     await pay({
       funds: [
         { unit: "", amount: "1" },
@@ -83,7 +83,7 @@ describe("the rate that an invoice uses", () => {
 describe("a rate that is wrong by orders of magnitude", () => {
   const PER_COIN = { CurrencyConversion: { "": 0.45 } };
 
-  it("is not made by naming the decimals: the rate is then per whole coin", async () => {
+  it("does not come from named decimals, since the rate is then per whole coin", async () => {
     await pay({});
     const answer = await ask({ ...PER_COIN, decimals: { "": 6 } });
     const used = [{ unit: "", amount: "2000000", rate: "0.00000045", source: null, decimals: 6 }];
@@ -95,7 +95,7 @@ describe("a rate that is wrong by orders of magnitude", () => {
   it.each([
     ["the stored one of the month", { month: MONTH }],
     ["the last one stored before it", { month: "2025-06" }],
-  ])("400 that says the factor to %s, 200 once it is confirmed", async (_, stored) => {
+  ])("gets 400 with the factor to %s, and 200 once it is confirmed", async (_, stored) => {
     await pay({});
     await store({ ...stored, rate: 0.00000045 });
     const answer = await ask(PER_COIN);
@@ -107,7 +107,7 @@ describe("a rate that is wrong by orders of magnitude", () => {
     expect((await ask({ ...PER_COIN, confirmRate: true })).status).toBe(200);
   });
 
-  it("400 for a hundredth of the stored one and for a hundred times it, not for 99 times", async () => {
+  it("gets 400 at a hundredth of the stored rate and at a hundred times that rate, not at 99 times", async () => {
     await pay({});
     await store({ rate: 0.000005 });
     const status = async (rate: number) => (await ask({ CurrencyConversion: { "": rate } })).status;
@@ -116,7 +116,7 @@ describe("a rate that is wrong by orders of magnitude", () => {
     expect(await status(0.000495)).toBe(200);
   });
 
-  it("400 against the invoice that it would replace", async () => {
+  it("gets 400 against the invoice that it would replace", async () => {
     await pay({});
     await ask();
     const answer = await ask(PER_COIN);
@@ -130,7 +130,7 @@ describe("a rate that is wrong by orders of magnitude", () => {
   it.each([
     ["what was paid in a unit", [{ unit: "ab".repeat(28), amount: "7" }], 'the unit "abab'],
     ["the total", [], "the native coin"],
-  ])("400 when %s comes to nothing, 200 once it is confirmed", async (_, more, named) => {
+  ])("gets 400 when %s rounds to zero, and 200 once it is confirmed", async (_, more, named) => {
     await pay({ funds: [{ unit: "", amount: "2000000" }, ...more] });
     const rates = { "": more.length ? 0.000005 : 1e-12, ["ab".repeat(28)]: 0.0001 };
     const answer = await ask({ CurrencyConversion: rates });
@@ -140,7 +140,7 @@ describe("a rate that is wrong by orders of magnitude", () => {
     expect((await ask({ CurrencyConversion: rates, confirmRate: true })).status).toBe(200);
   });
 
-  it("400 when lines that are worth something round to nothing one by one", async () => {
+  it("gets 400 when lines above zero each round to zero", async () => {
     await pay(
       ...Array.from({ length: 3 }, (_, i) => ({
         funds: [{ unit: "", amount: "4" }],
@@ -152,7 +152,7 @@ describe("a rate that is wrong by orders of magnitude", () => {
     expect(answer.status).toBe(400);
   });
 
-  it("400 when it is stored far from the one it replaces or the last before, 200 confirmed", async () => {
+  it("gets 400 when it is far from the replaced or the previous rate, and 200 once it is confirmed", async () => {
     await store();
     const perCoin = { rate: "0.45" };
     for (const month of [MONTH, "2025-11"]) {
@@ -181,7 +181,7 @@ describe("the price source", () => {
   const askSource = (more: object = {}, overrides: object = {}) =>
     ask({ CurrencyConversion: {}, ...overrides }, source(more));
 
-  it("gives the price at the end of the month, exact, and it is stored with its name", async () => {
+  it("gives the exact price at the end of the month, which is stored with the source's name", async () => {
     await pay({});
     expect((await askSource()).status).toBe(200);
     const found = { unit: "", rate: "0.0000006871234567890123", source: "127.0.0.1" };
@@ -198,7 +198,7 @@ describe("the price source", () => {
     ["has no price for the day", {}, { young: "1" }, 'the unit "young"'],
     ["does not know the unit", {}, { ["cd".repeat(28)]: "1" }, `"${"cd".repeat(28)}"`],
     ["is off", { PRICE_SOURCE_URL: undefined }, { "": "1" }, "the native coin"],
-  ])("400 naming the unit when it %s", async (_, more, funds, named) => {
+  ])("causes a 400 that names the unit when it %s", async (_, more, funds, named) => {
     await pay({ funds: Object.entries(funds).map(([unit, amount]) => ({ unit, amount })) });
     const answer = await askSource(more);
     expect(answer.status).toBe(400);
@@ -210,7 +210,7 @@ describe("the price source", () => {
     ["502", "answers with no JSON", { PRICE_SOURCE_URL: `${env.PRICES_URL}/text` }],
     ["502", "refuses the key", { PRICE_SOURCE_KEY: "wrong" }],
     ["504", "does not answer", { PRICE_SOURCE_URL: `${env.PRICES_URL}/slow` }],
-  ])("%s when it %s, and nothing is issued", async (status, _, more) => {
+  ])("causes a %s without an invoice when it %s", async (status, _, more) => {
     await pay({});
     expect((await askSource(more)).status).toBe(Number(status));
     expect(await documents()).toEqual([]);
@@ -224,7 +224,7 @@ describe("the price source", () => {
     expect((await ask({ CurrencyConversion: {} }, { ...broken, token })).status).toBe(402);
   });
 
-  it("never takes the place of a rate that is stored while it is asked", async () => {
+  it("never replaces a rate that is stored while it answers", async () => {
     await pay({});
     let stored = false;
     const DB = wrapD1(env.DB, async ({ sql }, run) => {
@@ -241,7 +241,7 @@ describe("the price source", () => {
     expect((await send("GET", `rates?month=${MONTH}`)).data.Rates).toMatchObject([kept]);
   });
 
-  it("is asked for four units at the same time, and for no more", async () => {
+  it("gets requests for four units at the same time, and for no more", async () => {
     const units = Array.from({ length: 12 }, (_, i) => `${10 + i}`.repeat(28));
     await pay({ funds: units.map((unit) => ({ unit, amount: "5000000" })) });
     const native = units.map((unit) => [unit, { id: "native", decimals: 6 }]);
@@ -253,7 +253,7 @@ describe("the price source", () => {
     expect(await conversions()).toHaveLength(12);
   });
 
-  it("502 when it fails for one unit: what it said of others is kept", async () => {
+  it("causes a 502 when it fails for one unit, and its rates of other units are stored", async () => {
     const unit = "cd".repeat(28);
     await pay({ funds: ["", unit].map((unit) => ({ unit, amount: "5000000" })) });
     const coins = { "": { id: "native", decimals: 6 }, [unit]: { id: "broken", decimals: 6 } };
@@ -264,7 +264,7 @@ describe("the price source", () => {
     expect(data.Rates).toMatchObject([{ unit: "", rate: "0.0000006871234567890123" }]);
   });
 
-  it("504 before the deadline of the request, when it does not answer", async () => {
+  it("causes a 504 before the deadline of the request when it does not answer", async () => {
     await pay({});
     const PRICE_SOURCE_URL = `${env.PRICES_URL}/slow`;
     const answer = await askSource({ PRICE_SOURCE_URL, REQUEST_DEADLINE_MS: "6000" });
@@ -274,7 +274,7 @@ describe("the price source", () => {
     });
   });
 
-  it("is what a given rate is held against when none is stored", async () => {
+  it("is compared with a given rate when no rate is stored", async () => {
     await pay({});
     const answer = await askSource({}, { CurrencyConversion: { "": 0.6871 } });
     expect(answer.message).toContain("is 999966 times the 0.0000006871234567890123 of 2025-09");
@@ -283,7 +283,7 @@ describe("the price source", () => {
     expect(near.status).toBe(200);
   });
 
-  it("400 when its price is far from the last one stored before, and it is not kept", async () => {
+  it("causes a 400 when its price is far from the last stored rate, and the price is not stored", async () => {
     await pay({});
     await store({ month: "2025-08", rate: 0.6871 });
     const answer = await askSource();
@@ -295,7 +295,7 @@ describe("the price source", () => {
     expect((await askSource({}, { confirmRate: true })).status).toBe(200);
   });
 
-  it("is not asked for a month that is not over", async () => {
+  it("gets no request for a month that is not over", async () => {
     const month = new Date().toISOString().slice(0, 7);
     await pay({ blockTime: Math.floor(Date.now() / 1000) - 1 });
     expect((await askSource({}, { month })).status).toBe(400);

@@ -25,7 +25,7 @@ function watchedD1() {
   return { d1, seen };
 }
 
-describe("rows read, which are the bill", () => {
+describe("the rows that the database reads", () => {
   /** Three payments of the buyer in the month, among a hundred other payments. */
   async function history(): Promise<void> {
     const past = (months: number) => ({ blockTime: IN_MONTH - months * MONTH_SECONDS });
@@ -37,7 +37,7 @@ describe("rows read, which are the bill", () => {
     await pay({}, {}, {});
   }
 
-  it("for an invoice are a few for each payment of the month, whatever came before it", async () => {
+  it("for an invoice are a few for each payment of the month, whatever came before", async () => {
     await history();
     const first = watchedD1();
     expect((await ask({}, { env: { DB: first.d1 } })).status).toBe(200);
@@ -49,7 +49,7 @@ describe("rows read, which are the bill", () => {
     expect(again.seen.rowsRead).toBeLessThanOrEqual(40);
   });
 
-  it("for a buyer's payments that are on no invoice are a few for each of the month", async () => {
+  it("for a buyer's payments without an invoice are a few for each payment of the month", async () => {
     await history();
     const { d1, seen } = watchedD1();
     const path = `monthly/missing?network=Preprod&month=${MONTH}&buyerWalletVkey=${BUYER_VKEY}`;
@@ -61,8 +61,8 @@ describe("rows read, which are the bill", () => {
   });
 });
 
-describe("rows held in memory", () => {
-  it("are those of the seller that is asked for", async () => {
+describe("the rows in memory", () => {
+  it("are those of the requested seller", async () => {
     const others = Array.from({ length: 20 }, () => ({ sellerVkey: OTHER_SELLER }));
     await pay({}, {}, ...others);
     const { d1, seen } = watchedD1();
@@ -71,7 +71,7 @@ describe("rows held in memory", () => {
     expect(seen.mostRows).toBe(2);
   });
 
-  it("are at most one more than an invoice covers (409)", async () => {
+  it("are at most one more than an invoice covers, and then the answer is 409", async () => {
     const [id] = await pay({});
     await env.DB.prepare(
       `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20010)

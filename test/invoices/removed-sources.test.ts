@@ -64,7 +64,7 @@ describe("a payment of a source that was removed and created again", () => {
     return Number(payment?.CurrentTransaction.blockTime) * 1000;
   }
 
-  it("is billed once, by the invoice that held it before", async () => {
+  it("is billed once, by the invoice that billed the payment before", async () => {
     const at = await withdraw();
     const first = await billed(at);
     expect(first).toMatchObject({ status: 200, missing: 1 });
@@ -77,7 +77,7 @@ describe("a payment of a source that was removed and created again", () => {
     expect(await documents()).toHaveLength(1);
   });
 
-  it("is billed once when no invoice held it before", async () => {
+  it("is billed once when no invoice billed the payment before", async () => {
     const at = await withdraw();
     await follow();
     expect(await payments()).toHaveLength(2);
@@ -103,12 +103,12 @@ describe("a submitted result of a source that was removed", () => {
     return unlockTime;
   }
 
-  it("is not billed when its unlock time passes afterwards: nobody knows what became of it", async () => {
+  it("is not billed when its unlock time passes afterwards, since its outcome is unknown", async () => {
     const unlockTime = await submit((unlock) => unlock - 1);
     expect(await billed(unlockTime)).toMatchObject({ status: 404, missing: 0 });
   });
 
-  it("is billed when it could be withdrawn before", async () => {
+  it("is billed when the funds could be withdrawn before", async () => {
     const unlockTime = await submit((unlock) => unlock);
     expect(await billed(unlockTime)).toMatchObject({ status: 200, missing: 1 });
     expect(await billed(unlockTime)).toMatchObject({ status: 200, missing: 0 });
@@ -116,7 +116,7 @@ describe("a submitted result of a source that was removed", () => {
 });
 
 describe("payments with one identifier at two contracts", () => {
-  it("are two: identifiers of Web3ChainV1 do not name the contract", async () => {
+  it("are two payments, since identifiers of Web3ChainV1 do not name the contract", async () => {
     const [first] = await pay({});
     const [second] = await pay({});
     await env.DB.prepare("UPDATE escrow SET identifier_hash = 'aa' WHERE id IN (?, ?)")

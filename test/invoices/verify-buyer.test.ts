@@ -44,7 +44,7 @@ if (shared) {
   describe("the shared vector", () => {
     const body = { ...shared, action: "RetrieveMonthlyInvoices" as const };
 
-    it("is what we take for the signed message, and passes until it expires", () => {
+    it("equals the signed message, and passes until it expires", () => {
       expect(buildSignedMessage(body, shared.Buyer)).toBe(
         `{"action":"RetrieveMonthlyInvoices","hash":"${shared.hash}","validUntil":${shared.validUntil}}`,
       );
@@ -327,7 +327,7 @@ describe("POST /invoice/monthly", () => {
     await pay({});
   });
 
-  it("200 with a wallet's signature, of an enterprise or a base address", async () => {
+  it("accepts a wallet's signature of an enterprise or a base address", async () => {
     expect((await send("POST", "monthly", forged())).status).toBe(200);
     const body = forged({ claims: { walletAddress: MIXED_ADDRESS } });
     expect((await send("POST", "monthly", body)).status).toBe(200);
@@ -343,34 +343,34 @@ describe("POST /invoice/monthly", () => {
       },
     });
 
-  it.each(WALLET_FORMS)("200 with a wallet's signature of %s", async (_, make) => {
+  it.each(WALLET_FORMS)("accepts a wallet's signature of %s", async (_, make) => {
     expect(await send("POST", "monthly", inForm(make))).toMatchObject({ status: 200, message: "" });
   });
 
-  it.each(FORGED_FORMS)("400 with a wallet's signature of %s", async (_, make) => {
+  it.each(FORGED_FORMS)("answers 400 to a wallet's signature of %s", async (_, make) => {
     expect(await send("POST", "monthly", inForm(make))).toMatchObject({
       status: 400,
       message: expect.stringMatching(/^signature: /),
     });
   });
 
-  it("200 with a bare ed25519 signature", async () => {
+  it("accepts a bare ed25519 signature", async () => {
     const body = forged({ after: (whole) => bare(whole, BUYER_SECRET) });
     expect((await send("POST", "monthly", body)).status).toBe(200);
   });
 
-  it("200 when the buyer has members that are no party's: they are neither signed nor read", async () => {
+  it("ignores members of the buyer that no party has, in the signature and the invoice", async () => {
     const body = forged({ after: () => ({ Buyer: { ...BUYER, note: "hello" } }) });
     expect((await send("POST", "monthly", body)).status).toBe(200);
   });
 
-  it.each(FORGERIES)("400 for %s", async (_, body, message) => {
+  it.each(FORGERIES)("answers 400 to %s", async (_, body, message) => {
     const answer = await send("POST", "monthly", body());
     expect(answer.message).toContain(message);
     expect(answer.status).toBe(400);
   });
 
-  it("404 for a genuine request of somebody who bought nothing", async () => {
+  it("answers 404 to a genuine request of a buyer who bought nothing", async () => {
     const claims = { buyerWalletVkey: STRANGER_VKEY, walletAddress: address(STRANGER_VKEY, null) };
     const body = forged({ claims, signing: { secret: STRANGER_SECRET } });
     expect((await send("POST", "monthly", body)).status).toBe(404);

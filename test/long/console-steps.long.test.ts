@@ -168,7 +168,7 @@ describe.runIf(chromium)("an escrow's own page", { timeout: 4 * STEP_MS }, () =>
       take(side, "clear").then(
         () => true,
         (error: Error) => {
-          if (error.message.includes("read it, and decide again")) return false;
+          if (error.message.includes("decide again")) return false;
           throw error;
         },
       );

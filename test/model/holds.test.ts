@@ -69,7 +69,7 @@ describe("what holds up a wallet", () => {
     model.askPayment();
     await model.run();
     expect(await model.wallet()).toMatchObject({
-      blocker: "the database was set back: nothing is sent until the chain has been followed again",
+      blocker: "the database was restored: the wallet sends nothing until the sync has caught up",
     });
   });
 

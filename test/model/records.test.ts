@@ -112,7 +112,7 @@ class Story {
   }
 }
 
-it("Rollback fault: records hold what the chain has, and lose nothing that was asked for", async () => {
+it("Rollback fault: records show the state of the chain, and lose no requested step", async () => {
   const database = new ModelDatabase("", TABLES);
   const seen = { stored: 0, blocks: 0 };
   const property = fc.asyncProperty(

@@ -136,7 +136,13 @@ describe("WALLET_STUCK, of locks and steps of escrows,", () => {
     ["that lack funds, at once", { step: "FundsLocking" }, short, SOON, short.note],
     ["that failed twice", { step: "SubmitResult", failures: 2 }, broken, SOON, broken.note],
     ["that failed once", { step: "SubmitResult", failures: 1 }, broken, SOON, null],
-    ["that nobody tries", { step: "Withdraw" }, null, LONG_AGO, expect.stringContaining("nobody")],
+    [
+      "that nobody tries",
+      { step: "Withdraw" },
+      null,
+      LONG_AGO,
+      expect.stringContaining("waited for a try"),
+    ],
     ["that have their turn soon", { step: "Withdraw" }, null, -MINUTE, null],
     ["that nobody asked for", null, null, LONG_AGO, null],
   ])("tells of those %s: %j", async (_, intent, error, due, reason) => {
@@ -205,7 +211,13 @@ describe("WALLET_STUCK, of a task that failed twice,", () => {
 describe("WALLET_STUCK, of a wallet that is held up as a whole,", () => {
   it.each([
     ["for five minutes", "funds", "the wallet has no collateral: send some", 5 * MINUTE, 1],
-    ["for less", "chain", "the wallet's line is full", MINUTE, 0],
+    [
+      "for less",
+      "chain",
+      "waits for blocks: the wallet has too many pending transactions",
+      MINUTE,
+      0,
+    ],
     ["by its provider", "provider", "waits for the chain provider: status 500", 60 * MINUTE, 0],
   ])("tells when that goes on %s: %s", async (_, code, held, since, count) => {
     const blocked_since = Date.now() - since;

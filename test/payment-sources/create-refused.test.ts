@@ -120,7 +120,7 @@ describe("POST /payment-source-extended refuses", () => {
     await api.create();
     expect(await api.create()).toMatchObject({
       status: 409,
-      message: "smartContractAddress: is a payment source already",
+      message: "smartContractAddress: a payment source already has this contract",
     });
     expect(await count("audit")).toBe(1);
   });
@@ -137,7 +137,7 @@ describe("POST /payment-source-extended refuses", () => {
       SellingWallets: [],
     });
     expect(status).toBe(409);
-    expect(message).toBe("PurchasingWallets[1]: is managed by a payment source already");
+    expect(message).toBe("PurchasingWallets[1]: a payment source already manages this wallet");
     expect(await count("payment_source")).toBe(1);
     expect(await count("managed_wallet")).toBe(2);
   });
@@ -145,7 +145,7 @@ describe("POST /payment-source-extended refuses", () => {
   it("the contracts of the local chain outside of development", async () => {
     const { status, message } = await api.create({}, { env: { LOOPBACK_ORIGINS: "" } });
     expect(status).toBe(400);
-    expect(message).toContain("of the local chain, whose keys everybody knows");
+    expect(message).toContain("the local chain, whose keys are public");
   });
 });
 

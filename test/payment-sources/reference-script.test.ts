@@ -156,7 +156,7 @@ describe("POST and DELETE /payment-source-extended/reference-script", () => {
     expect((await publish(fixture)).status).toBe(200);
     expect(await publish(fixture)).toMatchObject({
       status: 409,
-      message: "id: the payment source has a reference script already",
+      message: "id: the payment source already has a reference script",
     });
     expect(await withdraw(fixture)).toMatchObject({
       status: 409,

@@ -176,7 +176,7 @@ describe("PATCH /payment-source-extended refuses", () => {
     for (const id of ["nothing", selling.id, purchasing.id])
       expect(await api.update({ id: source.id, RemovePurchasingWallets: [{ id }] })).toMatchObject({
         status: 404,
-        message: "RemovePurchasingWallets[0].id: is no such wallet of this payment source",
+        message: "RemovePurchasingWallets[0].id: the payment source has no such wallet",
       });
     expect(await storedSources()).toBe(before);
   });
@@ -190,7 +190,7 @@ describe("PATCH /payment-source-extended refuses", () => {
     });
     expect(again).toMatchObject({
       status: 409,
-      message: "AddPurchasingWallets[0]: is managed by a payment source already",
+      message: "AddPurchasingWallets[0]: a payment source already manages this wallet",
     });
     expect(await count("audit")).toBe(before);
   });

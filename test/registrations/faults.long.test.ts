@@ -223,7 +223,7 @@ describe("a deregistration that was asked for before a rollback took the registr
     return { fixture, id, source, gone };
   }
 
-  it("Rollback fault: is carried out, since the minting is sent again while it is valid", async () => {
+  it("Rollback fault: is carried out, since the wallet sends the minting again while it is valid", async () => {
     const { fixture, id } = await takenBack();
     await fixture.settle();
     expect(await fixture.shown(id)).toMatchObject({
@@ -233,7 +233,7 @@ describe("a deregistration that was asked for before a rollback took the registr
     expect(await fixture.tokens()).toMatchObject(BURNED_ONCE);
   });
 
-  it("Rollback fault: is carried out once the minting is in a block again, however often it was tried", async () => {
+  it("Rollback fault: is carried out once the minting is in a block again, after any number of tries", async () => {
     const { fixture, id, source, gone } = await takenBack();
     await letValidityPass(fixture);
     for (let tries = 0; tries < 8; tries++) {
@@ -254,7 +254,7 @@ describe("a deregistration that was asked for before a rollback took the registr
     expect(await fixture.tokens()).toMatchObject(BURNED_ONCE);
   });
 
-  it("Rollback fault: fails with the reason once the minting can no longer come again", async () => {
+  it("Rollback fault: fails with the reason once the minting can no longer land", async () => {
     const { fixture, id } = await takenBack();
     await letValidityPass(fixture);
     await env.DB.prepare(

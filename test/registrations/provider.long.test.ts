@@ -34,7 +34,7 @@ describe("a provider that fails", () => {
     await fixture.settle();
     expect(await fixture.shown(id)).toMatchObject({
       state: "RegistrationFailed",
-      error: expect.stringMatching(/the fee would be \d{8,} minor units/),
+      error: expect.stringMatching(/a fee of \d{8,} minor units/),
     });
     expect(await fixture.tokens()).toMatchObject({ minted: 0 });
   });

@@ -56,7 +56,7 @@ describe("a wallet or a source that is removed", () => {
     await fixture.settle();
     expect(await fixture.shown(id)).toMatchObject({
       state: "RegistrationFailed",
-      error: expect.stringContaining("add it again"),
+      error: expect.stringContaining("add the wallet"),
     });
   });
 

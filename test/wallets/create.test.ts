@@ -184,7 +184,7 @@ describe("POST /wallet refuses", () => {
     const both = await Promise.all([add(existing("seller-1")), add(existing("seller-1"))]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
     expect(both.find(({ status }) => status === 409)?.message).toBe(
-      "walletMnemonic: is managed by a payment source already",
+      "walletMnemonic: a payment source already manages this wallet",
     );
     expect(await count("managed_wallet")).toBe(1);
   });

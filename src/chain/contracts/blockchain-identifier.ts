@@ -210,7 +210,7 @@ export function verifyTerms(
   if (!signed) return { ok: false, reason: "the seller signed other terms" };
   return verifyCoseMessage(cose, hashOf(signed)) === "signed"
     ? { ok: true }
-    : { ok: false, reason: "the seller's signature is wrong" };
+    : { ok: false, reason: "the seller's signature is invalid" };
 }
 
 /** A registration has at most 25 payment sources. */

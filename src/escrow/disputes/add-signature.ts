@@ -62,7 +62,10 @@ export async function addSignature(
     } catch (error) {
       if (!violates(error, "dispute_proposal.revision")) throw error;
       if (attempt < ATTEMPTS) continue;
-      throw new ApiError("changed_concurrently", "proposalId: the proposal was changed meanwhile");
+      throw new ApiError(
+        "changed_concurrently",
+        "proposalId: the proposal changed at the same time. Try again.",
+      );
     }
     if (isEnough) await wakeWallet(c.env, network, row.walletVkey, c.var.requestId);
     return { ...row, ...change, task: task ?? row.task, updatedAt: now };
@@ -125,6 +128,9 @@ function readSignatures(
   const read = readSignature(hexToBytes(message), { signature, key });
   if ("problem" in read) throw new ApiError(400, `signature: ${read.problem}`);
   if (!administrators.includes(read.vkey))
-    throw new ApiError(400, `signature: is of ${read.vkey}, who is no administrator`);
+    throw new ApiError(
+      400,
+      `signature: the signer ${read.vkey} is no administrator of the contract`,
+    );
   return [read];
 }

@@ -74,7 +74,7 @@ export function createDisputeFeature({
     const wallet = wallets.find((one) => one.vkey === vkey);
     if (wallet && drivesOf(source, wallet) === "nothing")
       throw new NotYetError(
-        "waits: the `drives` of its wallet or payment source is `nothing`",
+        "waits for its wallet or payment source: `drives` is `nothing`",
         Date.now() + UNDRIVEN_MS,
         "source",
       );
@@ -87,7 +87,7 @@ export function createDisputeFeature({
    */
   const requireHeld = async (row: ProposalRow): Promise<void> => {
     if (await isUnspent(db, row)) return;
-    throw new MissingInputError("it is not at the contract");
+    throw new MissingInputError("the escrow's output is not at the contract");
   };
   return {
     ...feature,
@@ -192,7 +192,7 @@ function proposalAfterUpdate(
       return { change: { state: "Settled", txHash: hash, error: null }, task: PENDING };
     case "Ended": {
       if (row.txHash !== hash) return null;
-      const why = error ?? "the network did not take it";
+      const why = error ?? "the network did not accept the transaction";
       if (row.prepared !== null)
         return toEnd(phase === "Expired" ? "Expired" : "Failed", `${why}: ${PROPOSE_AGAIN}`);
       const outcome: TryOutcome =
@@ -208,14 +208,11 @@ function proposalAfterUpdate(
 }
 
 /** What signatures were given for is over: another proposal needs new ones. */
-const PROPOSE_AGAIN = "propose again, and have it signed again";
+const PROPOSE_AGAIN = "propose and sign again";
 
 function proposalAfterFailure(row: Settlement, error: unknown, now: number): Outcome | null {
   if (error instanceof DeadlinePassedError)
-    return toEnd(
-      "Expired",
-      `not enough administrators signed, or it could not be sent, in time: ${PROPOSE_AGAIN}`,
-    );
+    return toEnd("Expired", `the signatures or the transaction came too late: ${PROPOSE_AGAIN}`);
   if (error instanceof TransactionTooLarge || error instanceof StepImpossible)
     return toEnd("Failed", error.message);
   if (error instanceof MissingInputError) {

@@ -145,7 +145,10 @@ async function formerOf(
   const all = await proposalsOf(database, [identifierHash]);
   const same = all.filter((one) => one.sourceId === sourceId && utxoOf(one) === utxo);
   if (same.some(({ state }) => state === "SettleInitiated" || state === "Settled"))
-    throw new ApiError("wrong_state", "blockchainIdentifier: the dispute is being settled already");
+    throw new ApiError(
+      "wrong_state",
+      "blockchainIdentifier: the settlement of the dispute has begun",
+    );
   return same.filter(({ state }) => WAITING_STATES.includes(state));
 }
 
@@ -155,7 +158,11 @@ function messageToSign(
   [payer]: readonly WalletRow[],
   signers: readonly string[] | undefined,
 ): { terms: Terms; guards: Statement[] } {
-  if (signers) throw new ApiError(400, "Signers: is for Web3ChainV1 alone: here any may sign");
+  if (signers)
+    throw new ApiError(
+      400,
+      "Signers: must be omitted for Web3ChainV2, where any administrator may sign",
+    );
   const administrators = administratorKeys(source);
   const required = source.requiredAdminSignatures;
   if (required === null || administrators.length < required) throw unknownAdministrators();
@@ -204,7 +211,7 @@ async function transactionToSign(
 function unknownAdministrators(): ApiError {
   return new ApiError(
     "wrong_state",
-    "blockchainIdentifier: its payment source does not say who the contract's administrators are, or how many have to agree",
+    "blockchainIdentifier: the payment source lacks the contract's administrators, or how many of them must sign",
   );
 }
 
@@ -217,7 +224,7 @@ function requireWhole({ BuyerFunds, SellerFunds }: ProposalRequest, { value }: L
     if (has !== gets)
       throw new ApiError(
         400,
-        `BuyerFunds: must with SellerFunds sum to all that is locked: ${has} of the unit "${unit}", not ${gets}`,
+        `BuyerFunds: the sum with SellerFunds must be the locked ${has} of the unit "${unit}", not ${gets}`,
       );
   }
 }
@@ -233,7 +240,7 @@ function refuseOnePayee(record: EscrowRecord, { buyer, seller }: Split): void {
   if (!isDivided || record.sourceType === "Web3ChainV1" || !sharesPayee(record)) return;
   throw new ApiError(
     400,
-    `BuyerFunds: both parties are paid at ${payeeOf(record, "buyer")}, where the contract counts one output for both: propose all for one of them, who gives the other its part`,
+    `BuyerFunds: both parties have the address ${payeeOf(record, "buyer")}, and the contract counts one output for both. Give everything to one party, which then pays the other.`,
   );
 }
 
@@ -243,7 +250,7 @@ function refuseTooManyTokens({ type }: Pick<SourceRow, "type">, split: Split): v
   if (memory <= MAX_MEMORY) return;
   throw new ApiError(
     400,
-    `BuyerFunds: must with SellerFunds name fewer tokens: the settlement needs about ${memory} units of memory, at most ${MAX_MEMORY} are allowed. Propose each token for one party only`,
+    `BuyerFunds: the settlement needs about ${memory} units of memory, more than the allowed ${MAX_MEMORY}. Give each token to one party only.`,
   );
 }
 
@@ -263,7 +270,7 @@ function payersOf(
   if (driven.length === 0)
     throw new ApiError(
       "wrong_state",
-      "blockchainIdentifier: its payment source has no wallet that may be driven, to pay the network",
+      "blockchainIdentifier: no wallet of the payment source may pay the network fee. Change the drives of a wallet.",
     );
   const isOwn = ({ vkey }: WalletRow) => records.some(({ wallet }) => wallet?.vkey === vkey);
   return driven.toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)));

@@ -117,7 +117,7 @@ export async function buildSettlement(
   if (time.latest < opensAt - EARLIEST_MS)
     throw new ApiError(
       "wrong_state",
-      `blockchainIdentifier: a settlement of Web3ChainV1 can be proposed from ${new Date(opensAt - EARLIEST_MS).toISOString()} on, 12 hours before its time: its transaction is valid for a day`,
+      `blockchainIdentifier: on Web3ChainV1, propose a settlement from ${new Date(opensAt - EARLIEST_MS).toISOString()} on, 12 hours before its earliest time`,
     );
   const parameters = await provider.protocolParameters();
   const part = await settlementPart(
@@ -152,7 +152,10 @@ export async function buildSettlement(
       if (exact === null) continue;
       const built = buildUnsignedTransaction(exact, payFrom(pays, exact), count);
       if (built.fee > MAX_FEE)
-        throw new ApiError(503, `the provider's parameters make a fee of ${built.fee} minor units`);
+        throw new ApiError(
+          503,
+          `The chain provider's parameters lead to a fee of ${built.fee} minor units. Try again later.`,
+        );
       const content = serializeContent({
         ...toStoredFields(built, pays),
         ...{ phase: "Stored", sequence: 0, sourceId: source.id, lineIn: null },
@@ -175,7 +178,7 @@ export async function buildSettlement(
   }
   throw new ApiError(
     "insufficient_balance",
-    `no wallet of the payment source has an output to spare that would pay the network: send ${ENOUGH_COIN} minor units of the native coin in one output to ${payers[0]?.address}, then propose again`,
+    `no wallet of the payment source has a free output for the network fee: send ${ENOUGH_COIN} minor units of the native coin in one output to ${payers[0]?.address}, then propose again`,
   );
 }
 
@@ -200,12 +203,12 @@ async function measurePlan(
     if (error instanceof ScriptFailed)
       throw new ApiError(
         "wrong_state",
-        `blockchainIdentifier: the contract refuses the settlement: are enough of its administrators among Signers?`,
+        `blockchainIdentifier: the contract refuses the settlement. Check that Signers has enough administrators.`,
       );
     if (error instanceof NotEvaluated && error.obstacle === "UnknownInput")
       throw new ApiError(
         "changed_concurrently",
-        "blockchainIdentifier: what would be spent has been spent meanwhile: look at the escrow, then propose again",
+        "blockchainIdentifier: another transaction has spent an input. Read the escrow, then propose again.",
       );
     throw error;
   }

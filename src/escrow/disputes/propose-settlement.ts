@@ -35,7 +35,7 @@ export async function proposeSettlement(
   const core = db(c.env, undefined, { deadline });
   const disputed = await disputedEscrow(database, network, blockchainIdentifier);
   const source = await activeSource(core, disputed.records[0].sourceId);
-  if (!source) throw new ApiError(404, "blockchainIdentifier: its payment source was removed");
+  if (!source) throw new ApiError(404, "blockchainIdentifier: the payment source was removed");
   const place: Omit<ProposalContext, "wallets"> = {
     ...{ id: newId(now), database, source, createdById: caller.id },
     async prepare(settlement) {
@@ -62,7 +62,7 @@ export async function proposeSettlement(
       if (violates(error, "hot_wallet.version") && attempt < ATTEMPTS) continue;
       throw new ApiError(
         "changed_concurrently",
-        "blockchainIdentifier: another proposal was made meanwhile, or the wallet that pays is busy: try again",
+        "blockchainIdentifier: another proposal came first, or the wallet is busy. Try again.",
       );
     }
   }
@@ -114,7 +114,7 @@ async function notDisputed(
   if (!found) return new ApiError(404, "blockchainIdentifier: there is no such escrow");
   const why =
     found.state === "Disputed"
-      ? "its output is not known again yet after a rollback"
-      : `it is ${found.state ?? "not locked"}, not Disputed`;
-  return new ApiError("wrong_state", `blockchainIdentifier: nothing can be settled: ${why}`);
+      ? "the escrow's output is not known yet after a rollback. Try again later."
+      : `the escrow is ${found.state ?? "not locked"}, not Disputed`;
+  return new ApiError("wrong_state", `blockchainIdentifier: ${why}`);
 }

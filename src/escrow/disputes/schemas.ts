@@ -36,7 +36,7 @@ const part = (whose: string) =>
         }),
       )
       .max(100),
-    `What the ${whose} gets. With the other part it is all that is locked, the collateral included. Where a contract of Web3ChainV2 pays both parties at one address, one of them gets all.`,
+    `What the ${whose} gets. Both parts must sum to all locked funds, including the collateral. If a Web3ChainV2 contract pays both parties at one address, one of them must get everything.`,
   );
 
 export const proposalBody = z.object({
@@ -50,82 +50,85 @@ export const proposalBody = z.object({
       .min(1)
       .max(50)
       .optional(),
-    "Web3ChainV1 alone: payment key hashes of the administrators who sign. The transaction names them, and is valid with all of their signatures only. Omitted: the first of the contract's administrators, as many as are enough.",
+    "Web3ChainV1 only: payment key hashes of the administrators who sign. The transaction needs all their signatures. Omitted: the contract's first administrators, as many as must sign.",
     [VKEY],
   ),
 });
 
 export const signatureBody = z.object({
   network,
-  proposalId: described(text(), "The proposal that is signed.", "01m80ye14arhma0jvpxvf6nc73"),
+  proposalId: described(text(), "Id of the signed proposal.", "01m80ye14arhma0jvpxvf6nc73"),
   signature: described(
     text(33_000),
-    "What the administrator's wallet answered, hex. Web3ChainV2: `signData` (CIP-30, CIP-8) of the proposal's `message`, or of its blake2b-224: a COSE_Sign1. Web3ChainV1: `signTx` (CIP-30) of its `unsignedTxCbor` as a part: a witness set; the signed transaction will do as well.",
+    "Signature of the administrator's wallet, in hex. Web3ChainV2: the COSE_Sign1 from `signData` (CIP-30, CIP-8) of the proposal's `message` or its blake2b-224. Web3ChainV1: the witness set from a partial `signTx` (CIP-30) of `unsignedTxCbor`, or the signed transaction.",
     "845846a2012767616464726573735839",
   ),
   key: described(
     text(2500).optional(),
-    "The COSE_Key that comes with a COSE_Sign1, hex; Web3ChainV2.",
+    "Web3ChainV2: the COSE_Key of the COSE_Sign1, in hex.",
     "a401010327200621",
   ),
 });
 
 export const withdrawalBody = z.object({
   network,
-  proposalId: described(text(), "The proposal to take back.", "01m80ye14arhma0jvpxvf6nc73"),
+  proposalId: described(text(), "Id of the proposal to withdraw.", "01m80ye14arhma0jvpxvf6nc73"),
 });
 
 export const proposalResponse = named(
   "DisputeProposal",
-  "How a dispute is to be settled, and who agreed.",
+  "A proposed settlement, with its signatures.",
   z.object({
     id: recordId("the proposal"),
-    createdAt: timestamp("When it was made."),
-    updatedAt: timestamp("When it was last changed."),
+    createdAt: timestamp("Time of creation."),
+    updatedAt: timestamp("Time of the last change."),
     state: described(
       named(
         "DisputeProposalState",
-        "How far a proposal is. `Collecting`: administrators have to sign. `SettleRequested`: enough have. `SettleInitiated`: its transaction was sent. `Replaced`: another one was made. `Withdrawn`: an Admin took it back. `Expired`: its transaction (Web3ChainV1) was not signed, or not in a block, in time. The last three, and `Failed`, are over.",
+        "State of a proposal. `Collecting`: administrators must sign. `SettleRequested`: enough have signed. `SettleInitiated`: its transaction was sent. `Replaced`: by another proposal. `Withdrawn`: by an Admin. `Expired`: the Web3ChainV1 transaction was not signed, or not in a block, in time. The last three and `Failed` are final.",
         z.enum(PROPOSAL_STATES),
       ),
-      "How far it is.",
+      "State of the proposal.",
       "Collecting",
     ),
     message: answerText(
-      "What each administrator signs, hex. Web3ChainV2: these 28 bytes. Web3ChainV1: the hash of the transaction, which a wallet shows.",
+      "What each administrator signs, in hex. Web3ChainV2: these 28 bytes. Web3ChainV1: the transaction hash, which a wallet shows.",
       VKEY,
     ),
     unsignedTxCbor: described(
       z.string().nullable(),
-      "Web3ChainV1, while signatures are missing: the transaction for administrators to sign, CBOR in hex; null otherwise.",
+      "Web3ChainV1, while signatures are missing: the transaction to sign, as CBOR in hex. Otherwise null.",
       "84a500d90102",
     ),
     expiresAt: described(
       z.string().nullable(),
-      "Web3ChainV1: until when that can be in a block, in Unix milliseconds; null: there is no end.",
+      "Web3ChainV1: latest time for the transaction's block, in Unix milliseconds. Null: no limit.",
       "1795461445000",
     ),
     BuyerFunds: described(funds, "What the buyer gets."),
     SellerFunds: described(funds, "What the seller gets."),
     Administrators: described(
       z.array(answerText("A payment key hash.", VKEY)),
-      "Who can sign: the contract's administrators, as often as each counts; on Web3ChainV1 those whom the transaction names.",
+      "Administrators who can sign, each as often as it counts. Web3ChainV1: those in the transaction.",
     ),
-    SignedBy: described(z.array(answerText("A payment key hash.", VKEY)), "Those who have signed."),
-    requiredSignatures: described(z.int().min(1), "How many have to agree.", 2),
-    missingSignatures: described(z.int().min(0), "How many still have to.", 1),
+    SignedBy: described(
+      z.array(answerText("A payment key hash.", VKEY)),
+      "Administrators who have signed.",
+    ),
+    requiredSignatures: described(z.int().min(1), "Number of required signatures.", 2),
+    missingSignatures: described(z.int().min(0), "Number of missing signatures.", 1),
     settleFrom: answerText(
-      "From when the contract allows it, in Unix milliseconds.",
+      "Earliest time to settle the dispute, in Unix milliseconds.",
       "1795375045147",
     ),
     txHash: described(
       hexText(64, "", TX_HASH).nullable(),
-      "The transaction that settles it; null before.",
+      "Hash of the settling transaction. Null: none yet.",
       TX_HASH,
     ),
     error: described(
       z.string().nullable(),
-      "Why it failed, or what it waits for; null otherwise.",
+      "Why the settlement failed, or what it waits for. Null: neither.",
       "waits for the chain provider",
     ),
   }),
@@ -136,52 +139,52 @@ export const disputeResponse = named(
   "A disputed payment or purchase.",
   z.object({
     id: recordId("the payment or purchase"),
-    kind: described(escrowKind, "Which of the two it is.", "Payment"),
+    kind: described(escrowKind, "Kind of the record.", "Payment"),
     network,
-    paymentSourceId: recordId("its payment source"),
+    paymentSourceId: recordId("the payment source"),
     paymentSourceType,
-    blockchainIdentifier: answerText("Names the escrow.", IDENTIFIER),
-    sellerAddress: answerText("Where the seller's part goes.", WALLET_ADDRESS),
+    blockchainIdentifier: answerText("Identifier of the escrow on the chain.", IDENTIFIER),
+    sellerAddress: answerText("Address that receives the seller's part.", WALLET_ADDRESS),
     buyerAddress: described(
       z.string().nullable(),
-      "Where the buyer's part goes; null: it is not known.",
+      "Address that receives the buyer's part. Null: unknown.",
       CONTRACT_ADDRESS,
     ),
     resultHash: answerText("Hash of the result, in hex.", TX_HASH),
     settleFrom: answerText(
-      "From when administrators can settle it, in Unix milliseconds.",
+      "Earliest time to settle the dispute, in Unix milliseconds.",
       "1795375045147",
     ),
-    Funds: described(funds, "All that is locked, the collateral included."),
+    Funds: described(funds, "All locked funds, including the collateral."),
     Proposal: described(
       proposalResponse.nullable(),
-      "The newest proposal, also one that failed or expired; null: there is none, or it was withdrawn.",
+      "Newest proposal, even if it failed or expired. Null: none, or withdrawn.",
     ),
   }),
 );
 
 export const revealBody = z.object({
-  action: described(z.literal(REVEAL_ACTION), "What is signed for.", REVEAL_ACTION),
+  action: described(z.literal(REVEAL_ACTION), "The signed action.", REVEAL_ACTION),
   blockchainIdentifier: givenIdentifier,
   validUntil: described(
     z.int().min(0),
-    "Until when the signature counts, epoch milliseconds; at most two hours ahead.",
+    "Time until which the signature is valid, in Unix milliseconds; at most two hours ahead.",
     1795331845398,
   ),
-  walletAddress: described(text(), "The administrator's address.", WALLET_ADDRESS),
+  walletAddress: described(text(), "Address of the administrator.", WALLET_ADDRESS),
   signature: described(
     text(7500),
-    "COSE_Sign1 over the message, or over its blake2b-224 (CIP-30, CIP-8), hex.",
+    "COSE_Sign1 of the message, or of its blake2b-224 (CIP-30, CIP-8), in hex.",
     "845846a2012767616464726573735839",
   ),
-  key: described(text(2500), "The COSE_Key that comes with it, hex.", "a401010327200621"),
+  key: described(text(2500), "COSE_Key of the signature, in hex.", "a401010327200621"),
 });
 
 export const revealResponse = z.object({
-  isValid: described(z.boolean(), "Whether the administrator signed it.", true),
+  isValid: described(z.boolean(), "Whether the administrator signed the message.", true),
   problem: described(
     z.string().nullable(),
-    "What is wrong with the signature; null: nothing.",
+    "Problem of the signature. Null: none.",
     "the signature does not fit the key",
   ),
 });

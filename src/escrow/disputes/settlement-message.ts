@@ -99,7 +99,9 @@ export function readWitnessSet(
     return { problem: "must be a witness set with signatures, or a signed transaction, in hex" };
   const { witnesses, transaction } = given;
   if (transaction !== null && transaction !== hash)
-    return { problem: `is of the transaction ${transaction}, not of the proposal's, ${hash}` };
+    return {
+      problem: `signs the transaction ${transaction}, not the proposal's transaction ${hash}`,
+    };
   const all = witnesses.map(({ publicKey, signature }) => ({
     publicKey,
     signature,
@@ -108,11 +110,13 @@ export function readWitnessSet(
   const asked = all.filter(({ vkey }) => signers.includes(vkey));
   if (asked.length === 0)
     return {
-      problem: `is of ${all.map(({ vkey }) => vkey).join(", ")}: the transaction asks for ${signers.join(", ")}`,
+      problem: `has the signers ${all.map(({ vkey }) => vkey).join(", ")}: the transaction requires ${signers.join(", ")}`,
     };
   const bad = asked.find((one) => !isSignedBy(one.publicKey, hexToBytes(hash), one.signature));
   if (bad)
-    return { problem: `that of ${bad.vkey} does not sign the proposal's transaction, ${hash}` };
+    return {
+      problem: `the signature of ${bad.vkey} does not match the proposal's transaction ${hash}`,
+    };
   const read = asked.map(({ publicKey, signature, vkey }) => ({
     vkey,
     publicKey: bytesToHex(publicKey),

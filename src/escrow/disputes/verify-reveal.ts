@@ -51,13 +51,16 @@ export async function verifyReveal(
       `blockchainIdentifier: the payment is ${payment.state.onChainState ?? "not locked"}, not Disputed`,
     );
   const source = await activeSource(db(c.env, undefined, c.var), payment.sourceId);
-  if (!source) throw new ApiError(404, "blockchainIdentifier: its payment source was removed");
+  if (!source) throw new ApiError(404, "blockchainIdentifier: the payment source was removed");
   const address = parseAddress(request.walletAddress);
   if (address?.network !== payment.network)
     throw new ApiError(400, `walletAddress: must be an address on ${payment.network}`);
   const isAdministrator = administratorKeys(source).includes(address.payment.hash);
   if (address.payment.kind !== "key" || !isAdministrator)
-    throw new ApiError(400, "walletAddress: is not that of an administrator of the contract");
+    throw new ApiError(
+      400,
+      "walletAddress: must be the address of an administrator of the contract",
+    );
   if (request.validUntil < now) throw new ApiError(400, "validUntil: the signature has expired");
   if (request.validUntil > now + MAX_VALIDITY_MS)
     throw new ApiError(400, "validUntil: must be at most two hours ahead");
@@ -74,7 +77,7 @@ function problemOf(request: RevealRequest, vkey: string): string | null {
   const message = utf8ToBytes(canonicalJson({ action, blockchainIdentifier, validUntil }));
   const verdict = verifyCoseMessage(cose, message);
   if (verdict === "other message")
-    return "it signs something else than this action, blockchainIdentifier and validUntil";
+    return "the signature does not cover this action, blockchainIdentifier and validUntil";
   return verdict === "signed" ? null : "the signature does not fit the key";
 }
 

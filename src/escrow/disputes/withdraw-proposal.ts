@@ -31,7 +31,10 @@ export async function withdrawProposal(
     ]);
   } catch (error) {
     if (!violates(error, "dispute_proposal.revision")) throw error;
-    throw new ApiError("changed_concurrently", "proposalId: the proposal was changed meanwhile");
+    throw new ApiError(
+      "changed_concurrently",
+      "proposalId: the proposal changed at the same time. Try again.",
+    );
   }
   return { ...row, ...change, task: null, updatedAt: now };
 }

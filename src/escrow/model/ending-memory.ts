@@ -91,8 +91,8 @@ export function tooManyTokens(
 ): string | null {
   const [end, memory, advice] =
     side === "payment"
-      ? ["withdrawal", withdrawalMemory(value, terms), "Do no work for it"]
-      : ["refund", refundMemory(value, terms), "Only a withdrawal can pay it out"];
+      ? ["withdrawal", withdrawalMemory(value, terms), "Do no work for this escrow"]
+      : ["refund", refundMemory(value, terms), "Only a withdrawal can end the escrow"];
   if (memory <= MAX_MEMORY) return null;
   const count = value.filter(({ unit }) => unit !== "").length;
   return `The escrow holds ${count} tokens, with which a ${end} needs more memory than the network allows: about ${memory} of ${MAX_MEMORY} units. ${advice}`;

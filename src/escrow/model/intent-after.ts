@@ -105,7 +105,7 @@ function outcomeOf(
   if (isDone) return DONE;
   if (isStepPossible(intent.step, onChainState, sourceType)) return STAYS;
   if (intent.by === AUTOMATIC) return DONE;
-  const note = `${intent.step} was not done before the escrow became ${onChainState}, where it is not possible`;
+  const note = `${intent.step} was not done before the escrow became ${onChainState}, which does not allow the step`;
   return { isOver: true, error: { isManual: false, note } };
 }
 

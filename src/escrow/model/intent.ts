@@ -124,7 +124,7 @@ export function nextActionOf(record: NextActionInput): NextAction {
   const { intent, error } = progress;
   const resultHash = intent?.resultHash ?? null;
   if (isAbandoned(record)) {
-    const errorNote = error ? `${WALLET_REMOVED}; beside that: ${error.note}` : WALLET_REMOVED;
+    const errorNote = error ? `${WALLET_REMOVED}; also: ${error.note}` : WALLET_REMOVED;
     return { requestedAction: NEEDS_PERSON, errorType: "Unknown", errorNote, resultHash };
   }
   return {

@@ -4,7 +4,7 @@ import type { LiveOutput } from "./record.ts";
 
 /** What is said of a withdrawal that is not worth it. */
 export const NOT_WORTH_WITHDRAWING =
-  "withdrawing would cost more than it brings, so it is not automatic";
+  "the withdrawal would cost more than it pays, so it is not automatic";
 
 /** The network's fee for a separate withdrawal with an attached script, native minor units. */
 const NETWORK_FEE: Record<PaymentSourceType, bigint> = {

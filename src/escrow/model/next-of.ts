@@ -51,14 +51,14 @@ export function nextOf(record: Subject): Next {
   if (isAbandoned(record))
     return {
       ...requestedStep,
-      waitsFor: "its wallet, which was removed, to be added again",
+      waitsFor: "a person who adds its removed wallet again",
       code: "person",
       isOurTurn: false,
     };
   if (error?.isManual)
     return {
       ...requestedStep,
-      waitsFor: "a person who decides",
+      waitsFor: "a person's decision",
       code: "person",
       isOurTurn: false,
     };
@@ -76,7 +76,7 @@ export function nextOf(record: Subject): Next {
   if (isOver)
     return {
       ...requestedStep,
-      waitsFor: "blocks that show whether it was done in time",
+      waitsFor: "blocks that show whether the step was in time",
       code: "chain",
       isOurTurn: false,
     };
@@ -94,7 +94,7 @@ export function nextOf(record: Subject): Next {
     return {
       step,
       ...times,
-      waitsFor: "somebody to ask for it: it costs more than it brings",
+      waitsFor: "a request, since the withdrawal costs more than it pays",
       code: "person",
       isOurTurn: false,
       comesByItself: true,
@@ -121,7 +121,7 @@ function ofOthers(record: Subject): Next {
       return waitsFor("the seller's result", "SubmitResult");
     case "Disputed":
       return {
-        ...waitsFor("one party to give in, or the dispute's settlement"),
+        ...waitsFor("one party to give in, or the settlement of the dispute"),
         code: "person",
         notBefore: Number(record.terms.externalDisputeUnlockTime),
       };

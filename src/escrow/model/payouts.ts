@@ -66,7 +66,7 @@ function owedOnWithdrawal(escrow: Escrow, contract: Contract): PlannedOutput[] {
 
 /** What a withdrawal is told where it cannot pay the contract's fee. */
 export const FEE_TO_NOBODY =
-  "the payment source does not say who receives the contract's fee: add it again with its FeeReceiverNetworkWallet";
+  "the payment source lacks the recipient of the contract's fee: add the source again with FeeReceiverNetworkWallet";
 
 /** Whether a contract asks every withdrawal for a fee of which nobody knows who receives it. */
 export function owesFeeToNobody({

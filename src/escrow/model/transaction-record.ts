@@ -9,7 +9,7 @@ export const TRANSACTION_STATUSES = [
   "FailedViaTimeout",
   /** A person gave it up. */
   "FailedViaManualReset",
-  /** Its block is gone, the network did not take it, or what it spends was taken. */
+  /** Its block is gone, the network did not accept the transaction, or what it spends was taken. */
   "RolledBack",
 ] as const;
 export type TransactionStatus = (typeof TRANSACTION_STATUSES)[number];

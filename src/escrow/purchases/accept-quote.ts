@@ -70,7 +70,7 @@ export async function acceptQuote(
 
   const holder = await findHolder(provider, source, agentIdentifier);
   if (holder.vkey !== body.sellerVkey)
-    throw new ApiError(400, "sellerVkey: the agent's token is held by another wallet");
+    throw new ApiError(400, "sellerVkey: another wallet holds the agent's token");
   const profile = await findProfile(database, provider, source, agentIdentifier, now);
   // Sellers of older versions sign no position: theirs is the first on this ledger.
   const first = profile.paymentSources?.findIndex(({ isOnLedger }) => isOnLedger) ?? -1;
@@ -115,9 +115,12 @@ type Signed = Pick<
 function checkSigned(quote: Signed): Terms {
   const { source, body, identifier, holder, price } = quote;
   if (identifier.buyerNonce !== body.identifierFromPurchaser)
-    throw new ApiError(400, "identifierFromPurchaser: is not the one of blockchainIdentifier");
+    throw new ApiError(
+      400,
+      "identifierFromPurchaser: must be the identifier in blockchainIdentifier",
+    );
   if (identifier.agentIdentifier !== body.agentIdentifier)
-    throw new ApiError(400, "agentIdentifier: is not the one of blockchainIdentifier");
+    throw new ApiError(400, "agentIdentifier: must be the agent in blockchainIdentifier");
   const sellerReturnAddress =
     body.sellerReturnAddress === null
       ? null
@@ -182,7 +185,7 @@ function refuseOnePayee({ source, driven }: Payers, buyer: string | null, terms:
   if (buyers.includes(seller))
     throw new ApiError(
       400,
-      `${FIELD}: must be another address than the seller's, ${seller}, where one output would count for both`,
+      `${FIELD}: must differ from the seller's address ${seller}, where one output would count for both`,
     );
 }
 
@@ -280,7 +283,7 @@ function refuseUndriven({ source, driven }: Payers): void {
   throw new ApiError(
     503,
     source.drives === "all"
-      ? `No purchasing wallet of the payment source ${source.id} makes new purchases: none has the drives all`
+      ? `No purchasing wallet of the payment source ${source.id} makes new purchases. Set the drives of one to all.`
       : `The payment source ${source.id} makes no new purchases: its drives is ${source.drives}`,
     { retryAfter: 300 },
   );
@@ -308,17 +311,17 @@ function readIdentifier({
     throw new ApiError(400, "blockchainIdentifier: is not the identifier of an escrow");
   // The lock's is made of its datum: another spelling would never be found.
   if (encodeBlockchainIdentifier(decoded) !== blockchainIdentifier)
-    throw new ApiError(400, "blockchainIdentifier: is not encoded as the chain's are");
+    throw new ApiError(400, "blockchainIdentifier: is not in the encoding of the chain");
   const type = decoded.contractAddress === null ? "Web3ChainV1" : "Web3ChainV2";
   if (paymentSourceType !== undefined && paymentSourceType !== type)
-    throw new ApiError(400, `paymentSourceType: blockchainIdentifier is of ${type}`);
+    throw new ApiError(400, `paymentSourceType: must be ${type}, the type in blockchainIdentifier`);
   if (type === "Web3ChainV1" && supportedPaymentSourceIndex !== undefined)
     throw new ApiError(
       400,
-      "supportedPaymentSourceIndex: must be left out for an agent of Web3ChainV1",
+      "supportedPaymentSourceIndex: must be omitted for an agent of Web3ChainV1",
     );
   const isOther = smartContractAddress !== "" && smartContractAddress !== decoded.contractAddress;
   if (type === "Web3ChainV2" && isOther)
-    throw new ApiError(400, "smartContractAddress: is not the contract of blockchainIdentifier");
+    throw new ApiError(400, "smartContractAddress: must be the contract in blockchainIdentifier");
   return { ...decoded, type };
 }

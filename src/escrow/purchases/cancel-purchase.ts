@@ -44,7 +44,7 @@ export async function cancelPurchase(
       if (attempt === ATTEMPTS)
         throw new ApiError(
           "changed_concurrently",
-          "blockchainIdentifier: the purchase was changed meanwhile",
+          "blockchainIdentifier: the purchase changed at the same time. Try again.",
         );
     }
   }
@@ -70,7 +70,7 @@ async function findRequested(
   );
   const [record] = records;
   if (!record || !isWithinScope(c.var.caller.scope, record))
-    throw new ApiError(404, "blockchainIdentifier: no purchase has it");
+    throw new ApiError(404, "blockchainIdentifier: there is no such purchase");
   return record;
 }
 
@@ -78,7 +78,10 @@ async function findRequested(
 function refuseOthers(c: AppContext, { requestedById }: EscrowRecord): void {
   const { caller } = c.var;
   if (caller.permission !== "Admin" && caller.id !== requestedById)
-    throw new ApiError("not_owner", "blockchainIdentifier: the purchase is another key's");
+    throw new ApiError(
+      "not_owner",
+      "blockchainIdentifier: the purchase belongs to another API key",
+    );
 }
 
 /** @throws ApiError 409 */
@@ -86,7 +89,7 @@ function refuseLocked({ state, progress }: EscrowRecord): void {
   if (isUnlocked({ state, progress })) return;
   throw new ApiError(
     "wrong_state",
-    `blockchainIdentifier: the purchase is ${state.onChainState}, and can be cancelled before its funds are locked only`,
+    `blockchainIdentifier: the purchase is ${state.onChainState}. Only a purchase without locked funds can be cancelled.`,
   );
 }
 

@@ -170,7 +170,7 @@ export async function refuseExisting(
     env: c.env,
   };
   const object = isShown ? await listPage(database, "purchase", query) : "";
-  throw new ApiError("already_exists", "blockchainIdentifier: has a purchase already", {
+  throw new ApiError("already_exists", "blockchainIdentifier: already has a purchase", {
     beside: {
       id: row.id,
       ...(object !== "" && { object: JSON.parse(object) }),

@@ -14,11 +14,11 @@ import { verifyQuote } from "./verify-quote.ts";
 const PROVIDER_ERRORS = {
   404: "No payment source with a purchasing wallet, no holder of the agent's token, or no metadata.",
   502: "The chain provider failed.",
-  503: "The chain provider takes no calls or stands still, or no source or wallet makes new purchases.",
+  503: "The chain provider accepts no calls or shows no new blocks, or no source or wallet makes new purchases.",
   504: "The chain provider did not answer in time.",
 };
 const EXISTS =
-  "The identifier has a purchase: its `id` stands beside the error, and for its owner and Admins the purchase as `object`.";
+  "The identifier already has a purchase. The body names its `id`; for the owner and Admins, `object` is the purchase.";
 
 /** What a buyer asks of quotes. */
 export function purchaseRoutes() {
@@ -39,9 +39,9 @@ export function purchaseRoutes() {
         sellerReturnAddress: "compared",
       },
       tag: "Purchases",
-      summary: "Accepts a quote: a purchasing wallet locks its price",
+      summary: "Accepts a quote: a purchasing wallet locks the price",
       description:
-        "Every part of the quote is checked, the seller's signature too. The answer does not wait for the chain: the purchase moves once its lock is in a block.",
+        "The service checks the whole quote, including the seller's signature. The response does not wait for the chain: the purchase changes state when its lock is in a block.",
       body: purchaseBody,
       idempotent: true,
       data: newPurchaseRecord,
@@ -66,8 +66,8 @@ export function purchaseRoutes() {
         sellerReturnAddress: "compared",
       },
       tag: "Purchases",
-      summary: "Checks a quote without accepting it, and says what it would cost",
-      description: "Takes what `POST /purchase` takes, and refuses what that refuses.",
+      summary: "Checks a quote and computes its cost, without accepting the quote",
+      description: "Accepts and refuses the same requests as `POST /purchase`.",
       body: purchaseBody,
       data: verifiedQuote,
       errors: {
@@ -89,13 +89,13 @@ export function purchaseRoutes() {
       access: "+PAY",
       scope: "wallets",
       tag: "Purchases",
-      summary: "Gives a purchase up before its funds are locked",
+      summary: "Cancels a purchase before its funds are locked",
       description:
-        "The service builds no transaction for it, and refunds the key's charge once it is sure that nothing was locked. A transaction that is on its way may still land: then the purchase goes on. Cancelling again changes nothing.",
+        "The service builds no lock, and refunds the key's charge once no lock can land. A lock that was already sent may still land: then the purchase continues. A repeated call changes nothing.",
       body: cancelBody,
       data: cancelledPurchase,
       errors: {
-        403: "The API key lacks the permission or the network, or the purchase is another key's.",
+        403: "The API key lacks the permission or the network, or another key owns the purchase.",
         404: "No purchase has this identifier.",
         409: "The funds are locked.",
       },

@@ -21,7 +21,7 @@ function signedTime(what: string, example: string) {
     z
       .string()
       .regex(/^[1-9]\d{0,14}$/, "must be Unix milliseconds as decimal text, without leading zeros"),
-    `${what}, in Unix milliseconds, as the quote has it.`,
+    `${what}, in Unix milliseconds, from the quote.`,
     example,
   );
 }
@@ -37,32 +37,32 @@ export const purchaseBody = z.object({
     "Payment key hash of the seller, in hex.",
     TX_HASH.slice(0, 56),
   ),
-  payByTime: signedTime("Until when the funds are locked", "1795330045147"),
-  submitResultTime: signedTime("Until when the result is submitted", "1795331845147"),
-  unlockTime: signedTime("From when the seller may withdraw", "1795353445147"),
-  externalDisputeUnlockTime: signedTime("From when a dispute may be settled", "1795375045147"),
+  payByTime: signedTime("Latest time to lock the funds", "1795330045147"),
+  submitResultTime: signedTime("Latest time to submit the result", "1795331845147"),
+  unlockTime: signedTime("Earliest time for the seller to withdraw", "1795353445147"),
+  externalDisputeUnlockTime: signedTime("Earliest time to settle a dispute", "1795375045147"),
   Amounts: described(
     requestedFunds.nullable().default(null),
-    "The price: where the agent's is dynamic, the quote's `RequestedFunds` in their order. Where it is fixed, it may be left out, and is compared with the agent's.",
+    "The price. Dynamic: the quote's `RequestedFunds`, in their order. Fixed: optional, and must equal the agent's price.",
   ),
   smartContractAddress: described(
     z.string().max(250).default(""),
-    "The contract, which `blockchainIdentifier` names on Web3ChainV2; compared with it when it is sent.",
+    "Address of the contract. On Web3ChainV2, it must be the contract in `blockchainIdentifier`.",
     CONTRACT_ADDRESS,
   ),
   buyerReturnAddress: described(
     bech32Address().nullable().default(null),
-    "Where a refund goes: the address of a purchasing wallet or its `collectionAddress`, unless an Admin asks. Left out: the `collectionAddress` of the wallet that pays. On Web3ChainV2 never the address that the seller is paid at.",
+    "Address that receives a refund: a purchasing wallet's own or its `collectionAddress`; any address for Admins. Omitted: the `collectionAddress` of the wallet that pays. On Web3ChainV2, it must differ from the address that pays the seller.",
     WALLET_ADDRESS,
   ),
   sellerReturnAddress: described(
     bech32Address().nullable().default(null),
-    "The quote's: on Web3ChainV2 the seller has signed it.",
+    "`sellerReturnAddress` of the quote. On Web3ChainV2, the seller signed it.",
     WALLET_ADDRESS,
   ),
   paymentForceLayer: described(
     z.null("must be null: escrows are on the chain itself").default(null),
-    "Always null: escrows are on the chain itself. Clients of other services send it.",
+    "Always null, for clients of other services.",
     null,
   ),
 });
@@ -70,7 +70,7 @@ export type PurchaseBody = z.output<typeof purchaseBody>;
 
 export const newPurchaseRecord = named(
   "NewPurchase",
-  "A purchase that was just requested.",
+  "A newly requested purchase.",
   purchaseRecord.extend({ Warnings: warnings }),
 );
 
@@ -78,14 +78,14 @@ export type PurchaseResponse = z.input<typeof newPurchaseRecord>;
 
 const cost = named(
   "PurchaseCost",
-  "What a purchase binds and costs, before network fees.",
+  "Locked funds and costs of a purchase, without network fees.",
   z.object({
-    Locked: described(funds, "What a wallet locks: the price, and what an output needs to exist."),
+    Locked: described(funds, "Funds that a wallet locks: the price, and the minimum of an output."),
     collateralReturnMinorUnit: minorUnits(
-      "Native coin of that, in minor units, which comes back to the buyer in the end.",
+      "Native coin in `Locked` that returns to the buyer at the end, in minor units.",
       "4253970",
     ),
-    usageCredits: described(z.int(), "Credits that `POST /purchase` takes of a limited key.", 1),
+    usageCredits: described(z.int(), "Credits that `POST /purchase` costs a limited key.", 1),
   }),
 );
 export type CostResponse = z.input<typeof cost>;
@@ -95,12 +95,15 @@ export const verifiedQuote = named(
   "A quote that passed every check of a purchase.",
   z.object({
     agentIdentifier: answerText("Policy id and asset name of the agent, in hex.", AGENT_IDENTIFIER),
-    agentName: answerText("The agent's name as its token says.", "Translator"),
+    agentName: answerText("Name of the agent in its token.", "Translator"),
     pricingType,
     PaidFunds: described(funds, "The price."),
-    SellerWallet: described(ownWallet, "The wallet that holds the agent's token, and is paid."),
-    PaymentSource: described(recordPaymentSource, "Where the funds would be locked."),
-    Cost: described(cost, "What the purchase would cost."),
+    SellerWallet: described(
+      ownWallet,
+      "Wallet that holds the agent's token and receives its payments.",
+    ),
+    PaymentSource: described(recordPaymentSource, "Payment source of the purchase."),
+    Cost: described(cost, "Cost of the purchase."),
     Warnings: warnings,
   }),
 );
@@ -115,9 +118,6 @@ export const PURCHASE_EXISTS = {
   name: "PurchaseExistsError",
   members: {
     id: recordId("the purchase"),
-    object: described(
-      purchaseRecord.optional(),
-      "The purchase; left out for others than its owner and Admins.",
-    ),
+    object: described(purchaseRecord.optional(), "The purchase. Only for its owner and Admins."),
   },
 };

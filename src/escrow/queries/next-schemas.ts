@@ -17,7 +17,7 @@ export const AGENT = `7ea72154ce3a4156d425458cbe898f63da9b1799d2506049ea5f61e6${
 /** The identifier of an escrow in a request. */
 export const givenIdentifier = described(
   text(8000),
-  "The escrow's identifier, as its quote has it.",
+  "Identifier of the escrow, from its quote.",
   IDENTIFIER,
 );
 
@@ -28,12 +28,12 @@ export const escrowKind = named(
   z.enum(["Payment", "Purchase"]),
 );
 
-const ERROR_NOTE = "A note for the operator; null: all is well.";
+const ERROR_NOTE = "Explanation of the error, for the operator. Null: no error.";
 
 function action(requestedAction: z.ZodType<string, string>, errorType: z.ZodType<string, string>) {
   return {
-    requestedAction: described(requestedAction, "What is to be done next."),
-    errorType: described(errorType.nullable(), "Kind of what went wrong; null: all is well."),
+    requestedAction: described(requestedAction, "Next action."),
+    errorType: described(errorType.nullable(), "Kind of the error. Null: no error."),
     errorNote: described(
       z.string().nullable(),
       ERROR_NOTE,
@@ -44,21 +44,21 @@ function action(requestedAction: z.ZodType<string, string>, errorType: z.ZodType
 
 export const paymentActionName = named(
   "PaymentAction",
-  "What a seller's side does next.",
+  "Next action of the seller's side.",
   z.enum(PAYMENT_ACTIONS),
 );
 export const purchaseActionName = named(
   "PurchaseAction",
-  "What a buyer's side does next.",
+  "Next action of the buyer's side.",
   z.enum(PURCHASE_ACTIONS),
 );
 export const paymentAction = action(
   paymentActionName,
-  named("PaymentErrorType", "What went wrong with a payment.", z.enum(PAYMENT_ERROR_TYPES)),
+  named("PaymentErrorType", "Kind of error of a payment.", z.enum(PAYMENT_ERROR_TYPES)),
 );
 export const purchaseErrorType = named(
   "PurchaseErrorType",
-  "What went wrong with a purchase.",
+  "Kind of error of a purchase.",
   z.enum(PURCHASE_ERROR_TYPES),
 );
 export const purchaseAction = action(purchaseActionName, purchaseErrorType);
@@ -66,7 +66,7 @@ export const purchaseAction = action(purchaseActionName, purchaseErrorType);
 /** What is done next on either side. */
 export const requestedAction = named(
   "RequestedAction",
-  "What is done next, of a payment or of a purchase.",
+  "Next action of a payment or a purchase.",
   z.enum([...new Set([...PAYMENT_ACTIONS, ...PURCHASE_ACTIONS])]),
 );
 
@@ -77,26 +77,26 @@ export const stepName = named("Step", "A step that a wallet takes for an escrow.
 
 export const next = named(
   "NextStep",
-  "What is done for a record next.",
+  "Next step for a record.",
   z.object({
     action: described(
       stepName.nullable(),
-      "The step that a wallet of this service takes; null: none, as far as is known.",
+      "Step that a wallet of this service takes. Null: none known.",
       "Withdraw",
     ),
     notBefore: time(
-      "When it may begin, by the chain's time; null: now.",
+      "Earliest time of the step, by the chain's time. Null: now.",
       "2026-11-22T14:17:26.922Z",
     ),
-    deadline: time("Until when it can be done, by the chain's time; null: it always may be.", null),
+    deadline: time("Latest time of the step, by the chain's time. Null: no limit.", null),
     waitsFor: described(
       z.string().nullable(),
-      "What it waits for beside its time, or what the other party may do; null: nothing is known.",
+      "What the step waits for besides its time, or what the other party may do. Null: nothing known.",
       "waits for the chain provider: no answer in time",
     ),
     code: described(
       reasonCode.nullable(),
-      "The kind of `waitsFor`; null: it waits for nothing. `chain` includes other parties, whose steps appear there.",
+      "Kind of `waitsFor`. Null: nothing. `chain` includes steps of other parties.",
       "provider",
     ),
   }),

@@ -42,7 +42,7 @@ const filters = {
   ),
   filterPaymentSourceType: described(
     paymentSourceType.optional(),
-    "Only records of this generation of the contract; without it, of all.",
+    "Only records of this contract generation. Omitted: all.",
   ),
 };
 
@@ -51,7 +51,7 @@ export const diffQuery = z.object({
   cursorId: diffCursor("lastUpdate"),
   lastUpdate: described(
     time("1970-01-01T00:00:00.000Z"),
-    "Stamp from which changes are returned; without it, all of them.",
+    "Stamp from which to return changes. Omitted: all changes.",
   ),
   network,
   ...filters,
@@ -60,17 +60,17 @@ export const diffQuery = z.object({
 
 const filterNeedsManualAction = described(
   flag(false),
-  "Whether to leave out the records that need nobody: those without an error.",
+  "Whether to omit records without an error, which need no person.",
 );
 
 /** What lists and counts are narrowed to beside that. */
 const narrowing = {
-  createdFrom: described(time().optional(), "Only records made at this time or later."),
-  createdTo: described(time().optional(), "Only records made before this time."),
+  createdFrom: described(time().optional(), "Only records created at or after this time."),
+  createdTo: described(time().optional(), "Only records created before this time."),
 };
 
 const BOUNDED_SEARCH =
-  "Like a search, it looks at the newest 5,000 of each type that the other filters leave.";
+  "Searches the newest 5,000 records of each type that the other filters leave.";
 
 const amountBound = (which: string) =>
   described(
@@ -78,14 +78,14 @@ const amountBound = (which: string) =>
       .string()
       .regex(/^\d{1,18}$/, "must be a whole number below 10^18")
       .optional(),
-    `Only records whose price is ${which} so much of \`filterUnit\`, in minor units; without a unit, of the native coin. ${BOUNDED_SEARCH}`,
+    `Only records with a price of ${which} this amount of \`filterUnit\`, in minor units. Without a unit: of the native coin. ${BOUNDED_SEARCH}`,
     "10000000",
   );
 
 const deadlineBound = (when: string) =>
   described(
     time().optional(),
-    `Only records whose state changes what may be done ${when}: while nothing is locked at \`payByTime\`, in FundsLocked and RefundRequested at \`submitResultTime\`, in ResultSubmitted at \`unlockTime\`, in Disputed at \`externalDisputeUnlockTime\`. ${BOUNDED_SEARCH}`,
+    `Only records with their next time limit ${when}. The limit is \`payByTime\` before a lock, \`submitResultTime\` in FundsLocked and RefundRequested, \`unlockTime\` in ResultSubmitted, \`externalDisputeUnlockTime\` in Disputed. ${BOUNDED_SEARCH}`,
   );
 
 export const listQuery = z.object({
@@ -130,7 +130,7 @@ export const listQuery = z.object({
       .regex(/^[0-9a-fA-F]{56}$/, "must be hex of 28 bytes")
       .transform((hex) => hex.toLowerCase())
       .optional(),
-    `Only records that the wallet of this service with this payment key hash acts for. ${BOUNDED_SEARCH}`,
+    `Only records of this service's wallet with this payment key hash. ${BOUNDED_SEARCH}`,
     "ec27d0f26c6ffc649cb0b2c66fe1fb03ce5ff3203c950e2a83680386",
   ),
   filterUnit: described(
@@ -144,7 +144,7 @@ export const listQuery = z.object({
   filterDeadlineTo: deadlineBound("before this time"),
   searchQuery: described(
     text().optional(),
-    "Only records with this text, in any case, in their id, agent, agent's name, input hash, transaction, wallet's address or state, or with an amount that begins with these digits, in whole coins. The newest 5,000 of each type that the other filters leave are searched.",
+    "Only records with this text, in any case, in id, agent, agent name, input hash, transaction, wallet address or state. Digits also match the beginning of an amount in whole coins. Searches the newest 5,000 records of each type that the other filters leave.",
     "Translator",
   ),
   ...filters,
@@ -158,28 +158,25 @@ export const countQuery = z.object({
   filterNeedsManualAction,
   days: described(
     wholeNumber({ min: 0, max: 31, default: 0 }),
-    "Counts also by day: the records that were made in each of the last so many days in UTC, today included, whatever `createdFrom` and `createdTo` say.",
+    "Number of past days to count separately, in UTC and including today. `createdFrom` and `createdTo` do not limit these days.",
     7,
   ),
 });
 
 const countedFields = {
-  total: described(z.int().min(0), "How many there are.", 12),
+  total: described(z.int().min(0), "Number of records.", 12),
   byState: described(
     z.array(
       named(
         "StateCount",
-        "How many records are in a state.",
+        "Number of records in a state.",
         z.object({
-          onChainState: described(
-            onChainState.nullable(),
-            "The state; null of records that nothing is locked for.",
-          ),
-          count: described(z.int().min(1), "How many are in it.", 3),
+          onChainState: described(onChainState.nullable(), "The state. Null: not locked."),
+          count: described(z.int().min(1), "Number of records.", 3),
         }),
       ),
     ),
-    "The same by state; those that nothing is in are left out.",
+    "Number of records by state, without empty states.",
   ),
 };
 
@@ -189,14 +186,14 @@ export const counted = z.object({
     z.array(
       named(
         "DayCount",
-        "How many records were made in a day.",
+        "Number of records created on a day.",
         z.object({
           day: described(z.iso.date(), "The day in UTC.", "2026-11-22"),
           ...countedFields,
         }),
       ),
     ),
-    "The days that `days` asks for, oldest first, each with the records made in it, in the states that they are in now.",
+    "The days that `days` requests, oldest first, each with the records created that day, by their current state.",
   ),
 });
 
@@ -205,7 +202,7 @@ const MAX_IDENTIFIERS = 100;
 
 const identifiers = described(
   z.array(givenIdentifier).max(MAX_IDENTIFIERS),
-  "Identifiers of many escrows. The answer is a list; those without a record are left out.",
+  "Identifiers of many escrows. The response is a list of the records that exist.",
 );
 const resolveFields = {
   network,
@@ -246,17 +243,17 @@ export const resolveBody = shownAs(
 export const nearDeadline = described(
   named(
     "NearDeadline",
-    "A time before which a step must be done.",
+    "Deadline of a step.",
     z.object({
       step: described(
         stepName,
-        "What is undone; `requestedAction` begins with it.",
+        "Step that is not done. `requestedAction` begins with its name.",
         "SubmitResult",
       ),
-      time: timestamp("The time, after which the contract does not allow it."),
+      time: timestamp("Time after which the contract does not allow the step."),
     }),
   ),
-  "What is near.",
+  "The near deadline.",
 );
 
 function changeOf<Shape extends z.ZodRawShape>(
@@ -267,11 +264,14 @@ function changeOf<Shape extends z.ZodRawShape>(
     previous: described(
       z
         .object({
-          onChainState: described(onChainState.nullable(), "State of the escrow before."),
-          requestedAction: described(requestedAction, "What was to be done next before."),
+          onChainState: described(
+            onChainState.nullable(),
+            "State of the escrow before the change.",
+          ),
+          requestedAction: described(requestedAction, "Next action before the change."),
         })
         .nullable(),
-      "What the record was before the change; null: there was none.",
+      "The record before the change. Null: the record is new.",
     ),
   });
 }
@@ -279,11 +279,11 @@ function changeOf<Shape extends z.ZodRawShape>(
 /** What an event about a payment or a purchase carries. */
 export const paymentChange = named(
   "PaymentChange",
-  "A payment after a change of it.",
+  "A changed payment.",
   changeOf(paymentRecord, paymentActionName),
 );
 export const purchaseChange = named(
   "PurchaseChange",
-  "A purchase after a change of it.",
+  "A changed purchase.",
   changeOf(purchaseRecord, purchaseActionName),
 );

@@ -32,40 +32,36 @@ function escrowTime(what: string, example: string) {
 
 /** 32 bytes in hex, or nothing yet. */
 function hash(what: string) {
-  return described(
-    z.string().regex(/^([0-9a-f]{2})*$/),
-    `${what}, in hex; empty when there is none.`,
-    HASH,
-  );
+  return described(z.string().regex(/^([0-9a-f]{2})*$/), `${what}, in hex. Empty: none.`, HASH);
 }
 
 const transaction = named(
   "Transaction",
-  "A transaction of the chain that moved a record.",
+  "A transaction on the chain that changed a record.",
   z.object({
     id: recordId("this entry", "01m80ye14a00rx03e40b26dfrc"),
-    createdAt: timestamp("When it was found."),
-    updatedAt: timestamp("When this entry was last changed."),
+    createdAt: timestamp("Time of discovery."),
+    updatedAt: timestamp("Time of the last change."),
     txHash: hexText(64, "Hash of the transaction.", TX_HASH),
     status: described(
       named(
         "TransactionStatus",
-        "What became of a transaction. `RolledBack`: the chain dropped it.",
+        "Status of a transaction. `RolledBack`: the chain dropped the transaction.",
         z.enum(TRANSACTION_STATUSES),
       ),
-      "What became of it.",
+      "Status of the transaction.",
       "Confirmed",
     ),
     fees: described(
       minorUnits("").nullable(),
-      "Fee in minor units of the native coin; null before it is in a block.",
+      "Fee in minor units of the native coin. Null: not in a block yet.",
       "214943",
     ),
     previousOnChainState: described(
       onChainState.nullable(),
-      "State before it; null of the transaction that locked the funds.",
+      "State before the transaction. Null: the transaction locked the funds.",
     ),
-    newOnChainState: described(onChainState.nullable(), "State after it."),
+    newOnChainState: described(onChainState.nullable(), "State after the transaction."),
     ...blockFields,
   }),
 );
@@ -83,8 +79,8 @@ const counterparty = named(
 );
 
 export const pricingType = described(
-  named("PricingType", "How an agent is paid.", z.enum(["Fixed", "Free", "Dynamic"])),
-  "How the agent is paid.",
+  named("PricingType", "A type of pricing.", z.enum(["Fixed", "Free", "Dynamic"])),
+  "Type of the pricing.",
   "Fixed",
 );
 
@@ -96,34 +92,34 @@ export const recordPaymentSource = named(
     network,
     paymentSourceType,
     smartContractAddress: answerText("Address of the contract, in bech32.", CONTRACT_ADDRESS),
-    policyId: hexText(56, "Policy of its agents' tokens.", AGENT.slice(0, 56)),
+    policyId: hexText(56, "Policy of the agents' tokens.", AGENT.slice(0, 56)),
   }),
 );
 
 const common = {
   id: recordId("the record"),
-  createdAt: timestamp("When the record was made."),
-  updatedAt: timestamp("When the record was last changed."),
+  createdAt: timestamp("Time of creation."),
+  updatedAt: timestamp("Time of the last change."),
   blockchainIdentifier: answerText(
-    "Names the escrow on the chain: both sides' identifiers and the seller's signature, compressed.",
+    "Identifier of the escrow on the chain: both sides' identifiers and the seller's signature, compressed.",
     IDENTIFIER,
   ),
   agentIdentifier: answerText("Policy id and asset name of the agent, in hex.", AGENT),
   agentName: described(
     z.string().nullable(),
-    "The agent's name as its token said when the record was requested; null: not read.",
+    "Name of the agent in its token at the time of the request. Null: unknown.",
     "Translator",
   ),
   pricingType,
   lastCheckedAt: described(
     timestamp("").nullable(),
-    "When the sync last applied something to the record.",
+    "When the sync last changed the record.",
     "2026-11-22T06:17:26.922Z",
   ),
-  payByTime: escrowTime("Until when funds may be locked", "1795330045147"),
-  submitResultTime: escrowTime("Until when the seller must submit the result", "1795331845147"),
-  unlockTime: escrowTime("From when the seller may withdraw", "1795353445147"),
-  externalDisputeUnlockTime: escrowTime("From when a dispute may be settled", "1795375045147"),
+  payByTime: escrowTime("Latest time to lock the funds", "1795330045147"),
+  submitResultTime: escrowTime("Latest time to submit the result", "1795331845147"),
+  unlockTime: escrowTime("Earliest time for the seller to withdraw", "1795353445147"),
+  externalDisputeUnlockTime: escrowTime("Earliest time to settle a dispute", "1795375045147"),
   totalBuyerChainFees: described(
     z.number(),
     "Fees that the buyer paid, in whole units of the native coin.",
@@ -141,10 +137,10 @@ const common = {
   onChainStateOrResultLastChangedAt: timestamp(
     "Stamp of the last change of the on-chain state or the result hash.",
   ),
-  requestedById: recordId("the API key that the record belongs to", "env-admin"),
+  requestedById: recordId("the API key that owns the record", "env-admin"),
   onChainState: described(
     onChainState.nullable(),
-    "State of the escrow on the chain; null while nothing is locked.",
+    "State of the escrow on the chain. Null: not locked.",
   ),
   collateralReturnMinorUnit: described(
     minorUnits("").nullable(),
@@ -153,11 +149,11 @@ const common = {
   ),
   buyerReturnAddress: described(
     walletAddress("").nullable(),
-    "Where a refund goes, in bech32; null: to the buyer's wallet.",
+    "Address that receives a refund, in bech32. Null: the buyer's wallet.",
   ),
   sellerReturnAddress: described(
     walletAddress("").nullable(),
-    "Where revenue goes, in bech32; null: to the seller's wallet.",
+    "Address that receives revenue, in bech32. Null: the seller's wallet.",
   ),
   cooldownTime: described(z.number(), "Unix milliseconds before which this side may not act.", 0),
   cooldownTimeOtherParty: described(
@@ -167,40 +163,43 @@ const common = {
   ),
   inputHash: hash("Hash of the job's input"),
   resultHash: hash("Hash of the job's result"),
-  Next: described(next, "What this service does for it next, when, and what it waits for."),
+  Next: described(
+    next,
+    "Next step of this service for the record, with its times and what it waits for.",
+  ),
   expiredAt: described(
     timestamp("").nullable(),
-    "When it was found that the funds can no longer be locked, or when the purchase was cancelled; null: neither.",
+    "When the time to lock the funds was over, or the purchase was cancelled. Null: neither.",
     "2026-11-22T06:17:26.922Z",
   ),
-  CurrentTransaction: described(transaction.nullable(), "The newest transaction; null before one."),
+  CurrentTransaction: described(transaction.nullable(), "Newest transaction. Null: none yet."),
   TransactionHistory: described(
     z.array(transaction),
-    "Earlier transactions, newest first; empty unless `includeHistory` is true.",
+    "Earlier transactions, newest first. Empty unless `includeHistory` is true.",
   ),
   historyTruncated: described(
     z.boolean().optional(),
-    "True where a history has older entries: the newest 1,000 are shown. Else it is left out.",
+    "True: a history has more entries than the newest 1,000, which are shown. Otherwise omitted.",
     true,
   ),
   WithdrawnForSeller: described(
     funds,
-    "What a settled dispute paid to the seller or its return address; else empty.",
+    "Funds that a settled dispute paid to the seller or its return address. Otherwise empty.",
   ),
   WithdrawnForBuyer: described(
     funds,
-    "What a settled dispute paid to the buyer or its return address; else empty.",
+    "Funds that a settled dispute paid to the buyer or its return address. Otherwise empty.",
   ),
   Settled: described(
     named(
       "Settled",
-      "What each side of an escrow really received when it ended, return addresses included.",
+      "Funds that each side of an ended escrow received, including at return addresses.",
       z.object({
-        seller: described(funds, "What the seller received: the contract's fee is taken off."),
-        buyer: described(funds, "What the buyer received, the collateral included."),
+        seller: described(funds, "What the seller received, after the contract's fee."),
+        buyer: described(funds, "What the buyer received, including the collateral."),
       }),
     ).nullable(),
-    "Who received what; null while the escrow is open, and for escrows that ended before this was recorded.",
+    "Funds that each side received. Null: the escrow is open, or ended before the service recorded this.",
   ),
   PaymentSource: described(recordPaymentSource, "The payment source of the record."),
   SmartContractWallet: described(
@@ -211,66 +210,62 @@ const common = {
     ).nullable(),
     "The wallet of this service that acts in the escrow.",
   ),
-  forceLayer: described(
-    z.null(),
-    "Always null: escrows are on the chain itself. Clients of other services look for it.",
-    null,
-  ),
+  forceLayer: described(z.null(), "Always null, for clients of other services.", null),
   metadata: described(
     z.string().nullable(),
-    "What the caller noted, for its key and Admins; null to others, or when nothing.",
+    "Note of the caller. Null: none, or not visible to the API key.",
     "order 7",
   ),
 };
 
 export const paymentRecord = named(
   "Payment",
-  "An escrow as its seller's side sees it.",
+  "An escrow from the seller's side.",
   z.object({
     ...common,
     NextAction: described(
       named(
         "PaymentNextAction",
-        "What is done next for a payment.",
+        "Next action of a payment.",
         z.object({
           ...paymentAction,
           resultHash: described(
             hexText(64, "", HASH).nullable(),
-            "Hash of the result that is being submitted; null when none is.",
+            "Hash of the result that is being submitted. Null: none.",
           ),
         }),
       ),
-      "What is done next.",
+      "Next action.",
     ),
     RequestedFunds: described(funds, "The price."),
-    BuyerWallet: described(counterparty.nullable(), "The buyer; null while nothing is locked."),
+    BuyerWallet: described(counterparty.nullable(), "The buyer. Null: not locked."),
     sellerVKey: walletVkey("the seller"),
   }),
 );
 
 export const purchaseRecord = named(
   "Purchase",
-  "An escrow as its buyer's side sees it.",
+  "An escrow from the buyer's side.",
   z.object({
     ...common,
     NextAction: described(
-      named("PurchaseNextAction", "What is done next for a purchase.", z.object(purchaseAction)),
-      "What is done next.",
+      named("PurchaseNextAction", "Next action of a purchase.", z.object(purchaseAction)),
+      "Next action.",
     ),
     ActionHistory: described(
       z.array(
         named(
           "PurchaseActionEntry",
-          "An action that a purchase had.",
+          "An action in a purchase's history.",
           z.object({
             ...purchaseAction,
             id: recordId("this entry", "01m80ye14a00s6tygd962r5qe6"),
-            createdAt: timestamp("When the purchase came to have it."),
-            updatedAt: timestamp("When this entry was last changed."),
+            createdAt: timestamp("When the action began."),
+            updatedAt: timestamp("Time of the last change."),
           }),
         ),
       ),
-      "Earlier actions, newest first; empty unless `includeHistory` is true.",
+      "Earlier actions, newest first. Empty unless `includeHistory` is true.",
     ),
     PaidFunds: described(funds, "The price."),
     SellerWallet: described(counterparty, "The seller."),

@@ -90,10 +90,10 @@ export function escrowRoutes() {
         summary: `The on-chain state or result hash of a ${side} changed`,
         data: change,
       },
-      { kind: `${prefix}_ON_ERROR`, summary: `Something went wrong with a ${side}`, data: change },
+      { kind: `${prefix}_ON_ERROR`, summary: `A ${side} has an error`, data: change },
       {
         kind: `${prefix}_DEADLINE_NEAR`,
-        summary: `A deadline of a ${side} is near, and something of this side is undone`,
+        summary: `A deadline of a ${side} is near, and a step of this side is not done`,
         data: record.extend({ Deadline: nearDeadline }),
       },
     );
@@ -195,9 +195,9 @@ export function escrowRoutes() {
         access: "User",
         scope: "wallets",
         tag,
-        summary: `Returns the ${side} of an escrow's identifier, or those of many`,
+        summary: `Finds ${side}s by escrow identifier`,
         description:
-          "With `blockchainIdentifier` the record itself, with `blockchainIdentifiers` a list, in their order.",
+          "With `blockchainIdentifier`, returns the record; with `blockchainIdentifiers`, a list in the same order.",
         body: resolveBody,
         data: z.union([record, data]),
         errors: { 404: `There is no such ${side}.` },

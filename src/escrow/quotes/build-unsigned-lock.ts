@@ -69,7 +69,7 @@ export async function buildUnsignedLock(
   const source = await activeSource(core, record.sourceId);
   const seller = await findWallet(core, network, record.terms.sellerVkey, "Selling");
   if (!source || !seller)
-    throw new ApiError(409, "blockchainIdentifier: its payment source or its wallet was removed");
+    throw new ApiError(409, "blockchainIdentifier: the payment source or the wallet was removed");
   refuseUndriven(source, seller);
 
   const key = await open(c.env, providerKeyPlace(source.id), source.rpcProviderApiKey);
@@ -107,7 +107,7 @@ export async function buildUnsignedLock(
     if (error instanceof TransactionTooLarge)
       throw new ApiError(
         400,
-        "buyerAddress: holds its funds in too many outputs for a transaction",
+        "buyerAddress: has too many outputs for one transaction. Combine them first.",
       );
     throw error;
   }
@@ -170,10 +170,7 @@ function refuseUnlessWaiting(record: EscrowRecord): void {
  */
 function refuseSeller(record: EscrowRecord, { address }: Buyer): void {
   if (record.sourceType === "Web3ChainV1" || address !== payeeOf(record, "seller")) return;
-  throw new ApiError(
-    400,
-    "buyerAddress: must be another address than the one the seller is paid at",
-  );
+  throw new ApiError(400, "buyerAddress: must differ from the seller's payout address");
 }
 
 /** @throws ApiError 409 */
@@ -182,7 +179,7 @@ function refuseTooLate({ terms }: EscrowRecord, now: number): void {
   if (now > last)
     throw new ApiError(
       409,
-      `blockchainIdentifier: the lock had to be requested until ${new Date(last).toISOString()}, 2 minutes before payByTime`,
+      `blockchainIdentifier: the time to request the lock ended at ${new Date(last).toISOString()}, 2 minutes before payByTime`,
     );
 }
 

@@ -131,7 +131,7 @@ async function sellerOf(
   if (!wallet || !source)
     throw new ApiError(
       404,
-      "agentIdentifier: the token is held by a wallet that is no selling wallet of its payment source",
+      "agentIdentifier: the holder of the token is no selling wallet of the payment source",
     );
   return { wallet, source };
 }
@@ -155,7 +155,7 @@ export function refuseUndriven(source: SourceRow, wallet: ManagedWallet): void {
 function addressWarnings(holder: SellerWallet, wallet: ManagedWallet): string[] {
   if (holder.address === wallet.address) return [];
   return [
-    "agentIdentifier: the token is at another address of the selling wallet's key, which is signed",
+    "agentIdentifier: the token is at another address of the selling wallet's key. The quote names that address.",
   ];
 }
 

@@ -16,31 +16,31 @@ export const quoteBody = z.object({
   ...sharedTerms,
   payByTime: described(
     time(),
-    "Until when the buyer may lock the funds: at least 2 minutes ahead, and 5 minutes before `submitResultTime`.",
+    "Latest time to lock the funds: at least 2 minutes ahead, and 5 minutes before `submitResultTime`.",
     "2026-11-22T07:00:00.000Z",
   ),
   submitResultTime: described(
     time(),
-    "Until when the result is submitted: at least 15 minutes ahead, and 15 minutes before `unlockTime`.",
+    "Latest time to submit the result: at least 15 minutes ahead, and 15 minutes before `unlockTime`.",
     "2026-11-22T08:00:00.000Z",
   ),
   unlockTime: described(
     time().optional(),
-    "From when the seller may withdraw. Left out: 6 hours after `submitResultTime`.",
+    "Earliest time to withdraw. Omitted: 6 hours after `submitResultTime`.",
     "2026-11-22T14:00:00.000Z",
   ),
   externalDisputeUnlockTime: described(
     time().optional(),
-    "From when a dispute may be settled, at least 15 minutes after `unlockTime`. Left out: 12 hours after `submitResultTime`.",
+    "Earliest time to settle a dispute: at least 15 minutes after `unlockTime`. Omitted: 12 hours after `submitResultTime`.",
     "2026-11-22T20:00:00.000Z",
   ),
   RequestedFunds: described(
     requestedFunds.nullable().default(null),
-    "The price, where the agent's is dynamic; left out where it is fixed.",
+    "Price of an agent with dynamic pricing. Must be omitted for a fixed price.",
   ),
   sellerReturnAddress: described(
     bech32Address().nullable().default(null),
-    "Where revenue goes: the selling wallet's own or its `collectionAddress`, unless an Admin asks. Left out: its `collectionAddress`.",
+    "Address that receives revenue: the selling wallet's own or its `collectionAddress`; any address for Admins. Omitted: its `collectionAddress`.",
     WALLET_ADDRESS,
   ),
 });
@@ -51,11 +51,11 @@ export type QuoteBody = z.output<typeof quoteBody>;
 const net = z.array(
   named(
     "NetFunds",
-    "What is left of one asset.",
+    "Net amount of one asset.",
     z.object({
       amount: described(
         z.string().regex(/^-?\d+$/),
-        "Minor units of `unit`, below zero where it costs more than it brings.",
+        "Minor units of `unit`; negative if the costs exceed the revenue.",
         "9500000",
       ),
       unit,
@@ -65,21 +65,21 @@ const net = z.array(
 
 export const quoteRecord = named(
   "Quote",
-  "A payment that was just requested.",
+  "A newly requested payment.",
   paymentRecord.extend({
     Estimate: described(
       named(
         "QuoteEstimate",
-        "What an escrow binds and costs, before network fees.",
+        "Locked funds and costs of an escrow, without network fees.",
         z.object({
           minimumNativeLock: minorUnits(
-            "Native coin that the buyer has to lock, in minor units; what it has beyond the price goes back.",
+            "Native coin that the buyer must lock, in minor units. The part beyond the price returns to the buyer.",
           ),
-          protocolFee: described(funds, "What the contract takes from the seller."),
-          expectedNet: described(net, "What the seller is left with."),
+          protocolFee: described(funds, "Fee of the contract, which the seller pays."),
+          expectedNet: described(net, "Funds that the seller keeps."),
         }),
       ),
-      "What the escrow will bind and cost, before network fees.",
+      "Estimated funds and costs of the escrow, without network fees.",
     ),
     Warnings: warnings,
   }),
@@ -90,15 +90,15 @@ export const unsignedLockBody = z.object({
   blockchainIdentifier: givenIdentifier,
   buyerAddress: described(
     bech32Address().min(58).max(120),
-    "Address of the wallet that pays, with a payment key, in bech32. On Web3ChainV2 never the one that the seller is paid at.",
+    "Address of the wallet that pays, with a payment key, in bech32. On Web3ChainV2, it must differ from the seller's payout address.",
     WALLET_ADDRESS,
   ),
 });
 
 export const unsignedLock = z.object({
-  unsignedTxCbor: answerText("The transaction without signatures, CBOR in hex.", "84a400818258"),
+  unsignedTxCbor: answerText("Unsigned transaction, as CBOR in hex.", "84a400818258"),
   collateralReturnMinorUnit: minorUnits(
-    "Native coin that is locked besides the price and comes back at the end, in minor units.",
+    "Native coin locked besides the price and returned at the end, in minor units.",
     "0",
   ),
 });

@@ -39,7 +39,7 @@ export async function retryOnConflict<T>(decide: () => Promise<T>, side: Side): 
       if (attempt === ATTEMPTS)
         throw new ApiError(
           "changed_concurrently",
-          `blockchainIdentifier: the ${side} was changed meanwhile`,
+          `blockchainIdentifier: the ${side} changed at the same time. Try again.`,
         );
     }
 }
@@ -141,12 +141,12 @@ async function drivenSource(
   const core = db(c.env, undefined, { deadline: c.var.deadline });
   const source = await activeSource(core, sourceId);
   if (source === null)
-    throw wrongState("its payment source was removed: the service does not act on it");
+    throw wrongState("the payment source was removed, so the service takes no step");
   // A purchase that is not begun has none yet.
   const wallets = wallet === null ? [] : await walletsOf(core, [source.id]);
   const own = wallets.find(({ vkey }) => vkey === wallet?.vkey);
   if (wallet !== null && own === undefined)
-    throw wrongState("its wallet was removed: add it again to have something done");
+    throw wrongState("the wallet was removed. Add the wallet again first.");
   const drives = own ? drivesOf(source, own) : source.drives;
   if (drives === "nothing" || (step === "FundsLocking" && drives !== "all")) {
     const ofSource = source.drives === drives || own === undefined;

@@ -46,7 +46,7 @@ export async function findOwnRecord(
   if (!record || !isInScope(record, caller))
     throw new ApiError(404, `blockchainIdentifier: there is no such ${side}`);
   if (caller.permission !== "Admin" && caller.id !== record.requestedById)
-    throw new ApiError("not_owner", `blockchainIdentifier: the ${side} is another key's`);
+    throw new ApiError("not_owner", `blockchainIdentifier: the ${side} belongs to another API key`);
   return { record, newest };
 }
 

@@ -45,7 +45,7 @@ export async function recover<Shown>(
       if (updatedAt !== null && record.updatedAt !== updatedAt)
         throw new ApiError(
           "changed_concurrently",
-          `updatedAt: the ${side} was changed at ${new Date(record.updatedAt).toISOString()}: read it, and decide again`,
+          `updatedAt: the ${side} changed at ${new Date(record.updatedAt).toISOString()}. Read the ${side}, and decide again.`,
         );
       const recovery = isRetried ? retryStep(record, now) : clearError(record);
       if (recovery.is === "nothing") return leaveUnchanged(database, record, remember);

@@ -102,8 +102,8 @@ async function scriptWarnings(
   if (size > 0) return [];
   const publishing =
     env.AUTO_REFERENCE_SCRIPT === "false"
-      ? "publish the reference script of its payment source"
-      : "a wallet of its payment source publishes it within minutes";
+      ? "publish the reference script of the payment source"
+      : "a wallet of the payment source publishes it within minutes";
   return [
     `${name}: the escrow is so large that the step may need the contract's script on the chain; ${publishing}`,
   ];

@@ -18,7 +18,7 @@ const resultBody = stepBody.extend({
       .string()
       .regex(/^[0-9a-fA-F]{64}$/, "must be hex of 32 bytes")
       .transform((hex) => hex.toLowerCase()),
-    "Hash of the job's result: 32 bytes in hex, kept in lower case.",
+    "Hash of the job's result: 32 bytes in hex, stored in lower case.",
     TX_HASH,
   ),
 });
@@ -26,25 +26,25 @@ const resultBody = stepBody.extend({
 const recoveryBody = stepBody.extend({
   updatedAt: described(
     time(),
-    "The record's `updatedAt` as you read it. A record that has changed since is refused.",
+    "`updatedAt` of the record as you read it. The service refuses the call if the record has changed since.",
     "2026-11-22T06:17:26.922Z",
   ),
   retryPreviousAction: described(
     z.boolean().default(false),
-    "Whether the step that failed is tried again; else the error is cleared, and the step not wanted any more.",
+    "Whether to retry the failed step. Otherwise, the service clears the error and gives up the step.",
     true,
   ),
 });
 
 /** What it means to cancel a refund request where that cannot be taken back. */
 export const FINAL_CANCEL =
-  "cancel-refund-request: on Web3ChainV2 this authorises the withdrawal: the seller is paid at once, and that cannot be taken back";
+  "cancel-refund-request: on Web3ChainV2, this authorizes the withdrawal: the seller gets the funds at once, which is final";
 
 const warnings = (what: string, example: string) => described(z.array(z.string()), what, [example]);
 
 const TOO_LARGE =
-  "request-refund: the escrow is so large that the step may need the contract's script on the chain; a wallet of its payment source publishes it within minutes";
-const OF_A_STEP = "What may hold the step up: an escrow that the other party has made too large.";
+  "request-refund: the escrow is so large that the step may need the contract's script on the chain; a wallet of the payment source publishes it within minutes";
+const OF_A_STEP = "Risks of the step, such as an escrow that the other party has made too large.";
 
 const paymentStep = named(
   "PaymentStep",
@@ -62,10 +62,7 @@ const cancelledRefund = named(
   "CancelledRefundRequest",
   "A purchase whose refund request is being cancelled.",
   purchaseRecord.extend({
-    Warnings: warnings(
-      `${OF_A_STEP} On Web3ChainV2 also what cancelling means there.`,
-      FINAL_CANCEL,
-    ),
+    Warnings: warnings(`${OF_A_STEP} On Web3ChainV2, also the effect of cancelling.`, FINAL_CANCEL),
   }),
 );
 
@@ -74,15 +71,15 @@ type PurchaseResponse = z.input<typeof purchaseRecord>;
 type RecordResponse = PaymentResponse & PurchaseResponse;
 
 const errorsOf = (what: string) => ({
-  403: `The API key lacks the permission or the network, or the ${what} is another key's.`,
+  403: `The API key lacks the permission or the network, or another key owns the ${what}.`,
   404: `There is no such ${what}.`,
-  409: "The escrow's state does not allow it, or its time has not come or is over: the message names which.",
+  409: "The escrow's state does not allow the step, or the step is too early or too late: the message says which.",
   502: "The chain provider failed.",
-  503: "The chain provider takes no calls or stands still, or the wallet's or source's `drives` is `nothing`.",
+  503: "The chain provider accepts no calls or shows no new blocks, or the wallet's or source's `drives` is `nothing`.",
   504: "The chain provider did not answer in time.",
 });
 const WAITS =
-  "The answer does not wait for the chain: the record moves once the wallet's transaction is in a block. Asked for again while it is under way, or when the chain shows it already, it answers with the record and does nothing.";
+  "The response does not wait for the chain: the record changes when the wallet's transaction is in a block. A repeated request for a pending or finished step returns the record and does nothing.";
 
 interface Declared {
   name: ApiStepName;
@@ -95,16 +92,16 @@ const OF_PAYMENTS: Declared[] = [
   {
     name: "authorize-refund",
     operationId: "authorizeRefund",
-    summary: "Gives the buyer the refund",
+    summary: "Authorizes a refund to the buyer",
     description:
-      "On Web3ChainV1 it takes the result of a disputed escrow back: the buyer can collect from `submitResultTime`. On Web3ChainV2 the buyer can collect at once, whatever the state.",
+      "On Web3ChainV1, this removes the result of a disputed escrow: the buyer can collect the refund from `submitResultTime`. On Web3ChainV2, the buyer can collect the refund at once, in any state.",
   },
   {
     name: "withdraw",
     operationId: "withdrawPayment",
-    summary: "Pays the seller, now",
+    summary: "Withdraws the payment to the seller now",
     description:
-      "It is automatic once `unlockTime` is over, unless `AUTO_WITHDRAW_PAYMENTS` is off or it would cost more than it brings.",
+      "The withdrawal is automatic after `unlockTime`, unless `AUTO_WITHDRAW_PAYMENTS` is off or the withdrawal costs more than it pays.",
   },
 ];
 
@@ -112,16 +109,16 @@ const OF_PURCHASES: Declared[] = [
   {
     name: "request-refund",
     operationId: "requestRefund",
-    summary: "Asks for the money back, or disputes the result",
+    summary: "Requests a refund, or disputes the result",
     description:
-      "Until 2 minutes before `unlockTime`. Without a result the refund can be collected from `submitResultTime`; with one, the escrow is disputed.",
+      "Allowed until 2 minutes before `unlockTime`. Without a result, the buyer can collect the refund from `submitResultTime`. With a result, the escrow is disputed.",
   },
   {
     name: "withdraw-refund",
     operationId: "withdrawRefund",
-    summary: "Collects the refund, now",
+    summary: "Collects the refund now",
     description:
-      "It is automatic once `submitResultTime` is over without a result, or the refund was authorized, unless `AUTO_WITHDRAW_REFUNDS` is off.",
+      "The refund is automatic after `submitResultTime` without a result, or once authorized, unless `AUTO_WITHDRAW_REFUNDS` is off.",
   },
 ];
 
@@ -138,8 +135,8 @@ export function stepRoutes() {
       access: "+PAY",
       scope: "wallets",
       tag: "Payments",
-      summary: "Has the result's hash written to the chain",
-      description: `Until 2 minutes before \`submitResultTime\`; once there is a result, another hash replaces it until \`externalDisputeUnlockTime\`. ${WAITS}`,
+      summary: "Submits the result hash to the chain",
+      description: `Allowed until 2 minutes before \`submitResultTime\`. After a first result, another hash can replace it until \`externalDisputeUnlockTime\`. ${WAITS}`,
       body: resultBody,
       idempotent: true,
       data: paymentStep,
@@ -198,8 +195,8 @@ export function stepRoutes() {
       access: "+PAY",
       scope: "wallets",
       tag: "Purchases",
-      summary: "Takes a refund request back; on Web3ChainV2, has the seller paid",
-      description: `On Web3ChainV1 the escrow goes back to where it was. Web3ChainV2 has no way back: there a dispute is ended by authorising the withdrawal, **which is final**, and a request before the result cannot be cancelled. ${WAITS}`,
+      summary: "Cancels a refund request; on Web3ChainV2, pays the seller",
+      description: `On Web3ChainV1, the escrow returns to its earlier state. On Web3ChainV2, this ends a dispute by authorizing the withdrawal, **which is final**. There, a request from before the result cannot be cancelled. ${WAITS}`,
       body: stepBody,
       idempotent: true,
       data: cancelledRefund,
@@ -231,9 +228,9 @@ export function stepRoutes() {
         ...shared,
         operationId: `recover${Side}`,
         path: `/${side}/error-state-recovery`,
-        summary: `Clears the error of a ${side}, or has what failed tried again`,
+        summary: `Clears the error of a ${side}, or retries the failed step`,
         description:
-          "A lock stays wanted when its error is cleared: `POST /purchase/cancel` gives it up. Nothing is tried again that could be paid twice.",
+          "Clearing the error of a lock does not cancel the lock: `POST /purchase/cancel` does. The service retries nothing that could pay twice.",
         body: recoveryBody,
       },
       (c, { body: { updatedAt, retryPreviousAction: isRetried, ...escrow } }) =>
@@ -246,9 +243,9 @@ export function stepRoutes() {
         ...shared,
         operationId: `retry${Side}`,
         path: `/${side}/retry`,
-        summary: `Has the step of a ${side} that failed, or that waits to be tried again, tried now`,
+        summary: `Retries the failed step of a ${side} now`,
         description:
-          "While nothing has failed it changes nothing. It is refused where the contract does not allow the step any more.",
+          "Without a failed step, nothing changes. The service refuses a step that the contract no longer allows.",
         body: stepBody,
       },
       (c, { body }) =>

@@ -84,7 +84,7 @@ export function validateStep(
   }
   if (isShown(record, step, newest, request.resultHash)) return { is: "done" };
   if (isPaused(record)) return refusedUntilDecided(record);
-  if (pendingTransaction !== null) return refused(`${intent?.step} of the ${side} is under way`);
+  if (pendingTransaction !== null) return refused(`${intent?.step} of the ${side} is pending`);
   if (windowOf(record, step) !== null) return { is: "open", step };
   return refused(explainImpossible(record, request.name, step));
 }
@@ -117,15 +117,15 @@ export function explainImpossible(record: EscrowRecord, name: string, step: Step
   const { side, sourceType, terms, state } = record;
   const { onChainState } = state;
   if (step === "AuthorizeRefund" && onChainState === "RefundRequested")
-    return `there is nothing to authorise: without a result the buyer can collect the refund from ${iso(Number(terms.submitResultTime))}`;
+    return `there is nothing to authorize: without a result the buyer can collect the refund from ${iso(Number(terms.submitResultTime))}`;
   if (step === "AuthorizeWithdrawal" && onChainState === "RefundRequested")
-    return "a refund that was requested before the result cannot be cancelled on Web3ChainV2: the seller may still submit one";
+    return "a refund that was requested before the result cannot be cancelled on Web3ChainV2: the seller may still submit a result";
   // Out of a state that shows it already, the contract takes it again; nobody has anything from that.
   const from = (ruleOf(step, sourceType)?.transitions ?? [])
     .filter((one) => !SHOWN_BY[step]?.some((state) => state === one.from))
     .map((one) => String(one.from));
   if (from.includes(String(onChainState)))
-    return `${name} can never be done here: it could only begin after its end`;
+    return `${name} is impossible: its earliest time is after its deadline`;
   return `the ${side} is ${onChainState}, and ${name} is possible while it is ${EITHER.format(from)}`;
 }
 
@@ -149,11 +149,11 @@ export function validateTiming(
   const window = windowOf(record, step);
   const last = window?.deadline && window.deadline - MIN_BEFORE_DEADLINE_MS;
   if (last && time.latest > last)
-    return `${name} had to be requested until ${iso(last)}, 2 minutes before its time is over`;
+    return `the time to request ${name} ended at ${iso(last)}, 2 minutes before the deadline`;
   const begins = window?.notBefore ?? 0;
   if (endsEscrow(step) && begins > time.tip) return `${name} is possible from ${iso(begins)}`;
   if (last && begins > last)
-    return `${name} is possible from ${iso(begins)}, too late for its end at ${iso(window.deadline)}`;
+    return `${name} is possible from ${iso(begins)}, too late for the deadline ${iso(window.deadline)}`;
   return null;
 }
 

@@ -32,7 +32,7 @@ export function disabledSteps(env: AutomaticSettings): Blockers {
   const { payments, refunds } = automaticSteps(env);
   const reason = (variable: keyof AutomaticSettings): BlockerReason => ({
     code: "person",
-    reason: `somebody to ask for it: ${variable} is off`,
+    reason: `a request, since ${variable} is off`,
   });
   return {
     ...(!payments && { "automatic payment": reason("AUTO_WITHDRAW_PAYMENTS") }),
@@ -41,8 +41,7 @@ export function disabledSteps(env: AutomaticSettings): Blockers {
 }
 
 /** Of purchases that no wallet was chosen for yet: those that have one wait for it alone. */
-const NOBODY_BUYS =
-  "waits for a purchasing wallet of its payment source: none is there whose drives is all";
+const NOBODY_BUYS = "waits for a purchasing wallet of its payment source: none has the drives all";
 
 /** SQL of `Blockers` of the network ?2 as JSON: one value for a whole page. Few wallets and sources are blocked. */
 export const BLOCKERS = `(SELECT json_group_object(
@@ -60,7 +59,7 @@ export const BLOCKERS = `(SELECT json_group_object(
       SELECT 1 FROM managed_wallet WHERE source_id = payment_source.id AND role = 'Purchasing'
         AND drives = 'all' AND deleted_at IS NULL))
     UNION ALL SELECT 'automatic ' || own.key || ' ' || payment_source.id, 'person', iif(own.value, NULL,
-      'somebody to ask for it: ' || iif(own.key = 'payment', 'autoWithdrawPayments', 'autoWithdrawRefunds')
+      'a request, since ' || iif(own.key = 'payment', 'autoWithdrawPayments', 'autoWithdrawRefunds')
         || ' of its payment source is off')
     FROM payment_source, json_each(json_object(
       'payment', auto_withdraw_payments, 'purchase', auto_withdraw_refunds)) AS own

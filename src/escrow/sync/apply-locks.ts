@@ -166,7 +166,7 @@ function noteMismatch(
     type: "Unknown" as const,
     note: addNote(
       error?.note ?? null,
-      `Transaction ${tx.hash} locks something else: ${faults.join("; ")}`,
+      `Transaction ${tx.hash} locks other terms: ${faults.join("; ")}`,
     ),
     txHash: tx.hash,
   };

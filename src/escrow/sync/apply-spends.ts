@@ -121,7 +121,7 @@ function openRecords(
 }
 
 function stepOf(record: EscrowRecord, redeemer: number | null, output: EscrowOutput | null): Step {
-  if (redeemer === null) return { fault: "what its redeemer asks for cannot be read" };
+  if (redeemer === null) return { fault: "its redeemer is unreadable" };
   const next = endsEscrow(redeemer) ? null : output;
   const lock = lockOf(record);
   if (

@@ -33,7 +33,7 @@ export function findMismatches(
   // A quote does not name its buyer.
   if (terms.buyer !== null) compared.push(["the buyer", terms.buyer, datum.buyer]);
   return [
-    ...compared.filter(([, one, other]) => one !== other).map(([what]) => `${what} is another`),
+    ...compared.filter(([, one, other]) => one !== other).map(([what]) => `${what} differs`),
     ...findFundMismatches(agreed, output.funds, datum.collateralReturn),
     ...(side === "payment" ? collateralDeviations({ datum, output }) : []),
   ];
@@ -49,7 +49,7 @@ function collateralDeviations({ datum, output }: Pick<EscrowOutput, "datum" | "o
   const most = maxCollateral(datum, output.funds.filter(({ unit }) => unit !== "").length);
   if (datum.collateralReturn <= most) return [];
   return [
-    `a collateral of ${datum.collateralReturn} is locked, on which the seller would pay the contract's fee: at most ${most} is taken`,
+    `the collateral is ${datum.collateralReturn}, on which the seller would pay the contract's fee: at most ${most} is allowed`,
   ];
 }
 

@@ -58,6 +58,7 @@ function decode(
   { datum, datumHash = null }: { datum: string | null; datumHash?: string | null },
 ): ReturnType<typeof decodeEscrowDatum> {
   if (datum !== null) return decodeEscrowDatum(datum, { version: type, network, contractAddress });
-  const reason = datumHash === null ? "no datum" : "only a datum hash, which is not followed";
+  const reason =
+    datumHash === null ? "no datum" : "only a datum hash, which the service does not sync";
   return { ok: false, reason };
 }

@@ -55,7 +55,7 @@ export async function findRecordsWithMissedSteps(
   for (let steps = 0; found.length < records.length; steps++) {
     if (now() >= until) {
       if (mayWait) throw new LookbackTooLong();
-      tell(`more steps were skipped than can be read in time: ${steps} were`);
+      tell(`the sync missed ${steps} steps, too many to read in time`);
       return found;
     }
     at = await outputBefore(read, at, signature);

@@ -14,7 +14,7 @@ import { parseTaskId } from "./task-id.ts";
 
 /** After this many collaterals a step is left to a person. */
 const MAX_LOST_COLLATERALS = 2;
-const NOT_TAKEN = "the network did not take the transaction";
+const NOT_TAKEN = "the network did not accept the transaction";
 
 /** What a transaction of a wallet moves. */
 interface RecordUpdate {
@@ -176,7 +176,7 @@ function statusOf(phase: Phase): TransactionStatus {
 }
 
 function collateralLost(times: number) {
-  const note = `The contract refused this step in a block, and the collateral was taken, ${times} times: have it tried once more by POST …/retry, or give it up by POST …/error-state-recovery`;
+  const note = `The contract refused this step in a block ${times} times, and the network took the collateral. Retry the step, or clear the error to give the step up`;
   return { isManual: true, type: "Unknown", note, txHash: null };
 }
 

@@ -100,5 +100,5 @@ export function describeShortage(
       ? `${amount} minor units of the native coin`
       : `${amount} minor units of the token ${unit}`,
   );
-  return `the wallet ${wallet.id} lacks ${amounts.join(" and ")}${isCollateral ? " in one output, as collateral" : ""}: send them to ${wallet.address}, and ${what} goes on by itself`;
+  return `the wallet ${wallet.id} lacks ${amounts.join(" and ")}${isCollateral ? " in one output, as collateral" : ""}: send them to ${wallet.address}, and ${what} continues automatically`;
 }

@@ -228,7 +228,9 @@ function waitingForFunds(
   now: number,
 ) {
   const { intent } = progress;
-  const note = short ? describeShortage(short, "the lock") : "no purchasing wallet may lock it";
+  const note = short
+    ? describeShortage(short, "the lock")
+    : "no purchasing wallet may lock the funds";
   return {
     ...progress,
     intent: intent && { ...intent, tryAt: now + SHORT_MS, reasonCode: "funds" as const },

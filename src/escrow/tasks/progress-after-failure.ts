@@ -84,10 +84,10 @@ function afterDeadline(record: EscrowRecord, intent: Intent, now: number): Progr
   const { progress } = record;
   if (until > now && until - now <= MAX_END_MS)
     return { ...progress, intent: { ...intent, tryAt: until } };
-  return endIntent(progress, `${intent.step} was not done in time: its window has closed`);
+  return endIntent(progress, `${intent.step} was not done in time: its deadline is over`);
 }
 
-const LOCK_OVER = "the pay-by time is too near to lock the funds: the purchase ends after it";
+const LOCK_OVER = "the pay-by time is too near to lock the funds: the purchase ends at this time";
 
 const SCRIPT_NEEDED =
-  "the escrow is so large that its step needs the contract's script on the chain: publish the reference script of its payment source";
+  "the escrow is so large that its step needs the contract's script on the chain: publish the reference script of the payment source";

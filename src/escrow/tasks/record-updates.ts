@@ -31,7 +31,7 @@ export function createWatchingFeature(
     revision: "escrow.revision",
     due: async () => ({ tasks: [], next: null }),
     buildPart: () =>
-      Promise.reject(new WalletRemovedError("the payment source has not the wallet any more")),
+      Promise.reject(new WalletRemovedError("the payment source no longer has the wallet")),
     async onTransaction(updates, now) {
       hasWrittenEvents ||= updates.length > 0;
       return applyTaskUpdates(database, network, null, updates, now);

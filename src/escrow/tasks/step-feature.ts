@@ -174,10 +174,7 @@ function decide(record: EscrowRecord, { automatic, source }: StepPorts, now: num
     if (waits && waitsUntil(record, intent) > now) return null;
     if (waits && intent.by === AUTOMATIC) return { progress: { ...progress, intent: null } };
     return {
-      progress: endIntent(
-        progress,
-        `${intent.step} cannot be done any more: its window has closed`,
-      ),
+      progress: endIntent(progress, `${intent.step} is no longer possible: its deadline is over`),
     };
   }
   const step = automaticStep(record);

@@ -24,7 +24,7 @@ export function offerOf(
 ): Offer {
   const refuse = (why: string) => new ApiError(400, `supportedPaymentSourceIndex: ${why}`);
   if (type === "Web3ChainV1") {
-    if (index !== undefined) throw refuse("must be left out for an agent of Web3ChainV1");
+    if (index !== undefined) throw refuse("must be omitted for an agent of Web3ChainV1");
     return { contractAddress: null, pricing: profile.pricing };
   }
   if (isSoldElsewhere(profile))
@@ -67,10 +67,10 @@ export function priceOf(
 ): Price {
   if (type === "Fixed") {
     if (requested !== null)
-      throw new ApiError(400, `${field}: must be left out, since the agent's price is fixed`);
+      throw new ApiError(400, `${field}: must be omitted, since the agent's price is fixed`);
     return { pricingType: type, funds: payableFunds(amounts, "agentIdentifier") };
   }
-  if (type !== "Dynamic") throw new ApiError(400, "agentIdentifier: the agent takes no payments");
+  if (type !== "Dynamic") throw new ApiError(400, "agentIdentifier: the agent accepts no payments");
   if (requested === null || requested.length === 0)
     throw new ApiError(400, `${field}: is required, since the agent's price is dynamic`);
   for (const [i, { unit, amount }] of requested.entries()) {

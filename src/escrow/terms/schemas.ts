@@ -37,12 +37,12 @@ export const sharedTerms = {
       .regex(/^(?:[0-9a-f]{2})*$/, "must be lower-case hex")
       .min(2)
       .max(250),
-    "Hash of the job's input, in lower-case hex: the datum keeps its bytes.",
+    "Hash of the job's input, in lower-case hex.",
     TX_HASH,
   ),
   identifierFromPurchaser: described(
     z.string().regex(/^(?:[0-9a-f]{2}){7,13}$/, "must be lower-case hex of 7 to 13 bytes"),
-    "What the buyer chose to tell this job from its others: 7 to 13 bytes in lower-case hex.",
+    "The buyer's own identifier of the job: 7 to 13 bytes in lower-case hex.",
     "0123456789abcdef0123",
   ),
   paymentSourceType: paymentSourceType.optional(),
@@ -62,13 +62,13 @@ export const sharedTerms = {
       .meta({ format: "text-of-16-kib" })
       .nullable()
       .default(null),
-    "What you note, up to 16 KiB in UTF-8; shown to you and to Admins.",
+    "Your note, at most 16 KiB in UTF-8, visible to you and Admins.",
     "order 7",
   ),
 };
 
 export const warnings = described(
   z.array(answerText("A sentence.")),
-  "What is allowed but not advisable.",
+  "Warnings about values that are allowed but not advisable.",
   ["unlockTime: is less than 45 minutes after submitResultTime"],
 );

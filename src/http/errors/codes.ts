@@ -16,13 +16,13 @@ interface DescribedError {
 export const ERROR_CODES = {
   invalid_request: {
     status: 400,
-    meaning: "What was sent is missing, malformed or out of bounds.",
-    remedy: "Correct the field that `error.field` names; the message says what is right.",
+    meaning: "A value is missing, malformed or out of bounds.",
+    remedy: "Correct the field in `error.field`; the message says what is right.",
   },
   insufficient_funds: {
     status: 400,
-    meaning: "The API key has used all of its credits, or the price is beyond its spending limits.",
-    remedy: "Ask an administrator to raise them. Nothing was done or charged.",
+    meaning: "The API key has no credits left, or the price exceeds its spending limits.",
+    remedy: "Ask an administrator to raise the credits or limits. Nothing was done or charged.",
   },
   missing_key: {
     status: 401,
@@ -37,11 +37,11 @@ export const ERROR_CODES = {
   unknown_key: {
     status: 401,
     meaning: "The API key is unknown or revoked.",
-    remedy: "Ask an administrator for a key. A key that was just created is known at once.",
+    remedy: "Ask an administrator for a key. A new key works at once.",
   },
   out_of_credits: {
     status: 402,
-    meaning: "The API key has used all of its credits.",
+    meaning: "The API key has no credits left.",
     remedy: "Ask an administrator to raise `maxUsageCredits`. Nothing was done or charged.",
   },
   budget_exceeded: {
@@ -51,8 +51,8 @@ export const ERROR_CODES = {
   },
   spending_limit_exceeded: {
     status: 402,
-    meaning: "The price is beyond what the API key's `spendingLimits` leave.",
-    remedy: "Ask an administrator to raise them.",
+    meaning: "The price exceeds the rest of the API key's `spendingLimits`.",
+    remedy: "Ask an administrator to raise the limits.",
   },
   insufficient_balance: {
     status: 402,
@@ -71,12 +71,12 @@ export const ERROR_CODES = {
   },
   not_owner: {
     status: 403,
-    meaning: "The object was made with another API key.",
-    remedy: "Use the key that made it, or an Admin's.",
+    meaning: "Another API key created the object.",
+    remedy: "Use that key, or an Admin key.",
   },
   not_found: {
     status: 404,
-    meaning: "There is no such object, or none that the API key may see.",
+    meaning: "The object does not exist, or the API key may not see it.",
     remedy: "Check the id that `error.field` names.",
   },
   unknown_path: {
@@ -91,33 +91,33 @@ export const ERROR_CODES = {
   },
   conflict: {
     status: 409,
-    meaning: "The request contradicts what is stored.",
-    remedy: "The message says what it contradicts.",
+    meaning: "The request contradicts stored data.",
+    remedy: "Read the message, which names the contradiction.",
   },
   already_exists: {
     status: 409,
-    meaning: "There is such an object already.",
-    remedy: "Use or change the one that exists.",
+    meaning: "The object already exists.",
+    remedy: "Use or change the existing object.",
   },
   wrong_state: {
     status: 409,
-    meaning: "The object's state does not allow it.",
-    remedy: "Read the object; wait until its state allows it.",
+    meaning: "The object's state does not allow the request.",
+    remedy: "Read the object. Wait until its state allows the request.",
   },
   changed_concurrently: {
     status: 409,
-    meaning: "Another request changed the same object meanwhile.",
+    meaning: "Another request changed the object at the same time.",
     remedy: "Read the object and try again.",
   },
   identifier_reused: {
     status: 409,
-    meaning: "An identifier, or a payment's authorization, was used for something else.",
-    remedy: "Use a new one; the message names the attempt that has it.",
+    meaning: "Another request has used the identifier or the payment's authorization.",
+    remedy: "Use a new identifier or authorization.",
   },
   body_too_large: {
     status: 413,
     meaning: "The body is larger than 1 MiB.",
-    remedy: "Send less.",
+    remedy: "Send a smaller body.",
   },
   idempotency_key_reused: {
     status: 422,
@@ -131,12 +131,12 @@ export const ERROR_CODES = {
   },
   internal_error: {
     status: 500,
-    meaning: "The service has a fault. The message tells nothing more, the log does.",
-    remedy: "Report it with `error.requestId`.",
+    meaning: "The service has a fault. Only the log has details.",
+    remedy: "Report the fault with `error.requestId`.",
   },
   upstream_failed: {
     status: 502,
-    meaning: "Something that the service depends on failed.",
+    meaning: "A dependency failed.",
     remedy: "Try again later.",
   },
   chain_provider_failed: {
@@ -161,28 +161,27 @@ export const ERROR_CODES = {
   },
   deadline_exceeded: {
     status: 503,
-    meaning: "The request took too long. What it began may still be done.",
-    remedy: "Repeat it after `Retry-After`, with the same Idempotency-Key where it takes one.",
+    meaning: "The request took too long. It may still take effect.",
+    remedy: "Repeat the request after `Retry-After`, with the same Idempotency-Key if it has one.",
   },
   database_unavailable: {
     status: 503,
-    meaning: "The database does not answer. What the request began may have been done.",
-    remedy: "Repeat it after `Retry-After`, with the same Idempotency-Key where it takes one.",
+    meaning: "The database does not answer. The request may have taken effect.",
+    remedy: "Repeat the request after `Retry-After`, with the same Idempotency-Key if it has one.",
   },
   chain_provider_unavailable: {
     status: 503,
-    meaning: "The chain provider takes no calls at the moment.",
+    meaning: "The chain provider accepts no calls at the moment.",
     remedy: "Wait for the seconds in `Retry-After`.",
   },
   not_ready: {
     status: 503,
-    meaning:
-      "A payment source has not synced for as long as `GET /health/ready` was told to allow.",
-    remedy: "Look at `data.sources` of the answer; docs/operating.md says what to do.",
+    meaning: "A payment source has not synced within the `maxLagMs` of `GET /health/ready`.",
+    remedy: "See `data.sources` of the response; docs/operating.md says what to do.",
   },
   upstream_timeout: {
     status: 504,
-    meaning: "Something that the service depends on did not answer in time.",
+    meaning: "A dependency did not answer in time.",
     remedy: "Wait for the seconds in `Retry-After`.",
   },
 } as const satisfies Record<string, DescribedError>;

@@ -21,48 +21,47 @@ export const RESPONSE_HEADERS = {
   },
   "X-Ignored-Fields": {
     description:
-      "Fields of the body and parameters of the URL that the service does not know and has ignored: at most 20 names, percent-encoded, with commas between. A dot separates an object from its field. Left out when there are none.",
+      "Unknown body fields and URL parameters that the service ignored: at most 20 percent-encoded names, separated by commas. A dot separates an object from its field. Omitted: none.",
     schema: { type: "string" },
     example: "nickname,AgentPricing.currency",
   },
   "RateLimit-Policy": {
     description:
-      "The limits of the API key (draft-ietf-httpapi-ratelimit-headers): `q` calls in `w` seconds. Beyond those of `minute` a key still has those of `burst`. How many are left is not known, since every location counts for itself.",
+      "Rate limits of the API key (draft-ietf-httpapi-ratelimit-headers): `q` calls in `w` seconds. Beyond `minute`, a key still has the calls of `burst`. The number of remaining calls is unknown, since each location counts alone.",
     schema: { type: "string" },
     example: '"minute";q=3000;w=60, "burst";q=300;w=10',
   },
   RateLimit: {
-    description: "The limit that was met: nothing is left of it, for `t` seconds at most.",
+    description: "The exhausted limit, which resets within `t` seconds.",
     schema: { type: "string" },
     example: '"burst";r=0;t=10',
   },
   "Retry-After": {
-    description: "Seconds to wait before the request is sent again.",
+    description: "Seconds to wait before another try.",
     schema: { type: "integer", minimum: 1 },
     example: 10,
   },
   "WWW-Authenticate": {
-    description:
-      "The scheme that an API key is sent with (RFC 6750); `error` tells a key that is not valid.",
+    description: "Authentication scheme (RFC 6750). `error`: the API key is invalid.",
     schema: { type: "string", pattern: "^Bearer " },
     example: 'Bearer realm="agent-payment-service", error="invalid_token"',
   },
   "X-D1-Bookmark": {
     description:
-      "How new the answer is. Sent back with a later request, it gets an answer at least as new.",
+      "Age of the response's data. A later request with this bookmark gets data at least as new.",
     schema: { type: "string" },
     example: BOOKMARK,
   },
   Link: {
     description:
-      'What follows, as `<path>; rel="next"` (RFC 8288); left out when nothing does. It needs the API key as well.',
+      'Next page, as `<path>; rel="next"` (RFC 8288). Omitted on the last page. The path also requires the API key.',
     schema: { type: "string" },
     example:
       '</api/v1/payment/csv?network=Preprod&cursorId=01m80ye14arhma0jvpxvf6nc73>; rel="next"',
   },
   ETag: {
     description:
-      "Stands for the body. Sent back as `If-None-Match`, an unchanged answer is 304 without a body.",
+      "Version of the body. With this value in `If-None-Match`, an unchanged response is a 304 without a body.",
     schema: { type: "string", pattern: '^W/"[0-9a-f]{32}"$' },
     example: ETAG,
   },
@@ -81,21 +80,22 @@ export const REQUEST_HEADERS = {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "Makes the request safe to repeat: within 24 hours the same request under the same key gets the first answer, another request 422.",
+      "Makes the request safe to repeat. Within 24 hours, the same request with the same key gets the first response; another request gets 422.",
     schema: { type: "string", pattern: PRINTABLE, minLength: 1, maxLength: 255 },
     example: "order-2026-11-22-0001",
   },
   Bookmark: {
     name: "x-d1-bookmark",
     in: "header",
-    description: "The `x-d1-bookmark` of an earlier answer: this one is then at least as new.",
+    description:
+      "The `x-d1-bookmark` of an earlier response. This response then has data at least as new.",
     schema: { type: "string", pattern: "^[0-9a-f]{1,16}(-[0-9a-f]{1,64}){1,5}$" },
     example: BOOKMARK,
   },
   IfNoneMatch: {
     name: "If-None-Match",
     in: "header",
-    description: "The `ETag` of an earlier answer: when this one is the same, it is 304.",
+    description: "The `ETag` of an earlier response. An unchanged response is a 304.",
     schema: { type: "string", pattern: PRINTABLE },
     example: ETAG,
   },

@@ -96,15 +96,19 @@ export const funds = z.array(
 
 /** Where a transaction stands on the chain. */
 export const blockFields = {
-  blockHeight: described(z.int().min(0).nullable(), "Height of its block; null before.", 49),
+  blockHeight: described(
+    z.int().min(0).nullable(),
+    "Height of the block. Null: not in a block yet.",
+    49,
+  ),
   blockTime: described(
     z.int().min(0).nullable(),
-    "Time of its block in Unix seconds; null before.",
+    "Time of the block, in Unix seconds. Null: not in a block yet.",
     1795328245,
   ),
   confirmations: described(
     z.int().min(0).nullable(),
-    "Blocks from its own to the newest, both counted; null before it is in a block.",
+    "Number of blocks from the transaction's block to the newest, inclusive. Null: not in a block yet.",
     31,
   ),
 };
@@ -112,7 +116,7 @@ export const blockFields = {
 /** The wallet of this service that acts for a record. */
 export const ownWallet = named(
   "WalletAddress",
-  "A wallet by its key and its address.",
+  "Key hash and address of a wallet.",
   z.object({ walletVkey: walletVkey("the wallet"), walletAddress: walletAddress("the wallet") }),
 );
 

@@ -21,7 +21,7 @@ export function wholeNumber(options: { min: number; max: number; default: number
     .default(options.default)
     .meta({
       wire: { type: "integer", minimum: min, maximum: max, default: options.default },
-      description: "How many items a page has at most.",
+      description: "Maximum number of items on a page.",
       examples: [options.default],
     });
 }
@@ -34,7 +34,7 @@ export function limit(max = 100, byDefault = 10) {
 /** The same in a body, where it is a number; the interface's bound of such lists is 50. */
 export const bodyLimit = described(
   z.int().min(1).max(50).default(10),
-  "How many items a page has at most.",
+  "Maximum number of items on a page.",
   10,
 );
 
@@ -42,7 +42,7 @@ export const bodyLimit = described(
 export function cursorId(max = 250) {
   return described(
     text(max).optional(),
-    "Id of the last item of the previous page, which is not repeated.",
+    "Id of the last item of the previous page. This page continues after the item.",
     "01m80ye14arhma0jvpxvf6nc73",
   );
 }
@@ -57,7 +57,7 @@ export const pageOrTake = {
     .optional()
     .meta({
       wire: { type: "integer", minimum: 1, maximum: 100 },
-      description: "The same as `limit`, and instead of it where both are sent.",
+      description: "Another name of `limit`, which overrides `limit`.",
       examples: [100],
     }),
 };
@@ -72,21 +72,21 @@ export const pageOrTake = {
 export function diffPaging(stamp: string, since: string, begins: "at" | "after"): string {
   const [sign, without] =
     begins === "at"
-      ? [">=", "the items at that stamp come again, and with `limit` 1 a client stands still"]
-      : [">", "items that share that stamp with the last one seen are left out"];
-  return `Items are ordered by \`${stamp}\`, then id, oldest first; one that changes gets a newer stamp.
+      ? [">=", "Items with that stamp come again, and a client with `limit` 1 makes no progress"]
+      : [">", "The page omits items that share that stamp with the last item seen"];
+  return `Items are ordered by \`${stamp}\`, then id, oldest first. A changed item gets a newer stamp.
 
-* **To page**, send the last item's \`${stamp}\` as \`${since}\` and its id as \`cursorId\`. The page begins with the items whose stamp is later, or equal with an id \`>=\` the cursor's: the cursor item is returned again as the first, unless it changed.
-* With \`cursorId\` and \`limit\` 1 a page has two items while more follow, so that a client makes progress.
-* Without \`cursorId\` a page has the items whose stamp is \`${sign}\` \`${since}\`: ${without}.
-* A page with the cursor item alone, or with none, is the end for now: ask again later, with the same values.`;
+* **To page**, send the last item's \`${stamp}\` as \`${since}\` and its id as \`cursorId\`. The page has the items with a later stamp, or with the same stamp and an id \`>=\` the cursor's. It repeats the cursor item first, unless this item changed.
+* With \`cursorId\` and \`limit\` 1, a page has two items while more follow, so that a client makes progress.
+* Without \`cursorId\`, a page has the items whose stamp is \`${sign}\` \`${since}\`. ${without}.
+* A page without items, or with the cursor item alone, is the end for now. Repeat the request later.`;
 }
 
 /** The cursor of a diff. */
 export function diffCursor(since: string, max = 250) {
   return described(
     text(max).optional(),
-    `Id of the last item of the previous page, whose stamp is sent as \`${since}\`. It is returned again.`,
+    `Id of the last item of the previous page, whose stamp is \`${since}\`. This page repeats the item.`,
     "01m80ye14arhma0jvpxvf6nc73",
   );
 }

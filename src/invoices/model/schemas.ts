@@ -238,7 +238,7 @@ export const monthlyBody = z.object({
   ),
   validUntil: described(
     z.int().min(0),
-    "Epoch milliseconds; at most two hours ahead.",
+    "Unix milliseconds; at most two hours ahead.",
     1795331845398,
   ),
   action: described(z.literal(RETRIEVE_ACTION), "The signed action.", RETRIEVE_ACTION),

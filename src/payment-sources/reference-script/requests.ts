@@ -43,7 +43,7 @@ export async function publishScript(
   if (script === null)
     throw new ApiError(
       "chain_provider_failed",
-      "The chain provider does not show the contract's script, and it cannot be derived from the payment source",
+      "Neither the chain provider nor the payment source gives the contract's script",
     );
   const database = db(c.env, source.network, { writes: "idempotent", deadline });
   const made = { source, wallet, script, createdById: caller.id };
@@ -58,7 +58,7 @@ export async function publishScript(
     );
   } catch (error) {
     if (!violates(error, "reference_script.source_id")) throw error;
-    throw new ApiError("already_exists", "id: the payment source has a reference script already");
+    throw new ApiError("already_exists", "id: the payment source already has a reference script");
   }
   await wakeWallet(c.env, source.network, wallet.vkey, requestId);
   return shown(row);
@@ -95,7 +95,10 @@ export async function withdrawScript(
     );
   } catch (error) {
     if (!violates(error, "reference_script.revision")) throw error;
-    throw new ApiError("wrong_state", "id: the reference script was changed meanwhile: ask again");
+    throw new ApiError(
+      "wrong_state",
+      "id: the reference script changed at the same time. Try again.",
+    );
   }
   await wakeWallet(c.env, source.network, row.walletVkey, requestId);
   return shown({ ...row, ...change, task, updatedAt: now });
@@ -124,14 +127,14 @@ async function publisherOf(
   const wallets = await walletsOf(core, [source.id]);
   if (walletId !== undefined) {
     const named = wallets.find(({ id }) => id === walletId);
-    if (!named) throw new ApiError(404, "walletId: is no such wallet of this payment source");
+    if (!named) throw new ApiError(404, "walletId: the payment source has no such wallet");
     return named;
   }
   const first = wallets.find((wallet) => drivesOf(source, wallet) !== "nothing");
   if (!first)
     throw new ApiError(
       "wrong_state",
-      "id: the payment source has no wallet that may be driven: name one by walletId",
+      "id: the payment source has no wallet that drives allows. Send walletId.",
     );
   return first;
 }

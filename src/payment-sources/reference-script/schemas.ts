@@ -19,7 +19,7 @@ export const publishBody = z.object({
   id: described(text(), "Id of the payment source.", SOURCE_ID),
   walletId: described(
     text().optional(),
-    "Wallet of the source that publishes the script and keeps the deposit. Left out: the first that may be driven.",
+    "Wallet of the source that publishes the script and keeps the deposit. Omitted: the first wallet that `drives` allows.",
     "01m80ydypnw7zfztc441hghgzn",
   ),
 });
@@ -32,48 +32,48 @@ export const withdrawBody = z.object({
 
 export const referenceScriptRecord = named(
   "ReferenceScript",
-  "A contract's script in an output on the chain: transactions that read it there need not hold it.",
+  "A contract's script in an output on the chain, to which transactions refer.",
   z.object({
     id: recordId("the reference script", "01m80yk2v7n4q8s1w5x9z3b6cd"),
     paymentSourceId: recordId("the payment source", SOURCE_ID),
-    walletVkey: walletVkey("the wallet whose output carries it"),
+    walletVkey: walletVkey("the wallet whose output has the script"),
     scriptHash: hexText(
       56,
       "Hash of the script.",
       "a15ce9d82d2f67645fc624e2edac03c6f1c106d0ad1af5815a3b14ad",
     ),
-    scriptSize: described(z.int().min(1), "Bytes of the script.", 10003),
+    scriptSize: described(z.int().min(1), "Size of the script, in bytes.", 10003),
     state: described(
       named(
         "ReferenceScriptState",
-        "How far a reference script is: transactions read it while it is `Published`.",
+        "State of a reference script. Transactions refer to the script while it is `Published`.",
         z.enum(REFERENCE_SCRIPT_STATES),
       ),
-      "How far it is.",
+      "State of the reference script.",
       "Published",
     ),
     output: described(
       z.string().nullable(),
-      "`<transaction>#<index>` of the output that carries it; null before the first transaction.",
+      "`<transaction>#<index>` of the script's output. Null: none yet.",
       `${TX_HASH}#0`,
     ),
     deposit: described(
       minorUnits("").nullable(),
-      "Minor units of the native coin in that output, which come back when it is withdrawn; null before it.",
+      "Native coin in the output, in minor units, which a withdrawal returns. Null: no output yet.",
       "44138710",
     ),
     txHash: described(
       z.string().nullable(),
-      "The last transaction that published or withdrew it.",
+      "Hash of the last transaction that published or withdrew the script.",
       TX_HASH,
     ),
     error: described(
       answerText("").nullable(),
-      "Why it failed, or what it waits for; null otherwise.",
+      "Why the settlement failed, or what it waits for. Null: neither.",
       null,
     ),
-    createdAt: timestamp("When it was requested."),
-    updatedAt: timestamp("When it was last changed."),
+    createdAt: timestamp("Time of the request."),
+    updatedAt: timestamp("Time of the last change."),
   }),
 );
 

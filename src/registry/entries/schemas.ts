@@ -23,18 +23,18 @@ const URL = "https://agents.example.com/translator";
 
 const entryStatus = named(
   "RegistryEntryStatus",
-  "Whether an agent can be used. `Invalid`: its metadata cannot be read.",
+  "Whether an agent can be used. `Invalid`: its metadata is unreadable.",
   z.enum(ENTRY_STATUSES),
 );
 const paymentType = named(
   "PaymentType",
-  "What an agent is paid through; `None` when it is free, or sold on other chains only.",
+  "How buyers pay an agent. `None`: the agent is free, or sold only on other chains.",
   z.enum(PAYMENT_TYPES),
 );
 
 export const diffBody = z.object({
   network,
-  statusUpdatedAfter: described(time(), "Stamp from which changes are returned."),
+  statusUpdatedAfter: described(time(), "Stamp from which to return changes."),
   limit: bodyLimit,
   cursorId: diffCursor("statusUpdatedAfter", 75),
 });
@@ -55,14 +55,14 @@ export const listBody = z.object({
             .array(described(paymentType, "A type.", "Web3ChainV1"))
             .max(5)
             .optional(),
-          "Only agents paid through one of these.",
+          "Only agents with one of these payment types.",
         ),
         status: described(
           z
             .array(described(entryStatus, "A status.", "Online"))
             .max(5)
             .optional(),
-          "Only agents in one of these; default: Online.",
+          "Only agents in one of these statuses. Default: Online.",
         ),
         policyId: described(text().optional(), "Only agents under this minting policy.", POLICY_ID),
         assetIdentifier: described(
@@ -81,14 +81,18 @@ export const listBody = z.object({
           z
             .object({
               name: described(text(150), "Name of the capability.", "translation"),
-              version: described(text(150, 0).optional(), "Its version; without it, any.", "1.0.0"),
+              version: described(
+                text(150, 0).optional(),
+                "Version of the capability. Omitted: any.",
+                "1.0.0",
+              ),
             })
             .optional(),
           "Only agents with this capability.",
         ),
       })
       .optional(),
-    "What agents must meet; all of what is given.",
+    "Filters. An agent must meet all of them.",
   ),
 });
 
@@ -101,17 +105,17 @@ export const searchBody = listBody.extend({
 });
 
 const pricingType = described(
-  named("PricingType", "How an agent is paid.", z.enum(["Fixed", "Free", "Dynamic"])),
-  "How the agent is paid.",
+  named("PricingType", "A type of pricing.", z.enum(["Fixed", "Free", "Dynamic"])),
+  "Type of the pricing.",
   "Fixed",
 );
 const amounts = described(
   z.array(z.object({ amount: minorUnits("Minor units of `unit`."), unit })),
-  "The price: all of these amounts; empty unless it is fixed.",
+  "Amounts of a fixed price, which a buyer pays together. Otherwise empty.",
 );
 const pricing = named(
   "EntryPricing",
-  "What an agent charges. An agent that is sold only over x402 has the price and the asset of its first chain that is not free.",
+  "Pricing of an agent. For an agent sold only over x402: the price and asset of its first chain that is not free.",
   z.object({
     pricingType,
     FixedPricing: described(z.object({ Amounts: amounts }), "The price."),
@@ -119,7 +123,7 @@ const pricing = named(
 );
 const capability = named(
   "Capability",
-  "What an agent can do.",
+  "Capability of an agent.",
   z.object({
     name: answerText("Its name.", "translation"),
     version: answerText("Its version.", "1.0.0"),
@@ -127,89 +131,78 @@ const capability = named(
 );
 const exampleOutput = named(
   "ExampleOutput",
-  "A result that an agent shows as an example.",
+  "An example of an agent's results.",
   z.object({
     name: answerText("Its name.", "A translated letter"),
-    mimeType: answerText("Its media type.", "text/plain"),
-    url: answerText("Where it is.", `${URL}/example.txt`),
+    mimeType: answerText("Media type.", "text/plain"),
+    url: answerText("URL of the example.", `${URL}/example.txt`),
   }),
 );
 
 /** A text of an agent's metadata that it may leave out. */
 function optionalText(what: string, example: string) {
-  return described(z.string().nullable(), `${what}; null when it names none.`, example);
+  return described(z.string().nullable(), `${what}. Null: none.`, example);
 }
 
-export const metadataVersion = described(z.int().min(0), "Version of the metadata's form.", 1);
+export const metadataVersion = described(z.int().min(0), "Version of the metadata format.", 1);
 export const agentIdentifier = answerText("Policy id and asset name, in hex.", AGENT_IDENTIFIER);
 export const policyIdShown = hexText(56, "The minting policy.", POLICY_ID);
-const sourceUrl = described(
-  z.string().nullable(),
-  "Where the registry is; null when unknown.",
-  URL,
-);
+const sourceUrl = described(z.string().nullable(), "URL of the registry. Null: unknown.", URL);
 
 const entryFields = {
   id: recordId("the entry", "01m80ye102q5wqj8yjrjr6jyvc"),
-  createdAt: timestamp("When the agent was found."),
-  updatedAt: timestamp("When the entry was last changed by the chain."),
+  createdAt: timestamp("Time of discovery."),
+  updatedAt: timestamp("When the chain last changed the entry."),
   name: answerText("Name of the agent.", "Steady translator"),
-  description: optionalText("What the agent does", "Translates letters."),
+  description: optionalText("Purpose of the agent", "Translates letters."),
   status: described(entryStatus, "Whether the agent can be used.", "Online"),
   statusUpdatedAt: timestamp("Stamp of the last change of the status."),
   statusReason: described(
     z.string().nullable(),
-    "Why the agent's metadata cannot be read; null when it can.",
+    "Why the agent's metadata is unreadable. Null: readable.",
     "author.name: is missing",
   ),
-  authorName: optionalText("Who offers the agent", "The demo"),
+  authorName: optionalText("Author of the agent", "The demo"),
   authorContactEmail: optionalText("E-mail address of the author", "author@example.com"),
-  authorContactOther: optionalText("Another way to reach the author", "https://example.com"),
+  authorContactOther: optionalText("Another contact of the author", "https://example.com"),
   authorOrganization: optionalText("Organization of the author", "Demo Agents GmbH"),
   image: answerText("Picture of the agent.", "ipfs://demo"),
   otherLegal: optionalText("Another legal text", `${URL}/legal`),
-  privacyPolicy: optionalText("The privacy policy", `${URL}/privacy`),
-  termsAndCondition: optionalText("The terms of use", `${URL}/terms`),
-  tags: described(z.array(answerText("A tag.", "demo")).nullable(), "What it can be found by."),
-  uptimeCheckCount: described(
-    z.int().min(0),
-    "How often the agent was asked whether it answers.",
-    51,
-  ),
-  uptimeCount: described(z.int().min(0), "How often it did.", 51),
+  privacyPolicy: optionalText("Privacy policy", `${URL}/privacy`),
+  termsAndCondition: optionalText("Terms of use", `${URL}/terms`),
+  tags: described(z.array(answerText("A tag.", "demo")).nullable(), "Tags of the agent."),
+  uptimeCheckCount: described(z.int().min(0), "Number of uptime checks.", 51),
+  uptimeCount: described(z.int().min(0), "Number of successful uptime checks.", 51),
   lastUptimeCheck: described(
     timestamp("").nullable(),
-    "When it was last asked; null before the first time.",
+    "Time of the last uptime check. Null: none yet.",
     "2026-11-22T06:20:46.919Z",
   ),
   apiBaseUrl: answerText("Base URL of the agent's API.", URL),
-  paymentType: described(paymentType, "What the agent is paid through.", "Web3ChainV1"),
+  paymentType: described(paymentType, "How a buyer pays the agent.", "Web3ChainV1"),
   agentIdentifier,
   metadataVersion,
   RegistrySource: described(
     named(
       "EntryRegistrySource",
-      "The registry that an entry was found in.",
+      "Registry of an entry.",
       z.object({
         id: recordId("the registry source", SOURCE_ID),
         policyId: policyIdShown,
-        type: described(z.literal("Web3ChainV1"), "How the registry works.", "Web3ChainV1"),
+        type: described(z.literal("Web3ChainV1"), "Type of the registry.", "Web3ChainV1"),
         url: sourceUrl,
       }),
     ),
-    "The registry that the agent was found in.",
+    "Registry of the agent.",
   ),
-  Capability: described(
-    capability.nullable(),
-    "What the agent can do; null when it names nothing.",
-  ),
-  AgentPricing: described(pricing, "What the agent charges."),
-  ExampleOutput: described(z.array(exampleOutput), "Results that it shows as examples."),
+  Capability: described(capability.nullable(), "Capability of the agent. Null: none."),
+  AgentPricing: described(pricing, "Pricing of the agent."),
+  ExampleOutput: described(z.array(exampleOutput), "Examples of the agent's results."),
 };
 
 export const registryEntryRecord = named(
   "RegistryEntry",
-  "An agent that was found on the chain.",
+  "An agent on the chain.",
   z.object(entryFields),
 );
 
@@ -219,7 +212,7 @@ export const entries = z.object({
 
 export const paymentInformation = named(
   "PaymentInformation",
-  "An agent, and the wallet that is paid.",
+  "An agent, and the wallet that receives its payments.",
   z.object({
     ...entryFields,
     sellerWallet: described(
@@ -227,7 +220,7 @@ export const paymentInformation = named(
         address: walletAddress("the wallet"),
         vkey: walletVkey("the wallet"),
       }),
-      "The wallet that holds the agent's token, and is paid.",
+      "Wallet that holds the agent's token and receives its payments.",
     ),
   }),
 );
@@ -235,57 +228,54 @@ export const paymentInformation = named(
 /** An agent's own words, in the form in which it is registered. */
 export const metadataFields = {
   name: answerText("Name of the agent.", "Steady translator"),
-  description: optionalText("What the agent does", "Translates letters."),
+  description: optionalText("Purpose of the agent", "Translates letters."),
   apiBaseUrl: answerText("Base URL of the agent's API.", URL),
   image: answerText("Picture of the agent.", "ipfs://demo"),
-  Tags: described(z.array(answerText("A tag.", "demo")), "What it can be found by."),
-  Capability: described(
-    capability.nullable(),
-    "What the agent can do; null when it names nothing.",
-  ),
-  ExampleOutputs: described(z.array(exampleOutput), "Results that it shows as examples."),
+  Tags: described(z.array(answerText("A tag.", "demo")), "Tags of the agent."),
+  Capability: described(capability.nullable(), "Capability of the agent. Null: none."),
+  ExampleOutputs: described(z.array(exampleOutput), "Examples of the agent's results."),
   Author: described(
     named(
       "AgentAuthor",
-      "Who offers an agent.",
+      "Author of an agent.",
       z.object({
         name: answerText("Name of the author.", "The demo"),
         organization: optionalText("Organization of the author", "Demo Agents GmbH"),
         contactEmail: optionalText("E-mail address of the author", "author@example.com"),
-        contactOther: optionalText("Another way to reach the author", "https://example.com"),
+        contactOther: optionalText("Another contact of the author", "https://example.com"),
       }),
     ),
-    "Who offers the agent.",
+    "Author of the agent.",
   ),
   Legal: described(
     named(
       "AgentLegal",
       "Legal texts of an agent.",
       z.object({
-        privacyPolicy: optionalText("The privacy policy", `${URL}/privacy`),
-        terms: optionalText("The terms of use", `${URL}/terms`),
+        privacyPolicy: optionalText("Privacy policy", `${URL}/privacy`),
+        terms: optionalText("Terms of use", `${URL}/terms`),
         other: optionalText("Another legal text", `${URL}/legal`),
       }),
     ),
-    "Its legal texts.",
+    "Legal texts of the agent.",
   ),
   AgentPricing: described(
     named(
       "AgentPricing",
-      "What an agent charges.",
+      "Pricing of an agent.",
       z.object({
         pricingType,
         Pricing: amounts,
       }),
     ),
-    "What the agent charges.",
+    "Pricing of the agent.",
   ),
   metadataVersion,
 };
 
 export const agentMetadata = named(
   "AgentMetadata",
-  "An agent in its own words.",
+  "Metadata of an agent, from its token.",
   z.object(metadataFields),
 );
 
@@ -332,6 +322,6 @@ export const walletAsset = named(
     policyId: policyIdShown,
     assetName: answerText("Name of the token, in hex.", AGENT_IDENTIFIER.slice(56)),
     agentIdentifier,
-    Metadata: described(agentMetadata, "The agent in its own words."),
+    Metadata: described(agentMetadata, "Metadata of the agent."),
   }),
 );

@@ -65,7 +65,7 @@ export async function createRegistrySource(
       );
     } catch (error) {
       if (violates(error, "registry_source.policy_id"))
-        throw new ApiError("already_exists", "policyId: is a registry source already");
+        throw new ApiError("already_exists", "policyId: a registry source already has this policy");
       throw error;
     }
     return record;

@@ -54,13 +54,13 @@ export function registrySourceRoutes() {
       method: "post",
       operationId: "createRegistrySource",
       summary: "Creates a registry source",
-      description: "Its minting policy is followed from its first transaction.",
+      description: "The sync starts at the first transaction of the minting policy.",
       body: createSourceBody,
       idempotent: true,
       data: registrySourceRecord,
       errors: {
         ...PROVIDER_ERRORS,
-        409: "The policy is a source already, or the network does not fit the environment.",
+        409: "A registry source already has the policy, or the network does not fit the environment.",
       },
     },
     async (c, { body }) => {
@@ -77,7 +77,7 @@ export function registrySourceRoutes() {
       method: "patch",
       operationId: "updateRegistrySource",
       summary: "Updates a registry source",
-      description: "What is left out is kept.",
+      description: "Omitted fields keep their values.",
       body: updateSourceBody,
       data: registrySourceRecord,
       errors: { ...PROVIDER_ERRORS, ...UNKNOWN },
@@ -97,7 +97,7 @@ export function registrySourceRoutes() {
       operationId: "deleteRegistrySource",
       summary: "Removes a registry source",
       description:
-        "Its sync stops at once and its provider key is destroyed. Its entries become `Deregistered`, and are hidden after thirty days.",
+        "The service stops the sync at once and destroys the provider key. The entries become `Deregistered`, and disappear after thirty days.",
       body: deleteSourceBody,
       data: registrySourceRecord,
       errors: UNKNOWN,

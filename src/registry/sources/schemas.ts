@@ -29,10 +29,10 @@ export const createSourceBody = z.object({
       .string()
       .regex(/^[0-9a-fA-F]{56}$/, "must be 56 hex digits")
       .transform((hex) => hex.toLowerCase()),
-    "The minting policy to follow.",
+    "Minting policy to sync.",
     POLICY_ID,
   ),
-  url: described(z.url().max(250).nullable().default(null), "Where the registry is.", URL),
+  url: described(z.url().max(250).nullable().default(null), "URL of the registry.", URL),
   note: described(text(250, 0).nullable().default(null), "A note for people.", "main"),
   rpcProviderApiKey: providerKey,
 });
@@ -47,31 +47,31 @@ export const deleteSourceBody = z.object({ id });
 
 export const registrySourceRecord = named(
   "RegistrySource",
-  "A minting policy whose agents are followed.",
+  "A minting policy whose agents the service syncs.",
   z.object({
     id: recordId("the registry source", SOURCE_ID),
     type: described(
       z.literal("Web3ChainV1").optional(),
-      "How the registry works; left out when the source is deleted.",
+      "Type of the registry. Omitted in the response to a deletion.",
       "Web3ChainV1",
     ),
     network,
-    url: described(z.string().nullable(), "Where the registry is; null when unknown.", URL),
+    url: described(z.string().nullable(), "URL of the registry. Null: unknown.", URL),
     policyId: policyIdShown,
-    note: answerText("A note for people; empty: none.", "main"),
+    note: answerText("A note for people. Empty: none.", "main"),
     rpcProviderApiKey: answerText(
-      "Key of the chain provider; empty when the key it was sealed with is lost.",
+      "Key of the chain provider. Empty: the key that encrypted it is lost.",
       "preprod4f7Qm2Xc9LrTbV1yHnK8sWzD3gPjE6uA",
     ),
-    latestPage: described(z.int().min(0), "Pages of transactions that were read.", 1),
+    latestPage: described(z.int().min(0), "Number of synced pages of transactions.", 1),
     latestIdentifier: described(
       z.string().nullable(),
-      "Hash of the last transaction that was read; null before the first.",
+      "Hash of the last synced transaction. Null: none yet.",
       TX_HASH,
     ),
     error: described(
       z.string().nullable(),
-      "Why the last pass did not complete; null when it did.",
+      "Why the last sync failed. Null: it succeeded.",
       "The chain provider failed",
     ),
   }),

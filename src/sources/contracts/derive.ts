@@ -138,13 +138,13 @@ async function deriveHash(
   if (shown === null)
     throw new ApiError(
       "chain_provider_failed",
-      `The chain provider does not have the script ${template}, which the contract is derived from: give smartContractAddress and policyId`,
+      `The chain provider lacks the script ${template} for the contract. Send smartContractAddress and policyId.`,
     );
   const script = scriptOfHash(template, shown);
   if (script === null)
     throw new ApiError(
       "chain_provider_failed",
-      `The chain provider failed: it answered another script for ${template}`,
+      `The chain provider returned another script than ${template}`,
     );
   try {
     return scriptHash(scriptLike(script, of, network, parameters));
@@ -152,7 +152,7 @@ async function deriveHash(
     if (!(error instanceof ScriptError)) throw error;
     throw new ApiError(
       "chain_provider_failed",
-      `The script ${template} is none to derive a contract from: ${error.message}`,
+      `The service cannot derive a contract from the script ${template}: ${error.message}`,
     );
   }
 }

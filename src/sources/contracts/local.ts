@@ -38,7 +38,7 @@ export function refuseMixingWithDevelopment(
 ): void {
   for (const variable of NEVER_WITH_MAINNET)
     if (env[variable] && network === "Mainnet")
-      throw new ApiError(409, `network: no Mainnet source while ${variable} is set`);
+      throw new ApiError(409, `network: must not be Mainnet while ${variable} is set`);
   if (!env.LOOPBACK_ORIGINS && scriptHash && LOCAL_CONTRACTS.includes(scriptHash))
-    throw new ApiError(400, `${field}: is of the local chain, whose keys everybody knows`);
+    throw new ApiError(400, `${field}: belongs to the local chain, whose keys are public`);
 }

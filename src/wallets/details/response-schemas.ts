@@ -21,13 +21,10 @@ import { lowBalanceRecord } from "../rules/schemas.ts";
 
 export const walletQuery = z.object({
   id: described(text(), "Id of the wallet.", "01m80ydypnw7zfztc441hghgzn"),
-  walletType: described(
-    walletType.optional(),
-    "What the wallet has to be for; else it is not found.",
-  ),
+  walletType: described(walletType.optional(), "Type of the wallet. Another type gets 404."),
   includeSecret: described(
     flag(false),
-    "Whether its mnemonic is shown, which is written to the audit log.",
+    "Whether to show the mnemonic. The audit log records this.",
     "true",
   ),
 });
@@ -41,24 +38,18 @@ const ownOutput = named(
   "An output of a wallet.",
   z.object({
     output: answerText("`<transaction>#<index>`.", OUTPUT),
-    amount: minorUnits("Minor units of the native coin in it."),
+    amount: minorUnits("Native coin in the output, in minor units."),
   }),
 );
 
 const outputs = named(
   "WalletOutputs",
-  "What a wallet can spend now, after all of its transactions that live.",
+  "Outputs that a wallet can spend now, after its pending transactions.",
   z.object({
-    count: described(z.int().min(0), "How many outputs it can spend.", 7),
-    largest: minorUnits("The most native coin that one of them holds, in minor units."),
-    Line: described(
-      ownOutput.nullable(),
-      "The one that the next payment spends; null before the first.",
-    ),
-    Collateral: described(
-      ownOutput.nullable(),
-      "The one that is kept for collateral; null while none is.",
-    ),
+    count: described(z.int().min(0), "Number of spendable outputs.", 7),
+    largest: minorUnits("Native coin of the largest output, in minor units."),
+    Line: described(ownOutput.nullable(), "Output that the next payment spends. Null: none yet."),
+    Collateral: described(ownOutput.nullable(), "Output reserved for collateral. Null: none."),
   }),
 );
 
@@ -66,57 +57,60 @@ export type OutputsResponse = z.infer<typeof outputs>;
 
 const pendingTransactions = named(
   "WalletTransactionUnderWay",
-  "A transaction that is not deep enough in the chain to count.",
+  "A transaction without enough confirmations.",
   z.object({
     txHash: hexText(64, "Hash of the transaction.", TX_HASH),
-    state: described(transactionState, "How far it is.", "Sent"),
-    since: timestamp("When it came to this state."),
-    Tasks: described(z.array(walletTask), "What it does."),
+    state: described(transactionState, "State of the transaction.", "Sent"),
+    since: timestamp("Since when the transaction is in this state."),
+    Tasks: described(z.array(walletTask), "Tasks of the transaction."),
   }),
 );
 
 const waiting = named(
   "WaitingWalletTask",
-  "Something that a wallet shall do on the chain and has not begun.",
+  "A waiting task of a wallet.",
   walletTask.extend({
-    reasonCode: described(reasonCode, "What it waits for.", "turn"),
-    reason: answerText("The same for people.", "waits for its turn"),
-    dueAt: timestamp("When it is tried next; in the past: at the next run."),
+    reasonCode: described(reasonCode, "What the task waits for.", "turn"),
+    reason: answerText("Explanation for people.", "waits for its turn"),
+    dueAt: timestamp("Time of the next try. In the past: at the next run."),
   }),
 );
 
 const holdUp = named(
   "WalletHold",
-  "What holds up a whole wallet.",
+  "A blocker of a whole wallet.",
   z.object({
-    reasonCode: described(reasonCode, "Why it gets nothing done.", "provider"),
-    reason: answerText("The same for people.", "waits for the chain provider: no answer in time"),
-    since: timestamp("Since when anything has held it up."),
+    reasonCode: described(reasonCode, "Kind of the blocker.", "provider"),
+    reason: answerText(
+      "Explanation for people.",
+      "waits for the chain provider: no answer in time",
+    ),
+    since: timestamp("Since when the wallet is blocked."),
   }),
 );
 
 const spentElsewhere = named(
   "WalletSpentElsewhere",
-  "Outputs of a wallet that transactions have spent which the service did not make: its key is used elsewhere.",
+  "Outputs of a wallet that foreign transactions spent: another program uses the wallet's key.",
   z.object({
     pausedUntil: described(
       timestamp("").nullable(),
-      "Until when automatic steps are paused, after three within an hour; null: no pause.",
+      "Time until which automatic steps pause, after three such outputs within an hour. Null: no pause.",
       null,
     ),
     Outputs: described(
       z.array(
         named(
           "OutputSpentElsewhere",
-          "An output that was spent elsewhere.",
+          "An output that a foreign transaction spent.",
           z.object({
             output: answerText("`<transaction>#<index>`.", OUTPUT),
-            txHash: hexText(64, "Hash of the transaction that spent it.", TX_HASH),
-            noticedAt: timestamp("When it was noticed."),
+            txHash: hexText(64, "Hash of the transaction that spent the output.", TX_HASH),
+            noticedAt: timestamp("Time of discovery."),
           }),
         ),
       ),
-      "Those of the last seven days, the newest first; at most ten.",
+      "Outputs of the last seven days, newest first; at most ten.",
     ),
   }),
 );
@@ -125,13 +119,13 @@ export type ForeignSpendsResponse = z.infer<typeof spentElsewhere>;
 
 const missing = named(
   "MissingFunds",
-  "What has to be sent to a wallet.",
+  "Funds that a wallet lacks.",
   z.object({
     unit,
-    amount: minorUnits("Minor units of `unit` that are missing, at least."),
+    amount: minorUnits("Missing minor units of `unit`, at least."),
     sendTo: walletAddress("the wallet"),
     reason: answerText(
-      "What it is missing for.",
+      "Purpose of the missing funds.",
       "below the threshold of the rule 01m80ye0a9x3fy0b7m2c5v8k1q",
     ),
   }),
@@ -157,28 +151,28 @@ const shownFields = {
   ...walletRecordFields,
   Balance: described(
     funds.nullable(),
-    "The address's current balance; null when the provider did not answer in time.",
+    "Current balance of the address. Null: the provider did not answer in time.",
   ),
   Outputs: described(
     outputs.nullable(),
-    "What it can spend now; null when the provider did not answer in time.",
+    "Outputs that the wallet can spend now. Null: the provider did not answer in time.",
   ),
   Transactions: described(
     z.array(pendingTransactions),
-    "Its transactions under way, the oldest first.",
+    "Pending transactions of the wallet, oldest first.",
   ),
   Waiting: described(
     z.array(waiting),
-    "What it shall do and has not begun, the next first; at most 20 of each feature.",
+    "Waiting tasks of the wallet, next first; at most 20 of each feature.",
   ),
-  HeldUp: described(holdUp.nullable(), "What holds up the whole wallet; null: nothing does."),
+  HeldUp: described(holdUp.nullable(), "What blocks the whole wallet. Null: nothing."),
   SpentElsewhere: described(
     spentElsewhere.nullable(),
-    "What another user of its key has spent; null: nothing that was noticed.",
+    "Outputs that foreign transactions spent. Null: none noticed.",
   ),
   Missing: described(
     z.array(missing),
-    "What it lacks by the rules that watch it, and for what waits.",
+    "Funds that the wallet lacks for its balance rules and waiting tasks.",
   ),
   LowBalanceSummary: lowBalanceSummary,
 };
@@ -186,7 +180,7 @@ const shownFields = {
 /** A wallet as the list shows it. */
 export const walletResponse = named(
   "ShownWallet",
-  "A wallet of a payment source, with what it holds and does.",
+  "A wallet of a payment source, with its balance and tasks.",
   z.object(shownFields),
 );
 
@@ -195,37 +189,40 @@ export type WalletResponse = z.infer<typeof walletResponse>;
 /** A wallet as it is shown alone. */
 export const walletDetailsResponse = named(
   "WalletInFull",
-  "A wallet of a payment source, with all that is known of it.",
+  "A wallet of a payment source, with all details.",
   z.object({
     ...shownFields,
     PendingTransaction: described(
       named(
         "PendingTransaction",
-        "The oldest transaction of a wallet under way.",
+        "The oldest pending transaction of a wallet.",
         z.object({
-          createdAt: timestamp("When it was stored."),
-          updatedAt: timestamp("When its state last changed."),
+          createdAt: timestamp("Time of storage."),
+          updatedAt: timestamp("When the state last changed."),
           hash: hexText(64, "Hash of the transaction.", TX_HASH),
-          lastCheckedAt: described(timestamp("").nullable(), "Not kept: always null.", null),
+          lastCheckedAt: described(timestamp("").nullable(), "Always null.", null),
         }),
       ).nullable(),
-      "The oldest of its transactions under way; null while there is none.",
+      "Oldest pending transaction. Null: none.",
     ),
-    LowBalanceRules: described(z.array(lowBalanceRecord), "The rules that watch it, newest first."),
+    LowBalanceRules: described(
+      z.array(lowBalanceRecord),
+      "Balance rules of the wallet, newest first.",
+    ),
     Secret: described(
       named(
         "WalletSecret",
-        "What a wallet's keys are derived from.",
+        "Secret of a wallet's keys.",
         z.object({
           createdAt: timestamp("When the wallet was added."),
-          updatedAt: timestamp("The same: it never changes."),
+          updatedAt: timestamp("The same as `createdAt`."),
           mnemonic: answerText(
-            "Its words.",
+            "Words of the mnemonic.",
             "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
           ),
         }),
       ).optional(),
-      "Only where `includeSecret` asks for it.",
+      "Secret of the wallet. Only with `includeSecret`.",
     ),
   }),
 );

@@ -166,6 +166,6 @@ export async function toConflictError(
   const fields = wallets.filter(({ row }) => taken.has(row.vkey)).map(({ field }) => field);
   return new ApiError(
     "already_exists",
-    `${fields.join(", ")}: is managed by a payment source already`,
+    `${fields.join(", ")}: a payment source already manages this wallet`,
   );
 }

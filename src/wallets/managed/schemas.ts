@@ -21,7 +21,7 @@ import { WALLET_ROLES } from "./tables.ts";
 
 export const walletType = described(
   named("WalletType", "What a wallet is for.", z.enum(WALLET_ROLES)),
-  "What the wallet is for: `Purchasing` locks funds, `Selling` is paid, `Funding` fills up the others.",
+  "What the wallet is for: `Purchasing` locks funds, `Selling` receives payments, `Funding` tops up the others.",
   "Purchasing",
 );
 
@@ -45,12 +45,12 @@ export const newWallet = named(
     note: described(text(250, 0).default(""), "A note for people.", "main buyer"),
     collectionAddress: described(
       bech32Address().nullable().default(null),
-      "Where refunds or revenue are sent; null: to the wallet itself.",
+      "Address that receives refunds or revenue. Null: the wallet itself.",
       WALLET_ADDRESS,
     ),
     drives: described(
       drives.optional(),
-      "What the service does with it. Omitted: its earlier value, if the source had the wallet before; else `nothing` while an open escrow of the contract names the wallet, since another service may drive it, else `all`.",
+      "What the service does automatically with the wallet. Omitted: its earlier value in this source. For a new wallet: `nothing` if an open escrow of the contract names the wallet, since another service may drive it; otherwise `all`.",
       "all",
     ),
   }),
@@ -65,7 +65,7 @@ export const walletFields = {
   note: answerText("A note for people.", "main buyer"),
   collectionAddress: described(
     z.string().nullable(),
-    "Where refunds or revenue are sent; null: to the wallet itself.",
+    "Address that receives refunds or revenue. Null: the wallet itself.",
     WALLET_ADDRESS,
   ),
   drives,
@@ -101,8 +101,8 @@ export const walletRecordFields = {
   ...walletFields,
   type: walletType,
   network,
-  paymentSourceId: recordId("its payment source", "01m80ydypnk4jnwav628wda9nd"),
-  createdAt: timestamp("When it was added."),
+  paymentSourceId: recordId("the payment source", "01m80ydypnk4jnwav628wda9nd"),
+  createdAt: timestamp("When the wallet was added."),
 };
 
 /** A wallet with the fields beyond its source's entry. */
@@ -118,24 +118,24 @@ const addedFields = {
   walletType,
   walletMnemonic: described(
     mnemonic.optional(),
-    "The words of a wallet that exists. Left out: a new one is made.",
+    "Words of an existing wallet. Omitted: the service creates a wallet.",
     "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about",
   ),
   note: described(text(250, 0).optional(), "A note for people.", "main buyer"),
   collectionAddress: described(
     bech32Address().nullable().optional(),
-    "Where refunds or revenue are sent; null: to the wallet itself.",
+    "Address that receives refunds or revenue. Null: the wallet itself.",
     WALLET_ADDRESS,
   ),
   drives: described(
     drives.optional(),
-    "What the service does with it. Omitted: its earlier value, if the source had the wallet before; else `nothing` while an open escrow of the contract names the wallet, since another service may drive it, else `all`.",
+    "What the service does automatically with the wallet. Omitted: its earlier value in this source. For a new wallet: `nothing` if an open escrow of the contract names the wallet, since another service may drive it; otherwise `all`.",
     "all",
   ),
 };
 const sourceId = described(
   text(),
-  "The payment source that the wallet is added to. Left out: it is added to none, and a new one is stored nowhere.",
+  "Id of the payment source for the wallet. Omitted: the service stores nothing.",
   "01m80ydypnk4jnwav628wda9nd",
 );
 
@@ -160,18 +160,18 @@ export type CreateWalletBody = z.output<typeof createWalletBody>;
 
 export const createdWallet = named(
   "CreatedWallet",
-  "A wallet that was made or added just now.",
+  "A newly created or added wallet.",
   z.object({
     walletMnemonic: described(
       z.string().nullable(),
-      "The 24 words of a new wallet, shown here and never again; null of one that existed.",
+      "The 24 words of a new wallet. Only this response contains them. Null: the wallet existed.",
       `${"abandon ".repeat(23)}art`,
     ),
     walletAddress: walletAddress("the wallet"),
     walletVkey: walletVkey("the wallet"),
     Wallet: described(
       walletRecord.nullable(),
-      "The wallet as it was added; null of one that was added to no payment source.",
+      "The added wallet. Null: added to no payment source.",
     ),
   }),
 );
@@ -182,12 +182,12 @@ export const changeBody = z.strictObject({
   id: described(text(), "Id of the wallet.", WALLET_ID),
   collectionAddress: described(
     bech32Address().nullable().optional(),
-    "Where refunds or revenue are sent; null: to the wallet itself.",
+    "Address that receives refunds or revenue. Null: the wallet itself.",
     WALLET_ADDRESS,
   ),
   newCollectionAddress: described(
     bech32Address().nullable().optional(),
-    "The same as `collectionAddress`, which counts where both are sent.",
+    "Another name of `collectionAddress`, which overrides this field.",
     WALLET_ADDRESS,
   ),
   note: described(text(250, 0).optional(), "A note for people.", "main buyer"),
@@ -198,16 +198,16 @@ export type ChangeBody = z.output<typeof changeBody>;
 
 export const transactionState = named(
   "WalletTransactionState",
-  "How far a wallet's transaction is: `Stored` and `Sent` wait for a block, `Confirmed` has the confirmations that count, `Final` stays; `Expired`, `Refused`, `Orphaned` and `Failed` have ended and are done anew, `Dead` can never come.",
+  "State of a wallet's transaction. `Stored`, `Sent`: waits for a block. `Confirmed`: has enough confirmations. `Final`: permanent. `Expired`, `Refused`, `Orphaned`, `Failed`: ended, and the service builds another. `Dead`: can never land.",
   z.enum(TRANSACTION_PHASES),
 );
 
 export const walletTask = named(
   "WalletTask",
-  "Something that a wallet does on the chain.",
+  "A task of a wallet on the chain.",
   z.object({
-    feature: answerText("The feature that requested it.", "registration"),
-    id: answerText("Names it within the feature.", "01m80ye14arhma0jvpxvf6nc73:Registration"),
+    feature: answerText("Feature of the task.", "registration"),
+    id: answerText("Id of the task within the feature.", "01m80ye14arhma0jvpxvf6nc73:Registration"),
   }),
 );
 
@@ -220,37 +220,44 @@ export const transactionQuery = z.object({
     "c98139eca804a346806b3962b27320501b33ee669519da38d1b794b3",
   ),
   state: described(transactionState.optional(), "Only transactions in this state.", "Sent"),
-  from: described(time().optional(), "Only transactions stored then or later."),
-  to: described(time().optional(), "Only transactions stored before then."),
+  from: described(time().optional(), "Only transactions stored at or after this time."),
+  to: described(time().optional(), "Only transactions stored before this time."),
 });
 
 export type TransactionQuery = z.output<typeof transactionQuery>;
 
 export const transactionRecord = named(
   "WalletTransaction",
-  "A transaction that a wallet has stored, and what became of it.",
+  "A transaction that a wallet has stored.",
   z.object({
     txHash: hexText(64, "Hash of the transaction.", TX_HASH),
-    state: described(transactionState, "How far it is.", "Sent"),
+    state: described(transactionState, "State of the transaction.", "Sent"),
     network,
     walletVkey: walletVkey("the wallet"),
     paymentSourceId: recordId(
-      "the payment source whose provider it was sent through first",
+      "the payment source whose provider first received the transaction",
       "01m80ydypnk4jnwav628wda9nd",
     ),
-    Tasks: described(z.array(walletTask), "What it does."),
+    Tasks: described(z.array(walletTask), "Tasks of the transaction."),
     fees: minorUnits("Network fee in minor units of the native coin.", "283005"),
-    validTo: described(z.int(), "The first slot in which it is no longer valid.", 111542730),
-    blockHeight: described(z.int().nullable(), "Of its block; null while none has it.", 3456789),
+    validTo: described(
+      z.int(),
+      "First slot in which the transaction is no longer valid.",
+      111542730,
+    ),
+    blockHeight: described(z.int().nullable(), "Height of the block. Null: in no block.", 3456789),
     blockTime: described(
       z.int().nullable(),
-      "Of its block, Unix seconds; null while none has it.",
+      "Time of the block, in Unix seconds. Null: in no block.",
       1_795_328_246,
     ),
-    error: described(z.string().nullable(), "Why it ended; null while it has not.", null),
-    requestId: answerText("Of the run that stored it.", "01m80ye14arhma0jvpxvf6nc73"),
-    createdAt: timestamp("When it was stored."),
-    updatedAt: timestamp("When its state last changed."),
+    error: described(z.string().nullable(), "Why the transaction ended. Null: not ended.", null),
+    requestId: answerText(
+      "Id of the run that stored the transaction.",
+      "01m80ye14arhma0jvpxvf6nc73",
+    ),
+    createdAt: timestamp("Time of storage."),
+    updatedAt: timestamp("When the state last changed."),
   }),
 );
 

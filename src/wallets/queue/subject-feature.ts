@@ -156,7 +156,7 @@ export function createSubjectFeature<Row extends Subject, Change>(
 /** Subjects whose tasks are given up in one batch. */
 const MAX_ENDED = 100;
 const SOURCE_REMOVED = "the wallet's payment source was removed";
-const MAY_LAND = "; what was sent to the network before may still land";
+const MAY_LAND = "; an earlier transaction may still land";
 
 /**
  * Gives up the tasks of a wallet for a payment source that was removed: there is no provider left to ask.

@@ -166,7 +166,7 @@ function scriptAfterUpdate(
       if (!isOfRow) return null;
       const change = { state: `${purpose}Requested` } as const;
       if (phase === "Orphaned") return { change, task: { ...waitForTurn(now), attempts } };
-      const reason = error ?? "the network did not take the transaction";
+      const reason = error ?? "the network did not accept the transaction";
       const outcome = countFailure(attempts, reason, now);
       return "task" in outcome
         ? { change, task: outcome.task }

@@ -70,7 +70,7 @@ export async function buildTransactions(
       const stop = tasks.length === 0 ? next : pause;
       if (begun.length === 0 || stop !== null) {
         if (begun.length > 0 && !room)
-          hold = { code: "chain", reason: "waits for blocks to take what it has sent" };
+          hold = { code: "chain", reason: "waits for blocks to include its transactions" };
         nexts.push(tasks.length > begun.length ? now + CHECK_MS : stop);
         break;
       }
@@ -174,7 +174,7 @@ async function pauseAutomatic(
   const automatic = tasks.filter(({ isAutomatic }) => isAutomatic);
   if (until === null || automatic.length === 0) return false;
   const reason =
-    "waits: another service spends with the wallet's key: stop it, and automatic steps go on within an hour";
+    "waits because another program spends with the wallet's key: stop that program, and automatic steps continue within an hour";
   await reportFailures(
     ports,
     feature,

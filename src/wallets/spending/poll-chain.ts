@@ -248,4 +248,4 @@ function expiryEvents(
 }
 
 const reasonOf = (phase: WalletTransaction["phase"]) =>
-  isWaiting(phase) ? { error: "the network did not take the transaction in time" } : {};
+  isWaiting(phase) ? { error: "the network did not accept the transaction in time" } : {};

@@ -18,7 +18,7 @@ import { repeatUpdates, storeEvents } from "./store-updates.ts";
 
 /** How often stored transactions are sent again without a look at the chain. */
 const BLIND_MS = 30_000;
-const HALTED = "the database was set back: nothing is sent until the chain has been followed again";
+const HALTED = "the database was restored: the wallet sends nothing until the sync has caught up";
 
 /**
  * Whether the wallet has just polled the chain up to this tip. Every new task wakes the wallet, but pending

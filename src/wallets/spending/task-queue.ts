@@ -13,7 +13,7 @@ export const MAX_COUNTED = 10_000;
 export const OVERDUE_MS = 90_000;
 /** A task with this many failed tries does not recover without help. */
 export const MANY_FAILURES = 2;
-export const UNTRIED = "nobody has tried it for too long";
+export const UNTRIED = "the task has waited for a try for too long";
 
 /** SQL: the wallet `vkey` has stored a transaction since ?2, so overdue tasks wait for room in blocks. */
 export const IS_AT_WORK = `EXISTS (SELECT 1 FROM wallet_transaction AS stored
@@ -91,7 +91,7 @@ export function createTaskQueue(features: readonly TaskFeature[]): FeatureQueue 
 }
 
 const WAITS_FOR_SIGNATURES =
-  "waits for administrators' signatures, with an output set aside to pay for it";
+  "waits for administrators' signatures, with an output reserved for the fee";
 
 /** Lists tasks as `ListWaitingTasks` describes, of each feature and wallet at most `limit`. */
 function listWaitingTasks(

@@ -56,7 +56,7 @@ function recipientOn(network: Network, text: string): string {
   if (payment.kind !== "key")
     throw new ApiError(
       400,
-      "toAddress: must have a payment key: what is sent to a contract without a datum is lost",
+      "toAddress: must have a payment key: funds sent to a contract without a datum are lost",
     );
   return bech32;
 }

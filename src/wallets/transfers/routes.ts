@@ -15,7 +15,7 @@ export function transferRoutes() {
   const became = {
     SENT: "was sent",
     CONFIRMED: "was confirmed",
-    FAILED: "has ended, or none was built",
+    FAILED: "has failed, or could not be built",
   };
   for (const [kind, what] of Object.entries(became))
     router.events.push({
@@ -33,8 +33,8 @@ export function transferRoutes() {
       access: "Admin",
       scope: "admin",
       tag: TAG,
-      summary: "Pays from a managed wallet to an address",
-      description: "The wallet's transaction follows; GET shows the progress.",
+      summary: "Transfers funds from a managed wallet to an address",
+      description: "The wallet sends the transaction later. `GET` shows the progress.",
       body: transferBody,
       idempotent: true,
       data: transferRecord,
@@ -53,7 +53,7 @@ export function transferRoutes() {
       access: "Admin",
       scope: "admin",
       tag: TAG,
-      summary: "Lists the payments out of managed wallets, newest first",
+      summary: "Lists the transfers from managed wallets, newest first",
       query: transferQuery,
       data: z.object({ transfers: described(z.array(transferRecord), "The transfers.") }),
     },

@@ -45,7 +45,7 @@ export const transferBody = z.object({
   ),
   toAddress: described(
     bech32Address(),
-    "Who is paid: an address with a payment key, on the same network.",
+    "Recipient: an address with a payment key, on the same network.",
     WALLET_ADDRESS,
   ),
   minorUnitAmount: described(
@@ -55,7 +55,7 @@ export const transferBody = z.object({
         /^([2-9]\d{6}|[1-9]\d{7,19})$/,
         "must be a whole number of minor units as text, at least 2000000",
       ),
-    "Native coin in minor units; more is sent where the ledger wants it for the tokens.",
+    "Native coin in minor units. The service sends more if the ledger requires it for the tokens.",
     "5000000",
   ),
   assets: described(
@@ -67,7 +67,7 @@ export const transferBody = z.object({
         "must name each unit once",
       )
       .default([]),
-    "Tokens that go along.",
+    "Tokens to send along.",
   ),
 });
 
@@ -89,40 +89,44 @@ export type TransferQuery = z.output<typeof transferQuery>;
 
 const status = named(
   "TransferStatus",
-  "How far a transfer is: `Pending` waits for a transaction, `Sent` has one that waits for its confirmations, `Failed` can never be paid.",
+  "Status of a transfer. `Pending`: no transaction yet. `Sent`: the transaction waits for confirmations. `Failed`: no transaction can pay it.",
   z.enum(TRANSFER_STATES),
 );
 
 export const transferRecord = named(
   "Transfer",
-  "A payment out of a managed wallet.",
+  "A transfer from a managed wallet.",
   z.object({
     id: recordId("the transfer", TRANSFER_ID),
     status: described(
       status,
-      "How far it is. A rollback takes `Confirmed` back to `Sent` or `Pending`.",
+      "Status of the transfer. A rollback returns `Confirmed` to `Sent` or `Pending`.",
       "Confirmed",
     ),
     txHash: described(
       hexText(64, "", TX_HASH).nullable(),
-      "Hash of the transaction that pays it, or that tried to last; null before the first.",
+      "Hash of the last transaction for the transfer. Null: none yet.",
       TX_HASH,
     ),
-    blockHeight: described(z.int().min(0).nullable(), "Of its block; null until confirmed.", 49),
+    blockHeight: described(
+      z.int().min(0).nullable(),
+      "Height of the block. Null: not confirmed.",
+      49,
+    ),
     blockTime: described(
       z.int().min(0).nullable(),
-      "Of its block, Unix seconds; null until confirmed.",
+      "Time of the block, in Unix seconds. Null: not confirmed.",
       1795328245,
     ),
     network,
     paymentSourceId: recordId("the payment source of the wallet", "01m80ydypnk4jnwav628wda9nd"),
     hotWalletId: recordId("the wallet that pays", WALLET_ID),
     fromWalletAddress: walletAddress("the wallet that pays"),
-    toAddress: walletAddress("who is paid"),
+    toAddress: walletAddress("the recipient"),
     minorUnitAmount: minorUnits("Requested native coin, in minor units.", "5000000"),
     sentMinorUnitAmount: described(
       minorUnits("").nullable(),
-      "Native coin that the transaction pays, in minor units; null before the first.",
+      "Native coin that the transaction pays, in minor units. Null: no transaction yet.",
       "5000000",
     ),
     assets: described(
@@ -138,23 +142,23 @@ export const transferRecord = named(
           ),
         )
         .nullable(),
-      "Tokens that go along; null: none.",
+      "Tokens sent along. Null: none.",
     ),
     topUpRuleId: described(
       z.string().nullable(),
-      "Id of the rule that requested it; null: a caller did.",
+      "Id of the rule that requested the transfer. Null: a caller requested it.",
       null,
     ),
     errorNote: described(
       z.string().nullable(),
-      "Why it failed, or what it waits for; null otherwise.",
+      "Why the settlement failed, or what it waits for. Null: neither.",
       null,
     ),
-    createdAt: timestamp("When it was requested."),
-    updatedAt: timestamp("When it was last changed."),
+    createdAt: timestamp("Time of the request."),
+    updatedAt: timestamp("Time of the last change."),
     lastCheckedAt: described(
       timestamp("").nullable(),
-      "When it was last confirmed; null before.",
+      "Time of the last confirmation. Null: none yet.",
       "2026-11-22T06:19:31.004Z",
     ),
   }),
@@ -174,14 +178,14 @@ export const distribution = named(
     paymentSourceId: recordId("the payment source of the wallets", "01m80ydypnk4jnwav628wda9nd"),
     txHash: described(
       hexText(64, "", TX_HASH).nullable(),
-      "Hash of the transaction; null where none could be built.",
+      "Transaction hash. Null: none could be built.",
       TX_HASH,
     ),
     distributions: described(
       z.array(
         named(
           "Distribution",
-          "What one wallet gets.",
+          "Top-up of one wallet.",
           z.object({
             requestId: recordId("the transfer, in GET /wallet/transfer-funds", TRANSFER_ID),
             targetWalletId: recordId("the wallet that is topped up", WALLET_ID),
@@ -191,14 +195,10 @@ export const distribution = named(
           }),
         ),
       ),
-      "What the wallets get.",
+      "Top-ups of the wallets.",
     ),
-    error: described(z.string().nullable(), "Why it failed; null when it did not.", null),
-    willRetry: described(
-      z.boolean(),
-      "Whether another transaction will do the same after a failure.",
-      false,
-    ),
+    error: described(z.string().nullable(), "Why the transaction failed. Null: no failure.", null),
+    willRetry: described(z.boolean(), "Whether the service will try again after a failure.", false),
   }),
 );
 

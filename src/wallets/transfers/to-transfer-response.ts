@@ -31,5 +31,5 @@ export function toTransferResponse(row: TransferRow): TransferRecord {
 function noteOf(row: TransferRow): string | null {
   const note = row.error ?? row.task?.reason ?? null;
   if (!isGivenUp(row)) return note;
-  return `not tried again, and failed as soon as what was sent before can no longer land: ${note}`;
+  return `the service does not try again, and fails the transfer once its transaction can no longer land: ${note}`;
 }

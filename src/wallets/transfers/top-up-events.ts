@@ -66,7 +66,7 @@ function reportOf(
   const hasEnded = progressOf(phase) === "Ended";
   return {
     batch: { id, txHash },
-    failure: hasEnded ? (error ?? "what the transaction spends is not there any more") : null,
+    failure: hasEnded ? (error ?? "an input of the transaction is gone") : null,
   };
 }
 

@@ -159,7 +159,7 @@ function transferAfterUpdate(
       const change: TransferChange = { state: "Pending", error: null, tx };
       // The transaction before it in the wallet's line ended, which is no failure of this one.
       if (phase === "Orphaned") return { change, task: { ...waitForTurn(now), attempts } };
-      const reason = error ?? "the network did not take the transaction";
+      const reason = error ?? "the network did not accept the transaction";
       const outcome = countFailure(attempts, reason, now);
       if ("task" in outcome) return { change, task: outcome.task };
       const after = giveUp({ ...row, tx }, outcome.givenUp, now);

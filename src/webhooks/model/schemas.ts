@@ -227,7 +227,7 @@ export const deletedWebhook = z.object({
   id: recordId("the webhook", ID),
   url: answerText("URL of the receiver.", URL),
   name: answerText("Display name.", "Bookkeeping"),
-  deletedAt: timestamp("When it was deleted."),
+  deletedAt: timestamp("Time of deletion."),
 });
 
 export const testResult = z.object({

@@ -161,7 +161,7 @@ function checkAffordable(
   isTooDear: boolean,
 ): JobFailure | null {
   if (gas > MAX_GAS)
-    return { reason: simulationReason(job.kind), message: `It would take ${gas} gas` };
+    return { reason: simulationReason(job.kind), message: `The transaction would need ${gas} gas` };
   return isTooDear ? { reason: "unexpected_settle_error", message: UNFUNDED } : null;
 }
 

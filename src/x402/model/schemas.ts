@@ -271,7 +271,7 @@ export const walletFields = {
   address: addressResponse("Address of the wallet.", PAYER),
   type: evmWalletType,
   note: nullableText("Note about the wallet. Null: none.", "Buyer"),
-  createdById: recordId("the API key that made it", "env-admin"),
+  createdById: recordId("the API key that created it", "env-admin"),
   createdAt: timestamp("Time of creation."),
   updatedAt: timestamp("Time of the last change."),
 };

@@ -131,7 +131,9 @@ it("a dispute of Web3ChainV2 between parties that are paid at one address is set
   const { held, buying, fixture } = disputed;
   expect(await disputed.propose(1n)).toMatchObject({
     status: 400,
-    message: expect.stringMatching(`^BuyerFunds: both parties are paid at ${STRANGER.address}`),
+    message: expect.stringMatching(
+      `^BuyerFunds: both parties have the address ${STRANGER.address}`,
+    ),
   });
   expect((await disputed.propose(0n)).status).toBe(200);
   const { data: proposal } = await disputed.propose(held);

@@ -54,7 +54,7 @@ interface Outcome {
   isDue: boolean;
 }
 
-const over = { error: "propose again", isDue: false };
+const over = { error: "propose and sign again", isDue: false };
 const again = { becomes: "SettleRequested", isDue: true } as const;
 const SAME: Outcome[] = [
   { phase: "Sent", becomes: "SettleInitiated", error: null, isDue: false },
@@ -66,9 +66,9 @@ const OUTCOMES: Record<"message" | "transaction", Outcome[]> = {
   message: [
     ...SAME,
     { phase: "Orphaned", error: null, ...again },
-    { phase: "Refused", error: "did not take it", ...again },
-    { phase: "Expired", error: "did not take it", ...again },
-    { phase: "Failed", error: "did not take it", ...again },
+    { phase: "Refused", error: "did not accept the transaction", ...again },
+    { phase: "Expired", error: "did not accept the transaction", ...again },
+    { phase: "Failed", error: "did not accept the transaction", ...again },
   ],
   // What was signed is over with it.
   transaction: [

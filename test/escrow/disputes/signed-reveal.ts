@@ -37,9 +37,9 @@ export async function expectRevealOnlyToAdministrators(disputed: DisputeFixture)
     expect(await reveal(disputed, { form }), name).toMatchObject({ data: { isValid: false } });
   const unproven: [overrides: Overrides, problem: string][] = [
     [{ keys: STRANGER.keys }, "payment key"],
-    [{ validUntil: Date.now() + 1000 }, "something else"],
+    [{ validUntil: Date.now() + 1000 }, "does not cover"],
     [{ signature: "84" }, "COSE_Sign1"],
-    [{ signature: signCoseSign1(utf8ToBytes("no"), ADMIN.keys).signature }, "something else"],
+    [{ signature: signCoseSign1(utf8ToBytes("no"), ADMIN.keys).signature }, "does not cover"],
   ];
   for (const [overrides, problem] of unproven)
     expect(await reveal(disputed, overrides)).toMatchObject({

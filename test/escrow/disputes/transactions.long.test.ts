@@ -64,7 +64,7 @@ it("a dispute of Web3ChainV1 is settled by a transaction that administrators sig
   expect(await disputed.proposal()).toMatchObject({
     id: third.id,
     state: "Expired",
-    error: expect.stringContaining("in time: propose again"),
+    error: expect.stringContaining("came too late: propose and sign again"),
   });
   expect(await disputed.sign(third.id, byAdmin(third))).toMatchObject({ status: 409 });
   expect(await disputed.withdraw(third.id)).toMatchObject({ status: 409 });
@@ -90,7 +90,10 @@ it("a dispute of Web3ChainV1 is settled by a transaction that administrators sig
   // The wallet does without the output, whatever it is asked for, and says what it is for.
   const output = await outputOf(proposal.id);
   expect(await waiting(disputed)).toEqual([
-    expect.objectContaining({ id: proposal.id, reason: expect.stringContaining("set aside") }),
+    expect.objectContaining({
+      id: proposal.id,
+      reason: expect.stringContaining("reserved for the fee"),
+    }),
   ]);
   expect(await transferAll(disputed)).toMatchObject({ status: 200 });
   await disputed.work();
@@ -115,7 +118,7 @@ it("a dispute of Web3ChainV1 is settled by a transaction that administrators sig
     txHash: proposal.message,
   });
   expect(await spentOutputs()).toContain(output);
-  await refusal(409, "being settled already");
+  await refusal(409, "the settlement of the dispute has begun");
   await buying.sync();
   for (const side of ["payment", "purchase"] as const)
     expect(await buying.only(side)).toMatchObject({
@@ -165,7 +168,10 @@ it("a settlement of Web3ChainV1 that comes too late for the escrow fails, and sa
   await disputed.sign(proposal.id, byAdmin(proposal));
   await disputed.work();
   const row = await env.DB.prepare("SELECT state, error FROM dispute_proposal").first();
-  expect(row).toEqual({ state: "Failed", error: expect.stringContaining("propose again") });
+  expect(row).toEqual({
+    state: "Failed",
+    error: expect.stringContaining("propose and sign again"),
+  });
   expect((await env.DB.prepare("SELECT * FROM wallet_task").all()).results).toEqual([]);
   expect(await setAside()).toEqual([]);
 });

@@ -157,8 +157,8 @@ const anyCase = fc
     return { before: subject(side, from, progress), step: moved(to, { madeFor }), asked, madeFor };
   });
 
-describe("Rollback fault: what is wanted once a transaction is undone", () => {
-  it("Rollback fault: is what it was but no lock that was given up, and ours is under way again if it may come", () => {
+describe("Rollback fault: the intent after an undone transaction", () => {
+  it("Rollback fault: is the earlier intent except a cancelled lock, and the service's transaction is pending again if it may land", () => {
     fc.assert(
       fc.property(anyCase, fc.boolean(), ({ before, step, asked, madeFor }, mayCome) => {
         const { progress, undo } = progressAfter(before, step);
@@ -180,7 +180,7 @@ describe("Rollback fault: what is wanted once a transaction is undone", () => {
     );
   });
 
-  it("Rollback fault: is what was asked for since, and the error that came since", () => {
+  it("Rollback fault: is the later request, with the later error", () => {
     fc.assert(
       fc.property(anyCase, ({ before, step, madeFor }) => {
         const { progress, undo } = progressAfter(before, step);
@@ -198,7 +198,7 @@ describe("Rollback fault: what is wanted once a transaction is undone", () => {
     );
   });
 
-  it("Rollback fault: is what was asked for, and not what came by itself since", () => {
+  it("Rollback fault: is the request, and not a later automatic step", () => {
     const asked = intent("SetRefundRequested");
     const before = subject("purchase", "FundsLocked", { intent: asked });
     const { progress, undo } = progressAfter(before, moved("RefundRequested", { madeFor: asked }));

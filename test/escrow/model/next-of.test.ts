@@ -98,13 +98,13 @@ describe("Next", () => {
       { notBefore: null, deadline: SUBMIT, waitsFor: expect.stringMatching(/^blocks/) },
     ],
     [
-      "of a withdrawal that is not worth it is somebody who asks",
+      "of a withdrawal that is not worth it is a request",
       recordIn(
         "payment",
         { onChainState: "ResultSubmitted", resultHash: "ab" },
         { error: { isManual: false, type: "Unknown", note: NOT_WORTH_WITHDRAWING, txHash: null } },
       ),
-      { step: "Withdraw", waitsFor: expect.stringMatching(/^somebody/), isOurTurn: false },
+      { step: "Withdraw", waitsFor: expect.stringMatching(/^a request/), isOurTurn: false },
     ],
     [
       "of a step that its state does not allow waits for the state, as long as that is of use",
@@ -118,7 +118,7 @@ describe("Next", () => {
         { onChainState: "FundsLocked" },
         { error: { isManual: true, type: "Unknown", note: "lost", txHash: null } },
       ),
-      { step: null, waitsFor: "a person who decides" },
+      { step: null, waitsFor: "a person's decision" },
     ],
   ])("%s", (_, record, expected) => {
     expect(nextOf(record)).toMatchObject(expected);
@@ -210,7 +210,7 @@ describe("GET /purchase", () => {
         return Object.values(data)[0]?.[0]?.Next;
       };
       expect(await shown({})).toMatchObject({ action, waitsFor: null });
-      const waitsFor = `somebody to ask for it: ${variable} is off`;
+      const waitsFor = `a request, since ${variable} is off`;
       const isOff = { action, waitsFor, code: "person" };
       expect(await shown({ [variable]: "false" })).toMatchObject(isOff);
       const column = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -228,7 +228,7 @@ describe("GET /purchase", () => {
       await ofSource(1);
       expect(await shown({ [variable]: "false" })).toMatchObject({ action, waitsFor: null });
       await ofSource(0);
-      const off = `somebody to ask for it: ${field} of its payment source is off`;
+      const off = `a request, since ${field} of its payment source is off`;
       expect(await shown({})).toMatchObject({ action, waitsFor: off });
     },
   );

@@ -144,7 +144,7 @@ describe("POST /purchase/cancel", () => {
     expect(await cancel()).toMatchObject({
       status: 409,
       message:
-        "blockchainIdentifier: the purchase is FundsLocked, and can be cancelled before its funds are locked only",
+        "blockchainIdentifier: the purchase is FundsLocked. Only a purchase without locked funds can be cancelled.",
     });
   });
 
@@ -153,7 +153,7 @@ describe("POST /purchase/cancel", () => {
     const other = { token: await insertKey({ canPay: true }) };
     expect(await cancel(other)).toMatchObject({
       status: 403,
-      message: "blockchainIdentifier: the purchase is another key's",
+      message: "blockchainIdentifier: the purchase belongs to another API key",
     });
     const { blockchainIdentifier } = await fixture.quote();
     expect(

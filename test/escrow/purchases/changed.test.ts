@@ -108,7 +108,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
     };
     const moved = {
       status: 400,
-      message: "sellerVkey: the agent's token is held by another wallet",
+      message: "sellerVkey: another wallet holds the agent's token",
     };
     await move("seller-1");
     expect(await fixture.purchase(quote)).toMatchObject(moved);
@@ -151,7 +151,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
     });
     expect(await fixture.purchase(quote, { agentIdentifier })).toMatchObject({
       status: 400,
-      message: "agentIdentifier: is not the one of blockchainIdentifier",
+      message: "agentIdentifier: must be the agent in blockchainIdentifier",
     });
     expect(await fixture.purchases()).toEqual([]);
     expect(await fixture.purchase(await fixture.quote())).toMatchObject({

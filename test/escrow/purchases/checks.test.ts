@@ -62,9 +62,13 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
       [
         { blockchainIdentifier: `${blockchainIdentifier}0000` },
         400,
-        "blockchainIdentifier: is not encoded as the chain's are",
+        "blockchainIdentifier: is not in the encoding of the chain",
       ],
-      [{ paymentSourceType: other }, 400, `paymentSourceType: blockchainIdentifier is of ${type}`],
+      [
+        { paymentSourceType: other },
+        400,
+        `paymentSourceType: must be ${type}, the type in blockchainIdentifier`,
+      ],
       [
         { agentIdentifier: "ab".repeat(60) },
         404,
@@ -76,14 +80,14 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
       cases.push([
         { supportedPaymentSourceIndex: 0 },
         400,
-        "supportedPaymentSourceIndex: must be left out for an agent of Web3ChainV1",
+        "supportedPaymentSourceIndex: must be omitted for an agent of Web3ChainV1",
       ]);
     else
       cases.push(
         [
           { smartContractAddress: contractAddress },
           400,
-          "smartContractAddress: is not the contract of blockchainIdentifier",
+          "smartContractAddress: must be the contract in blockchainIdentifier",
         ],
         [
           { blockchainIdentifier: spoilt(quote, () => ({ contractAddress })) },
@@ -143,7 +147,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
     );
     const strange = await quotes.agent(undefined, { holder: "stranger" });
     expect(await fixture.purchase(quote, { agentIdentifier: strange })).toMatchObject(
-      refused(400, "sellerVkey: the agent's token is held by another wallet"),
+      refused(400, "sellerVkey: another wallet holds the agent's token"),
     );
     const mute = await quotes.agent(undefined, { metadata: { name: "nothing more" } });
     expect(await fixture.purchase(quote, { agentIdentifier: mute })).toMatchObject(
@@ -170,7 +174,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
 
     const free = await fixture.quotes.agent({ pricingType: "Free" });
     expect(await fixture.purchase(fixed, { agentIdentifier: free })).toMatchObject(
-      refused(400, "agentIdentifier: the agent takes no payments"),
+      refused(400, "agentIdentifier: the agent accepts no payments"),
     );
 
     const inAda = [{ unit: "ada", amount: "5000000" }];
@@ -215,9 +219,9 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
     const cases: [Record<string, unknown>, string | RegExp][] = [
       [
         { identifierFromPurchaser: "0123456789abcdef0124" },
-        "identifierFromPurchaser: is not the one of blockchainIdentifier",
+        "identifierFromPurchaser: must be the identifier in blockchainIdentifier",
       ],
-      [{ agentIdentifier: another }, "agentIdentifier: is not the one of blockchainIdentifier"],
+      [{ agentIdentifier: another }, "agentIdentifier: must be the agent in blockchainIdentifier"],
       [{ inputHash: "00".repeat(32) }, "blockchainIdentifier: the seller signed other terms"],
       [
         {
@@ -225,7 +229,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
             signature: withOtherEnd(signature),
           })),
         },
-        "blockchainIdentifier: the seller's signature is wrong",
+        "blockchainIdentifier: the seller's signature is invalid",
       ],
       [
         { blockchainIdentifier: spoilt(quote, () => ({ signature: "00" })) },
@@ -247,7 +251,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
       ],
       [
         { blockchainIdentifier: others.blockchainIdentifier },
-        "agentIdentifier: is not the one of blockchainIdentifier",
+        "agentIdentifier: must be the agent in blockchainIdentifier",
       ],
     ];
     if (type === V2)
@@ -315,7 +319,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
       for (const path of type === V2 ? ["/purchase/verify", "/purchase"] : ["/purchase/verify"])
         expect(await fixture.ask(path, fixture.body(one, { buyerReturnAddress }))).toMatchObject(
           type === V2
-            ? refused(400, new RegExp(`^buyerReturnAddress: must be another .* ${payee}`))
+            ? refused(400, new RegExp(`^buyerReturnAddress: must differ from .* ${payee}`))
             : { status: 200 },
         );
     for (const [one, buyerReturnAddress] of [
@@ -338,7 +342,7 @@ describe.each(BOTH)("POST /purchase of a quote of %s refuses", (type) => {
     expect(await fixture.purchase(quote)).toMatchObject(
       refused(
         503,
-        `No purchasing wallet of the payment source ${sourceId} makes new purchases: none has the drives all`,
+        `No purchasing wallet of the payment source ${sourceId} makes new purchases. Set the drives of one to all.`,
       ),
     );
     await drive("payment_source", "nothing", `id = '${sourceId}'`);

@@ -137,7 +137,7 @@ describe.each([V1, V2] as const)("POST /purchase of a quote of %s", (type) => {
         onChainState: null,
         NextAction: {
           requestedAction: "FundsLockingRequested",
-          errorNote: expect.stringMatching(/locks something else: 4999999/),
+          errorNote: expect.stringMatching(/locks other terms: 4999999/),
         },
       },
     ]);

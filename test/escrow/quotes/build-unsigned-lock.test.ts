@@ -102,7 +102,7 @@ describe.each(["Web3ChainV1", "Web3ChainV2"] as const)("POST /payment/x402 of %s
     const onePayee = {
       status: type === "Web3ChainV2" ? 400 : 200,
       ...(type === "Web3ChainV2" && {
-        message: "buyerAddress: must be another address than the one the seller is paid at",
+        message: "buyerAddress: must differ from the seller's payout address",
       }),
     };
     expect(await lock(next.blockchainIdentifier, {}, seller)).toMatchObject(onePayee);

@@ -98,7 +98,7 @@ describe.each(BOTH)("POST /payment for %s refuses", (type) => {
     );
     await fixture.agent(undefined, { holder: "stranger" });
     expect(await fixture.quote()).toMatchObject(
-      refused(404, /^agentIdentifier: the token is held by a wallet that is no selling wallet/),
+      refused(404, /^agentIdentifier: the holder of the token is no selling wallet/),
     );
   });
 
@@ -107,7 +107,7 @@ describe.each(BOTH)("POST /payment for %s refuses", (type) => {
     const priced = { RequestedFunds: [{ unit: "", amount: "5000000" }] };
     for (const RequestedFunds of [[], priced.RequestedFunds])
       expect(await fixture.quote({ RequestedFunds })).toMatchObject(
-        refused(400, "RequestedFunds: must be left out, since the agent's price is fixed"),
+        refused(400, "RequestedFunds: must be omitted, since the agent's price is fixed"),
       );
     await fixture.agent(DYNAMIC);
     for (const RequestedFunds of [[], null, undefined])
@@ -136,7 +136,7 @@ describe.each(BOTH)("POST /payment for %s refuses", (type) => {
     );
     await fixture.agent({ pricingType: "Free" });
     expect(await fixture.quote(priced)).toMatchObject(
-      refused(400, "agentIdentifier: the agent takes no payments"),
+      refused(400, "agentIdentifier: the agent accepts no payments"),
     );
   });
 
@@ -233,7 +233,7 @@ describe("POST /payment", () => {
   it("takes supportedPaymentSourceIndex for Web3ChainV2 only, and one that can be paid to", async () => {
     const first = await opened(V1);
     expect(await first.quote({ supportedPaymentSourceIndex: 0 })).toMatchObject(
-      refused(400, "supportedPaymentSourceIndex: must be left out for an agent of Web3ChainV1"),
+      refused(400, "supportedPaymentSourceIndex: must be omitted for an agent of Web3ChainV1"),
     );
 
     await emptyTables();

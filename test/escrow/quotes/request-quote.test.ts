@@ -159,7 +159,7 @@ describe.each([V1, V2] as const)("POST /payment of an agent of %s", (type) => {
         requestedAction: "WaitingForExternalAction",
         errorType: "Unknown",
         errorNote: expect.stringMatching(
-          /locks something else: 4999999 of the native coin are locked/,
+          /locks other terms: 4999999 of the native coin are locked/,
         ),
       },
     });

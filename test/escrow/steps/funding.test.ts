@@ -247,7 +247,7 @@ describe.each(sampled(2, ["Web3ChainV1", "Web3ChainV2"] as const))("with %s", (t
       while (payment.onChainState !== "ResultSubmitted" && told.length < MAX_EVENTS) {
         const { errorNote } = payment.NextAction;
         const [, missing = "", to] =
-          /lacks (\d+) minor units of the native coin(?: in one output, as collateral)?: send them to (\S+), and SubmitResult goes on/.exec(
+          /lacks (\d+) minor units of the native coin(?: in one output, as collateral)?: send them to (\S+), and SubmitResult continues/.exec(
             errorNote,
           ) ?? [];
         expect(to).toBe(seller.address);

@@ -206,7 +206,7 @@ describe("an escrow with tokens that nobody knows", () => {
 
   it("whose fees do not fit in a transaction reports this at once, and again at the time of the withdrawal", async () => {
     const { buying, told } = await stuffed("Web3ChainV1", { each: MANY });
-    const tooMany = expect.stringMatching(/holds 100 tokens, .* Do no work for it$/);
+    const tooMany = expect.stringMatching(/holds 100 tokens, .* Do no work for this escrow$/);
     expect(told).toEqual([tooMany, ...told.slice(1, -2), tooMany, tooMany]);
     await goAfterAll(buying);
     expect(await buying.only("payment")).toMatchObject({

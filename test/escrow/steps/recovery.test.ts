@@ -60,7 +60,7 @@ describe("POST …/error-state-recovery", () => {
     });
     expect(old).toMatchObject({
       status: 409,
-      message: expect.stringMatching(/^updatedAt: the payment was changed at 20/),
+      message: expect.stringMatching(/^updatedAt: the payment changed at 20/),
     });
     const other = { token: await insertKey({ canPay: true }) };
     expect((await decide(fixture, "payment", false, other)).status).toBe(403);
@@ -193,7 +193,7 @@ describe("a payment source of Web3ChainV1 that does not say who receives the fee
     await fixture.later(24 * 60 * 60_000);
     await env.DB.prepare("UPDATE payment_source SET fee_receiver_address = NULL").run();
     const sentence = expect.stringMatching(
-      /the payment source does not say who receives the contract's fee: add it again/,
+      /the payment source lacks the recipient of the contract's fee: add the source again/,
     );
     expect(await fixture.ask("withdraw")).toMatchObject({ status: 409, message: sentence });
     fixture.buying.fixture.bindings = { CHAIN_CLOCK: "tip" };

@@ -96,7 +96,7 @@ describe("a record whose wallet was removed", () => {
     await buying.sync();
     const payment = await buying.only("payment");
     expect(payment).toMatchObject({ onChainState: "ResultSubmitted", NextAction: REMOVED });
-    expect(next(payment).waitsFor).toBe("its wallet, which was removed, to be added again");
+    expect(next(payment).waitsFor).toBe("a person who adds its removed wallet again");
     expect(await walletsWithEscrows("tip")(db(env), Date.now())).toEqual([]);
     await buying.fixture.work();
     expect((await buying.only("payment")).NextAction).toMatchObject(REMOVED);
@@ -183,7 +183,7 @@ describe("a record whose wallet was removed", () => {
     await remove(fixture.buying);
     expect((await fixture.buying.only("payment")).NextAction).toMatchObject({
       ...REMOVED,
-      errorNote: `${NOTE}; beside that: ${note}`,
+      errorNote: `${NOTE}; also: ${note}`,
     });
     await addAgain(fixture.buying);
     expect((await fixture.buying.only("payment")).NextAction).toMatchObject({

@@ -100,13 +100,13 @@ describe("a step that is asked for", () => {
     );
     await fixture.put("payment", { state: { onChainState: "RefundRequested" } });
     expect(await message("authorize-refund")).toMatch(
-      /nothing to authorise: without a result the buyer can collect the refund from 20/,
+      /nothing to authorize: without a result the buyer can collect the refund from 20/,
     );
     const over = { onChainState: "FundsLocked" as const };
     await fixture.put("payment", { state: over, terms: { submitResultTime: at(1.9 * MINUTE) } });
     expect(await message("submit-result")).toMatch(
       new RegExp(
-        `submit-result had to be requested until ${ISO.source}, 2 minutes before its time`,
+        `the time to request submit-result ended at ${ISO.source}, 2 minutes before the deadline`,
       ),
     );
     await fixture.put("payment", { terms: { submitResultTime: at(2.2 * MINUTE) } });
@@ -115,11 +115,11 @@ describe("a step that is asked for", () => {
     const cooling = { onChainState: "ResultSubmitted" as const, buyerCooldown: at(HOUR) };
     await fixture.put("purchase", { state: cooling, terms: { unlockTime: at(HOUR + MINUTE) } });
     expect(await message("request-refund")).toMatch(
-      /is possible from 20.*, too late for its end at/,
+      /is possible from 20.*, too late for the deadline/,
     );
     await fixture.put("purchase", { state: { buyerCooldown: String(2n ** 53n - 1n) } });
     expect(await message("request-refund")).toBe(
-      of("request-refund can never be done here: it could only begin after its end"),
+      of("request-refund is impossible: its earliest time is after its deadline"),
     );
     const manual = { isManual: true, type: "Unknown", note: "Somebody moved it", txHash: null };
     await fixture.put("purchase", { progress: { error: manual } });
@@ -136,7 +136,7 @@ describe("a step that is asked for", () => {
     const { id } = (await fixture.buying.only("payment")).SmartContractWallet ?? { id: "" };
     expect(await fixture.ask("submit-result", {}, await as({}))).toMatchObject({
       status: 403,
-      message: "blockchainIdentifier: the payment is another key's",
+      message: "blockchainIdentifier: the payment belongs to another API key",
     });
     expect(
       await fixture.ask("submit-result", {}, await as({ networkLimit: ["Mainnet"] })),
@@ -192,7 +192,7 @@ describe("a step that is asked for", () => {
     await env.DB.prepare("UPDATE managed_wallet SET deleted_at = 1 WHERE role = 'Selling'").run();
     expect(await fixture.ask("submit-result")).toMatchObject({
       status: 409,
-      message: "blockchainIdentifier: its wallet was removed: add it again to have something done",
+      message: "blockchainIdentifier: the wallet was removed. Add the wallet again first.",
     });
   });
 

@@ -131,9 +131,7 @@ describe("a lock of what was asked for", () => {
         requestedAction: "WaitingForExternalAction",
         errorType: "Unknown",
         errorNote: expect.stringMatching(
-          new RegExp(
-            `^Transaction ${locked?.txHash} locks something else: \\d+ of the native coin`,
-          ),
+          new RegExp(`^Transaction ${locked?.txHash} locks other terms: \\d+ of the native coin`),
         ),
       },
     });

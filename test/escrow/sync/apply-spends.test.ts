@@ -154,7 +154,7 @@ describe("after skipped transactions", () => {
       expect.objectContaining({
         event: "sync.transaction_gap",
         source,
-        reason: expect.stringContaining("more steps were skipped than can be read in time"),
+        reason: expect.stringContaining("too many to read in time"),
       }),
     );
     expect(await statesOf(locked)).toEqual(["FundsLocked", "FundsLocked"]);

@@ -74,7 +74,7 @@ class Quoted {
 
 const noted = (...hashes: string[]) =>
   expect.stringMatching(
-    `^${hashes.map((hash) => `Transaction ${hash} locks something else: [^;]*`).join("; then: ")}$`,
+    `^${hashes.map((hash) => `Transaction ${hash} locks other terms: [^;]*`).join("; then: ")}$`,
   );
 const unshown = { current: null, transactions: [] };
 
@@ -86,7 +86,7 @@ it("a lock whose collateral would cost the seller much of the price is noted, an
   const [payment] = await quoted.both();
   expect(payment).toMatchObject({ ...unshown, onChainState: null });
   expect(payment?.note).toMatch(
-    new RegExp(`^Transaction ${large?.txHash} locks something else: a collateral of 370000000`),
+    new RegExp(`^Transaction ${large?.txHash} locks other terms: the collateral is 370000000`),
   );
   await chain.act([{ do: "lock", ...quoted.order("5000000", "5000000") }]);
   await quoted.buying.sync();

@@ -132,7 +132,7 @@ it("a lock with other terms does not use up a quote, whether it comes before, wi
     return quotes.map(({ blockchainIdentifier }) => {
       const found = all.find((record) => record.blockchainIdentifier === blockchainIdentifier);
       const { requestedAction, errorNote } = found?.NextAction ?? {};
-      const note = errorNote?.includes("locks something else") ? "noted" : "silent";
+      const note = errorNote?.includes("locks other terms") ? "noted" : "silent";
       return [found?.onChainState, requestedAction, note, found?.CurrentTransaction?.txHash];
     });
   };

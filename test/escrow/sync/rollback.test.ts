@@ -166,7 +166,7 @@ describe("a rollback", () => {
     ]);
   });
 
-  it("Rollback fault: keeps a step that was asked for since, or has it wait for its block", async () => {
+  it("Rollback fault: keeps a step that was requested since, or lets the step wait for its block", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V1);
     await chain.act([lock("a")]);
@@ -212,7 +212,7 @@ describe("a rollback", () => {
     ]);
   });
 
-  it("Rollback fault: of a lock and what followed brings back what was asked for with them", async () => {
+  it("Rollback fault: of a lock and later transactions restores the requested steps", async () => {
     const chain = await TestChain.create();
     const source = await createSource(chain, V1);
     await chain.act([lock("a"), act("a", "submitResult")]);

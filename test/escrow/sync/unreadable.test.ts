@@ -133,7 +133,7 @@ it("an escrow whose step cannot be read at all is a person's to look at, as the 
     NextAction: {
       requestedAction: "WaitingForManualAction",
       errorType: "Unknown",
-      errorNote: expect.stringContaining("what its redeemer asks for cannot be read"),
+      errorNote: expect.stringContaining("its redeemer is unreadable"),
     },
     CurrentTransaction: { txHash: step?.txHash },
   });
@@ -155,7 +155,7 @@ it("an escrow by datum hash is skipped, the log says so, and the sync continues"
       event: "sync.output_skipped",
       tx: mixed?.txHash,
       index: 0,
-      reason: "only a datum hash, which is not followed",
+      reason: "only a datum hash, which the service does not sync",
     },
   ]);
   const followed = mixed?.escrows[1]?.identifier ?? "";

@@ -220,7 +220,7 @@ describe("the batch that tells records of a transaction is not written", () => {
   });
 });
 
-it("Rollback fault: a step of ours that is undone is wanted again, and sent again", async () => {
+it("Rollback fault: an undone step of the service is pending again, and its wallet sends it again", async () => {
   const chain = await TestChain.create();
   const source = await createSource(chain, "Web3ChainV1");
   await chain.act([{ do: "lock", as: "a", version: "Web3ChainV1" }]);

@@ -370,7 +370,7 @@ describe("a hundred purchases of ten keys with limits, over three wallets", () =
       if (status !== 200)
         expect([status, message]).toEqual([
           ...(status === 409
-            ? [409, "blockchainIdentifier: has a purchase already"]
+            ? [409, "blockchainIdentifier: already has a purchase"]
             : [400, "Insufficient funds"]),
         ]);
 

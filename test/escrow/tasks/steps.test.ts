@@ -123,7 +123,7 @@ describe("a step that is asked for", () => {
     expect((await buying.only("payment")).NextAction).toMatchObject({
       requestedAction: "WaitingForExternalAction",
       errorType: "Unknown",
-      errorNote: expect.stringContaining("window has closed"),
+      errorNote: expect.stringContaining("deadline is over"),
     });
   });
 });

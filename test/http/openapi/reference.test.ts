@@ -196,7 +196,7 @@ describe("GET /api/v1/openapi.json", () => {
     for (const { path, operation } of diffs) {
       const sign = path.includes("purchase") ? ">=" : ">";
       expect(operation.description).toContain(`whose stamp is \`${sign}\` \`lastUpdate\``);
-      expect(operation.description).toMatch(/cursor item is returned again.*two items/s);
+      expect(operation.description).toMatch(/repeats the cursor item.*two items/s);
       expect(operation.responses).toHaveProperty("304");
     }
   });

@@ -74,7 +74,7 @@ const EXCUSED: Readonly<Record<string, RegExp>> = {
   "A bound is the length of a list of the same request":
     /^requiredAdminSignatures: must be at most the number of AdminWallets$/,
   "An identifier has in it what it is of":
-    /\bblockchainIdentifier\b|^supportedPaymentSourceIndex: must be left out for an agent of/,
+    /\bblockchainIdentifier\b|^supportedPaymentSourceIndex: must be omitted for an agent of/,
   "Terms inside the request say whether the resource takes one":
     /^paymentIdentifier: (is required by the resource|the resource does not accept an identifier)$/,
   "One of two parameters is needed": /^webhookId: is required, or recordId$/,

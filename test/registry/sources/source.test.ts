@@ -100,7 +100,10 @@ describe("POST /registry-source/", () => {
     const first = await create({}, options);
     expect(await create({}, options)).toEqual(first);
     const again = await create();
-    expect(again).toMatchObject({ status: 409, message: "policyId: is a registry source already" });
+    expect(again).toMatchObject({
+      status: 409,
+      message: "policyId: a registry source already has this policy",
+    });
     expect(await audited()).toHaveLength(1);
   });
 

@@ -169,7 +169,7 @@ describe("POST /payment-source-extended without a contract 409", () => {
     const answer = await fixture.derive(V2, { network: "Mainnet" }, { env: bindings });
     expect(answer).toMatchObject({
       status: 409,
-      message: `network: no Mainnet source while ${variable} is set`,
+      message: `network: must not be Mainnet while ${variable} is set`,
     });
     await expectNothingStored();
   });
@@ -190,7 +190,7 @@ describe("POST /payment-source-extended without a contract 502", () => {
     const answer = await fixture.derive(type, {}, { env: { BLOCKFROST_URL_PREPROD: chain.url } });
     expect(answer.status).toBe(502);
     expect(answer.message).toBe(
-      `The chain provider does not have the script ${fixture.templates[type].escrow}, which the contract is derived from: give smartContractAddress and policyId`,
+      `The chain provider lacks the script ${fixture.templates[type].escrow} for the contract. Send smartContractAddress and policyId.`,
     );
   });
 
@@ -199,7 +199,7 @@ describe("POST /payment-source-extended without a contract 502", () => {
     await fixture.api.chain.faults({ match: `/scripts/${policy}`, status: 404 });
     const { status, message } = await fixture.derive(V1);
     expect(status).toBe(502);
-    expect(message).toContain(`does not have the script ${policy}`);
+    expect(message).toContain(`lacks the script ${policy}`);
   });
 
   it.each([
@@ -217,7 +217,7 @@ describe("POST /payment-source-extended without a contract 502", () => {
     await fixture.api.chain.faults({ match: `/scripts/${escrow}/cbor`, status: 200, body });
     expect(await fixture.derive(V2)).toMatchObject({
       status: 502,
-      message: `The chain provider failed: it answered another script for ${escrow}`,
+      message: `The chain provider returned another script than ${escrow}`,
     });
   });
 
@@ -232,7 +232,7 @@ describe("POST /payment-source-extended without a contract 502", () => {
     const { status, message } = await fixture.derive(V2, {}, { env: bindings });
     expect(status).toBe(502);
     expect(message).toMatch(
-      new RegExp(`^The script ${escrow} is none to derive a contract from: .`),
+      new RegExp(`^The service cannot derive a contract from the script ${escrow}: .`),
     );
   });
 

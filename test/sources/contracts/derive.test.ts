@@ -125,7 +125,7 @@ describe("POST /payment-source-extended without a contract 200", () => {
     expect(data.requiredAdminSignatures).toBe(2);
     expect(await fixture.derive("Web3ChainV1")).toMatchObject({
       status: 409,
-      message: "smartContractAddress: is a payment source already",
+      message: "smartContractAddress: a payment source already has this contract",
     });
     await emptyTables();
     const again = await fixture.derive("Web3ChainV1");

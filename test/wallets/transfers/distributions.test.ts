@@ -87,7 +87,7 @@ describe("FUND_DISTRIBUTION events", () => {
     ]);
     const [, failed, , confirmed] = await told();
     expect(failed?.data).toMatchObject({
-      error: "the network did not take the transaction in time",
+      error: "the network did not accept the transaction in time",
       willRetry: true,
     });
     expect(confirmed?.data.batchId).not.toBe(failed?.data.batchId);

@@ -180,7 +180,7 @@ describe("a transfer whose submission is lost", () => {
     await fixture.work();
     expect(await transfers.shown(ids[0] ?? "")).toMatchObject({
       status: "Pending",
-      errorNote: "the network did not take the transaction in time",
+      errorNote: "the network did not accept the transaction in time",
     });
     await fixture.chain.faults();
     await fixture.settle();
@@ -214,7 +214,7 @@ describe("a transfer that the network refuses", () => {
     await tryAllTimes(transfers);
     expect(await transfers.shown(id)).toMatchObject({
       status: "Pending",
-      errorNote: expect.stringMatching(/^not tried again, .*BadInputsUTxO/),
+      errorNote: expect.stringMatching(/^the service does not try again, .*BadInputsUTxO/),
     });
     expect((await fixture.chain.stats()).calls["POST /tx/submit"]).toBe(5);
     await letValidityPass(transfers);
@@ -311,7 +311,7 @@ describe("a transfer whose block is rolled back", () => {
     await fixture.work();
     expect(await transfers.shown(id)).toMatchObject({
       status: "Pending",
-      errorNote: "the network did not take the transaction",
+      errorNote: "the network did not accept the transaction",
     });
     await fixture.settle();
     const paid = await transfers.shown(id);
@@ -346,7 +346,7 @@ describe("a transfer whose wallet or source is removed", () => {
     await transfers.fixture.settle();
     expect(await transfers.shown(id)).toMatchObject({
       status: "Failed",
-      errorNote: expect.stringContaining("add it again"),
+      errorNote: expect.stringContaining("add the wallet"),
     });
   });
 

@@ -14,20 +14,20 @@ const BOOKS = {
     operationId: "sumPaymentIncome",
     tag: "Payments",
     gained: "Income",
-    summary: "Adds up what payments brought",
-    data: books("Income", "What sellers earned"),
+    summary: "Sums up the income from payments",
+    data: books("Income", "Income of sellers"),
   },
   purchase: {
     path: "/purchase/spending",
     operationId: "sumPurchaseSpending",
     tag: "Purchases",
     gained: "Spend",
-    summary: "Adds up what purchases cost",
-    data: books("Spend", "What buyers spent"),
+    summary: "Sums up the cost of purchases",
+    data: books("Spend", "Spending of buyers"),
   },
 } as const;
 
-const DESCRIPTION = `An escrow counts at the block time of the transaction that ended it, one that is still open at that of its newest transaction, in the days and months of \`timeZone\`. A withdrawal counts with its price, a settled dispute with what each side received. An escrow whose funds are invalid does not count.`;
+const DESCRIPTION = `An escrow counts at the block time of its newest transaction, in the days and months of \`timeZone\`. A withdrawal counts with its price, a settled dispute with the funds that each side received. Escrows with invalid funds do not count.`;
 
 /** Begin of a period that names none, epoch milliseconds. */
 const FIRST_START = Date.UTC(2020, 0, 1);

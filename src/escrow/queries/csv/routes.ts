@@ -13,7 +13,7 @@ const MEDIA = "text/csv";
 const csvQuery = listQuery.omit({ includeHistory: true }).extend({
   limit: described(
     wholeNumber({ min: 1, max: MAX_LINES, default: MAX_LINES }),
-    "How many records the file has at most.",
+    "Maximum number of records in the file.",
     MAX_LINES,
   ),
 });
@@ -38,10 +38,10 @@ export function csvRoutes() {
         scope: "wallets",
         tag,
         summary: `Lists ${tag.toLowerCase()} as CSV, newest first`,
-        description: `The records of \`GET /${side}\` with the same filters, a line each after a header (RFC 4180). \`amount\`, fees and lists of amounts are minor units, \`wholeAmount\` is exact too. Text that a spreadsheet would take for a formula begins with an apostrophe. When more records follow, the last line begins with \`More follow\` and \`Link\` names the next file.`,
+        description: `The records of \`GET /${side}\` with the same filters: a header, then a line per record (RFC 4180). \`amount\`, fees and lists of amounts are in minor units; \`wholeAmount\` is exact too. An apostrophe precedes text that a spreadsheet would read as a formula. If more records follow, the last line begins with \`More follow\`, and \`Link\` names the next file.`,
         query: csvQuery,
         media: MEDIA,
-        data: answerText("A header, and a line for each record.", "id,createdAt,network\r\n"),
+        data: answerText("A header, and a line per record.", "id,createdAt,network\r\n"),
       },
       async (c, { query }) => {
         const session = readSession(c, query.network);

@@ -253,7 +253,7 @@ function requireFree(
   );
   if (isBehind)
     throw new EarlierMayLandError(
-      "its record does not show yet what became of an earlier transaction",
+      "the record does not show the result of an earlier transaction yet",
     );
   const isFree =
     placement === "line" && lineRoot !== null
@@ -261,8 +261,7 @@ function requireFree(
       : open.every(
           ({ phase, tasks }) => !isLiving(phase) || !tasks.some((one) => taskKey(one) === key),
         );
-  if (!isFree)
-    throw new EarlierMayLandError("an earlier transaction of it may still be in a block");
+  if (!isFree) throw new EarlierMayLandError("an earlier transaction of the task may still land");
 }
 
 /** A transaction without tasks that makes one output of many, of which the next has its collateral. */
@@ -307,7 +306,7 @@ async function build(
   const built = buildTransaction(plan, payFrom(composed.wallet, plan), [keys]);
   if (built.fee > MAX_FEE)
     throw new ProviderError(
-      `provider: by its protocol parameters the fee would be ${built.fee} minor units of the native coin`,
+      `provider: its protocol parameters lead to a fee of ${built.fee} minor units of the native coin`,
       { permanent: true },
     );
   if (run.open.some(({ hash }) => hash === built.hash))

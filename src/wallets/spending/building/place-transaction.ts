@@ -49,7 +49,10 @@ export function placeOnLine(
   const { lineRoot, line } = lineFor(run, outputs, address);
   const lineIn = formatOutputReference(line);
   if (ancestry(lineIn).depth >= MAX_UNCONFIRMED)
-    throw new NotYetError("the wallet's line is full", now + FULL_MS);
+    throw new NotYetError(
+      "waits for blocks: the wallet has too many pending transactions",
+      now + FULL_MS,
+    );
   // Descendants of replaceable transactions would be invalidated with them.
   const last = new Set(
     outputs.map(formatOutputReference).filter((name) => ancestry(name).isReplaceable),
@@ -91,7 +94,11 @@ export function placeOnLane(
     open,
   );
   if (lane === "none") return placeOnLine(run, outputs, address, now, MAX_LANES);
-  if (lane === "full") throw new NotYetError("the wallet's lanes are full", now + FULL_MS);
+  if (lane === "full")
+    throw new NotYetError(
+      "waits for blocks: the wallet has too many pending transactions",
+      now + FULL_MS,
+    );
   const { output: on, missing } = lane;
   return {
     funding: { address, baseOutput: on, outputs: free, ...collateralOf(run), splits: missing },

@@ -31,7 +31,10 @@ export function computeWindow(
   const first = tasks[0]?.deadline;
   const isDueBefore = first !== undefined && slotFrom(network, first) <= end;
   if (end - now < MIN_VALID_SLOTS && !isDueBefore)
-    throw new NotYetError("an epoch ends, with which prices may change", timeOfSlot(network, end));
+    throw new NotYetError(
+      "waits for the next epoch, which may change the fees",
+      timeOfSlot(network, end),
+    );
   let validity: Window = {
     from: slotAt(network, time.earliest) - VALID_BEFORE,
     to: Math.min(now + VALID_AFTER, end),
@@ -44,7 +47,7 @@ export function computeWindow(
     const isLate = lastStart !== undefined && time.latest >= lastStart;
     const isPassed = isLate || both.to <= Math.max(both.from, now);
     if (count === 0 && isPassed)
-      throw new DeadlinePassedError("its deadline is over, or too near to reach a block before it");
+      throw new DeadlinePassedError("the deadline is over, or too near for a block");
     if (isPassed || (count > 0 && both.to < now + MIN_VALID_SLOTS)) return { validity, count };
     validity = both;
   }

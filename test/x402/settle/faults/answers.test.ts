@@ -30,13 +30,13 @@ const withoutLogs: Lie = (call, { result }) => {
 
 const PENDING = { success: false, errorReason: "settlement_pending" };
 
-describe("a node that takes a transaction and says that it refuses it", () => {
+describe("a node that accepts a transaction but reports a refusal", () => {
   it.each([
     "insufficient funds for gas * price + value",
     "intrinsic gas too low",
     "transaction underpriced",
     "max fee per gas less than block base fee",
-  ])("as with '%s' settles the payment in its first try", async (message) => {
+  ])("such as '%s' settles the payment in its first try", async (message) => {
     let refused = 0;
     fixture.onRpc((sent) =>
       answering(sent, (call) => {
@@ -69,8 +69,8 @@ describe("a node that takes a transaction and says that it refuses it", () => {
   });
 });
 
-describe("a receipt that is wrong", () => {
-  it("and says reverted of a pending transaction leaves the payment open", async () => {
+describe("a wrong receipt", () => {
+  it("that shows a pending transaction as reverted leaves the payment open", async () => {
     const { x402 } = fixture;
     const latest = await x402.rpc<{ number: string; hash: string }>(
       "eth_getBlockByNumber",
@@ -95,7 +95,7 @@ describe("a receipt that is wrong", () => {
   });
 
   it.each(["eip3009", "permit2"] as const)(
-    "and says reverted of a transaction that paid by %s does not stop the settlement",
+    "that shows a transaction that paid by %s as reverted does not stop the settlement",
     async (method) => {
       let told = 0;
       fixture.onRpc(
@@ -114,7 +114,7 @@ describe("a receipt that is wrong", () => {
   );
 });
 
-describe("a node that has receipts before it has logs", () => {
+describe("a node that shows receipts before logs", () => {
   it.each(["eip3009", "permit2"] as const)(
     "keeps a payment by %s open until the logs are there",
     async (method) => {
@@ -128,7 +128,7 @@ describe("a node that has receipts before it has logs", () => {
     },
   );
 
-  it("makes a payment without logs fail after twelve blocks, and settle when the logs come all the same", async () => {
+  it("fails a payment without logs after twelve blocks, and settles the payment when the logs come later", async () => {
     const { x402 } = fixture;
     fixture.onRpc((sent) => answering(sent, withoutLogs));
     expect((await fixture.settleImpatiently()).data.settleResponse).toMatchObject(PENDING);
@@ -145,7 +145,7 @@ describe("a node that has receipts before it has logs", () => {
   });
 });
 
-describe("a node that hides what was mined until the authorization has expired", () => {
+describe("a node that hides a mined transaction until the authorization has expired", () => {
   it("fails the payment, which settles once the node shows the transaction", async () => {
     const { x402 } = fixture;
     await fixture.settlePending();

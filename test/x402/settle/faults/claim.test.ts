@@ -66,7 +66,7 @@ async function loseAttempt(): Promise<Attempt | undefined> {
 }
 
 describe("a settled payment", () => {
-  it("is no success for other terms than the terms that were settled", async () => {
+  it("is no success for terms that differ from the settled terms", async () => {
     const pending = await fixture.impatiently(
       () => settleAs(alice),
       ({ body }) => body.transaction,
@@ -171,7 +171,7 @@ describe("a beginning whose answer was lost", () => {
   });
 });
 
-describe("a database that is gone from any call on, and loses what the alarm writes as well", () => {
+describe("a database that fails from any call on, and also loses the writes of the alarm", () => {
   it.each(["before", "after"] as const)(
     "lets the payment settle once when it is back, and leaves no attempt open (it fails %s the call)",
     async (when) => {
@@ -204,7 +204,7 @@ describe("a database that is gone from any call on, and loses what the alarm wri
   );
 });
 
-describe("what the object stores", () => {
+describe("the storage of the object", () => {
   it("has room for another attempt of a failed payment of nearly a megabyte", async () => {
     await fixture.again({ asset: fixture.x402.contracts.feeToken });
     // One character beyond Latin-1 doubles what the rest takes.

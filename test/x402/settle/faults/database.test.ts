@@ -23,7 +23,7 @@ const onBatches = (around: (n: number, run: () => Promise<unknown>) => Promise<u
 };
 
 describe("a database that fails before the settlement", () => {
-  it("answers 503 and sends nothing, and the same payment again settles", async () => {
+  it("causes a 503 without a transaction, and the same payment settles when it is sent again", async () => {
     await onBatches(lost);
     const { status, headers } = await fixture.settle();
     expect(status).toBe(503);
@@ -33,7 +33,7 @@ describe("a database that fails before the settlement", () => {
     await fixture.expectSettledOnce();
   });
 
-  it("and had written the attempt: the same payment again settles under that", async () => {
+  it("but has stored the attempt settles the repeated payment under this attempt", async () => {
     await loseAnswerOfAttempt();
     const [verified] = await fixture.attempts();
     const { data } = await fixture.settle();
@@ -42,14 +42,14 @@ describe("a database that fails before the settlement", () => {
     expect(await fixture.attempts()).toHaveLength(1);
   });
 
-  it("and had written the attempt: the alarm gives it up, and the payment settles anew", async () => {
+  it("but has stored the attempt lets the alarm end the attempt, and the payment settles in another", async () => {
     await loseAnswerOfAttempt();
     await fixture.fireAlarms();
     await fixture.expectFailedOnce("unexpected_settle_error");
     await fixture.expectSettledOnce();
   });
 
-  it("once, and had written the attempt: its repeat finds that, and the payment settles", async () => {
+  it("once but has stored the attempt lets the repeated write find the attempt, and the payment settles", async () => {
     await onBatches(async (n, run) => {
       const result = await run();
       return n === 1 ? lost() : result;
@@ -73,7 +73,7 @@ async function loseAnswerOfAttempt(): Promise<void> {
 }
 
 describe("a database that fails after the settlement", () => {
-  it("does not change the answer, and has the books follow", async () => {
+  it("does not change the answer, and stores the outcome later", async () => {
     await onBatches((n, run) => (n > 1 ? lost() : run()));
     const { data } = await fixture.settle();
     expect(data).toMatchObject({ replay: false, settleResponse: { success: true } });
@@ -85,7 +85,7 @@ describe("a database that fails after the settlement", () => {
     await fixture.expectSettledOnce();
   });
 
-  it("and had written the outcome: it is written once", async () => {
+  it("but has stored the outcome stores the outcome only once", async () => {
     await onBatches(async (n, run) => {
       const result = await run();
       return n > 1 ? lost() : result;

@@ -76,28 +76,25 @@ describe("the objects of a settlement", () => {
     ["before", "the wallet's object is", ["wallet"]],
     ["before", "both are", ["payment", "wallet"]],
     ["after", "both are", ["payment", "wallet"]],
-  ])(
-    "pay once and answer once when, %s any step that is awaited, %s evicted",
-    async (when, _, victims) => {
-      const steps = await atEveryStep(12, async (k) => {
-        await fixture.again();
-        let answer: unknown;
-        const isReached = await evictAt(k, when, victims, async () => {
-          answer = await fixture.settle();
-        });
-        const data = { replay: false, settleResponse: { success: true } };
-        expect(answer, `evicted at step ${k}`).toMatchObject({ status: 200, data });
-        await fixture.expectSettledOnce();
-        return isReached;
+  ])("pay once and answer once when, %s any awaited step, %s evicted", async (when, _, victims) => {
+    const steps = await atEveryStep(12, async (k) => {
+      await fixture.again();
+      let answer: unknown;
+      const isReached = await evictAt(k, when, victims, async () => {
+        answer = await fixture.settle();
       });
-      // How many there are at most depends on when the block is seen.
-      expect(steps).toBeGreaterThanOrEqual(12);
-    },
-  );
+      const data = { replay: false, settleResponse: { success: true } };
+      expect(answer, `evicted at step ${k}`).toMatchObject({ status: 200, data });
+      await fixture.expectSettledOnce();
+      return isReached;
+    });
+    // How many there are at most depends on when the block is seen.
+    expect(steps).toBeGreaterThanOrEqual(12);
+  });
 });
 
 describe("a payment that was refused before its answer was lost", () => {
-  it("is another attempt when it is asked for again, and settles if it can by now", async () => {
+  it("becomes another attempt when it is sent again, and settles if it can by now", async () => {
     const { x402 } = fixture;
     await fixture.again();
     await x402.emptyAccount(fixture.payer);
@@ -122,9 +119,9 @@ describe("a payment that was refused before its answer was lost", () => {
   });
 });
 
-describe("the alarms that find a payment reverted by a reorganisation, and settled by another", () => {
+describe("the alarms that find a payment reverted by one reorg, and settled by another", () => {
   it.each(["before", "after"] as const)(
-    "write each down once when both objects are evicted %s any step that is awaited",
+    "record each outcome once when both objects are evicted %s any awaited step",
     async (when) => {
       const steps = await atEveryStep(12, async (k) => {
         await fixture.again();

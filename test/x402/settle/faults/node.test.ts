@@ -15,7 +15,7 @@ afterEach(() => vi.unstubAllGlobals());
 const readsForSigning = ({ methods }: Sent) => methods.includes("eth_getTransactionCount");
 
 describe("an RPC node", () => {
-  it("that is gone before anything was sent: 502, nothing changed, and the next try settles", async () => {
+  it("that is gone before anything was sent causes a 502 without changes, and the next try settles", async () => {
     fixture.onRpc(dead);
     expect((await fixture.settle()).status).toBe(502);
     vi.unstubAllGlobals();
@@ -24,7 +24,7 @@ describe("an RPC node", () => {
     await fixture.expectSettledOnce();
   });
 
-  it("that dies before anything was signed: the payment fails, and settles when it is sent again", async () => {
+  it("that dies before the signature fails the payment, which settles when it is sent again", async () => {
     await fixture.beImpatient();
     fixture.onRpc((sent) => (readsForSigning(sent) ? dead() : sent.forward()));
     const { status, data } = await fixture.settle();
@@ -47,7 +47,7 @@ describe("an RPC node", () => {
     await fixture.expectSettledOnce(["X402_PAYMENT_FAILED"]);
   });
 
-  it("that dies as the transaction is sent: the same one is sent again", async () => {
+  it("that dies during the broadcast gets the same transaction again", async () => {
     const sent: string[] = [];
     fixture.onRpc((request) => {
       if (broadcasts(request)) sent.push(request.body);
@@ -58,7 +58,7 @@ describe("an RPC node", () => {
     expect(new Set(sent).size).toBe(1);
   });
 
-  it("whose answer to the broadcast is lost: the transaction counts as sent", async () => {
+  it("whose answer to the broadcast is lost counts as having the transaction", async () => {
     let lost = 0;
     fixture.onRpc(async (sent) => {
       const answer = await sent.forward();
@@ -68,7 +68,7 @@ describe("an RPC node", () => {
     expect(lost).toBeGreaterThan(0);
   });
 
-  it("that dies right after the broadcast and comes back: the payment settles in its first try", async () => {
+  it("that dies right after the broadcast and comes back settles the payment in its first try", async () => {
     let sent = false;
     let failed = 0;
     fixture.onRpc((request) => {
@@ -82,7 +82,7 @@ describe("an RPC node", () => {
     await fixture.expectSettledOnce();
   });
 
-  it("that stays away after the broadcast: pending with the hash, and settled when it is back", async () => {
+  it("that stays away after the broadcast leaves the payment pending with its hash, and settles it when back", async () => {
     let sent = false;
     fixture.onRpc((request) => {
       if (sent) return dead();
@@ -120,7 +120,7 @@ describe("an RPC node", () => {
     expect(await fixture.paidIn()).toEqual([settleResponse.transaction]);
   });
 
-  it("that restarts after the block: the settlement stands, and is told again as a replay", async () => {
+  it("that restarts after the block changes nothing: a repeat returns the settlement as a replay", async () => {
     const { data } = await fixture.settle();
     await fetch(fixture.x402.url, { method: "DELETE" });
     await fetch(fixture.x402.url, { method: "PUT" });
@@ -132,7 +132,7 @@ describe("an RPC node", () => {
     await fixture.expectSettledOnce();
   });
 
-  it("that is on another chain than the declared one: 502, nothing signed", async () => {
+  it("that is on another chain than the declared one causes a 502 without a signature", async () => {
     await fixture.x402.rpc("anvil_setChainId", 1);
     expect((await fixture.settle()).status).toBe(502);
     expect(await fixture.attempts()).toEqual([]);
@@ -141,7 +141,7 @@ describe("an RPC node", () => {
     await fixture.expectSettledOnce();
   });
 
-  it("that turns to another chain before the signature: nothing is signed until it is back", async () => {
+  it("that turns to another chain before the signature gets no transaction until it is back", async () => {
     const { x402 } = fixture;
     let looks = 0;
     let early = 0;
@@ -155,7 +155,7 @@ describe("an RPC node", () => {
     expect({ looks, early }).toEqual({ looks: 3, early: 0 });
   });
 
-  it("that takes no arrays is asked one by one", async () => {
+  it("that accepts no arrays gets single calls", async () => {
     const refusal = { code: -32600, message: "no batches" };
     fixture.onRpc(async ({ methods, forward }) =>
       methods.length > 1 ? Response.json({ jsonrpc: "2.0", id: null, error: refusal }) : forward(),

@@ -62,7 +62,7 @@ describe("a node that refuses batches", () => {
   });
 });
 
-describe("a node that refuses each call of a batch for a reason of the calls", () => {
+describe("a node that refuses each call of a batch because of the calls", () => {
   it("still gets batches afterwards", async () => {
     const sizes: number[] = [];
     fixture.onRpc(({ methods, forward }) => {
@@ -111,7 +111,7 @@ function oddly(method: string) {
 
 describe("a node that answers a method with odd results for a while", () => {
   it.each(sampled(3, METHODS))(
-    "for %s causes no error of the service, and settles afterwards",
+    "such as %s causes no error of the service, and settles afterwards",
     async (method) => {
       const lines: string[] = [];
       for (const level of ["log", "warn", "error"] as const)

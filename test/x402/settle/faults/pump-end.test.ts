@@ -9,7 +9,7 @@ import { SettlementFixture } from "../../settlement-fixture.ts";
 const RESTING_MS = 10_000;
 const AN_HOUR_MS = 3_600_000;
 
-it("a payment that comes while its wallet lays its work down settles at once", async () => {
+it("a payment that comes while its wallet ends its run settles at once", async () => {
   await emptyTables();
   const fixture = await SettlementFixture.open("84532-pump-end");
   let isLayingDown = false;

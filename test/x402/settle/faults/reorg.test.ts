@@ -41,7 +41,7 @@ async function passBy(): Promise<void> {
   }
 }
 
-describe("a settled payment whose block is taken back", () => {
+describe("a settled payment whose block is rolled back", () => {
   it("is sent again, and stays settled by the same transaction", async () => {
     const { data } = await fixture.settle();
     await takeBack(data.settleResponse.transaction);
@@ -51,7 +51,7 @@ describe("a settled payment whose block is taken back", () => {
     expect(await fixture.paidIn()).toEqual([data.settleResponse.transaction]);
   });
 
-  it("fails when its payer has spent the money since, and settles once there is some", async () => {
+  it("fails when its payer has spent the funds since, and settles once the payer has funds", async () => {
     const { x402 } = fixture;
     const { data } = await fixture.settle();
     const { from } = readAuthorization(fixture.payment.payload);
@@ -69,7 +69,7 @@ describe("a settled payment whose block is taken back", () => {
     await fixture.expectSettledOnce(events);
   });
 
-  it("fails when its authorization has expired since, and its settlement is taken back", async () => {
+  it("fails when its authorization has expired since, and loses its settlement", async () => {
     const { data } = await fixture.settle();
     await takeBack(data.settleResponse.transaction);
     await fixture.x402.rpc("evm_increaseTime", 86_400);
@@ -79,7 +79,7 @@ describe("a settled payment whose block is taken back", () => {
     await fixture.expectFailedOnce("invalid_exact_evm_payload_authorization_valid_before");
   });
 
-  it("that somebody else had brought to the chain is sent by the wallet itself", async () => {
+  it("that another sender had brought to the chain is sent by the wallet itself", async () => {
     const { x402 } = fixture;
     await fixture.settlePending();
     await x402.bringToChain(fixture.payment);
@@ -98,7 +98,7 @@ describe("a settled payment whose block is taken back", () => {
   });
 });
 
-describe("a payment that reverted in a block that is taken back", () => {
+describe("a payment that reverted in a block that is rolled back", () => {
   const extensions = { "payment-identifier": { info: { id: "order_taken_back_01" } } };
   let raw: string;
   let transaction: string;
@@ -148,7 +148,7 @@ describe("a payment that reverted in a block that is taken back", () => {
     await fixture.expectSettledOnce(["X402_PAYMENT_FAILED", "X402_PAYMENT_FAILED"]);
   });
 
-  it("leaves the money with the repeat that had settled in between", async () => {
+  it("leaves the funds with the repeat that settled in between", async () => {
     const { x402 } = fixture;
     await x402.mint(x402.contracts.token, fixture.payer, 10_000n);
     const { data } = await fixture.settle();
@@ -160,7 +160,7 @@ describe("a payment that reverted in a block that is taken back", () => {
     await fixture.expectSettledOnce(["X402_PAYMENT_FAILED", "X402_PAYMENT_SETTLED"]);
   });
 
-  it("is settled after all, and another keeps the identifier it has taken over since", async () => {
+  it("is settled after all, and leaves its identifier with the payment that took it over since", async () => {
     const { source, payment } = fixture;
     await fixture.again();
     fixture.payment = { ...fixture.payment, extensions };
@@ -177,8 +177,8 @@ describe("a payment that reverted in a block that is taken back", () => {
   });
 });
 
-describe("a facilitator wallet one of whose nonces a reorganisation gives back", () => {
-  it("uses it again, so that the payments after it settle", async () => {
+describe("a facilitator wallet that regains a nonce by a reorg", () => {
+  it("uses the nonce again, so that the following payments settle", async () => {
     const { x402 } = fixture;
     const { settleResponse } = await fixture.settlePending();
     await x402.emptyAccount(readAuthorization(fixture.payment.payload).from);

@@ -31,7 +31,7 @@ async function letExpire(): Promise<void> {
   await fixture.x402.rpc("evm_mine");
 }
 
-describe("a transaction that no block takes in time", () => {
+describe("a transaction that no block includes in time", () => {
   it("is pending with its hash, and the payment sent again joins it", async () => {
     const pending = await fixture.settlePending();
     expect(await fixture.attempts()).toMatchObject([{ status: "Verified", Settlement: null }]);
@@ -80,7 +80,7 @@ describe("a transaction that no block takes in time", () => {
     expect(await fixture.paidIn()).toEqual([settleResponse.transaction]);
   });
 
-  it("is signed anew when another one of the wallet takes its nonce", async () => {
+  it("is signed again when another transaction of the wallet uses its nonce", async () => {
     const { x402 } = fixture;
     const { settleResponse } = await fixture.settlePending();
     const { nonce } = (await transactionOf(settleResponse.transaction)) ?? {};
@@ -97,7 +97,7 @@ describe("a transaction that no block takes in time", () => {
     expect(await x402.rpc("eth_getTransactionReceipt", settleResponse.transaction)).toBeNull();
   });
 
-  it("is bid up with the same nonce when it pays too little", async () => {
+  it("is replaced at a higher fee with the same nonce when it pays too little", async () => {
     const { x402 } = fixture;
     const { settleResponse } = await fixture.settlePending();
     const first = await transactionOf(settleResponse.transaction);
@@ -120,7 +120,7 @@ describe("a transaction that no block takes in time", () => {
       );
   });
 
-  it("settles the payment all the same when somebody else brings it to the chain first", async () => {
+  it("settles the payment even when another sender brings the authorization to the chain first", async () => {
     await fixture.settlePending();
     await fixture.x402.bringToChain(fixture.payment);
     await fixture.x402.rpc("evm_mine");
@@ -129,7 +129,7 @@ describe("a transaction that no block takes in time", () => {
 });
 
 describe("a transaction that reverts", () => {
-  it("fails the payment, which settles when it is sent again with money", async () => {
+  it("fails the payment, which settles when it is sent again with funds", async () => {
     const { x402 } = fixture;
     const { settleResponse } = await fixture.settlePending();
     const { from } = readAuthorization(fixture.payment.payload);
@@ -151,7 +151,7 @@ describe("a transaction that reverts", () => {
 });
 
 describe("an authorization that expires while its transaction waits", () => {
-  it("fails for good, and the wallet's nonce is used up by something else", async () => {
+  it("fails permanently, and another transaction uses up the wallet's nonce", async () => {
     const { x402 } = fixture;
     const { settleResponse } = await fixture.settlePending();
     const { nonce } = (await transactionOf(settleResponse.transaction)) ?? {};
@@ -164,7 +164,7 @@ describe("an authorization that expires while its transaction waits", () => {
     expect(Number(next)).toBe(Number(nonce) + 1);
   });
 
-  it("fails with the transaction when a block takes that too late", async () => {
+  it("fails with the transaction when a block includes the transaction too late", async () => {
     const { settleResponse } = await fixture.settlePending();
     await letExpire();
     await fixture.fireAlarms();
@@ -174,7 +174,7 @@ describe("an authorization that expires while its transaction waits", () => {
     expect(await fixture.paidIn()).toEqual([]);
   });
 
-  it("is settled when somebody else had brought it to the chain in time", async () => {
+  it("is settled when another sender had brought it to the chain in time", async () => {
     const { x402 } = fixture;
     await fixture.settlePending();
     await x402.rpc("anvil_dropAllTransactions");

@@ -23,7 +23,7 @@ const UNFUNDED = {
 };
 
 describe("a facilitator wallet without gas", () => {
-  it("fails the payment before anything is signed, and settles it once there is some", async () => {
+  it("fails the payment before the signature, and settles the payment once the wallet has gas", async () => {
     const { x402 } = fixture;
     await x402.fund(x402.facilitator.address, 1n);
     expect((await fixture.settle()).data).toMatchObject(UNFUNDED);
@@ -34,7 +34,7 @@ describe("a facilitator wallet without gas", () => {
     await fixture.expectSettledOnce(["X402_PAYMENT_FAILED"]);
   });
 
-  it("keeps a payment open that the node refuses for lack of gas, and settles the payment once there is gas", async () => {
+  it("keeps a payment open that the node refuses for lack of gas, and settles the payment once the wallet has gas", async () => {
     const { x402 } = fixture;
     const sent: string[] = [];
     fixture.onRpc(async (request) => {
@@ -56,7 +56,7 @@ describe("a facilitator wallet without gas", () => {
     expect(await fixture.paidIn()).toEqual([settleResponse.transaction]);
   });
 
-  it("that had sent the payment before settles it once there is some again", async () => {
+  it("that had sent the payment before settles the payment once the wallet has gas again", async () => {
     const { x402 } = fixture;
     const { settleResponse } = await fixture.settlePending();
     await x402.fund(x402.facilitator.address, 1n);
